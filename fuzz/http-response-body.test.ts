@@ -1,6 +1,6 @@
 /**
- * Bodies as undici hands them on: however they come and end, what is read into memory is exactly
- * what came, or an error says why it is not.
+ * Reading bodies from undici: however a body arrives and ends, either memory holds exactly the
+ * bytes that came, or an error gives the reason.
  */
 
 import { test } from '@jest/globals';
@@ -13,7 +13,7 @@ const CASES = 20_000;
 const SEED = 20_261_123;
 const BROKEN = new Error('the connection broke');
 
-/** A response of undici: it sends while it is neither paused nor given up. */
+/** A response of undici: it sends until it is paused or aborted. */
 class Sender {
   readonly #chunks: Buffer[];
   readonly #outcome: { readonly error?: unknown };
@@ -50,7 +50,7 @@ class Sender {
       const chunk = this.#chunks.shift();
       if (chunk === undefined) return this.#end(this.#outcome);
       this.response.onData(chunk);
-      // A reader that keeps a view of it sees other bytes now.
+      // Exposes readers that keep a view of the chunk: they see other bytes now.
       chunk.fill('!');
     }
   }
@@ -65,7 +65,7 @@ class Sender {
 const byte = fc.constantFrom('a', 'b', 'c');
 const cases = fc.record({
   texts: fc.array(fc.string({ unit: byte, maxLength: 12 }), { maxLength: 6 }),
-  /** Room in memory, relative to what comes. */
+  /** Bytes of room in memory beyond the body's length. */
   more: fc.constantFrom(-3, -1, 0, 0, 0, 1, 5),
   breaks: fc.boolean(),
   piped: fc.boolean(),
@@ -78,7 +78,7 @@ test(`HttpResponse holds for ${CASES} cases of seed ${SEED}`, async () => {
     const chunks = texts.map((text) => Buffer.from(text));
     const sender = new Sender(chunks, breaks ? { error: BROKEN } : {});
     const { response } = sender;
-    // Memory of others lies on both sides.
+    // Foreign memory surrounds the room: four bytes on each side.
     const room = Math.max(0, whole.length + more);
     const memory = Buffer.alloc(room + 8, '#');
     let taken = '';

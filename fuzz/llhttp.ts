@@ -2,18 +2,18 @@
 
 /** llhttp's reading of one message. */
 export interface Parsed {
-  /** Its error code, where it refuses the message before the end. */
+  /** Its error code; undefined if it accepts the whole message. */
   readonly code: string | undefined;
   /** Offset of the byte that it refuses. */
   readonly fault: number;
   readonly method: number | undefined;
   readonly url: string | undefined;
   readonly status: number | undefined;
-  /** Names in lower case and values, in turn. */
+  /** Names in lower case and values, alternating. */
   readonly headers: readonly string[];
   readonly keepAlive: boolean;
   readonly body: Buffer;
-  /** The header has come. */
+  /** True once llhttp has read the whole header. */
   readonly begun: boolean;
   readonly ended: boolean;
 }
@@ -44,7 +44,7 @@ const MAX_HEADER_BYTES = 4 * 1024 * 1024;
 /**
  * Reads the first message of some bytes.
  *
- * @param ends whether the connection ends behind the bytes
+ * @param ends whether the connection ends after the bytes
  */
 export function parseWithLlhttp(type: 'request' | 'response', bytes: Buffer, ends = false): Parsed {
   const parser = new HTTPParser();
@@ -87,7 +87,7 @@ export function parseWithLlhttp(type: 'request' | 'response', bytes: Buffer, end
     return 0;
   };
   parser[HTTPParser.kOnBody | 0] = (piece: Buffer) => {
-    // The bytes are llhttp's own once this returns.
+    // Copies the bytes: llhttp reuses their memory after this call.
     if (!ended) body.push(Buffer.from(piece));
   };
   parser[HTTPParser.kOnMessageComplete | 0] = () => {

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- fuzz`: all fuzz targets with as many random cases as wanted. Prints what it
- * does, and each failure as a literal that belongs into the target's `found`.
+ * `npm run bench -- fuzz`: runs all fuzz targets with any number of random cases. Prints its
+ * progress, and each failure as a literal to add to the target's `found`.
  */
 
 import { readdir } from 'node:fs/promises';
@@ -8,11 +8,11 @@ import { parseArgs } from 'node:util';
 import { runCases, runLongCase } from './run-target.ts';
 import type { FuzzTarget } from './target.ts';
 
-/** Cases between two reports, each batch with a seed of its own. */
+/** Cases between two reports. Each batch has a seed of its own. */
 const BATCH = 20_000;
 const USAGE = 'npm run bench -- fuzz [--cases N] [--seed S] [--target NAME]';
 
-/** All targets, by name. */
+/** Loads all targets, by name. */
 async function allTargets(): Promise<Map<string, FuzzTarget>> {
   const folder = new URL('targets/', import.meta.url);
   const found = new Map<string, FuzzTarget>();

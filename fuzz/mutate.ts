@@ -1,15 +1,15 @@
 /**
- * Mutations of valid inputs. A mutation is a list of edits, each three numbers, so that fast-check
+ * Mutates valid inputs. A mutation is a list of edits of three numbers each, so that fast-check
  * minimises a failing case to the fewest and smallest edits of the simplest input.
  */
 
 import fc from 'fast-check';
 import { CHARACTERS, NUMBERS, VALUES, WORDS } from './tokens.ts';
 
-/** An edit: its kind, its place, and its value; each number is taken modulo the choices. */
+/** An edit: its kind, place and value. Each number is taken modulo the number of choices. */
 type Edit = readonly [kind: number, at: number, what: number];
 
-/** Longest span that one edit takes out, repeats or moves. */
+/** Longest span that one edit removes, repeats or moves. */
 const MAX_SPAN = 64;
 /** Most copies of a token that one edit inserts. */
 const MAX_COPIES = 300;
@@ -19,10 +19,10 @@ const EDITS = fc.array(fc.tuple(fc.nat(0xffff), fc.nat(0xffffff), fc.nat(0xfffff
   size: 'max',
 });
 
-/** True while only the seeds themselves are asked for. */
+/** True while `withoutEdits` draws unmutated seeds. */
 let unedited = false;
 
-/** Draws the cases of an arbitrary with every mutation left out: valid inputs, if the seeds are. */
+/** Draws cases of an arbitrary without any mutation: they are valid if the seeds are. */
 export function withoutEdits<T>(arbitrary: fc.Arbitrary<T>, numRuns: number, seed: number): T[] {
   unedited = true;
   try {
@@ -36,7 +36,7 @@ const wanted = (edits: readonly Edit[]) => (unedited ? [] : edits);
 
 const pick = <T>(list: readonly T[], number: number): T => list[number % list.length] as T;
 
-/** Texts made from valid ones by a few edits; with none, the valid ones themselves. */
+/** Mutates valid texts by up to a few edits. */
 export function mutatedText(seeds: readonly string[]): fc.Arbitrary<string> {
   return fc
     .tuple(fc.nat(seeds.length - 1), EDITS)
@@ -45,7 +45,7 @@ export function mutatedText(seeds: readonly string[]): fc.Arbitrary<string> {
     );
 }
 
-/** Bytes made from valid ones by a few edits. */
+/** Mutates valid bytes by up to a few edits. */
 export function mutatedBytes(seeds: readonly Uint8Array[]): fc.Arbitrary<Buffer> {
   return fc.tuple(fc.nat(seeds.length - 1), EDITS).map(([seed, edits]) => {
     let bytes: Buffer = Buffer.from(seeds[seed] as Uint8Array);
@@ -54,7 +54,7 @@ export function mutatedBytes(seeds: readonly Uint8Array[]): fc.Arbitrary<Buffer>
   });
 }
 
-/** Plain data made from valid ones by replacing, removing, renaming and adding values. */
+/** Mutates valid plain data by replacing, removing, renaming and adding values. */
 export function mutatedJson(seeds: readonly unknown[]): fc.Arbitrary<unknown> {
   const texts = seeds.map((seed) => JSON.stringify(seed));
   return fc.tuple(fc.nat(seeds.length - 1), EDITS).map(([seed, edits]) => {
@@ -64,7 +64,7 @@ export function mutatedJson(seeds: readonly unknown[]): fc.Arbitrary<unknown> {
   });
 }
 
-/** Half texts of damaged JSON, half texts of sound JSON with damaged values. */
+/** Mutates JSON texts: half of them as data, which stays valid JSON, half of them as text. */
 export function mutatedJsonText(seeds: readonly unknown[]): fc.Arbitrary<string> {
   return fc.oneof(
     mutatedJson(seeds).map((value) => JSON.stringify(value)),
@@ -111,7 +111,7 @@ function editText(text: string, [kind, at, what]: Edit, seeds: readonly string[]
   }
 }
 
-/** Puts a number in the place of the next one in the text. */
+/** Replaces the next number in the text. */
 function replaceNumber(text: string, start: number, number: string): string {
   const digits = /\d+/g;
   digits.lastIndex = start;
@@ -120,7 +120,7 @@ function replaceNumber(text: string, start: number, number: string): string {
   return text.slice(0, found.index) + number + text.slice(found.index + found[0].length);
 }
 
-/** Repeats one line, or one item of a list, in another place. */
+/** Inserts a copy of one line, or of one item of a list, in another place. */
 function repeatLine(text: string, start: number, what: number): string {
   const separator = text.includes('\n') ? '\n' : ',';
   const lines = text.split(separator);
@@ -152,7 +152,7 @@ function editBytes(bytes: Buffer, [kind, at, what]: Edit, seeds: readonly Uint8A
     case 7:
       return Buffer.concat([before, Buffer.from(pick(WORDS, what)), after]);
     case 8: {
-      // Lengths in headers are 32 bits, in either order, at even places.
+      // Writes as headers do lengths: 32 bits, in either byte order, at an even offset.
       if (bytes.length < 4) return bytes;
       const copy = Buffer.from(bytes);
       const place = Math.min(start & ~1, bytes.length - 4);
@@ -176,7 +176,7 @@ function changed(bytes: Buffer, at: number, change: (byte: number) => number): B
 
 type Holder = Record<string, unknown> | unknown[];
 
-/** Changes one value somewhere inside. */
+/** Changes one value anywhere in the data. */
 function editJson(
   root: { value: unknown } & Record<string, unknown>,
   [kind, at, what]: Edit,

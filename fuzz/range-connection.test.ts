@@ -1,6 +1,6 @@
 /**
- * Our own client connection on a socket that hands it any bytes in any pieces, as Node's sockets do:
- * whatever an origin sends, a request settles, and its body is what the strict reading has.
+ * Our own client connection, on a socket that delivers any bytes in any pieces, as Node's sockets
+ * do: whatever an origin sends, the request settles with the body that the strict reader finds.
  */
 
 import { EventEmitter } from 'node:events';
@@ -22,7 +22,7 @@ interface OnRead {
   callback(count: number, buffer: Uint8Array): boolean;
 }
 
-/** The part of a socket that a connection needs. The memory for a read is asked for before it. */
+/** The parts of a socket that a connection uses. Requests the memory for a read in advance. */
 class FakeSocket extends EventEmitter {
   readonly #onread: OnRead;
   #next: Uint8Array;
@@ -38,7 +38,7 @@ class FakeSocket extends EventEmitter {
     this.#next = onread.buffer();
   }
 
-  /** Bytes come, and then the end of the connection. */
+  /** Delivers bytes, then ends the connection. */
   receive(pieces: Buffer[]): void {
     this.#pieces = pieces;
     this.#read();
@@ -99,7 +99,7 @@ afterAll(() => {
   tls.connect = connect;
 });
 
-/** Gives a connection the bytes, and returns its result. */
+/** Sends a request on a new connection that receives the bytes, and returns its result. */
 async function exchange(pieces: Buffer[], into: number | undefined, room: boolean, holds: boolean) {
   const connection = new RangeConnection(new URL('https://host/'), {
     timeoutMs: 1000,
@@ -159,7 +159,7 @@ test(`RangeConnection holds for ${CASES} cases of seed ${SEED}`, async () => {
     const behind = meant !== undefined && meant.taken < text.length;
     if (typeof got === 'string') {
       hold(REFUSALS.includes(got), `${got} is no way to refuse a response`);
-      // Bytes behind a body that is read into memory of its length are an error at once.
+      // A body read into memory of its exact length: bytes after it are an error at once.
       const late = behind && into !== undefined;
       hold(meant?.ended !== true || late, `what is well formed is read, not ${got}`);
       return;

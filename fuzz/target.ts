@@ -1,10 +1,10 @@
-/** Fuzz targets: a reader, the inputs that it is tried with, and what must hold of every one. */
+/** Fuzz targets: a reader, its inputs, and the properties that must hold for every input. */
 
 import fc from 'fast-check';
 import { type ErrorCode, isMillraceError } from '../shared/src/base/errors.ts';
 import { withoutEdits } from './mutate.ts';
 
-/** Cases in which every seed of a target is drawn: none has more than a few dozen combinations. */
+/** Cases enough to draw every seed of a target: none has more than a few dozen combinations. */
 const SEED_DRAWS = 500;
 
 /** One reader under test. */
@@ -15,19 +15,19 @@ export interface FuzzTarget {
   run(options: FuzzRun): Later<FuzzFailure | undefined>;
   /** Names of the long inputs, for reports. */
   readonly longCases: readonly string[];
-  /** Checks one of the long inputs. @throws whatever the property throws */
+  /** Checks one of the long inputs. @throws the property's error if it does not hold */
   runLong(name: string): Later<void>;
-  /** True where the reader takes any input for a valid one. */
+  /** True if the reader accepts any input as valid. */
   readonly takesAll: boolean;
   /** Tries the reader with the seeds, and with mutations of them. */
   trySeeds(seed: number): Promise<SeedReport>;
 }
 
-/** A promise where the reader is asynchronous. */
+/** A value, or a promise of it if the reader is asynchronous. */
 export type Later<T> = T | Promise<T>;
 
 interface FuzzRun {
-  /** Random cases to try, after those that were found earlier. */
+  /** Random cases to try, after the known failures. */
   readonly cases: number;
   readonly seed: number;
   /** Longest time of a case of an asynchronous reader, ms. */
@@ -39,13 +39,13 @@ interface FuzzRun {
 interface SeedReport {
   /** Seeds that should be valid, each once. */
   readonly tried: number;
-  /** Those of them that the reader has refused, as literals. */
+  /** Seeds that the reader refused, as literals. */
   readonly refused: readonly string[];
-  /** How many of some mutated cases it has refused. */
+  /** Mutated cases that the reader refused. */
   readonly refusedMutations: number;
 }
 
-/** Result of a check: `refused` where the reader has refused the input. */
+/** Result of a check: `refused` if the reader refused the input. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a check that refuses nothing returns nothing.
 export type Verdict = 'refused' | undefined | void;
 
@@ -57,7 +57,7 @@ export interface FuzzFailure {
   readonly after: number;
 }
 
-/** The type of an arbitrary's values: a target's cases have the type of its `cases` alone. */
+/** The type of an arbitrary's values: `cases` alone determines the type of a target's cases. */
 type CaseOf<A> = A extends fc.Arbitrary<infer T> ? T : never;
 
 export interface TargetOptions<A extends fc.Arbitrary<unknown>> {
@@ -66,17 +66,17 @@ export interface TargetOptions<A extends fc.Arbitrary<unknown>> {
   readonly cases: A;
   /** Reads one case. Throws, or rejects, if a property does not hold. */
   readonly check: (value: CaseOf<A>) => Later<Verdict>;
-  /** True where `check` returns a promise. */
+  /** True if `check` returns a promise. */
   readonly asynchronous?: boolean;
-  /** True where the reader refuses nothing: any input means something. */
+  /** True if the reader refuses nothing. */
   readonly takesAll?: boolean;
-  /** True for unedited cases that are valid; default: all of them. */
+  /** Returns true for valid unedited cases; default: all of them. */
   readonly sound?: (value: CaseOf<A>) => boolean;
-  /** Cases that failed once. They are tried first in every run. */
+  /** Cases that failed in an earlier version. Every run tries them first. */
   readonly found?: readonly CaseOf<A>[];
   /**
-   * Inputs of a megabyte or so, by name. The runner gives each a time limit that only work which
-   * grows faster than the input can exceed.
+   * Inputs of about a megabyte, by name. Each has a time limit that is exceeded only by work that
+   * grows faster than the input.
    */
   readonly long?: Readonly<Record<string, () => CaseOf<A>>>;
 }
@@ -140,9 +140,9 @@ function failureOf<T>(result: fc.RunDetails<[T]>): FuzzFailure | undefined {
 /**
  * Runs a reader that may refuse its input.
  *
- * @param codes errors that say that the input is bad
- * @returns what it read; undefined if it refused
- * @throws any other error, as a finding
+ * @param codes error codes of a refusal
+ * @returns the reader's result; undefined if it refused
+ * @throws any other error: a finding
  */
 export function readOrRefuse<T>(codes: readonly ErrorCode[], read: () => T): T | undefined {
   try {
@@ -153,7 +153,7 @@ export function readOrRefuse<T>(codes: readonly ErrorCode[], read: () => T): T |
   }
 }
 
-/** Runs a reader whose caller takes any error for a refusal. @returns undefined if it refused */
+/** Runs a reader whose callers treat any error as a refusal. @returns undefined if it refused */
 export function readOrThrow<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -167,7 +167,7 @@ export function hold(condition: boolean, property: string): asserts condition {
   if (!condition) throw new Error(`does not hold: ${property}`);
 }
 
-/** Throws if a relative path could lead out of its folder, or name something that is no file in it. */
+/** Throws if a relative path could leave its folder, or name something that is not a file in it. */
 export function holdInside(path: string): void {
   const parts = path.split(/[/\\]/);
   hold(
@@ -185,8 +185,8 @@ export function holdEqual(actual: unknown, expected: unknown, property: string):
 }
 
 /**
- * How much memory a value of plain data takes, roughly: characters of its texts and names, and eight
- * for each value.
+ * Estimates the memory of plain data: the characters of its texts and names, and eight for each
+ * value.
  */
 export function weightOf(value: unknown): number {
   let weight = 0;

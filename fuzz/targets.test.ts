@@ -13,7 +13,7 @@ test('every file of targets is run by a test file beside it', () => {
   expect(tests.sort()).toEqual(targets.sort());
 });
 
-test('a fault behind one character is found, minimised and shown with its seed', async () => {
+test('a fault of one character is found, minimised and shown with its seed', async () => {
   const target = fuzzTarget({
     name: 'faulty',
     cases: mutatedText(['a sound text', 'another one']),
@@ -22,7 +22,7 @@ test('a fault behind one character is found, minimised and shown with its seed',
   const report = await runCases(target, 20_000, 7);
   expect(report).toContain('seed 7');
   expect(report).toContain('--target faulty --seed 7');
-  // One edit is left of up to five.
+  // Of up to five edits, minimising leaves one.
   expect(report).toMatch(/\n"(?:a sound text|another one|\\u0000)*"\n|\n".{0,13}\\u0000.{0,13}"\n/);
   expect(report).toContain('does not hold: there is no NUL');
 });
@@ -64,7 +64,7 @@ test('a fault of an asynchronous reader is found, minimised and shown with its s
   expect(await runLongCase(target, 'a NUL')).toContain('a NUL');
 });
 
-test('mutations of a seed reach the seed itself, shorter and longer ones, and any byte', () => {
+test('mutations include the seed itself, shorter and longer inputs, and any byte', () => {
   const texts = fc.sample(mutatedText(['{"a":1}']), { numRuns: 3000, seed: 3 });
   expect(texts).toContain('{"a":1}');
   expect(texts.some((text) => text === '')).toBe(true);

@@ -1,4 +1,4 @@
-/** Tests of fuzz targets, for the test file beside each file of targets. */
+/** Declares the tests of fuzz targets, for the test file beside each file of targets. */
 
 import { describe, expect, test } from '@jest/globals';
 import { runCases, runLongCase } from './run-target.ts';
@@ -6,7 +6,7 @@ import type { FuzzTarget } from './target.ts';
 
 /** Cases of each target in a run of the tests. */
 const CASES = 20_000;
-/** Always the same cases, so that a failure is of the code; `npm run bench -- fuzz` tries others. */
+/** Fixed seed: a failure comes from changed code. `npm run bench -- fuzz` tries other seeds. */
 const SEED = 20_261_123;
 
 /** Declares a test for the random cases of each target, and one for each of its long cases. */
@@ -15,7 +15,7 @@ export function testTargets(targets: readonly FuzzTarget[]): void {
     test(`holds for ${CASES} cases and for all that were found before`, async () => {
       expect(await runCases(target, CASES, SEED)).toBeUndefined();
     });
-    test('takes its seeds, and refuses what is made of them unless it takes anything', async () => {
+    test('accepts its seeds, and refuses mutations unless it accepts any input', async () => {
       const { tried, refused, refusedMutations } = await target.trySeeds(SEED);
       expect(tried).toBeGreaterThan(0);
       expect(refused).toEqual([]);

@@ -1,4 +1,4 @@
-/** Texts and numbers at which readers break more often than at others. */
+/** Texts and numbers that break readers more often than others. */
 
 /** Numbers at the limits of types, and texts that some parsers take for numbers. */
 export const NUMBERS = [
@@ -154,7 +154,7 @@ export const WORDS = [
   'Sun Nov  6 08:49:37 1994',
 ] as const;
 
-/** Values that a reader of JSON may not expect where they stand. */
+/** Values that a reader of JSON may not expect in their place. */
 export const VALUES: readonly unknown[] = [
   null,
   true,

@@ -1,6 +1,6 @@
 /**
- * Builds the browser extension: dist/extension/chromium and dist/extension/firefox, unpacked, and a
- * package of each. Both come from the same sources.
+ * Builds the browser extension from one set of sources: unpacked into dist/extension/chromium and
+ * dist/extension/firefox, and as a package for each browser.
  */
 
 import {
@@ -23,7 +23,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const extension = join(root, 'extension');
 const require = createRequire(join(extension, 'package.json'));
 
-/** By the name of what is built: the source, and the browser that it is for alone. */
+/** Built scripts by name: the source, and `only`, the one browser that the script is built for. */
 const ENTRIES = {
   background: { source: 'src/background.ts' },
   popup: { source: 'src/view/popup.tsx' },
@@ -36,20 +36,20 @@ const ENTRIES = {
 };
 
 /**
- * No modules: content scripts may not leave names behind in the page's world, and what is to run
- * early may not wait for the page.
+ * Scripts that are not built as modules: content scripts must not leave names in the page's world,
+ * and early scripts must not wait for the page.
  */
 const CLASSIC = new Set(['skip-key', 'popup-early']);
 
-/** Oldest browsers that the manifests let in: the sources are compiled for them. */
+/** Oldest browsers that the manifests allow: the sources are compiled for them. */
 const TARGETS = { chromium: 'chrome120', firefox: 'firefox142' };
 
-/** The same in every build, so that the same sources make the same packages. */
+/** Time of every file in a package: fixed, so that the same sources make the same packages. */
 const ZIP_TIME = new Date(2020, 0, 1);
 
 /**
- * The pages are written for React, and Preact stands in for it: the popup is to be there at once, and
- * reading React alone takes longer than all else that it does.
+ * Replaces React, which the pages are written for, with Preact: the popup must open at once, and
+ * parsing React alone takes longer than everything else that the popup does.
  */
 const PREACT = {
   react: 'preact/compat',
@@ -59,8 +59,8 @@ const PREACT = {
 };
 
 /**
- * Preact can write markup into pages as it is given. Nothing here asks for that: it is taken out, so
- * that nobody has to take our word for it.
+ * Removes the code in Preact that writes raw markup into pages. Our pages never use it; once it is
+ * removed, reviewers need not check that.
  */
 const noRawMarkup = {
   name: 'no-raw-markup',
@@ -75,7 +75,9 @@ const noRawMarkup = {
 };
 
 /**
- * @param options.dist folder for both, by default dist/extension
+ * Builds the extension for every browser.
+ *
+ * @param options.dist folder of all builds, by default dist/extension
  * @returns the folders of the unpacked extensions
  */
 export async function buildExtension({ dist = join(root, 'dist', 'extension') }) {
@@ -122,7 +124,7 @@ async function bundle(browser, folder) {
   }
 }
 
-/** Pages whose script is not built for this browser stay away with it. */
+/** Copies the static files, except pages whose script is not built for this browser. */
 function copyPublic(browser, folder) {
   cpSync(join(extension, 'public'), folder, { recursive: true });
   preloadFont(folder);
@@ -132,7 +134,7 @@ function copyPublic(browser, folder) {
   }
 }
 
-/** Has the font of pages fetched beside their scripts: from the style sheet it would come after them. */
+/** Preloads the pages' font beside their scripts: the style sheet would load it only after them. */
 function preloadFont(folder) {
   const font = readdirSync(join(folder, 'assets')).find((name) => /-latin-wght-/.test(name));
   if (font === undefined) throw new Error('the font has another name by now');
@@ -144,7 +146,7 @@ function preloadFont(folder) {
   }
 }
 
-/** Drawn once for both. */
+/** Copies the icons, which are drawn once for all browsers, into an extension's folder. */
 function copyIcons(dist, folder) {
   const drawn = join(dist, 'icons');
   drawIcons(drawn, ICON_SIZES);

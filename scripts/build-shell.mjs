@@ -1,7 +1,7 @@
 /**
  * Builds the app's window (desktop/shell/dist): main process and preload in one file each, pages,
- * icons. Both are CommonJS for Node 12, the oldest that the tests run them on, so that what is
- * tested is what is shipped.
+ * icons. Both files are CommonJS for Node 12, the oldest Node that the tests run them on, so that
+ * the tests run the code that is shipped.
  */
 
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const dist = join(shell, 'dist');
 /** Sizes of tray, windows and packages, in pixels. */
 const ICON_SIZES = [16, 24, 32, 48, 64, 128, 256, 512, 1024];
 
-/** Node before 14 has these promises under another name. */
+/** Resolves `node:fs/promises` to `fs.promises`, its name in Node before 14. */
 const oldNode = {
   name: 'old-node',
   setup(build) {
@@ -33,7 +33,7 @@ const oldNode = {
   },
 };
 
-/** @returns the folder that Electron is to run */
+/** Builds the app's window. @returns the folder for Electron to run */
 export async function buildShell() {
   mkdirSync(dist, { recursive: true });
   const { build } = require('esbuild');

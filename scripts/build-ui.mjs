@@ -1,6 +1,6 @@
 /**
- * Builds the interface into desktop/ui/dist, unless what is there was built from the same inputs.
- * Run by itself, or by scripts/run.mjs before what serves the interface.
+ * Builds the interface into desktop/ui/dist, unless the build there is of the same inputs. Run by
+ * itself, or by scripts/run.mjs before programs that serve the interface.
  */
 
 import { createHash } from 'node:crypto';
@@ -38,7 +38,7 @@ function stamp() {
   return hash.digest('hex');
 }
 
-/** @returns true if it had to be built */
+/** Builds the interface if its inputs have changed. @returns true if it was built */
 export async function buildUi() {
   const current = stamp();
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === current) return false;

@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { DOCUMENTS, documentUrl, generate } from './docs.ts';
 
-test.each(Object.keys(DOCUMENTS))('%s has what the programs say of themselves', async (path) => {
+test.each(Object.keys(DOCUMENTS))('%s has what the programs say about themselves', async (path) => {
   const text = readFileSync(documentUrl(path), 'utf8');
-  // To mend it: npm run docs
+  // If this fails: npm run docs
   expect(text).toBe(await generate(path, text));
 });
 
@@ -16,7 +16,7 @@ test('every test, benchmark and experiment that a document names is there', () =
   const there: Record<string, (name: string) => boolean> = {
     e2e: (name) => within('e2e/specs').some((file) => file.startsWith(name)),
     sim: (name) => within('e2e/sim/experiments').includes(`${name}.ts`),
-    // One file may hold several experiments or benchmarks, whose names begin alike.
+    // One file may hold several experiments, whose names begin with the file's name.
     lab: (name) => within('e2e/lab/experiments').some((file) => name.startsWith(file.slice(0, -3))),
     bench: (name) => within('e2e/bench').includes(`${name}.ts`),
   };
@@ -43,7 +43,7 @@ test('every test that SECURITY.md names is in the file that it names', () => {
     return !existsSync(file) || !readFileSync(file, 'utf8').includes(title as string);
   });
   expect(missing.map(([whole]) => whole)).toEqual([]);
-  // Each attack has one at least.
+  // Each attack names at least one test.
   const attacks = text
     .split('\n')
     .filter((line) => line.startsWith('| ') && line.includes('.test.ts'));
@@ -55,7 +55,7 @@ describe('links of documents', () => {
   const documents = readdirSync(documentUrl(''), { recursive: true, encoding: 'utf8' }).filter(
     (path) => /\.md$/.test(path) && !/(^|[\\/])(node_modules|dist)[\\/]/.test(path),
   );
-  /** Anchors as GitHub makes them of headings, and those that are written down. */
+  /** Anchors that GitHub derives from headings, and explicit ones. */
   const anchors = (text: string) => [
     ...[...text.matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
       (title as string)
@@ -66,7 +66,7 @@ describe('links of documents', () => {
     ...[...text.matchAll(/<a id="([^"]+)">/g)].map(([, id]) => id),
   ];
 
-  test.each(documents)('%s leads to files and headings that are there', (path) => {
+  test.each(documents)('%s links only to files and headings that exist', (path) => {
     const text = readFileSync(documentUrl(path), 'utf8');
     const broken = [...text.matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].filter(
       ([, file = '', anchor]) => {

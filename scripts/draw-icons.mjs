@@ -1,4 +1,4 @@
-/** Draws the icon in every size that is asked for, out of the one drawing. */
+/** Draws the icon in every requested size from one SVG. */
 
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,14 +9,14 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const require = createRequire(join(root, 'desktop', 'package.json'));
 
-/** The drawing. */
+/** Path of the icon's SVG. */
 export const ICON = join(root, 'shared', 'style', 'icon.svg');
 
 /**
  * Writes SIZE.png for every size, unless they are drawn already.
  *
- * @param folder where to; `drawn` there says of which drawing they are
- * @param sizes in pixels
+ * @param folder folder to write to; its file `drawn` records which drawing and sizes it holds
+ * @param sizes edge lengths in pixels
  */
 export function drawIcons(folder, sizes) {
   const svg = readFileSync(ICON);

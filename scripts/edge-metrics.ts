@@ -1,4 +1,4 @@
-/** Lists an edge's metrics, from one that is built with everything that has figures. */
+/** Lists an edge's metrics, from an edge with every feature that has metrics. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { buildApp } from '../edge/src/app.ts';
 import { readConfig } from '../edge/src/config/config.ts';
 import { silentLog } from '../shared/src/base/log.ts';
 
-/** As the edge's server wants it. */
+/** Silent log with the methods that the edge's server needs. */
 const log = {
   ...silentLog,
   fatal() {},
@@ -22,7 +22,7 @@ export interface MetricRow {
   readonly labels: readonly string[];
 }
 
-/** Metrics in the order of their names. */
+/** Returns all metrics of an edge, sorted by name. */
 export async function edgeMetrics(): Promise<MetricRow[]> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-docs-'));
   try {
@@ -32,7 +32,7 @@ export async function edgeMetrics(): Promise<MetricRow[]> {
     const config = readConfig(['--cache-dir', join(folder, 'cache'), ...files], {});
     const app = await buildApp(config, log);
     const rows = app.metrics.registry.getMetricsAsArray().map((metric) => {
-      // A metric has its name and labels, but its type does not tell.
+      // Metrics have a type and label names, but the library's declarations leave them out.
       const { type, labelNames } = metric as unknown as { type: string; labelNames: string[] };
       return { name: metric.name, type, help: metric.help, labels: labelNames };
     });

@@ -1,41 +1,41 @@
 /**
- * Ends what a test run has left behind, once its input ends: so it does however the run has ended,
- * by a signal that nobody can catch as well. Servers and browsers of killed runs would else hold
- * their memory and ports for ever.
+ * Ends the processes that a test run left behind, once standard input ends. That happens however
+ * the run ends, even by SIGKILL. Without this program, servers and browsers of killed runs would
+ * hold their memory and ports for ever.
  *
- * Argument: the mark that all processes of the run carry in their environment, as `NAME=value`.
- * Programs that overwrite their environment, as nginx does, are found by their parent. Linux only:
- * elsewhere the environment of another process cannot be read without more.
+ * Argument: the mark that all processes of the run have in their environment, as `NAME=value`.
+ * Programs that overwrite their environment, such as nginx, are found by their parent. Linux only:
+ * other systems have no simple way to read the environment of another process.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
 
 const [mark] = process.argv.slice(2);
 const ROUND_MS = 100;
-/** Rounds after which a process that is still there cannot be ended. */
+/** Most rounds: a process that is still there after them cannot be ended. */
 const MOST_ROUNDS = 50;
 
-/** Ends them all. @returns how many there were */
+/** Kills all processes of the run. @returns the number of processes found */
 function sweep() {
   const left = processes();
   for (const pid of left) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
     }
   }
   return left.length;
 }
 
-/** The processes with the mark, and their descendants. */
+/** Returns the processes with the mark, and their descendants. */
 function processes() {
   const parents = new Map();
   const found = new Set();
   for (const name of readdirSync('/proc').filter((text) => /^\d+$/.test(text))) {
     const pid = Number(name);
     try {
-      // After the name, which may contain anything: state, parent.
+      // State and parent follow the name, which may contain any character.
       const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'latin1')
         .replace(/^.*\) /s, '')
         .split(' ');
@@ -43,7 +43,7 @@ function processes() {
       parents.set(pid, Number(parent));
       if (readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(mark)) found.add(pid);
     } catch {
-      // It has ended meanwhile, or is another user's.
+      // The process has ended meanwhile, or belongs to another user.
     }
   }
   const isOfRun = (pid, depth = 0) =>

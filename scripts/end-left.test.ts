@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 const PROGRAM = fileURLToPath(new URL('end-left.mjs', import.meta.url));
 const onLinux = process.platform === 'linux' ? describe : describe.skip;
 
-/** Starts a process that outlives it and one without an environment; says their ids. */
+/** Starts a process that outlives its parent and one without an environment; prints their ids. */
 const PARENT = `
 const { spawn } = require('node:child_process');
 const wait = ['-e', 'setInterval(() => {}, 1000)'];
@@ -23,7 +23,7 @@ afterEach(() => {
   for (const child of started.splice(0)) child.kill('SIGKILL');
 });
 
-/** @returns ids of the parent and of its two children */
+/** Starts a parent with two children. @returns their ids, the parent's first */
 async function family(mark: string): Promise<number[]> {
   const [name, value] = mark.split('=') as [string, string];
   const parent = spawn(process.execPath, ['-e', PARENT], {
@@ -44,7 +44,7 @@ function isThere(pid: number): boolean {
 }
 
 onLinux('a test run that is killed', () => {
-  test('leaves nothing behind: what stands apart and what has no environment included', async () => {
+  test('leaves no process behind, not even a detached one or one with no environment', async () => {
     const mark = `MILLRACE_TEST_RUN=end-left-${process.pid}`;
     const [own, others] = await Promise.all([family(mark), family(`${mark}-of-another`)]);
     const guard = spawn(process.execPath, [PROGRAM, mark], {

@@ -1,4 +1,4 @@
-/** The ready dashboard asks for nothing that edges do not have. */
+/** The dashboard that we ship uses only metrics and labels that edges have. */
 
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -29,7 +29,7 @@ beforeAll(async () => {
   metrics = new Map((await edgeMetrics()).map((row) => [row.name, row]));
 });
 
-/** Labels of a metric as Prometheus knows it; undefined: there is none of that name. */
+/** Returns the labels that Prometheus has for a metric; undefined if no metric has that name. */
 function labelsOf(name: string): string[] | undefined {
   const plain = metrics.get(name);
   if (plain !== undefined && plain.type !== 'histogram') return [...plain.labels, ...SCRAPED];
@@ -39,9 +39,9 @@ function labelsOf(name: string): string[] | undefined {
   return [...histogram.labels, ...SCRAPED, ...(suffix === '_bucket' ? ['le'] : [])];
 }
 
-/** Lists the faults of an expression. */
+/** Lists the metrics and labels in an expression that do not exist. */
 function faults(expression: string): string[] {
-  // Grafana fills its own variables in before Prometheus sees them.
+  // Grafana replaces its own variables before Prometheus sees the expression.
   const { selections, grouping } = readPromql(expression.replaceAll('$__rate_interval', '5m'));
   const known = selections.flatMap(({ metric }) => labelsOf(metric) ?? []);
   return [
@@ -67,7 +67,7 @@ describe('the dashboard for Grafana', () => {
     expect(grouping).toEqual(expect.arrayContaining(shown));
   });
 
-  test('has no two panels in one place', () => {
+  test('has no overlapping panels', () => {
     const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`),
     );
@@ -75,14 +75,14 @@ describe('the dashboard for Grafana', () => {
     expect(dashboard.panels.every(({ gridPos: { x, w } }) => x + w <= 24)).toBe(true);
   });
 
-  test('chooses among edges by a metric that all of them have', () => {
+  test('selects edges by a metric that all of them have', () => {
     const edges = dashboard.templating.list.find(({ name }) => name === 'instance');
     const metric = /^label_values\((\w+), instance\)$/.exec(edges?.definition ?? '')?.[1];
     expect(labelsOf(metric ?? '')).toContain('instance');
   });
 });
 
-test('what METRICS.md says to ask for is there', () => {
+test('the metrics that METRICS.md queries exist', () => {
   const questions =
     readFileSync(documentUrl('edge/METRICS.md'), 'utf8').split('## Questions')[1] ?? '';
   const expressions = [...questions.matchAll(/\| `([^`]+)` \|/g)].map(([, text]) =>

@@ -1,8 +1,8 @@
 /**
- * Makes the packages of the app: puts its parts together in dist/stage, and lets electron-builder
- * pack them into dist/packages. What cannot be made on this machine is named, with the reason.
+ * Makes the packages of the app: assembles its parts in dist/stage, and has electron-builder pack
+ * them into dist/packages. Names the packages that this machine cannot make, with the reason.
  *
- *   --stage    only put the parts together
+ *   --stage    only assemble the parts
  *   --unpacked make the app as a folder only, no packages
  */
 
@@ -35,7 +35,7 @@ async function putTogether() {
   console.log(`The app is put together in ${stage}`);
 }
 
-/** Without the notes of what they were built from. */
+/** Copies a built folder without its stamps. */
 function copy(from, to) {
   const filter = (path) => !/[/\\](?:\.stamp|drawn)$/.test(path);
   cpSync(from, to, { recursive: true, filter });
@@ -45,7 +45,7 @@ function bundleDaemon() {
   const engine = join(root, 'desktop', 'engine');
   return bundle(join('engine', 'daemon'), {
     main: join(engine, 'daemon', 'main.ts'),
-    // A thread of its own is a file of its own.
+    // Each thread needs a file of its own.
     'hash-worker': join(engine, 'hash', 'hash-worker.ts'),
   });
 }
@@ -55,7 +55,7 @@ function bundleHost() {
   return bundle('native-host', { main: join(root, 'desktop', 'native-host', 'main.ts') });
 }
 
-/** In plain JavaScript: Node does not run TypeScript that is installed somewhere. */
+/** Bundles to plain JavaScript: Node does not run TypeScript inside node_modules. */
 async function bundle(place, entryPoints) {
   const folder = join(stage, 'millrace', place);
   const { build } = require('esbuild');
@@ -68,10 +68,10 @@ async function bundle(place, entryPoints) {
     format: 'esm',
     target: 'node24',
     external: ['bufferutil', 'utf-8-validate'],
-    // Native code, for the system that this runs on: goes beside the bundle.
+    // Native code, for the system of this build: copied beside the bundle.
     loader: { '.node': 'copy' },
     assetNames: '[name]',
-    // For libraries that are CommonJS.
+    // CommonJS libraries need `require`.
     banner: {
       js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);",
     },
@@ -83,7 +83,7 @@ async function bundle(place, entryPoints) {
   if (left !== undefined) throw new Error(`the bundle names a source: ${left}`);
 }
 
-/** Programs are named by their source; in the package their bundles are in the same places. */
+/** Replaces the names of programs' sources with the names of their bundles, in the same places. */
 const besideEachOther = {
   name: 'programs-beside-each-other',
   setup({ onLoad }) {
@@ -96,7 +96,7 @@ const besideEachOther = {
   },
 };
 
-/** As the icon theme specification wants them: by size. */
+/** Names the icons by size, as the icon theme specification requires. */
 function nameIcons() {
   const folder = join(stage, 'icons');
   mkdirSync(folder, { recursive: true });
@@ -118,7 +118,7 @@ function makePackages(targets) {
   console.log(`What was made is in ${output}`);
 }
 
-/** @returns why it could not be made; undefined: it was */
+/** Makes one package. @returns the reason if it could not be made, otherwise undefined */
 function runBuilder(platform, target) {
   const config = join(output, `${platform}-${target}.json`);
   const options = packagingOptions(stage, output, platform === builderPlatform());
@@ -141,7 +141,7 @@ function runBuilder(platform, target) {
   return `${error?.message ?? whyOf(log)} (see ${file})`;
 }
 
-/** Finds the line that tells the reason, among very many. */
+/** Finds the line of electron-builder's log that gives the reason of a failure. */
 function whyOf(log) {
   const host = /getaddrinfo \w+ (\S+)/.exec(log)?.[1];
   if (host !== undefined) return `it takes a download from ${host}, which cannot be reached`;

@@ -1,20 +1,20 @@
-/** Reads the metrics and labels of a PromQL expression, by Prometheus' own grammar. */
+/** Reads the metrics and labels of a PromQL expression with Prometheus' own grammar. */
 
 import { parser } from '@prometheus-io/lezer-promql';
 
 export interface Selection {
   readonly metric: string;
-  /** Labels that are matched. */
+  /** Labels that the selection matches. */
   readonly labels: readonly string[];
 }
 
 export interface Expression {
   readonly selections: readonly Selection[];
-  /** Labels that results are grouped by. */
+  /** Labels that group the results. */
   readonly grouping: readonly string[];
 }
 
-/** @throws Error where the expression is not one */
+/** Reads a PromQL expression. @throws Error if its syntax is wrong */
 export function readPromql(expression: string): Expression {
   const selections: { metric: string; labels: string[] }[] = [];
   const grouping: string[] = [];

@@ -1,9 +1,9 @@
-/** The daemon's own methods as a page: what its OpenRPC document says, for people. */
+/** Writes the daemon's OpenRPC document as Markdown: a page about its own methods. */
 
 import { CONTRACT } from '../shared/src/bridge/contract/contract.ts';
 import { type OpenRpcMethod, openRpcOf } from '../shared/src/bridge/contract/open-rpc.ts';
 
-/** As much of a JSON Schema as the contract uses. */
+/** Keywords of JSON Schema that the contract uses. */
 interface Schema {
   readonly $ref?: string;
   readonly additionalProperties?: boolean | Schema;
@@ -25,12 +25,12 @@ interface Schema {
 
 const DOCUMENT = openRpcOf(CONTRACT, '');
 
-/** A section for each method, in the order of the contract. */
+/** Writes a section for each method, in the order of the contract. */
 export function rpcMethods(): string {
   return DOCUMENT.methods.map(method).join('\n\n');
 }
 
-/** A section for each object that methods take or give, by name. */
+/** Writes a section for each object that methods take or return, sorted by name. */
 export function rpcObjects(): string {
   const { schemas } = DOCUMENT.components;
   return Object.keys(schemas)
@@ -63,7 +63,7 @@ function object(name: string, schema: Schema): string {
   return lines.join('\n');
 }
 
-/** A row of a table: the name, the type and the meaning of a value. */
+/** Writes a row of a table: the name, the type and the meaning of a value. */
 function row(name: string, more: string, schema: Schema): string {
   const { description = '', default: value } = schema;
   const given = value === undefined ? '' : `; default ${JSON.stringify(value)}`;
@@ -71,7 +71,7 @@ function row(name: string, more: string, schema: Schema): string {
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
-/** A schema in words. */
+/** Describes a schema in words. */
 function typeOf(schema: Schema): string {
   const { type, items, properties, required = [] } = schema;
   const some = schema.anyOf ?? schema.oneOf;
@@ -103,7 +103,7 @@ function typeOf(schema: Schema): string {
   return type ?? 'anything';
 }
 
-/** Bounds that only say how far numbers go are not worth a word. */
+/** Describes a number's bounds, except those that are merely the limits of safe integers. */
 function rangeOf({ minimum, maximum }: Schema): string {
   const least = minimum !== undefined && minimum > Number.MIN_SAFE_INTEGER ? minimum : undefined;
   const most = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER ? maximum : undefined;

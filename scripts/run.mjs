@@ -1,6 +1,6 @@
 /**
- * Set-up and start in one: what every npm script of the repository calls. Needs nothing but the
- * machine's Node (20 or newer) and npm; brings the right pnpm, dependencies and Node itself.
+ * Sets up the repository and runs a command; every npm script calls it. Needs only the machine's
+ * Node (20 or newer) and npm; installs the right pnpm, dependencies and Node itself.
  */
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -12,16 +12,14 @@ import { fileURLToPath } from 'node:url';
 
 const PNPM = 'pnpm@12.21.0';
 const NODE_MAJOR = 24;
-/** For some 120 MB. */
+/** Longest time to fetch Electron, about 120 MB. */
 const FETCH_TIMEOUT_MS = 600_000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const stampFile = join(root, 'node_modules', '.millrace-setup');
 
-/**
- * Stamp of everything that the installed dependencies depend on: if it is the same, so are they.
- */
+/** Returns a digest of everything that determines the installed dependencies. */
 function stamp() {
   const hash = createHash('sha256');
   const inputs = ['pnpm-lock.yaml', 'pnpm-workspace.yaml', 'package.json'];
@@ -51,7 +49,7 @@ function setUp() {
   console.error(`Setting up: done in ${Math.round((Date.now() - started) / 1000)} s.`);
 }
 
-/** The Node to run with: the machine's own where it is new enough. */
+/** Returns the path of Node: the machine's own if it is new enough, otherwise the installed one. */
 function nodePath() {
   if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) return process.execPath;
   const name = process.platform === 'win32' ? 'node.exe' : 'node';
@@ -62,9 +60,9 @@ function environment() {
   const cache = join(root, 'node_modules', '.cache', 'compile');
   mkdirSync(cache, { recursive: true });
   return {
-    // Compiled code is kept: faster starts, and no TypeScript compiler in memory.
+    // Keeps compiled code: programs start faster, without the TypeScript compiler in memory.
     NODE_COMPILE_CACHE: cache,
-    // glibc: large blocks of memory in huge pages, which the kernel clears many times faster.
+    // Has glibc put large blocks into huge pages, which the kernel clears many times faster.
     GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1',
     ...process.env,
     MILLRACE_NODE: nodePath(),
@@ -91,12 +89,12 @@ function runNode(args, options = {}) {
 
 const bin = (name) => join(root, 'node_modules', ...name.split('/'));
 
-/** A program of the project, run where the user is. */
+/** Runs a program of the project in the user's current folder. */
 function program(file, args) {
   return runNode([join(root, file), ...args], { cwd: process.env.INIT_CWD ?? process.cwd() });
 }
 
-/** Each with its own idea of where it runs: `lib` and `types` differ. The longest first. */
+/** TypeScript projects, slowest first. They run in different places: `lib` and `types` differ. */
 const PROJECTS = [
   'desktop',
   'e2e',
@@ -114,7 +112,7 @@ const PROJECTS = [
   'shared',
 ];
 
-/** A few at a time instead of one by several threads, each of which would work out the same types. */
+/** Projects checked at once. Several threads for one project would each compute the same types. */
 const CHECKS_AT_A_TIME = Math.min(4, availableParallelism());
 
 async function typecheck() {
@@ -131,13 +129,13 @@ async function typecheck() {
   return status;
 }
 
-/** Builds the interface where it has changed; what serves it needs it. */
+/** Builds the interface if it has changed. */
 const buildUi = () => runNode([join(root, 'scripts/build-ui.mjs')]);
 
-/** Builds the interface before work that needs it. */
+/** Builds the interface, then runs a command that serves it. */
 const withUi = async (run) => (await buildUi()) || run();
 
-/** The app, or what it downloads with: the app needs its page, its window and Electron. */
+/** Starts the app, after building its page and window; with arguments, only runs their command. */
 async function start(args) {
   const run = () => program('desktop/cli/launch/start.ts', args);
   if (args.length > 0) return run();
@@ -153,7 +151,7 @@ function hasScreen() {
   return Boolean(process.env.DISPLAY || process.env.WAYLAND_DISPLAY);
 }
 
-/** Electron's package comes without Electron. Where it cannot be had, the app is a page. */
+/** Fetches Electron, which its package does not contain. Without it, the app is a page. */
 function fetchElectron() {
   if (process.env.ELECTRON_OVERRIDE_DIST_PATH || process.env.ELECTRON_SKIP_BINARY_DOWNLOAD) return;
   const folder = join(root, 'desktop', 'node_modules', 'electron');
@@ -166,7 +164,7 @@ function fetchElectron() {
 
 const biome = (...args) => runNode([bin('@biomejs/biome/bin/biome'), ...args, '.']);
 
-/** Taste as a test: style, imports between rooms, dead code, copies. */
+/** Linters: style, imports between folders, dead code, copies. */
 const LINTERS = [
   () => biome('ci'),
   () => quietly(['dependency-cruiser/bin/dependency-cruiser.mjs', '-T', 'err-long', ...HOUSE]),
@@ -175,7 +173,7 @@ const LINTERS = [
 ];
 const HOUSE = ['shared', 'edge/src', 'desktop', 'extension/src'];
 
-/** Runs a program of a dependency, which is heard of only where it finds something. */
+/** Runs a linter of a dependency, and shows its output only if it fails. */
 async function quietly([program, ...args]) {
   const { status, stdout, stderr } = spawnSync(nodePath(), [bin(program), ...args], {
     cwd: root,
@@ -185,7 +183,7 @@ async function quietly([program, ...args]) {
   return status ?? 1;
 }
 
-/** Runs all linters, so that one run tells of everything; the first status that is not 0, else 0. */
+/** Runs all linters, so that one run reports everything. @returns the first status other than 0 */
 async function lint() {
   let status = 0;
   for (const linter of LINTERS) {
@@ -195,18 +193,18 @@ async function lint() {
   return status;
 }
 
-/** More end-to-end specs than two processors: each has several processes, but most of them wait. */
+/** End-to-end specs at once: at least three, since most processes of a spec wait. */
 const SPECS_AT_A_TIME = Math.max(3, Math.floor(availableParallelism() / 2));
 const TESTS_AT_A_TIME = Math.max(2, availableParallelism());
 
-/** Carried by all processes of a test run in their environment. */
+/** Environment variable that marks all processes of a test run. */
 const RUN_MARK = ['MILLRACE_TEST_RUN', `${process.pid}-${Date.now()}`];
 
 async function jest(project, workers, args) {
   const guard = guardRun();
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
   const options = [`--maxWorkers=${workers}`, ...args];
-  // Last, and ended: Jest would take words that follow for more projects.
+  // Must come last: Jest would take any words that follow for more projects.
   const last = ['--selectProjects', project];
   const env = { ...environment(), [RUN_MARK[0]]: RUN_MARK[1] };
   const status = await runNode([...flags, bin('jest/bin/jest.js'), ...options, ...last], { env });
@@ -214,11 +212,11 @@ async function jest(project, workers, args) {
   return status;
 }
 
-/** Ends what the run leaves behind, however this process ends. */
+/** Starts end-left.mjs, which ends processes that the run leaves behind however this one ends. */
 function guardRun() {
   if (process.platform !== 'linux') return { end: async () => {} };
   const guard = spawn(nodePath(), [join(root, 'scripts/end-left.mjs'), RUN_MARK.join('=')], {
-    // A session of its own: the keys that end a run must not end it.
+    // Runs in a session of its own: keys that end the run must not end the guard.
     detached: true,
     stdio: ['pipe', 'ignore', 'inherit'],
   });

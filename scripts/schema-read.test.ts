@@ -3,17 +3,17 @@ import { expect, test } from '@jest/globals';
 
 const ROOT = new URL('../', import.meta.url);
 const FOLDERS = ['shared/src', 'edge/src', 'desktop', 'extension', 'fuzz', 'scripts', 'e2e'];
-/** Calls zod, for all others. */
+/** The only file that calls zod's parsers. */
 const READER = 'shared/src/schema/read.ts';
-/** Objects with a method `parse` that are no schemas. */
+/** Objects with a method `parse` that are not schemas. */
 const OTHERS = new Set(['JSON', 'Date', 'URL', 'path', 'command', 'program', 'parser']);
 
-/** Calls of a schema's own methods in a program's text. */
+/** Returns the calls of schemas' own methods in a program's text. */
 function directCalls(text: string): string[] {
   const methods = /([\w$]+|[)\]])\s*[?!]?\.\s*((?:safe)?(?:parse|decode|encode)(?:Async)?)\b/gi;
   return [...text.matchAll(methods)].flatMap(([whole, receiver, method]) => {
     const isPlain = method === 'parse' || method === 'parseAsync';
-    // Texts and bytes are decoded and encoded too.
+    // Texts and bytes have methods `decode` and `encode` too.
     if (/^(?:de|en)code$/.test(method as string)) return [];
     return isPlain && OTHERS.has(receiver as string) ? [] : [whole];
   });
@@ -23,20 +23,20 @@ function programs(): string[] {
   return FOLDERS.flatMap((folder) =>
     readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' })
       .map((file) => `${folder}/${file.replaceAll('\\', '/')}`)
-      // Specs are programs too; tests beside what they test may ask a schema what they like.
+      // Specs count as programs; unit tests may call schemas directly.
       .filter((file) => (folder === 'e2e' ? /\.tsx?$/ : /(?<!\.test)\.tsx?$/).test(file))
       .filter((file) => !/(?:^|\/)(?:node_modules|dist)\//.test(file)),
   );
 }
 
-test('no program asks a schema but by tryRead and readOrThrow', () => {
+test('programs call schemas only through tryRead and readOrThrow', () => {
   const files = programs();
   const found = files
     .filter((file) => file !== READER)
     .flatMap((file) =>
       directCalls(readFileSync(new URL(file, ROOT), 'utf8')).map((call) => `${file}: ${call}`),
     );
-  // To mend it: import from @millrace/shared/schema/read.
+  // If this fails: import from @millrace/shared/schema/read.
   expect(found).toEqual([]);
   expect(files).toContain(READER);
   expect(files.length).toBeGreaterThan(500);
@@ -56,7 +56,7 @@ test.each([
 });
 
 test.each(['JSON.parse(x)', 'Date.parse(x)', 'this.#parse()', 'parse(x)', 'decoder.decode(x)'])(
-  '%j is no call of a schema',
+  '%j is not a call of a schema',
   (text) => {
     expect(directCalls(text)).toEqual([]);
   },

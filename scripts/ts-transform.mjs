@@ -1,4 +1,4 @@
-/** Jest transform: TypeScript with its types blanked out, the way Node itself runs it. */
+/** Jest transform that blanks out TypeScript's types, as Node itself does. */
 
 import { createHash } from 'node:crypto';
 import { stripTypeScriptTypes } from 'node:module';

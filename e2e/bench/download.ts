@@ -18,7 +18,7 @@ const PIECE_BYTES = 64 * 1024 * 1024;
 const FILE_BYTES = 16 * PIECE_BYTES;
 const MIN_RUNS = 3;
 const MAX_RUNS = 9;
-/** After that no run begins, so that all of it takes less than two minutes. */
+/** Time after which no run begins, so that the benchmark takes less than two minutes. */
 const BUDGET_MS = 80_000;
 
 type Program = (url: string, dir: string) => Promise<ProgramRun>;
@@ -26,11 +26,11 @@ type Program = (url: string, dir: string) => Promise<ProgramRun>;
 const ours: Program = (url, dir) =>
   runProgram(process.execPath, [CLI, 'get', url, '-d', dir, '--quiet']);
 
-/** Space is not allocated before: aria2c's default would count against it. */
+/** Runs aria2c without allocating space beforehand, which would count against it. */
 const theirs: Program = (url, dir) =>
   runProgram('aria2c', ['-q', '-x16', '-s16', '--file-allocation=none', '-d', dir, url]);
 
-/** Measures. @returns the result as a Markdown table */
+/** Measures both programs. @returns the result as a Markdown table */
 export async function download(stage: Stage): Promise<string> {
   if (spawnSync('aria2c', ['--version']).status !== 0) {
     return 'NOT MEASURED: aria2c is not installed, there is nothing to compare with.';
@@ -120,7 +120,7 @@ function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1] as number;
 }
 
-/** @returns SHA-256 of the file, hexadecimal */
+/** Writes the file. @returns its SHA-256, hexadecimal */
 async function makeFile(root: string): Promise<string> {
   await mkdir(root);
   const hash = createHash('sha256');

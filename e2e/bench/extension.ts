@@ -1,7 +1,7 @@
 /**
  * The engine in the extension against the browser's own download, from the same origin into the
- * same folder, in turns: time until the whole file is there under its name, and cost in all of the
- * browser's processes.
+ * same folder, in turns: time until the whole file is there under its name, and processor time of
+ * all the browser's processes.
  */
 
 import { existsSync, rmSync, statSync } from 'node:fs';
@@ -75,7 +75,7 @@ async function measured(
   return { megabytesPerSecond: fileBytes / 1000 / ms, cpuPerGb: (cpu * 1e9) / fileBytes };
 }
 
-/** Of all present processes; those of closed pages do not count. */
+/** Processor time of the browser's current processes; processes of closed pages do not count. */
 async function cpuSeconds({ context }: ExtensionBrowser): Promise<number> {
   const session = await (context.browser() as Browser).newBrowserCDPSession();
   const { processInfo } = await session.send('SystemInfo.getProcessInfo');
@@ -83,7 +83,7 @@ async function cpuSeconds({ context }: ExtensionBrowser): Promise<number> {
   return processInfo.reduce((sum, { cpuTime }) => sum + cpuTime, 0);
 }
 
-/** The median; the first round only warms up. */
+/** Writes the medians as a row; the first round only warms up. */
 function row(name: string, [, ...rounds]: readonly Figures[]): string {
   const median = (figure: keyof Figures) =>
     rounds.map((round) => round[figure]).sort((a, b) => a - b)[rounds.length >> 1] as number;

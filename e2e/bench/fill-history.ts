@@ -1,4 +1,4 @@
-/** A long history, as years of use leave it. */
+/** Fills a daemon with the long history of years of use. */
 
 import type { DaemonProcess } from '../fixtures/programs/daemon.ts';
 

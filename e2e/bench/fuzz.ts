@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../../fuzz/main.ts', import.meta.url));
 
-/** @returns the exit status: 0 where every property holds */
+/** Runs the fuzz targets. @returns the exit status: 0 if every property holds */
 export async function fuzz(options: readonly string[]): Promise<number> {
   const child = spawn(process.execPath, [MAIN, ...options], { stdio: 'inherit' });
   const [code] = (await once(child, 'exit')) as [number | null];

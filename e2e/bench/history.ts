@@ -1,6 +1,6 @@
 /**
- * `node e2e/bench/history.ts`: a daemon with 10,000 downloads in its history and 1,000 in its queue.
- * How long it takes to start, to list and to search; the answers are checked as well.
+ * `node e2e/bench/history.ts`: measures how long a daemon with 10,000 downloads in its history and
+ * 1,000 in its queue takes to start, to list and to search. Checks the answers as well.
  */
 
 import { DaemonProcess } from '../fixtures/programs/daemon.ts';
@@ -11,7 +11,7 @@ const QUEUE = 1000;
 const ROUNDS = 20;
 const WORDS = ['debian', 'ubuntu', 'fedora', 'arch', 'film', 'backup', 'dataset', 'nightly'];
 
-/** A list of downloads as `millrace.export` writes it. */
+/** Writes a list of downloads as `millrace.export` does. */
 function list(): string {
   const downloads = Array.from({ length: HISTORY + QUEUE }, (_, i) => {
     const name = `${WORDS[i % WORDS.length]}-${i}-${(i * 2654435761) % 1_000_003}.iso`;
@@ -30,7 +30,7 @@ async function timed<T>(work: () => Promise<T>): Promise<{ ms: number; result: T
   return { ms: performance.now() - from, result };
 }
 
-/** Median and worst of some rounds, the first left out. */
+/** Median and longest time of some rounds, without the first. */
 async function rounds(work: () => Promise<{ total: number }>, total: number) {
   await work();
   const times: number[] = [];

@@ -1,7 +1,8 @@
 /**
  * `npm run bench -- hostile [--minutes N] [--seed S] [--workers W] [--without ATTACK]`: an hour of
- * strangers beside honest clients. Honest clients keep half of their throughput, no byte is wrong, memory
- * is flat after the first ten minutes, and open files are back where they began.
+ * hostile clients beside honest ones. Checks that honest clients keep half of their throughput,
+ * that no byte is wrong, that memory is flat after the first ten minutes, and that the number of
+ * open files returns to its start.
  */
 
 import { parseArgs } from 'node:util';
@@ -16,9 +17,9 @@ import { temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const MiB = 1024 * 1024;
 const MINUTE_MS = 60_000;
-/** Time in which memory may settle, or a fifth of a shorter run. */
+/** Longest time for memory to settle; in shorter runs, a fifth of the run. */
 const SETTLE_MS = 10 * MINUTE_MS;
-/** How far the second half of the rest may lie above the first, on average. */
+/** Most growth of average memory between the halves of the time after settling. */
 const FLAT_SHARE = 1.1;
 const FLAT_BYTES = 32 * MiB;
 
@@ -28,7 +29,7 @@ interface Verdict {
   readonly holds: boolean;
 }
 
-/** @returns the exit status: 0 where everything holds */
+/** Runs the attacks. @returns the exit status: 0 if everything holds */
 export async function hostile(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],

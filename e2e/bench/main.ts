@@ -1,15 +1,15 @@
 /**
  * `npm run bench [-- single|varnish|network|download|ui|shell|extension|popup|tls|decision]`:
  * Millrace against nginx with its slice module, before the same origin, for the same clients, and
- * against aria2c, on the same machine, in the same run. Absolute figures say little on a busy
- * machine: the ratios count.
+ * against aria2c, on the same machine, in the same run. The ratios count: absolute figures say
+ * little on a machine that does other work as well.
  *
- * `npm run bench -- fuzz [--cases N] [--seed S] [--target NAME]`: readers of strangers' input, with
+ * `npm run bench -- fuzz [--cases N] [--seed S] [--target NAME]`: readers of strangers' data, with
  * millions of random inputs.
  *
- * `npm run bench -- hostile [--minutes N]`: strangers beside honest clients.
+ * `npm run bench -- hostile [--minutes N]`: hostile clients beside honest ones.
  *
- * `npm run bench -- memory`: the effect of floods of strangers on an edge's memory.
+ * `npm run bench -- memory`: an edge's memory under floods of requests from strangers.
  */
 
 import { nginxOrComplain } from '../fixtures/origins/nginx.ts';
@@ -50,7 +50,7 @@ const BENCHMARKS = new Map([
   ['decision', { title: 'Whether the extension takes a download', measure: decision }],
 ]);
 
-/** Programs that compare nothing, with options of their own. */
+/** Programs without a comparison, with options of their own. */
 const PROGRAMS = new Map<string, (args: readonly string[]) => Promise<number>>([
   ['fuzz', fuzz],
   ['hostile', hostile],

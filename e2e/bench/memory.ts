@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- memory`: the effect of floods of strangers on an edge's memory, in the default
- * configuration. 20,000 HEADs of small files with 8 kB of random query each, then 20,000 readers of
- * a file each that take 2 kB every 9 s, from 256 addresses, beside a client that fetches a file.
- * Ends by itself in a few minutes.
+ * `npm run bench -- memory`: an edge's memory under floods of requests from strangers, in the
+ * default configuration. First 20,000 HEADs of small files with 8 kB of random query each, then
+ * 20,000 readers of a file each that take 2 kB every 9 s, from 256 addresses, beside an honest
+ * client that fetches a file. Ends by itself in a few minutes.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -25,10 +25,10 @@ const ADDRESSES = 256;
 const READER_FILE_BYTES = 64 * MiB;
 const READING_MS = 60_000;
 const SAMPLE_MS = 1000;
-/** Longest wait for the file of the client beside. */
+/** Longest wait for the honest client's file. */
 const PATIENCE_MS = 10_000;
 const HONEST_BYTES = 3_000_000;
-/** Files that an edge has open besides connections of clients. */
+/** Open files of an edge besides the connections of clients. */
 const OTHER_FILES = 300;
 const CACHE_BYTES = 256 * MiB;
 const PER_CLIENT_BYTES = 16 * MiB;
@@ -48,7 +48,7 @@ async function withEdge<T>(
 ): Promise<T> {
   const origin = await WideOrigin.start();
   const options = ['--allow-origin', '127.0.0.1', '--log-level', 'warn', ...settings];
-  // As in service: memory that is given back is not written to.
+  // As in production: returned memory is not overwritten.
   const e = await EdgeProcess.start(options, { MILLRACE_POISON_MEMORY: '0' });
   try {
     return await run(e, origin);
@@ -157,7 +157,7 @@ function print(rows: readonly (readonly [string, string])[]): void {
   for (const [name, value] of rows) process.stdout.write(`  ${name.padEnd(width)}  ${value}\n`);
 }
 
-/** @returns exit code: 1 where the edge took more than 2 GiB, or a client got a wrong byte */
+/** Runs both floods. @returns exit code: 1 if the edge took over 2 GiB or sent a wrong byte */
 export async function memory(): Promise<number> {
   process.stdout.write(`${HEADS} HEADs of small files with ${QUERY_CHARS} characters of query\n`);
   const headsHeld = await withEdge(heads, '--client-requests', '0');

@@ -8,7 +8,7 @@ import { table } from './measuring/table.ts';
 import { NginxNetwork } from './nginx-network.ts';
 
 const NODES = 4;
-/** Per node: twice its share of the file, as no way of spreading chunks spreads them evenly. */
+/** Cache of each node: twice its share of the file, since no scheme spreads chunks evenly. */
 const CACHE_BYTES = 256 * 1024 * 1024;
 
 const SCENARIOS: readonly Scenario[] = [
@@ -16,7 +16,7 @@ const SCENARIOS: readonly Scenario[] = [
   { name: 'cold, 8 clients', clients: 8, times: 1, query: (run) => `?network=${run}` },
 ];
 
-/** Measures. @returns the result as a Markdown table */
+/** Measures both networks. @returns the result as a Markdown table */
 export async function network(stage: Stage): Promise<string> {
   await using running = new AsyncDisposableStack();
   const nginx = await NginxNetwork.start(stage, NODES, CACHE_BYTES);

@@ -1,6 +1,6 @@
 /**
- * Sharded caching as operators build it with nginx alone: a front cuts files into slices and sends
- * each to the cache that consistent hashing assigns it to, so that every slice is stored once.
+ * Sharded caching with nginx alone: a front cuts files into slices and requests each from the cache
+ * that consistent hashing assigns to it, so that every slice is stored once.
  */
 
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export class NginxNetwork {
 
   private constructor() {}
 
-  /** @param cacheBytes room in each cache */
+  /** Starts the caches and the front. @param cacheBytes size of each cache */
   static async start(stage: Stage, caches: number, cacheBytes: number): Promise<NginxNetwork> {
     const network = new NginxNetwork();
     try {
@@ -29,12 +29,12 @@ export class NginxNetwork {
     return network;
   }
 
-  /** Where clients come in. */
+  /** URL for clients. */
   get url(): string {
     return this.#front?.url ?? '';
   }
 
-  /** The front and all caches; each has its workers as children. */
+  /** Process ids of the front and all caches, whose workers are their children. */
   get pids(): number[] {
     return this.#all.map((nginx) => nginx.pid);
   }
@@ -55,9 +55,9 @@ function startCache(stage: Stage, dir: string, cacheBytes: number): Promise<Ngin
     http: `
     proxy_cache_path ${join(dir, 'cache')} keys_zone=z:10m max_size=${cacheBytes} use_temp_path=off;
     upstream origin { server 127.0.0.1:${stage.origin.port}; keepalive 32; }`,
-    // The front asks for whole slices: the range is part of the key, and passed on as it is, which
-    // a cache would not do by itself. Clients of one file come together: the lock keeps the origin
-    // from sending a slice to each of them, that is, it keeps origin bytes at 1.00 of the file.
+    // The front requests whole slices: the range is part of the key and is passed on unchanged,
+    // which nginx does not do by default. Clients of one file request it at the same time: the lock
+    // has the origin send each slice once, which keeps origin bytes at 1.00 of the file.
     server: `
     location / {
       proxy_cache z;
@@ -77,7 +77,7 @@ function startFront(dir: string, caches: readonly Nginx[]): Promise<Nginx> {
   return Nginx.start({
     dir,
     root: dir,
-    // Every byte passes through the front: it gets all cores, or it would be the bottleneck.
+    // Every byte passes through the front: with fewer cores it would be the bottleneck.
     workers: 'auto',
     http: `
     upstream caches {
@@ -85,9 +85,8 @@ function startFront(dir: string, caches: readonly Nginx[]): Promise<Nginx> {
       ${servers}
       keepalive 64;
     }`,
-    // The front keeps nothing: that would be a second copy of the next process's cache. Nor does it
-    // spool slices for slow clients into files. Its buffers are nginx's defaults: larger ones were
-    // slower.
+    // The front has no cache, which would only copy the next process's data, and writes no
+    // temporary files for slow clients. Its buffers are nginx's defaults: larger ones were slower.
     server: `
     location / {
       slice 1m;

@@ -1,6 +1,6 @@
 /**
- * The extension's popup: how long it takes from opening it to a list that is painted and can be used.
- * The page is the true one; its messages go the true way, to a background that answers at once. On a
+ * Measures the extension's popup, from opening it until its list is painted and usable. The page
+ * and its message channel are the real ones; the background is a fake that answers at once. On a
  * busy machine the page's processor time says more than the clock.
  */
 
@@ -9,9 +9,9 @@ import { extensionUrl } from '../fixtures/pages/extension.ts';
 import { FakeBackgroundBrowser } from '../fixtures/pages/fake-background.ts';
 import { manyShown } from '../fixtures/pages/shown-downloads.ts';
 
-/** A page of one row without any script: the browser's own minimum. */
+/** A page of one row without a script: measures the browser itself. */
 const BARE = '<!doctype html><main role="grid"><p role="row">bare</p></main>';
-/** The least that any popup does: a style sheet, a script that asks the background, and a row. */
+/** A minimal popup: a style sheet, a script that asks the background, and a row. */
 const LEAST = `<!doctype html><link rel="stylesheet" href="popup.css"><main role="grid"></main>
 <script type="module" src="least.js"></script>`;
 const LEAST_SCRIPT = `const answer = await chrome.runtime.sendMessage({ type: 'state' });
@@ -28,10 +28,10 @@ const SCENES = [
 const TIMES = 21;
 
 interface Opening {
-  /** Milliseconds after navigation has begun. */
+  /** Milliseconds since navigation began. */
   readonly painted: number;
   readonly answered: number;
-  /** Milliseconds of the processor, on the page's own thread, until both. */
+  /** Processor milliseconds of the page's own thread until the list is painted and usable. */
   readonly processor: number;
 }
 
@@ -64,7 +64,7 @@ export async function popup(): Promise<string> {
   }
 }
 
-/** Opens the popup where another page of the extension was, and presses a key once its list is there. */
+/** Opens the popup in place of another page of the extension, and presses a key in its list. */
 async function open(page: Page, session: CDPSession, path: string): Promise<Opening> {
   await page.goto(extensionUrl('bare.html'));
   await opened(page);
@@ -88,7 +88,7 @@ async function processorMs(session: CDPSession): Promise<number> {
 function watchForList(): void {
   const painted = () =>
     new Promise<number>((resolve) => {
-      // After the next frame: then it has been drawn.
+      // The list has been drawn after the next frame.
       requestAnimationFrame(() => setTimeout(() => resolve(performance.now())));
     });
   const list = new Promise<HTMLElement>((resolve) => {

@@ -1,4 +1,4 @@
-/** The app's window: time until it is usable with a long history, and its cost while idle. */
+/** Measures the app's window: time until it is usable with a long history, and its idle cost. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,11 +10,11 @@ import { fillHistory } from './fill-history.ts';
 const ENTRIES = 10_000;
 const STARTS = 5;
 const IDLE_MS = 20_000;
-/** Time for the rest of the start: that is no cost of an idle app. */
+/** Wait before measuring the idle app, so that the rest of the start does not count. */
 const SETTLE_MS = 5000;
 const TICKS_PER_SECOND = 100;
 
-/** Measures. @returns the result as a Markdown table */
+/** Measures the window. @returns the result as a Markdown table */
 export async function shell(): Promise<string> {
   if (!electronOrComplain('the window of the app')) return 'NOT MEASURED';
   const screen = await Screen.start();
@@ -26,7 +26,7 @@ export async function shell(): Promise<string> {
     await daemon.stop();
     const starts: number[] = [];
     const idle: number[] = [];
-    // The first brings programs into memory, and compiles.
+    // The first start loads programs into memory and compiles; it does not count.
     for (let i = 0; i <= STARTS; i++) {
       const run = await measureOnce(folder.path, screen.display, i === STARTS);
       if (i > 0) starts.push(run.startedMs);
@@ -72,13 +72,13 @@ function pass(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Processor seconds that processes and all below them have taken. */
+/** Returns the processor seconds of processes and all their descendants. */
 function cpuSeconds(pids: readonly number[]): number {
   const processes = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => statOf(Number(name)) ?? []);
   const counted = new Set(pids);
-  // Children have been started after their parents, but numbers may begin again: until none is new.
+  // Repeats until no process is new: ids may wrap around, so a child may precede its parent.
   for (let before = -1; before !== counted.size; ) {
     before = counted.size;
     for (const { pid, parent } of processes) if (counted.has(parent)) counted.add(pid);
@@ -95,6 +95,6 @@ function statOf(pid: number): { pid: number; parent: number; seconds: number } |
     const seconds = (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
     return { pid, parent: Number(fields[1]), seconds };
   } catch {
-    return undefined; // it has ended
+    return undefined; // the process has ended
   }
 }

@@ -7,10 +7,10 @@ import type { Side } from './measuring/measure.ts';
 import type { Stage } from './measuring/stage.ts';
 import { table } from './measuring/table.ts';
 
-/** Room for the file and some more: after the first run both caches are in their steady state. */
+/** Size of both caches: slightly more than the file. Both are in steady state after one run. */
 const CACHE_BYTES = 640 * 1024 * 1024;
 
-/** Loads of one edge, for every rival. */
+/** Loads for comparing one edge with another cache. */
 export const SCENARIOS: readonly Scenario[] = [
   { name: 'hit, 1 client', clients: 1, times: 4, query: cached },
   { name: 'hit, 8 clients', clients: 8, times: 1, query: cached },
@@ -18,7 +18,7 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: 'cold, 8 clients', clients: 8, times: 1, query: (run) => `?crowd=${run}` },
 ];
 
-/** Measures. @returns the result as a Markdown table */
+/** Measures both caches. @returns the result as a Markdown table */
 export async function single(stage: Stage): Promise<string> {
   await using running = new AsyncDisposableStack();
   const slice = await startSlice(stage);

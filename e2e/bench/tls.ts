@@ -1,6 +1,6 @@
 /**
- * Measures the cost of TLS and HTTP/2: one edge, a file that it has in memory, the same client
- * (h2load) without TLS, with TLS and HTTP/1.1, and with HTTP/2, in turn.
+ * Measures the cost of TLS and HTTP/2: one edge with a file in memory, and the same client (h2load)
+ * without TLS, with TLS and HTTP/1.1, and with HTTP/2, in turn.
  */
 
 import { execFile } from 'node:child_process';
@@ -14,7 +14,7 @@ const CACHE_BYTES = 640 * 1024 * 1024;
 const RUNS = 5;
 const RUN_DEADLINE_MS = 180_000;
 
-/** The same number of bytes each; the last all on one connection. */
+/** Loads; the last one uses one connection for all requests. */
 const LOADS = [
   { name: '1 client', clients: 1, requests: 4, streams: 1 },
   { name: '8 clients', clients: 8, requests: 8, streams: 1 },
@@ -34,7 +34,7 @@ interface Figures {
   readonly cpuPerGb: number;
 }
 
-/** Measures. @returns the result as a Markdown table */
+/** Measures all three. @returns the result as a Markdown table */
 export async function tls(stage: Stage): Promise<string> {
   const { cert, key } = makeCertificate(stage.root, 'bench');
   await using running = new AsyncDisposableStack();
@@ -47,7 +47,7 @@ export async function tls(stage: Stage): Promise<string> {
   );
   running.defer(() => edge.stop().then(() => undefined));
   const path = `/${stage.origin.url}${stage.filePath}`;
-  // Windows as in browsers and curl: 16 MiB for a stream and more for a connection.
+  // Windows of the size that browsers and curl use: 16 MiB per stream, more per connection.
   const windows = ['-w', '24', '-W', '27'];
   const ways: Way[] = [
     { name: 'plain', options: ['--h1'], url: edge.url + path },

@@ -1,6 +1,6 @@
 /**
- * The interface under load: how long it takes to be there with a long history, and whether scrolling
- * stays smooth while downloads run.
+ * Measures the interface under load: how long it takes to appear with a long history, and whether
+ * scrolling stays smooth while downloads run.
  */
 
 import type { Browser, Page } from 'playwright-core';
@@ -20,7 +20,7 @@ interface Smoothness {
   readonly longestMs: number;
   readonly longTasks: number;
   readonly framesPerSecond: number;
-  /** Processor time of the page's main thread for a frame: independent of other load. */
+  /** Processor time of the page's main thread per frame: independent of other programs' load. */
   readonly cpuMs: number;
   readonly elements: number;
 }
@@ -77,7 +77,7 @@ export async function ui(): Promise<string> {
   }
 }
 
-/** From opening the address to the first row. @returns milliseconds */
+/** Opens the address and waits for the first row. @returns milliseconds */
 async function coldStart(browser: Browser, daemon: DaemonProcess): Promise<number> {
   const { url } = await daemon.call('millrace.loginLink');
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
@@ -103,7 +103,7 @@ async function run(daemon: DaemonProcess, origin: SlowFiles): Promise<void> {
   });
 }
 
-/** Measures the browser with a list of plain text, beside the same downloads. */
+/** Measures the browser itself: a list of plain text, beside the same downloads. */
 async function bareList(browser: Browser, entries: number): Promise<Smoothness> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();
@@ -119,7 +119,7 @@ async function bareList(browser: Browser, entries: number): Promise<Smoothness> 
   return smooth;
 }
 
-/** Scrolls down and up for a while. */
+/** Scrolls down and up for `SCROLL_MS`. */
 async function scroll(page: Page): Promise<Smoothness> {
   const cpuMs = await mainThreadClock(page);
   const before = await cpuMs();
@@ -152,7 +152,7 @@ async function scroll(page: Page): Promise<Smoothness> {
   return { ...seen, cpuMs: ((await cpuMs()) - before) / seen.frames };
 }
 
-/** @returns reads the processor time that tasks of the page's main thread have taken, milliseconds */
+/** @returns a function that reads the processor time of the page's main thread, milliseconds */
 async function mainThreadClock(page: Page): Promise<() => Promise<number>> {
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });
@@ -162,7 +162,7 @@ async function mainThreadClock(page: Page): Promise<() => Promise<number>> {
   };
 }
 
-/** Heap of the page at the beginning and the end of a while, in MiB, after collections. */
+/** Measures the page's heap before and after `MEMORY_MS`, in MiB, each after a collection. */
 async function memory(page: Page): Promise<[string, string]> {
   const session = await page.context().newCDPSession(page);
   const used = async () => {

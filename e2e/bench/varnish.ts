@@ -1,7 +1,6 @@
 /**
- * One edge against one Varnish, which keeps whole objects: it passes on bytes while it receives
- * them, and all clients of an object share one fetch, as with an edge; it does not cut files into
- * ranges.
+ * One edge against one Varnish, which stores whole objects and does not cut files into ranges. Like
+ * an edge, it sends bytes on while receiving them, and all clients of an object share one fetch.
  */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -16,13 +15,13 @@ import type { Stage } from './measuring/stage.ts';
 import { table } from './measuring/table.ts';
 import { SCENARIOS } from './single.ts';
 
-/** Room for two files: a cold fetch must not have to wait for room. */
+/** Size of the cache: two files, so that a cold fetch need not wait for room. */
 const CACHE_MIB = 1200;
-/** Waiting for Varnish: how long at most, and between two looks, milliseconds. */
+/** Longest wait for Varnish to start, and the time between two checks, milliseconds. */
 const START_DEADLINE_MS = 20_000;
 const LOOK_EVERY_MS = 50;
 
-/** Measures. @returns the result as a Markdown table, or why there is none */
+/** Measures both caches. @returns the result as a Markdown table, or the reason for its absence */
 export async function varnish(stage: Stage): Promise<string> {
   if (spawnSync('varnishd', ['-V']).status !== 0) {
     return 'NOT MEASURED: varnishd is not installed (Debian: varnish)';
@@ -65,8 +64,7 @@ class Varnish {
       `vcl 4.1;\nbackend default { .host = "127.0.0.1"; .port = "${stage.origin.port}"; }\n`,
     );
     const work = join(dir, 'work');
-    // Without its jail: as root it would continue as another user, who cannot read temporary
-    // folders.
+    // Runs without its jail, which as root switches to a user who cannot read temporary folders.
     const place = ['-j', 'none', '-F', '-n', work, '-a', '127.0.0.1:0'];
     const args = [...place, '-f', vcl, '-s', `malloc,${CACHE_MIB}m`];
     const child = spawn('varnishd', args, { stdio: 'ignore' });
@@ -85,7 +83,7 @@ class Varnish {
     throw new Error('varnishd did not start');
   }
 
-  /** The managing process; the serving one is its child. */
+  /** Id of the managing process; the serving process is its child. */
   get pid(): number {
     return this.#child.pid as number;
   }

@@ -1,4 +1,4 @@
-/** The program that passes packets as links do (delay.c), compiled where it is used. */
+/** Runs the program that delays packets as links do (delay.c), which is compiled on first use. */
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,21 +18,21 @@ export const DELAY_DEVICE = 'delay';
 
 /** Statistics of the program. */
 export interface DelayStats {
-  /** Packets, since it was asked last. */
+  /** Packets passed since the last query. */
   readonly passed: number;
-  /** Packets that were lost on purpose. */
+  /** Packets dropped on purpose. */
   readonly lost: number;
-  /** Packets that found a queue full. */
+  /** Packets dropped because a queue was full. */
   readonly full: number;
-  /** Packets that there was no memory for: should be none. */
+  /** Packets dropped for lack of memory: should be none. */
   readonly refused: number;
-  /** How much later than they should packets went on, milliseconds, since it was asked last. */
+  /** Mean unintended delay of packets since the last query, milliseconds. */
   readonly meanLateMs: number;
-  /** The most since it was asked last. */
+  /** Longest unintended delay since the last query, milliseconds. */
   readonly maxLateMs: number;
 }
 
-/** Bytes with their headers. */
+/** Bytes of packets, including headers. */
 export interface LinkQueue {
   readonly bytes: number;
   readonly sentBytes: number;
@@ -47,7 +47,7 @@ export class Delay {
     this.#lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   }
 
-  /** @throws Error if it cannot be compiled or has no TUN device */
+  /** Starts the program. @throws Error if it cannot be compiled or has no TUN device */
   static async start(namespace: string, seed: number): Promise<Delay> {
     const program = await compile();
     const args = ['netns', 'exec', namespace, program, DELAY_DEVICE, String(seed)];
@@ -57,7 +57,7 @@ export class Delay {
     return delay;
   }
 
-  /** Packets from and to an address pass this link from now on. */
+  /** Sets the link that packets from and to an address pass from now on. */
   set(address: string, link: Link): void {
     const kbit = (mbit: number | undefined) => Math.round((mbit ?? 0) * 1000);
     const queue = (mbit: number | undefined) =>
@@ -69,19 +69,18 @@ export class Delay {
     this.#child.stdin?.write(`set ${address} ${values.join(' ')}\n`);
   }
 
-  /** Packets from and to an address pass another's link from now on. */
+  /** Has packets from and to an address pass another address's link from now on. */
   alias(address: string, other: string): void {
     this.#child.stdin?.write(`alias ${address} ${other}\n`);
   }
 
-  /** To be asked one thing at a time. */
+  /** Queries the statistics. Run one query at a time. */
   async stats(): Promise<DelayStats> {
     return (await this.#ask('stats')) as DelayStats;
   }
 
   /**
-   * Packets waiting before an address's link on the way to it, and those that have passed it so
-   * far.
+   * Queries the bytes that wait before the link to an address, and the bytes that have passed it.
    */
   async queue(address: string): Promise<LinkQueue> {
     return (await this.#ask(`queue ${address}`)) as LinkQueue;
@@ -103,7 +102,7 @@ export class Delay {
   }
 }
 
-/** @returns the program */
+/** Compiles the program. @returns its path */
 async function compile(): Promise<string> {
   const digest = createHash('sha256')
     .update(await readFile(SOURCE))

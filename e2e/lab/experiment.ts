@@ -3,15 +3,15 @@
 import type { Findings } from './report.ts';
 
 export interface ExperimentOptions {
-  /** Seed of everything that is drawn at random. */
+  /** Seed of all random choices. */
   readonly seed: number;
-  /** How often to measure. */
+  /** Number of measurements. */
   readonly runs: number;
-  /** Parts of the experiment to measure, by the beginning of their names; undefined: all. */
+  /** Parts to measure, by the beginnings of their names; undefined: all. */
   readonly only: readonly string[] | undefined;
   /**
-   * In slow motion: rates divided and delays multiplied by this, for machines with too few
-   * processors for the experiment; 1 is normal. Only experiments that say so use it.
+   * Slow-motion factor, which divides rates and multiplies delays, for machines with too few
+   * processors; 1 is full speed. Only experiments that say so apply it.
    */
   readonly slow: number;
   /** Reports progress. */
@@ -19,10 +19,10 @@ export interface ExperimentOptions {
 }
 
 /**
- * Measures the configured number of times, with consecutive seeds.
+ * Repeats a measurement for the number of runs, with consecutive seeds.
  *
- * @param measure one whole run
- * @returns the results of all runs
+ * @param measure measures one whole run
+ * @returns results of all runs
  */
 export async function repeated<T>(
   { seed, runs, say }: ExperimentOptions,
@@ -37,14 +37,14 @@ export async function repeated<T>(
 }
 
 export interface Experiment {
-  /** On the command line, and of the files. */
+  /** Name on the command line and of the files. */
   readonly name: string;
   readonly title: string;
-  /** How often to measure unless told otherwise. */
+  /** Default number of runs. */
   readonly runs: number;
-  /** Names of parts that can be measured alone, where there are some. */
+  /** Names of the parts that can be measured alone, if any. */
   readonly parts?: readonly string[];
-  /** It takes a laboratory: Linux, and root. */
+  /** True if it needs a laboratory: Linux, and root. */
   readonly needsLab: boolean;
   readonly run: (options: ExperimentOptions) => Promise<Findings>;
 }

@@ -1,4 +1,4 @@
-/** Lets programs begin together that have been started one after the other. */
+/** Has programs begin together that were started one after the other. */
 
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,10 +15,10 @@ export class Gate {
   }
 
   /**
-   * Waits until the gate is open for a program.
+   * Waits until the gate is open, then tells a program to begin.
    *
-   * @param tells the program tells on descriptor 4 when it is ready to begin
-   * @returns when the program was told to begin, in milliseconds of `performance.now()`
+   * @param tells true if the program reports on descriptor 4 that it is ready
+   * @returns time of the start in milliseconds of `performance.now()`
    */
   async passed(child: ChildProcess, tells: boolean): Promise<number> {
     const exit = once(child, 'exit');
@@ -28,18 +28,18 @@ export class Gate {
     this.#waiting.push({ child, ready });
     await this.#opened;
     const now = performance.now();
-    // A process that has ended meanwhile reads nothing any more.
+    // A process that has ended meanwhile no longer reads.
     child.stdin?.on('error', () => {});
     child.stdin?.write('begin\n');
     return now;
   }
 
-  /** Resolves when all programs are ready that have been told to wait at it. */
+  /** Resolves when all programs that wait at the gate are ready. */
   async ready(): Promise<void> {
     await Promise.all(this.#waiting.map(({ ready }) => ready));
   }
 
-  /** Opens it when they are. */
+  /** Opens the gate once all programs are ready. */
   async open(): Promise<void> {
     await this.ready();
     this.#open();

@@ -1,4 +1,4 @@
-/** A machine of the laboratory: a network namespace with one port, which is tied to the router. */
+/** A machine of the laboratory: a network namespace with one port, connected to the router. */
 
 import { type ChildProcess, execFile, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,28 +12,28 @@ export interface SpawnOptions {
 }
 
 export interface RunOptions extends SpawnOptions {
-  /** The program begins when it is opened. */
+  /** The program begins when this gate opens. */
   readonly gate?: Gate;
-  /** The program waits for the gate itself, by preload.mjs; otherwise a shell does that for it. */
+  /** True if the program waits for the gate itself, with preload.mjs; otherwise a shell does. */
   readonly waitsItself?: boolean;
-  /** After that it is killed; ten minutes unless given. */
+  /** Time after which the program is killed; default ten minutes. */
   readonly timeoutMs?: number;
 }
 
-/** How a program went. */
+/** Result of a program. */
 export interface Run {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** From its start, or from the gate's opening, until its end. */
+  /** Seconds from the start, or from the gate's opening, until the end. */
   readonly seconds: number;
-  /** User and system time, including children; 0 for a killed one, whose time is unknown. */
+  /** User and system time, including children; 0 for killed programs, whose time is unknown. */
   readonly cpuSeconds: number;
 }
 
 const TIMEOUT_MS = 600_000;
-/** Waits for a line if ordered, runs the program, and reports its times on descriptor 3. */
+/** Optionally waits for a line, runs the program, and reports its time on descriptor 3. */
 const RUNNER = `[ "$1" = 0 ] || read -r line || exit 125
 shift
 "$@"
@@ -45,12 +45,12 @@ export class Host {
   readonly name: string;
   readonly address: string;
   readonly namespace: string;
-  /** Its port at the router. */
+  /** Name of the host's port at the router. */
   readonly port: string;
   link: Link;
   readonly #mark: Readonly<Record<string, string>>;
 
-  /** @param mark variables for all of its programs */
+  /** @param mark environment variables of all programs in the host */
   constructor(o: {
     readonly name: string;
     readonly address: string;
@@ -67,17 +67,17 @@ export class Host {
     this.#mark = o.mark;
   }
 
-  /** Starts a program; its process is the child, not a wrapper. */
+  /** Starts a program. The returned child is the program's own process. */
   spawn(
     command: string,
     args: readonly string[],
     options: SpawnOptions & {
       readonly stdio?: StdioOptions;
-      /** As the first of a group of processes. */
+      /** If true, the program leads a process group of its own. */
       readonly detached?: boolean;
     } = {},
   ): ChildProcess {
-    // `ip` becomes the program: the child is the program itself.
+    // `ip` replaces itself with the program, so the child is the program.
     return spawn('ip', ['netns', 'exec', this.namespace, command, ...args], {
       stdio: options.stdio ?? ['ignore', 'pipe', 'pipe'],
       detached: options.detached ?? false,
@@ -113,7 +113,7 @@ export class Host {
     return { code, signal, stdout, stderr, seconds, cpuSeconds: secondsOf(times) };
   }
 
-  /** The text of an HTTP answer, as seen from inside. @throws Error unless it is a good one */
+  /** Fetches a text from inside the host. @throws Error unless the status is a success */
   async get(url: string): Promise<string> {
     const args = ['netns', 'exec', this.namespace, 'curl', '-sfS', '--max-time', '20', url];
     const { stdout } = await promisify(execFile)('ip', args, {
@@ -132,7 +132,7 @@ async function gathered(child: ChildProcess, fd: number): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-/** The second line of the output of `times` is for children: `0m1.23s 0m0.45s`. */
+/** Reads the output of `times`, whose second line is for children: `0m1.23s 0m0.45s`. */
 function secondsOf(times: string): number {
   const line = times.split('\n')[1] ?? '';
   const parts = [...line.matchAll(/(\d+)m([\d.]+)s/g)];

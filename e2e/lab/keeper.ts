@@ -1,6 +1,7 @@
 /**
- * Removes the things that a laboratory has made, even if its owner crashes: a process that waits
- * for the end of a pipe from it. If that is killed as well, the next laboratory removes them.
+ * Removes everything that a laboratory has created, however its owner ends: the keeper is a process
+ * that waits for the end of a pipe from the owner. If the keeper is killed as well, the next
+ * laboratory cleans up.
  */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -14,13 +15,12 @@ const NAMESPACES = '/run/netns';
 /** Beginning of the names of all namespaces and folders of laboratories. */
 const KIND = 'millrace-lab';
 
-/** A variable of every program of a laboratory: the prefix of its keeper. */
+/** Environment variable of every program of a laboratory: the keeper's prefix. */
 const MARK = 'LAB_OF_PROGRAM';
 
 /**
- * Removes everything whose name begins with $1, and the folder $2, when its input ends. A program
- * that has only just begun is not in its namespace yet, and would continue without one: it is found
- * by the mark.
+ * Removes all namespaces whose names begin with $1, and the folder $2, when its input ends. Finds
+ * programs that have just started by the mark, as they are not in their namespace yet.
  */
 const KEEPER = `
 trap '' INT TERM HUP
@@ -41,18 +41,18 @@ rm -rf "$2"
 `;
 
 export class Keeper {
-  /** Beginning of every name that it looks after. */
+  /** Beginning of all names that the keeper removes. */
   readonly prefix: string;
-  /** A folder that is removed with the rest; its users make it. */
+  /** Folder that the keeper removes; its user creates it. */
   readonly folder: string;
   readonly #child: ChildProcess;
 
-  /** @param number of the owner's laboratories, from 0 */
+  /** Starts a keeper. @param number number of the owner's laboratory, from 0 */
   constructor(number: number) {
     this.prefix = `${KIND}-${process.pid}-${startOf(process.pid)}-${number}`;
     this.folder = folderOf(this.prefix);
     this.#child = keep(this.prefix, this.folder);
-    // The owner may end without a word: then, too, it is its turn.
+    // The owner need not wait for the keeper, which cleans up after the owner's end.
     this.#child.unref();
     (this.#child.stdin as Socket).unref();
   }
@@ -61,18 +61,18 @@ export class Keeper {
     return this.#child.pid as number;
   }
 
-  /** For the environment of every program: by it they are found where they are in no namespace yet. */
+  /** Environment of every program, by which the keeper finds it before it is in its namespace. */
   get mark(): Readonly<Record<string, string>> {
     return { [MARK]: this.prefix };
   }
 
-  /** Takes everything away. */
+  /** Removes everything. */
   async clear(): Promise<void> {
     await cleared(this.#child);
   }
 }
 
-/** Removes the things of owners that have ended. @returns their number */
+/** Removes the leftovers of dead owners. @returns the number of laboratories removed */
 export async function sweep(): Promise<number> {
   const dead = [...new Set(names().map((name) => name.split('-').slice(0, 5).join('-')))].filter(
     (prefix) => {
@@ -99,7 +99,7 @@ const folderOf = (prefix: string) => join(tmpdir(), `${prefix}-files`);
 
 function keep(prefix: string, folder: string): ChildProcess {
   const args = ['-c', KEEPER, 'keeper', prefix, folder];
-  // In a separate group: a signal to the owner's must not end it.
+  // Runs in a process group of its own: signals to the owner's group must not end it.
   return spawn('sh', args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
 }
 
@@ -111,7 +111,7 @@ async function cleared(keeper: ChildProcess): Promise<void> {
   await exit;
 }
 
-/** When a process began, in ticks since the machine did; with it a number is not taken for another's. */
+/** Start of a process, in ticks since boot: tells processes apart that get the same id. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');

@@ -1,10 +1,11 @@
 /**
- * Several machines on one: network namespaces as hosts, one more as the router between them, rates
- * by `tbf`, delay and loss by `netem` or, where the kernel has none, all by a program of our own. Nothing
- * of the machine's own network is touched. Linux, root and iproute2 needed.
+ * Several machines on one: network namespaces as hosts and as the router between them. `tbf` limits
+ * rates, `netem` adds delay and loss; if the kernel has no `netem`, a program of our own does both.
+ * The machine's own network stays unchanged. Needs Linux, root and iproute2.
  *
- * How true it is on a machine `npm run -s lab -- check` tells. On a virtual machine with two cores and
- * our own program it carried some 480 Mbit/s; beyond that, or beside other work, packets come late.
+ * `npm run -s lab -- check` measures the accuracy on a machine. On a virtual machine with two cores
+ * and our own program, the laboratory carried about 480 Mbit/s; beyond that, or beside other work,
+ * packets are late.
  */
 
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
@@ -17,20 +18,20 @@ import { batch, Keeper, sweep } from './keeper.ts';
 import { type Link, linkCommands } from './links.ts';
 
 export interface LabOptions {
-  /** For losses. */
+  /** Seed of losses. */
   readonly seed: number;
-  /** Congestion control of the hosts' TCP; by default Linux's own. */
+  /** Congestion control of the hosts' TCP; default: that of Linux. */
   readonly congestion?: 'cubic' | 'reno' | 'bbr';
 }
 
-/** Most hosts that the plan of addresses allows. */
+/** Most hosts that the address plan allows. */
 const MAX_HOSTS = 250;
-/** Routing table for packets not delayed yet. */
+/** Routing table for packets that have not been delayed yet. */
 const BEFORE_DELAY = 100;
 
 let labs = 0;
 
-/** Why there can be no laboratory here, in one line. */
+/** Returns why this machine cannot run a laboratory, in one line; undefined if it can. */
 export function labImpossible(): string | undefined {
   if (process.platform !== 'linux') return 'network namespaces are a matter of Linux';
   if (process.getuid?.() !== 0) return 'making network namespaces takes root';
@@ -43,7 +44,7 @@ export function labImpossible(): string | undefined {
   return undefined;
 }
 
-/** For tests: says loudly that they prove nothing without a laboratory. */
+/** Returns true if a laboratory can run; otherwise reports that its tests prove nothing. */
 export function labOrComplain(what: string): boolean {
   const reason = labImpossible();
   if (reason === undefined) return true;
@@ -51,7 +52,7 @@ export function labOrComplain(what: string): boolean {
   return false;
 }
 
-/** True if the kernel delays packets. */
+/** True if the kernel can delay packets. */
 export function hasNetem(): boolean {
   const command = 'tc qdisc add dev lo root netem delay 1ms';
   return spawnSync('unshare', ['--net', 'sh', '-c', command]).status === 0;
@@ -71,7 +72,7 @@ export class Lab {
     this.#congestion = congestion;
   }
 
-  /** @throws Error where there can be none: ask `labImpossible` before */
+  /** Opens a laboratory. @throws Error if that is impossible: check `labImpossible` first */
   static async open(options: LabOptions): Promise<Lab> {
     await sweep();
     const keeper = new Keeper(labs++);
@@ -104,27 +105,27 @@ export class Lab {
     }
   }
 
-  /** A folder that goes with the laboratory. */
+  /** Folder that is deleted with the laboratory. */
   get folder(): string {
     return this.#keeper.folder;
   }
 
-  /** The process that takes everything away when this one ends. */
+  /** Id of the process that removes everything when this one ends. */
   get keeper(): number {
     return this.#keeper.pid;
   }
 
-  /** Program that delays packets: the kernel, or our own. */
+  /** Name of the packet delayer: the kernel's, or our own program. */
   get delayedBy(): 'netem' | 'delay.c' {
     return this.#delay === undefined ? 'netem' : 'delay.c';
   }
 
-  /** How our own program fared; undefined where the kernel delays. */
+  /** Returns the statistics of our own program; undefined if the kernel delays packets. */
   async delayStats(): Promise<DelayStats | undefined> {
     return this.#delay?.stats();
   }
 
-  /** One more host. */
+  /** Adds a host. */
   host(name: string, link: Link = {}): Host {
     const number = this.hosts.length + 1;
     if (number > MAX_HOSTS) throw new Error(`at most ${MAX_HOSTS} hosts`);
@@ -136,7 +137,7 @@ export class Lab {
       `address add ${net}.1/24 dev ${port}`,
       `link set ${port} up`,
     ]);
-    // Metrics of a path from one run would influence the next.
+    // TCP metrics saved from one run would influence the next.
     kernel(namespace, { 'ipv4/tcp_no_metrics_save': '1' });
     batch('ip', namespace, [
       'link set lo up',
@@ -152,10 +153,9 @@ export class Lab {
   }
 
   /**
-   * Sets a host's kernel up otherwise than Linux does. Settings that only a whole machine has are
-   * passed over.
+   * Changes kernel settings of a host. Skips settings that only the whole machine has.
    *
-   * @param settings by the names that sysctl knows
+   * @param settings values by sysctl name
    * @throws Error for a congestion control that this kernel lacks
    */
   tune(host: Host, settings: ReadonlyMap<string, string>): void {
@@ -163,11 +163,11 @@ export class Lab {
     const own = settingsOf(host.namespace);
     kernel(host.namespace, Object.fromEntries(paths.filter(([path]) => own.has(path))));
     const congestion = settings.get('net.ipv4.tcp_congestion_control');
-    // The route's own setting goes before.
+    // The route's own setting has precedence.
     if (congestion !== undefined) leadOut(host.namespace, routerOn(host), congestion);
   }
 
-  /** Gives a host's link other properties, also under running connections. */
+  /** Changes properties of a host's link, also during connections. */
   change(host: Host, link: Link): void {
     host.link = { ...host.link, ...link };
     if (this.#delay !== undefined) {
@@ -179,8 +179,8 @@ export class Lab {
   }
 
   /**
-   * Leads an address to a host from now on. Connections to it that were another host's are reset by
-   * this one, which knows nothing of them; that other hears nothing any more.
+   * Routes an address to a host from now on. The host resets connections that began at another
+   * host, because it does not know them; the other host receives nothing more.
    */
   route(address: string, host: Host): void {
     const lines = [`address replace ${address}/32 dev lo`];
@@ -190,8 +190,8 @@ export class Lab {
   }
 
   /**
-   * Packets waiting before a host's rate limit on the way to it, and those that have passed it so
-   * far.
+   * Returns the bytes that wait before a host's downward rate limit, and the bytes that have passed
+   * it.
    */
   async queue(host: Host): Promise<LinkQueue> {
     if (this.#delay !== undefined) return this.#delay.queue(host.address);
@@ -203,7 +203,7 @@ export class Lab {
     return { bytes: limited?.backlog ?? 0, sentBytes: limited?.bytes ?? 0 };
   }
 
-  /** Ends all programs in all hosts and takes everything away. */
+  /** Ends all programs in all hosts and removes everything. */
   async close(): Promise<void> {
     await this.#keeper.clear();
   }
@@ -218,13 +218,13 @@ const routerOf = (keeper: Keeper) => `${keeper.prefix}-router`;
 /** The router's address on a host's own line. */
 const routerOn = ({ address }: Host) => address.replace(/\d+$/, '1');
 
-/** Sends all of a host by way of the router. */
+/** Routes all packets of a host through the router. */
 function leadOut(namespace: string, router: string, congestion: string): void {
-  // The namespace's default may not be set everywhere; a route's can.
+  // Some kernels do not allow setting the namespace's default; a route's can always be set.
   batch('ip', namespace, [`route replace default via ${router} congctl ${congestion}`]);
 }
 
-/** Below /proc/sys/net. */
+/** Path of a setting below /proc/sys/net. */
 const pathOf = (setting: string) => setting.replace(/^net\./, '').replaceAll('.', '/');
 
 /** Lists a namespace's own settings below /proc/sys/net. */

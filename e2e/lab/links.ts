@@ -2,38 +2,35 @@
 
 /** A host's link to the router. Omitted members mean no limit, delay or loss. */
 export interface Link {
-  /** To the host, Mbit/s. */
+  /** Rate to the host, Mbit/s. */
   readonly downMbit?: number;
-  /** From the host, Mbit/s. */
+  /** Rate from the host, Mbit/s. */
   readonly upMbit?: number;
-  /** Round trip between host and router; that between two hosts is the sum of theirs. */
+  /** Round trip between host and router; between two hosts, the round trips add up. */
   readonly rttMs?: number;
-  /** Share of the packets that is lost in each direction, 0 to 1. */
+  /** Share of packets lost in each direction, 0 to 1. */
   readonly loss?: number;
-  /** How long the queue before each rate limit may grow, milliseconds at that rate; 80 unless given. */
+  /** Longest queue before each rate limit, milliseconds at that rate; default 80. */
   readonly queueMs?: number;
 }
 
-/** About a bandwidth-delay product of the longest ways in the experiments. */
+/** Default queue: about the bandwidth-delay product of the longest paths in the experiments. */
 export const QUEUE_MS = 80;
-/** A queue of less loses packets of a single burst. */
+/** Smallest queue: a smaller one would lose packets of a single burst. */
 const MIN_QUEUE_BYTES = 20 * 1514;
-/** Longest burst: short enough that a rate is one on the scale of a round trip. */
+/** Longest burst: short enough that the rate holds on the scale of a round trip. */
 const BURST_MS = 1;
 const MIN_BURST_BYTES = 4 * 1514;
-/** More than are ever under way. */
+/** Queue of `netem`: more packets than are ever under way. */
 const NETEM_PACKETS = 100_000;
 
-/** How much a queue before a rate holds. */
+/** Returns the size of the queue before a rate limit, bytes. */
 export function queueBytes(mbit: number, link: Link): number {
   const bytes = ((link.queueMs ?? QUEUE_MS) / 1000) * ((mbit * 1e6) / 8);
   return Math.round(Math.max(MIN_QUEUE_BYTES, bytes));
 }
 
-/**
- * Commands for `tc -batch` that give a device one direction of a link, in place of its earlier
- * settings.
- */
+/** Returns commands for `tc -batch` that set or replace one direction of a link on a device. */
 export function linkCommands(device: string, link: Link, direction: 'down' | 'up'): string[] {
   const mbit = direction === 'down' ? link.downMbit : link.upMbit;
   const at = `qdisc replace dev ${device}`;

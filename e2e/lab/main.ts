@@ -37,7 +37,7 @@ const EXPERIMENTS: readonly Experiment[] = [
 const RESULTS = fileURLToPath(new URL('results', import.meta.url));
 const SEED = 1;
 const USAGE = 2;
-/** As test programs say that they could not be run. */
+/** Exit status by which test programs report that they could not run. */
 const IMPOSSIBLE = 77;
 
 const HELP = `npm run -s lab -- EXPERIMENT... [--runs N] [--seed N] [--out FOLDER] [--only PART]... [--slow N]

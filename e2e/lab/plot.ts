@@ -1,11 +1,11 @@
-/** Curves as a picture, without a library: lines, axes, a key. */
+/** Draws curves as a picture, without a library: lines, axes, a key. */
 
 export interface Plot {
   readonly title: string;
   readonly x: string;
   readonly y: string;
   readonly series: readonly Series[];
-  /** `cdf`: the points' first numbers are values, and their shares are drawn; `line` unless given. */
+  /** `cdf`: draws the distribution of the points' first numbers. Default: `line`. */
   readonly kind?: 'line' | 'cdf';
 }
 
@@ -19,10 +19,10 @@ const HEIGHT = 420;
 const LEFT = 64;
 const TOP = 44;
 const BOTTOM = 56;
-/** Room for the key. */
+/** Width of the key. */
 const RIGHT = 220;
 const KEY_LINE = 20;
-/** Told apart without red and green, too (Okabe and Ito). */
+/** Colours that can be told apart without seeing red and green (Okabe and Ito). */
 const COLOURS = [
   '#0072b2',
   '#d55e00',
@@ -33,11 +33,11 @@ const COLOURS = [
   '#000000',
   '#8a6d00',
 ];
-/** Series beyond the number of colours get broken lines. */
+/** Dash patterns, for more series than colours. */
 const DASHES = ['', '6 3', '2 3'];
 const TICKS = 6;
 
-/** @returns an SVG document on white: it is read on dark pages, too */
+/** Draws a plot. @returns an SVG document on white, so that it is readable on dark pages */
 export function plotSvg(plot: Plot): string {
   const series = plot.series.map((one) => ({ ...one, points: drawn(plot, one) }));
   const all = series.flatMap(({ points }) => points);
@@ -80,7 +80,7 @@ export function plotSvg(plot: Plot): string {
   return `${parts.filter((part) => part !== '').join('\n')}\n`;
 }
 
-/** The drawn points: those of distributions in steps, from none to all. */
+/** Returns the points to draw; distributions become steps from 0 to 1. */
 function drawn(plot: Plot, { points }: Series): [number, number][] {
   if (plot.kind !== 'cdf') return points.map(([x, y]) => [x, y]);
   const values = points.map(([x]) => x).sort((a, b) => a - b);
@@ -96,7 +96,7 @@ interface Axis {
   readonly ticks: readonly number[];
 }
 
-/** From 0 (or the least, where that is below) to a round number above the most. */
+/** Returns an axis from 0 (or the least value, if negative) to a round number above the most. */
 function axis(values: readonly number[]): Axis {
   const least = Math.min(0, ...values);
   const most = Math.max(least + 1e-9, ...values);

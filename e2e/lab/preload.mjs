@@ -1,8 +1,7 @@
 /**
  * For `node --import`: loads the modules that LAB_PRELOAD names (URLs, separated by spaces),
- * reports that on descriptor 4, and waits for a line. The measured time then excludes the start of
- * Node, which takes longer the more programs start at once on one machine, as it would not on
- * separate machines.
+ * reports that on descriptor 4, and waits for a line. So the measured time does not include the
+ * start of Node, which on one machine takes longer the more programs start at once.
  */
 
 import { readSync, writeSync } from 'node:fs';
@@ -12,7 +11,7 @@ for (const url of (process.env.LAB_PRELOAD ?? '').split(' ')) {
 }
 writeSync(4, 'ready\n');
 
-/** Pause between two looks, milliseconds. Waiting in Node's own way would leave a handle behind. */
+/** Time between two reads, milliseconds. Asynchronous waiting would leave handles behind. */
 const PAUSE_MS = 5;
 const pause = new Int32Array(new SharedArrayBuffer(4));
 for (const line = new Uint8Array(16); ; Atomics.wait(pause, 0, 0, PAUSE_MS)) {

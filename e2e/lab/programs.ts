@@ -1,4 +1,4 @@
-/** Millrace and others as programs in the hosts of a laboratory. */
+/** Runs Millrace and other programs in the hosts of a laboratory. */
 
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const EDGE = join(root, 'edge/src/main.ts');
 const CLI = join(root, 'desktop/cli/main.ts');
 const PRELOAD = fileURLToPath(new URL('preload.mjs', import.meta.url));
-/** Modules that `millrace get` loads before it does anything. */
+/** Modules that `millrace get` loads before its work begins. */
 const GET_MODULES = [
   'desktop/cli/program.ts',
   'desktop/cli/commands/get.ts',
@@ -28,13 +28,13 @@ export interface LabEdge {
   readonly url: string;
   readonly child: ChildProcess;
   readonly log: readonly string[];
-  /** The prefixed URL for an origin URL. */
+  /** Returns the prefixed URL for an origin URL. */
   prefixed(url: string): string;
   status(): Promise<EdgeStatus>;
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts an edge on port 3125 and waits until it listens. @param options as on its command line */
+/** Starts an edge on port 3125 and waits until it listens. @param options of its command line */
 export async function startEdge(
   host: Host,
   options: readonly string[],
@@ -72,17 +72,17 @@ export async function startEdge(
 export interface LabNginx {
   readonly url: string;
   readonly pid: number;
-  /** Body bytes and requests since the last call. */
+  /** Returns the body bytes and requests since the last call. */
   sent(): Promise<{ bytes: number; requests: number }>;
   stop(): Promise<void>;
 }
 
 export interface LabNginxOptions {
-  /** Folder for configuration and logs; made if missing. */
+  /** Folder for configuration and logs; created if missing. */
   readonly dir: string;
-  /** Folder that is served. */
+  /** Folder to serve. */
   readonly root: string;
-  /** 80 unless given. */
+  /** Port; default 80. */
   readonly port?: number;
   /** Lines for the http block and for the server block. */
   readonly http?: string;
@@ -108,14 +108,14 @@ export async function startNginx(host: Host, options: LabNginxOptions): Promise<
   };
 }
 
-/** True once a program listens on a port of its host, false if it ends instead. */
+/** Resolves with true once a program listens on a port of its host, with false if it ends. */
 export async function listens(child: ChildProcess, port: number): Promise<boolean> {
   // State 0A: listening.
   const entry = new RegExp(`:${port.toString(16).toUpperCase().padStart(4, '0')} \\S+ 0A `);
   while (child.exitCode === null && child.signalCode === null) {
     const tables = ['tcp', 'tcp6'].map((name) => `/proc/${child.pid}/net/${name}`);
     const texts = await Promise.all(tables.map((path) => readFile(path, 'utf8').catch(() => '')));
-    // Until `ip` has changed over, this is the table of another network, with other ports.
+    // Before `ip` enters the namespace, this is the table of another network, with other ports.
     if (texts.some((text) => entry.test(text))) return true;
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
@@ -130,8 +130,8 @@ async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void>
 }
 
 /**
- * `millrace` with these arguments. At a gate it waits with Node started and its modules loaded: on
- * one machine each start would take longer the more there are.
+ * Runs `millrace` with these arguments. At a gate it waits after loading Node and its modules: on
+ * one machine, starts take longer the more programs start at once.
  */
 export function runMillrace(
   host: Host,
@@ -145,7 +145,7 @@ export function runMillrace(
   return host.run(process.execPath, ['--import', PRELOAD, CLI, ...args], waiting);
 }
 
-/** curl, with options that make it fail for an incomplete body. */
+/** Runs curl with options that make it fail for incomplete bodies. */
 export function runCurl(
   host: Host,
   url: string,
@@ -156,7 +156,7 @@ export function runCurl(
   return host.run('curl', ['-sS', '--fail', '-o', output, ...more, url], options);
 }
 
-/** aria2c without the start-up costs that do not belong to the network. */
+/** Runs aria2c without start-up costs that do not belong to the network. */
 export function runAria2(
   host: Host,
   args: readonly string[],

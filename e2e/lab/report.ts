@@ -1,6 +1,5 @@
 /**
- * Writes an experiment's measurements: as JSON, and as Markdown with tables and pictures of
- * curves.
+ * Writes an experiment's measurements as JSON, and as Markdown with tables and pictures of curves.
  */
 
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -12,38 +11,38 @@ export type { Plot } from './plot.ts';
 export interface Table {
   readonly title: string;
   readonly columns: readonly string[];
-  /** Numbers are written with three significant digits; undefined is a dash. */
+  /** Rows; numbers are written with three significant digits, undefined as a dash. */
   readonly rows: readonly (readonly (string | number | undefined)[])[];
 }
 
-/** Findings of an experiment; medians where it was measured more than once. */
+/** Findings of an experiment; medians if it was measured more than once. */
 export interface Findings {
   /** Conditions of the measurement. */
   readonly conditions: Readonly<Record<string, string | number>>;
   readonly tables: readonly Table[];
   readonly plots: readonly Plot[];
-  /** Facts that a reader needs beside the figures. */
+  /** Facts that a reader needs in addition to the figures. */
   readonly notes: readonly string[];
   /** Every single measurement. */
   readonly raw: unknown;
 }
 
-/** Findings, with their subject. */
+/** Findings, and their experiment. */
 export interface Report extends Findings {
-  /** Name on the command line, and of the files. */
+  /** Name on the command line and of the files. */
   readonly experiment: string;
   readonly title: string;
   readonly seed: number;
-  /** How often everything was measured. */
+  /** Number of measurements. */
   readonly runs: number;
 }
 
-/** The middle one, or the mean of the middle two; NaN of nothing. */
+/** Returns the middle value, or the mean of the middle two; NaN for an empty list. */
 export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
 }
 
-/** The value below which a share of the values lies, between neighbours in proportion; NaN of nothing. */
+/** Returns the quantile of a share, 0 to 1, by linear interpolation; NaN for an empty list. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   const at = share * (sorted.length - 1);
@@ -108,7 +107,7 @@ function cell(value: string | number | undefined): string {
   return rounded(value);
 }
 
-/** Three significant digits, as people write them: 1234, 12.3, 0.0123. */
+/** Rounds to three significant digits, written as people do: 1234, 12.3, 0.0123. */
 export function rounded(value: number): string {
   if (!Number.isFinite(value)) return '–';
   if (Number.isInteger(value) || Math.abs(value) >= 1000) return value.toFixed(0);

@@ -1,8 +1,8 @@
 /**
- * Many clients in one process: each downloads a URL over its own connection, and asks for the rest
- * at once whenever that breaks (ANYCAST 3.1.1). Usage: resuming-crowd.ts CLIENTS URL BYTES SECONDS
- * STAGGER-MS: the length of the file, the longest run, and the time over which they begin. Bytes
- * are counted and dropped. Prints one JSON value at the end.
+ * Many clients in one process: each downloads a URL over a connection of its own, and requests the
+ * rest at once whenever the connection breaks (ANYCAST 3.1.1). Usage: resuming-crowd.ts CLIENTS URL
+ * BYTES SECONDS STAGGER-MS. BYTES is the file's length, SECONDS the duration, STAGGER-MS the time
+ * over which starts are spread. Counts and drops the bytes. Prints one JSON value at the end.
  */
 
 import { connect } from 'node:net';
@@ -10,7 +10,7 @@ import { portOf } from '../fixtures/programs/port-of.ts';
 
 export interface ResumingCrowdResult {
   readonly bytes: number;
-  /** Connections that broke before their answer was complete. */
+  /** Connections that broke before the end of their answer. */
   readonly resets: number;
   /** Clients that have the whole file. */
   readonly complete: number;
@@ -19,9 +19,7 @@ export interface ResumingCrowdResult {
 }
 
 const BUFFER = Buffer.allocUnsafeSlow(256 * 1024);
-/**
- * Pause after a connection without a byte: otherwise refused clients would do nothing but connect.
- */
+/** Pause after a connection without any bytes, so that refused clients do not retry in a loop. */
 const PAUSE_MS = 200;
 
 const [clients = '1', address = '', length = '0', seconds = '60', stagger = '0'] =

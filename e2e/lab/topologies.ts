@@ -5,7 +5,7 @@ import type { Host } from './host.ts';
 import type { Lab } from './lab.ts';
 import type { Link } from './links.ts';
 
-/** Two hosts. */
+/** Makes two hosts. */
 export function pair(
   lab: Lab,
   links: { client: Link; server: Link },
@@ -25,7 +25,7 @@ export interface Crowd {
   readonly clients: readonly Host[];
 }
 
-/** One origin, some edges, many clients. */
+/** Makes an origin, some edges and many clients. */
 export function crowd(lab: Lab, links: CrowdLinks): Crowd {
   return {
     origin: lab.host('origin', links.origin),
@@ -34,7 +34,7 @@ export function crowd(lab: Lab, links: CrowdLinks): Crowd {
   };
 }
 
-/** The address that several hosts have. */
+/** Address shared by several hosts. */
 export const ANYCAST_ADDRESS = '10.9.0.1';
 
 export interface Anycast {
@@ -42,11 +42,11 @@ export interface Anycast {
   readonly client: Host;
   readonly edges: readonly Host[];
   readonly address: string;
-  /** Leads the address to the next edge: running connections are reset. @returns that edge */
+  /** Routes the address to the next edge, which resets open connections. @returns that edge */
   switch(): Host;
 }
 
-/** A client before edges with one address, which leads to the first of them. */
+/** Makes a client and edges with one address, which is routed to the first edge. */
 export function anycast(
   lab: Lab,
   links: { client: Link; edges: readonly Link[]; origin?: Link },
@@ -61,13 +61,13 @@ export function anycast(
     lab.route(ANYCAST_ADDRESS, edge);
     return edge;
   };
-  // Each has the address before it is led there.
+  // Every edge gets the address before the experiment routes it there.
   for (const _ of edges) next();
   next();
   return { origin, client, edges, address: ANYCAST_ADDRESS, switch: next };
 }
 
-/** Makes `count` values from `from` to `to`, equally far from each other, in a random order. */
+/** Makes `count` equidistant values from `from` to `to`, in random order. */
 export function spread(from: number, to: number, count: number, seed: number): number[] {
   const step = count > 1 ? (to - from) / (count - 1) : 0;
   const values = Array.from({ length: count }, (_, i) => from + i * step);

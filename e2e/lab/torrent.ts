@@ -1,8 +1,8 @@
-/** As much of BitTorrent (BEP 3) as an experiment with one file takes: the metainfo file. */
+/** The part of BitTorrent (BEP 3) that an experiment with one file needs: the metainfo file. */
 
 import { createHash } from 'node:crypto';
 
-/** @param announce URL of the tracker */
+/** Makes a metainfo file. @param announce URL of the tracker */
 export function torrentOf(
   name: string,
   content: Buffer,
@@ -27,7 +27,7 @@ export function torrentOf(
 
 type Value = string | number | Buffer | { readonly [key: string]: Value };
 
-/** Keys come in the order of their bytes. */
+/** Encodes a value; keys are sorted by their bytes. */
 export function bencoded(value: Value): Buffer {
   if (typeof value === 'number') return Buffer.from(`i${value}e`);
   if (typeof value === 'string') return bencoded(Buffer.from(value));

@@ -1,14 +1,14 @@
-/** `tracker.ts PORT`: a BitTorrent tracker (BEP 3, BEP 23) that knows one swarm, and tells all of all. */
+/** `tracker.ts PORT`: a BitTorrent tracker (BEP 3, BEP 23) of one swarm; it names all peers. */
 
 import { createServer } from 'node:http';
 import { bencoded } from './torrent.ts';
 
-/** Peers that are found early help most: ask often. */
+/** Announce interval: short, because peers found early help most. */
 const INTERVAL_SECONDS = 2;
 
 const peers = new Map<string, Buffer>();
 
-/** Four bytes of address, two of port. */
+/** Encodes a peer: four bytes of address, two of port. */
 function compact(address: string, port: number): Buffer {
   const numbers = address.replace('::ffff:', '').split('.').map(Number);
   return Buffer.from([...numbers, port >> 8, port & 255]);

@@ -1,6 +1,6 @@
 /**
- * Builds the node: every part, in the order of their needs, not yet listening. `wiring` builds the
- * parts; here they begin together and end together.
+ * Builds the node, not yet listening: every part after the parts that it needs. `wiring` puts each
+ * part together; this file begins and ends all of them.
  */
 
 import type { Log } from '@millrace/shared/base/log';
@@ -32,11 +32,11 @@ export interface App {
   readonly server: FastifyInstance;
   readonly transfers: Exchanges;
   readonly metrics: Metrics;
-  /** Begins to listen and to look for peers. @returns where */
+  /** Begins to listen and to look for peers. @returns its addresses */
   listen(): Promise<Addresses>;
   /** Reads files again that may have changed. */
   reload(): void;
-  /** Takes no more connections; requests under way continue. */
+  /** Takes no more connections; transfers under way go on. */
   stopAccepting(): void;
   /** Ends everything: running transfers are reset, caches written out. */
   close(): Promise<void>;
@@ -44,8 +44,8 @@ export interface App {
 
 /**
  * @param log structured log, pino's interface
- * @param link to the supervisor, where this is one of several processes
- * @throws where a folder or file named in the settings cannot be used
+ * @param link to the supervisor, if this is one of several processes
+ * @throws if a folder or file named in the settings cannot be used
  */
 export async function buildApp(config: Config, log: Log, link?: WorkerLink): Promise<App> {
   const context = nodeContext(config, log, link);
@@ -64,7 +64,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   }));
   const { membership, network } = peers;
   const files = openFiles(context, storage, peers, policy, load);
-  // Without a token there is no access to them.
+  // Without a token no one could see the figures.
   const figures =
     config.adminTokenFile === undefined
       ? undefined
@@ -82,7 +82,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   await addRoutes(ports.server, context, parts);
 
   const settle = () =>
-    // Not before other nodes are known: alone it would ask the origin for files that they have.
+    // Not before other nodes are known: until then it would ask the origin for chunks they have.
     void peers.settle().then(() => upkeep.prefetcher.begin());
   return {
     server: ports.server,

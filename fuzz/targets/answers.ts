@@ -1,4 +1,4 @@
-/** Fields of answers that origins, mirrors and edges send, and of requests that clients send. */
+/** Header fields in responses of origins, mirrors and edges, and in requests of clients. */
 
 import fc from 'fast-check';
 import { nameFor } from '../../desktop/engine/download/server-name.ts';
@@ -36,7 +36,7 @@ const DATES = [
   'Sun Nov  6 08:49:37 1994',
 ];
 
-/** A value as several lines of one field, as Node gives them. */
+/** Splits a value into several lines of one field, as Node presents them. */
 const asLines = (value: string) => value.split('\n');
 
 export const targets = [
@@ -103,7 +103,7 @@ export const targets = [
       );
       if (known !== undefined) {
         const [one, other] = [value.trim(), formatKnownDigest(known)];
-        // The last character of base64 may have bits that say nothing.
+        // The last character of base64 may have unused bits.
         hold(one.slice(0, 51) === other.slice(0, 51), 'it round-trips');
       }
     },

@@ -1,4 +1,4 @@
-/** Archives of folders: a stranger's tar, of which only files with known digests are believed. */
+/** Archives of folders: tars from strangers, whose files are accepted only with a known digest. */
 
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -31,18 +31,18 @@ const WANTED = new Map<string, SyncFile>(
   ]),
 );
 
-/** One entry; each field may be anything, as mutations make it. */
+/** One entry; mutations may put any value into a field. */
 interface Entry {
   readonly name?: unknown;
   readonly type?: unknown;
-  /** Bytes, if it is not the body's length. */
+  /** Stated size in bytes; default: the body's length. */
   readonly size?: unknown;
   readonly body?: unknown;
 }
 
 const file = (name: string): Entry => ({ name, type: '0', body: BODIES.get(name)?.toString() });
 
-/** A pax record states its own length, in which the digits of that length count. */
+/** Formats a pax record. It states its own length, which includes the digits of that length. */
 function paxRecord(key: string, value: string): string {
   const rest = Buffer.byteLength(` ${key}=${value}\n`);
   let length = rest;
@@ -106,7 +106,7 @@ function seal(header: Buffer): void {
   header.write(`${sum.toString(8).padStart(6, '0')}\0 `, CHECKSUM_AT);
 }
 
-/** Damaged headers with the checksum of their damage: readers would not look at others. */
+/** Renews the checksums of damaged headers: readers would reject them by the checksum alone. */
 function sealed(bytes: Buffer): Buffer {
   for (let at = 0; at + BLOCK <= bytes.length; at += BLOCK) {
     const block = bytes.subarray(at, at + BLOCK);
@@ -119,7 +119,7 @@ async function check(tar: Buffer): Promise<Verdict> {
   const placed: string[] = [];
   let pieces: Uint8Array[] = [];
   let open = 0;
-  // In pieces that end in the middle of headers, as a file's do not; but a disk's may.
+  // Pieces that end in the middle of headers, as reads from a disk may.
   const cut = [0, 700, 701, 4096].filter((at) => at <= tar.length);
   const source = Readable.from(cut.map((at, i) => tar.subarray(at, cut[i + 1])));
   let refused = false;

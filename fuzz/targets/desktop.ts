@@ -1,4 +1,4 @@
-/** Inputs of the app from files of other programs, from the browser and from its own clients. */
+/** Inputs of the app: files of other programs, messages of the browser and of its own clients. */
 
 import fc from 'fast-check';
 import { importList } from '../../desktop/engine/downloads/exchange.ts';
@@ -102,7 +102,7 @@ const LISTS = [
 type FrameCase = [bytes: Buffer, step: number];
 type ListCase = [text: string, format: 'json' | 'aria2' | undefined];
 
-/** A frame as a browser on this machine sends it. */
+/** Frames a message as a browser on this machine does. */
 function frame(body: string): Buffer {
   const bytes = Buffer.from(body);
   const head = Buffer.alloc(4);

@@ -1,4 +1,4 @@
-/** Records of the edge's disk cache: what a crash, a full disk or a hand leaves of them. */
+/** Records of the edge's disk cache, damaged by a crash, a full disk or a person. */
 
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -25,7 +25,7 @@ const RECORDS = [
   record({ key: 'k', list: [1, { a: null }] }, Buffer.alloc(300, 7)),
 ];
 
-/** Reads a file as the cache does; undefined if the cache drops it. */
+/** Reads a record's file as the cache does; undefined if the cache would drop it. */
 function readWhole(bytes: Buffer): { head: RecordHead; data: Buffer } | undefined {
   const head = decodeHead(bytes, bytes.length);
   if (head === undefined) return undefined;
@@ -33,7 +33,7 @@ function readWhole(bytes: Buffer): { head: RecordHead; data: Buffer } | undefine
   return sha256(data).equals(head.digest) ? { head, data } : undefined;
 }
 
-/** A sound header around any description: what a hand or a hostile disk can write. */
+/** Wraps any description in a valid header, as a person or a hostile disk could. */
 function withDescription(text: string): Buffer {
   const json = Buffer.from(text);
   const head = encodeHead({}, 0, sha256(Buffer.alloc(0)));
@@ -63,7 +63,7 @@ export const targets = [
     cases: fc
       .oneof(mutatedText([JSON.stringify(META), '[]', '"a"', '1']), fc.string())
       .map(withDescription),
-    // Descriptions with a right checksum that are no JSON objects.
+    // Descriptions with a right checksum that are not JSON objects.
     found: ['', 'null', '{', '[1]', '7'].map(withDescription),
     check(bytes) {
       const head = decodeHead(bytes, bytes.length);

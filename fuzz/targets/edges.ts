@@ -61,7 +61,7 @@ const PURGES = { dropped: { at: 0, id: '', digest: '0000000000000000' }, purges:
 const SECRET = Buffer.alloc(32, 7);
 const auth = () => new ClusterAuth(SECRET, () => NOW, 'me');
 
-/** A request as Node gives it. */
+/** Makes a request in Node's form. */
 function request(method: string, headers: Record<string, string>): IncomingMessage {
   return { method, headers, socket: { remoteAddress: '10.0.0.9' } } as unknown as IncomingMessage;
 }
@@ -207,7 +207,7 @@ export const targets = [
       });
       const given: Record<string, string> = { ...headers, [INSIDE.hops]: hops };
       const mark = given[INSIDE.auth] as string;
-      // A signature that another secret has made, one that is cut off, one with something behind it.
+      // The signature cut short, with characters appended, or replaced.
       if (which === 1) given[INSIDE.auth] = mark.slice(0, mark.length - damage.length - 1);
       if (which === 2) given[INSIDE.auth] = mark + damage;
       if (which === 3) given[INSIDE.auth] = damage;
@@ -252,7 +252,7 @@ export const targets = [
       const lines = readPurgeLines(text);
       if (lines === undefined) return 'refused';
       hold(lines.length === 0 || lines[0]?.type === 'era', 'the era comes first');
-      // Damage anywhere but behind the last line end voids the cache.
+      // Damage before the last line end voids the cache; damage after it is an unfinished write.
       const complete = text.slice(0, text.lastIndexOf('\n') + 1);
       hold(
         complete.split('\n').every((line) => line === '' || PURGE_FILE.includes(line)),

@@ -1,4 +1,4 @@
-/** Responses of origins: heads and bodies as our own connections read them, held against llhttp. */
+/** Responses of origins: heads and bodies read by our own connections, compared with llhttp. */
 
 import fc from 'fast-check';
 import { BodyDecoder, bodyFraming } from '../../shared/src/http/messages/body-decoder.ts';
@@ -23,7 +23,7 @@ export interface Message {
   readonly head: MessageHead;
   readonly body: string;
   readonly ended: boolean;
-  /** Bytes taken, the head included. */
+  /** Bytes consumed, including the head. */
   readonly taken: number;
 }
 
@@ -56,7 +56,7 @@ const flat = ({ headers }: MessageHead) =>
     .map(([name, value]) => [name, [value].flat()] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** `trim` takes more than spaces and tabs; a regular expression takes the square of the spaces inside. */
+/** Trims only spaces and tabs. One regular expression would be quadratic in the spaces inside. */
 function trimmed(text: string): string {
   let end = text.length;
   while (end > 0 && '\t '.includes(text[end - 1] as string)) end--;
@@ -75,7 +75,7 @@ function grouped(fields: readonly string[]): (readonly [string, string[]])[] {
   return [...groups].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Where llhttp is stricter than RFC 9110 8.6, which allows the same length several times. */
+/** Errors of llhttp where RFC 9110 8.6 allows more: the same length several times. */
 const STRICTER = new Set(['HPE_UNEXPECTED_CONTENT_LENGTH']);
 
 const SPACED_EXTENSION = /\n[0-9a-f]+(?:[\t ]+;|;[^\r]*[\t "])/i;
@@ -90,7 +90,7 @@ const visible = fc.string({
   maxLength: 10,
 });
 
-/** Valid messages with what they mean. */
+/** Valid messages with their meaning. */
 const meant = fc
   .record({
     status: fc.integer({ min: 200, max: 599 }).filter((status) => status !== 204 && status !== 304),
@@ -127,12 +127,12 @@ export const targets = [
     name: 'http-response',
     cases: fc.tuple(mutatedText(RESPONSES).map(latin1), cuts),
     found: [
-      // A length that cannot be read, where there is no body.
+      // An unreadable length in a response without a body.
       ['HTTP/1.1 304 Not Modified\r\nContent-Length:: 100\r\n\r\n', []],
-      // Trailers that are no fields, or say where the body ends.
+      // Trailers that are not fields, or that state a body's length.
       ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n5\r\n\r\n', []],
       ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nContent-Length: 5\r\n\r\n', []],
-      // An extension whose name is none.
+      // An extension with an invalid name.
       ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;\xe1=b\r\nxyz\r\n0\r\n\r\n', []],
     ],
     check([text, at]) {
@@ -142,7 +142,7 @@ export const targets = [
       if (own === undefined || own.head.status < 200) return 'refused';
       const oracle = parseWithLlhttp('response', Buffer.from(text, 'latin1'), true);
       if (STRICTER.has(oracle.code ?? '')) return;
-      // RFC 9112 7.1.1 has space around the parts of extensions, and llhttp has not.
+      // RFC 9112 7.1.1 allows space around the parts of extensions; llhttp does not.
       if (
         oracle.begun &&
         oracle.code !== undefined &&
@@ -199,7 +199,7 @@ export const targets = [
   }),
 ];
 
-/** Fields of the head; llhttp lists those of the trailer behind them. */
+/** Counts the fields of the head; llhttp lists the trailer's fields after them. */
 function countFields(text: string): number {
   return text.slice(0, text.indexOf('\r\n\r\n')).split('\r\n').length - 1;
 }

@@ -1,4 +1,4 @@
-/** Downloads as the database keeps them: rows of the list and of the trash. */
+/** Downloads as the database stores them: rows of the list and of the trash. */
 
 import { exportList } from '../../desktop/engine/downloads/exchange.ts';
 import { newRecord } from '../../desktop/engine/downloads/new-download.ts';
@@ -37,7 +37,7 @@ const FAILED: DownloadRecord = {
 };
 const LEFTOVER = { path: '/downloads/f.iso', kind: 'file', ino: 5, mtimeMs: 6.5 };
 
-/** As the table gives it; its parts are plain data, so that edits reach into them. */
+/** Makes a row of the table whose JSON columns are plain data, so that edits reach into them. */
 function rowOf(record: DownloadRecord): object {
   const { request, options, error, digest, ...row } = toRow(record);
   const parts = { request, options, error, digest };
@@ -48,7 +48,7 @@ function rowOf(record: DownloadRecord): object {
   return { id: 1, ...row, ...Object.fromEntries(plain) };
 }
 
-/** The row with its parts as JSON again: a table has only texts, numbers and NULL. */
+/** Turns the row's plain data back into JSON: a table has only texts, numbers and NULL. */
 function asRow(value: unknown): Row {
   const columns = Object.entries({ ...(value as object) }).map(([name, column]) => {
     const isPart = typeof column === 'object' && column !== null;
@@ -57,7 +57,7 @@ function asRow(value: unknown): Row {
   return Object.fromEntries(columns) as Row;
 }
 
-/** Uses every record that is read in all the ways of the daemon: none of them may fail. */
+/** Uses a record in all the ways that the daemon does: none of them may fail. */
 function use(record: DownloadRecord): void {
   const { state, finishedAt, request, storedBytes, receivedBytes, attempts, rank } = record;
   hold(/^[0-9a-f]{16}$/.test(record.gid), 'a gid is one');
@@ -93,7 +93,7 @@ export const targets = [
       use(read.value);
       const again = readDownloadRow({ id: 1, ...toRow(read.value) } as unknown as Row);
       hold('value' in again, 'what has been read can be kept');
-      // The table has whole numbers.
+      // Compares rows, because the table stores whole numbers.
       holdEqual(toRow(again.value), toRow(read.value), 'it round-trips');
     },
   }),

@@ -1,4 +1,4 @@
-/** The programs' own files, as a crash, a hand or another program may leave them. */
+/** The programs' own files, damaged by a crash, a person or another program. */
 
 import fc from 'fast-check';
 import { Settings } from '../../desktop/engine/settings/settings.ts';
@@ -20,7 +20,7 @@ const PREFETCHES = {
   prefetches: [{ id: 'p1', askedAt: NOW, url: 'http://a.example/f', sha256: HEX64, rate: 5000 }],
 };
 
-/** Settings as the database has them, each under its name. */
+/** Settings as the database stores them, by name. */
 const SETTINGS = {
   limits: { limit: 5, concurrent: 3, perHost: 2 },
   schedule: [{ days: ['mon', 'tue'], fromMinute: 0, toMinute: 1439, effect: 'pause' }],
@@ -48,10 +48,10 @@ const CHAPTER = {
   },
 };
 
-/** Of every length of a list zod makes a number: of this one none can be made. */
+/** An object whose length cannot be converted to a number, as zod does for lists. */
 const NO_LENGTH = JSON.parse('{"length":{"toString":null}}') as object;
 
-/** A database with these settings in it. */
+/** Makes a database that holds these settings. */
 function storeOf(kept: unknown, onDamage = () => {}): SettingStore {
   const values = new Map<string, unknown>(
     typeof kept === 'object' && kept !== null ? Object.entries(kept) : [],
@@ -113,7 +113,7 @@ export const targets = [
     cases: mutatedJson([SETTINGS]),
     found: Object.keys(SETTINGS).map((name): unknown => ({ ...SETTINGS, [name]: NO_LENGTH })),
     check(kept) {
-      // The daemon begins, whatever is in its database.
+      // The daemon must start, whatever its database contains.
       let damaged = typeof kept !== 'object' || kept === null;
       const store = storeOf(kept, () => {
         damaged = true;

@@ -1,4 +1,4 @@
-/** Metalink documents, which anybody may publish. */
+/** Metalink documents, which anyone may publish. */
 
 import { DIGEST_DIGITS } from '../../shared/src/base/digest.ts';
 import { parseMetalink } from '../../shared/src/download/metalink/metalink.ts';

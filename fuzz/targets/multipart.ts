@@ -1,4 +1,4 @@
-/** Bodies of multipart/byteranges: parts by their lengths, whatever their data looks like. */
+/** Bodies of multipart/byteranges: lengths delimit the parts, whatever their data contains. */
 
 import fc from 'fast-check';
 import {
@@ -24,7 +24,7 @@ const TYPES = [
 
 type Seen = { range: string; data: string }[];
 
-/** The parts of a body, read in pieces. */
+/** Reads the parts of a body that arrives in pieces. */
 function read(bytes: Buffer, cuts: readonly number[]) {
   return readOrRefuse(['malformed-response'], () => {
     const reader = new MultipartReader('b');
@@ -65,7 +65,7 @@ function read(bytes: Buffer, cuts: readonly number[]) {
 const byte = fc.nat(255).map((code) => String.fromCharCode(code));
 const anyBytes = fc.string({ unit: byte, minLength: 1, maxLength: 30 });
 
-/** Bodies as RFC 9110 14.6 has them, with what they mean. */
+/** Valid bodies by RFC 9110 14.6, with their meaning. */
 const meant = fc
   .array(fc.tuple(fc.nat(50), anyBytes), { minLength: 1, maxLength: 4 })
   .map((parts) => ({

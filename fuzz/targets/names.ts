@@ -128,7 +128,7 @@ export const targets = [
   }),
   fuzzTarget({
     name: 'signed-link',
-    // The third has expired.
+    // The third link has expired.
     sound: (target) => target !== SIGNED[2],
     cases: mutatedText(SIGNED),
     check(target) {
@@ -149,7 +149,7 @@ export const targets = [
       );
       if (grant === undefined) return 'refused';
       const { url } = grant;
-      // Written without the code under test: what the permits above were made for.
+      // Derives the signed text without the code under test.
       const [, expires, signature, chars] =
         /^\/-\/signed\/(\d+)\.([^./]+)(?:\.(\d+))?\//.exec(target) ?? [];
       const text =

@@ -1,4 +1,4 @@
-/** Targets of requests to an edge: one file has one name, and rules see every reading of a path. */
+/** Targets of requests to an edge: a file has one name, and rules see every reading of a path. */
 
 import fc from 'fast-check';
 import { MAX_URL_CHARS } from '../../shared/src/base/limits.ts';
@@ -26,7 +26,7 @@ const TARGETS = [
 const PATHS = ['/a/b;c/../d', '/%2e%2e/%252e/x', '/a//b\\c', '/%c0%af%c0%ae/..;/x', '/a.b/', '/'];
 const CODES = ['no-such-page', 'bad-url', 'url-too-long', 'credentials-in-url'] as const;
 const OPTIONS = { defaultScheme: 'https' } as const;
-/** Readings of one path: six for each of the rounds, and the path. */
+/** Most readings of one path: six for each of four rounds, and the path itself. */
 const MOST_READINGS = 25;
 
 export const targets = [
@@ -64,7 +64,7 @@ export const targets = [
       mutatedText(PATHS).map((text) => `/${text}`),
       fc.nat(100),
     ),
-    // Encoded, a name before `..;` was read only as if `..;` were a dot segment.
+    // With the name before `..;` encoded, the only reading took `..;` for a dot segment.
     found: [['/ae/..;/x', 0]],
     check([text, at]) {
       let path: string;
@@ -82,7 +82,7 @@ export const targets = [
         hold(reading.length <= path.length, 'none is longer than the path');
       }
       if (path.includes('%') || /[^\x21-\x7e]/.test(path)) return;
-      // The readings of a path are among those of the same path encoded once more.
+      // Encoding a path once more must keep all of its readings.
       const index = 1 + (at % path.length);
       if (index >= path.length) return;
       const encoded = `%${path.charCodeAt(index).toString(16)}`;

@@ -1,4 +1,4 @@
-/** Requests whose target has bytes above ASCII: encoded, llhttp reads them as they were meant. */
+/** Requests whose target has bytes above ASCII: llhttp reads them as intended once encoded. */
 
 import fc from 'fast-check';
 import { encodeRawTarget, hasRawTarget } from '../../shared/src/http/urls/raw-target.ts';
@@ -17,7 +17,7 @@ const REQUESTS = [
 
 const bytesOf = (text: string) => Buffer.from(text.replace(/[^\0-\xff]/g, '?'), 'latin1');
 
-/** The same, by a regular expression on the text: the oracle. */
+/** Encodes the target with a regular expression on the text: the oracle. */
 function encodedText(text: string): string {
   return text.replace(/^([\r\n]*[^ ]* )([^ \r\n]*)/, (_, before: string, target: string) => {
     const bytes = Buffer.from(target, 'latin1');
@@ -28,7 +28,7 @@ function encodedText(text: string): string {
   });
 }
 
-/** A request with a letter in the place of each encoded byte of its target. */
+/** Replaces each encoded byte of a request's target with a letter. */
 const withLetters = (text: string) =>
   text.replace(
     /^([\r\n]*[^ ]* )([^ \r\n]*)/,
@@ -38,7 +38,7 @@ const withLetters = (text: string) =>
 export const targets = [
   fuzzTarget<fc.Arbitrary<[Buffer, number]>>({
     name: 'raw-target',
-    // Of the others the first target is plain.
+    // A request that begins with `GET / ` has a plain target.
     sound: ([bytes]) => !bytes.toString('latin1').startsWith('GET / '),
     cases: fc.tuple(mutatedText(REQUESTS).map(bytesOf), fc.nat(500)),
     check([bytes, cut]) {
@@ -50,7 +50,7 @@ export const targets = [
       const encoded = encodeRawTarget(bytes);
       const closed = /^[\r\n]*[^ ]* [^ \r\n]*[ \r\n]/.test(text);
       holdEqual(encoded !== undefined, closed, 'it is encoded as soon as the target has ended');
-      // In two packets, of which the first has the byte at fault.
+      // Two packets; the first contains the byte at fault.
       const at = fault + 1 + (cut % (bytes.length - fault));
       const first = bytes.subarray(0, at);
       hold(hasRawTarget(first, fault), 'the first packet shows the fault');
@@ -65,7 +65,7 @@ export const targets = [
         const both = Buffer.concat([early, bytes.subarray(at)]);
         hold(both.equals(again), 'packets make no difference');
       }
-      // Only the target is another one: with letters in the place of the bytes all else is the same.
+      // Only the target may differ: with letters instead of the bytes, everything else is the same.
       const plain = parseWithLlhttp('request', bytesOf(withLetters(encodedText(text))));
       const own = parseWithLlhttp('request', again);
       const same = ({ code, method, headers, keepAlive, begun, ended, body }: typeof own) => [

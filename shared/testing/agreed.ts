@@ -1,11 +1,11 @@
-/** Answers of the daemon in tests, held to the contract: a member that it does not name fails. */
+/** Checks answers of the daemon in tests by the contract: a member that it does not name fails. */
 
 import { CONTRACT, type MethodName, type ResultOf } from '../src/bridge/contract/contract.ts';
 
-/** The result of a method; for foreign methods, such as aria2's, it is unknown. */
+/** The type of a method's result; unknown for methods that are not ours, such as aria2's. */
 export type Answer<M extends string> = M extends MethodName ? ResultOf<M> : unknown;
 
-/** @throws Error where the result is not as the contract has it */
+/** Checks and returns a result. @throws Error if it does not match the contract */
 export function agreed<M extends string>(method: M, result: unknown): Answer<M> {
   const row = CONTRACT[method as MethodName];
   if (row === undefined) return result as Answer<M>;

@@ -5,7 +5,7 @@ import { BASIC, BlockMap, chooseBlockBytes, type Redundancy } from './block-map.
 
 const map = (count: number) => new BlockMap(count * 10, 10);
 
-/** Starts the requests that `next` names, up to `times`; undefined where there are none. */
+/** Starts the block that `next` names, `times` times over; undefined where it names none. */
 function startNext(blocks: BlockMap, redundancy = BASIC, times = 1): (number | undefined)[] {
   return Array.from({ length: times }, () => {
     const block = blocks.next(redundancy);
@@ -14,7 +14,7 @@ function startNext(blocks: BlockMap, redundancy = BASIC, times = 1): (number | u
   });
 }
 
-/** A request that brings its block, and one that does not. */
+/** Ends a request that has brought its block. */
 function succeed(blocks: BlockMap, block: number): void {
   blocks.end(block);
   blocks.finish(block);
@@ -130,7 +130,7 @@ describe('BlockMap', () => {
     expect(blocks.running(0)).toBe(0);
   });
 
-  test('names at every moment the block that LOCI 3.2 names', () => {
+  test('names the block that LOCI 3.2 names at every moment', () => {
     const redundancy = fc.record({ copies: fc.integer({ min: 1, max: 3 }), progress: fc.nat(4) });
     const earlier = fc.uniqueArray(fc.nat(19), { maxLength: 10 });
     fc.assert(
@@ -159,7 +159,7 @@ describe('BlockMap', () => {
     );
   });
 
-  test('every block is done in the end, whatever fails, and never fetched twice at a time', () => {
+  test('every block is done in the end, whatever fails, with no more copies than allowed', () => {
     const scenario = fc.record({
       seed: fc.integer(),
       count: fc.integer({ min: 1, max: 60 }),
@@ -175,7 +175,7 @@ describe('BlockMap', () => {
         for (let turn = 0; !blocks.allDone; turn++) {
           expect(turn).toBeLessThan(100_000);
           const block = blocks.next({ copies, progress: 3 });
-          // With nothing under way there is always something to do.
+          // With no request under way there is always a block to fetch.
           if (running.length === 0) expect(block).toBeDefined();
           if (block !== undefined && running.length < connections) {
             expect(blocks.isDone(block)).toBe(false);

@@ -1,12 +1,12 @@
 /**
- * A file as a row of blocks, the unit that the client's scheduler deals in (LOCI 3.2). Knows which
- * blocks are complete and how often each has been started; says which to fetch next.
+ * A file as a row of blocks, the unit of the client's scheduler in LOCI 3.2. Knows which blocks are
+ * complete and how many requests for each are under way; names the block to fetch next.
  */
 
 import type { ByteRange } from '../src/base/byte-range.ts';
 
 export interface Redundancy {
-  /** Requests for one block at a time, R in LOCI 3.2; 1: none but the first. */
+  /** Most requests for one block at a time, R in LOCI 3.2; 1: only the first. */
   readonly copies: number;
   /** A block is late when more blocks after it than this are complete, P in LOCI 3.2. */
   readonly progress: number;
@@ -107,7 +107,7 @@ export class BlockMap {
     }
   }
 
-  /** A request for the block has ended, whether it brought anything or not. */
+  /** A request for the block has ended, with or without bytes. */
   end(block: number): void {
     this.#running[block] = Math.max(0, this.running(block) - 1);
   }
@@ -131,8 +131,8 @@ export class BlockMap {
 }
 
 /**
- * A block size for a file: large enough that requests cost little, small enough that every
- * connection has several blocks and the last ones finish soon.
+ * Chooses a block size for a file: large enough that requests cost little, small enough that every
+ * connection has several to do and the last ones do not take long.
  *
  * @param connections requests at a time over all sources
  * @returns a power of two from 256 KiB to 4 MiB

@@ -1,6 +1,6 @@
 /**
- * A certificate for tests, trusted only on request: for localhost, origin.test, 127.0.0.1 and ::1,
- * until 2126. Its key is public: it protects nothing.
+ * A certificate that no program trusts unless told to: for localhost, origin.test, 127.0.0.1 and
+ * ::1, until 2126. Its key is public and protects nothing.
  */
 
 export const KEY = `-----BEGIN PRIVATE KEY-----

@@ -36,7 +36,7 @@ interface Run {
   readonly requests: number;
 }
 
-/** Downloads the file from the first servers; `play` is called whenever bytes have come in. */
+/** Downloads the file from the first servers; calls `play` whenever bytes have come in. */
 function download(
   replicas: number,
   chooser: Chooser & { addSource?: (id: string) => void },
@@ -73,7 +73,7 @@ const scheduler = (mode: RedundancyMode, replicas: number) =>
     0,
   );
 
-/** Seconds that a player waits which starts after 5 s and needs `megabits` per second (LOCI 4.2). */
+/** Seconds that a player waits: it starts after 5 s and needs `megabits` per second (LOCI 4.2). */
 function delay(milestones: readonly Milestone[], megabits: number): number {
   let seconds = 0;
   let before = 0;
@@ -102,9 +102,9 @@ describe('replicas are added one by one (LOCI 4.1, figure 3)', () => {
   });
 
   test.each(['basic', 'aggressive', 'progress'] as const)(
-    'ours is never slower for having more of them: %s',
+    'our scheduler is never slower with more replicas: %s',
     (mode) => {
-      // Basic too: taking over the end of a slow request costs no redundancy.
+      // Basic as well: taking over the end of a slow request costs no redundancy.
       const choosers = REPLICAS.map((n) => scheduler(mode, n));
       const rates = choosers.map((c, i) => download(i + 1, c).megabits);
       for (const [i, rate] of rates.slice(1).entries()) {
@@ -124,7 +124,7 @@ describe('replicas are added one by one (LOCI 4.1, figure 3)', () => {
 });
 
 describe('a player reads the file five seconds behind (LOCI 4.2, figures 7 to 9)', () => {
-  /** Where the paper's progress-driven redundancy has no delay: rate and fewest replicas. */
+  /** Cases without delay by the paper's progress-driven redundancy: rate and fewest replicas. */
   const cases = [
     [1.3, 1],
     [15, 1],

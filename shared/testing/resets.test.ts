@@ -11,7 +11,7 @@ const LENGTH = 50 * MiB;
 const RTT_MS = 50;
 
 /**
- * @param everyMs all connections that are established break at once, so often; 0: never
+ * @param everyMs interval at which all established connections break at once; 0: never
  * @returns megabits per second
  */
 function throughput(everyMs: number, count: number, connectionsPerSource: number) {
@@ -45,7 +45,7 @@ describe('all connections are reset again and again (ANYCAST 3.1, 4.1)', () => {
     [10_000, 3],
     [2000, 8],
     [1000, 15],
-  ])('every %d ms: at most %d%% are lost', (everyMs, percent) => {
+  ])('every %d ms: at most %d%% of the throughput is lost', (everyMs, percent) => {
     for (const [count, connectionsPerSource] of [
       [1, 8],
       [2, 4],

@@ -25,9 +25,9 @@ const PIECE = new Uint8Array(64 * 1024);
 interface Setting {
   /** Bytes per second of each source, on its own link. */
   readonly rates: readonly number[];
-  /** All connections break at once, so often. */
+  /** Interval at which all connections break at once. */
   readonly resetMs?: Millis;
-  /** The first source says nothing any more from then on. */
+  /** Time from which on the first source sends nothing. */
   readonly stallAt?: Millis;
 }
 
@@ -69,7 +69,7 @@ function simulated(setting: Setting): Millis {
   }).run(LIMIT_MS);
 }
 
-/** A simulated source as the transfer of app and extension asks it. */
+/** A simulated source for the transfer that app and extension share. */
 class LinkedSource extends TransferSource {
   override readonly kind = 'mirror';
   override readonly id: string;

@@ -25,14 +25,14 @@ export interface DownloadReceiver {
   onReset(): void;
 }
 
-/** Kept open from request to request. */
+/** A connection that is kept open from request to request. */
 export interface DownloadConnection {
   readonly closed: boolean;
   request(range: ByteRange, receiver: DownloadReceiver): void;
   close(): void;
 }
 
-/** A source of bytes for a simulated download, such as `SimulatedSource`. */
+/** A source of a download's bytes: `SimulatedSource`, or another simulation. */
 export interface DownloadSource {
   readonly id: string;
   connect(): DownloadConnection;
@@ -50,10 +50,10 @@ export interface SimulatedDownloadOptions {
   readonly onProgress?: (download: SimulatedDownload) => void;
 }
 
-/** Something that reads the file: when which byte was there. */
+/** For readers of the file: when it was there up to a position. */
 export interface Milestone {
   readonly at: Millis;
-  /** Everything below has come in. */
+  /** Every byte below has come in. */
   readonly position: number;
 }
 
@@ -65,7 +65,7 @@ export class SimulatedDownload {
   #stopped = false;
   /** Requests that have been made. */
   requests = 0;
-  /** Bytes that have come in, including those stored already. */
+  /** Bytes that have come in, duplicates included. */
   receivedBytes = 0;
 
   constructor(options: SimulatedDownloadOptions) {
@@ -96,7 +96,7 @@ export class SimulatedDownload {
     return clock.now - startedAt;
   }
 
-  /** Asks from now on, whenever time passes, until `stop`. */
+  /** Asks for work now and at intervals, until `stop`. */
   start(): void {
     if (this.#stopped) return;
     this.wake();
@@ -108,7 +108,7 @@ export class SimulatedDownload {
     for (const connection of this.#connections) connection.cancel();
   }
 
-  /** Something has changed: idle connections ask for work. */
+  /** Lets idle connections ask for work, after a change. */
   wake(): void {
     if (this.#stopped) return;
     for (const connection of this.#connections) connection.ask();
@@ -192,13 +192,13 @@ class Connection {
       this.#download.onBytes(assignment, range);
     }
     if (this.#assignment !== assignment || this.#at < assignment.end) return;
-    // Where another request has taken over the rest, the answer does not end here.
+    // If another request has taken over the rest, the answer does not end here: close it.
     this.#end('complete', assignment.end === assignment.range.end);
   }
 
   #fail(code: 'origin-reset' | 'origin-timeout'): void {
     if (this.#assignment !== undefined) {
-      // A source that has sent something meanwhile, on whichever connection, is not down.
+      // A source that has sent something meanwhile, on any connection, is not down.
       const isAlive = this.#state.heardAt >= this.#askedAt;
       this.#state.health.onFailure(new MillraceError(code), isAlive, this.#options.clock.now);
     }

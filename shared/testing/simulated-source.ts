@@ -9,18 +9,15 @@ import type { VirtualClock } from './virtual-clock.ts';
 
 /** Ten full segments (RFC 6928). */
 const INITIAL_WINDOW_BYTES = 14_600;
-/** Full segments are sent in bundles, so that simulating costs little. */
+/** Size of the bundles in which segments are sent, so that simulating costs little. */
 const MIN_BUNDLE_BYTES = 2 * 1460;
 const MAX_BUNDLE_BYTES = 64 * 1024;
-/**
- * Longest queueing delay: real queues drop packets that would wait longer, and the sender slows
- * down.
- */
+/** Longest wait in a queue: real queues drop packets beyond it, and senders slow down. */
 const QUEUE_MS = 100;
 
 /** One direction of a cable: first come, first served. */
 export interface Link {
-  /** Sends bytes that are there at `at`. Returns when the last of them is through. */
+  /** Sends bytes that are there at `at`. Returns the time at which the last of them is through. */
   send(bytes: number, at: Millis): Millis;
 }
 
@@ -77,13 +74,13 @@ export class SimulatedSource {
     return connection;
   }
 
-  /** Stops sending on all connections, without a sign; or starts again. */
+  /** Stops sending on all connections without closing them, or continues. */
   stall(stalled: boolean): void {
     this.#stalled = stalled;
     for (const connection of this.#connections) connection.pump();
   }
 
-  /** Breaks all connections off that are established. */
+  /** Breaks off all established connections. */
   reset(): void {
     for (const connection of [...this.#connections]) connection.reset();
   }
@@ -116,7 +113,7 @@ export class SimulatedConnection {
     return this.#closed;
   }
 
-  /** Asks for bytes. The first request sets the connection up: 1.5 round trips more. */
+  /** Requests bytes. The first request also sets up the connection, for 1.5 more round trips. */
   request(range: ByteRange, receiver: Receiver): void {
     const { clock, o } = this.#source;
     this.#receiver = receiver;
@@ -129,14 +126,14 @@ export class SimulatedConnection {
     });
   }
 
-  /** The client has had enough. */
+  /** Closes the connection at the client. */
   close(): void {
     this.#closed = true;
     this.#receiver = undefined;
     this.#source.forget(this);
   }
 
-  /** The server ends the connection; the bytes it has sent before arrive. */
+  /** Breaks off the connection at the server; bytes that it has sent before arrive. */
   reset(): void {
     const { clock } = this.#source;
     if (this.#establishedAt === undefined || this.#establishedAt > clock.now) return;

@@ -49,7 +49,7 @@ describe('a source stops sending without a word', () => {
     const seed = 20_030_901;
     const random = seededRandom(seed);
     for (let i = 0; i < 12; i++) {
-      // Half of the moments in the last tenth, where there is no time left to make up for it.
+      // Half of the moments are in the last tenth, with no time left to make up for the stall.
       const at = undisturbed * (i % 2 === 0 ? random() : 0.9 + 0.1 * random());
       const { clock, chooser, sources, download } = prepare(length, SERVERS, length * share);
       let left = 0;
@@ -64,7 +64,7 @@ describe('a source stops sending without a word', () => {
     }
   });
 
-  test('all sources do, and go on later: so does the download', () => {
+  test('if all sources stop and continue later, so does the download', () => {
     const { clock, sources, download } = prepare(length, SERVERS, 0);
     clock.at(2000, () => sources.map((s) => s.stall(true)));
     clock.at(70_000, () => sources.map((s) => s.stall(false)));

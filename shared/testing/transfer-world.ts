@@ -19,7 +19,7 @@ import { type SourceKind, TransferSource } from '../src/download/transfer/transf
 const PIECE_BYTES = 64 * 1024;
 /** More turns of promises than anything here takes from one event to the next. */
 const TURNS = 100;
-/** Nothing here takes as long as this, in the time of the world. */
+/** Longest time that anything may take here, in the time of the world. */
 const DEADLINE_MS = 300_000;
 
 /** The byte of the test file at a position. */
@@ -27,16 +27,16 @@ export const byteAt = (position: number) => (position * 31 + (position >> 11)) &
 
 /** The behaviour of one answer. */
 export interface Script {
-  /** Bytes that it brings at most. */
+  /** Most bytes that it brings. */
   readonly bytes?: number;
-  /** Its end rejects with this. */
+  /** Error that it ends with. */
   readonly error?: Error;
-  /** Opening it fails. */
+  /** Error with which opening it fails. */
   readonly refused?: Error;
   /** All of its bytes are wrong. */
   readonly damaged?: boolean;
   readonly checked?: boolean;
-  /** After `bytes`, it says nothing more until its signal ends it. */
+  /** After `bytes`, it sends nothing more until its signal ends it. */
   readonly hangs?: boolean;
 }
 
@@ -91,7 +91,7 @@ export class TransferWorld {
   readonly stored = new RangeSet();
   readonly scheduler: Scheduler;
   readonly pool: SourcePool<TestSource>;
-  /** Bytes that have come in, including unwanted ones. */
+  /** Bytes that have come in, unwanted ones included. */
   receivedBytes = 0;
   readonly #timers = new Set<Timer>();
 
@@ -108,7 +108,7 @@ export class TransferWorld {
     this.pool.add(source);
   }
 
-  /** @param more changes to its options and its session */
+  /** Makes a transfer. @param more changes to its options and its session */
   transfer(
     more: Partial<BlockTransferOptions<TestSource> & Session<TestSource>> = {},
   ): BlockTransfer<TestSource> {
@@ -141,7 +141,7 @@ export class TransferWorld {
     });
   }
 
-  /** Lets time pass until a promise has settled. @throws its rejection */
+  /** Lets time pass until `work` has settled. @throws its rejection */
   async until<T>(work: Promise<T>): Promise<T> {
     const giveUpAt = this.now + DEADLINE_MS;
     let settled = false;
@@ -150,7 +150,7 @@ export class TransferWorld {
     };
     work.then(end, end);
     for (;;) {
-      // Everything that follows from the last moment happens before the next one.
+      // Runs everything that follows from the last event, before the next one.
       for (let turn = 0; turn < TURNS; turn++) await Promise.resolve();
       if (settled) return work;
       const next = [...this.#timers].sort((a, b) => a.at - b.at)[0];
@@ -161,7 +161,7 @@ export class TransferWorld {
     }
   }
 
-  /** Does something after `ms`. */
+  /** Calls `fire` after `ms`. */
   after(ms: Millis, fire: () => void): void {
     this.#timers.add({ at: this.now + ms, fire });
   }
@@ -179,7 +179,7 @@ export class TransferWorld {
     });
   }
 
-  /** True if all is stored, and every byte is right. */
+  /** True if the whole file is stored, and every byte is right. */
   get isRight(): boolean {
     const all = this.stored.covers({ start: 0, end: this.data.length });
     return all && this.data.every((byte, position) => byte === byteAt(position));

@@ -14,14 +14,14 @@ function secondsFor(bytes: number, spread: number, slowdowns: number, seed: numb
 }
 
 describe('a link whose rate wanders', () => {
-  test('is a steady one without spread and slowdowns', () => {
+  test('is steady without spread and slowdowns', () => {
     const steady = new SimulatedLink(RATE);
     let at = 0;
     for (let sent = 0; sent < 50 * RATE; sent += 10_000) at = steady.send(10_000, 0);
     expect(secondsFor(50 * RATE, 0, 0, 3)).toBeCloseTo(at / 1000, 6);
   });
 
-  test('has its mean rate in the long run, and the same by the same seed', () => {
+  test('has its mean rate in the long run, and equal results for equal seeds', () => {
     const seed = 7;
     const seconds = secondsFor(2000 * RATE, 0.3, 0, seed);
     expect(seconds).toBe(secondsFor(2000 * RATE, 0.3, 0, seed));

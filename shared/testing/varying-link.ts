@@ -1,7 +1,6 @@
 /**
- * A link as in wide-area networks: its rate wanders, and now and then it drops to a small part
- * (WORLDS 4.1: chunks that take 10 to 20 times as long as others, at nodes that are fast
- * otherwise).
+ * A link as in wide-area networks: its rate wanders, and now and then drops to a small part (WORLDS
+ * 4.1: chunks that take 10 to 20 times as long as others, at nodes that are fast otherwise).
  */
 
 import type { Millis, Random } from '../src/base/clock.ts';
@@ -50,7 +49,7 @@ export class VaryingLink implements Link {
   #newSpell(): void {
     const { bytesPerSecond, random, spread, slowdowns } = this.#options;
     const slow = random() < slowdowns ? SLOWEST + random() * (LEAST_SLOW - SLOWEST) : 1;
-    // Less half the variance, so that the mean is the requested one.
+    // Minus half the variance, so that the mean is the given rate.
     const wander = Math.exp(spread * normal(random) - spread ** 2 / 2);
     this.#rate = bytesPerSecond * slow * wander;
     this.#spellEnd -= SPELL_MS * Math.log(1 - random());

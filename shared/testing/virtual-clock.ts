@@ -1,7 +1,4 @@
-/**
- * Time that passes only when no work is left at the present moment: seconds of network take no
- * time.
- */
+/** Time that passes only when nothing is left to do at present: simulates seconds in no time. */
 
 import type { Millis } from '../src/base/clock.ts';
 
@@ -22,7 +19,7 @@ export class VirtualClock {
     return this.#now;
   }
 
-  /** Has `run` called at a time, at once if it is past. */
+  /** Calls `run` at a time; as soon as possible if it is past. */
   at(at: Millis, run: () => void): void {
     const event = { at: Math.max(at, this.#now), order: this.#order++, run };
     const heap = this.#heap;
@@ -40,7 +37,7 @@ export class VirtualClock {
     this.at(this.#now + ms, run);
   }
 
-  /** Lets time pass until `done`. Returns false if that is not so by `limit`. */
+  /** Lets time pass until `done`. Returns false if it is not `done` by `limit`. */
   run(done: () => boolean, limit: Millis): boolean {
     while (!done()) if (!this.step(limit)) return false;
     return true;

@@ -1,4 +1,4 @@
-/** Two sides under the same loads, in turn, so that a disturbance of one disturbs the other. */
+/** Runs two sides under the same loads, in turn, so that a disturbance affects both. */
 
 import { type Load, type Sample, type Side, sample } from './measure.ts';
 import type { Stage } from './stage.ts';
@@ -12,10 +12,10 @@ export interface Scenario extends Omit<Load, 'query'> {
   readonly query: (run: number) => string;
 }
 
-/** The query of scenarios that fetch cached files: `contest` has both sides fetch them first. */
+/** Query of scenarios that fetch a cached file: `contest` has both sides fetch it first. */
 export const cached = (): string => '';
 
-/** Measures all scenarios. @returns the medians of the runs */
+/** Measures all scenarios. @returns the medians of their runs */
 export async function contest(
   stage: Stage,
   ours: Side,

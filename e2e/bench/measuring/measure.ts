@@ -1,4 +1,4 @@
-/** Measuring: a side's delivered bytes, and their cost in processor time and origin bytes. */
+/** Measures how much a side delivers, and its cost in processor time and origin bytes. */
 
 import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
@@ -8,24 +8,24 @@ import type { Stage } from './stage.ts';
 
 const SINK = fileURLToPath(new URL('./sink.ts', import.meta.url));
 const TICKS_PER_SECOND = 100;
-/** A run takes seconds: one that takes this long hangs. */
+/** Time after which a run counts as hanging; runs take seconds. */
 const RUN_DEADLINE_MS = 180_000;
 
 /** One program under measurement, or several that serve as one. */
 export interface Side {
-  /** The processes whose time counts, with that of their children. */
+  /** Processes whose time counts, including the time of their children. */
   readonly pids: readonly number[];
-  /** The file's URL at each place where clients come in, without query. */
+  /** The file's URL at each entry point for clients, without query. */
   readonly entries: readonly string[];
 }
 
 /** Work of clients in one run. */
 export interface Load {
-  /** Clients at once, spread over the entries in turn. */
+  /** Clients at once, assigned to the entries in turn. */
   readonly clients: number;
-  /** How often each client fetches the file, one after the other. */
+  /** Fetches of the file by each client, one after the other. */
   readonly times: number;
-  /** Query to append to the URL; one not used before makes a file that is not cached yet. */
+  /** Query to append to the URL; a new query names a file that is not cached yet. */
   readonly query: string;
 }
 
@@ -35,11 +35,11 @@ export interface Sample {
   readonly throughput: number;
   /** Processor seconds of all the side's processes per GB delivered. */
   readonly cpuPerGb: number;
-  /** Bytes that the origin sent, in sizes of the file. */
+  /** Bytes that the origin sent, as multiples of the file's size. */
   readonly originShare: number;
 }
 
-/** Processor seconds that these processes and their children have used. */
+/** Returns the processor seconds that these processes and their children have used. */
 export async function cpuSeconds(pids: readonly number[]): Promise<number> {
   let sum = 0;
   for (const name of await readdir('/proc')) {

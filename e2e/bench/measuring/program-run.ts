@@ -1,4 +1,4 @@
-/** Runs a program to its end, and measures it. Linux: reads /proc. */
+/** Runs a program to its end and measures its time and memory. Linux only: reads /proc. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,18 +6,18 @@ import { readFileSync } from 'node:fs';
 
 const TICKS_PER_SECOND = 100;
 const LOOK_EVERY_MS = 10;
-/** A run takes seconds: one that takes this long hangs. */
+/** Time after which a run counts as hanging; runs take seconds. */
 const DEADLINE_MS = 60_000;
 
 export interface ProgramRun {
   readonly seconds: number;
   /** User and system time. */
   readonly cpuSeconds: number;
-  /** The most memory that was resident, bytes. */
+  /** Peak resident memory, bytes. */
   readonly peakBytes: number;
 }
 
-/** @throws Error with its output if it fails */
+/** Runs a program to its end. @throws Error with the program's output if it fails */
 export async function runProgram(command: string, args: readonly string[]): Promise<ProgramRun> {
   const before = childrenSeconds();
   const startedAt = performance.now();
@@ -43,7 +43,7 @@ export async function runProgram(command: string, args: readonly string[]): Prom
   }
 }
 
-/** Processor seconds of all children of this process that have ended. */
+/** Processor seconds of all ended children of this process. */
 function childrenSeconds(): number {
   const stat = readFileSync('/proc/self/stat', 'latin1');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

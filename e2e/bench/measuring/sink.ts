@@ -1,7 +1,7 @@
 /**
- * Clients that fetch and discard, as cheaply as possible: the server is being measured. Usage:
- * sink.ts TIMES URL...; a client for each URL, all at once, each fetching its URL TIMES times in
- * turn. Prints bytes and seconds as JSON.
+ * Clients that fetch and discard bytes as cheaply as possible, so that the server is measured.
+ * Usage: sink.ts TIMES URL... Starts a client for each URL, all at once; each fetches its URL TIMES
+ * times, one after the other. Prints bytes and seconds as JSON.
  */
 
 import { connect } from 'node:net';

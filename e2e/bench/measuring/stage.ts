@@ -12,7 +12,7 @@ const FILE_NAME = 'file.bin';
 
 export class Stage {
   readonly origin: Nginx;
-  /** Size of the file that is fetched. */
+  /** Size of the file, bytes. */
   readonly fileBytes = FILE_BYTES;
   /** Path of the file at the origin. */
   readonly filePath = `/${FILE_NAME}`;
@@ -23,7 +23,7 @@ export class Stage {
     this.#dir = dir;
   }
 
-  /** Makes the file, in memory where possible: disks are not being measured. */
+  /** Makes the file, in memory if possible: disks are not measured. */
   static async set(): Promise<Stage> {
     const parent = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
     const dir = await mkdtemp(join(parent, 'millrace-bench-'));
@@ -38,12 +38,12 @@ export class Stage {
     }
   }
 
-  /** The folder of all of it. */
+  /** Folder of the file and of all programs. */
   get root(): string {
     return this.#dir;
   }
 
-  /** A folder for one program, not made yet; it goes when the stage is cleared. */
+  /** Returns a folder for one program, not created yet; `clear` removes it. */
   folder(name: string): string {
     return join(this.#dir, name);
   }

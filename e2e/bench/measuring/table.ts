@@ -1,4 +1,4 @@
-/** The result as people read it: ours beside theirs, and the ratio. */
+/** Formats results for people: our figures beside the other side's, and the ratio. */
 
 import type { Sample } from './measure.ts';
 
@@ -26,7 +26,7 @@ export function median(samples: readonly Sample[]): Sample {
   };
 }
 
-/** Writes rows as a Markdown table with ratios, ours to theirs. */
+/** Writes rows as a Markdown table with ratios of our figures to theirs. */
 export function table(rows: readonly Row[], theirName: string): string {
   const heads = FIGURES.flatMap(([, unit]) => [
     `Millrace ${unit}`,
@@ -44,7 +44,7 @@ export function table(rows: readonly Row[], theirName: string): string {
 }
 
 function compared(ours: number, theirs: number): string[] {
-  // Of nothing there is no ratio: a hit costs the origin no bytes.
+  // Zero has no ratio: a hit costs the origin no bytes.
   const ratio = theirs === 0 ? '' : `${(ours / theirs).toFixed(2)}x`;
   return [ours.toFixed(2), theirs.toFixed(2), ratio];
 }

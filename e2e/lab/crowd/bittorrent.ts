@@ -1,6 +1,4 @@
-/**
- * BitTorrent: aria2c at the origin and at all clients, which keep sharing when they are complete.
- */
+/** BitTorrent: aria2c at the origin and at all clients, which keep sharing when complete. */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -22,7 +20,7 @@ export function hasAria2(): boolean {
   return spawnSync('aria2c', ['--version']).status === 0;
 }
 
-/** Peers come from the tracker only, at full speed, and without limits on sending. */
+/** Options of all peers: found by the tracker only, as fast as possible, without upload limits. */
 const OPTIONS = [
   '--no-conf',
   '-q',
@@ -73,8 +71,8 @@ export async function bittorrent(stage: CrowdStage): Promise<System> {
 }
 
 /**
- * Writes the script that aria2c runs when a download is complete: the file that it makes tells the
- * time.
+ * Writes the script that aria2c runs when a download is complete. The script creates a file, whose
+ * date is the time of completion.
  */
 async function hook(stage: CrowdStage): Promise<string> {
   const path = join(stage.lab.folder, 'done.sh');

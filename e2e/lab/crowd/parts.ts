@@ -1,4 +1,4 @@
-/** Assembles the file from an answer whose chunks came in any order. */
+/** Assembles a file from an answer whose chunks came in any order. */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import {
@@ -7,7 +7,7 @@ import {
 } from '@millrace/shared/http/messages/multipart-reader';
 
 /**
- * Replaces a body by the file that it describes.
+ * Replaces a multipart body with the file that it contains.
  *
  * @param headPath file with the answer's head, written by curl
  * @throws Error if parts are missing or overlap

@@ -1,4 +1,4 @@
-/** The crowd of one measurement: hosts, a file at the origin, and how each client's download went. */
+/** The crowd of one measurement: hosts, a file at the origin, and the outcome of each client. */
 
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -11,33 +11,36 @@ import { type Crowd, type CrowdLinks, crowd } from '../topologies.ts';
 
 const NAME = 'file.bin';
 
-/** How a client's download went. */
+/** Outcome of a client's download. */
 export interface Outcome {
-  /** From when it was told to begin. */
+  /** Seconds since the client was told to begin. */
   readonly seconds: number;
   /** The failure, if any. */
   readonly failure: string | undefined;
 }
 
-/** A way to bring files to clients: programs at origin and edges, and one at each client. */
+/**
+ * A system that delivers files: programs at the origin and the edges, and a program that clients
+ * run.
+ */
 export interface System {
-  /** Downloads to `output`, once the gate is open. */
+  /** Downloads to `output` once the gate is open. */
   fetch(client: Host, number: number, output: string, gate: Gate): Promise<Outcome>;
-  /** Body bytes that the origin has sent since it was asked last, where the system can tell. */
+  /** Returns the body bytes that the origin has sent since the last call, if the system knows. */
   originBytes(): Promise<number | undefined>;
 }
 
-/** All results of a run. */
+/** Results of a run. */
 export interface CrowdRun {
   readonly outcomes: readonly (Outcome & { readonly afterMs: number })[];
   readonly bytes: number;
-  /** Of bodies, in sizes of the file. */
+  /** Body bytes sent by the origin, as multiples of the file's size. */
   readonly originCopies: number | undefined;
-  /** Of packets with their headers, in sizes of the file. */
+  /** Bytes of the origin's packets with headers, as multiples of the file's size. */
   readonly wireCopies: number;
-  /** How busy the machine was, 0 to 1: where it is near 1 the processors are measured, not the links. */
+  /** Load of the machine, 0 to 1: near 1 the run measures the processors, not the links. */
   readonly busy: number;
-  /** How late packets came on average, and at most, in milliseconds. */
+  /** Average and longest delay of packets beyond their links' delay, milliseconds. */
   readonly lateMs: number | undefined;
   readonly worstLateMs: number | undefined;
 }
@@ -45,7 +48,7 @@ export interface CrowdRun {
 export class CrowdStage {
   readonly lab: Lab;
   readonly crowd: Crowd;
-  /** Folder that the origin serves. */
+  /** Folder served by the origin. */
   readonly root: string;
   readonly fileName = NAME;
   readonly bytes: number;
@@ -72,7 +75,7 @@ export class CrowdStage {
     return join(this.root, NAME);
   }
 
-  /** A folder that goes with the laboratory; made. */
+  /** Creates a folder that is deleted with the laboratory. */
   async folder(name: string): Promise<string> {
     const path = join(this.lab.folder, name);
     await mkdir(path, { recursive: true });
@@ -80,9 +83,9 @@ export class CrowdStage {
   }
 
   /**
-   * Lets all clients fetch the file.
+   * Has all clients fetch the file.
    *
-   * @param afterMs when each begins
+   * @param afterMs start time of each client, milliseconds
    */
   async run(system: System, afterMs: (client: number) => number): Promise<CrowdRun> {
     const folder = await this.folder('got');
@@ -124,7 +127,7 @@ export class CrowdStage {
     };
   }
 
-  /** Checks that a client that says it is done has the file. */
+  /** Checks that a client that reports success has the right file. */
   async #checked(outcome: Outcome, output: string): Promise<Outcome> {
     if (outcome.failure !== undefined) return outcome;
     const digest = createHash('sha256')
@@ -138,7 +141,7 @@ export class CrowdStage {
   }
 }
 
-/** Bytes that a host has put on its line. */
+/** Returns the bytes that a host has sent on its line. */
 async function sentBy(host: Host): Promise<number> {
   const { stdout } = await host.run('cat', ['/sys/class/net/eth0/statistics/tx_bytes']);
   return Number(stdout);

@@ -1,4 +1,4 @@
-/** The systems that are compared: today's tools and Millrace, each as people set it up. */
+/** The compared systems: today's tools and Millrace, each as people set it up. */
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ const CACHE_PORT = 8080;
 const SECRET = 'a secret of the laboratory';
 const FAILURE_LENGTH = 200;
 
-/** Every client fetches from the origin itself. */
+/** Every client fetches directly from the origin. */
 export async function direct(stage: CrowdStage): Promise<System> {
   const nginx = await origin(stage);
   return curlFrom(nginx, () => `${nginx.url}/${stage.fileName}`);
@@ -44,7 +44,7 @@ export async function nginxSlice(stage: CrowdStage): Promise<System> {
   return curlFrom(nginx, (i) => `${of(caches, i).url}/${stage.fileName}`);
 }
 
-/** The edges' caches are one: the nginx at each sends every slice to the cache that it belongs to. */
+/** The edges form one cache: each nginx requests every slice from the cache that it belongs to. */
 export async function nginxSharded(stage: CrowdStage): Promise<System> {
   const nginx = await origin(stage);
   const servers = stage.crowd.edges
@@ -77,13 +77,13 @@ const CACHED = `proxy_cache z; proxy_cache_lock on; proxy_cache_lock_timeout 60s
   proxy_cache_lock_age 60s; proxy_cache_valid 200 206 1h; proxy_http_version 1.1;
   proxy_set_header Connection "";`;
 
-/** Unmodified clients: each gets one answer of one edge, in order. */
+/** Unmodified clients: each gets one answer from one edge, in order. */
 export async function millraceInOrder(stage: CrowdStage): Promise<System> {
   const { nginx, edges } = await network(stage);
   return curlFrom(nginx, (i) => of(edges, i).prefixed(`${nginx.url}/${stage.fileName}`));
 }
 
-/** The same answer of one edge, with its chunks as they come. */
+/** One answer from one edge, with its chunks in order of arrival. */
 export async function millraceParts(stage: CrowdStage): Promise<System> {
   const { nginx, edges } = await network(stage);
   const fields = ['-H', 'Prefer: delivery=out-of-order', '-H', 'Range: bytes=0-'];
@@ -100,7 +100,7 @@ export async function millraceParts(stage: CrowdStage): Promise<System> {
   };
 }
 
-/** `millrace get` with the edges as users give them: all of them, the client's own first. */
+/** `millrace get` with all edges as users name them, the client's own first. */
 export async function millraceGet(stage: CrowdStage): Promise<System> {
   const { nginx, edges } = await network(stage);
   const state = await stage.folder('state');
@@ -122,7 +122,7 @@ async function origin(stage: CrowdStage): Promise<LabNginx> {
   return startNginx(stage.crowd.origin, { dir, root: stage.root });
 }
 
-/** The edges as nodes of one network. */
+/** Starts the edges as nodes of one network. */
 async function network(stage: CrowdStage): Promise<{ nginx: LabNginx; edges: LabEdge[] }> {
   const nginx = await origin(stage);
   const secret = join(stage.lab.folder, 'secret');
@@ -161,7 +161,7 @@ function outcomeOf({ code, signal, seconds, stderr }: Run): Outcome {
   return { seconds, failure: code === 0 ? undefined : failure };
 }
 
-/** One of a list, in turn. */
+/** Returns the items of a list in turn. */
 function of<T>(list: readonly T[], i: number): T {
   return list[i % list.length] as T;
 }

@@ -1,7 +1,7 @@
 /**
- * ANYCAST figure 8: a thousand clients that come to a server at once, because a route has led them
- * there. If their connections grew and backed off together, the line before them would be idle and
- * crowded in turn. The queue before it shows that.
+ * ANYCAST figure 8: a route change brings a thousand clients to a server at once. If their
+ * connections grew and backed off together, the line before them would be idle and congested in
+ * turn, which the queue before the line shows.
  */
 
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -15,20 +15,20 @@ import { type Findings, mean, median, type Plot, percentile } from '../report.ts
 import type { ResumingCrowdResult } from '../resuming-crowd.ts';
 
 const CROWD = fileURLToPath(new URL('../resuming-crowd.ts', import.meta.url));
-/** As in ANYCAST 4.3. */
+/** Number of clients, and size of the file, as in ANYCAST 4.3. */
 const CLIENTS = 1000;
 const FILE_BYTES = 5_200_000;
 const MEGABITS = 50;
 const RTT_MS = 20;
-/** 600 packets, as in figure 8. */
+/** Longest queue: 600 packets, as in figure 8. */
 const QUEUE_MS = 145;
 const SECONDS = 40;
 const SWITCH_AT_S = 15;
 const SAMPLE_MS = 200;
-/** Time to settle after the beginning, or the switch. */
+/** Time for the clients to settle after the start or the switch. */
 const SETTLED_S = 3;
 const ADDRESS = '10.9.0.1';
-/** All of them share one address, which would be limited as one client. */
+/** Options that lift the limits per client: all clients have the same address. */
 const EDGE = ['--client-transfers', '0', '--client-requests', '0', '--max-amplification', '0'];
 
 interface Scenario {
@@ -45,7 +45,7 @@ const SCENARIOS: readonly Scenario[] = [
 
 interface Outcome {
   readonly scenario: string;
-  /** Seconds and kilobytes in the queue. */
+  /** Time in seconds, and kilobytes in the queue. */
   readonly queue: readonly [number, number][];
   /** Megabits per second between samples. */
   readonly rates: readonly [number, number][];
@@ -165,7 +165,7 @@ async function measure(scenario: Scenario, seed: number): Promise<Outcome> {
 
 interface Figures {
   readonly megabits: number;
-  /** Share of samples in which less than 90% of the line was used. */
+  /** Share of samples with less than 90% of the line in use. */
   readonly idle: number;
   readonly low: number;
   readonly middle: number;

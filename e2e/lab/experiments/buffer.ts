@@ -1,7 +1,7 @@
 /**
- * WORLDS figure 2 and table 3: bandwidth as a function of buffer, which is the chunk size times the
- * chunks at a time, and the gain if the slowest chunks took the median time. Virtual time: the
- * project's agent over simulated nodes.
+ * WORLDS figure 2 and table 3: bandwidth as a function of the buffer (chunk size times chunks at a
+ * time), and the gain if the slowest chunks took the median time. Virtual time: the project's agent
+ * over simulated nodes.
  */
 
 import { BUFFER_BYTES_PER_CLIENT, DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
@@ -15,7 +15,7 @@ const KiB = 1024;
 const MiB = 1024 * KiB;
 const CHUNK_SIZES = [30 * KiB, 60 * KiB, 128 * KiB, 256 * KiB, 512 * KiB, MiB, 2 * MiB, 4 * MiB];
 const PARALLEL = [2, 5, 10, 20, 40];
-/** Beyond this a buffer per client is out of question. */
+/** Largest buffer per client that is realistic. */
 const MOST_BUFFER = 40 * MiB;
 
 type NetworkName = keyof typeof NETWORKS;

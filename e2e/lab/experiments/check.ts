@@ -1,4 +1,4 @@
-/** How true the laboratory is: rates, round trips, losses as they were asked for and as they are. */
+/** Accuracy of the laboratory: rates, round trips and losses, as configured and as measured. */
 
 import { writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
@@ -18,7 +18,7 @@ const LINKS = [
   { mbit: 100, rttMs: 100 },
   { mbit: undefined, rttMs: 10 },
 ];
-/** Longest time for each. */
+/** Longest measurement of each link. */
 const SECONDS = 5;
 
 interface Measured {
@@ -107,7 +107,7 @@ async function measure(lab: Lab, mbit: number | undefined, rttMs: number): Promi
 const FORMAT = '%{time_total} %{time_starttransfer} %{size_download}';
 const TRIPS = 20;
 
-/** How long connecting takes: one round trip. */
+/** Measures the time of connecting: one round trip. */
 async function roundTrips(client: Host, url: string): Promise<number[]> {
   const args = ['-s', '-H', 'Connection: close', '-w', '%{time_connect}\\n'];
   const urls = Array.from({ length: TRIPS }, () => ['-o', '/dev/null', url]);

@@ -19,11 +19,11 @@ const KiB = 1024;
 const MiB = 1024 * KiB;
 const CHUNK_SIZES = [64 * KiB, 128 * KiB, 256 * KiB, 512 * KiB, MiB, 2 * MiB, 4 * MiB, 8 * MiB];
 const FIRST_WINDOWS = [2, 4, 8, 16];
-/** Room for the whole file, so that a fetched chunk stays cached. */
+/** Size of the cache: enough for the file. */
 const CACHE_BYTES = 640 * MiB;
 const CACHED_TIMES = 4;
 
-/** Where the bottleneck is in turn: at the nodes, at a good origin, at a poor one. */
+/** Bottlenecks: the nodes, a good origin, a poor origin. */
 const BOTTLENECKS: Readonly<Record<string, VirtualNetwork>> = {
   cached: NETWORKS.today,
   'origin of 100 Mbit/s': { ...NETWORKS.today, originMegabits: 100 },
@@ -129,7 +129,7 @@ function virtualTable(bottleneck: string, cells: readonly VirtualCell[]): Table 
   };
 }
 
-/** Measures a real edge with files in chunks of each size. */
+/** Measures the cost to a real edge of chunks of each size. */
 async function measureCosts(runs: number, say: (line: string) => void): Promise<Cost[]> {
   const stage = await Stage.set();
   try {

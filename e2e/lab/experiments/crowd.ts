@@ -1,6 +1,6 @@
 /**
- * Many clients, one thin origin, a few edges, all at once (NSDI 6.1 and 6.2, tables 1 and 2): today's
- * tools and Millrace, in order and out of order, synchronised, staggered and cached.
+ * Many clients, one thin origin and a few edges (NSDI 6.1 and 6.2, tables 1 and 2): today's tools
+ * and Millrace, in order and out of order; clients synchronised, staggered and cached.
  */
 
 import { cpus } from 'node:os';
@@ -24,7 +24,7 @@ import { type CrowdLinks, spread } from '../topologies.ts';
 const CLIENTS = 16;
 const EDGES = 4;
 const FILE_BYTES = 10_000_000;
-/** Staggered clients begin within this time: about the duration of one download. */
+/** Time over which staggered clients begin: about the duration of one download. */
 const STAGGER_MS = 5000;
 
 type Start = 'synchronised' | 'staggered' | 'cached';
@@ -49,16 +49,16 @@ const SIDES: readonly Side[] = [
 interface Setting {
   readonly name: string;
   readonly links: (seed: number) => CrowdLinks;
-  /** Sides to measure here, by the beginning of their names. */
+  /** Sides to measure, by the beginnings of their names. */
   readonly sides: readonly string[];
-  /** Whether all edges, nginx's too, have the kernel settings that come with ours. */
+  /** True if all edges, including nginx's, have the kernel settings that we ship. */
   readonly tuned: boolean;
 }
 
 const times = (count: number, link: (i: number) => Link) =>
   Array.from({ length: count }, (_, i) => link(i));
 
-/** Round trips are between client and edge; edges and origin are near the middle of the network. */
+/** Part of edges and origin in round trips; the others given here are from client to edge. */
 const NEAR_MS = 2;
 const ORIGIN: Link = { upMbit: 20, downMbit: 20, rttMs: NEAR_MS };
 const CLIENT: Link = { upMbit: 20, downMbit: 20 };
@@ -168,7 +168,7 @@ function slowed(links: CrowdLinks, slow: number): CrowdLinks {
   };
 }
 
-/** Times converted to full speed. */
+/** Scales times to full speed. */
 function atFullSpeed(result: CrowdRun, slow: number): CrowdRun {
   const outcomes = result.outcomes.map((one) => ({
     ...one,
@@ -178,19 +178,19 @@ function atFullSpeed(result: CrowdRun, slow: number): CrowdRun {
   return { ...result, outcomes };
 }
 
-/** Parts may name settings, sides, or both: then those sides in those settings. */
+/** True if a side is wanted in a setting. Parts may name settings, sides, or both. */
 function isWanted(setting: Setting, side: Side, { only = [] }: ExperimentOptions): boolean {
   if (!setting.sides.some((prefix) => side.name.startsWith(prefix))) return false;
   return isNamed(setting.name, only, SETTINGS) && isNamed(side.name, only, SIDES);
 }
 
-/** True if a part names it, or no part names any of its kind. */
+/** True if a part names the item, or if no part names an item of its kind. */
 function isNamed(name: string, parts: readonly string[], kind: readonly { name: string }[]) {
   const own = parts.filter((part) => kind.some((other) => other.name.startsWith(part)));
   return own.length === 0 || own.some((part) => name.startsWith(part));
 }
 
-/** One side in one setting: the starts in turn, before fresh caches unless they have to be full. */
+/** Measures one side in one setting with each start, with fresh caches except for `cached`. */
 async function measure(
   setting: Setting,
   side: Side,
@@ -234,14 +234,14 @@ async function measure(
     }
     const system = await side.set(stage);
     await once(stage, system, start);
-    // The files of the synchronised clients are in the caches now.
+    // The caches contain the files of the synchronised clients now.
     if (start === 'synchronised' && side.starts.includes('cached'))
       await once(stage, system, 'cached');
   }
   return measured;
 }
 
-/** Figures of several runs: one for each client, and the medians of the totals. */
+/** Combines several runs: the rates of all clients, and the medians of each run's other figures. */
 function figures(results: readonly CrowdRun[]) {
   const done = results.flatMap(({ outcomes, bytes }) =>
     outcomes

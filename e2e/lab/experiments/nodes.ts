@@ -1,6 +1,6 @@
 /**
- * WORLDS tables 1 and 2: one client after the other, and all at once, from the origin over one
- * connection, over ten, and through a network of edges, for the first time and again.
+ * WORLDS tables 1 and 2: clients one after the other and all at once, from the origin over one
+ * connection, over ten, and through a network of edges, both for the first time and again.
  */
 
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -14,11 +14,11 @@ import { runAria2, runCurl, runMillrace, startEdge, startNginx } from '../progra
 import { type Findings, mean, median, percentile } from '../report.ts';
 
 const FILE_BYTES = 10_000_000;
-/** As the paper's origin: two lines of 45 Mbit/s, of which one is used here. */
+/** Rate of the origin's line: the paper's origin has two lines of 45 Mbit/s, this one has one. */
 const ORIGIN_MEGABITS = 45;
 const EDGES = 4;
 const EDGE = { downMbit: 100, upMbit: 100, rttMs: 10 };
-/** Table 1's round trips, less those of the servers' own lines. */
+/** Round trips of table 1, minus those of the servers' own lines. */
 const PINGS_MS = [6, 35, 51, 67, 85];
 const CLIENT_MEGABITS = 30;
 /** Share of packets lost on the way to a client. */
@@ -38,7 +38,7 @@ type Way = (typeof WAYS)[number];
 interface Sample {
   readonly way: Way;
   readonly pingMs: number;
-  /** Whether all clients were at it. */
+  /** True if all clients fetched at once. */
   readonly together: boolean;
   readonly megabits: number;
   readonly failed: boolean;

@@ -1,6 +1,6 @@
 /**
- * Some points of LOCI figure 3 over real links: `millrace get` and aria2c from nginx servers whose
- * lines are those of the simulation, to check the simulation.
+ * Some points of LOCI figure 3 over real links, to validate the simulation: `millrace get` and
+ * aria2c from nginx servers with the simulation's lines.
  */
 
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { CLIENTS } from '../virtual/servers.ts';
 
 const FILE_BYTES = 50 * 1024 * 1024;
 const SERVERS = CLIENTS.Tennessee;
-/** Before, with, and after the server that hardly sends; then the near one. */
+/** Numbers of replicas: before and with the very slow server, after it, and with the near one. */
 const REPLICAS = [2, 3, 4, 5];
 const MODES = ['basic', 'aggressive', 'progress'] as const;
 const THREADS = 2;

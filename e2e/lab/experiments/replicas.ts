@@ -1,7 +1,7 @@
 /**
- * LOCI figures 3 to 6: how fast a replicated file comes, by algorithm, replicas, block size and
- * connections to each server. Virtual time: the project's scheduler and the paper's algorithms over
- * the same simulated servers.
+ * LOCI figures 3 to 6: speed of downloading a replicated file, by algorithm, replicas, block size
+ * and connections to each server. Virtual time: the project's scheduler and the paper's algorithms
+ * over the same simulated servers.
  */
 
 import type { Experiment, ExperimentOptions } from '../experiment.ts';
@@ -16,7 +16,7 @@ interface Series {
   readonly threads: number;
   readonly name: string;
   readonly megabits: readonly number[];
-  /** The slowest of the runs. */
+  /** Slowest runs. */
   readonly worst: readonly number[];
   readonly requests: readonly number[];
   readonly redundant: readonly number[];
@@ -94,7 +94,7 @@ function table(client: ClientName, threads: number, series: readonly Series[]): 
   };
 }
 
-/** In the pictures: one block size of each algorithm. */
+/** Series in the pictures: one block size of each algorithm. */
 const SHOWN: ReadonlySet<string> = new Set([
   'LOCI basic, 2 MiB',
   'LOCI aggressive, 2 MiB',
@@ -102,7 +102,7 @@ const SHOWN: ReadonlySet<string> = new Set([
   'Millrace progress',
 ]);
 
-/** With two connections to each server. */
+/** Plots the series with two connections to each server. */
 function plot(client: ClientName, series: readonly Series[]): Plot {
   const shown = series.filter((s) => s.client === client && s.threads === 2 && SHOWN.has(s.name));
   return {

@@ -1,7 +1,7 @@
 /**
- * ANYCAST figure 5: two edges have one address, and the route to it is switched repeatedly while a
- * file is downloaded: every connection is reset, by an edge that does not know it. The cost for
- * Millrace, curl and aria2c, by interval, round trip and loss.
+ * ANYCAST figure 5: two edges share an address, and the route to it is switched repeatedly during a
+ * download. After each switch, the new edge resets every connection, which it does not know.
+ * Measures the cost for Millrace, curl and aria2c, by interval, round trip and loss.
  */
 
 import { createHash } from 'node:crypto';
@@ -16,29 +16,29 @@ import { Lab } from '../lab.ts';
 import { type LabEdge, runAria2, runMillrace, startEdge, startNginx } from '../programs.ts';
 import { type Findings, median, type Plot, rounded, type Table } from '../report.ts';
 
-/** As in ANYCAST 4.1. */
+/** Rate of the line, and size of the file, as in ANYCAST 4.1. */
 const MEGABITS = 10;
 const FILE_BYTES = 50_000_000;
 /** Seconds from switch to switch; 0: never. */
 const INTERVALS = [0, 30, 10, 5, 2, 1];
-/** Runs that are measured at the same time: eight downloads are no load for two processors. */
+/** Intervals measured at the same time: two processors carry eight downloads easily. */
 const AT_ONCE = [
   [0, 1],
   [30, 2],
   [10, 5],
 ];
-/** Longest run: 41 s at full speed; slower ones count with the bytes stored by then. */
+/** Longest run; at full speed a run takes 41 s. Slower runs count the bytes received by then. */
 const MOST_SECONDS = 70;
 const EDGE_PORT = 3125;
 
-/** Target and sources of a download. */
+/** One download: its host, source and destination. */
 interface Task {
   readonly host: Host;
   /** The edges' one address. */
   readonly edge: string;
   readonly origin: string;
   readonly dir: string;
-  /** All begin together, with their programs loaded. */
+  /** Gate at which all programs wait, already loaded, to begin together. */
   readonly gate: Gate;
 }
 
@@ -100,26 +100,26 @@ function inFolder(
   return host.run(command, args, { timeoutMs: TIMEOUT_MS, cwd: dir, gate });
 }
 
-/** One download. */
+/** Result of one download. */
 interface Sample {
   readonly rttMs: number;
   readonly loss: number;
   readonly interval: number;
   readonly tool: string;
   readonly megabits: number;
-  /** Undefined: it was not complete in time. */
+  /** True if the file is right; undefined if it was not complete in time. */
   readonly right: boolean | undefined;
   readonly code: number | null;
   readonly cpuSeconds: number;
 }
 
-/** A way between client and edges. */
+/** Path between client and edges. */
 interface Way {
   readonly rttMs: number;
   readonly loss: number;
 }
 
-/** The runs that the goals are about, in three minutes. */
+/** The runs that the goals concern, in three minutes. */
 export const resets: Experiment = {
   name: 'resets',
   title: 'Routes that change under downloads (ANYCAST figure 5)',
@@ -128,7 +128,7 @@ export const resets: Experiment = {
   run: (options) => run([{ rttMs: 50, loss: 0 }], options),
 };
 
-/** Other ways, in ten minutes. */
+/** Runs over other paths, in ten minutes. */
 export const resetsGrid: Experiment = {
   ...resets,
   name: 'resets-grid',
@@ -193,7 +193,7 @@ interface Stage {
   by: string;
 }
 
-/** All programs at once, at each of some intervals. */
+/** Measures all programs at once, at each of some intervals. */
 async function batch(
   { rttMs, loss }: Way,
   intervals: readonly number[],
@@ -245,7 +245,7 @@ async function batch(
   return all;
 }
 
-/** Leads an address to one edge after the other. */
+/** Routes an address to one edge after the other. */
 class Switching {
   readonly #lab: Lab;
   readonly #address: string;
@@ -256,7 +256,7 @@ class Switching {
     this.#lab = lab;
     this.#address = address;
     this.#hosts = hosts;
-    // Every edge has the address before it is led there.
+    // Every edge gets the address before it is routed there.
     for (const host of [...hosts].reverse()) lab.route(address, host);
   }
 
@@ -291,7 +291,7 @@ async function digestOf(dir: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Counts the bytes that files have on disk: incomplete ones have holes. */
+/** Counts the bytes of files on disk: incomplete files have holes. */
 async function storedBytes(dir: string): Promise<number> {
   let bytes = 0;
   for (const name of await readdir(dir)) bytes += (await stat(join(dir, name))).blocks * 512;

@@ -1,5 +1,5 @@
 /**
- * LOCI figures 7 to 9: how long a viewer waits who begins to play a replicated file after five
+ * LOCI figures 7 to 9: waiting time of a viewer who starts to play a replicated file after five
  * seconds. Virtual time, as in `replicas`.
  */
 
@@ -9,7 +9,7 @@ import { type NamedAlgorithm, OURS, PAPERS, THREADS } from '../virtual/algorithm
 import { byReplicas, FILE_BYTES, PREBUFFER_S, playingDelay } from '../virtual/replica-download.ts';
 import { CLIENTS, REPLICAS } from '../virtual/servers.ts';
 
-/** Uncompressed sound, video, a camera's raw video (LOCI 4.2). */
+/** Rates of uncompressed sound, of video, and of a camera's raw video (LOCI 4.2). */
 const PLAY_MEGABITS = [1.3, 15, 50] as const;
 const SERVERS = CLIENTS.Tennessee;
 
@@ -85,7 +85,7 @@ function table(playMegabits: number, threads: number, series: readonly Series[])
   };
 }
 
-/** The paper's figure 8, on a linear scale: longer times are cut off. */
+/** Plots the paper's figure 8 on a linear scale; longer times are cut off. */
 function plot(series: readonly Series[]): Plot {
   const shown = series.filter(
     (s) =>

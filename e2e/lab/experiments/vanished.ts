@@ -1,6 +1,6 @@
 /**
- * ANYCAST 3.1.2, 4.2 and table 1: clients that vanish, how long a server keeps their resources, and
- * how many present clients are mistaken for vanished ones where packets get lost.
+ * ANYCAST 3.1.2, 4.2 and table 1: how long a server keeps the resources of vanished clients, and
+ * how many present clients it takes for vanished when packets are lost.
  */
 
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -15,16 +15,16 @@ import { type LabEdge, startEdge, startNginx } from '../programs.ts';
 import { type Findings, median } from '../report.ts';
 
 const CROWD = fileURLToPath(new URL('../../fixtures/clients/crowd-client.ts', import.meta.url));
-/** Long enough for the line to be cut in the middle; half of the size in ANYCAST 4.2. */
+/** File long enough that the line is cut during the download; half of ANYCAST 4.2's. */
 const LONG_BYTES = 200_000_000;
 const SHORT_BYTES = 1_000_000;
 const VANISHING = 50;
 const VANISHING_MEGABITS = 50;
 const VANISHING_RTT_MS = 50;
-/** How long vanished clients are watched. */
+/** Time of watching vanished clients. */
 const WATCH_S = 30;
 const LOOK_EVERY_MS = 50;
-/** Before the line is cut, every client must be served. */
+/** Time until the line is cut: all clients must be downloading by then. */
 const SERVED_AFTER_MS = 3000;
 
 const LOSSES = [0, 0.01, 0.02, 0.05];
@@ -37,7 +37,7 @@ interface Vanished {
   readonly server: string;
   /** Connections that were open when the line was cut. */
   readonly open: number;
-  /** Seconds until half, and all of them were gone; undefined: not in the time watched. */
+  /** Seconds until half and all of them were gone; undefined: not within `WATCH_S`. */
   readonly half: number | undefined;
   readonly all: number | undefined;
   readonly leftOver: number;
@@ -144,7 +144,7 @@ async function edgeAt(host: Host, origin: Host, url: string): Promise<LabEdge> {
   return edge;
 }
 
-/** An edge and an nginx, each with clients whose line is cut. */
+/** Measures an edge and an nginx, each with clients whose line is cut. */
 async function vanishing(seed: number): Promise<Vanished[]> {
   await using lab = await Lab.open({ seed });
   const { origin, url, root } = await stage(lab, LONG_BYTES);
@@ -171,7 +171,7 @@ async function vanishing(seed: number): Promise<Vanished[]> {
 
 async function connections(host: Host, port: number, peer: Host): Promise<number> {
   const filter = ['sport', '=', `:${port}`, 'and', 'dst', peer.address];
-  // Without those that only wait for the client's last segment: their resources are free.
+  // Leaves out connections that only wait for the client's last packet: they hold no resources.
   const states = ['state', 'established', 'state', 'close-wait'];
   const { stdout } = await host.run('ss', ['-Htn', ...states, ...filter]);
   return stdout.split('\n').filter((line) => line !== '').length;
@@ -191,7 +191,7 @@ async function watch(open: number, left: () => Promise<number>) {
   return { half, all: undefined, leftOver };
 }
 
-/** An edge for each loss, all at the same time. */
+/** Measures an edge for each loss rate, all at the same time. */
 async function losing(rttMs: number, seed: number): Promise<Spurious[]> {
   await using lab = await Lab.open({ seed });
   const { origin, url } = await stage(lab, SHORT_BYTES);
@@ -206,7 +206,7 @@ async function losing(rttMs: number, seed: number): Promise<Spurious[]> {
       const complete = Object.entries(outcomes)
         .filter(([outcome]) => outcome.startsWith('200 '))
         .reduce((sum, [, count]) => sum + count, 0);
-      // Every connection is over: the counter does not move any more.
+      // All connections have ended, so the counter is final.
       const { clients } = await edge.status();
       return { loss, rttMs, connections: CONNECTIONS, purged: clients.purged, complete };
     }),

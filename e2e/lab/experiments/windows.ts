@@ -1,6 +1,6 @@
 /**
- * How the agent's window grows by the functions of NSDI figure 9, and the effect on throughput:
- * with the real window, retry timer and transfer, in virtual time.
+ * Growth of the agent's window by the functions of NSDI figure 9, and its effect on throughput: the
+ * real window, retry timer and transfer, in virtual time.
  */
 
 import { type Random, seededRandom } from '@millrace/shared/base/clock';
@@ -10,11 +10,11 @@ import { type AgentResult, type Peer, runAgent } from '../windows/agent-run.ts';
 import { KINDS, PAPER_MAX } from '../windows/growths.ts';
 
 const NODES = 100;
-/** As in the paper's tests: 50 MB in chunks of 60 KB. */
+/** Chunks as in the paper's tests: 50 MB in chunks of 60 KB. */
 const CHUNK_BYTES = 60_000;
 const CHUNKS = 834;
 const AFTER = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
-/** As one of the paper's nodes begins, so that growth is seen from the least. */
+/** First window, as of the paper's nodes, so that growth is visible from the smallest size. */
 const FIRST_WINDOW = 1;
 
 /** Lines of nodes and their peers: medians, and deviations of the logarithms. */
@@ -22,7 +22,7 @@ const LINE = { medianMbit: 8, deviation: 1 };
 const PEER = { medianMbit: 1, deviation: 1 };
 const RTT = { medianMs: 80, deviation: 0.6 };
 const BYTES_PER_MS = 1e6 / 8 / 1000;
-/** A peer that does next to nothing, as overloaded ones did. */
+/** Share and rate of peers that hardly send, as the paper's overloaded ones did. */
 const STUCK_SHARE = 0.01;
 const STUCK_RATE = 0.5;
 
@@ -109,7 +109,7 @@ function download(random: Random, window: Parameters<typeof runAgent>[0]['window
     lineRate,
     window,
     random,
-    // The same for every function, however its attempts follow each other.
+    // Each attempt meets the same peer with every function, in whatever order attempts occur.
     peer: (chunk, attempt) => peerOf(seededRandom(seed + chunk * 64 + attempt)),
   });
 }
@@ -120,7 +120,7 @@ function peerOf(random: Random): Peer {
   return { rttMs, rate: random() < STUCK_SHARE ? STUCK_RATE : rate };
 }
 
-/** Box and Muller. */
+/** Draws a normally distributed number (Box and Muller). */
 function normal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
@@ -136,7 +136,7 @@ function summary(results: readonly AgentResult[]): Omit<Measured, 'kind' | 'run'
   };
 }
 
-/** The window after a number of fast chunks. */
+/** Returns the window's size after each number of fast chunks. */
 function curve(window: { size: number; onFastChunk(): void }, chunks: number): [number, number][] {
   const points: [number, number][] = [[0, window.size]];
   for (let n = 1; n <= chunks; n++) {

@@ -1,7 +1,7 @@
 /**
  * One response of an edge, in any world: the project's agent (`DeliveryMachine` with its window,
- * timer and hedging) fetches chunks and hands them to the client, and the history of each chunk is
- * recorded. The world provides the clock, and the travel of chunks.
+ * timer and hedging) fetches chunks, sends them to the client, and records the history of each
+ * chunk. The world provides the time and transports chunks.
  */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
@@ -11,10 +11,10 @@ import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
 import type { CongestionWindow } from '@millrace/shared/cdn/delivery/window';
 import { isHedgeJustified } from '@millrace/shared/cdn/fetch/hedge';
 
-/** Told of the fate of one request for a chunk. */
+/** Observer of one request for a chunk. */
 export interface FetchObserver {
   onBytes(count: number): void;
-  /** The chunk is there. */
+  /** Called when the chunk is complete. */
   onDone(): void;
   onFailed(): void;
 }
@@ -22,11 +22,9 @@ export interface FetchObserver {
 export interface World {
   now(): Millis;
   at(time: Millis, run: () => void): void;
-  /**
-   * Asks for a chunk; the node depends on the attempt. @returns a function that cancels the request
-   */
+  /** Requests a chunk; the node depends on the attempt. @returns a function that cancels it */
   fetch(chunk: number, attempt: number, observer: FetchObserver): () => void;
-  /** Hands a chunk to the client; `sent` is called when it has taken it. */
+  /** Sends a chunk to the client, and calls `sent` when the client has received it. */
   send(chunk: number, sent: () => void): void;
 }
 
@@ -42,27 +40,27 @@ export interface AgentRunOptions {
 /** History of one chunk. */
 export interface ChunkTrace {
   readonly startedAt: Millis;
-  /** The chunk whose end made room in the window; undefined: the window had room by itself. */
+  /** The chunk whose end made room in the window; undefined: the window had room already. */
   readonly after: number | undefined;
   readyAt: Millis;
   sentAt: Millis;
 }
 
-/** How often a chunk that is late is looked at again, as edges do. */
+/** Time between two checks of a late chunk, as in edges. */
 const WATCH_MS = 200;
 
 export class AgentRun {
   readonly #options: AgentRunOptions;
   readonly #driver: DeliveryDriver;
   readonly #timer = new RetryTimer();
-  /** Bytes and time of the request of a slice that is farthest. */
+  /** Progress of the most advanced request for each slice. */
   readonly #progress = new Map<number, { startedAt: Millis; bytes: number; at: Millis }>();
   #sendQueue: number[] = [];
   #sending = false;
   #lastSent: number | undefined;
   readonly traces: ChunkTrace[] = [];
   requests = 0;
-  /** Most chunks under way or held at a time. */
+  /** Most chunks under way or in memory at a time. */
   mostHeld = 0;
   done = false;
   failure: MillraceError | undefined;
@@ -103,7 +101,7 @@ export class AgentRun {
     );
   }
 
-  /** Fetches and sends; begins at once. */
+  /** Starts fetching and sending. */
   advance(): void {
     this.#driver.advance();
   }
@@ -126,7 +124,7 @@ export class AgentRun {
     return () => cancel();
   }
 
-  /** A chunk is late: another node is asked as soon as that is worth its bytes. */
+  /** Handles a late chunk: requests it from another node once that is worth the bytes. */
   #hedge(slice: number, attempt: number, ask: () => void): void {
     const { world, chunkBytes } = this.#options;
     const progress = this.#progress.get(slice);
@@ -166,7 +164,7 @@ export class AgentRun {
     });
   }
 
-  /** One chunk after the other. */
+  /** Sends one chunk after the other. */
   #send(): void {
     const slice = this.#sendQueue[0];
     if (this.#sending || slice === undefined) return;

@@ -1,4 +1,4 @@
-/** The algorithms that are compared, by name: the paper's with its block sizes, and the project's. */
+/** The compared algorithms, by name: the paper's with its block sizes, and the project's. */
 
 import type { Algorithm } from './replica-download.ts';
 

@@ -1,6 +1,6 @@
 /**
- * One download of a replicated file in virtual time: by the project's scheduler, or by the paper's
- * algorithms to the letter (LOCI 3.2), over the same simulated servers.
+ * One download of a replicated file in virtual time, by the project's scheduler or by the paper's
+ * exact algorithms (LOCI 3.2), over the same simulated servers.
  */
 
 import { seededRandom } from '@millrace/shared/base/clock';
@@ -23,15 +23,15 @@ export const MBIT = 125_000;
 export const FILE_BYTES = 50 * 1024 * 1024;
 /** Seconds of data that an application holds before it begins to play (LOCI 4.2). */
 export const PREBUFFER_S = 5;
-/** Windows of that time: TCP without scaling, which makes a second connection worthwhile. */
+/** TCP window of that time, without scaling: makes a second connection worthwhile. */
 const WINDOW_BYTES = 64 * 1024;
-/** How much servers' rates wander, and how much of the time they hardly send (WORLDS 4.1). */
+/** Variation of servers' rates, and share of time in which they hardly send (WORLDS 4.1). */
 const SPREAD = 0.3;
 const SLOWDOWNS = 0.02;
-/** Two days: the paper's basic algorithm can take very long. */
+/** Longest download, two days: the paper's basic algorithm can take very long. */
 const LIMIT_MS = 172_800_000;
 
-/** Algorithm that chooses the next bytes. */
+/** Algorithm that chooses the next block. */
 export type Algorithm =
   | { readonly by: 'paper'; readonly copies: number; readonly progress: number; blockBytes: number }
   | { readonly by: 'millrace'; readonly mode: RedundancyMode };
@@ -42,12 +42,9 @@ export interface Setting {
   /** Connections to each server, T in LOCI 3.2. */
   readonly threads: number;
   readonly seed: number;
-  /** True: the servers' rates never change. */
+  /** True: constant rates of the servers. */
   readonly steady?: boolean;
-  /**
-   * Megabits per second at which a viewer plays the file meanwhile; only ours fetches ahead of the
-   * position.
-   */
+  /** Rate of a viewer who plays the file meanwhile; our scheduler only fetches ahead of it. */
   readonly playMegabits?: number;
 }
 
@@ -55,7 +52,7 @@ export interface Outcome {
   readonly megabits: number;
   readonly seconds: number;
   readonly requests: number;
-  /** Bytes that came in more than once, as a share of the file. */
+  /** Bytes received more than once, as a share of the file. */
   readonly redundant: number;
   readonly milestones: readonly Milestone[];
 }
@@ -106,7 +103,7 @@ export function download(setting: Setting): Outcome {
 /**
  * Downloads from the first server alone, from the first two, and so on.
  *
- * @param runs how often each, with seeds one after the other
+ * @param runs runs of each number of replicas, with consecutive seeds
  * @returns outcomes of all runs, for each number of replicas in `REPLICAS`
  */
 export function byReplicas(setting: Setting, runs: number): Outcome[][] {
@@ -121,7 +118,7 @@ export function byReplicas(setting: Setting, runs: number): Outcome[][] {
   );
 }
 
-/** The project's scheduler, if it is to choose. */
+/** Returns the project's scheduler if the algorithm is `millrace`. */
 function schedulerFor({ algorithm, servers, threads }: Setting): Scheduler | undefined {
   if (algorithm.by !== 'millrace') return undefined;
   const { mode } = algorithm;
@@ -139,8 +136,8 @@ function paperChooser(algorithm: Algorithm): Chooser {
 }
 
 /**
- * Seconds for which a viewer waits who begins to play after the prebuffer and needs this number of
- * megabits per second (LOCI 4.2).
+ * Returns the seconds that an application waits if it starts to play after the prebuffer and needs
+ * `megabits` per second (LOCI 4.2).
  */
 export function playingDelay(milestones: readonly Milestone[], megabits: number): number {
   let seconds = 0;

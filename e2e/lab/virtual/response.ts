@@ -11,19 +11,19 @@ import { type VirtualNetwork, VirtualWorld } from './virtual-world.ts';
 const MBIT = 125_000;
 export const FILE_BYTES = 50 * 1024 * 1024;
 const LIMIT_MS = 86_400_000;
-/** Shares of the chunks, the slowest ones, that are removed from the result (WORLDS table 3). */
+/** Shares of slowest chunks that are assumed to take the median time (WORLDS table 3). */
 export const TAILS = [0, 0.01, 0.02, 0.05];
 
-/** How one response went. */
+/** Result of one response. */
 export interface Response {
   readonly megabits: number;
-  /** Milliseconds until the client had the first chunk. */
+  /** Milliseconds until the client received the first chunk. */
   readonly firstMs: number;
-  /** Megabits per second without the slowest chunks, for each share of `TAILS`. */
+  /** Megabits per second without the slowest chunks, for each share in `TAILS`. */
   readonly withoutTail: readonly number[];
-  /** The 99th percentile of chunk times over their median. */
+  /** Ratio of the 99th percentile of chunk times to their median. */
   readonly tail: number;
-  /** Requests over chunks. */
+  /** Ratio of requests to chunks. */
   readonly requests: number;
   readonly heldBytes: number;
 }
@@ -36,7 +36,7 @@ export interface ResponseOptions {
   readonly inOrder?: boolean;
 }
 
-/** One response in virtual time. */
+/** Runs one response in virtual time. */
 export function respond({
   network,
   chunkBytes,

@@ -1,7 +1,7 @@
 /**
  * Computes a response's gain if its slowest chunks had taken the median time (WORLDS 4.1 and table
- * 3): their times are replaced, everything that waited for them moves forward, and the whole is
- * timed again.
+ * 3): replaces their times, moves everything that waited for them forward, and measures the whole
+ * response again.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -10,16 +10,16 @@ import type { Millis } from '@millrace/shared/base/clock';
 export interface TimedChunk {
   readonly startedAt: Millis;
   readonly readyAt: Millis;
-  /** When the client had taken it. */
+  /** Time at which the client had received the chunk. */
   readonly sentAt: Millis;
-  /** The chunk whose end made room for this one; undefined for the first ones. */
+  /** The chunk whose end made room for this one; undefined for the first chunks. */
   readonly after: number | undefined;
 }
 
 /**
- * Duration of the response without the tail.
+ * Returns the duration that the response would have had.
  *
- * @param share of the chunks, the slowest ones, 0 to 1; a part of a chunk counts as one
+ * @param share share of slowest chunks to replace, 0 to 1; rounded up to whole chunks
  */
 export function timeWithoutTail(chunks: readonly TimedChunk[], share: number): Millis {
   const durations = chunks.map(({ startedAt, readyAt }) => readyAt - startedAt);
@@ -36,7 +36,7 @@ export function timeWithoutTail(chunks: readonly TimedChunk[], share: number): M
     const room = chunk.after === undefined ? first : (sent[chunk.after] ?? before);
     const duration = durations[i] as number;
     const ready = room + lag + (duration >= limit ? Math.min(duration, middle) : duration);
-    // Time of handing it over: from when it was there, and its turn.
+    // Sending takes the time since the chunk was ready and it was its turn.
     const turn = Math.max(chunk.readyAt, i === 0 ? first : (chunks[i - 1] as TimedChunk).sentAt);
     sent.push(Math.max(ready, before) + chunk.sentAt - turn);
   }

@@ -1,6 +1,6 @@
 /**
- * Nodes of a network in virtual time, as an agent on one of them sees them: links that wander and
- * slow down, an origin behind them, and a client.
+ * Nodes of a network in virtual time, from the view of an agent on one of them: links whose rates
+ * vary and drop, an origin behind them, and a client.
  */
 
 import { seededRandom } from '@millrace/shared/base/clock';
@@ -19,14 +19,14 @@ const MBIT = 125_000;
 
 export interface VirtualNetwork {
   readonly nodes: number;
-  /** Mean rate of a node's link; nodes differ by a factor of four in all. */
+  /** Mean rate of a node's link; the fastest node has four times the rate of the slowest. */
   readonly nodeMegabits: number;
-  /** Round trips to nodes are spread evenly between these. */
+  /** Shortest and longest round trip to a node; round trips are spread evenly between them. */
   readonly rttMs: readonly [number, number];
   readonly clientMegabits: number;
-  /** Share of the time in which a link hardly sends. */
+  /** Share of time in which a link hardly sends. */
   readonly slowdowns: number;
-  /** Undefined: every chunk is cached at its node. */
+  /** Rate of the origin; undefined: every chunk is cached at its node. */
   readonly originMegabits?: number | undefined;
   readonly originRttMs?: number;
 }
@@ -40,7 +40,7 @@ interface Node {
 }
 
 const SPREAD = 0.3;
-/** Nodes that an agent turns to for a chunk, best first. */
+/** Nodes that an agent requests a chunk from, best first. */
 const REPLICAS = 4;
 
 export class VirtualWorld implements World {

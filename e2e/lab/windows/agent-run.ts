@@ -1,8 +1,8 @@
 /**
  * One response in virtual time: the real agent (transfer, window, retry timer) at a node whose line
- * all fetches share. A fetch waits for a round trip and then gets an equal share of the line, or
- * its peer's rate where that is less (the rest goes to the others). The client takes bytes at once.
- * Left out: TCP's own start, queues at the peers, other responses of the same node.
+ * all fetches share. A fetch waits for a round trip, then gets an equal share of the line, or its
+ * peer's rate if that is less (the rest goes to the other fetches). The client receives everything
+ * at once. Left out: TCP's slow start, queues at the peers, other responses of the same node.
  */
 
 import type { Random } from '@millrace/shared/base/clock';
@@ -10,7 +10,7 @@ import { DeliveryDriver } from '@millrace/shared/cdn/delivery/delivery-driver';
 import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
 import type { CongestionWindow } from '@millrace/shared/cdn/delivery/window';
 
-/** The peer of a fetch: drawn anew for every attempt, which goes to another one. */
+/** The peer of a fetch, drawn for every attempt: each goes to another peer. */
 export interface Peer {
   /** Bytes per millisecond. */
   readonly rate: number;
@@ -20,10 +20,10 @@ export interface Peer {
 export interface AgentRun {
   readonly chunks: number;
   readonly chunkBytes: number;
-  /** Of the node's line, bytes per millisecond. */
+  /** Rate of the node's line, bytes per millisecond. */
   readonly lineRate: number;
   readonly window: CongestionWindow;
-  /** Draws the conditions of an attempt at a chunk. */
+  /** Draws the peer of an attempt at a chunk. */
   readonly peer: (chunk: number, attempt: number) => Peer;
   readonly random: Random;
 }
@@ -32,11 +32,11 @@ export interface AgentResult {
   readonly ms: number;
   /** Further attempts at chunks. */
   readonly retries: number;
-  /** Bytes of attempts that came to nothing. */
+  /** Bytes of unsuccessful attempts. */
   readonly wastedBytes: number;
-  /** The window, each time that it was another. */
+  /** Sizes of the window, after each change. */
   readonly windows: readonly (readonly [chunksDone: number, size: number])[];
-  /** Undefined if the response failed. */
+  /** False if the response failed. */
   readonly complete: boolean;
 }
 
@@ -46,11 +46,11 @@ interface Fetch {
   readonly peer: Peer;
   readonly beginsAt: number;
   left: number;
-  /** Bytes per millisecond at present. */
+  /** Current rate, bytes per millisecond. */
   rate: number;
 }
 
-/** Below this a remainder is a rounding error. */
+/** Remainder in bytes that counts as none: rounding must not leave a fraction for ever. */
 const ALMOST_NONE = 1e-3;
 
 export function runAgent(run: AgentRun): AgentResult {
@@ -121,10 +121,7 @@ export function runAgent(run: AgentRun): AgentResult {
   return { ms: now, retries, wastedBytes: wasted, windows, complete };
 }
 
-/**
- * Gives each an equal share of the line, and the unused rest of a slow one to the others (max-min
- * fairness).
- */
+/** Divides the line equally; fetches that cannot use their share get less (max-min fairness). */
 function share(fetches: Fetch[], lineRate: number): void {
   let left = lineRate;
   let count = fetches.length;
@@ -135,7 +132,7 @@ function share(fetches: Fetch[], lineRate: number): void {
   }
 }
 
-/** When a fetch begins to bring bytes or has brought all, or the agent wants to be asked. */
+/** Time of the next event: a fetch's first or last byte, or the agent's deadline. */
 function nextEvent(fetches: Iterable<Fetch>, now: number, deadline: number | undefined): number {
   let next = deadline === undefined ? Number.POSITIVE_INFINITY : Math.max(now, deadline);
   for (const { beginsAt, left, rate } of fetches) {

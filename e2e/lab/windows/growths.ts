@@ -1,16 +1,16 @@
-/** The ways to let a window grow that NSDI figure 9 compares. */
+/** The growth functions of windows that NSDI figure 9 compares. */
 
 import { CongestionWindow, type Growth, paperGrowth } from '@millrace/shared/cdn/delivery/window';
 
-/** The paper's buffer, in chunks of 60 KB. */
+/** Chunks of 60 KB in the paper's buffer. */
 export const PAPER_MAX = 60;
 
-/** Neither grows nor shrinks. */
+/** A window that neither grows nor shrinks. */
 class FixedWindow extends CongestionWindow {
   override onFirstAttemptKilled(): void {}
 }
 
-/** The paper takes log(1) as 1; where the logarithm of real numbers is less, so do we. */
+/** Logarithm for growth: 1 below 2, as the paper takes log(1) as 1. */
 const log = (size: number) => (size < 2 ? 1 : Math.log(size));
 
 const growing = (growth: Growth) => (max: number, initial: number) =>
@@ -18,7 +18,7 @@ const growing = (growth: Growth) => (max: number, initial: number) =>
 
 export interface WindowKind {
   readonly name: string;
-  /** @param max chunks that the buffer holds */
+  /** Makes the window. @param max chunks that the buffer holds */
   readonly make: (max: number, initial: number) => CongestionWindow;
 }
 

@@ -1,7 +1,7 @@
 /**
- * A separate port for the dashboard and administration: it gives them another web origin than
- * strangers' files, and it can be limited to a trusted network. The same server answers its
- * requests.
+ * A separate port for the dashboard and administration. It gives them another web origin than the
+ * files of strangers, and lets operators keep them to a network that strangers do not reach. The
+ * main server answers its requests.
  */
 
 import { once } from 'node:events';
@@ -28,7 +28,7 @@ export interface AdminPortOptions {
   readonly host: string;
   /** 0: a free one. */
   readonly port: number;
-  /** With them the port takes TLS. */
+  /** With certificates, the port speaks TLS. */
   readonly certificates: CertificateWatch | undefined;
   /** Counts the connections of this port. */
   readonly connections: ConnectionLimit;
@@ -40,7 +40,7 @@ export class AdminPort {
   readonly #plain: Server | undefined;
   readonly #secure: TlsListener | undefined;
 
-  /** @param main server that gets the requests; `separate` keeps the routes apart */
+  /** @param main handles the requests; `separate` makes it keep the routes of the ports apart */
   constructor(main: Server, options: AdminPortOptions) {
     this.#options = options;
     const take = (req: IncomingMessage, res: ServerResponse) => {
@@ -63,7 +63,7 @@ export class AdminPort {
   /** Makes each port answer its own routes only. Call it before routes are added. */
   separate(server: FastifyInstance): void {
     server.addHook('onRequest', (request, reply, done) => {
-      // The route, not the path as it was written: that has many spellings.
+      // The route, not the request's path, which has many spellings.
       const { url: route = '' } = request.routeOptions;
       const isAdmin = ADMIN_ROUTE.test(route);
       const arrived = this.#arrived.has(request.raw);
@@ -74,7 +74,7 @@ export class AdminPort {
     });
   }
 
-  /** Begins to listen. @returns the address for people */
+  /** Begins to listen. @returns the URL to show to people */
   async listen(): Promise<string> {
     const { host, port } = this.#options;
     if (this.#secure !== undefined) {

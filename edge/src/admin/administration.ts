@@ -1,6 +1,6 @@
 /**
- * Carries out administrators' commands in this process, in all processes of the edge, and on
- * request at all nodes of the network.
+ * Carries out administrators' commands in this process, in all processes of the edge and, if asked
+ * to, at all nodes of the network.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -24,7 +24,7 @@ export interface AdministrationOptions {
   readonly prefetcher: Prefetcher;
   readonly resolver: FileResolver;
   readonly endedSessions: EndedSessions;
-  /** Where this is one of several processes. */
+  /** Set if this is one of several processes. */
   readonly link: WorkerLink | undefined;
   /** Other nodes, where there are any. */
   readonly peers: PeerCommands | undefined;
@@ -46,9 +46,9 @@ export interface PinView {
   readonly length: number;
   readonly version: string;
   readonly expiresAt: number;
-  /** A pin of the network: extended and released at all nodes together. */
+  /** True for a pin of the network: all nodes extend and release it together. */
   readonly network: boolean;
-  /** False where a node has no room for it. */
+  /** False if this node has no room for it. */
   readonly held: boolean;
 }
 
@@ -89,9 +89,9 @@ export class Administration {
   /**
    * Pins the current version of a file.
    *
-   * @param bytes quota, now and when it changes; the file's present size if omitted
-   * @returns the pin and, this once, its capability
-   * @throws MillraceError `pin-refused`, `not-cacheable`, and the errors of the origin
+   * @param bytes most that the file may have, now and after changes; by default its length
+   * @returns the pin and its capability, which is told only here
+   * @throws MillraceError `pin-refused`, `not-cacheable`, and the origin's errors
    */
   async pin(
     url: URL,
@@ -118,14 +118,14 @@ export class Administration {
       const nodes = await this.#do({ do: 'pin', pin, forMs, ...at }, network);
       return { pin: this.#pinOf(pin.id), capability, ...nodes };
     } catch (error) {
-      // Some processes may have taken it, and told others.
+      // Some processes may have taken the pin already, and told other nodes.
       await this.#everyProcess({ do: 'release', id: pin.id, ...this.#stamp(pin.id, network) });
       throw error;
     }
   }
 
   /**
-   * @param network all nodes; implied for a pin of the network, which is the same everywhere
+   * @param network at all nodes; a pin of the network is always extended at all of them
    * @throws MillraceError `no-such-entry`, `pin-refused`
    */
   async extend(id: string, forMs: number, network: boolean): Promise<{ pin: PinView } & Passed> {
@@ -166,14 +166,14 @@ export class Administration {
     };
   }
 
-  /** Ends sessions of the dashboard in all processes. @throws MillraceError where one has failed */
+  /** Ends sessions of the dashboard in all processes. @throws MillraceError if one has failed */
   async logOut(ending: RevocationsSnapshot): Promise<void> {
     const { until, sessions } = ending;
     const copy = { until, sessions: sessions.map(([id, ends]): [string, number] => [id, ends]) };
     await this.#do({ do: 'log-out', ending: copy }, false);
   }
 
-  /** True if the capability is the pin's. */
+  /** Whether a capability is that of the pin. */
   holds(id: string, capability: string): boolean {
     return this.#options.pins.holds(id, capability);
   }
@@ -218,14 +218,14 @@ export class Administration {
   }
 
   /**
-   * Here, and then at the other nodes where that is asked for.
+   * Carries out a command here and then, if asked to, at the other nodes.
    *
-   * @throws MillraceError where a process of this edge has failed
+   * @throws MillraceError if a process of this edge has failed
    */
   async #do(command: Command, network: boolean): Promise<Passed> {
     const outcomes = await this.#everyProcess(command);
     const failed = outcomes.find((outcome) => !outcome.ok);
-    // A purge is passed on to other nodes even if one process here is in trouble.
+    // A purge is passed to other nodes even if a process here has failed.
     const isPassed = network && (failed === undefined || command.do === 'purge');
     const nodes = isPassed ? ((await this.#options.peers?.pass(command)) ?? []) : [];
     if (failed !== undefined) {
@@ -250,7 +250,7 @@ export class Administration {
     return { id, url, bytes, length, version: tag, expiresAt, network, held };
   }
 
-  /** When a change is asked for that all nodes are to carry out. */
+  /** Stamps a change that all nodes are to carry out. */
   #stamp(id: string, network: boolean): { readonly at?: number } {
     return network ? { at: this.#options.pins.stamp(id) } : {};
   }

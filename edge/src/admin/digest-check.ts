@@ -6,10 +6,10 @@ import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
 import type { Chunk } from '../files/chunk.ts';
 import type { Pointer } from '../files/file-version.ts';
 
-/** Chunks that are held at a time because one before them is missing. */
+/** Most chunks held at a time because one before them is missing. */
 const MAX_EARLY = 8;
 
-/** Hashes chunks in their order: early ones are held until their turn. */
+/** Hashes chunks in their order: chunks that come early are held until their turn. */
 export class DigestCheck {
   readonly #expected: string;
   readonly #hash: Hash = createHash('sha256');
@@ -20,7 +20,7 @@ export class DigestCheck {
     this.#expected = expected;
   }
 
-  /** True while the held chunks leave no room for more than the missing ones. */
+  /** True while only the chunks that held ones wait for should be requested. */
   get isFull(): boolean {
     return this.#early.size >= MAX_EARLY;
   }

@@ -1,4 +1,4 @@
-/** Sessions that were logged out, kept beside the cache so that a restart does not bring them back. */
+/** Sessions that were logged out, kept beside the cache so that no restart brings them back. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
@@ -18,9 +18,9 @@ export class EndedSessions {
   }
 
   /**
-   * Restores the list of an earlier run.
+   * Reads the sessions that earlier runs have ended.
    *
-   * @param dir of the cache; without one, they are remembered as long as the process lives
+   * @param dir of the cache; without one, ended sessions are forgotten with the process
    * @param now Unix milliseconds
    */
   static async open(dir: string | undefined, log: Log, now: () => Millis): Promise<EndedSessions> {
@@ -43,7 +43,7 @@ export class EndedSessions {
     });
   }
 
-  /** No session ends later than one that begins now, so later times have no meaning. */
+  /** Caps `until` at the end of a session that begins now: no session ends later. */
   #revoke({ until, sessions }: RevocationsSnapshot): void {
     const now = this.#now();
     this.revocations.revoke({ until: Math.min(until, now + LIFETIME_MS), sessions }, now);

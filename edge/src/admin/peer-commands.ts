@@ -1,7 +1,7 @@
 /**
- * Traffic between the nodes of a network: commands passed on to all of them, and purges and pins
- * read from a node whose digest differs. Commands are signed with the network's secret or, without
- * one, with the token of the administrators, and refused where there is neither.
+ * Passes commands on to all nodes of the network, and reads purges and pins from nodes whose digest
+ * differs. Commands are signed with the network's secret or, without one, with the administrators'
+ * token; without either they are refused.
  */
 
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
@@ -17,12 +17,9 @@ import { COMMAND_PATH, PINS_PATH, PURGE_LOG_PATH } from '../peers/node-requests.
 import { textDigest } from '../peers/text-digest.ts';
 import type { Digests } from '../peers/version-message.ts';
 
-/** How long another node may take. */
+/** Longest wait for another node's answer. */
 const TIMEOUT_MS = 5000;
-/**
- * Largest list of purges or pins in JSON: its characters, escaped at worst, with the syntax around
- * them.
- */
+/** Longest log of purges or list of pins, as JSON with every character escaped at worst. */
 const MAX_LIST_BYTES = 8 * 1024 * 1024;
 
 export interface PeerCommandsOptions {
@@ -87,8 +84,8 @@ export class PeerCommands {
   }
 
   /**
-   * A node has reported its digests. Resolves once this node has carried out the purges that it had
-   * missed; pins can wait. Never rejects.
+   * Compares the digests that another node has told with this node's. Resolves once this node has
+   * carried out the purges that it had missed; pins can wait. Never rejects.
    */
   readonly heard = async (node: OtherNode, digests: Digests): Promise<void> => {
     const { url } = node;
@@ -111,7 +108,7 @@ export class PeerCommands {
     });
   };
 
-  /** Reads from another node, unless that is under way; never rejects. */
+  /** Reads from another node, unless the same read is under way; never rejects. */
   async #once(from: string, read: (from: string) => Promise<void>): Promise<void> {
     if (this.#reading.has(from)) return;
     this.#reading.add(from);

@@ -1,7 +1,4 @@
-/**
- * The beat at which prefetches request chunks: each beat looks at the clients' transfers, then
- * wakes the waiting prefetches.
- */
+/** The beat of prefetches: each tick measures clients' progress, then wakes waiting prefetches. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { PrefetchPace } from '@millrace/shared/cdn/upkeep/prefetch-plan';
@@ -9,14 +6,14 @@ import { PrefetchPace } from '@millrace/shared/cdn/upkeep/prefetch-plan';
 export interface PrefetchBeatOptions {
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
-  /** How clients do: transfers under way, and bytes sent to them since the start. */
+  /** Clients' progress: transfers under way, and bytes sent to them since the start. */
   readonly clients: () => { readonly transfers: number; readonly bytes: number };
 }
 
 const TICK_MS = 50;
 
 export class PrefetchBeat {
-  /** Of all prefetches together. */
+  /** Pace of all prefetches together. */
   readonly pace = new PrefetchPace();
   readonly #options: PrefetchBeatOptions;
   #timer: NodeJS.Timeout | undefined;
@@ -35,7 +32,7 @@ export class PrefetchBeat {
     this.#timer ??= setInterval(() => this.#tick(), TICK_MS).unref();
   }
 
-  /** Wakes waiting prefetches once more: they find out that it is over. */
+  /** Wakes waiting prefetches a last time, so that they see that they have ended. */
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

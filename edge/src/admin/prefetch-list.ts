@@ -25,7 +25,7 @@ export class PrefetchList {
     return (await this.#file.read())?.prefetches ?? [];
   }
 
-  /** Resolves when it is on disk, or after logging why not. @param whole unfinished prefetches */
+  /** Resolves when the list is on disk or the log says why not. @param whole the unfinished ones */
   write(whole: () => KeptPrefetch[]): Promise<void> {
     return this.#file.write(() => ({ format: 1, prefetches: whole() }));
   }

@@ -14,7 +14,7 @@ import type { Pointer } from '../files/file-version.ts';
 import { type DigestCheck, digestCheck } from './digest-check.ts';
 import type { PrefetchBeat } from './prefetch-beat.ts';
 
-/** Chunks of one prefetch under way at a time, while clients have nothing to do. */
+/** Most chunks of one prefetch under way at a time, while no client has a transfer. */
 const MAX_PARALLEL = 8;
 const MAX_PARALLEL_BYTES = 16 * 1024 * 1024;
 
@@ -40,7 +40,7 @@ export interface PrefetchRunOptions {
 export interface PrefetchStand {
   /** Length of the file, once it is known. */
   readonly totalBytes?: number;
-  /** Bytes in caches now, and how many of them are new. */
+  /** Bytes of the file that are in caches now, and those of them that had to be fetched. */
   readonly doneBytes: number;
   readonly fetchedBytes: number;
 }
@@ -67,7 +67,7 @@ export class PrefetchRun {
     return { totalBytes, doneBytes, fetchedBytes };
   }
 
-  /** Ends it where it is: `run` rejects with the reason. */
+  /** Ends the prefetch at once: `run` rejects with the reason. */
   abort(reason: MillraceError): void {
     this.#controller.abort(reason);
   }
@@ -75,8 +75,8 @@ export class PrefetchRun {
   /**
    * Fetches the file to its end.
    *
-   * @returns SHA-256 of the whole, where it was to be checked
-   * @throws MillraceError `not-cacheable`, `checksum-mismatch`, and why a chunk cannot be had
+   * @returns SHA-256 of the whole file, if it was to be checked
+   * @throws MillraceError `not-cacheable`, `checksum-mismatch`, and the error of a chunk
    */
   async run(): Promise<string | undefined> {
     const { resolver, chunkBytes } = this.#options;
@@ -103,7 +103,7 @@ export class PrefetchRun {
     return this.#check?.end();
   }
 
-  /** Asks for one chunk after the other. Beside clients, only the first lane does. */
+  /** Fetches one chunk after the other. While clients have transfers, only the first lane does. */
   async #lane(plan: PrefetchPlan, pointer: Pointer, lane: number): Promise<void> {
     const { now, beat } = this.#options;
     const { signal } = this.#controller;
@@ -111,7 +111,7 @@ export class PrefetchRun {
       const { transfers } = beat;
       const tooMany = (lane > 0 && transfers > 0) || this.#check?.isFull === true;
       const mayStart = !tooMany && beat.pace.mayStart(transfers) && this.#hasRate();
-      // A chunk that others wait for, to hash it, is asked for again in any case.
+      // A failed chunk, which later ones may wait for to be hashed, is retried in any case.
       const chunk = mayStart ? plan.take(now()) : plan.takeAgain(now());
       if (chunk === undefined) {
         if (lane > 0 && plan.nextDeadline === undefined && mayStart) return;

@@ -1,6 +1,6 @@
 /**
- * The prefetches of a node: files are begun one after the other, some run at the same time, and
- * those unfinished when the edge ends continue in its next run.
+ * The prefetches of a node. They begin in order, a few run at a time, and those that are unfinished
+ * when the edge ends resume in its next run.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -13,10 +13,10 @@ import { PrefetchBeat, type PrefetchBeatOptions } from './prefetch-beat.ts';
 import type { KeptPrefetch, PrefetchList } from './prefetch-list.ts';
 import { type PrefetchOrder, PrefetchRun, type PrefetchStand } from './prefetch-run.ts';
 
-/** Prefetches that run at a time; further ones wait. */
+/** Most prefetches that run at a time; further ones wait. */
 const MAX_RUNNING = 2;
 const MAX_WAITING = 1000;
-/** Prefetches that are over and can still be looked at. */
+/** Most finished prefetches that can still be looked at. */
 const MAX_OVER = 200;
 
 export type PrefetchState = 'waiting' | 'running' | 'done' | 'failed' | 'stopped';
@@ -29,9 +29,9 @@ export interface PrefetchView extends PrefetchStand {
   /** Unix milliseconds. */
   readonly askedAt: Millis;
   readonly endedAt?: Millis;
-  /** SHA-256 of the whole file, where it was asked for or the origin states it, and found right. */
+  /** SHA-256 of the whole file, if it was compared with one that was asked for or stated. */
   readonly sha256?: string;
-  /** True where it continues after a restart of the edge. */
+  /** True if it resumes after a restart of the edge. */
   readonly outlivesRestart: boolean;
   /** Why it failed. */
   readonly code?: string;
@@ -47,11 +47,11 @@ export interface PrefetcherOptions extends PrefetchBeatOptions {
   readonly wallClock: () => Millis;
   readonly onBytes: (bytes: number) => void;
   readonly onEnded: (state: PrefetchState) => void;
-  /** Store of unfinished prefetches for the next run; undefined without a disk. */
+  /** Keeps unfinished prefetches for the next run; undefined without a disk tier. */
   readonly list: PrefetchList | undefined;
   /** Unfinished prefetches of an earlier run. */
   readonly left: readonly KeptPrefetch[];
-  /** @throws MillraceError where an origin may not be asked any more */
+  /** @throws MillraceError if an origin may no longer be asked */
   readonly check: (url: URL) => void;
 }
 
@@ -79,13 +79,13 @@ export class Prefetcher {
     this.#takeUp(options.left);
   }
 
-  /** Prefetches that are not over. */
+  /** Prefetches that wait or run. */
   get active(): number {
     return this.#in('waiting').length + this.#in('running').length;
   }
 
   /**
-   * Begins a prefetch, or queues it. Resolves when a later run of the edge would know of it.
+   * Begins a prefetch, or queues it. Resolves when it is written down for the next run of the edge.
    *
    * @throws MillraceError `queue-full`
    */
@@ -98,16 +98,13 @@ export class Prefetcher {
     return this.#view(job);
   }
 
-  /** Lets prefetches run: before that they wait, with those of an earlier run first. */
+  /** Lets prefetches run. Until then they wait; those of an earlier run come first. */
   begin(): void {
     this.#begun = true;
     this.#next();
   }
 
-  /**
-   * Continues the unfinished prefetches of an earlier run: the chunks they have cached are still
-   * there.
-   */
+  /** Queues the unfinished prefetches of an earlier run, whose chunks are still in the cache. */
   #takeUp(left: readonly KeptPrefetch[]): void {
     const { log, check } = this.#options;
     for (const { id, url, askedAt, rate, sha256 } of left) {
@@ -133,7 +130,7 @@ export class Prefetcher {
     return [...this.#jobs.values()].map((job) => this.#view(job));
   }
 
-  /** Stops a prefetch; a finished one is forgotten. @returns undefined for an unknown one */
+  /** Stops a prefetch, or forgets one that is over. @returns undefined if there is no such one */
   stop(id: string): PrefetchView | undefined {
     const job = this.#jobs.get(id);
     if (job === undefined) return undefined;
@@ -144,12 +141,12 @@ export class Prefetcher {
     return this.#view(job);
   }
 
-  /** Ends the run: unfinished prefetches continue in the next, where there is a disk. */
+  /** Ends this run; with a disk tier, unfinished prefetches resume in the next one. */
   async close(): Promise<void> {
     this.#begun = false;
     this.#closed = true;
     for (const job of [...this.#in('running'), ...this.#in('waiting')]) {
-      // A reader of the list must not be told now that it is over.
+      // Readers of the list must not see a prefetch as over that will resume.
       if (this.#options.list === undefined) this.stop(job.id);
       else job.state = 'waiting';
       job.run.abort(new MillraceError('interrupted', 'the edge ends'));
@@ -158,7 +155,7 @@ export class Prefetcher {
     await this.#options.list?.close();
   }
 
-  /** Resolves when the unfinished prefetches are on disk. */
+  /** Resolves when the unfinished prefetches are written down. */
   async #keep(): Promise<void> {
     if (this.#closed) return;
     await this.#options.list?.write(() =>

@@ -35,7 +35,7 @@ describe('DashboardSessions', () => {
     expect(restarted.isGood(cookie, 3125)).toBe(false);
   });
 
-  test('a cookie is good for nothing else: another token, edge, port or time', () => {
+  test('a cookie is void with another token, edge, port or time', () => {
     const sessions = sessionsOf();
     const cookie = cookieOf(sessions.begin(3125, false));
     const other = Buffer.from('another-token-here');
@@ -47,13 +47,13 @@ describe('DashboardSessions', () => {
     expect([sessions.isGood(undefined, 3125), sessions.isGood('', 3125)]).toEqual([false, false]);
   });
 
-  test('scripts and other sites do not get at it', () => {
+  test('scripts and other sites cannot read the cookie', () => {
     const sessions = sessionsOf();
     expect(sessions.begin(1, true)).toMatch(/; Path=\/-\/; HttpOnly; SameSite=Strict; Secure$/);
     expect(sessions.end(1)).toMatch(/^millrace-edge-1=; Max-Age=0; /);
   });
 
-  test('the token is the token', () => {
+  test('only the exact token matches', () => {
     const sessions = sessionsOf();
     expect([
       sessions.matches(`${TOKEN}`),
@@ -62,18 +62,18 @@ describe('DashboardSessions', () => {
     ]).toEqual([true, false, false]);
   });
 
-  test('a session that was logged out is over for whoever has copied its cookie, others go on', () => {
+  test('logging out ends a session for copies of its cookie as well, and no other session', () => {
     const revocations = new Revocations();
     const sessions = sessionsOf({ revocations });
     const [mine, other] = [1, 2].map(() => cookieOf(sessions.begin(3125, false)));
     const ending = sessions.ending(`x=y; ${mine}`, 3125, false);
     revocations.revoke(ending ?? { until: 0, sessions: [] }, NOW);
     expect([sessions.isGood(mine, 3125), sessions.isGood(other, 3125)]).toEqual([false, true]);
-    // Once over, it ends nothing more.
+    // A session that is over ends no others.
     expect(sessions.ending(mine, 3125, true)).toBeUndefined();
   });
 
-  test('logging out everywhere ends all that have begun, and none that begins after it', () => {
+  test('logging out everywhere ends all sessions that have begun, and none that begins later', () => {
     const revocations = new Revocations();
     const sessions = sessionsOf({ revocations });
     const [mine, other] = [1, 2].map(() => cookieOf(sessions.begin(3125, false)));
@@ -85,7 +85,7 @@ describe('DashboardSessions', () => {
     expect(sessions.isGood(cookieOf(sessions.begin(3125, false)), 3125)).toBe(true);
   });
 
-  test('nobody ends a session who has none', () => {
+  test('a request without a session of its own ends none', () => {
     const sessions = sessionsOf();
     const forged = `millrace-edge-3125=${NOW + 1}.${'A'.repeat(16)}.${'A'.repeat(43)}`;
     for (const field of [undefined, '', forged]) {
@@ -95,7 +95,7 @@ describe('DashboardSessions', () => {
 });
 
 describe('EndedSessions', () => {
-  test('are over after a restart as well, and forgotten when their time is over', async () => {
+  test('stay ended after a restart, and are forgotten when their time is over', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'millrace-'));
     try {
       let at = NOW;

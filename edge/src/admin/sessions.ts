@@ -1,22 +1,22 @@
 /**
  * Sessions of the dashboard. A session is a cookie that only the holder of the administration token
- * can have made: it is valid at all processes of the edge and after a restart. It ends with its
- * time, with the token, or when its user logs out; such early ends are remembered.
+ * can have made: it is good at all processes of the edge and after a restart. It ends with its
+ * time, when the token changes, or when its user logs out; logged-out sessions are remembered.
  */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Revocations, RevocationsSnapshot } from '@millrace/shared/base/revocations';
 
-/** How long a session lasts. */
+/** Lifetime of a session. */
 export const LIFETIME_MS = 12 * 3_600_000;
 const COOKIE = /^(\d{1,15})\.([A-Za-z0-9_-]{16})\.([A-Za-z0-9_-]{43})$/;
 const ATTRIBUTES = 'Path=/-/; HttpOnly; SameSite=Strict';
 
 export interface DashboardSessionsOptions {
-  /** Of the administrators. */
+  /** Token of the administrators. */
   readonly token: Buffer;
-  /** Of the edge as a whole: at others with the same token its sessions are good for nothing. */
+  /** Name of the edge as a whole: its sessions are void at other edges with the same token. */
   readonly name: string;
   readonly revocations: Revocations;
   /** Unix milliseconds. */
@@ -35,7 +35,7 @@ export class DashboardSessions {
     this.#options = options;
   }
 
-  /** Whether that is the token. */
+  /** Whether `given` is the token. */
   matches(given: string): boolean {
     const { token } = this.#options;
     const bytes = Buffer.from(given);
@@ -53,7 +53,7 @@ export class DashboardSessions {
     return `${cookieName(port)}=${value}; ${age}; ${ATTRIBUTES}${encrypted ? '; Secure' : ''}`;
   }
 
-  /** Set-Cookie's value that takes the cookie back. */
+  /** Set-Cookie's value that deletes the cookie. */
   end(port: number): string {
     return `${cookieName(port)}=; Max-Age=0; ${ATTRIBUTES}`;
   }
@@ -66,7 +66,7 @@ export class DashboardSessions {
   /**
    * Makes the revocations that end the sessions of a request, and with `everywhere` all others.
    *
-   * @returns undefined where the request has no valid session, and so may end none
+   * @returns undefined if the request has no valid session, and so may end none
    */
   ending(
     field: string | undefined,
@@ -93,7 +93,7 @@ export class DashboardSessions {
     });
   }
 
-  /** The session that a cookie is, if it is good. */
+  /** The session of a cookie, if it is valid. */
   #read(value: string): Session | undefined {
     const { now, revocations } = this.#options;
     const match = COOKIE.exec(value);
@@ -114,7 +114,7 @@ export class DashboardSessions {
   }
 }
 
-/** Cookies ignore ports (RFC 6265 8.5): those of two edges must not replace each other. */
+/** Ports of a host share cookies (RFC 6265 8.5): those of two edges must not replace each other. */
 function cookieName(port: number): string {
   return `millrace-edge-${port}`;
 }

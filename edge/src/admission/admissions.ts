@@ -1,7 +1,7 @@
 /**
- * The one place that knows what strangers take of this edge: the use and the limits of every
- * resource of the table, and the clients it was refused to. Each limit is held where the resource
- * is handed out; refusals are reported here.
+ * The one record of what strangers take of this edge: use and limits of every resource of the
+ * table, and the clients that were refused it. Each limit is enforced where its resource is handed
+ * out, and reports its refusals here.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -16,7 +16,7 @@ import { RESOURCE_NAMES, type Resource } from './resources.ts';
 
 /** How a resource is measured. */
 export interface Meter {
-  /** Amount in use, in the resource's unit; undefined for resources that are spent, not held. */
+  /** Taken now, in the resource's unit; undefined for resources that are used up, not held. */
   readonly use?: (() => number) | undefined;
   /** Of all clients together; undefined: no limit. */
   readonly limit?: number | undefined;
@@ -26,7 +26,7 @@ export interface Meter {
 
 /** State of a resource as the status shows it. */
 export interface ResourceStatus {
-  /** Undefined where nothing is held, but passes. */
+  /** Undefined for resources that are used up, not held. */
   readonly use?: number | undefined;
   readonly limit?: number | undefined;
   readonly perClient?: number | undefined;
@@ -35,7 +35,7 @@ export interface ResourceStatus {
   readonly evicted: number;
 }
 
-/** Told by a limit that it has refused, delayed or evicted a client. */
+/** Called by a limit that has refused, delayed or evicted a client. */
 export type OnRefusal = (resource: Resource, outcome: RefusalOutcome, client: string) => void;
 
 type Counts = Record<RefusalOutcome, number>;
@@ -70,7 +70,7 @@ export class Admissions {
     );
   }
 
-  /** Says how a resource is measured; once for each. */
+  /** Sets how a resource is measured; called once for each. */
   measure(resource: Resource, meter: Meter): void {
     this.#meters.set(resource, meter);
   }
@@ -87,7 +87,7 @@ export class Admissions {
     this.#log.record(resource, outcome, clientKey(client), this.#wallClock());
   };
 
-  /** Use, limits and counts of refusals by resource. Names no client, so it is public. */
+  /** Use, limits and counts of refusals by resource. Names no client: anyone may see it. */
   status(): Record<Resource, ResourceStatus> {
     const rows = RESOURCE_NAMES.map((name) => {
       const { use, limit, perClient } = this.#meters.get(name) ?? {};

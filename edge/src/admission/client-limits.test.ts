@@ -9,7 +9,7 @@ const tooMany = (code: string, retryAfterMs: number) =>
   expect.objectContaining({ code, retryAfterMs });
 
 describe('ClientLimits', () => {
-  test('without limits everybody gets everything at once', () => {
+  test('without limits every client gets everything at once', () => {
     const open = limits({});
     for (let i = 0; i < 1000; i++) {
       const admission = open.admit(A, 0);
@@ -50,7 +50,7 @@ describe('ClientLimits', () => {
     expect(second.waitMs(2000)).toBe(0);
   });
 
-  describe('what is fetched for a client and not taken', () => {
+  describe('bytes fetched for a client that it does not take', () => {
     const amplification = { ratio: 10, allowance: 1000, regain: 100 };
     const fetching = () => new ClientLimits({ ...NONE, amplification });
     const transfer = (all: ClientLimits, fetched: number, sent: number, now = 0) => {
@@ -60,7 +60,7 @@ describe('ClientLimits', () => {
       admission.release(now);
     };
 
-    test('is refused beyond the allowance, which grows again', () => {
+    test('are refused beyond the allowance, which grows again', () => {
       const all = fetching();
       for (let i = 0; i < 2; i++) transfer(all, 600, 1);
       expect(() => all.admit(A, 0)).toThrow(tooMany('too-much-fetched', 1800));
@@ -69,7 +69,7 @@ describe('ClientLimits', () => {
       expect(() => all.admit(A, 1800)).not.toThrow();
     });
 
-    test('counts in proportion to what is taken, and earlier takings count', () => {
+    test('count in proportion to the bytes taken, earlier ones included', () => {
       const all = fetching();
       for (let i = 0; i < 100; i++) transfer(all, 1000, 100);
       for (let i = 0; i < 10; i++) transfer(all, 500, 1000);
@@ -77,14 +77,14 @@ describe('ClientLimits', () => {
       expect(() => all.admit(A, 0)).not.toThrow();
     });
 
-    test('cannot be saved up', () => {
+    test('cannot be paid for in advance', () => {
       const all = fetching();
       transfer(all, 0, 1_000_000);
       transfer(all, 1001, 0);
       expect(() => all.admit(A, 0)).toThrow(tooMany('too-much-fetched', 10));
     });
 
-    test('counts at the end of a transfer: what is fetched ahead is taken yet', () => {
+    test('count at the end of a transfer: bytes fetched ahead may still be taken', () => {
       const all = fetching();
       const running = all.admit(A, 0);
       running.fetched(1_000_000);
@@ -94,7 +94,7 @@ describe('ClientLimits', () => {
     });
   });
 
-  test('so many clients at once that none is idle do not make it grow without bound', () => {
+  test('the clients remembered stay bounded even if none of them is idle', () => {
     const rated = limits({ requestsPerSecond: 1 });
     for (let i = 0; i < 250_000; i++) {
       rated.admit(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, 0).release(0);

@@ -1,6 +1,6 @@
 /**
  * Limits per client address: requests per second, transfers at once, bytes per second, and bytes
- * that origins send on its behalf. IPv6 clients count by their /64, the network of one subscriber.
+ * that origins have to send for the client. IPv6 clients count by their /64: a subscriber has one.
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -16,19 +16,19 @@ export interface ClientLimitOptions {
   /** Bytes per second over all transfers; 0: no limit. */
   readonly bytesPerSecond: number;
   readonly amplification?: Amplification;
-  /** Told of everything that a client does not get. */
+  /** Called when a client is refused or delayed. */
   readonly onRefusal?: OnRefusal;
 }
 
 /**
- * How much more may be fetched for a client than it takes. A client that asks for scattered single
- * bytes makes an origin send a whole chunk for each: beyond an allowance, which grows back slowly,
- * fetched bytes must be in proportion to taken ones.
+ * Bounds on bytes fetched for a client that it does not take. A client that asks for single bytes
+ * here and there makes an origin send a whole chunk for each: beyond an allowance, which grows
+ * again slowly, bytes fetched must be in proportion to bytes taken.
  */
 export interface Amplification {
   /** Bytes fetched per byte sent; 0: no limit. */
   readonly ratio: number;
-  /** Bytes that may be fetched besides, once, for players that seek and readers of archives. */
+  /** Bytes that may be fetched on top, once, for players that seek and readers of archives. */
   readonly allowance: number;
   /** Bytes by which the allowance grows again, per second. */
   readonly regain: number;
@@ -37,7 +37,7 @@ export interface Amplification {
 const BURST_SECONDS = 5;
 /** Clients remembered at a time; idle ones go first. */
 const MAX_CLIENTS = 100_000;
-/** Clients kept when even busy ones have to go: few enough that this happens rarely. */
+/** Clients left when even some that are not idle must go, so that all are rarely looked through. */
 const CLIENTS_LEFT = 0.9 * MAX_CLIENTS;
 
 interface Client {
@@ -124,7 +124,7 @@ export class ClientLimits {
         if (released) return;
         released = true;
         client.transfers--;
-        // At the end only: bytes fetched ahead for a running transfer will still be taken.
+        // At the end only: bytes fetched ahead for a running transfer may still be taken.
         client.fetches?.take(fetched - sent * (this.#options.amplification?.ratio ?? 0), at);
       },
     };
@@ -147,7 +147,7 @@ export class ClientLimits {
     return client;
   }
 
-  /** Makes room: idle clients go first, then those that have been here longest. */
+  /** Makes room: idle clients go; if they are too few, also the oldest without a transfer. */
   #forget(now: number): void {
     for (const [key, client] of this.#clients) {
       const buckets = [client.requests, client.bytes, client.fetches];

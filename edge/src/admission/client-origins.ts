@@ -1,6 +1,6 @@
 /**
- * Origins that each client makes this edge ask over time. Answers from caches ask no origin, and
- * are not counted.
+ * Origins that each client makes this edge ask over time. Files served from caches ask no origin,
+ * and are not counted.
  */
 
 import { hash, randomBytes } from 'node:crypto';
@@ -38,7 +38,7 @@ export class ClientOrigins {
     });
   }
 
-  /** Bytes of memory in use. */
+  /** Bytes of memory that the remembered visits take. */
   get bytes(): number {
     return this.#visits?.bytes ?? 0;
   }
@@ -46,14 +46,14 @@ export class ClientOrigins {
   /**
    * Admits that an origin is asked.
    *
-   * @param client a client's key, or another node; undefined: no client
-   * @param scope of the request: a request with the local token comes from this edge's own user
+   * @param client that asks: a client's key, or another node; undefined: none in particular
+   * @param scope of the request: `private` ones have the local token, and so come from the own user
    * @param now monotonic milliseconds
    * @throws MillraceError `too-many-origins`
    */
   admit(client: string | undefined, scope: Scope, origin: string, now: Millis): void {
     if (this.#visits === undefined || client === undefined || scope === 'private') return;
-    // Both have many clients. Other nodes count theirs themselves.
+    // Nodes and proxies have many clients each. Other nodes count their own.
     if (isNodeClient(client) || this.#options.clientAddress.isProxy(client)) return;
     const retryAfterMs = this.#visits.visit(client, origin, now);
     if (retryAfterMs === 0) return;

@@ -20,8 +20,8 @@ const use = (share = 1, now = 0) => new OriginUse({ share, wallClock: () => now 
 const refused = (code: string, retryAfterMs: number) =>
   expect.objectContaining({ code, retryAfterMs });
 
-describe('what the clients take of an origin', () => {
-  test('a quota of bytes is of all transfers of a host together', () => {
+describe('use of an origin by all clients', () => {
+  test('all transfers of a host share a quota of bytes', () => {
     const quota = { quota: { bytes: 1000, per: HOUR } };
     const all = use();
     all.admit(A, quota, CLIENT, 0).sent(600, 0);
@@ -46,7 +46,7 @@ describe('what the clients take of an origin', () => {
     expect(() => all.admit(A, rule, CLIENT, 0)).toThrow(refused('origin-busy', 1000));
   });
 
-  test('a rate is of all transfers of a host together, and changes with the rule', () => {
+  test('all transfers of a host share a rate, which changes with the rule', () => {
     const all = use();
     const [first, second] = [
       all.admit(A, { rate: 1000 }, CLIENT, 0),
@@ -81,7 +81,7 @@ describe('quotas that are kept in a folder', () => {
     expect(() => after.admit(A, rule, CLIENT, 0)).toThrow(refused('quota-exhausted', HOUR));
   });
 
-  test('begin anew where the file is damaged, which is then replaced', async () => {
+  test('begin at zero if the file is damaged, which is then replaced', async () => {
     await writeFile(join(dir, 'quotas.json'), '{"broken');
     const anew = use();
     const write = anew.keepIn(dir, silentLog);

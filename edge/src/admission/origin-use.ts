@@ -1,6 +1,6 @@
 /**
- * Counts what the clients of this edge together use of each origin: quotas of bytes, transfers at
- * once, bytes per second. An origin is the host and port of the Host field.
+ * Counts the use of each origin by all clients of this edge: quotas of bytes, transfers at once,
+ * bytes per second. An origin is a host and port, as in the Host field.
  */
 
 import { readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ export interface OriginUseOptions {
   readonly share: number;
   /** Unix milliseconds. */
   readonly wallClock: () => number;
-  /** Told of everything that a client does not get. */
+  /** Called when a client is refused. */
   readonly onRefusal?: OnRefusal;
 }
 
@@ -33,7 +33,7 @@ interface Origin {
   bucket: TokenBucket | undefined;
 }
 
-/** Reports of a transfer to its origins' quotas: the part of an admission that origins have. */
+/** Reports of a transfer to its origin's limits: the part of an admission that concerns origins. */
 export type OriginAdmission = Omit<Admission, 'fetched'>;
 
 export class OriginUse {
@@ -46,10 +46,10 @@ export class OriginUse {
   }
 
   /**
-   * Admits a transfer of a file of an origin. Only here the quota is checked: transfers under way
-   * when it runs out are completed.
+   * Admits a transfer of a file of an origin. The quota is checked only here: transfers under way
+   * when it is used up come to their end.
    *
-   * @param client its address
+   * @param client address of the client
    * @param now monotonic milliseconds
    * @throws MillraceError `quota-exhausted`, `origin-busy`
    */
@@ -93,7 +93,7 @@ export class OriginUse {
   /**
    * Keeps the quotas in a folder from now on, so that a restart does not reset them.
    *
-   * @returns writes them down
+   * @returns a function that writes them down
    */
   keepIn(dir: string, log: Log): () => Promise<void> {
     const path = join(dir, FILE);

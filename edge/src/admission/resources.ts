@@ -1,6 +1,6 @@
 /**
- * The one table of the resources of an edge that strangers can take. The documentation, the status,
- * the metrics and the log of refusals all use the names of this table.
+ * The one table of the resources that strangers can take of an edge. The documentation, the status,
+ * the metrics and the log of refusals all name resources as this table does.
  */
 
 import type { ErrorCode } from '@millrace/shared/base/errors';
@@ -11,14 +11,14 @@ export const MAX_CHECKS_AT_ONCE = 4;
 
 /** One row of the table. */
 export interface ResourceRow {
-  /** The thing counted or weighed, a clause. */
+  /** The thing counted or weighed, a noun phrase. */
   readonly what: string;
-  /** The limit for one client, of the edge as a whole, or a word on it where no option sets it. */
+  /** Limits for one client and for all together: an option, or words if no option sets it. */
   readonly perClient: LimitSource | undefined;
   readonly forAll: LimitSource | undefined;
   /** Consequence when there is no more, one sentence. */
   readonly full: string;
-  /** Codes that refused requests are answered with. */
+  /** Error codes of refused requests. */
   readonly codes: readonly ErrorCode[];
 }
 

@@ -36,7 +36,7 @@ function chunk(index: number, part: Partial<ChunkRequest['version']> = {}): Chun
   return { version, range: { start: index * CHUNK, end: (index + 1) * CHUNK } };
 }
 
-/** Weight of such a chunk in the memory tier, with an index of up to two digits. */
+/** Weight of a test chunk in the memory tier, with an index of up to two digits. */
 const COST = CHUNK + chunkBytes(chunkKey(chunk(10)), chunk(10).version);
 
 /** A fetch that ends when the test says so. */
@@ -92,7 +92,7 @@ function setUp(options: { cacheBytes?: number; disk?: DiskCache } = {}) {
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
-/** Two turns: chunks released at the end of the first are gone in the second. */
+/** Waits two turns: chunks released at the end of the first are gone in the second. */
 async function settle(): Promise<void> {
   await turn();
   await turn();
@@ -164,7 +164,7 @@ describe('ChunkStore', () => {
     expect(texts).toEqual(['0', '1', '2', '3', '4']);
   });
 
-  test('a failure reaches all callers, and the next one fetches anew', async () => {
+  test('a failure reaches all callers, and the next caller fetches again', async () => {
     const { store, nth } = setUp();
     const all = [0, 1].map(() => store.get(chunk(0), forEver));
     await turn();
@@ -187,7 +187,7 @@ describe('ChunkStore', () => {
     leaving[1].abort(new Error('second left'));
     await expect(all[1]).rejects.toThrow('second left');
     expect(nth(0).signal.aborted).toBe(true);
-    // Bytes that still come in are returned, and a new request starts a new fetch.
+    // Bytes that still come in are given back, and a new request fetches again.
     const fresh = store.get(chunk(0), forEver);
     await turn();
     nth(0).bring('old');
@@ -232,7 +232,7 @@ describe('ChunkStore', () => {
     expect(used()).toBe(0);
   });
 
-  test('a body that is on its way anyway becomes the chunk', async () => {
+  test('a body that is already on its way becomes the chunk', async () => {
     const { store, nth, fetches, start } = setUp();
     const body = (attempt: number, signal: AbortSignal, o: Parameters<typeof start>[3]) =>
       start(chunk(0), attempt, signal, o);
@@ -246,7 +246,7 @@ describe('ChunkStore', () => {
     expect(store.adopt(chunk(0), body)).toBe(false);
   });
 
-  test('a body that nobody waits for is read to the end, and kept', async () => {
+  test('a body that no caller waits for is read to the end, and kept', async () => {
     const { store, nth, start } = setUp();
     store.adopt(chunk(0), (attempt, signal, o) => start(chunk(0), attempt, signal, o));
     const leaving = new AbortController();
@@ -260,7 +260,7 @@ describe('ChunkStore', () => {
     expect(store.peek(chunk(0))?.data.toString()).toBe('x'.repeat(CHUNK));
   });
 
-  test('a body that breaks is nobody’s failure but theirs who wait for it', async () => {
+  test('a body that breaks fails no caller that comes later', async () => {
     const { store, nth, start, used } = setUp();
     store.adopt(chunk(0), (attempt, signal, o) => start(chunk(0), attempt, signal, o));
     await turn();
@@ -313,7 +313,7 @@ describe('ChunkStore', () => {
     expect(store.peek(chunk(0))).toBeUndefined();
   });
 
-  test('a chunk that is driven out stays whole for those who use it, and for nobody else', async () => {
+  test('an evicted chunk stays whole for its users, and is there for no others', async () => {
     const { store, nth, used } = setUp({ cacheBytes: COST });
     const bring = async (index: number) => {
       const wanted = store.get(chunk(index), forEver);

@@ -1,6 +1,6 @@
 /**
  * Chunks by name, wherever they are: memory, disk, another node or the origin. Concurrent requests
- * for one chunk share one fetch; `chunk-flights.ts` decides which ones.
+ * for one chunk share a fetch; `chunk-flights.ts` decides which requests do.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -37,7 +37,7 @@ export interface ChunkStoreOptions {
   readonly source: ChunkSource;
   /** Other nodes, where there are any. */
   readonly network: Network | undefined;
-  /** Told, of several requests for one chunk, which brought it first; 0 is the first. */
+  /** Called with the number of the request that won a race for a chunk; the first one is 0. */
   readonly onRaced?: (winner: number) => void;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
@@ -66,7 +66,7 @@ export class ChunkStore {
   /**
    * Gets a chunk from wherever it is.
    *
-   * @param signal the caller's: its end cancels the fetch only if no other waiter is left
+   * @param signal of the caller: its abort cancels the fetch only if no other caller waits
    * @param path how the request has come here
    */
   async get(request: ChunkRequest, signal: AbortSignal, path: Path = INGRESS): Promise<Found> {
@@ -79,8 +79,8 @@ export class ChunkStore {
   }
 
   /**
-   * Takes over a chunk that is already on its way as the body of another response. The body is read
-   * to the end even without a waiter: it is one chunk at most.
+   * Takes over a chunk that is already on its way as the body of another response. The body is
+   * read to the end even if no caller waits for it: it is one chunk at most.
    *
    * @param generation in which the body was asked for
    * @returns false if the chunk is here or under way already: the body is not needed
@@ -93,14 +93,14 @@ export class ChunkStore {
     const key = chunkKey(request);
     const name = this.#named(request);
     if (this.#inMemory(key) !== undefined || this.#flights.hasOwn(name)) return false;
-    // Requested before a purge, it must not reach requests made after it.
+    // A body requested before a purge must not reach callers that ask after the purge.
     if (this.#isVoid(request.version, generation)) return false;
     const flight = this.#flights.own(name, FOR_EVER, (all) => this.#fetch(key, request, all, body));
     flight.result.catch(() => {});
     return true;
   }
 
-  /** A client finds the chunk late. */
+  /** Reports that a caller finds the chunk late, which may start a competing request. */
   hedge(request: ChunkRequest, path: Path = INGRESS): void {
     this.#flights.hedge(this.#named(request), path.hops);
   }
@@ -110,12 +110,12 @@ export class ChunkStore {
     return this.#flights.progressAt(this.#named(request), path.hops);
   }
 
-  /** How much of a chunk under way has come, 0 to 1. */
+  /** Share of a chunk under way that has arrived, 0 to 1. */
   share(request: ChunkRequest, path: Path): number {
     return this.#flights.share(this.#named(request), path.hops);
   }
 
-  /** Decides which node serves the chunk, and starts the fetch. */
+  /** Decides which node serves the chunk, and fetches it accordingly. */
   #flight(key: string, request: ChunkRequest, signal: AbortSignal, path: Path) {
     const network = request.version.scope === 'public' ? this.#options.network : undefined;
     return this.#flights.get(this.#named(request), path.hops, signal, {
@@ -176,7 +176,7 @@ export class ChunkStore {
     return this.#arrived(chunk, 'source', true);
   }
 
-  /** By way of other nodes; from the origin where none of them can help. */
+  /** Fetches by way of other nodes, or from the origin if none of them can help. */
   async #forward(
     key: string,
     request: ChunkRequest,
@@ -235,32 +235,32 @@ export class ChunkStore {
   }
 
   /**
-   * Names the fetches of a chunk. A purge changes the name, so that no request joins a fetch from
-   * before.
+   * Names the fetches of a chunk. The name changes with a purge, so that no request joins a fetch
+   * from before it.
    */
   #named(request: ChunkRequest): string {
     const { url, tag } = request.version;
     return `${chunkKey(request)}${this.#purges.era(url, tag)}`;
   }
 
-  /** Hands a new chunk to its waiters, and to the cache if it belongs there. */
+  /** Hands a new chunk to the callers that wait for it, and to the cache if it belongs there. */
   #arrived(chunk: Chunk, tier: Tier, keep: boolean) {
     if (keep && !this.#isVoid(chunk.version, chunk.generation)) this.#options.cache.put(chunk);
-    // They become users of it in the microtasks that follow; then the maker's use can end.
+    // The callers become its users in the microtasks that follow; then the maker's use can end.
     setImmediate(() => chunk.release());
     return { chunk, tier };
   }
 }
 
 /**
- * Calls `check` once `ms` have passed, and often from then on: a node that hangs is found out when
- * it is time, not when some client's timer happens to run.
+ * Calls `check` once `ms` have passed, and often from then on, so that a node that hangs is found
+ * in time, and not only when some client's timer runs.
  *
- * @returns ends that
+ * @returns a function that ends the calls
  */
 function watchFor(check: () => void, ms: Millis): () => void {
   const again = () => {
-    // Like all timers, after reading the bytes that have come in meanwhile.
+    // As with all timers, first read what has arrived meanwhile.
     setImmediate(check);
     timer = setTimeout(again, WATCH_INTERVAL_MS);
   };

@@ -25,9 +25,9 @@ export interface DeliveryOptions {
   readonly version: FileVersion;
   /** Where the origin's redirects led. */
   readonly directUrl: string | undefined;
-  /** Of the signed link that the client has come by. */
+  /** Grant of the signed link that the client has used. */
   readonly grant: LinkGrant | undefined;
-  /** The client that the origin is asked for. */
+  /** The client for which the origin is asked. */
   readonly client: string;
   readonly plan: BodyPlan;
   readonly chunkBytes: number;
@@ -40,7 +40,7 @@ export interface DeliveryOptions {
   readonly random: Random;
   /** False while the node's memory is short. */
   readonly spare: () => boolean;
-  /** Whether to wait where no memory can be had for a chunk, rather than to fail. */
+  /** Whether to wait, rather than fail, if there is no memory for a chunk. */
   readonly waitsForMemory: () => boolean;
   /** Sends status line and header; called once, with the first chunk in hand. */
   readonly begin: (first: Found) => Promise<void> | void;
@@ -63,7 +63,7 @@ export class Delivery {
   readonly #window: CongestionWindow;
   /** Chunks in hand, by slice. */
   readonly #found = new Map<number, Found>();
-  /** Chunks that the client's socket has been given but not taken, one for each write. */
+  /** Chunks that were handed to the client's socket and not taken yet, one for each write. */
   readonly #writing = new Set<{ readonly chunk: Chunk }>();
   #sends: Promise<void> = Promise.resolve();
   #begun = false;
@@ -109,7 +109,7 @@ export class Delivery {
    * Sends the body.
    *
    * @returns resolves when the client's socket has taken every byte
-   * @throws MillraceError when a chunk cannot be had; the signal's reason when that aborts
+   * @throws MillraceError when a chunk cannot be fetched; the signal's reason when that aborts
    */
   run(): Promise<void> {
     const { signal } = this.#options;
@@ -124,7 +124,7 @@ export class Delivery {
     });
   }
 
-  /** Memory that would be free without this delivery, bytes; for shared chunks its part. */
+  /** Bytes of memory that would be free without this delivery; of a shared chunk, its part. */
   get heldBytes(): number {
     let bytes = 0;
     for (const { chunk } of this.#writing) bytes += chunk.data.length / Math.max(1, chunk.users);
@@ -226,8 +226,8 @@ export class Delivery {
   }
 
   #at(time: Millis, run: () => void): () => void {
-    // If this process was blocked, the bytes that have come in meanwhile are still in the sockets:
-    // they are read before anything is judged late.
+    // If this process was held up, bytes that came in meanwhile are still in the sockets: they are
+    // read before anything is judged late.
     const later = () => setImmediate(run);
     const timer = setTimeout(later, Math.max(0, time - this.#options.now()));
     return () => clearTimeout(timer);
@@ -241,7 +241,7 @@ export class Delivery {
   }
 
   #clear(): void {
-    // Parts of chunks that will not be taken have been fetched all the same.
+    // Parts of chunks were fetched for this client, even if no client will take them.
     for (const slice of this.#driver.fetching()) {
       const request = this.#request(slice);
       const bytes = request.range.end - request.range.start;

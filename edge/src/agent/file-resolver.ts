@@ -1,10 +1,10 @@
 /**
- * From a URL to the current version of the file: the pointer of NSDI's first chunk request. A known
- * and fresh pointer is the answer; otherwise one request for all waiters asks the origin, or in a
- * network the owner of the first chunk, which asks the origin for all nodes.
+ * From a URL to the current version of the file: the pointer of NSDI's first chunk request. A fresh
+ * pointer is the answer. Otherwise one request for all waiting callers asks the origin or, in a
+ * network, the owner of the first chunk, which asks the origin for all nodes.
  *
- * Content that is requested by its digest (WORLDS 4.2) has a pointer of its own, so that unknown
- * content is always requested from the origin, and known content never again.
+ * Content that is requested by its digest (WORLDS 4.2) has a pointer of its own, so that the origin
+ * is asked for content that is not known yet, and is not asked again for known content.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -36,7 +36,7 @@ export interface ResolverOptions extends OriginVersionOptions {
   readonly wallClock: () => Millis;
 }
 
-/** A question about a file, for a client, with the way it came. */
+/** A question about a file, for a client, with the path of its request. */
 interface Question extends VersionQuestion {
   /** Name that the pointer is kept under. */
   readonly name: string;
@@ -91,7 +91,7 @@ export class FileResolver {
     return this.#found({ ...asked, demands: { ...demands, revalidate } }, signal);
   }
 
-  /** Asks, or waits for the answer to the same question from another client. */
+  /** Asks, or waits for the answer to another request with the same question. */
   async #found(question: Question, signal: AbortSignal): Promise<Resolution> {
     for (;;) {
       const flight = this.#flight(question, signal);
@@ -101,22 +101,22 @@ export class FileResolver {
         if (isOwn) return resolution;
         return { ...resolution, outcome: { ...resolution.outcome, collapsed: true } };
       } catch (error) {
-        // The limit was another client's, which has left with this error: the next one to ask must
-        // not fail for it.
+        // The limit was that of another client, whose request has failed with this error: this
+        // request must not fail for it.
         if (!flight.joined || !isMillraceError(error, 'too-many-origins')) throw error;
       }
     }
   }
 
   /**
-   * Chooses the node to ask; as with chunks, a request never waits for one that was forwarded less
-   * often.
+   * Chooses the origin or a node to ask. As with chunks, a request never waits for one that was
+   * forwarded less often.
    */
   #flight(question: Question, signal: AbortSignal) {
     const { url, scope, client, demands, path } = question;
     const { clientOrigins, now } = this.#options;
-    // A request admitted by a signed link must not share the failure of those without one, and
-    // after a purge no request joins a question from before.
+    // A request that a signed link has let in must not fail with requests that have none, and after
+    // a purge no request joins one from before it.
     const who = path.grant === undefined ? scope : 'signed';
     const what = `${question.name}${this.#options.purges.era(url.href, undefined)}`;
     const name = `origin ${who} ${what}`;
@@ -149,7 +149,7 @@ export class FileResolver {
     return this.#kept(question, { ...remote, outcome: { hit: false, fwd, detail: 'peer' } });
   }
 
-  /** Keeps the answer for later requests. */
+  /** Keeps the resolution for later requests. */
   #kept({ name, scope, generation }: Question, resolution: Resolution): Resolution {
     const { pointers, wallClock } = this.#options;
     const entry =
@@ -160,7 +160,7 @@ export class FileResolver {
     return resolution;
   }
 
-  /** Falls back on the earlier answer where the origin cannot be reached. */
+  /** Falls back on the known pointer if the origin cannot be reached. */
   async #orStale(
     { name, scope, known }: Question,
     ask: () => Promise<Resolution>,
@@ -176,7 +176,7 @@ export class FileResolver {
         const outcome = { hit: true, ttlSeconds, detail: 'stale-origin-down' } as const;
         return { kind: 'file', pointer: known, outcome };
       }
-      // A file that the origin denies or no longer has must not be served on from memory.
+      // A file that the origin denies or no longer has must no longer be served from memory.
       if (after === 'forgotten') this.#options.pointers.drop(name, scope);
       throw error;
     }

@@ -139,7 +139,7 @@ describe('a chunk that belongs to another node', () => {
     for (const { chunk } of found) chunk.release();
   });
 
-  test('is asked of the next node at once where one fails, which hears who has failed', async () => {
+  test('is requested at once from the next node if one fails, which is named to it', async () => {
     const { store, nth } = setUp(['a', 'b']);
     const got = store.get(request, forEver);
     (await nth(0)).fail(broken('a'));
@@ -149,7 +149,7 @@ describe('a chunk that belongs to another node', () => {
     expect((await got).tier).toBe('peer');
   });
 
-  test('comes from the origin where no node is left, and is kept', async () => {
+  test('comes from the origin if no node is left, and is kept', async () => {
     const { store, nth, origin } = setUp(['a']);
     const got = store.get(request, forEver);
     (await nth(0)).fail(broken('a'));
@@ -158,7 +158,7 @@ describe('a chunk that belongs to another node', () => {
     expect(store.peek(request)).toBeDefined();
   });
 
-  test('fails with what the origin says, without asking others', async () => {
+  test('fails with the error of the origin, without asking other nodes', async () => {
     const { store, nth, asked } = setUp(['a', 'b']);
     const got = store.get(request, forEver);
     const gone = new MillraceError('origin-gone');
@@ -169,7 +169,7 @@ describe('a chunk that belongs to another node', () => {
 });
 
 describe('a node that says nothing', () => {
-  test('gets a competitor, which is not told to avoid it; it is left alone from then on', async () => {
+  test('gets a competitor, which is not told to avoid it, and is reported as silent', async () => {
     const { store, nth, clock, silent, asked } = setUp(['a', 'b']);
     const got = store.get(request, forEver);
     const first = await nth(0);
@@ -185,7 +185,7 @@ describe('a node that says nothing', () => {
     expect(first.signal.aborted).toBe(true);
   });
 
-  test('but answers others is only busy: it has longer', async () => {
+  test('but answers others is only busy, and gets more time', async () => {
     const { store, nth, clock, silent, heard, asked } = setUp(['a', 'b']);
     const got = store.get(request, forEver);
     const first = await nth(0);
@@ -210,7 +210,7 @@ describe('a node that says nothing', () => {
     (await got).chunk.release();
   });
 
-  test('is left alone while it gets the chunk slowly, as others would; not when it hands it on slowly', async () => {
+  test('has no competitor while it receives the chunk slowly, but has one if it sends it slowly', async () => {
     const { store, nth, clock, asked } = setUp(['a', 'b']);
     const got = store.get(request, forEver);
     const first = await nth(0);

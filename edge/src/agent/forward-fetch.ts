@@ -10,7 +10,7 @@ import type { Path } from '../files/path.ts';
 import type { ForwardTarget } from '../peers/membership.ts';
 import type { Network } from '../peers/network.ts';
 
-/** A chunk and its source; belongs to the receiver. */
+/** A chunk and where it came from; the receiver owns it. */
 export interface Brought extends Loan {
   readonly chunk: Chunk;
   readonly tier: Tier;
@@ -21,7 +21,7 @@ export interface ForwardFetchOptions {
   readonly request: ChunkRequest;
   readonly path: Path;
   readonly network: Network;
-  /** In which the fetch begins. */
+  /** Generation in which the fetch begins. */
   readonly generation?: number;
   /** Fetches from the origin; the caller is a user of the chunk. */
   readonly fallback: (signal: AbortSignal) => Promise<{ chunk: Chunk; tier: Tier }>;
@@ -30,7 +30,7 @@ export interface ForwardFetchOptions {
   readonly now: () => Millis;
 }
 
-/** The fetch, not yet begun. */
+/** Makes a fetch that has not begun yet. */
 export function forwardFetch(o: ForwardFetchOptions): ForwardFetch<ForwardTarget, Brought> {
   const { key, request, path, network, generation, fallback, onRaced, now } = o;
   return new ForwardFetch<ForwardTarget, Brought>({

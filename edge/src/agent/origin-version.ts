@@ -1,7 +1,7 @@
 /**
  * Asks the origin which version of a file is current, by requesting the first chunk (NSDI): the
- * header states the file's length, its version, how long that is fresh, and whether the file can be
- * cut into chunks at all. The body is the first chunk, and is kept.
+ * header tells the file's length, its version, how long these stay fresh, and whether the file can
+ * be cut into chunks at all. The body is the first chunk, and is kept.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -46,15 +46,15 @@ export interface OriginVersionOptions {
 export interface VersionQuestion {
   readonly url: URL;
   readonly scope: Scope;
-  /** Of the signed link that the client has come by. */
+  /** Grant of the signed link that the client has used. */
   readonly grant: LinkGrant | undefined;
-  /** The client that the origin is asked for. */
+  /** The client for which the origin is asked. */
   readonly client?: string | undefined;
-  /** Knowledge so far. */
+  /** Pointer known so far. */
   readonly known: Pointer | undefined;
-  /** SHA-256 that the content must have, hexadecimal, where the client has asked for that content. */
+  /** SHA-256 that the content must have, hexadecimal, if the client has asked for one. */
   readonly digest: string | undefined;
-  /** Generation of the request: later purges void the answer. */
+  /** Generation in which it is asked: purges from then on void the answer. */
   readonly generation: number;
 }
 
@@ -65,11 +65,11 @@ export type Resolution =
       readonly kind: 'tunnel';
       /** One word: why the file cannot be cut into chunks. */
       readonly reason: string;
-      /** The whole file on its way already, for the first caller. */
+      /** The response with the whole file, for the first caller that takes it. */
       readonly take: () => HttpResponse | undefined;
     };
 
-/** Fields of the origin's answer that clients get to see, besides Link, which is rebuilt. */
+/** Fields of the origin's answer that are passed to clients, besides Link, which is rebuilt. */
 const PASSED_FIELDS = [
   'content-type',
   'content-disposition',
@@ -160,11 +160,11 @@ export class OriginVersion {
   }
 
   /**
-   * The body of the answer is the first chunk: it need not be requested again.
+   * Keeps the body of the answer, which is the first chunk and need not be requested again.
    *
-   * @returns true, once all of it has come, if it is the whole of a file that was asked for by its
-   *   digest, and has that; false, at once, for all others
-   * @throws MillraceError `precondition-failed` if it has another
+   * @returns true, once all of it has come, if it is the whole of a file that was requested by its
+   *   digest, and has that digest; false, at once, for all other files
+   * @throws MillraceError `precondition-failed` if such a file has another digest
    */
   async #adoptFirstChunk(
     response: HttpResponse,
@@ -196,13 +196,13 @@ export class OriginVersion {
     };
     if (!this.#options.chunks.adopt(request, body, generation)) response.discard();
     if (version.digest === undefined || range.end < version.length) return false;
-    // However it comes to be here, it has been compared.
+    // However the chunk got here, its digest has been compared.
     (await this.#options.chunks.get(request, signal)).chunk.release();
     return true;
   }
 }
 
-/** The origin says that nothing has changed. */
+/** Resolves to the known version, which the origin has confirmed. */
 function confirmed(response: HttpResponse, known: Pointer): Resolution {
   response.discard();
   // Fields of a 304 replace the stored ones (RFC 9111 4.3.4).
@@ -221,7 +221,7 @@ function confirmed(response: HttpResponse, known: Pointer): Resolution {
   };
 }
 
-/** The file cannot be cut into chunks; a response that is all of it can still be used. */
+/** Resolves to a file that cannot be cut into chunks; a response with all of it can be taken. */
 function tunnel(reason: string, response: HttpResponse): Resolution {
   if (response.status !== 200) {
     response.discard();
@@ -233,21 +233,21 @@ function tunnel(reason: string, response: HttpResponse): Resolution {
     left = undefined;
     return taken;
   };
-  // All waiters for this resolution get it in the microtasks that follow.
+  // All who wait for this resolution get it in the microtasks that follow.
   setImmediate(() => take()?.discard());
   return { kind: 'tunnel', reason, take };
 }
 
 function asPointer(found: Pointer): Pointer {
   const { freshness, verified = false, version } = found;
-  // Where nothing was redirected, the URL is kept once.
+  // Without a redirect, the URL is kept once.
   const finalUrl = found.finalUrl === version.url ? version.url : found.finalUrl;
   const pointer = { ...found, finalUrl };
   if (version.digest === undefined) return pointer;
   return { ...pointer, freshness: freshnessByDigest(freshness, verified) };
 }
 
-/** @param url where they came from, after redirects */
+/** @param url that the fields came from, after redirects */
 function passedFields(headers: Headers, url: URL): Record<string, string> {
   const fields: Record<string, string> = {};
   for (const name of PASSED_FIELDS) {

@@ -32,14 +32,14 @@ const ranges = (outOfOrder: boolean, ...pairs: [number, number][]): Answer => ({
 });
 
 describe('response head', () => {
-  test('the whole file: what the origin says of it, its length, and that ranges are possible', () => {
+  test('the whole file: the fields of the origin, its length, and that ranges are possible', () => {
     const { status, headers, body } = head({ kind: 'whole' });
     expect(status).toBe(200);
     expect(headers).toEqual({ ...FIELDS, 'accept-ranges': 'bytes', 'content-length': '250' });
     expect([body?.slices.count, body?.inOrder, body?.parts]).toEqual([3, true, undefined]);
   });
 
-  test('a Link field that another node or an old record has is rebuilt, in every form of answer', () => {
+  test('a Link field of another node or an old record is rebuilt in every form of answer', () => {
     const mirror = '<https://m.example/f>; rel="duplicate"';
     const edge = '<https://edge.example/>; rel="https://millrace.dev/rel/edge"';
     const mixed = { ...FIELDS, link: `${edge}, ${mirror}` };
@@ -63,12 +63,12 @@ describe('response head', () => {
     expect([status, headers['content-length'], body?.slices.count]).toEqual([200, '0', 0]);
   });
 
-  test('what the origin gives no type is bytes', () => {
+  test('a file without a type is sent as bytes', () => {
     const { headers } = head({ kind: 'whole' }, { fields: {} });
     expect(headers['content-type']).toBe('application/octet-stream');
   });
 
-  test('one range: the bytes it is of, and how many', () => {
+  test('one range: its position and its length', () => {
     const { status, headers, body } = head(ranges(false, [50, 150]));
     expect(status).toBe(206);
     expect(headers).toEqual({
@@ -81,7 +81,7 @@ describe('response head', () => {
     expect(body?.slices.at(0).range).toEqual({ start: 50, end: 100 });
   });
 
-  test('several ranges: parts in their order, of the origin’s type, and the length of it all', () => {
+  test('several ranges: parts in their order, of the origin’s type, and the total length', () => {
     const { status, headers, body } = head(ranges(false, [200, 250], [0, 10]));
     expect(status).toBe(206);
     expect(headers['content-type']).toBe('multipart/byteranges; boundary=SEP');
@@ -96,7 +96,7 @@ describe('response head', () => {
     expect(body?.slices.at(0).range).toEqual({ start: 200, end: 250 });
   });
 
-  test('in any order: a part for each chunk, even for a single range, its length not known', () => {
+  test('in any order: a part for each chunk, even for a single range, and no length', () => {
     const { status, headers, body } = head(ranges(true, [0, 250]));
     expect(status).toBe(206);
     expect(headers['content-type']).toBe('multipart/byteranges; boundary=SEP');
@@ -106,7 +106,7 @@ describe('response head', () => {
     expect([body?.slices.count, body?.inOrder]).toEqual([3, false]);
   });
 
-  test('not modified: what a cache needs to go on, and no body', () => {
+  test('not modified: the fields that a cache needs, and no body', () => {
     expect(head({ kind: 'not-modified' })).toEqual({
       status: 304,
       headers: { 'cache-control': 'max-age=60', etag: '"a"', expires: FIELDS.expires },

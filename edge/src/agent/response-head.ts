@@ -77,7 +77,7 @@ export function responseHead(
   return { status: 206, headers, body: { slices, inOrder: !outOfOrder, parts } };
 }
 
-/** Rebuilt Link fields, by the fields that they are of: files that name mirrors are asked for often. */
+/** Rebuilt Link fields, by the original fields: files that name mirrors are requested often. */
 const rebuiltLinks = new WeakMap<FileVersion['fields'], string | undefined>();
 
 /**

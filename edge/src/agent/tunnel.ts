@@ -1,6 +1,6 @@
 /**
- * Origins that do not fit: no ranges, no length, nothing to tell versions apart by, or not to be
- * cached. Their answer goes through to the client in order and is kept nowhere.
+ * Files that cannot be cut into chunks: no ranges, no length, no validator, or uncacheable. The
+ * origin's answer passes through to the client in order and is kept nowhere.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -64,17 +64,17 @@ export function tunnelRequestHeaders(headers: Headers): Record<string, string> {
   return fields;
 }
 
-/** The part of the origin's header that the client gets to see. */
+/** The part of the origin's header that is passed to the client. */
 export interface TunnelHead {
   readonly status: number;
   readonly headers: Record<string, string>;
 }
 
 /**
- * Checks a tunnelled answer and works out the client's.
+ * Checks a tunnelled answer and makes the head of the client's.
  *
  * @param pause of the URL, told when the origin is busy
- * @throws MillraceError where the answer must not be passed on
+ * @throws MillraceError if the answer must not be passed on
  */
 export function tunnelHead(
   response: HttpResponse,
@@ -107,17 +107,17 @@ export interface TunnelOptions {
   readonly signal: AbortSignal;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
-  /** Counts what passes. */
+  /** Counts bytes that pass. */
   readonly onBytes: (count: number) => void;
 }
 
 /**
- * Sends the body through.
+ * Pipes the body to the client.
  *
  * A tunnel is for one client, which can leave at any time. So the least pace of `BodyPace`, which
- * applies to chunks for many clients, does not apply here: only silence ends an origin's body.
- * Events of a server and growing logs are slower than that, and legitimate. A client's slow tunnels
- * are bounded by its transfers, its share of origins and its connections.
+ * holds for chunks for many clients, does not hold here: only silence ends an origin's body.
+ * Server-sent events and growing logs may well be slower than that pace. Slow tunnels of one client
+ * are bounded by its transfers and its share of origins and connections.
  *
  * @throws MillraceError when the origin breaks off; the signal's reason
  */
@@ -176,7 +176,7 @@ function checkTunnelledRange(headers: Headers, requestHeaders: Headers): void {
   const contentRange = parseContentRange(singleField(headers, 'content-range'));
   const end = (asked.to ?? Number.MAX_SAFE_INTEGER - 1) + 1;
   if (contentRange?.kind === 'range' && contentRange.total === undefined) {
-    // The end of the file is unknown: the client sees the range it gets, and that it begins right.
+    // The end of the file is unknown: the client sees the range it gets, and only its start is checked.
     const { range } = contentRange;
     if (range.start === asked.from && range.end <= end) return;
   }

@@ -92,7 +92,7 @@ export const REVOCATIONS = z.object({
 export const COMMAND = z.discriminatedUnion('do', [
   /** @property network the purge goes into the log that all nodes share */
   z.object({ do: z.literal('purge'), purge: LOGGED, network: z.boolean() }),
-  /** @property at when it was asked for, if it is for the network: all nodes count from then */
+  /** @property at time of a request for the whole network: all nodes count the lease from then */
   z.object({ do: z.literal('pin'), pin: PIN_REQUEST, forMs: time, at: time.optional() }),
   z.object({ do: z.literal('extend'), id: ID, forMs: time, at: time.optional() }),
   z.object({ do: z.literal('release'), id: ID, at: time.optional() }),

@@ -48,7 +48,7 @@ async function get(cache: DiskCache, key: string, bytes: number): Promise<string
   return record.buffer.data.toString();
 }
 
-/** Files in the folder, other than leftovers. */
+/** Files of records in the folder. */
 async function filesOnDisk(): Promise<string[]> {
   const all = await readdir(dir, { recursive: true });
   return all.filter((name) => /^[0-9a-f]{2}.[0-9a-f]{62}$/.test(name));
@@ -59,7 +59,7 @@ describe('DiskCache', () => {
     expect(loans.count).toBe(0);
   });
 
-  test('gives back what was stored, with what was said about it', async () => {
+  test('gives back stored data with their description', async () => {
     const cache = await open();
     await put(cache, 'a', 'hello', { more: 1 });
     expect(await get(cache, 'a', 5)).toBe('hello');
@@ -89,7 +89,7 @@ describe('DiskCache', () => {
     expect(again.count).toBeLessThanOrEqual(5);
   });
 
-  test('records without data count in the queue of writes by what describes them', async () => {
+  test('records without data count in the queue of writes by their description', async () => {
     const cache = await open();
     const written = put(cache, 'k'.repeat(8000), '');
     expect(cache.queuedOverheadBytes).toBeGreaterThan(8000);
@@ -98,7 +98,7 @@ describe('DiskCache', () => {
     expect(cache.queuedOverheadBytes).toBe(0);
   });
 
-  test('what is stored again replaces what was there', async () => {
+  test('a record that is stored again replaces the old one', async () => {
     const cache = await open();
     await put(cache, 'a', 'first');
     await put(cache, 'a', 'second');
@@ -107,13 +107,13 @@ describe('DiskCache', () => {
     expect(cache.count).toBe(1);
   });
 
-  test('an empty record is a record', async () => {
+  test('a record may be empty', async () => {
     const cache = await open();
     await put(cache, 'a', '', { pointer: true });
     expect(await get(cache, 'a', 0)).toBe('');
   });
 
-  test('a record that is forgotten is gone, from the disk as well', async () => {
+  test('a record that is deleted is gone from the disk as well', async () => {
     const cache = await open();
     await put(cache, 'a', 'hello');
     cache.delete('a');
@@ -156,7 +156,7 @@ describe('DiskCache', () => {
     expect(after.stats.damaged).toBe(length);
   });
 
-  test('a record under another name is not the one that is asked for', async () => {
+  test('a record under the name of another is not found', async () => {
     const cache = await open();
     await put(cache, 'a', 'hello');
     await mkdir(dirname(pathOf('b')), { recursive: true });
@@ -166,14 +166,14 @@ describe('DiskCache', () => {
     expect(await get(after, 'a', 5)).toBe('hello');
   });
 
-  test('a record of another length is not the one that is asked for', async () => {
+  test('a record of another length is not found', async () => {
     const cache = await open();
     await put(cache, 'a', 'hello');
     expect(await get(cache, 'a', 4)).toBeUndefined();
     expect(await get(cache, 'a', 6)).toBeUndefined();
   });
 
-  test('a record that somebody has deleted is missing, which is no damage', async () => {
+  test('a record whose file was removed is missing, which is no damage', async () => {
     const cache = await open();
     await put(cache, 'a', 'hello');
     await rm(pathOf('a'));
@@ -183,7 +183,7 @@ describe('DiskCache', () => {
     expect(await get(cache, 'a', 5)).toBe('hello');
   });
 
-  test('what a crash leaves half-written is removed, and other files are left alone', async () => {
+  test('half-written files of a crash are removed, and other files are left alone', async () => {
     await mkdir(join(dir, 'tmp'));
     await writeFile(join(dir, 'tmp', 'half'), 'x');
     await writeFile(join(dir, 'README'), 'x');
@@ -212,7 +212,7 @@ describe('DiskCache', () => {
       expect(await lstat(join(dir, file)).catch(() => 'gone')).not.toBe('gone');
   });
 
-  test('holds no more than its bound, and lets the least recently used go', async () => {
+  test('holds no more than its bound, and evicts the least recently used record', async () => {
     const cache = await open(3 * 4096);
     for (const key of ['a', 'b', 'c']) await put(cache, key, 'hello');
     expect(await get(cache, 'a', 5)).toBe('hello');
@@ -225,7 +225,7 @@ describe('DiskCache', () => {
     expect((await open(3 * 4096)).count).toBe(3);
   });
 
-  test('a smaller bound after a restart lets the oldest go', async () => {
+  test('a smaller bound after a restart evicts the oldest records', async () => {
     const before = await open();
     for (const [age, key] of ['a', 'b', 'c', 'd'].entries()) {
       await put(before, key, 'hello');
@@ -239,7 +239,7 @@ describe('DiskCache', () => {
     while ((await filesOnDisk()).length > 2);
   });
 
-  test('when writing cannot keep up, records are left out, and memory is given back', async () => {
+  test('when writing cannot keep up, records are skipped, and memory is given back', async () => {
     const cache = await open(2 ** 30);
     const large = Buffer.alloc(40 * 2 ** 20);
     let done = 0;
@@ -253,7 +253,7 @@ describe('DiskCache', () => {
     expect(await get(cache, 'third', 5)).toBe('hello');
   });
 
-  test('a disk that cannot be written is complained about once, and loses nothing else', async () => {
+  test('a disk that cannot be written is logged once, and other records stay', async () => {
     const errors: unknown[] = [];
     const log = { ...silentLog, error: (fields: object) => errors.push(fields) };
     const cache = await DiskCache.open({ dir, maxBytes: 2 ** 20, log });
@@ -266,7 +266,7 @@ describe('DiskCache', () => {
     expect(await get(cache, 'a', 5)).toBe('hello');
   });
 
-  test('a record whose digest cannot be worked out is not stored', async () => {
+  test('a record whose digest cannot be computed is not stored', async () => {
     const cache = await open();
     const digest = () => Promise.reject(new Error('no digest'));
     await new Promise<void>((resolve) => cache.put('a', {}, Buffer.from('x'), digest, resolve));

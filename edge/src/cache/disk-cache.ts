@@ -34,13 +34,10 @@ export interface DiskCacheOptions {
   readonly isPinned?: (path: string) => boolean;
 }
 
-/**
- * Most bytes of records waiting to be written; further ones are not stored, so that memory stays
- * bounded.
- */
+/** Most bytes that wait to be written; further records are not stored, which bounds the memory. */
 const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
 const CONCURRENT_WRITES = 4;
-/** A file's size on disk is rounded up to blocks. */
+/** Size of a block: a file's size on disk is rounded up to blocks. */
 const BLOCK_BYTES = 4096;
 const COMPLAIN_EVERY_MS = 60_000;
 
@@ -90,9 +87,9 @@ export class DiskCache {
   }
 
   /**
-   * Opens the folder, creating it if necessary, and finds the records of an earlier run.
+   * Opens the folder, creating it if need be, and finds the records of earlier runs.
    *
-   * @throws where the folder cannot be used
+   * @throws if the folder cannot be used
    */
   static async open(options: DiskCacheOptions): Promise<DiskCache> {
     const cache = new DiskCache(options);
@@ -107,7 +104,7 @@ export class DiskCache {
     return this.#index.size;
   }
 
-  /** Bytes evicted for newer ones since the start. */
+  /** Bytes evicted since the start. */
   get evictedBytes(): number {
     return this.#index.evictedSize;
   }
@@ -122,12 +119,12 @@ export class DiskCache {
     return this.#index.count * INDEX_ENTRY_BYTES;
   }
 
-  /** Memory that records take which wait to be written, without their data. */
+  /** Memory of the records that wait to be written, without their data. */
   get queuedOverheadBytes(): number {
     return this.#queuedBytes - this.#queuedDataBytes;
   }
 
-  /** Pins have ended. */
+  /** Makes records whose pins have ended evictable again. */
   release(): void {
     this.#index.release();
   }
@@ -165,11 +162,11 @@ export class DiskCache {
   }
 
   /**
-   * Stores a record some time soon.
+   * Queues a record to be stored.
    *
    * @param meta JSON; `key` is added to it
    * @param digest SHA-256 of the data
-   * @param done called when the data are not needed any more
+   * @param done called when the data are no longer needed
    * @param metaBytes weight of `meta` in memory
    */
   put(
@@ -252,7 +249,7 @@ export class DiskCache {
       for (const file of await filesIn(join(this.#options.dir, folder))) {
         const name = recordOfFile(folder, file);
         if (name === undefined) continue;
-        // The target of a link does not belong to the cache.
+        // `lstat`: the target of a link is not a file of this cache.
         const info = await lstat(join(this.#options.dir, folder, file)).catch(() => undefined);
         if (!info?.isFile()) continue;
         found.push({ name: ownText(name), bytes: info.size, at: info.mtimeMs });
@@ -262,7 +259,7 @@ export class DiskCache {
     for (const { name, bytes } of found) this.#index.set(name, bytes);
   }
 
-  /** A disk that fails does so often: say it once a minute. */
+  /** Logs a failure, once a minute at most: a disk that fails does so often. */
   #complain(error: unknown, what: string): void {
     const now = Date.now();
     if (now - this.#complainedAt < COMPLAIN_EVERY_MS) return;
@@ -274,10 +271,7 @@ export class DiskCache {
   }
 }
 
-/**
- * Names in a folder; none if the path is something other than a folder. @throws where it cannot be
- * read
- */
+/** Lists a folder; a file of that name lists as empty. @throws if the folder cannot be read */
 async function filesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
@@ -287,7 +281,7 @@ async function filesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** Undefined if the file is not exactly as it was written, or is another record. */
+/** Reads a record; undefined if the file is not exactly as it was written, or is another record. */
 async function readRecord(
   path: string,
   key: string,
@@ -320,7 +314,7 @@ async function readAt(file: FileHandle, into: Buffer, position: number): Promise
   return true;
 }
 
-/** One write that takes all buffers, or as many as it needs. */
+/** Writes all buffers, by a single call if possible. */
 async function writeAll(file: FileHandle, buffers: readonly Buffer[]): Promise<void> {
   const total = buffers.reduce((sum, b) => sum + b.length, 0);
   const { bytesWritten } = await file.writev(buffers as Buffer[]);

@@ -29,7 +29,7 @@ describe('disk records', () => {
     );
   });
 
-  test('more of the file than the head does no harm', () => {
+  test('bytes of the file after the head are ignored', () => {
     const start = Buffer.concat([HEAD, Buffer.alloc(DATA, 1)]);
     expect(decodeHead(start, FILE)?.dataStart).toBe(HEAD.length);
   });
@@ -45,7 +45,7 @@ describe('disk records', () => {
     }
   });
 
-  test('a head that is cut off anywhere is none', () => {
+  test('a head that is cut off anywhere is damaged', () => {
     for (let bytes = 0; bytes < HEAD.length; bytes++) {
       expect(decodeHead(HEAD.subarray(0, bytes), FILE)).toBeUndefined();
       expect(decodeHead(HEAD.subarray(0, bytes), bytes)).toBeUndefined();
@@ -70,7 +70,7 @@ describe('disk records', () => {
     }
   });
 
-  test('any other file is none', () => {
+  test('any other file is damaged', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(300), (bytes, length) => {
         expect(decodeHead(Buffer.from(bytes), length)).toBeUndefined();

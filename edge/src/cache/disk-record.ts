@@ -1,9 +1,9 @@
 /**
- * The form of a record on disk: a fixed header, a description as JSON, the data. A record damaged
- * by a crash, a full disk or by hand is recognised as damaged; it never passes for data.
+ * The form of a record on disk: a fixed header, a description as JSON, the data. A record that a
+ * crash, a full disk or an edit has damaged is recognised, and never taken for data.
  *
- * 0  magic "MILLRACE"     8  format        12  meta length   16  data length 20 CRC-32 of the meta
- * 24 SHA-256 of the data (32 bytes)   56  meta   ...  data
+ *     0  magic "MILLRACE"     8  format        12  meta length   16  data length
+ *     20 CRC-32 of the meta   24 SHA-256 of the data (32 bytes)   56  meta   ...  data
  */
 
 import { createHash } from 'node:crypto';
@@ -13,7 +13,7 @@ import { isObject } from '@millrace/shared/bridge/rpc/json-rpc';
 const MAGIC = Buffer.from('MILLRACE');
 const FORMAT = 1;
 const HEADER_BYTES = 56;
-/** A description longer than this is not written. */
+/** Longest header with its description; records with longer ones are not written. */
 export const MAX_HEAD_BYTES = 64 * 1024;
 
 /** Contents of the fixed header and the description. */
@@ -37,9 +37,9 @@ export function pathOfRecord(name: string): string {
 }
 
 /**
- * The record that a file in the cache's folder is.
+ * Names the record in a file of the cache's folder.
  *
- * @param folder name of the folder that it is in, directly in the cache's
+ * @param folder name of the file's own folder, directly in the cache's
  * @param file name of the file
  * @returns undefined for a file that this cache has not written: it is neither counted nor deleted
  */
@@ -48,7 +48,7 @@ export function recordOfFile(folder: string, file: string): string | undefined {
   return isRecord ? folder + file : undefined;
 }
 
-/** True for the name of a folder that records are in. */
+/** True for the name of a folder of records. */
 export function isRecordFolder(name: string): boolean {
   return /^[0-9a-f]{2}$/.test(name);
 }
@@ -73,9 +73,9 @@ export function encodeHead(meta: unknown, dataBytes: number, digest: Buffer): Bu
 }
 
 /**
- * Reads the part before the data.
+ * Reads the header and the description.
  *
- * @param start the file's first bytes, as many as there are up to the data's beginning at least
+ * @param start the file's first bytes, at least up to the beginning of the data
  * @param fileBytes the file's length
  * @returns undefined if it is not exactly as it was written
  */
@@ -93,7 +93,7 @@ export function decodeHead(start: Buffer, fileBytes: number): RecordHead | undef
   return { meta, dataStart, dataBytes, digest };
 }
 
-/** A right checksum shows that the bytes are those written, not that they are a description. */
+/** Parses a description: a right checksum does not prove that the bytes are one. */
 function parseDescription(json: Buffer): RecordHead['meta'] | undefined {
   try {
     const meta: unknown = JSON.parse(json.toString());

@@ -18,19 +18,19 @@ function make(maxSize: number, maxCount?: number) {
 }
 
 describe('KeepingLru', () => {
-  test('evicts what was used longest ago', () => {
+  test('evicts the least recently used entry', () => {
     const { cache, gone } = make(3);
     for (const key of ['a', 'b', 'c']) cache.set(key, 1);
     cache.get('a');
     cache.set('d', 1);
     expect(gone).toEqual(['b']);
-    // Removed and replaced entries were not evicted.
+    // Entries that are deleted or replaced are not evicted.
     cache.delete('a');
     cache.set('c', 2);
     expect(cache.evictedSize).toBe(1);
   });
 
-  test('keeps what is pinned, until it is no longer', () => {
+  test('keeps pinned entries until their pins end', () => {
     const { cache, pinned, gone } = make(3);
     pinned.add('a');
     cache.set('a', 1);
@@ -44,7 +44,7 @@ describe('KeepingLru', () => {
     expect(gone).toContain('a');
   });
 
-  test('what is kept can be replaced and deleted', () => {
+  test('pinned entries can be replaced and deleted', () => {
     const { cache, pinned, gone } = make(2);
     pinned.add('a');
     for (const key of ['a', 'b', 'c']) cache.set(key, 1);
@@ -63,7 +63,7 @@ describe('KeepingLru', () => {
     expect([cache.count, cache.get('a'), cache.get('d')]).toEqual([2, 1, 1]);
   });
 
-  test('what is larger than the cache is not taken', () => {
+  test('an entry larger than the cache is not stored', () => {
     const { cache, gone } = make(2);
     cache.set('a', 1);
     cache.set('b', 3);
@@ -80,7 +80,7 @@ const step = fc.oneof(
   fc.record({ unpin: key }),
 );
 
-test('sizes always add up, the bound holds but for what is pinned, and pinned entries stay', () => {
+test('sizes always add up, only pinned entries exceed the bound, and pinned entries stay', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
       const { cache, pinned, gone } = make(10);

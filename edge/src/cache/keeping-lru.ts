@@ -1,27 +1,27 @@
 /**
- * A cache bounded in size and number in which some entries are kept: least recently used ones are
- * evicted first, but pinned ones stay. Whether an entry is pinned is asked only when it is due, so
- * that pins cost nothing while there is room.
+ * A cache bounded in size and number that evicts the least recently used entries, but no pinned
+ * ones. It asks whether an entry is pinned only when it would evict it, so that pins cost nothing
+ * while there is room.
  */
 
 import { LRUCache } from 'lru-cache';
 
 export interface KeepingLruOptions<V> {
-  /** Called for every new entry: other users may take part of the room at times. */
+  /** Read with every new entry: others may take part of the room at times. */
   readonly maxSize: () => number;
   /** Most entries, whatever their size; unlimited by default. */
   readonly maxCount?: number;
   readonly sizeOf: (value: V, key: string) => number;
   /** True for an entry that must not be evicted now. */
   readonly isKept: (key: string, value: V) => boolean;
-  /** An entry is no longer in the cache. @param why `set`: it was replaced by another value */
+  /** Called when an entry has left the cache. @param why `set`: another value has replaced it */
   readonly dispose: (value: V, key: string, why: 'set' | 'gone') => void;
 }
 
 export class KeepingLru<V extends {}> {
   readonly #options: KeepingLruOptions<V>;
   readonly #entries: LRUCache<string, V>;
-  /** Entries that were due for eviction and are pinned. */
+  /** Entries that only a pin has saved from eviction. */
   readonly #kept = new Map<string, V>();
   #keptSize = 0;
   #evictedSize = 0;
@@ -29,7 +29,7 @@ export class KeepingLru<V extends {}> {
   constructor(options: KeepingLruOptions<V>) {
     this.#options = options;
     this.#entries = new LRUCache({
-      // The bound is held here: the library's own would evict pinned entries.
+      // This class keeps the bound: the library would evict pinned entries.
       maxSize: Number.MAX_SAFE_INTEGER,
       sizeCalculation: (value, key) => options.sizeOf(value, key),
     });
@@ -44,7 +44,7 @@ export class KeepingLru<V extends {}> {
     return this.#entries.size + this.#kept.size;
   }
 
-  /** Size of all entries that have had to go for others so far. */
+  /** Size of all entries evicted so far. */
   get evictedSize(): number {
     return this.#evictedSize;
   }
@@ -57,12 +57,12 @@ export class KeepingLru<V extends {}> {
     return this.#entries.get(key) ?? this.#kept.get(key);
   }
 
-  /** The value, without its being used. */
+  /** The value, without counting as a use. */
   peek(key: string): V | undefined {
     return this.#entries.peek(key) ?? this.#kept.get(key);
   }
 
-  /** All values, in no order that matters; none is used by that. */
+  /** All values, in no particular order, without counting as a use. */
   *values(): Iterable<V> {
     yield* this.#entries.values();
     yield* this.#kept.values();
@@ -82,7 +82,7 @@ export class KeepingLru<V extends {}> {
     if (value !== undefined) this.#options.dispose(value, key, 'gone');
   }
 
-  /** Pins have ended: the entries kept for them are like any other again. */
+  /** Makes entries whose pins have ended evictable again. */
   release(): void {
     for (const [key, value] of this.#kept) {
       if (this.#options.isKept(key, value)) continue;
@@ -92,13 +92,13 @@ export class KeepingLru<V extends {}> {
     this.trim();
   }
 
-  /** Evicts entries that exceed the bounds. */
+  /** Evicts entries until the bounds hold. */
   trim(): void {
     const { maxSize } = this;
     const { maxCount = Number.POSITIVE_INFINITY } = this.#options;
     while (this.size > maxSize || this.count > maxCount) {
       const oldest = this.#entries.rkeys().next().value;
-      // All remaining entries are kept: quotas are meant to prevent that.
+      // Only pinned entries are left, which quotas are meant to prevent.
       if (oldest === undefined) return;
       const value = this.#take(oldest) as V;
       if (!this.#options.isKept(oldest, value)) {

@@ -20,7 +20,7 @@ afterEach(() => rm(dir, { recursive: true }));
 const kept = (where = dir) =>
   new KeptFile({ dir: where, name: 'list.json', schema: z.array(z.int()), log });
 
-test('whoever waits for a write finds what it has changed; many changes are one write', async () => {
+test('a write resolves when its change is on disk; many changes are one write', async () => {
   const file = kept();
   const list: number[] = [];
   const written: number[] = [];
@@ -40,7 +40,7 @@ test('whoever waits for a write finds what it has changed; many changes are one 
   expect(await readdir(dir)).toEqual(['list.json']);
 });
 
-test('what is damaged is not used, and what cannot be written is said', async () => {
+test('a damaged file is not used, and a failed write is logged', async () => {
   expect(await kept().read()).toBeUndefined();
   expect(said).toEqual([]);
   for (const text of ['[1', '["a"]']) {

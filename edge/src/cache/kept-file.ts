@@ -9,13 +9,13 @@ import type { z } from 'zod';
 
 export interface KeptFileOptions<S extends z.ZodType> {
   readonly dir: string;
-  /** In the folder. */
+  /** Name of the file in the folder. */
   readonly name: string;
   readonly schema: S;
   readonly log: Log;
 }
 
-/** Reads such a file. @throws where it is damaged */
+/** Parses the text of a kept file. @throws if it is damaged */
 export function parseKept<S extends z.ZodType>(schema: S, text: string): z.output<S> {
   return readOrThrow(schema, JSON.parse(text));
 }
@@ -23,7 +23,7 @@ export function parseKept<S extends z.ZodType>(schema: S, text: string): z.outpu
 export class KeptFile<S extends z.ZodType> {
   readonly #options: KeptFileOptions<S>;
   #turn: Promise<void> = Promise.resolve();
-  /** A write that has not begun: it will contain the changes made meanwhile. */
+  /** A write that has not begun: it will contain changes made until then. */
   #next: Promise<void> | undefined;
 
   constructor(options: KeptFileOptions<S>) {
@@ -31,8 +31,8 @@ export class KeptFile<S extends z.ZodType> {
   }
 
   /**
-   * Reads the state that an earlier run has left; undefined where it is missing or damaged, as the
-   * log says.
+   * Reads the state that an earlier run has left; undefined if the file is missing or damaged.
+   * Damage is logged.
    */
   async read(): Promise<z.output<S> | undefined> {
     const { dir, name, schema, log } = this.#options;
@@ -47,9 +47,9 @@ export class KeptFile<S extends z.ZodType> {
   }
 
   /**
-   * Resolves when the list as it is by then is on disk, or after logging why it is not.
+   * Resolves when the state is on disk, or the log says why it is not.
    *
-   * @param whole the list at the time of writing
+   * @param whole gives the state when the write begins
    */
   write(whole: () => z.input<S>): Promise<void> {
     this.#next ??= this.#turn = this.#turn.then(() => {

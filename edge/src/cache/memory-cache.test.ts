@@ -21,7 +21,7 @@ function setUp(maxBytes: number) {
   const memory = new ChunkMemory({ slotBytes: CHUNK, keepBytes: 64 * CHUNK, poison: true });
   const cache = new MemoryCache(maxBytes);
   const make = (key: string) => new Chunk(key, memory.allocate(CHUNK), VERSION);
-  /** Stores a chunk that has no other user. */
+  /** Stores a chunk without other users. */
   const store = (key: string) => {
     const chunk = make(key);
     cache.put(chunk);
@@ -33,7 +33,7 @@ function setUp(maxBytes: number) {
 }
 
 describe('MemoryCache', () => {
-  test('gives back what was stored', () => {
+  test('gives back stored chunks', () => {
     const { cache, store, used } = setUp(10 * COST);
     const chunk = store('a');
     expect(cache.get('a')).toBe(chunk);
@@ -42,7 +42,7 @@ describe('MemoryCache', () => {
     expect([cache.count, cache.bytes, used()]).toEqual([1, COST, 1]);
   });
 
-  test('holds no more than its bound, and lets the least recently used go', () => {
+  test('holds no more than its bound, and evicts the least recently used chunk', () => {
     const { cache, store, used } = setUp(3 * COST);
     for (const key of ['a', 'b', 'c']) store(key);
     cache.get('a');
@@ -57,7 +57,7 @@ describe('MemoryCache', () => {
     expect([cache.count, cache.bytes, used()]).toEqual([3, 3 * COST, 3]);
   });
 
-  test('a chunk that is let go lives on for those who use it', () => {
+  test('an evicted chunk lives on for its users', () => {
     const { cache, store, used } = setUp(COST);
     const chunk = store('a').retain();
     store('b');
@@ -68,7 +68,7 @@ describe('MemoryCache', () => {
     expect(used()).toBe(1);
   });
 
-  test('a chunk that replaces another of its name lets that one go', () => {
+  test('a chunk that replaces another of its name releases that one', () => {
     const { cache, store, used } = setUp(10 * COST);
     const first = store('a');
     const second = store('a');
@@ -77,7 +77,7 @@ describe('MemoryCache', () => {
     expect([cache.count, used()]).toEqual([1, 1]);
   });
 
-  test('a chunk that is stored twice is stored once', () => {
+  test('a chunk that is stored twice is held once', () => {
     const { cache, make, used } = setUp(10 * COST);
     const chunk = make('a');
     cache.put(chunk);
@@ -89,7 +89,7 @@ describe('MemoryCache', () => {
     expect([cache.count, cache.bytes, used()]).toEqual([0, 0, 0]);
   });
 
-  test('a chunk larger than the whole cache is not kept, and drives nothing out', () => {
+  test('a chunk larger than the whole cache is not kept, and evicts nothing', () => {
     const { cache, store } = setUp(COST);
     store('a');
     const memory = new ChunkMemory({ slotBytes: 1, keepBytes: 0 });

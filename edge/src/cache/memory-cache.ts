@@ -9,7 +9,7 @@ export class MemoryCache {
   #dataBytes = 0;
 
   /**
-   * @param maxBytes bound on the weight of chunks; 0 keeps nothing
+   * @param maxBytes bound on the weight of the chunks; 0 keeps none
    * @param isPinned true for chunks that are not to be evicted
    * @param taken bytes of the bound that others take at present
    */
@@ -21,7 +21,7 @@ export class MemoryCache {
     if (maxBytes === 0) return;
     this.#chunks = new KeepingLru({
       maxSize: () => maxBytes - taken(),
-      // Its data are released with the last use, so the weight is read while it is in.
+      // Read while the cache uses the chunk: without users it has no data.
       sizeOf: weightOf,
       isKept: (_key, chunk) => isPinned(chunk),
       dispose: (chunk) => {
@@ -41,7 +41,7 @@ export class MemoryCache {
     return this.#chunks?.size ?? 0;
   }
 
-  /** Bytes evicted for newer ones since the start. */
+  /** Bytes evicted since the start. */
   get evictedBytes(): number {
     return this.#chunks?.evictedSize ?? 0;
   }
@@ -60,7 +60,7 @@ export class MemoryCache {
   put(chunk: Chunk): void {
     const chunks = this.#chunks;
     if (chunks === undefined || weightOf(chunk) > chunks.maxSize) return;
-    // Storing a stored chunk again would dispose of it without a second use to end.
+    // A chunk that is stored again would be disposed of as its own predecessor.
     if (chunks.peek(chunk.key) === chunk) return;
     this.#dataBytes += chunk.data.length;
     chunks.set(chunk.key, chunk.retain());
@@ -70,7 +70,7 @@ export class MemoryCache {
     this.#chunks?.delete(key);
   }
 
-  /** Pins have ended. */
+  /** Makes chunks whose pins have ended evictable again. */
   release(): void {
     this.#chunks?.release();
   }
@@ -83,7 +83,7 @@ export class MemoryCache {
     }
   }
 
-  /** Evicts chunks that no longer fit because other users take more of the room. */
+  /** Evicts chunks that no longer fit because others take more of the bound. */
   trim(): void {
     this.#chunks?.trim();
   }

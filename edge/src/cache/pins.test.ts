@@ -92,7 +92,7 @@ test('a pin follows its file to a new version that fits', async () => {
   expect(released).toBe(1);
 });
 
-test('the list outlives a restart without the capability; what has ended meanwhile is left out', async () => {
+test('the list outlives a restart without the capability; pins that have ended are left out', async () => {
   const first = await open();
   await first.allocate(request('a'), 1000);
   await first.allocate(request('b'), 5000);
@@ -106,13 +106,13 @@ test('the list outlives a restart without the capability; what has ended meanwhi
   expect(pinned(next, version('e.1'))).toEqual([true, true, true]);
 });
 
-test('a damaged list pins nothing, and says so', async () => {
+test('a damaged list pins nothing, and is logged', async () => {
   await writeFile(join(dir, 'pins.json'), '{"format":1,"pins":[{}]}');
   expect((await open()).ledger.count).toBe(0);
   expect(warnings).toHaveLength(1);
 });
 
-test('a node that was away learns what was pinned, extended, cut short and released meanwhile', async () => {
+test('a returning node learns which pins were made, extended, cut short and released', async () => {
   const [away, there] = [await open(), await openAt(join(dir, 'there'))];
   for (const id of ['cut', 'gone', 'longer']) {
     const at = away.stamp(id);
@@ -133,9 +133,9 @@ test('a node that was away learns what was pinned, extended, cut short and relea
   expect(back.digest).toBe(there.digest);
   const ends = ({ ledger }: Pins) => ledger.pins.map(({ id, expiresAt }) => [id, expiresAt]).sort();
   expect(ends(back)).toEqual(ends(there).filter(([id]) => id !== 'local' && id !== 'cut'));
-  // It holds the version that is current by now, which it has not heard of itself.
+  // It holds the version that has become current while it was away.
   expect(pinned(back, version('e.2'))).toEqual([true, true, true]);
-  // The others do not take up again the pin that the returning node still believed in.
+  // Others do not restore a pin that the returning node still had.
   await there.learn(away.shared.pins);
   expect(ends(back)).toEqual(ends(there).filter(([id]) => id !== 'local' && id !== 'cut'));
 });
@@ -151,7 +151,7 @@ test('a pin of the network is held as soon as there is room, and no sooner', asy
   expect(warnings).toHaveLength(1);
   await full.learn(there.shared.pins);
   expect(warnings).toHaveLength(1);
-  // Extending it where it is not held does not make it held.
+  // The longest lease also holds for a pin that is not held here.
   await expect(full.extend('a', 3_600_001, full.stamp('a'))).rejects.toMatchObject({
     code: 'pin-refused',
   });
@@ -159,7 +159,7 @@ test('a pin of the network is held as soon as there is room, and no sooner', asy
   expect(full.ledger.get('a')?.expiresAt).toBe(there.ledger.get('a')?.expiresAt);
 });
 
-test('what the network is to hold outlives a restart, so that its end is learnt as well', async () => {
+test('pins of the network outlive a restart, so that their end is learnt as well', async () => {
   const [first, there] = [await open(), await openAt(join(dir, 'there'))];
   const at = first.stamp('a');
   for (const pins of [first, there]) await pins.allocate(request('a'), 5000, at);
@@ -171,7 +171,7 @@ test('what the network is to hold outlives a restart, so that its end is learnt 
   expect(next.ledger.count).toBe(0);
 });
 
-test('a pin that has been released elsewhere is not taken up from a command told again', async () => {
+test('a repeated command does not restore a pin that was released elsewhere', async () => {
   const [first, there] = [await open(), await openAt(join(dir, 'there'))];
   const at = first.stamp('a');
   for (const pins of [first, there]) await pins.allocate(request('a'), 5000, at);

@@ -1,6 +1,6 @@
 /**
- * Pins as the caches need them: those that this process holds, and those of the network, which it
- * holds as far as there is room.
+ * Pins as the caches see them: those that this process holds, and those of the network, which it
+ * holds as far as it has room.
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -17,7 +17,7 @@ import { recordPath } from './disk-record.ts';
 import { KeptFile } from './kept-file.ts';
 import { diskKey } from './pointer-cache.ts';
 
-/** Timers cannot wait longer. */
+/** Longest wait of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The file of pins. */
@@ -30,7 +30,7 @@ export const PIN_FILE = z.object({
 });
 
 export interface PinsOptions {
-  /** Of the disk tier; undefined: pins last as long as the process, as does the cache in memory. */
+  /** Folder of the disk tier; undefined: pins last as long as the process and its memory cache. */
   readonly dir: string | undefined;
   readonly chunkBytes: number;
   readonly quotaBytes: number;
@@ -49,14 +49,14 @@ export class Pins {
   readonly #options: PinsOptions;
   readonly #network = new NetworkPins();
   readonly #file: KeptFile<typeof PIN_FILE> | undefined;
-  /** Records that are pinned, with how many pins hold each. */
+  /** Pinned records on disk, with the number of pins that hold each. */
   readonly #paths = new Map<string, number>();
-  /** Versions that are pinned: as many pins each. */
+  /** Pinned versions, with the number of pins that hold each. */
   readonly #versions = new Map<string, number>();
-  /** Pins of the network that there was no room for, complained of once. */
+  /** Pins of the network that there was no room for, logged once each. */
   readonly #refused = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
-  /** Told when something is pinned no longer. */
+  /** Called when versions or records may no longer be pinned. */
   onReleased: () => void = () => {};
 
   private constructor(options: PinsOptions) {
@@ -94,7 +94,7 @@ export class Pins {
     return this.#paths.has(path);
   }
 
-  /** A pin that is held here, or that the network is to hold. @throws MillraceError `no-such-entry` */
+  /** Finds a pin that is held here, or one of the network. @throws MillraceError `no-such-entry` */
   find(id: string): Pin {
     const pin = this.ledger.get(id) ?? this.#ofNetwork(id);
     if (pin === undefined) throw new MillraceError('no-such-entry', `no pin ${id}`);
@@ -111,18 +111,18 @@ export class Pins {
     return this.#ofNetwork(id) !== undefined;
   }
 
-  /** The time of a change of a pin of the network that is asked for now, Unix milliseconds. */
+  /** Time stamp for a change of a network pin that is requested now, Unix milliseconds. */
   stamp(id: string): number {
     return this.#network.stamp(id, this.#options.wallClock());
   }
 
   /**
-   * @param at when it was asked for, if it is for the network
-   * @throws MillraceError `pin-refused`; `no-such-entry` where it has been released since
+   * @param at time of the request, Unix milliseconds, if it is for the network
+   * @throws MillraceError `pin-refused`; `no-such-entry` if the pin has been released since
    */
   async allocate(request: PinRequest, forMs: number, at?: number): Promise<Pin> {
     if (at !== undefined && at < (this.#network.get(request.id)?.at ?? 0)) {
-      // Told again to a process that was started again: by now it may have ended elsewhere.
+      // The command is repeated to a restarted process: the pin may have ended elsewhere by now.
       this.#takeUp();
       await this.#changed();
       return this.find(request.id);
@@ -163,7 +163,7 @@ export class Pins {
     await this.#changed();
   }
 
-  /** The network's pins as this node reports them, with the versions that it knows. */
+  /** The network's pins as this node tells them, with the versions that it knows. */
   get shared(): { readonly pins: readonly NetworkPin[] } {
     const pins = this.#network.pins.map((pin) => {
       const held = this.ledger.get(pin.id);
@@ -172,12 +172,12 @@ export class Pins {
     return { pins };
   }
 
-  /** Digest of the network's pins: the same where another node remembers the same. */
+  /** Digest of the network's pins: the same at nodes that remember the same pins. */
   get digest(): string {
     return this.#network.digest(this.#options.wallClock());
   }
 
-  /** Merges another node's pins. @returns how many pins have been made or changed */
+  /** Merges the pins that another node remembers. @returns number of pins made or changed */
   async learn(pins: readonly NetworkPin[]): Promise<number> {
     const now = this.#options.wallClock();
     const changed = this.#network.merge(pins, now);
@@ -197,7 +197,7 @@ export class Pins {
     return changed.length;
   }
 
-  /** A version has become current: pins of the file hold that one from now on. */
+  /** Moves the pins of a file to the version that has become current, if it fits. */
   follow({ url, scope, tag, length }: FileVersion): void {
     if (scope !== 'public' || this.ledger.count === 0) return;
     const changed = this.ledger.follow(url, tag, length);
@@ -207,7 +207,7 @@ export class Pins {
     void this.#changed();
   }
 
-  /** True if the capability is the pin's. */
+  /** Whether a capability is that of the pin. */
   holds(id: string, capability: string): boolean {
     const pin = this.ledger.get(id) ?? this.#ofNetwork(id);
     if (pin === undefined) return false;
@@ -232,7 +232,7 @@ export class Pins {
     );
   }
 
-  /** Remembers a change for the other nodes, if it is one for the network. */
+  /** Remembers a change of a network pin for the other nodes; without `at` it is not one. */
   #tell(pin: Pin, at: number | undefined, until = pin.expiresAt): void {
     if (at === undefined) return;
     const { id, url, bytes, tag, length, proof, expiresAt } = pin;
@@ -240,7 +240,7 @@ export class Pins {
     this.#network.merge([told], this.#options.wallClock());
   }
 
-  /** The lease of a pin that is held here has been changed elsewhere. */
+  /** Takes over a lease that was changed elsewhere, of a pin that is held here. */
   #learnLease({ id, url, at, expiresAt }: NetworkPin, now: number): void {
     try {
       this.ledger.extend(id, expiresAt - at, now, at);
@@ -252,7 +252,7 @@ export class Pins {
     }
   }
 
-  /** Holds the network's pins, as far as the quota goes. */
+  /** Holds the network's missing pins, as far as the quota goes. */
   #takeUp(): void {
     for (const { at, until, expiresAt, ...pin } of this.#missing()) {
       try {
@@ -273,7 +273,7 @@ export class Pins {
   #letGo(pins: readonly Pin[]): void {
     for (const pin of pins) this.#hold(pin, -1);
     if (pins.length === 0) return;
-    // There may be room now for pins that did not fit.
+    // There may be room now for pins that had none.
     this.#takeUp();
     this.onReleased();
   }
@@ -312,7 +312,7 @@ export class Pins {
   }
 }
 
-/** Makes the proof that is kept of a capability. */
+/** Makes the proof of a capability, which is kept instead of it. */
 export function proofOf(capability: string): string {
   return createHash('sha256').update(capability).digest('hex');
 }

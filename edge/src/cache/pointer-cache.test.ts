@@ -50,7 +50,7 @@ async function afterRestart(): Promise<PointerCache> {
 }
 
 describe('PointerCache', () => {
-  test('knows what it has been told, for as long as the node runs', async () => {
+  test('keeps entries for as long as the node runs', async () => {
     const cache = new PointerCache();
     expect(cache.get(URL_A, 'public')).toBeUndefined();
     cache.put(URL_A, 'public', pointer('a'));
@@ -71,7 +71,7 @@ describe('PointerCache', () => {
     expect(cache.get(URL_A, 'public')).toEqual(pointer('a'));
   });
 
-  test('that a file can only be tunnelled is not known after a restart', async () => {
+  test('the verdict that a file can only be tunnelled does not survive a restart', async () => {
     const cache = new PointerCache(disk);
     cache.put(URL_A, 'public', pointer('a'));
     await disk.flush();
@@ -79,7 +79,7 @@ describe('PointerCache', () => {
     expect(await (await afterRestart()).load(URL_A, 'public')).toBeUndefined();
   });
 
-  test('what is learnt while the disk is read is newer than what the disk says', async () => {
+  test('a pointer that is stored while the disk is read replaces the one on disk', async () => {
     new PointerCache(disk).put(URL_A, 'public', pointer('old'));
     const cache = await afterRestart();
     const loading = cache.load(URL_A, 'public');
@@ -88,7 +88,7 @@ describe('PointerCache', () => {
     expect(cache.get(URL_A, 'public')).toEqual(pointer('new'));
   });
 
-  test('a file that is forgotten is forgotten on disk as well', async () => {
+  test('a pointer that is dropped is gone from the disk as well', async () => {
     const cache = new PointerCache(disk);
     cache.put(URL_A, 'public', pointer('a'));
     await disk.flush();
@@ -98,7 +98,7 @@ describe('PointerCache', () => {
     expect(await (await afterRestart()).load(URL_A, 'public')).toBeUndefined();
   });
 
-  test('a version that is not current any more does not take the current one with it', () => {
+  test('dropping a version that is no longer current keeps the current one', () => {
     const cache = new PointerCache();
     cache.put(URL_A, 'public', pointer('new'));
     cache.drop(URL_A, 'public', 'e.old');
@@ -110,7 +110,7 @@ describe('PointerCache', () => {
     expect(cache.get(URL_A, 'public')).toEqual(VERDICT);
   });
 
-  test('what the owner of a local edge fetches is nobody else’s', async () => {
+  test('files that the owner of a local edge fetches are not public', async () => {
     const cache = new PointerCache(disk);
     cache.put(URL_A, 'private', pointer('secret'));
     expect(cache.get(URL_A, 'public')).toBeUndefined();

@@ -1,8 +1,8 @@
 /**
  * Remembers which version of each file is current, and which files can only be tunnelled. Entries
- * are bounded in bytes, least recently used ones go first. Where there is a disk tier, pointers are
- * kept on disk as well: otherwise the chunks there could not be found after a restart without
- * asking the origin about each file again.
+ * are bounded in bytes, least recently used ones go first. With a disk tier, pointers are kept on
+ * disk as well: without them, chunks could be found after a restart only by asking the origin for
+ * each file again.
  */
 
 import { ENTRY_BYTES, textBytes } from '@millrace/shared/cdn/admission/memory-weight';
@@ -21,17 +21,17 @@ import type { DiskCache } from './disk-cache.ts';
 import { Purges } from './purges.ts';
 import { pointerBytes } from './weights.ts';
 
-/** How long it is taken for granted that a file can only be tunnelled. */
+/** Lifetime of the verdict that a file can only be tunnelled. */
 export const TUNNEL_VERDICT_MS = 60_000;
-/** Default memory for pointers. */
+/** Memory for pointers by default. */
 const DEFAULT_MAX_BYTES = 32 * 1024 * 1024;
-/** Share of the memory for files in doubt, whose entries are small. */
+/** Share of the memory for files in doubt, of which only the name is remembered. */
 const DOUBTED_SHARE = 1 / 16;
 const NOTHING: ChunkBuffer = { data: Buffer.alloc(0), release() {} };
 
 interface Marked {
   readonly entry: PointerEntry;
-  /** In which it was asked for (see `Generations`). */
+  /** Generation in which the entry was requested (see `Generations`). */
   readonly generation: number;
 }
 
@@ -41,7 +41,7 @@ export class PointerCache {
   readonly #doubted: LRUCache<string, true>;
   readonly #disk: DiskCache | undefined;
   readonly #purges: Purges;
-  /** Told of each version that is learnt to be current. */
+  /** Called with each pointer that is learnt to be current. */
   onPointer: (pointer: Pointer) => void = () => {};
 
   /** @param maxBytes bound on the weight of entries in memory */
@@ -94,7 +94,7 @@ export class PointerCache {
     return pointer;
   }
 
-  /** @param generation in which it was requested: it is dropped if it has been purged since */
+  /** @param generation in which the entry was requested: one that was purged since is not kept */
   put(url: string, scope: Scope, entry: PointerEntry, generation = this.#purges.current): void {
     if (this.#isVoid(url, { entry, generation })) return;
     this.#keep(scopedKey(scope, url), { entry, generation });
@@ -127,7 +127,7 @@ export class PointerCache {
 
   #keep(key: string, marked: Marked): void {
     const { entry } = marked;
-    // Usually the key is the version's URL, which is stored already.
+    // Mostly the key is the version's URL, which is in memory already.
     const same = isPointer(entry) && entry.version.url === key;
     this.#entries.set(same ? entry.version.url : ownText(key), marked);
   }

@@ -1,7 +1,7 @@
 /**
- * The purges on disk, beside the cache that they apply to: one line each, checked, and durably
- * written before a purge is confirmed. The file has a random name for its run of numbers, which
- * every record of the cache repeats: records of a cache whose purges are lost are void.
+ * The purges on disk, beside the cache that they concern: one checked line each, synced before a
+ * purge is reported as done. The file names its era, the random name of a sequence of generations,
+ * which every record of the cache repeats: records of a cache whose purges are lost are void.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -33,20 +33,20 @@ const LINE = z.discriminatedUnion('type', [
 ]);
 
 const NAME = 'purges.log';
-/** Fewest lines added before the file is rewritten, besides as many as it had. */
+/** Most lines added before a rewrite of the file, besides as many as it had after the last. */
 const MIN_ADDED_LINES = 10_000;
 
 export class PurgeFile {
   readonly #dir: string;
   readonly #log: Log;
-  /** All lines that a rewritten file would have. */
+  /** All lines that belong in the file now. */
   readonly #whole: () => PurgeLine[];
   #file: FileHandle | undefined;
   #lines = 0;
   #added = 0;
   #turn: Promise<void> = Promise.resolve();
 
-  /** @param whole all remembered purges */
+  /** @param whole gives all lines that belong in the file now */
   constructor(dir: string, log: Log, whole: () => PurgeLine[]) {
     this.#dir = dir;
     this.#log = log;
@@ -54,8 +54,8 @@ export class PurgeFile {
   }
 
   /**
-   * Reads the purges of an earlier run, the line with its era first; where the file is missing or
-   * damaged, only a new era.
+   * Reads the purges that an earlier run has left, the line with its era first; only a new era if
+   * the file is missing or damaged.
    */
   async read(): Promise<PurgeLine[]> {
     const text = await readFile(join(this.#dir, NAME), 'utf8').catch(() => '');
@@ -68,9 +68,10 @@ export class PurgeFile {
   }
 
   /**
-   * Resolves when the lines are on disk for good.
+   * Adds lines. Resolves when they are synced to the disk or, if they cannot be written, when the
+   * file is deleted, so that the next run does not use the cache on disk.
    *
-   * @throws where they cannot be written: then the cache on disk will not be used by the next run
+   * @throws if the file cannot be deleted either
    */
   add(lines: readonly PurgeLine[]): Promise<void> {
     const done = this.#turn.then(() => this.#add(lines));
@@ -94,14 +95,14 @@ export class PurgeFile {
       this.#added += lines.length;
     } catch (error) {
       this.#log.error({ err: error, dir: this.#dir }, 'a purge cannot be written down');
-      // An empty cache after a restart is better than one with purged content.
+      // Better no cache after a restart than one with purged entries.
       await this.#file?.close().catch(() => {});
       this.#file = undefined;
       await rm(join(this.#dir, NAME), { force: true });
     }
   }
 
-  /** Rewrites the file, so that it does not grow for ever. */
+  /** Rewrites the file as a whole, so that it does not grow for ever. */
   async #rewrite(): Promise<void> {
     const lines = this.#whole();
     await mkdir(join(this.#dir, 'tmp'), { recursive: true });
@@ -124,7 +125,7 @@ export class PurgeFile {
   }
 }
 
-/** Makes a renaming last, where the system can. */
+/** Syncs a folder, so that renames in it last, if the system can. */
 async function syncFolder(dir: string): Promise<void> {
   const folder = await open(dir, 'r').catch(() => undefined);
   await folder?.sync().catch(() => {});
@@ -144,10 +145,10 @@ export function formatPurgeLines(lines: readonly PurgeLine[]): string {
 }
 
 /**
- * Reads the text of a file. A line without its end was being written when the process died: it was
- * not confirmed, and is left out.
+ * Reads the text of a file. A line without its end was being written when the process died: its
+ * purge was never reported as done, and it is left out.
  *
- * @returns the line with the era first; undefined where any line is damaged
+ * @returns the line with the era first; undefined if any line is damaged
  */
 export function readPurgeLines(text: string): PurgeLine[] | undefined {
   const complete = text

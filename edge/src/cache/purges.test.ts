@@ -33,8 +33,8 @@ const stored = (purges: Purges) => ({ mark: purges.diskMark(purges.current) });
 const isVoid = (purges: Purges, of: string, meta: object) =>
   purges.isVoid(of, 'e.1', purges.readMark(meta));
 
-describe('purges and what is on disk', () => {
-  test('hold over restarts, for what was stored before them and nothing else', async () => {
+describe('purges and records on disk', () => {
+  test('hold over restarts, for records stored before them and no others', async () => {
     const first = await Purges.open(dir, log);
     const before = stored(first);
     await first.purge(newPurge(url(A), 1), false);
@@ -51,11 +51,11 @@ describe('purges and what is on disk', () => {
     await first.close();
   });
 
-  test('a line that was cut by a crash is left out, and what was begun then is not reused', async () => {
+  test('a line that was cut by a crash is left out, and its generation is not reused', async () => {
     const first = await Purges.open(dir, log);
     await first.purge(newPurge(url(A), 1), false);
     await first.purge(newPurge(url(B), 2), false);
-    // Stored after the second purge, which will turn out never to have been written.
+    // Stored after the second purge, whose line will be cut.
     const record = stored(first);
     await first.close();
     const { length } = await readFile(file());
@@ -63,7 +63,7 @@ describe('purges and what is on disk', () => {
     const next = await Purges.open(dir, log);
     expect(warnings).toEqual([]);
     expect(isVoid(next, A, record)).toBe(false);
-    // A purge now is later than it, whatever its number.
+    // A new purge is later than the record, whatever generation that has.
     await next.purge(newPurge(url(A), 3), false);
     expect(isVoid(next, A, record)).toBe(true);
     await next.close();
@@ -81,7 +81,7 @@ describe('purges and what is on disk', () => {
     await writeFile(file(), damage(await readFile(file(), 'utf8')));
     const next = await Purges.open(dir, log);
     expect(isVoid(next, B, record)).toBe(true);
-    // And it is whole again for the run after that.
+    // The list is whole again for the run after that.
     const kept = stored(next);
     await next.close();
     const last = await Purges.open(dir, log);
@@ -93,7 +93,7 @@ describe('purges and what is on disk', () => {
     const first = await Purges.open(dir, log);
     const record = stored(first);
     await first.close();
-    // The place for temporary files is taken: the file cannot be rewritten.
+    // A file takes the place of the folder for rewrites, so that none succeeds.
     await rm(join(dir, 'tmp'), { recursive: true });
     await writeFile(join(dir, 'tmp'), '');
     await first.purge(newPurge(url(A), 1), false);
@@ -107,7 +107,7 @@ describe('purges and what is on disk', () => {
 });
 
 describe('purges and other nodes', () => {
-  test('what covers a file is told with requests for it, and carried out once', async () => {
+  test('purges that cover a file are told with requests for it, and carried out once', async () => {
     const here = new Purges();
     const there = new Purges();
     for (const target of [
@@ -138,13 +138,13 @@ describe('purges and other nodes', () => {
     'v=abc',
     `u=${'x'.repeat(65)}`,
     'U=abc',
-  ])('%j is heard without harm', (told) => {
+  ])('hearing %j does no harm', (told) => {
     const purges = new Purges();
     purges.hear(A, undefined, told);
     expect(purges.current).toBe(0);
   });
 
-  test('only purges of the whole network are in the log that is shared', async () => {
+  test('only purges of the whole network are in the shared log', async () => {
     const purges = new Purges();
     const { digest } = purges;
     await purges.purge(newPurge(url(A), 1), false);

@@ -1,6 +1,6 @@
 /**
  * All purges, as caches and peers see them: the table of generations, the log that the nodes of a
- * network share, and the file that both are kept in where there is a disk tier.
+ * network share, and the file that keeps both if there is a disk tier.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -15,11 +15,11 @@ import {
 import { type PurgeTarget, prefixesOf } from '@millrace/shared/cdn/upkeep/purge-target';
 import { PurgeFile, type PurgeLine } from './purge-file.ts';
 
-/** Told with requests to other nodes: more than cover any URL. */
+/** Most purges told with a request to another node: more than can cover any URL. */
 const MAX_TOLD = 40;
 const TOLD = /^(u|v|a|p\d{1,4})=([A-Za-z0-9~-]{1,64})$/;
 
-/** Generations of one run of the edge: more than it can begin. */
+/** Generations reserved for one run of the edge: more than it can begin. */
 const RUN = 2 ** 32;
 
 /** The mark of a record on disk. */
@@ -31,18 +31,18 @@ export class Purges {
   #file: PurgeFile | undefined;
   #era = '';
   /**
-   * Resolves once the other nodes have reported the purges that this one missed: until then nothing
-   * from an earlier run may be used. Undefined where there is nothing to wait for.
+   * Resolves once the other nodes have told the purges that this one has missed: until then no
+   * cache entry of an earlier run may be used. Undefined if there is nothing to wait for.
    */
   settling: Promise<void> | undefined;
-  /** Told of each purge that is carried out. */
+  /** Called with each purge that is carried out. */
   onPurge: (target: PurgeTarget) => void = () => {};
 
   /**
-   * Restores the purges of an earlier run beside its disk tier.
+   * Restores the purges that an earlier run has left beside its disk tier.
    *
-   * @param dir of the disk tier; without one, purges last as long as the process, as do its caches
-   * @throws where the folder cannot be used
+   * @param dir of the disk tier; without one, purges last as long as the process and its caches
+   * @throws if the folder cannot be used
    */
   static async open(dir: string | undefined, log: Log): Promise<Purges> {
     const purges = new Purges();
@@ -52,12 +52,12 @@ export class Purges {
     for (const line of await file.read()) purges.#restore(line);
     // Records may bear generations that were begun, but not written down before a crash.
     purges.#generations.advanceTo((Math.floor(purges.current / RUN) + 1) * RUN);
-    // On disk before any record that bears its name.
+    // The era must be on disk before any record that bears it.
     await file.add([]);
     return purges;
   }
 
-  /** Mark of a fetch that begins now. */
+  /** Generation of a fetch that begins now. */
   get current(): number {
     return this.#generations.current;
   }
@@ -67,12 +67,12 @@ export class Purges {
     return this.#generations.count;
   }
 
-  /** True if content fetched in a generation must not be used any more. */
+  /** True if entries fetched in a generation may no longer be used. */
   isVoid(url: string, tag: string | undefined, generation: number): boolean {
     return this.#generations.isVoid(url, tag, generation);
   }
 
-  /** Suffix for the name of a fetch, so that no request joins one from before a purge. */
+  /** Addition to the name of a fetch, so that no request joins one from before a purge. */
   era(url: string, tag: string | undefined): string {
     const newest = this.#generations.newest(url, tag);
     return newest === 0 ? '' : ` ${newest}`;
@@ -82,16 +82,16 @@ export class Purges {
     return [this.#era, generation];
   }
 
-  /** The generation of a record on disk; negative where it cannot be told: then it is void. */
+  /** The generation of a record on disk; negative if unknown, which voids the record. */
   readMark(meta: unknown): number {
     const { mark } = meta as { mark?: DiskMark };
     return mark !== undefined && mark[0] === this.#era ? mark[1] : -1;
   }
 
   /**
-   * Purges. In memory that is done when the call returns; it resolves when a restart cannot undo it.
+   * Purges a target: in memory by the time the call returns, on disk when it resolves.
    *
-   * @param network all nodes of the network are to learn of it
+   * @param network whether all nodes of the network are to learn of it
    */
   async purge(purge: LoggedPurge, network: boolean): Promise<void> {
     const lines = this.#carryOut(purge);
@@ -111,7 +111,7 @@ export class Purges {
     return this.#shared.digest;
   }
 
-  /** Carries out the purges in another node's log that this one has missed. */
+  /** Carries out the purges that another node remembers and this one has missed. */
   async learn(theirs: PurgeLogSnapshot): Promise<number> {
     const { purges, all } = this.#shared.merge(theirs);
     const lines: PurgeLine[] = [{ type: 'dropped', dropped: this.#shared.snapshot.dropped }];
@@ -124,10 +124,10 @@ export class Purges {
   }
 
   /**
-   * The purges that cover a file, for a node that is asked for it: if it does not know them, its
-   * copy of the file is as old as what was purged here.
+   * The purges that cover a file, for the node that is asked for it: if that node does not know
+   * them, its copy of the file may be one that was purged here.
    *
-   * @returns undefined where there are none
+   * @returns undefined if there are none
    */
   told(url: string, tag: string | undefined): string | undefined {
     const purges = this.#generations.covering(url, tag);
@@ -144,7 +144,7 @@ export class Purges {
       const target = targetOf(form, url, tag);
       if (target !== undefined) lines.push(...this.#carryOut({ target, id, at: 0 }));
     }
-    // Should it be lost, the asking node will tell it again.
+    // Should a purge be lost, the asking node will tell it again.
     this.#keep(lines).catch(() => {});
   }
 
@@ -189,12 +189,12 @@ export class Purges {
   }
 }
 
-/** A new purge. @param at Unix milliseconds */
+/** Makes a new purge. @param at Unix milliseconds */
 export function newPurge(target: PurgeTarget, at: number): LoggedPurge {
   return { target, id: randomBytes(12).toString('hex'), at };
 }
 
-/** Marks a target for a node that has the URL and version that it covers. */
+/** Abbreviates a target, for a node that has the URL and version that it covers. */
 function mark(target: PurgeTarget): string {
   if (target.kind === 'prefix') return `p${target.prefix.length}`;
   return target.kind[0] as string;

@@ -32,7 +32,7 @@ export function chunkBytes(key: string, version: FileVersion): number {
   return ENTRY_BYTES + CHUNK_BYTES + textBytes(key) + versionBytes(version);
 }
 
-/** Weight in memory of a pointer, or of the entry of a file that can only be tunnelled. */
+/** A pointer in memory, or the verdict that a file can only be tunnelled. */
 export function pointerBytes(key: string, entry: PointerEntry): number {
   const own = ENTRY_BYTES + OBJECT_BYTES + textBytes(key);
   if (!('version' in entry)) return own + OBJECT_BYTES + textBytes(entry.reason);

@@ -5,7 +5,7 @@ import { CheckLimits } from './check-limits.ts';
 const url = (host: string) => new URL(`https://${host}/f.iso`);
 const refused = expect.objectContaining({ code: 'too-many-requests' });
 
-/** How many checks are let through one after the other. */
+/** Counts the checks that are let through one after the other. */
 function letThrough(limits: CheckLimits, next: (i: number) => [client: string, host: string]) {
   for (let i = 0; i < 1000; i++) {
     const [client, host] = next(i);
@@ -42,7 +42,7 @@ describe('CheckLimits', () => {
     expect(letThrough(new CheckLimits(), clients)).toBe(30);
   });
 
-  test('says when to come again, and means it', () => {
+  test('tells when to come again, and admits the client then', () => {
     const limits = new CheckLimits();
     const ask = (now: number) => limits.admit('10.0.0.1', url('one.example'), now)();
     for (let i = 0; i < 20; i++) ask(0);

@@ -1,6 +1,6 @@
 /**
  * Bounds on checks, each of which makes the edge ask an origin several times for a stranger: few at
- * a time, few per client, and few per origin from all clients.
+ * a time, few per client, and few per origin for all clients together.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -11,13 +11,13 @@ import type { OnRefusal } from '../admission/admissions.ts';
 import { MAX_CHECKS_AT_ONCE } from '../admission/resources.ts';
 import { clientKey } from '../policy/client-key.ts';
 
-/** Per client and second, with some saved up: people paste one link after the other. */
+/** Checks per client and second, with a burst: people paste one link after the other. */
 const CLIENT_RATE = 0.5;
 const CLIENT_BURST = 20;
-/** Per host of origins and second. */
+/** Checks per host of origins and second. */
 const ORIGIN_RATE = 0.5;
 const ORIGIN_BURST = 30;
-/** Hosts and clients remembered. */
+/** Most hosts, and most clients, remembered. */
 const MAX_REMEMBERED = 10_000;
 const BUSY_RETRY_MS = 2000;
 
@@ -27,7 +27,7 @@ export class CheckLimits {
   readonly #origins = new LRUCache<string, TokenBucket>({ max: MAX_REMEMBERED });
   #running = 0;
 
-  /** @param onRefusal told of checks that are refused */
+  /** @param onRefusal called for checks that are refused */
   constructor(onRefusal?: OnRefusal) {
     this.#onRefusal = onRefusal;
   }
@@ -42,7 +42,7 @@ export class CheckLimits {
    *
    * @param client IP address, or the client's key
    * @param now milliseconds
-   * @returns to be called when it is over
+   * @returns a function to call when the check is over
    * @throws MillraceError `too-many-requests`
    */
   admit(client: string, url: URL, now: Millis): () => void {

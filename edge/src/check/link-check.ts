@@ -1,4 +1,4 @@
-/** Checks of links: policy, limits, the probe, and a short memory of the results. */
+/** Checks of links: policy, limits, the probe, and a short memory of results. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
@@ -24,12 +24,12 @@ import { type ProbeOptions, probeOrigin } from './origin-probe.ts';
 export type CheckResult =
   /** The origin has answered. */
   | { readonly kind: 'seen'; readonly seen: OriginSighting; readonly report: OriginReport }
-  /** It could not be asked, or this edge may not ask it. `hops` led there. */
+  /** The origin has not answered, or this edge may not ask it. `hops` are the redirects so far. */
   | {
       readonly kind: 'failed';
       readonly error: MillraceError;
       readonly hops: readonly Hop[];
-      /** The edge would serve it by a signed link. */
+      /** True if the edge would serve the file by a signed link. */
       readonly needsLink?: boolean;
     };
 
@@ -41,11 +41,11 @@ export interface LinkCheckOptions extends ProbeOptions {
   readonly now: () => Millis;
 }
 
-/** All requests of a check together. */
+/** Longest duration of all requests of a check together. */
 const DEADLINE_MS = 12_000;
-/** The same link again within this time makes no new requests. */
+/** Lifetime of a result: checks of the same link within it make no new requests. */
 const REMEMBERED_MS = 15_000;
-/** Memory for results, which have headers of origins in them. */
+/** Memory for results, which contain headers of origins. */
 const MAX_REMEMBERED_BYTES = 4 * 1024 * 1024;
 
 export class LinkCheck {
@@ -74,7 +74,7 @@ export class LinkCheck {
    * Checks a link.
    *
    * @param client key of the client that asks
-   * @param signal aborted when the answer is no longer wanted
+   * @param signal aborted when the answer is no longer waited for
    * @throws MillraceError `too-many-requests`; the signal's reason
    */
   async check(url: URL, client: string, signal: AbortSignal): Promise<CheckResult> {
@@ -122,7 +122,7 @@ export class LinkCheck {
     }
   }
 
-  /** An origin that demands a pause is left alone by all requests. */
+  /** Pauses all requests to an origin that asks for a pause. */
   #remind(url: URL, { begin }: OriginSighting): void {
     if (begin.status !== 429 && begin.status !== 503) return;
     const answer = { ...begin, url, discard() {}, readInto: async () => {} };

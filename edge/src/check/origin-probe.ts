@@ -1,6 +1,6 @@
 /**
- * Asks an origin the questions of a publisher: three small requests, by the same path and under the
- * same policy as any file's. `origin-check` judges the answers.
+ * Probes an origin for a publisher: three small requests, by the same way and under the same policy
+ * as any file's. `origin-check` judges the answers.
  */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
@@ -20,14 +20,14 @@ const SAMPLE_BYTES = 64 * 1024;
 
 export interface ProbeOptions {
   readonly client: Pick<OriginClient, 'open'>;
-  /** Told of every body byte that comes from an origin. */
+  /** Called with the numbers of body bytes that come from an origin. */
   readonly onOriginBytes: (count: number) => void;
 }
 
 /**
  * @param client key of the client that asks
- * @param onHop told of each redirect, also where the probe fails after it
- * @throws MillraceError where no answer comes; the signal's reason
+ * @param onHop called with each redirect, even if the probe fails after it
+ * @throws MillraceError if no answer comes; the signal's reason
  */
 export async function probeOrigin(
   o: ProbeOptions,
@@ -74,7 +74,7 @@ export async function probeOrigin(
   return { ...base, ...middle, again: seen(again) };
 }
 
-/** Bytes from the middle, under the condition that chunks are fetched under. */
+/** Requests bytes from the middle, under the same condition as chunks. */
 async function askMiddle(
   total: number,
   validators: Validators,
@@ -96,7 +96,7 @@ async function askMiddle(
   return bodyFault === undefined ? found : { ...found, bodyFault };
 }
 
-/** Reads a body as short as a sample, and abandons all others. @returns the fault that was found */
+/** Reads a body no longer than a sample, and gives up others. @returns code of an error in it */
 async function readSample(
   response: HttpResponse,
   onBytes: (count: number) => void,
@@ -120,7 +120,7 @@ function seen({ status, headers, requestedAt, arrivedAt }: HttpResponse): SeenAn
   return { status, headers, requestedAt, arrivedAt };
 }
 
-/** None where the header contradicts itself, which the judgement will say. */
+/** Reads the validators; none if the header contradicts itself, which the judgement reports. */
 function safeValidators({ headers }: SeenAnswer): Validators {
   try {
     return readValidators(headers);

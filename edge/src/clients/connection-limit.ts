@@ -1,6 +1,6 @@
 /**
- * Connections of clients, over all ports: how many each has, and which make room when all are
- * taken. `ConnectionPlaces` decides; this class tells it of sockets, and carries out its decisions.
+ * Connections of clients over all ports: how many each client has, and which one makes room when
+ * all are taken. `ConnectionPlaces` decides; this file reports sockets to it and closes them.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -10,18 +10,18 @@ import type { OnRefusal } from '../admission/admissions.ts';
 import { clientKey } from '../policy/client-key.ts';
 import { bottomSocket, connectionOf, resetConnection } from './connection.ts';
 
-/** Idle connections that are left alone when memory is short. */
+/** Idle connections that are kept when memory is short. */
 const FEW_IDLE = 1000;
 
 export interface ConnectionLimitOptions {
   /** Connections at a time. */
   readonly max: number;
-  /** Connections in use that one client keeps whoever else wants one. */
+  /** Connections in use that one client keeps, even if others want one. */
   readonly share: number;
   /** Whether an address is that of a trusted proxy, which carries connections of many clients. */
   readonly isTrusted: (address: string) => boolean;
   readonly onRefusal: OnRefusal;
-  /** Told of each new connection that is turned away. */
+  /** Called for each new connection that is turned away. */
   readonly onTurnedAway: () => void;
 }
 
@@ -48,7 +48,7 @@ export class ConnectionLimit {
     server.on('connection', (socket: Socket) => this.#taken(socket));
   }
 
-  /** Tracks which connections are in use. @param server whose requests these are */
+  /** Tracks which connections are in use. @param server that emits their requests */
   watchRequests(server: Listener): void {
     server.on('request', (req: IncomingMessage, res: ServerResponse) => {
       const socket = bottomSocket(connectionOf(req, res));
@@ -58,14 +58,14 @@ export class ConnectionLimit {
     });
   }
 
-  /** The sender is another node: its connection never makes room. */
+  /** Marks the sender as another node: its connection never makes room. */
   readonly trust = (req: IncomingMessage): void => {
     this.#places.trust(bottomSocket(req.socket));
   };
 
   /**
-   * Closes connections that are idle now and were so at the call before, where there are many of
-   * them. A request may be on its way on any of them.
+   * Closes connections that are idle now and were idle at the previous call, down to `FEW_IDLE`. A
+   * request may still be on its way on any of them.
    */
   closeIdle(): void {
     const idle = [...this.#places.idle()];

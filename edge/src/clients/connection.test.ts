@@ -33,7 +33,7 @@ test('a stream of HTTP/2 whose client takes nothing stalls again and again; it a
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   const session = connect(`http://127.0.0.1:${port}`);
-  // Its window is never opened again: it reads nothing.
+  // The client reads nothing, so its window never opens again.
   const slow = session.request({ ':path': '/slow' });
   const [error] = (await once(slow, 'error')) as [Error & { code: string }];
   expect([error.code, slow.rstCode]).toEqual([

@@ -1,6 +1,6 @@
 /**
- * A client's connection and its response, whichever version of HTTP they are of. With HTTP/2 a
- * response is a stream among others of one connection: cutting it off must not touch the others.
+ * A client's connection and its response, in any version of HTTP. With HTTP/2 a response is one of
+ * several streams of a connection: cutting it off must not touch the others.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -11,7 +11,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 
 const sockets = new WeakMap<Http2Session, Socket>();
 
-/** Remembers which connection a session of HTTP/2 is on; Node only shows a stand-in for it. */
+/** Remembers the connection of an HTTP/2 session; Node only shows a stand-in for it. */
 export function rememberConnection(session: Http2Session, socket: Socket): void {
   sockets.set(session, socket);
 }
@@ -21,15 +21,15 @@ export function streamOf(res: ServerResponse): ServerHttp2Stream | undefined {
   return (res as unknown as Partial<Http2ServerResponse>).stream;
 }
 
-/** The connection that a request has come on, which with HTTP/2 others share. */
+/** The connection of a request, which with HTTP/2 other requests share. */
 export function connectionOf(req: IncomingMessage, res: ServerResponse): Socket {
   const session = streamOf(res)?.session;
   return (session === undefined ? undefined : sockets.get(session)) ?? req.socket;
 }
 
 /**
- * Whether all of a response has been handed on. Node also ends an HTTP/2 stream that a client has
- * reset, so that it looks finished: only a stream that this process has ended counts.
+ * Whether all of a response has been handed on. Node also ends HTTP/2 streams that a client has
+ * reset, so that they look finished: only streams that we have ended ourselves are.
  */
 export function isComplete(res: ServerResponse): boolean {
   const stream = streamOf(res);
@@ -46,7 +46,7 @@ export function canAnswer(res: ServerResponse): boolean {
  * Ends a response.
  *
  * @returns resolves when all of it has been handed on
- * @throws MillraceError `interrupted` where the client leaves before
+ * @throws MillraceError `interrupted` if the client leaves before
  */
 export function endResponse(res: ServerResponse): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -59,8 +59,8 @@ export function endResponse(res: ServerResponse): Promise<void> {
 }
 
 /**
- * Cuts a response off so that no client can take the part for the whole: RST_STREAM (RFC 9113
- * 5.4.2), or a reset of the connection.
+ * Cuts a response off so that no client can take the part that has come for the whole: RST_STREAM
+ * (RFC 9113 5.4.2), or a reset of the connection.
  */
 export function resetResponse(res: ServerResponse): void {
   const stream = streamOf(res);
@@ -81,7 +81,7 @@ export function bottomSocket(socket: Socket): Socket {
   return below instanceof Socket ? below : socket;
 }
 
-/** A reset cannot pass for an end, whatever the client's HTTP library does with FINs. */
+/** Resets a connection: unlike a FIN, no HTTP library of a client takes that for an end. */
 export function resetConnection(socket: Socket | null): void {
   // Below TLS is the connection that can be reset; Node has no public way to it.
   const below = (socket as { _parent?: unknown } | null)?._parent;
@@ -93,9 +93,9 @@ export function resetConnection(socket: Socket | null): void {
 }
 
 /**
- * Calls back each time a client has taken nothing for the given time.
+ * Calls back whenever a client has taken nothing for a time.
  *
- * @param ms without any byte taken; asked each time
+ * @param ms time without any byte taken; read again after each call
  */
 export function onStall(
   req: IncomingMessage,
@@ -113,8 +113,8 @@ export function onStall(
     return;
   }
   req.socket.setTimeout(ms());
-  // With a listener here Node takes no action of its own; afterwards its timeout for idle
-  // connections applies.
+  // With a listener, Node leaves the reaction to us; after the response its own timeout for idle
+  // connections takes over.
   res.on('timeout', () => {
     stalled();
     if (!req.socket.destroyed) req.socket.setTimeout(ms());
@@ -122,8 +122,8 @@ export function onStall(
 }
 
 /**
- * Bytes that have been written to a response and that the client's system has not taken. Node
- * counts a write until all of it is taken; libuv knows how much of it is left.
+ * Bytes that have been written to a response and that the kernel has not taken for the client. Node
+ * counts a write in full until all of it is taken; libuv knows how much of it is left.
  */
 export function untakenBytes(res: ServerResponse): number {
   const { writableLength, socket } = res;
@@ -138,7 +138,7 @@ export function untakenBytes(res: ServerResponse): number {
   return Math.max(0, writableLength - begun + left);
 }
 
-/** Has `onStall` call back after another time, which begins now. */
+/** Changes the time after which `onStall` calls back; the new time begins now. */
 export function setPatience(req: IncomingMessage, res: ServerResponse, ms: Millis): void {
   (streamOf(res) ?? req.socket).setTimeout(ms);
 }

@@ -19,26 +19,27 @@ export interface Exchange {
   admission: Admission;
   /** Address of the client, as far as it is known. */
   readonly client: string;
-  /** The client that it counts for. */
+  /** Key of the client that it counts for. */
   readonly clientKey: string;
   readonly startedAt: Millis;
   kind: 'file' | 'tunnel' | 'error';
-  /** Of the signed link that it has come by. */
+  /** Grant of the signed link that the client has used. */
   grant?: LinkGrant;
   url: URL | undefined;
-  /** Body bytes sent, and how many there will be. */
+  /** Body bytes sent, and their total. */
   sentBytes: number;
   bodyBytes: number;
   /** Memory that its body takes beside the socket, bytes; undefined: none. */
   heldBytes?: () => number;
-  /** How fast the client takes the body; undefined while it is not measured. */
+  /** Pace at which the client takes the body; undefined while it is not measured. */
   pace?: ReaderPace | undefined;
-  /** The client has announced that it resumes elsewhere after a reset. */
+  /** True if the client has said that it continues elsewhere after a reset. */
   readonly aware: boolean;
 }
 
 /**
- * Time without one byte taken after which a client is cut off; the shorter time is for hard times.
+ * Time without one byte taken after which a client is cut off; the shorter one is for when clients
+ * that take nothing hold memory that others need.
  */
 const PATIENCE_MS = 120_000;
 const SHORT_PATIENCE_MS = 10_000;
@@ -54,7 +55,7 @@ export class Exchanges {
   #observed = false;
   readonly #onReset: (client: string) => void;
 
-  /** @param onReset told of each client that is reset because memory is short */
+  /** @param onReset called for each client that is reset because memory is short */
   constructor(metrics: Metrics, onReset: (client: string) => void = () => {}) {
     this.#metrics = metrics;
     this.#onReset = onReset;
@@ -64,7 +65,7 @@ export class Exchanges {
     this.#running.add(exchange);
   }
 
-  /** It is over. */
+  /** Removes an exchange that is over. */
   delete(exchange: Exchange): void {
     this.#running.delete(exchange);
     if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
@@ -79,12 +80,12 @@ export class Exchanges {
     return this.#draining;
   }
 
-  /** How long a client may take nothing, milliseconds. */
+  /** Longest time for which a client may take nothing. */
   get patienceMs(): Millis {
     return this.#pressed ? SHORT_PATIENCE_MS : PATIENCE_MS;
   }
 
-  /** Whether clients that take nothing hold memory that others need. */
+  /** Sets whether clients that take nothing hold memory that others need. */
   setPressed(pressed: boolean): void {
     if (pressed === this.#pressed) return;
     this.#pressed = pressed;
@@ -97,16 +98,16 @@ export class Exchanges {
     if (draining) for (const act of this.#onDrain) act();
   }
 
-  /** Has something done whenever draining begins. */
+  /** Registers an action for whenever draining begins. */
   onDrain(act: () => void): void {
     this.#onDrain.push(act);
   }
 
   /**
-   * Resets transfers that can resume elsewhere: all of clients that have announced it, or the
-   * longest above a limit.
+   * Resets transfers that can continue elsewhere: all those of clients that have said so, or the
+   * longest ones above a limit.
    *
-   * @param limit transfers to keep; undefined: those of aware clients go, others stay
+   * @param limit transfers that may stay; undefined: all but those of aware clients
    */
   offload(limit?: number): void {
     const running = [...this.#running]
@@ -124,7 +125,7 @@ export class Exchanges {
     }
   }
 
-  /** Measures how fast each client takes its bytes. */
+  /** Measures the pace at which each client takes its body. */
   observeReaders(now: Millis): void {
     this.#observed = true;
     for (const exchange of this.#running) {
@@ -135,7 +136,7 @@ export class Exchanges {
     }
   }
 
-  /** Forgets how fast clients are. */
+  /** Forgets the paces of clients. */
   forgetReaders(): void {
     if (!this.#observed) return;
     this.#observed = false;
@@ -143,10 +144,10 @@ export class Exchanges {
   }
 
   /**
-   * Resets the clients that take the least for the memory they hold.
+   * Resets the transfers whose clients take the least for the memory that they hold.
    *
    * @param bytes to be freed
-   * @returns how many transfers were reset
+   * @returns number of transfers that were reset
    */
   resetSlowest(bytes: number): number {
     const readers = [...this.#running]
@@ -161,10 +162,10 @@ export class Exchanges {
       this.#metrics.slowReset.inc();
       this.#onReset(exchange.client);
       exchange.controller.abort(
-        // A response whose head has not been sent becomes this error.
+        // A request whose head has not been sent is answered with this error.
         new MillraceError('out-of-memory', 'the slowest readers are reset', { retryAfterMs: 1000 }),
       );
-      // Once the whole body has been written, the signal has no listener left.
+      // Once all of the body has been written, no code waits for the signal.
       if (exchange.res.headersSent) resetResponse(exchange.res);
     }
     return chosen.length;
@@ -175,7 +176,7 @@ export class Exchanges {
     if (this.#running.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** Cuts off all exchanges under way. */
+  /** Cuts off all requests under way. */
   resetAll(): void {
     for (const { controller } of this.#running) controller.abort(new MillraceError('draining'));
   }

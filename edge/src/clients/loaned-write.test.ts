@@ -7,7 +7,7 @@ import { writeLoaned } from './loaned-write.ts';
 
 const BYTES = Buffer.alloc(100_000, 'x');
 
-/** Writes to the response of one request with `write`. @returns the results of the writes */
+/** Writes to the response of one request by `write`. @returns the results of the writes */
 async function written(
   write: (res: ServerResponse, ends: Promise<unknown>[]) => void,
   client: (port: number) => void,
@@ -55,7 +55,7 @@ test('a write to a connection that is destroyed but not closed yet ends', async 
   expect(results).toEqual([expect.any(String), 'Interrupted: client left']);
 });
 
-test('a write ends once, and not before Node has let go of the memory', async () => {
+test('a write ends once, and not before Node has released the memory', async () => {
   const order: string[] = [];
   const write = (res: ServerResponse, ends: Promise<unknown>[]) => {
     ends.push(

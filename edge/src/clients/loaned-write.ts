@@ -1,18 +1,18 @@
 /**
- * Writes loaned memory to a client, and reports when the memory can be returned. Node does not
- * always call back: for a destroyed connection that has not reported it yet, a response of HTTP/1
- * keeps the bytes, and a response of HTTP/2 drops them, both silently. Memory that waited for such
- * a callback would be lost for ever.
+ * Writes loaned memory to a client, and reports when the memory can be given back. Node does not
+ * always call back: once a connection is destroyed, but before its close event, an HTTP/1 response
+ * keeps the bytes written to it, and an HTTP/2 response drops them, both silently. Memory that
+ * waited for such a callback would be lost for ever.
  */
 
 import type { ServerResponse } from 'node:http';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { streamOf } from './connection.ts';
 
-/** @param error set where the client's system has not taken the bytes */
+/** @param error if the kernel has not taken the bytes for the client */
 type WriteEnd = (error?: Error | null) => void;
 
-/** Writes without an end, by response of HTTP/1. */
+/** Writes that have not ended, by HTTP/1 response. */
 const openWrites = new WeakMap<ServerResponse, Set<WriteEnd>>();
 
 /**

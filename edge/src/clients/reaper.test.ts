@@ -17,7 +17,7 @@ const GONE: TcpState = { ...HAS_ALL, probes: 3, unsentBytes: 1, lastAckMs: 9000 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-/** A reaper whose kernel reports the `states` that the test has set. */
+/** A reaper that reads the states of connections from `states` instead of the kernel. */
 function setUp() {
   const states = new Map<Socket, TcpState | undefined>();
   const readTcpInfo = jest.fn((socket: Socket) => states.get(socket));
@@ -33,7 +33,7 @@ function setUp() {
 }
 
 describe('ClientReaper', () => {
-  test('purges who has vanished, once, and nobody else', () => {
+  test('purges a vanished client once, and no other client', () => {
     const { client, states, onPurged, reaper } = setUp();
     const [a, b, unknown] = [client(FINE), client(FINE), client(undefined)];
     jest.advanceTimersByTime(10_000);
@@ -61,7 +61,7 @@ describe('ClientReaper', () => {
     expect(onPurged).toHaveBeenCalledTimes(2);
   });
 
-  test('several responses on one connection are one client, all of whose end', () => {
+  test('several responses on one connection are one client, and all of them end', () => {
     const { client, onPurged, reaper } = setUp();
     const first = client(GONE);
     const purge = jest.fn();
@@ -74,7 +74,7 @@ describe('ClientReaper', () => {
     expect(reaper.watching).toBe(1);
   });
 
-  test('thousands that vanish at once take as many steps as they are, not the square of that', () => {
+  test('steps are in proportion to the clients that vanish at once, not to their square', () => {
     const { client, onPurged, reaper } = setUp();
     const clients = Array.from({ length: 2000 }, () => client(GONE));
     // Two responses on each connection, as with HTTP/2.
@@ -112,7 +112,7 @@ describe('ClientReaper', () => {
     expect(purge).toHaveBeenCalledTimes(1);
   });
 
-  test('waits longer for those that leave timeouts unanswered where others have answered late', () => {
+  test('waits longer for answers to timeouts if other clients have answered late', () => {
     const { client, states } = setUp();
     const lost = { ...FINE, retransmits: 1, lastSentMs: 100, lastAckMs: 400 };
     const others = Array.from({ length: 5 }, () => client(lost));
@@ -126,7 +126,7 @@ describe('ClientReaper', () => {
     states.set(a.socket, { ...lost, retransmits: 3, lastAckMs: 1500 });
     jest.advanceTimersByTime(250);
     expect(a.purge).toHaveBeenCalledTimes(1);
-    // A minute later all of it is forgotten.
+    // A minute later the late answers are forgotten.
     jest.advanceTimersByTime(60_000);
     states.set(b.socket, { ...lost, retransmits: 2, lastAckMs: 700 });
     jest.advanceTimersByTime(250);
@@ -136,7 +136,7 @@ describe('ClientReaper', () => {
   test.each([
     ['unacknowledged', { unacked: 3 }],
     ['not even sent', { unacked: 0, unsentBytes: 3 }],
-  ])('purges who vanishes while what the kernel holds is %s', (_what, held) => {
+  ])('purges a client that vanishes while the kernel holds bytes that are %s', (_what, held) => {
     const { client, states, onPurged, reaper } = setUp();
     const { socket, purge, handOn } = client({ ...FINE, ...held });
     handOn();
@@ -166,7 +166,7 @@ describe('ClientReaper', () => {
     expect([first.purge.mock.calls.length, purge.mock.calls.length]).toEqual([0, 1]);
   });
 
-  test('forgets who closes the connection, before the last response was handed on or after', () => {
+  test('forgets a client that closes its connection, before or after its last response', () => {
     const { client, states, reaper } = setUp();
     const [before, after] = [client(FINE), client(FINE)];
     before.socket.destroy();
@@ -179,7 +179,7 @@ describe('ClientReaper', () => {
     for (const { purge } of [before, after]) expect(purge).not.toHaveBeenCalled();
   });
 
-  test('looks only while somebody is watched, with one timer for all', () => {
+  test('looks only while clients are watched, with one timer for all', () => {
     const { client, reaper, states } = setUp();
     expect(jest.getTimerCount()).toBe(0);
     const [a, b] = [client(FINE), client(FINE)];
@@ -200,7 +200,7 @@ describe('ClientReaper', () => {
     expect(reaper.watching).toBe(0);
   });
 
-  test('watches nobody where it cannot be known how connections stand', () => {
+  test('watches no client if the state of connections cannot be read', () => {
     const reaper = new ClientReaper({
       readTcpInfo: undefined,
       now: () => performance.now(),

@@ -14,15 +14,15 @@ import {
 import type { ReadTcpInfo } from './tcp-info.ts';
 
 export interface ClientReaperOptions {
-  /** Undefined where it cannot be known how connections stand: then nothing is purged. */
+  /** Undefined if the state of connections cannot be read: then no client is purged. */
   readonly readTcpInfo: ReadTcpInfo | undefined;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
   /** Called once for every client purged. */
   readonly onPurged: () => void;
   /**
-   * How often connections are looked at. Two timeouts take a kernel 600 ms at least: a quarter of a
-   * second more keeps the whole below one second on short ways.
+   * Time between looks at the connections. Two timeouts take a kernel at least 600 ms: a quarter
+   * of a second more keeps the whole below one second on short paths.
    */
   readonly intervalMs?: Millis;
 }
@@ -32,9 +32,9 @@ interface Watched {
   readonly outstanding: () => boolean;
   readonly purge: () => void;
   readonly detector: VanishedClientDetector;
-  /** The most timeouts in a row after which it has answered. */
+  /** Most timeouts in a row after which the client has answered. */
   answeredLate: number;
-  /** The kernel has all of the response. */
+  /** True once the kernel has all of the response. */
   handedOn: boolean;
 }
 
@@ -45,7 +45,7 @@ export class ClientReaper {
   readonly #watched = new Set<Watched>();
   /** The same by connection: thousands may vanish at once, and each is looked up. */
   readonly #byConnection = new Map<Socket, Set<Watched>>();
-  /** Connections whose last response has been handed on; one entry each. */
+  /** Watches whose response, the last of its connection, has been handed on. */
   readonly #handedOn = new Map<Socket, Watched>();
   readonly #experience = new AnsweredTimeouts();
   #timer: NodeJS.Timeout | undefined;
@@ -61,15 +61,15 @@ export class ClientReaper {
 
   /**
    * Watches a client while it is served, and until it has acknowledged all: the kernel may hold
-   * megabytes of a response when we have done with it.
+   * megabytes of a response that we have handed on.
    *
    * @param socket the client's connection
-   * @param outstanding whether the client owes acknowledgements: false as long as nothing of the
-   *   response has gone out, so that nothing need be asked of the kernel
-   * @param purge called at most once, when the client has vanished; has to end the connection with
-   *   a RST, which makes a client that still exists start again (ANYCAST 3.1.3)
-   * @returns to be called when all of the response has been handed on, or it has been given up;
-   *   further calls do nothing
+   * @param outstanding whether the client owes acknowledgements: false until some of the response
+   *   has gone out, so that the kernel need not be asked
+   * @param purge called at most once, when the client has vanished; must end the connection with a
+   *   RST, which tells a client that is still there to start over (ANYCAST 3.1.3)
+   * @returns a function to call when all of the response has been handed on or given up; further
+   *   calls do nothing
    */
   watch(socket: Socket, outstanding: () => boolean, purge: () => void): () => void {
     if (this.#options.readTcpInfo === undefined) return () => {};
@@ -129,7 +129,7 @@ export class ClientReaper {
     const { onPurged } = this.#options;
     for (const watched of this.#watched) {
       if (!this.#hasVanished(watched)) continue;
-      // With HTTP/2 several responses are on one connection: it is one client that has vanished.
+      // With HTTP/2 several responses share one connection: a single client has vanished.
       for (const other of this.#byConnection.get(watched.socket) ?? []) {
         if (other === watched) continue;
         this.#unwatch(other);
@@ -160,7 +160,7 @@ export class ClientReaper {
   }
 }
 
-/** It has acknowledged everything, or its connection is closed. */
+/** Whether a client has acknowledged everything, or its connection is closed. */
 function hasAll(state: TcpState | undefined): boolean {
   return state === undefined || (state.unacked === 0 && state.unsentBytes === 0);
 }

@@ -6,12 +6,12 @@ import { openTcpInfo } from './tcp-info.ts';
 const access = await openTcpInfo();
 
 describe('openTcpInfo', () => {
-  test('says why where the library is missing', async () => {
+  test('gives the reason if the library is missing', async () => {
     const missing = await openTcpInfo('linux', () => Promise.reject(new Error('not installed')));
     expect(missing).toEqual({ read: undefined, reason: 'koffi cannot be used: not installed' });
   });
 
-  test('says why on other systems, without loading anything', async () => {
+  test('gives the reason on other systems, without loading anything', async () => {
     const elsewhere = await openTcpInfo('darwin', () => Promise.reject(new Error('was loaded')));
     expect(elsewhere).toEqual({ read: undefined, reason: 'no TCP_INFO on darwin' });
   });
@@ -24,7 +24,7 @@ describe('openTcpInfo', () => {
     expect(access.read?.(new Socket())).toBeUndefined();
   });
 
-  test('reads how a connection stands, until it is closed', async () => {
+  test('reads the state of a connection until it is closed', async () => {
     const server = createServer((peer) => peer.resume()).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');

@@ -1,6 +1,6 @@
 /**
- * State of a client's connection as the kernel reports it: Linux's TCP_INFO, which Node does not
- * offer. Read through koffi where that is installed; the edge works without.
+ * The state of a client's connection by the kernel's account: Linux's TCP_INFO, which Node does not
+ * offer. It is read through koffi if that is installed; the edge works without it.
  */
 
 import type { Socket } from 'node:net';
@@ -10,9 +10,9 @@ import type { TcpState } from '@millrace/shared/cdn/clients/vanished-client';
 export type ReadTcpInfo = (socket: Socket) => TcpState | undefined;
 
 export interface TcpInfoAccess {
-  /** Undefined where TCP_INFO cannot be read. */
+  /** Undefined if TCP_INFO cannot be read at all. */
   readonly read: ReadTcpInfo | undefined;
-  /** Why it cannot, for the log. */
+  /** Why it cannot be read, for the log. */
   readonly reason: string | undefined;
 }
 

@@ -5,13 +5,13 @@ import { AwakeClock } from './awake-clock.ts';
 const MAX_STEP_MS = 250;
 
 describe('AwakeClock', () => {
-  test('goes with the time while it ticks', () => {
+  test('follows the time while it ticks', () => {
     const clock = new AwakeClock(1000, MAX_STEP_MS);
     for (let now = 1100; now <= 5000; now += 100) clock.tick(now);
     expect(clock.read(5050)).toBe(5050);
   });
 
-  test('counts no more than one step of the time it was held up', () => {
+  test('counts at most one step of a standstill', () => {
     const clock = new AwakeClock(1000, MAX_STEP_MS);
     expect(clock.read(9000)).toBe(1250);
     clock.tick(9000);

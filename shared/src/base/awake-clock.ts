@@ -1,7 +1,7 @@
 /**
  * A monotonic clock that stands still while this process does: swapped out, stopped, or busy with
- * one long turn of its event loop. Messages that arrive in the meantime lie unread, so that time
- * says nothing about their senders, and timeouts measured with this clock do not blame them.
+ * one long turn of its event loop. Messages that arrive meanwhile wait unread, so that time says
+ * nothing about their senders. Timeouts measured with this clock never blame them for it.
  */
 
 import type { Millis } from './clock.ts';
@@ -13,15 +13,15 @@ export class AwakeClock {
 
   /**
    * @param now monotonic milliseconds
-   * @param maxStepMs longest time between two ticks that still counts: some times the tick's
-   *   interval, since a loop that has much to do ticks late without standing still
+   * @param maxStepMs longest time between ticks that counts: a few times the tick's interval,
+   *   since a busy loop ticks late without standing still
    */
   constructor(now: Millis, maxStepMs: Millis) {
     this.#tickedAt = now;
     this.#maxStepMs = maxStepMs;
   }
 
-  /** Advances the clock. Call it at intervals from the event loop whose pauses do not count. */
+  /** Call this at intervals, from the event loop whose standstills are not to count. */
   tick(now: Millis): void {
     this.#heldUpMs += Math.max(0, now - this.#tickedAt - this.#maxStepMs);
     this.#tickedAt = now;

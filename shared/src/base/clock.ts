@@ -1,6 +1,6 @@
 /**
- * Time and chance are passed in, never taken: decision logic stays deterministic and the same
- * modules run in edge, engine, extension and simulator.
+ * Time and random numbers are arguments, never read from the environment: decision logic stays
+ * deterministic, and the same modules run in edge, engine, extension and simulator.
  */
 
 /** A point in time in milliseconds: monotonic where intervals are measured, otherwise Unix time. */

@@ -40,7 +40,7 @@ describe('digests', () => {
     expect(formatAlgorithm('md5')).toBe('md5');
   });
 
-  test('hexadecimal and base64 give the digest that was made', () => {
+  test('a digest is read back from its hexadecimal and its base64 form', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...DIGEST_ALGORITHMS),
@@ -70,11 +70,11 @@ describe('digests', () => {
     `${'A'.repeat(10)} ${'A'.repeat(12)}==`,
     'a'.repeat(32),
     '=='.repeat(12),
-  ])('what is not base64 of sixteen bytes is no MD5 digest (%#)', (text) => {
+  ])('text that is not base64 of sixteen bytes is no MD5 digest (%#)', (text) => {
     expect(digestFromBase64('md5', text)).toBeUndefined();
   });
 
-  test('the strongest is the one to check', () => {
+  test('the strongest of several digests is chosen', () => {
     const md5 = { algorithm: 'md5', hex: '' } as const;
     const sha1 = { algorithm: 'sha1', hex: '' } as const;
     const sha512 = { algorithm: 'sha512', hex: '' } as const;

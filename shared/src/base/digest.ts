@@ -1,6 +1,6 @@
 /** Digests of files and of parts of files, as users, Metalink files and servers give them. */
 
-/** Algorithms that are understood, weakest first, by the names that Node's crypto has for them. */
+/** Supported algorithms, weakest first, by their names in Node's crypto. */
 export const DIGEST_ALGORITHMS = ['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512'] as const;
 
 export type DigestAlgorithm = (typeof DIGEST_ALGORITHMS)[number];
@@ -11,7 +11,7 @@ export interface Digest {
   readonly hex: string;
 }
 
-/** Digests of the pieces of a file: all of one length, but for the last (RFC 5854, 4.1.2). */
+/** Digests of a file's pieces, all of one length except the last (RFC 5854, 4.1.2). */
 export interface PieceDigests {
   readonly algorithm: DigestAlgorithm;
   readonly pieceBytes: number;
@@ -29,7 +29,7 @@ export const DIGEST_DIGITS: Readonly<Record<DigestAlgorithm, number>> = {
   sha512: 128,
 };
 
-/** The strongest of some digests, the one worth checking; undefined if there is none. */
+/** Returns the strongest digest, the one worth checking; undefined if there is none. */
 export function strongest(digests: readonly Digest[]): Digest | undefined {
   const rank = (digest: Digest) => DIGEST_ALGORITHMS.indexOf(digest.algorithm);
   return digests.reduce<Digest | undefined>(
@@ -39,8 +39,8 @@ export function strongest(digests: readonly Digest[]): Digest | undefined {
 }
 
 /**
- * The algorithm that a name means, as IANA's registry of hash function names, RFC 3230, file name
- * extensions and people write it: `sha-256`, `SHA256`, `sha`; undefined if it is not one of ours.
+ * Finds the algorithm of a name as IANA's registry of hash function names, RFC 3230, file name
+ * extensions and people write it: `sha-256`, `SHA256`, `sha`; undefined if it is not supported.
  */
 export function algorithmNamed(name: string): DigestAlgorithm | undefined {
   const plain = name.trim().toLowerCase().replace(/[-_]/g, '');
@@ -49,23 +49,22 @@ export function algorithmNamed(name: string): DigestAlgorithm | undefined {
   return DIGEST_ALGORITHMS.find((algorithm) => algorithm === wanted);
 }
 
-/** The name that IANA's registry of hash function names has: `sha-256` (RFC 5854, 4.2.4). */
+/** The algorithm's name in IANA's registry of hash function names: `sha-256` (RFC 5854, 4.2.4). */
 export function formatAlgorithm(algorithm: DigestAlgorithm): string {
   return algorithm.replace(/^sha/, 'sha-');
 }
 
-/** A digest of hexadecimal digits in either case; undefined if they are not as many as needed. */
+/** Reads hexadecimal digits in either case; undefined if their number is wrong or one is not. */
 export function digestFromHex(algorithm: DigestAlgorithm, text: string): Digest | undefined {
   const hex = text.toLowerCase();
   if (hex.length !== DIGEST_DIGITS[algorithm] || !/^[0-9a-f]+$/.test(hex)) return undefined;
   return { algorithm, hex };
 }
 
-/** A digest of base64; undefined if it is none, or not of as many bytes as needed. */
+/** Reads base64; undefined if it is malformed or has the wrong number of bytes. */
 export function digestFromBase64(algorithm: DigestAlgorithm, text: string): Digest | undefined {
   const bytes = DIGEST_DIGITS[algorithm] / 2;
-  // Checked before decoding: a decoder that ignores white space would accept two spellings of one
-  // digest.
+  // Checked before decoding: `atob` skips white space, so one digest could be spelled in two ways.
   if (text.length > bytes * 2 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
   try {
     const hex = Array.from(atob(text), (char) => char.charCodeAt(0).toString(16).padStart(2, '0'));
@@ -75,7 +74,7 @@ export function digestFromBase64(algorithm: DigestAlgorithm, text: string): Dige
   }
 }
 
-/** A digest as the command line takes it: `sha-256=HEX`. */
+/** Writes a digest as the command line takes it: `sha-256=HEX`. */
 export function formatDigest({ algorithm, hex }: Digest): string {
   return `${formatAlgorithm(algorithm)}=${hex}`;
 }

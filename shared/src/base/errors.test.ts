@@ -30,13 +30,13 @@ describe('errors', () => {
     expect(new Set(titles).size).toBe(titles.length);
   });
 
-  test('a client that is told to come back later may do so', () => {
+  test('errors that tell a client to come back later are retryable', () => {
     const later = rows.filter(([, row]) => row.status === 429 || row.status === 503);
     expect(later.length).toBeGreaterThan(0);
     for (const [code, row] of later) expect([code, row.retryable]).toEqual([code, true]);
   });
 
-  test('what each error means is what those who decide by it were built for', () => {
+  test('each error has the meaning that decisions about it rely on', () => {
     const where = (holds: (row: ErrorRow) => boolean) =>
       rows.flatMap(([code, row]) => (holds(row) ? [code] : []));
     expect(where(isPassing)).toEqual([
@@ -58,9 +58,9 @@ describe('errors', () => {
       'wrong-length',
       'wrong-digest',
     ]);
-    // The connection broke, and not the answer: the rest is asked for at once.
+    // The connection broke, and the answer was sound: the rest is requested at once.
     expect(where(({ again }) => again === 'at once')).toEqual(['origin-timeout', 'origin-reset']);
-    // Here no other source helps.
+    // No other source helps.
     expect(where(endsDownload)).toEqual([
       'file-exists',
       'file-in-use',
@@ -83,7 +83,7 @@ describe('errors', () => {
       'malformed-response',
       'checksum-mismatch',
     ]);
-    // Here another link is the remedy.
+    // Another link helps.
     expect(where(({ file }) => file === 'gone')).toEqual([
       'origin-not-found',
       'origin-gone',
@@ -93,7 +93,7 @@ describe('errors', () => {
       'precondition-failed',
       'version-changed',
     ]);
-    // Codes about a node itself: another node may serve all the same.
+    // Codes about a node itself: another node may still serve.
     expect(where(({ scope }) => scope === 'node')).toEqual([
       'no-such-page',
       'inside-request-refused',
@@ -117,13 +117,13 @@ describe('errors', () => {
     ]);
   });
 
-  test('an error whose bytes cannot be believed does not say that the connection broke', () => {
+  test('an error whose bytes are dropped is not retried at once', () => {
     for (const [code, { again, bytes }] of rows) {
       if (bytes === 'dropped') expect([code, again]).not.toEqual([code, 'at once']);
     }
   });
 
-  test('only own codes are codes', () => {
+  test('only codes of the table are error codes', () => {
     expect(isErrorCode('disk-full')).toBe(true);
     for (const code of ['toString', '', 'x', undefined, 1, {}, { toString: null }]) {
       expect(isErrorCode(code)).toBe(false);
@@ -144,14 +144,14 @@ describe('errors', () => {
     });
   });
 
-  test('the message is the title, followed by the detail where there is one', () => {
+  test('the message is the title, followed by the detail if there is one', () => {
     expect(new MillraceError('draining').message).toBe('This edge is shutting down');
     expect(new MillraceError('origin-error', 'it answered 500').message).toBe(
       'The origin answered with an error: it answered 500',
     );
   });
 
-  test('an error keeps its code, its cause and how long to wait', () => {
+  test('an error keeps its code, its cause and its waiting time', () => {
     const cause = new Error('socket');
     const error = new MillraceError('origin-busy', 'x', { cause, retryAfterMs: 0 });
     expect(error.name).toBe('MillraceError');
@@ -173,7 +173,7 @@ describe('errors', () => {
     expect(isMillraceError(undefined)).toBe(false);
   });
 
-  test('what is not of the table becomes an internal error that names its cause', () => {
+  test('an error from outside the table becomes an internal error that names its cause', () => {
     const own = new MillraceError('bad-url');
     expect(asMillraceError(own)).toBe(own);
     const foreign = new TypeError('x is not a function');

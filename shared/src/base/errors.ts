@@ -1,7 +1,7 @@
 /**
  * The one table of errors. Every failure that a user, a client or an operator can see has a row
- * here: a stable code, the HTTP status an edge answers with, its consequences for the code that
- * decides what follows, the exit status of the command line, and advice.
+ * here: a stable code, the HTTP status an edge answers with, its meaning for code that decides how
+ * to continue, the exit status of the command line, and what to do about it.
  */
 
 /**
@@ -12,21 +12,21 @@
 export type FaultScope = 'client' | 'source' | 'node' | 'download';
 
 /**
- * Whether asking again can help: not without a change; only from the beginning (with a new version,
- * once there is room); the same server after a pause; the same server at once, for the rest,
- * because the connection broke and not the answer (ANYCAST 3.1.1).
+ * Whether asking again can help: `no`, not without a change; `anew`, only by starting again (with a
+ * new version, once there is room); `later`, the same server after a pause; `at once`, the same
+ * server for the rest, since the connection broke and the answer was sound (ANYCAST 3.1.1).
  */
 export type Again = 'no' | 'anew' | 'later' | 'at once';
 
 /**
- * Consequences of an error. Code that decides by errors decides by these, and every code has them.
+ * Consequences of an error, which every code has. Code that reacts to errors decides by these.
  */
 export interface Meaning {
   readonly scope: FaultScope;
   readonly again: Again;
-  /** Whether the bytes that came in the same answer are trusted. */
+  /** Whether the bytes received in the same answer are trusted. */
   readonly bytes: 'kept' | 'dropped';
-  /** Change of the file known under the URL that the failure implies, if any. */
+  /** Change of the file at the URL that the failure implies, if any. */
   readonly file: 'gone' | 'other version' | undefined;
   /** True when the same request may succeed later or at another source without being changed. */
   readonly retryable: boolean;
@@ -34,7 +34,7 @@ export interface Meaning {
 
 /** One row of the table. */
 export interface ErrorRow extends Meaning {
-  /** HTTP status an edge answers with (also the nearest HTTP meaning where no HTTP is involved). */
+  /** HTTP status an edge answers with (the nearest HTTP meaning if no HTTP is involved). */
   readonly status: number;
   /** Exit status of the command line, see `EXIT`. */
   readonly exit: number;
@@ -636,18 +636,18 @@ export type ErrorCode = keyof typeof ERRORS;
 
 const CODES: ReadonlySet<string> = new Set(Object.keys(ERRORS));
 
-/** True for codes of this table. Other programs and older versions may send other codes. */
+/** True for codes of this table; other programs and other versions may send others. */
 export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && CODES.has(code);
 }
 
-/** An error of the table, with the details of this occurrence. */
+/** An error of the table, with the particulars of this occurrence. */
 export class MillraceError extends Error {
   override readonly name = 'MillraceError';
   readonly code: ErrorCode;
   /** Particulars of this occurrence: a clause without a full stop, may be empty. */
   readonly detail: string;
-  /** How long the other side asked us to wait, in milliseconds, where it did (Retry-After). */
+  /** Milliseconds that the other side asked us to wait (Retry-After), if it did. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -670,12 +670,12 @@ export class MillraceError extends Error {
   }
 }
 
-/** True for failures of a server that waiting, or asking for the rest, can mend. */
+/** True for failures that waiting, or asking for the rest at once, can mend. */
 export function isPassing({ again }: Meaning): boolean {
   return again === 'later' || again === 'at once';
 }
 
-/** True for troubles of the machine that downloads: no source can mend them, and waiting will not do. */
+/** True for failures of the downloading machine that no source and no waiting can mend. */
 export function endsDownload(meaning: Meaning): boolean {
   return meaning.scope === 'download' && !isPassing(meaning);
 }

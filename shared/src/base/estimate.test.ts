@@ -26,7 +26,7 @@ describe('Estimate', () => {
     expect(estimate.mean).toBeCloseTo(110);
   });
 
-  test('counts negative samples, as of a clock that jumped, as 0', () => {
+  test('counts negative samples, as from a clock that jumped, as 0', () => {
     expect(after(-50).mean).toBe(0);
     expect(after(80, -1000).mean).toBe(after(80, 0).mean);
   });

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { GuessLimit } from './guess-limit.ts';
 
-test('a few mistakes cost nothing; then each waits longer, up to a limit', () => {
+test('a few wrong guesses cost nothing; each further one waits longer, up to a limit', () => {
   const limit = new GuessLimit();
   let now = 1_000_000;
   const waits: number[] = [];
@@ -14,7 +14,7 @@ test('a few mistakes cost nothing; then each waits longer, up to a limit', () =>
   expect(waits).toEqual([0, 0, 0, 1000, 2000, 4000, 8000, 8000, 8000]);
 });
 
-test('the right one, or a long time, makes up for wrong ones', () => {
+test('a right guess, or a long time, clears the wrong ones', () => {
   const limit = new GuessLimit();
   for (let guess = 0; guess < 3; guess++) limit.onWrong(1000);
   limit.onRight();

@@ -1,16 +1,13 @@
-/**
- * Slows down clients that guess at a secret: after a few wrong guesses, each further one takes
- * longer than the last.
- */
+/** Slows down guessing at a secret: after a few wrong guesses, each further one waits longer. */
 
 import type { Millis } from './clock.ts';
 
-/** Wrong guesses without a delay: people mistype. */
+/** Wrong guesses that cost nothing: people mistype. */
 const FREE = 3;
 const FIRST_WAIT_MS = 1000;
 /** Longest time that wrong guesses of other clients delay a caller who knows the secret. */
 const MAX_WAIT_MS = 8000;
-/** Time without a wrong guess after which all are forgotten. */
+/** Time without a wrong guess after which earlier ones are forgotten. */
 const FORGET_MS = 600_000;
 
 export class GuessLimit {
@@ -18,7 +15,7 @@ export class GuessLimit {
   #wrongAt: Millis = 0;
   #nextAt: Millis = 0;
 
-  /** How long no guess is accepted; 0: a guess is accepted now. */
+  /** Milliseconds until the next guess is allowed; 0: now. */
   waitMs(now: Millis): Millis {
     return Math.max(0, this.#nextAt - now);
   }

@@ -21,15 +21,15 @@ export const MAX_CHUNK_NAME_CHARS = MAX_URL_CHARS + 512;
 /** Longest entity tag that can pin a version; longer ones are treated as absent. */
 export const MAX_ETAG_CHARS = 256;
 
-/** Ranges in one request, after merging those that overlap or touch. */
+/** Most ranges in one request, after merging those that overlap or touch. */
 export const MAX_RANGES = 32;
 /** Longest Range header field that is read at all. */
 export const MAX_RANGE_FIELD_CHARS = 4096;
 
-/** Header of one part of a multipart/byteranges body. */
+/** Longest header of one part of a multipart/byteranges body. */
 export const MAX_PART_HEADER_BYTES = 4096;
 
-/** Redirects followed for one request. */
+/** Most redirects followed for one request. */
 export const MAX_REDIRECTS = 5;
 
 /** Longest field value of an origin that is kept and passed on. */
@@ -38,14 +38,14 @@ export const MAX_PASSED_FIELD_CHARS = 4096;
 /** A Retry-After longer than this is passed on to the client instead of being waited for. */
 export const MAX_RETRY_AFTER_WAIT_MS = 30_000;
 
-/** Entries of an edge's rules about origins, and the file they are in. */
+/** Most entries of an edge's rules about origins, and the largest file of them. */
 export const MAX_RULES = 1000;
 export const MAX_RULES_FILE_BYTES = 1 * MiB;
 
-/** Secrets for signed links that are good at the same time, the old ones of a rotation included. */
+/** Most secrets for signed links valid at the same time, old ones of a rotation included. */
 export const MAX_LINK_SECRETS = 4;
 
-/** Manifests of folders: their text, what they may list, and names in it (bytes of UTF-8). */
+/** Limits of folder manifests: their text, their entries, and names in them (bytes of UTF-8). */
 export const MAX_MANIFEST_BYTES = 64 * MiB;
 export const MAX_MANIFEST_FILES = 200_000;
 export const MAX_MANIFEST_PIECES = 500_000;

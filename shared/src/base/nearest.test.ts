@@ -26,7 +26,7 @@ describe('nearest', () => {
     expect(nearest('cache-dix', ['cache-dib', 'cache-dir'])).toBe('cache-dib');
   });
 
-  test('has nothing to suggest where there is nothing', () => {
+  test('suggests nothing if there are no candidates', () => {
     expect(nearest('host', [])).toBeUndefined();
   });
 

@@ -1,8 +1,8 @@
 /** Suggestions for mistyped names. */
 
 /**
- * The candidate most like `text`, or undefined if more than about a third of the letters would have
- * to change.
+ * Finds the candidate most like `text`; undefined if each of them differs in more than about a
+ * third of the letters.
  */
 export function nearest(text: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
@@ -17,7 +17,7 @@ export function nearest(text: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** Edit distance in which two letters exchanged count as one mistake (optimal string alignment). */
+/** Edit distance that counts two swapped letters as one mistake (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -10,7 +10,7 @@ function run(times: readonly number[]): AfterEnd[] {
   });
 }
 
-test('at once, then more slowly, then no more', () => {
+test('restarts at once, then after growing pauses, then gives up', () => {
   expect(run([0, 1000, 2000, 3000, 4000])).toEqual([
     { kind: 'restart', afterMs: 0 },
     { kind: 'restart', afterMs: 500 },
@@ -20,12 +20,12 @@ test('at once, then more slowly, then no more', () => {
   ]);
 });
 
-test('an end now and then is always made good at once', () => {
+test('rare ends are always followed by a restart at once', () => {
   const hourly = Array.from({ length: 50 }, (_, i) => i * 3_600_000);
   expect(new Set(run(hourly).map((next) => JSON.stringify(next))).size).toBe(1);
 });
 
-test('what is remembered does not grow', () => {
+test('the list of remembered ends stays bounded', () => {
   let ends: Ends = [];
   for (let now = 0; now < 1e8; now += 60_000) ends = afterEnd(ends, now).ends;
   expect(ends.length).toBeLessThan(5);

@@ -1,13 +1,13 @@
 /** Whether and when a process that has ended unexpectedly is started again. */
 
-/** Ends that are that long ago do not count. */
+/** Age from which an end no longer counts. */
 const WINDOW_MS = 120_000;
-/** Ends within the window after which restarting is pointless. */
+/** Ends within the window from which on the process stays ended: restarts mend nothing then. */
 const MAX_ENDS = 5;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 8000;
 
-/** When the process ended, Unix or other milliseconds, oldest first. */
+/** Times at which the process ended, Unix or other milliseconds, oldest first. */
 export type Ends = readonly number[];
 
 export type AfterEnd =
@@ -15,8 +15,8 @@ export type AfterEnd =
   | { readonly kind: 'give-up' };
 
 /**
- * Decides about a process that has ended or could not be started. It is started again at once the
- * first time, then after pauses that double, and no more after five ends in two minutes.
+ * Decides about a process that has ended or could not be started. It is restarted at once the first
+ * time, then after pauses that double, and not any more after five ends in two minutes.
  *
  * @param now on the same clock as the ends
  */

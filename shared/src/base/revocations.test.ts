@@ -4,7 +4,7 @@ import { MAX_REVOKED, Revocations } from './revocations.ts';
 const one = (id: string, ends: number) => ({ until: 0, sessions: [[id, ends]] as const });
 
 describe('Revocations', () => {
-  test('end one session and no other, until it would have ended by itself', () => {
+  test('end one session and no other, until it would have expired', () => {
     const revocations = new Revocations();
     revocations.revoke(one('a', 1000), 0);
     expect([revocations.isRevoked('a', 1000), revocations.isRevoked('b', 1000)]).toEqual([
@@ -15,19 +15,19 @@ describe('Revocations', () => {
     expect(revocations.snapshot).toEqual({ until: 0, sessions: [['b', 2000]] });
   });
 
-  test('end all sessions that have begun', () => {
+  test('end all sessions that expire by a given time', () => {
     const revocations = new Revocations();
     revocations.revoke(one('a', 500), 0);
     revocations.revoke({ until: 1000, sessions: [] }, 0);
     expect(revocations.isRevoked('x', 1000)).toBe(true);
     expect(revocations.isRevoked('x', 1001)).toBe(false);
     expect(revocations.snapshot).toEqual({ until: 1000, sessions: [] });
-    // Told again, and out of order.
+    // Repeated, and out of order.
     revocations.revoke({ until: 10, sessions: [] }, 0);
     expect(revocations.until).toBe(1000);
   });
 
-  test('what one process has is taken over by another', () => {
+  test('one process takes over the revocations of another', () => {
     const [a, b] = [new Revocations(), new Revocations()];
     a.revoke(one('a', 3000), 0);
     b.revoke(one('b', 2000), 0);
@@ -35,7 +35,7 @@ describe('Revocations', () => {
     expect([b.isRevoked('a', 3000), b.isRevoked('b', 2000)]).toEqual([true, true]);
   });
 
-  test('are bounded: of too many, none comes to life again', () => {
+  test('are bounded, but too many of them make no revoked session valid again', () => {
     const revocations = new Revocations();
     const ids = Array.from({ length: MAX_REVOKED + 50 }, (_, i) => [`s${i}`, 1000 + i] as const);
     for (const [id, ends] of ids) revocations.revoke(one(id, ends), 0);

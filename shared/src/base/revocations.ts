@@ -1,34 +1,34 @@
 /**
- * Sessions that were ended before their time. A session is a signed text that the server does not
- * store, so only the few revoked ones are remembered, each until it would have expired anyway.
+ * Sessions that were revoked before they expired. A session is a signed text that no process
+ * stores, so only the few revoked ones are remembered, and only until they would have expired.
  */
 
 import type { Millis } from './clock.ts';
 
-/** Sessions remembered one by one. */
+/** Most revoked sessions remembered one by one. */
 export const MAX_REVOKED = 10_000;
 
 /** The state that one process tells another or keeps on disk. */
 export interface RevocationsSnapshot {
-  /** Every session that expires at this time or before has ended; Unix milliseconds. */
+  /** Every session that expires at this time or earlier is revoked; Unix milliseconds. */
   readonly until: Millis;
-  /** Other revoked sessions: their names, and when they would have expired. */
+  /** Other revoked sessions: their ids, and when they would have expired. */
   readonly sessions: readonly (readonly [id: string, until: Millis])[];
 }
 
 export class Revocations {
-  /** Revoked sessions by name, with the time when they would have expired. */
+  /** Times at which revoked sessions would have expired, by id. */
   readonly #sessions = new Map<string, Millis>();
   #until: Millis = 0;
 
-  /** Sessions that are to begin now have to end after that, or they have ended already. */
+  /** A new session has to expire after this time, or it is revoked from the start. */
   get until(): Millis {
     return this.#until;
   }
 
   /**
-   * Ends the sessions of the snapshot, in addition to those that have ended before. Beyond 10,000,
-   * those that expire first all end now: a user may have to log in again, but no revoked session
+   * Revokes the sessions of a snapshot, in addition to earlier ones. Beyond 10,000, all sessions
+   * that expire first are revoked: some users may have to log in again, but no revoked session
    * becomes valid.
    *
    * @param now Unix milliseconds
@@ -45,7 +45,7 @@ export class Revocations {
     for (const [id, at] of this.#sessions) if (at <= this.#until) this.#sessions.delete(id);
   }
 
-  /** @param until when the session would expire by itself, Unix milliseconds */
+  /** @param until when the session expires, Unix milliseconds */
   isRevoked(id: string, until: Millis): boolean {
     return until <= this.#until || this.#sessions.has(id);
   }

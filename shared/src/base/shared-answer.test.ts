@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { SharedAnswer } from './shared-answer.ts';
 
-/** Answers with how often it has been made; `finish` lets one be made. */
+/** An answer that counts how often it was made; `finish` completes it. */
 function counting(maxAgeMs: number) {
   const state = { now: 0, made: 0, finish: (): void => {}, fail: (_error: Error): void => {} };
   const shared = new SharedAnswer(
@@ -19,7 +19,7 @@ function counting(maxAgeMs: number) {
 }
 
 describe('SharedAnswer', () => {
-  test('is made once for all who ask within its age, and again after that', async () => {
+  test('is made once for all callers within its age, and again after that', async () => {
     const { state, shared } = counting(1000);
     const asked = Array.from({ length: 100 }, () => shared.get());
     state.finish();
@@ -32,7 +32,7 @@ describe('SharedAnswer', () => {
     expect(await again).toBe(2);
   });
 
-  test('one that takes long is waited for and not begun again', async () => {
+  test('callers wait for a slow answer instead of making another', async () => {
     const { state, shared } = counting(1000);
     const first = shared.get();
     state.now = 5000;
@@ -41,7 +41,7 @@ describe('SharedAnswer', () => {
     expect([await first, await second, state.made]).toEqual([1, 1, 1]);
   });
 
-  test('a failure is told to those who wait, and is not kept', async () => {
+  test('a failure reaches the callers that wait, and is not kept', async () => {
     const { state, shared } = counting(1000);
     const first = shared.get();
     state.fail(new Error('no'));
@@ -51,7 +51,7 @@ describe('SharedAnswer', () => {
     expect(await second).toBe(2);
   });
 
-  test('without an age each gets its own', async () => {
+  test('without an age each caller gets its own', async () => {
     const { state, shared } = counting(0);
     void shared.get();
     void shared.get();

@@ -1,8 +1,8 @@
 import type { Millis } from './clock.ts';
 
 /**
- * One answer for all callers within a period: it is made once, however many callers there are. A
- * failure is not kept, so that the next caller tries again.
+ * One answer for all callers within a time, made once however many callers there are. A failure is
+ * not kept, so that the next caller tries again.
  */
 export class SharedAnswer<T> {
   readonly #make: () => Promise<T>;
@@ -11,8 +11,7 @@ export class SharedAnswer<T> {
   #latest: { readonly at: Millis; readonly answer: Promise<T>; made: boolean } | undefined;
 
   /**
-   * @param maxAgeMs age up to which an answer is shared, from when its making began; 0: each caller
-   *   gets its own
+   * @param maxAgeMs greatest age of an answer, from the start of making it; 0: no sharing
    * @param now monotonic milliseconds
    */
   constructor(make: () => Promise<T>, maxAgeMs: Millis, now: () => Millis) {
@@ -21,11 +20,11 @@ export class SharedAnswer<T> {
     this.#now = now;
   }
 
-  /** The answer. @throws the error with which making it failed */
+  /** Returns the shared answer, made now if need be. @throws the error of making it */
   get(): Promise<T> {
     if (this.#maxAgeMs <= 0) return this.#make();
     const known = this.#latest;
-    // An answer that takes longer to make than it may be old is not made twice at a time.
+    // Even an answer that takes longer to make than its greatest age is made once at a time.
     if (known !== undefined && (!known.made || this.#now() - known.at < this.#maxAgeMs)) {
       return known.answer;
     }

@@ -22,7 +22,7 @@ function controlled() {
   return { work, runs, run };
 }
 
-/** Lets everything happen that is due. */
+/** Lets all pending callbacks run. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe('SingleFlight', () => {
@@ -112,7 +112,7 @@ describe('SingleFlight', () => {
     expect(flights.size).toBe(0);
   });
 
-  test('whoever comes after everybody left starts afresh', async () => {
+  test('a caller that comes after all others have left starts a new run', async () => {
     const flights = new SingleFlight<string, string>();
     const { work, runs, run } = controlled();
     const leaving = new AbortController();
@@ -124,7 +124,7 @@ describe('SingleFlight', () => {
     expect(second.joined).toBe(false);
     await settle();
     expect(runs).toHaveLength(2);
-    // The cancelled run ends late: its result is ignored.
+    // The cancelled run ends late, which concerns no caller any more.
     run(0).reject(new Error('cancelled'));
     await settle();
     expect(flights.has('k')).toBe(true);

@@ -51,8 +51,7 @@ export class SingleFlight<K, T> {
           this.#forget(key, flight);
         }),
     };
-    // Every caller may have left by the time it fails; without a handler the rejection would end
-    // the process.
+    // If every caller has left by the time the work fails, nothing else handles its rejection.
     flight.result.catch(() => {});
     this.#flights.set(key, flight);
     return { joined: false, result: this.#join(key, flight, signal) };
@@ -72,7 +71,7 @@ export class SingleFlight<K, T> {
       signal.removeEventListener('abort', onAbort);
       flight.callers--;
       if (flight.callers === 0 && !flight.settled) {
-        // A later caller must start a new run, not join the one that is being cancelled.
+        // A later caller must start a new run, not join the cancelled one.
         this.#forget(key, flight);
         flight.controller.abort(signal.reason);
       }

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { TokenBucket } from './token-bucket.ts';
 
-/** Takes until refused. */
+/** Takes tokens until one is refused. */
 function takeAll(bucket: TokenBucket, now: number): number {
   let taken = 0;
   while (bucket.tryTake(now)) taken++;
@@ -10,7 +10,7 @@ function takeAll(bucket: TokenBucket, now: number): number {
 }
 
 describe('TokenBucket', () => {
-  test('lets a burst through at once, then as many as flow in', () => {
+  test('lets a burst through at once, then as many tokens as flow in', () => {
     const bucket = new TokenBucket(10, 5, 0);
     expect(takeAll(bucket, 0)).toBe(5);
     expect(takeAll(bucket, 99)).toBe(0);
@@ -77,7 +77,7 @@ describe('TokenBucket', () => {
     );
   });
 
-  test('whoever waits as long as told finds what was asked for', () => {
+  test('after the wait that `waitMs` names, no debt is left', () => {
     const counts = fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 20 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5000 }), counts, (rate, takes) => {

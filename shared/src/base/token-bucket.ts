@@ -42,7 +42,7 @@ export class TokenBucket {
     return this.#tokens >= count ? 0 : Math.ceil((count - this.#tokens) / this.#perMs);
   }
 
-  /** True when the bucket has been left alone long enough to be full again. */
+  /** True once everything taken has flowed back: the bucket is as good as new. */
   full(now: Millis): boolean {
     this.#refill(now);
     return this.#tokens >= this.#burst;

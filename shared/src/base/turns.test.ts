@@ -4,7 +4,7 @@ import { Turns } from './turns.ts';
 const never = new AbortController().signal;
 
 describe('Turns', () => {
-  test('a bounded number at a time, in order, each key for itself', async () => {
+  test('each key has a bounded number of turns at a time, taken in order', async () => {
     const turns = new Turns(2);
     const order: string[] = [];
     const ends = [await turns.take('a', never), await turns.take('a', never)];
@@ -28,7 +28,7 @@ describe('Turns', () => {
     expect(turns.size).toBe(0);
   });
 
-  test('whoever gives up waiting takes no turn', async () => {
+  test('a caller that gives up waiting takes no turn', async () => {
     const turns = new Turns(1);
     const end = await turns.take('a', never);
     const controller = new AbortController();

@@ -1,6 +1,6 @@
 /**
- * Turns by key: of each key a bounded number at a time, the others wait in the order in which they
- * came.
+ * Turns by key: each key has a bounded number at a time, and further callers wait in order of
+ * arrival.
  */
 
 import { WaitingLine } from './waiting-line.ts';
@@ -27,7 +27,7 @@ export class Turns {
   /**
    * Waits for a turn.
    *
-   * @returns ends the turn; further calls do nothing
+   * @returns a function that ends the turn; further calls do nothing
    * @throws the signal's reason
    */
   async take(key: string, signal: AbortSignal): Promise<() => void> {
@@ -45,7 +45,7 @@ export class Turns {
   }
 
   #end(key: string, line: Line): void {
-    // The next waiter takes the turn over directly, so that no newcomer can slip in before.
+    // The next in line takes over the turn, so no newcomer can slip in before it.
     const next = line.waiting.take();
     if (next !== undefined) next();
     else if (--line.running === 0) this.#lines.delete(key);

@@ -67,7 +67,7 @@ describe('units', () => {
     expect(() => parseBytes(text)).toThrow(badOption);
   });
 
-  test('a refused size is named, with what would be understood', () => {
+  test('the error of a refused size names it and gives valid examples', () => {
     expect(() => parseBytes('10 flops')).toThrow(
       expect.objectContaining({
         detail: '"10 flops" is not a size such as 64K, 256MiB or 10GB',
@@ -149,7 +149,7 @@ describe('units', () => {
     expect(formatDuration(ms)).toBe(text);
   });
 
-  test('a size that was written is read as almost the same size', () => {
+  test('a written size is read back as almost the same size', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 900 * 2 ** 40 }), (bytes) => {
         const text = formatBytes(bytes);

@@ -1,2 +1,2 @@
-/** The version of Millrace, as programs tell it; a test holds the packages to it. */
+/** The version of Millrace that programs report; a test checks that all packages have it. */
 export const VERSION = '0.1.0';

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { WaitingLine } from './waiting-line.ts';
 
-test('the first is taken first, also behind those who gave up and in a line that was empty', () => {
+test('entries leave in order, also after some have given up or the line was empty', () => {
   const line = new WaitingLine<string>();
   expect(line.take()).toBeUndefined();
   for (const entry of ['a', 'b', 'c', 'd']) line.add(entry);
@@ -13,7 +13,7 @@ test('the first is taken first, also behind those who gave up and in a line that
   expect([line.take(), line.take()]).toEqual(['e', undefined]);
 });
 
-test('all are taken in order, and the line goes on', () => {
+test('all entries are taken in order, and the line stays usable', () => {
   const line = new WaitingLine<string>();
   for (const entry of ['a', 'b', 'c']) line.add(entry);
   expect([line.take(), line.takeAll(), line.size]).toEqual(['a', ['b', 'c'], 0]);
@@ -21,8 +21,8 @@ test('all are taken in order, and the line goes on', () => {
   expect(line.take()).toBe('d');
 });
 
-// An array, or a new iterator for each, makes tens of billions of steps of it.
-test('hundreds of thousands who wait, give up and go are no quadratic work', () => {
+// An array, or a new iterator per entry, would take tens of billions of steps.
+test('hundreds of thousands of entries that wait, give up and leave take no quadratic time', () => {
   const count = 400_000;
   const line = new WaitingLine<number>();
   for (let i = 0; i < count; i++) line.add(i);

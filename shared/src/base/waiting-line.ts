@@ -1,12 +1,12 @@
 /**
- * A line whose entries can leave at any time: taking the first and removing any other cost the
+ * A waiting line that entries may leave: taking the first entry and removing any other cost the
  * same, however long the line is.
  */
 export class WaitingLine<T> {
   readonly #entries = new Set<T>();
   /**
-   * Iterator at the first entry. Kept, because a new iterator would step again and again over all
-   * entries deleted before the first.
+   * Iterator that stands before the first entry. Kept, because each new iterator would step over
+   * all deleted entries before the first one again.
    */
   #from: Iterator<T> | undefined;
 
@@ -19,10 +19,10 @@ export class WaitingLine<T> {
     this.#entries.add(entry);
   }
 
-  /** @returns false if it was not in the line */
+  /** Removes an entry. @returns false if it was not in the line */
   delete(entry: T): boolean {
     const was = this.#entries.delete(entry);
-    // An iterator that is not used keeps the tables that the set has outgrown.
+    // An unused iterator keeps the tables alive that the set has outgrown.
     if (this.#entries.size === 0) this.#from = undefined;
     return was;
   }
@@ -33,7 +33,7 @@ export class WaitingLine<T> {
     this.#from ??= this.#entries.values();
     const { value, done } = this.#from.next();
     if (done) {
-      // It had come to the end before the entries were added.
+      // The iterator reached its end before these entries were added.
       this.#from = undefined;
       return this.take();
     }

@@ -5,7 +5,7 @@ import { readOrThrow, tryRead } from './read.ts';
 
 const NO_NUMBER = JSON.parse('{"toString":null}') as unknown;
 
-describe('a length of which no number can be made', () => {
+describe('a length that cannot be converted to a number', () => {
   const value = { length: NO_NUMBER };
   const schemas = {
     'a list with a bound': z.array(z.string()).max(3),
@@ -16,7 +16,7 @@ describe('a length of which no number can be made', () => {
   };
 
   test.each(Object.entries(schemas))('is refused by %s', (_, schema) => {
-    // Once zod refuses it by itself, this file is no longer needed.
+    // Once zod refuses the value by itself, this module is no longer needed.
     expect(() => schema.safeParse(value)).toThrow(TypeError);
     const { success, error } = tryRead(schema as z.ZodType, value);
     expect(success).toBe(false);
@@ -27,14 +27,14 @@ describe('a length of which no number can be made', () => {
   });
 });
 
-test('values inside values without end are refused', () => {
+test('endlessly nested values are refused', () => {
   const tree: z.ZodType = z.lazy(() => z.array(tree));
   let deep: unknown = [];
   for (let i = 0; i < 100_000; i++) deep = [deep];
   expect(tryRead(tree, deep).success).toBe(false);
 });
 
-test('what fits is read, and what does not is refused with its place', () => {
+test('a fitting value is read, and any other is refused with the path of its fault', () => {
   const schema = z.object({ a: z.number().default(1) });
   expect(tryRead(schema, {})).toMatchObject({ success: true, data: { a: 1 } });
   expect(readOrThrow(schema, { a: 2 })).toEqual({ a: 2 });
@@ -42,7 +42,7 @@ test('what fits is read, and what does not is refused with its place', () => {
   expect(() => readOrThrow(schema, { a: 'x' })).toThrow(z.ZodError);
 });
 
-test('an error of our own is not taken for a refusal of the schema', () => {
+test('an error of our own is not mistaken for a refusal of the schema', () => {
   const schema = z.string().transform(() => {
     throw new MillraceError('bad-url', 'x');
   });

@@ -1,6 +1,6 @@
 /**
- * The one place that runs a schema. Zod alone is not safe for input that strangers or damaged files
- * can shape: it throws a TypeError where it should refuse.
+ * The one place that calls a schema. Zod alone does not suit values that a stranger or a file on
+ * disk can shape: it throws a TypeError for some that it should refuse.
  */
 
 import { z } from 'zod';
@@ -8,11 +8,10 @@ import { z } from 'zod';
 /**
  * Reads a value by a schema.
  *
- * @returns as `safeParse`; a refusal also where the schema's own checks throw. Zod (4.6) compares
- *   the `length` or `size` of any value that has one before it looks at the kind, and
- *   `{"length":{"toString":null}}` cannot be converted to a number. Endlessly nested values exceed
- *   the stack.
- * @throws errors of our own transformations, never of zod
+ * @returns as `safeParse`; also a refusal if the schema's own checks throw. Zod (4.6) compares
+ *   `length` or `size` before it looks at the type, and `{"length":{"toString":null}}` cannot be
+ *   converted to a number. Endlessly nested values exceed the stack.
+ * @throws errors of our own transformations, except TypeError and RangeError; none of zod
  */
 export function tryRead<S extends z.ZodType>(
   schema: S,
@@ -29,10 +28,10 @@ export function tryRead<S extends z.ZodType>(
 }
 
 /**
- * Reads a list in which a bad item does not affect the others.
+ * Reads a list item by item: a bad item does not affect the others.
  *
- * @returns the readable items, in order, and the number of unreadable ones; a value that is no list
- *   counts as one
+ * @returns the items that could be read, in order, and the number of the others; a value that is no
+ *   list counts as one refused item
  */
 export function readList<S extends z.ZodType>(
   item: S,
@@ -47,7 +46,7 @@ export function readList<S extends z.ZodType>(
   return { items, refused: value.length - items.length };
 }
 
-/** Reads a value for a caller that takes an error for a refusal. @throws ZodError */
+/** Reads a value for callers that expect a refusal as an error. @throws ZodError */
 export function readOrThrow<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = tryRead(schema, value);
   if (result.success) return result.data;

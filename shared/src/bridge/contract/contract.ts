@@ -1,7 +1,7 @@
 /**
- * The contract of the daemon's own methods, by name: one object of parameters, one result. Server,
- * clients and the OpenRPC document derive their types and contents from it. Errors are JSON-RPC
- * errors; those of the table of errors carry `FailureData` in `data`.
+ * The contract of the daemon's own methods, by name: each takes one object of parameters and gives
+ * one result. The types of server and clients and the OpenRPC document are made from it. Errors are
+ * JSON-RPC errors; those of the table of errors carry `FailureData` in `data`.
  *
  * Calls on a WebSocket are answered in order; notifications between them are as new as the answers.
  */
@@ -34,7 +34,7 @@ type Contract = typeof CONTRACT;
 export type MethodName = keyof Contract;
 /** Parameters as a client sends them. */
 export type ParamsOf<M extends MethodName> = Given<Contract[M]>;
-/** The same as an argument, which may be left out where all of it may. */
+/** The parameters as an argument, which is optional if all of them are. */
 export type ParamsIf<M extends MethodName> =
   Record<never, never> extends ParamsOf<M> ? [params?: ParamsOf<M>] : [params: ParamsOf<M>];
 /** Result as a client gets it. */

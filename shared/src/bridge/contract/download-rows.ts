@@ -1,4 +1,4 @@
-/** Methods that act on downloads that are there. */
+/** Methods that act on existing downloads. */
 
 import { z } from 'zod';
 import { changeRequest } from '../params/download-params.ts';
@@ -8,7 +8,7 @@ import type { Rows } from './row.ts';
 
 const many = z.strictObject({ gids: gids.optional().describe('Default: all.') });
 const retry = z.boolean().optional().describe('Failed ones are tried again with the change.');
-/** Of methods that change several downloads. */
+/** Result of methods that change several downloads. */
 const changed = { result: results.gids, gives: 'Downloads that were changed.' } as const;
 const now = { result: results.downloadView, gives: 'The download as it is now.' } as const;
 

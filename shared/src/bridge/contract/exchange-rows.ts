@@ -1,4 +1,4 @@
-/** Methods for taking lists of downloads out and in. */
+/** Methods for exporting and importing lists of downloads. */
 
 import { z } from 'zod';
 import { exported, imported, importPreview } from '../results/adding-results.ts';

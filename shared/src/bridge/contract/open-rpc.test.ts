@@ -13,7 +13,7 @@ function referencesIn(value: unknown): string[] {
   );
 }
 
-test('every method of the contract is there, by name, with a result that is described', () => {
+test('every method of the contract is in the document, by name, with a described result', () => {
   const names = document.methods.map(({ name }: { name: string }) => name);
   expect(names).toEqual(Object.keys(CONTRACT));
   for (const { paramStructure, result, summary, params } of document.methods) {
@@ -24,14 +24,14 @@ test('every method of the contract is there, by name, with a result that is desc
   }
 });
 
-test('a method whose parameters the engine judges says what they are', () => {
+test('a method whose parameters the engine checks still describes them', () => {
   const add = document.methods.find(({ name }: { name: string }) => name === 'millrace.add');
   const required = add.params.filter((param: { required: boolean }) => param.required);
   expect(required.map(({ name }: { name: string }) => name)).toEqual(['urls']);
   expect(add.params.length).toBeGreaterThan(15);
 });
 
-test('an object says what its members are, and points at other objects', () => {
+test('an object describes its members and refers to other objects', () => {
   const { DownloadView, ListPage } = document.components.schemas;
   expect(DownloadView.properties.storedBytes).toMatchObject({ type: 'integer', minimum: 0 });
   expect(DownloadView.required).toContain('gid');
@@ -41,7 +41,7 @@ test('an object says what its members are, and points at other objects', () => {
   });
 });
 
-test('every reference leads to something', () => {
+test('every reference has a target', () => {
   const references = referencesIn(document);
   expect(references.length).toBeGreaterThan(names(document).length);
   for (const reference of references) {
@@ -52,7 +52,7 @@ test('every reference leads to something', () => {
   }
 });
 
-test('parameters with a default need not be given; those of a socket say so', () => {
+test('parameters with a default are optional; methods that need a socket say so', () => {
   const params = z.strictObject({ a: z.string(), b: z.number().int().min(1).default(2) });
   const row = { summary: 'X.', params, result: named('TestOnly', 'A test.', {}) };
   const { methods } = openRpcOf({ 'millrace.x': { ...row, needs: 'socket' } }, '1');

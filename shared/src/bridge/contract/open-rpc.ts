@@ -40,7 +40,7 @@ export interface OpenRpc {
 const ERRORS = {
   InvalidParams: { code: -32602, message: 'Invalid params.' },
   Unauthorized: { code: 1, message: 'Unauthorized' },
-  /** `data` of the error tells which. */
+  /** The error's `data` tells which failure it is. */
   Failure: { code: 1, message: 'An error of the table of errors: `data.code` has its code.' },
   NeedsSocket: { code: 1, message: 'Subscriptions need a WebSocket.' },
 } as const;
@@ -49,8 +49,10 @@ const ERRORS = {
 const SCHEMAS = '#/components/schemas/';
 
 /**
+ * Makes the document. It describes parameters as callers give them: those with a default are not
+ * required.
+ *
  * @param version of the daemon
- * @returns parameters as callers give them: members with a default are optional
  */
 export function openRpcOf(rows: Rows, version: string): OpenRpc {
   const names = new Map<z.ZodType, string>([...OBJECTS].map(([name, object]) => [object, name]));
@@ -71,7 +73,7 @@ export function openRpcOf(rows: Rows, version: string): OpenRpc {
   };
 }
 
-/** JSON Schemas in which named objects point at each other. */
+/** Makes JSON Schemas in which named objects refer to each other. */
 function schemasOf(names: ReadonlyMap<z.ZodType, string>): Map<z.ZodType, Schema> {
   const registry = z.registry<{ readonly id: string }>();
   for (const [schema, id] of names) registry.add(schema, { id });
@@ -79,7 +81,7 @@ function schemasOf(names: ReadonlyMap<z.ZodType, string>): Map<z.ZodType, Schema
     uri: (id) => SCHEMAS + id,
     io: 'input',
     unrepresentable: 'any',
-    // Parts of the schemas are taken apart: none may point at another.
+    // The schemas of parameters are taken apart, so no part may refer to another.
     reused: 'inline',
   });
   return new Map(

@@ -9,10 +9,10 @@ export const gid = z
 
 export const gids = z.array(gid).max(20_000);
 
-/** Entries of a page, at most. */
+/** Most entries of a page. */
 const MAX_PAGE = 1000;
 
-/** The part of a list that is asked for. */
+/** Parameters that select a part of a list. */
 export const page = {
   offset: z.number().int().min(0).default(0),
   limit: z.number().int().min(0).max(MAX_PAGE).default(100),

@@ -1,6 +1,4 @@
-/**
- * One method of the daemon in the contract: its parameters, its result, and the access it needs.
- */
+/** A row of the contract: what one method of the daemon takes, gives and needs. */
 
 import type { z } from 'zod';
 import type { Read } from '../results/named.ts';
@@ -8,19 +6,19 @@ import type { Read } from '../results/named.ts';
 export interface Row {
   /** One line. */
   readonly summary: string;
-  /** Checks the parameters, and gives handlers their defaults. */
+  /** Checks the parameters and fills in their defaults. */
   readonly params: z.ZodObject;
-  /** Parameters as callers give them, where `params` leaves judging them to the engine. */
+  /** Parameters as callers give them, if `params` leaves checking them to the engine. */
   readonly asked?: z.ZodObject;
-  /** An object with a name. The daemon's answers are not checked against it: tests do that. */
+  /** A named object. Only tests check the daemon's answers against it. */
   readonly result: z.ZodType;
-  /** The result in this method's words, where its own description is too general. */
+  /** Describes this method's result, if the description of the object does not say enough. */
   readonly gives?: string;
   /** socket: answered only on a WebSocket; token: only for callers that have shown the token. */
   readonly needs?: 'socket' | 'token';
 }
 
-/** Rows by the name of the method, with `millrace.` before it. */
+/** Rows by the name of their method, which begins with `millrace.`. */
 export type Rows = Readonly<Record<`millrace.${string}`, Row>>;
 
 /** Parameters as a client sends them. */

@@ -1,4 +1,4 @@
-/** Shapes of settings, in calls and on the disk. */
+/** Schemas of settings as callers give them, for the methods and for the stored settings. */
 
 import { z } from 'zod';
 import {
@@ -50,7 +50,7 @@ export const categoriesSchema = z.array(
   z.strictObject({ name: z.string(), folder: z.string(), extensions: z.array(z.string()) }),
 );
 
-/** Omitted members keep their values. */
+/** Changes to the limits: members that are left out stay as they are. */
 export const limitsChange = z.strictObject({
   limit: bytesPerSecond.nullable().optional().describe('Bytes per second over all; null: none.'),
   concurrent: downloadsAtATime.optional().describe('Downloads at a time.'),
@@ -81,7 +81,7 @@ export const appParts = {
   preferences: z.record(preferenceName, preference),
 };
 
-/** Omitted members keep their values; lists are replaced as a whole. */
+/** Changes to settings: members that are left out stay; lists are replaced as a whole. */
 export const settingsChange = z.strictObject({
   proxy: appParts.proxy.optional(),
   defaults: z.strictObject(appParts.defaults.shape).partial().optional(),

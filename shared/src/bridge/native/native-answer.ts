@@ -1,4 +1,4 @@
-/** Parses messages from the native host to the browser: the host may be of another version. */
+/** Parses messages of the native host to the browser: host and extension may differ in version. */
 
 import { MillraceError } from '../../base/errors.ts';
 import { isObject } from '../rpc/json-rpc.ts';
@@ -43,7 +43,7 @@ const RESULTS: { readonly [T in NativeType]: (given: Fields) => NativeCalls[T]['
 /**
  * Reads any message of the host.
  *
- * @returns undefined for an unknown event: a newer host may have more events
+ * @returns undefined for an unknown message: a newer host may send more kinds
  */
 export function parseNativeMessage(value: unknown): NativeMessage | undefined {
   if (!isObject(value)) return undefined;
@@ -52,7 +52,7 @@ export function parseNativeMessage(value: unknown): NativeMessage | undefined {
   if (typeof id !== 'number' || !Number.isSafeInteger(id)) return undefined;
   if (isObject(result)) return { id, result };
   if (!isObject(error)) return undefined;
-  // Not by String(), which would run the object's own conversion.
+  // Not by String(), which calls an object's own toString.
   const text = (name: string) => {
     const value = error[name];
     return typeof value === 'string' ? value.slice(0, TEXT.max) : '';
@@ -61,7 +61,7 @@ export function parseNativeMessage(value: unknown): NativeMessage | undefined {
 }
 
 /**
- * Reads the result in an answer.
+ * Reads the result of a request.
  *
  * @throws MillraceError `malformed-response`
  */

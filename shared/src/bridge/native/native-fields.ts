@@ -102,7 +102,7 @@ export function checkText(value: unknown, path: string, rules: TextRules): strin
   if (typeof value !== 'string') throw bad(path, 'is no text');
   if (value.length < min || value.length > max)
     throw bad(path, `has not ${min} to ${max} characters`);
-  // The value may be secret, so the message does not show it.
+  // The value may be secret, so the error does not show it.
   if (pattern !== undefined && !pattern.test(value)) throw bad(path, 'is not as it should be');
   return value;
 }

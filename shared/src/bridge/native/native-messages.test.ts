@@ -35,7 +35,7 @@ describe('requests', () => {
     { type: 'command', gid: GID, command: 'pause' },
     { type: 'add', links: [{ url: OFFER.url, headers: {}, edges: [] }] },
     { type: 'openApp' },
-  ])('$type comes through JSON as it was', (params) => {
+  ])('$type survives JSON unchanged', (params) => {
     const request = { id: 7, ...params };
     expect(parseNativeRequest(JSON.parse(JSON.stringify(request)))).toEqual(request);
   });
@@ -70,14 +70,14 @@ describe('requests', () => {
     );
   });
 
-  test('what is secret is in no error', () => {
+  test('secret values are in no error', () => {
     const headers = { Cookie: 'secret\n' };
     expect(() => parseNativeRequest({ id: 1, type: 'offer', ...OFFER, headers })).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining('secret') }),
     );
   });
 
-  test('anything at all is a request or a typed error, and has an id to answer with', () => {
+  test('any value is a request or a typed error, and gives an id for the answer', () => {
     fc.assert(
       fc.property(fc.anything(), fc.constantFrom('offer', 'add', 'command'), (value, type) => {
         for (const message of [value, { ...Object(value), id: 1, type }]) {
@@ -105,7 +105,7 @@ describe('answers', () => {
     error: { code: 'origin-denied', message: 'no' },
   };
 
-  test('come through as they were', () => {
+  test('are read unchanged', () => {
     expect(parseNativeResult('list', { downloads: [download] })).toEqual({ downloads: [download] });
     expect(parseNativeResult('offerState', { state: 'committed', gid: GID })).toEqual({
       state: 'committed',
@@ -123,7 +123,7 @@ describe('answers', () => {
     expect(() => parseNativeResult('list', wrong)).toThrow(malformed);
   });
 
-  test('and events are told from what is neither', () => {
+  test('and events are told apart from anything else', () => {
     expect(parseNativeMessage({ id: 3, result: {} })).toEqual({ id: 3, result: {} });
     expect(parseNativeMessage({ event: 'ended' })).toEqual({ event: 'ended' });
     expect(parseNativeMessage({ id: 3, error: { code: 'internal' } })).toEqual({

@@ -1,4 +1,4 @@
-/** Parses messages from the browser to the native host; none is trusted before. */
+/** Parses messages of the browser to the native host; nothing in them is trusted before that. */
 
 import { MillraceError } from '../../base/errors.ts';
 import { MAX_ETAG_CHARS, MAX_URL_CHARS } from '../../base/limits.ts';
@@ -6,9 +6,9 @@ import { isObject } from '../rpc/json-rpc.ts';
 import type { NativeCalls, NativeOffer, NativeRequest, NativeType } from './native-api.ts';
 import { checkText, Fields, type TextRules } from './native-fields.ts';
 
-/** Downloads that `list` tells of at most. */
+/** Most downloads that `list` gives. */
 export const MAX_NATIVE_LIST = 500;
-/** Links in one `add`. */
+/** Most links in one `add`. */
 export const MAX_NATIVE_LINKS = 1000;
 export const MAX_FILE_NAME_CHARS = 255;
 const MAX_EDGES = 16;
@@ -28,7 +28,7 @@ const HEADERS = {
 const FILE_NAME: TextRules = {
   min: 1,
   max: MAX_FILE_NAME_CHARS,
-  // Of one file in one folder.
+  // A plain name: no separators, so the file stays in its folder.
   pattern: /^[^/\\\0]+$/,
 };
 
@@ -36,7 +36,7 @@ const PATH: TextRules = { min: 1, max: 32_768, pattern: /^[^\0]+$/ };
 
 const COMMANDS = ['pause', 'resume', 'remove', 'open', 'show'] as const;
 
-/** A parser per request: the compiler checks that each returns the type of its request. */
+/** A parser per request: the compiler checks that each returns the parameters of its type. */
 const PARAMS: { readonly [T in NativeType]: (given: Fields) => NativeCalls[T]['params'] } = {
   hello: (given) => ({
     version: given.whole('version', 0, 1_000_000),
@@ -74,12 +74,12 @@ export function parseNativeOffer(value: unknown): NativeOffer {
   return nativeOffer(new Fields(value));
 }
 
-/** Reads the name of an offer. @throws MillraceError `bad-option` */
+/** Reads the UUID of an offer. @throws MillraceError `bad-option` */
 export function parseHandOff(value: unknown): string {
   return new Fields({ handOff: value }).text('handOff', HAND_OFF);
 }
 
-/** The id to answer with, even if the rest of the message is wrong; 0 where there is none. */
+/** Returns the id to answer with, even if the rest is malformed; 0 if there is none. */
 export function nativeIdOf(value: unknown): number {
   const id = isObject(value) ? value.id : undefined;
   return Number.isSafeInteger(id) && Number(id) > 0 ? (id as number) : 0;

@@ -1,17 +1,17 @@
 /**
- * How a page logs in to the daemon. The page is served at the daemon's own address, `/`; calls go to
- * `/jsonrpc` there, over HTTP or WebSocket, with the session's cookie in place of the token.
+ * How a page logs in to the daemon. The page is served at the daemon's own address, `/`; calls go
+ * to `/jsonrpc` there, over HTTP or WebSocket, with the session's cookie in place of the token.
  */
 
 /**
  * `POST` with JSON `SessionRequest`: 204 and the cookie, or 401, or 429 with Retry-After (seconds)
- * after wrong guesses. `GET`: 204 while the session is good, else 401. `DELETE`: 204, logged out, and
- * the session's WebSockets are closed with code 4401.
+ * after wrong guesses. `GET`: 204 while the session is valid, else 401. `DELETE`: 204, logged out,
+ * and the session's WebSockets are closed with code 4401.
  */
 export const SESSION_PATH = '/session';
 export const RPC_PATH = '/jsonrpc';
 
-/** The daemon's token, or a code of `millrace.loginLink`, which is valid once and for a minute. */
+/** The daemon's token, or a code of `millrace.loginLink`, which is valid once, for a minute. */
 export type SessionRequest = { readonly token: string } | { readonly code: string };
 
 /** WebSocket close code: the session has ended; log in again. */

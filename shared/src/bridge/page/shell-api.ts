@@ -17,7 +17,7 @@ export interface ShellPreferences {
   readonly notifications: boolean;
   /** Opens `.meta4` files and `millrace:` links. */
   readonly defaultHandler: boolean;
-  /** Browsers that are used here know where to find us: their extension hands downloads over. */
+  /** Registers the native host with this user's browsers: their extension hands downloads over. */
   readonly browserHost: boolean;
 }
 
@@ -30,7 +30,7 @@ export const PREFERENCE_NAMES = [
   'browserHost',
 ] as const satisfies readonly (keyof ShellPreferences)[];
 
-/** Why the shell did not do it, for the user; nothing where it did. */
+/** Outcome of an action of the shell: why it failed, for the user; empty if it succeeded. */
 export interface ShellAnswer {
   readonly problem?: string;
 }
@@ -42,13 +42,13 @@ export interface OfferedMetalink {
   readonly metalink: string;
 }
 
-/** Commands of the menus for the page. */
+/** Menu commands that the page carries out. */
 export const SHELL_COMMANDS = ['add', 'settings', 'search', 'select-all'] as const;
 export type ShellCommand = (typeof SHELL_COMMANDS)[number];
 
 /** Messages from the shell to the page. */
 export type ShellMessage =
-  /** Came from outside: nothing starts before the user has said so. */
+  /** Links and files from outside: no download starts before the user confirms it. */
   | {
       readonly kind: 'offer';
       readonly from: 'link' | 'file' | 'clipboard';
@@ -60,20 +60,24 @@ export type ShellMessage =
   | { readonly kind: 'reveal'; readonly gid: string };
 
 export interface ShellApi {
-  /** Of this interface. */
+  /** Version of this interface. */
   readonly version: 1;
   readonly platform: ShellPlatform;
-  /** Opens a complete download with the program that the system has for it. */
+  /** Opens a complete download with the system's default program for it. */
   openFile(gid: string): Promise<ShellAnswer>;
   showInFolder(gid: string): Promise<ShellAnswer>;
   /** Lets the user choose a folder. @returns its absolute path, null if they cancel */
   chooseFolder(start?: string): Promise<string | null>;
-  /** To the clipboard, which the page itself may not touch. */
+  /** Copies to the clipboard, which the page itself may not touch. */
   copyText(text: string): Promise<ShellAnswer>;
   getPreferences(): Promise<ShellPreferences>;
-  /** Omitted preferences stay. @returns the preferences that now apply */
+  /** Preferences that are left out stay. @returns all preferences as they are now */
   setPreferences(changes: Partial<ShellPreferences>): Promise<ShellPreferences>;
-  /** Messages that arrive before the first listener are kept for it. @returns ends it */
+  /**
+   * Adds a listener. Messages that arrive before the first listener are kept for it.
+   *
+   * @returns a function that removes the listener
+   */
   onMessage(listener: (message: ShellMessage) => void): () => void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Parameters that describe downloads. The engine judges them itself, with the errors of the table,
- * because other ways lead to it as well: these schemas give the type and the document.
+ * Parameters that describe downloads. The engine checks them itself, with the errors of the table,
+ * because they reach it in other ways as well: these schemas only give the types and the document.
  */
 
 import { z } from 'zod';

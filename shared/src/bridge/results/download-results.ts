@@ -1,4 +1,4 @@
-/** A download as lists show it, and the daemon's facts about itself. */
+/** A download as lists show it, and the daemon's report on itself. */
 
 import { z } from 'zod';
 import { count, digest, gid, named, rate, time } from './named.ts';

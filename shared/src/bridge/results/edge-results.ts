@@ -1,4 +1,4 @@
-/** Edges that the user has set up, and the results of testing one. */
+/** Edges that the user has set up, and the outcome of testing one. */
 
 import { z } from 'zod';
 import { named } from './named.ts';

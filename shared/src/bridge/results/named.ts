@@ -1,4 +1,4 @@
-/** Objects of the daemon's contract that have a name in its document, and the types made of them. */
+/** Objects of the daemon's contract that its document names, and the types made from them. */
 
 import { z } from 'zod';
 
@@ -6,21 +6,21 @@ import { z } from 'zod';
 export const OBJECTS = new Map<string, z.ZodType>();
 
 /**
- * Makes an object that documents name.
+ * Makes an object with a name in the document.
  *
- * @param description a sentence; members have descriptions of their own where their name is not enough
+ * @param description a sentence; members whose name is not enough have descriptions of their own
  */
 export function named<S extends z.ZodRawShape>(id: string, description: string, shape: S) {
   return withName(id, z.strictObject(shape).describe(description));
 }
 
-/** Gives a schema a name. */
+/** Gives a schema a name in the document. */
 export function withName<S extends z.ZodType>(id: string, schema: S): S {
   OBJECTS.set(id, schema);
   return schema;
 }
 
-/** A value that is only read: its lists and members are readonly. */
+/** A value type whose lists and members are all readonly. */
 export type Read<T> = T extends readonly (infer U)[]
   ? readonly Read<U>[]
   : T extends object
@@ -30,7 +30,7 @@ export type Read<T> = T extends readonly (infer U)[]
 /** The type of a schema's values. */
 export type Shape<S extends z.ZodType> = Read<z.output<S>>;
 
-/** Bytes of a file, and numbers of things. */
+/** A number of bytes or of things. */
 export const count = z.int().min(0);
 export const rate = z.number().min(0).describe('Bytes per second.');
 export const time = z.number().describe('Unix milliseconds.');

@@ -1,4 +1,4 @@
-/** Values that members of results have one of; without zod, because pages read them as well. */
+/** Enumerations for members of results; without zod, because pages import them as well. */
 
 export const DOWNLOAD_STATUSES = [
   'active',
@@ -10,7 +10,7 @@ export const DOWNLOAD_STATUSES = [
   'removed',
 ] as const;
 
-/** Parts of a listed download that are taken only where the user trusts the list. */
+/** Parts of a listed download that are taken only if the user trusts the list. */
 export const DELICATE_KINDS = [
   'folder',
   'name',

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { CallLost, Calls } from './calls.ts';
 
-/** Calls over a connection that records the sent messages. */
+/** Calls over a connection that records every sent message. */
 function calls() {
   const sent: { id: number; method: string; params: unknown[] }[] = [];
   const told: [string, readonly unknown[]][] = [];
@@ -54,7 +54,7 @@ test('an error of the daemon keeps its code and data', async () => {
   });
 });
 
-test('a call ends with its connection, and with a silence that is too long', async () => {
+test('a call ends with its connection, or after too long a silence', async () => {
   const { client, ends, close } = calls();
   const silent = client.call('a', []);
   for (const end of ends) end();
@@ -66,7 +66,7 @@ test('a call ends with its connection, and with a silence that is too long', asy
   expect(ends.size).toBe(0);
 });
 
-test('notifications are told; what is no message, or nobody’s answer, is passed over', async () => {
+test('notifications are passed on; bad messages and answers to no call are ignored', async () => {
   const { client, told, answer, sent } = calls();
   const call = client.call('a', []);
   client.onMessage('{');

@@ -1,15 +1,15 @@
 /**
- * Calls under way over one connection to the daemon: gives them their numbers, their answers, and an
- * end where no answer comes. Command line, native host, app and page each bring their own socket.
+ * Calls under way over one connection to the daemon: numbers them, matches the answers, and ends
+ * calls without an answer. Command line, native host, app and page each bring their own socket.
  */
 
 import type { Millis } from '../../base/clock.ts';
 import { type JsonRpcId, parseFromServer, RpcError } from './json-rpc.ts';
 
-/** Longer than any call takes that goes well, even with a busy disk. */
+/** Longest wait for an answer: no successful call takes that long, even with a busy disk. */
 const SILENT_MS: Millis = 30_000;
 
-/** A call without an answer: the connection has ended, or the daemon has been silent for too long. */
+/** A call without an answer: the connection has ended, or the daemon was silent for too long. */
 export class CallLost extends Error {
   override readonly name = 'CallLost';
   readonly reason: 'ended' | 'silent';
@@ -20,7 +20,7 @@ export class CallLost extends Error {
   }
 }
 
-/** As much of a WebSocket as calls need, of whichever kind it is. */
+/** The part of a WebSocket of any kind that calls need. */
 interface Socket {
   readonly readyState: number;
   send(text: string): void;
@@ -29,14 +29,14 @@ interface Socket {
 /** WebSocket.OPEN (WHATWG WebSockets). */
 const OPEN = 1;
 
-/** `globalThis` has them. */
+/** Timers, such as those of `globalThis`. */
 interface Timers {
   setTimeout(run: () => void, ms: Millis): unknown;
   clearTimeout(timer: never): void;
 }
 
 export interface CallsOptions {
-  /** The connection, as it is at each call. */
+  /** The present connection, read at each call. */
   readonly socket: () => Socket | undefined;
   readonly timers: Timers;
   readonly onNotification: (method: string, params: readonly unknown[]) => void;
@@ -58,8 +58,10 @@ export class Calls {
   }
 
   /**
-   * @param params as a list, as aria2 has them
-   * @throws RpcError as the daemon has it; CallLost
+   * Makes a call.
+   *
+   * @param params a list, as in aria2
+   * @throws RpcError with the daemon's error; CallLost
    */
   call(method: string, params: readonly unknown[]): Promise<unknown> {
     const id = this.#nextId++;
@@ -73,7 +75,7 @@ export class Calls {
     });
   }
 
-  /** Takes a message from the server. A message outside the protocol is dropped. */
+  /** Handles a received message; ignores text that is no message of the protocol. */
   onMessage(text: string): void {
     const message = parseFromServer(parsed(text));
     if (message === undefined) return;
@@ -85,7 +87,7 @@ export class Calls {
     else waiting?.resolve(message.result);
   }
 
-  /** The connection has ended: no answer comes any more. */
+  /** Ends all calls under way: the connection has ended. */
   onEnd(): void {
     for (const id of [...this.#waiting.keys()]) this.#take(id)?.reject(new CallLost('ended'));
   }

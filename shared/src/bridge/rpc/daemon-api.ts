@@ -13,7 +13,7 @@ export type DownloadStatus = (typeof DOWNLOAD_STATUSES)[number];
 export type DownloadFailure = Shape<typeof failure>;
 export type DownloadView = Shape<typeof downloadView>;
 
-/** Members of an error of the table besides code and message. */
+/** The `data` of a JSON-RPC error that stands for an error of the table. */
 export interface FailureData {
   readonly code: string;
   readonly detail: string;

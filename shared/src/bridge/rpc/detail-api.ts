@@ -19,7 +19,7 @@ export const MAX_CELLS = 2048;
 export type LogEvent = (typeof LOG_EVENTS)[number];
 
 export type BlockMap = Shape<typeof blockMap>;
-/** A source, as the engine has it. */
+/** A source, as the engine reports it. */
 export type SourceStatus = Shape<typeof sourceStatus>;
 export type SourceState = SourceStatus['state'];
 export type SourceView = Shape<typeof sourceView>;

@@ -1,4 +1,4 @@
-/** The edges that the user has set up, and the results of testing one. */
+/** The edges that the user has set up, and the outcome of testing one. */
 
 import type { edgeEntry, edgeNode, edgeTest } from '../results/edge-results.ts';
 import type { Shape } from '../results/named.ts';

@@ -24,8 +24,8 @@ describe('calls', () => {
   });
 });
 
-describe('what a server sends', () => {
-  test('is an answer, an error or a notification', () => {
+describe('messages of a server', () => {
+  test('are answers, errors or notifications', () => {
     expect(parseFromServer({ id: 1, result: 'x' })).toMatchObject({ id: 1, result: 'x' });
     expect(parseFromServer({ id: 1, error: { code: 1, message: 'no' } })).toMatchObject({
       error: { code: 1, message: 'no' },
@@ -38,7 +38,7 @@ describe('what a server sends', () => {
     expect(parseFromServer({ result: 1 })).toBeUndefined();
   });
 
-  test('no JSON at all makes either parser throw', () => {
+  test('no JSON value makes either parser throw', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         parseCall(value);

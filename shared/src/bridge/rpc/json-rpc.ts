@@ -8,7 +8,7 @@ export interface JsonRpcError {
   readonly data?: unknown;
 }
 
-/** An error as it is sent, thrown where it is found and again where it arrives. */
+/** A JSON-RPC error: thrown where it occurs, sent, and thrown again where it arrives. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
@@ -44,7 +44,7 @@ export const INVALID_REQUEST: JsonRpcError = { code: -32600, message: 'Invalid R
 export const METHOD_NOT_FOUND: JsonRpcError = { code: -32601, message: 'Method not found.' };
 export const INVALID_PARAMS: JsonRpcError = { code: -32602, message: 'Invalid params.' };
 
-/** Reads one call. aria2 asks for no `jsonrpc`, but for an `id`. */
+/** Reads one call. Like aria2, it requires an `id` but no `jsonrpc`. */
 export function parseCall(value: unknown): JsonRpcCall | { id: JsonRpcId; error: JsonRpcError } {
   if (!isObject(value)) return { id: null, error: INVALID_REQUEST };
   const { method, params = [] } = value;
@@ -55,7 +55,7 @@ export function parseCall(value: unknown): JsonRpcCall | { id: JsonRpcId; error:
   return { id, method, params };
 }
 
-/** Reads a message from a server: an answer or a notification; undefined if it is neither. */
+/** Reads a message of a server: an answer or a notification; undefined if it is neither. */
 export function parseFromServer(value: unknown): JsonRpcResponse | JsonRpcNotification | undefined {
   if (!isObject(value)) return undefined;
   if (typeof value.method === 'string') {

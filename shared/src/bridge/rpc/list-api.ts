@@ -1,4 +1,4 @@
-/** Lists of downloads: filters and sort keys, pages, and the figures beside them. */
+/** Lists of downloads: queries, pages of results, and the figures beside them. */
 
 import type { listPage, totals } from '../results/download-results.ts';
 import type { Shape } from '../results/named.ts';
@@ -26,7 +26,7 @@ export interface ListQuery {
   readonly host?: string;
   /** Words that must all be in name, URLs, category or error. */
   readonly text?: string;
-  /** Default: queue. Undefined values (a size that is not known) come last either way. */
+  /** Default: queue. Undefined values (an unknown size) come last in either direction. */
   readonly sort?: SortKey;
   readonly descending?: boolean;
   /** From 0. */

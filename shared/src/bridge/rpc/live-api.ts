@@ -1,6 +1,6 @@
 /**
  * Live updates over a WebSocket: after `millrace.watch`, the notification `millrace.onUpdate` comes
- * at most four times a second, only after changes, and carries only the changes.
+ * at most four times a second, only when something has changed, and holds only the changes.
  */
 
 import type { watchResult } from '../results/detail-results.ts';
@@ -12,7 +12,7 @@ import type { AppSettings } from './settings-api.ts';
 
 export const ON_UPDATE = 'millrace.onUpdate';
 
-/** A call replaces the earlier request on the same connection. */
+/** A request replaces the earlier one on the same connection. */
 export interface WatchRequest {
   /** Changed rows, totals and settings; default true. */
   readonly list?: boolean;
@@ -24,7 +24,7 @@ export interface WatchRequest {
 
 export type WatchResult = Shape<typeof watchResult>;
 
-/** Fields of a row that have changed; null: the field is not there any more. */
+/** Fields of a row that have changed; null: the field is gone. */
 export type RowPatch = { readonly gid: string } & {
   readonly [K in keyof DownloadView]?: DownloadView[K] | null;
 };
@@ -32,9 +32,9 @@ export type RowPatch = { readonly gid: string } & {
 /** Changed members of a detail: whole members, except for log and speed, which grow. */
 export interface DetailPatch extends Partial<Omit<DownloadDetail, 'gid' | 'log' | 'speed'>> {
   readonly gid: string;
-  /** Entries that are new. */
+  /** New entries. */
   readonly newLog?: readonly LogEntry[];
-  /** Samples that are new; append them, keep the last 600. */
+  /** New samples; append them, keep the last 600. */
   readonly newSpeed?: SpeedHistory;
 }
 
@@ -46,12 +46,12 @@ export interface LiveUpdate {
   readonly revision: number;
   /** True: more has changed than is sent; read the visible pages again. */
   readonly incomplete?: true;
-  /** Complete for downloads that are new or changed; of others that run, their figures. */
+  /** Complete rows of new or changed downloads; only the figures of others that run. */
   readonly rows?: readonly RowPatch[];
-  /** Not in any list any more. */
+  /** Downloads that are not in any list any more. */
   readonly gone?: readonly string[];
   readonly totals?: Totals;
-  /** Speed over all downloads: samples that are new; append them, keep the last 600. */
+  /** Speed over all downloads: new samples; append them, keep the last 600. */
   readonly newSpeed?: SpeedHistory;
   readonly settings?: AppSettings;
   readonly detail?: DetailPatch;

@@ -27,11 +27,11 @@ test('figures bring an older row up to date', () => {
   expect(applyRowPatch(ROW, sent)).toEqual(now);
 });
 
-test('a row that was not known comes complete', () => {
+test('the patch of an unknown row is complete', () => {
   expect(applyRowPatch(undefined, JSON.parse(JSON.stringify(ROW)))).toEqual(ROW);
 });
 
-test('a complete row takes the place of the one before', () => {
+test('a complete row replaces the earlier one', () => {
   const { phase: _, ...paused } = { ...ROW, status: 'paused' as const };
   expect(applyRowPatch(ROW, JSON.parse(JSON.stringify(paused)))).toEqual(paused);
 });

@@ -1,4 +1,4 @@
-/** Rows of a list, and patches with the members that changed. */
+/** Rows of a list, and changes to them. */
 
 import type { DownloadView } from './daemon-api.ts';
 import type { RowPatch } from './live-api.ts';
@@ -20,9 +20,10 @@ export function figuresOf(row: DownloadView): RowPatch {
 }
 
 /**
- * A row with its changes. A patch that has `urls` is a complete row and replaces the one before.
+ * Applies changes to a row. A patch that has `urls` is a complete row, and replaces the earlier
+ * one.
  *
- * @param row undefined: not known before; then the patch is complete
+ * @param row undefined: not known before, so the patch is a complete row
  */
 export function applyRowPatch(row: DownloadView | undefined, patch: RowPatch): DownloadView {
   const result: Record<string, unknown> = 'urls' in patch ? {} : { ...row };

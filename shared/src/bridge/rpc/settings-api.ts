@@ -1,4 +1,4 @@
-/** Everything that the daemon can be set to and keeps for its user. */
+/** Settings that the daemon keeps for its user. */
 
 import type { TrashLimits } from '../../download/queue/trash.ts';
 import type { Shape } from '../results/named.ts';
@@ -18,7 +18,7 @@ import type {
 export { MAX_TRASH_DAYS } from '../../download/queue/trash.ts';
 export { DENSITIES, THEMES, WEEKDAYS } from '../results/values.ts';
 
-/** Downloads at a time, at most. */
+/** Most downloads at a time. */
 export const MAX_CONCURRENT = 100;
 
 export type CategoryView = Shape<typeof categoryView>;
@@ -47,7 +47,7 @@ export interface SettingsChange {
   readonly trash?: Partial<TrashLimits>;
   readonly browserFolder?: boolean;
   readonly language?: string;
-  /** null takes a value out. */
+  /** null removes a value. */
   readonly preferences?: Readonly<Record<string, string | number | boolean | null>>;
 }
 

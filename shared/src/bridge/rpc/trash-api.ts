@@ -3,7 +3,7 @@
 import type { Shape } from '../results/named.ts';
 import type { emptied, removalSummary, trashItem, trashPage } from '../results/trash-results.ts';
 
-/** Consequences of a removal, for asking before it. */
+/** Consequences of a removal, for the question before it. */
 export type RemovalSummary = Shape<typeof removalSummary>;
 /** A removed download, as the trash shows it. */
 export type TrashItem = Shape<typeof trashItem>;

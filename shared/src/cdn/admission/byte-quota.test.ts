@@ -4,7 +4,7 @@ import { ByteQuotas } from './byte-quota.ts';
 const HOUR = 3_600_000;
 
 describe('quotas of bytes', () => {
-  test('are used up, and whole again when the next span begins', () => {
+  test('are used up, and full again when the next span begins', () => {
     const quotas = new ByteQuotas();
     const now = 10 * HOUR + 600_000;
     expect(quotas.waitMs('a', 1000, HOUR, now)).toBe(0);
@@ -21,7 +21,7 @@ describe('quotas of bytes', () => {
     expect(new ByteQuotas().waitMs('a', 0, HOUR, HOUR / 2)).toBe(HOUR / 2);
   });
 
-  test('begin anew when the rule names another time', () => {
+  test('start again when the rule names another span', () => {
     const quotas = new ByteQuotas();
     quotas.take('a', 1000, HOUR, 0);
     expect(quotas.waitMs('a', 1000, 2 * HOUR, 0)).toBe(0);
@@ -44,13 +44,13 @@ describe('quotas of bytes', () => {
     'x',
     {},
     [null, 1, { name: 'a' }, { name: 1, span: 0, per: 1, bytes: 2 }],
-  ])('what was not saved by them is not believed: %j', (saved) => {
+  ])('malformed state is not restored: %j', (saved) => {
     const quotas = new ByteQuotas();
     quotas.restore(saved);
     expect(quotas.save(0)).toEqual([]);
   });
 
-  test('are remembered of the latest names only', () => {
+  test('are remembered for the latest names only', () => {
     const quotas = new ByteQuotas();
     for (let i = 0; i < 10_005; i++) quotas.take(`host-${i}`, 1000, HOUR, 0);
     expect(quotas.save(0)).toHaveLength(10_000);

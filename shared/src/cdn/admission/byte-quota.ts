@@ -1,6 +1,6 @@
 /**
- * Quotas of bytes per span of time, by name. The spans begin at the same moments for all names.
- * Pure except for its bounded memory.
+ * Quotas of bytes per span of time, by name. Spans begin at the same moments for all names. Pure
+ * except for what it remembers, which is bounded.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -14,16 +14,16 @@ export interface QuotaUse {
   readonly bytes: number;
 }
 
-/** Names remembered; those unused for longest are forgotten first. */
+/** Most names remembered; the ones used longest ago are forgotten first. */
 const MAX_NAMES = 10_000;
 const MAX_NAME_CHARS = 300;
 
 export class ByteQuotas {
-  /** In the order of their latest use. */
+  /** Uses by name, in the order of the latest use. */
   readonly #used = new Map<string, QuotaUse>();
 
   /**
-   * Milliseconds until there is something left of a quota; 0: there is.
+   * Milliseconds until some of a quota is left; 0: some is left now.
    *
    * @param limit bytes per span
    * @param per length of a span, milliseconds
@@ -49,7 +49,7 @@ export class ByteQuotas {
     return [...this.#used.values()].filter(({ span, per }) => span === Math.floor(now / per));
   }
 
-  /** Restores a saved state; malformed parts of it are left out. */
+  /** Restores saved state; entries that are malformed are left out. */
   restore(saved: unknown): void {
     if (!Array.isArray(saved)) return;
     for (const use of saved.slice(0, MAX_NAMES)) if (isUse(use)) this.#used.set(use.name, use);

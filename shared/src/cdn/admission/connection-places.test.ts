@@ -12,7 +12,7 @@ function open(all: ConnectionPlaces<string>, client: string, count: number): str
 }
 
 describe('ConnectionPlaces', () => {
-  test('while there is room nobody makes room', () => {
+  test('no connection makes room while there are free places', () => {
     const all = places(3);
     expect([all.add('a1', 'a'), all.add('a2', 'a'), all.add('a3', 'a')]).toEqual([
       undefined,
@@ -22,7 +22,7 @@ describe('ConnectionPlaces', () => {
     expect([all.size, all.clients]).toEqual([3, 1]);
   });
 
-  test('one address that has taken all loses its longest idle connection to a newcomer', () => {
+  test('an address that holds all places loses its longest idle one to a newcomer', () => {
     const all = places(4);
     open(all, 'a', 4);
     all.begin('a1');
@@ -32,7 +32,7 @@ describe('ConnectionPlaces', () => {
     expect(all.size).toBe(4);
   });
 
-  test('whoever has most pays for its own further connections', () => {
+  test('the client with most makes room for its own further connections', () => {
     const all = places(4);
     open(all, 'a', 3);
     open(all, 'b', 1);
@@ -46,7 +46,7 @@ describe('ConnectionPlaces', () => {
     expect(all.add('c1', 'c')).toMatchObject({ connection: 'b1' });
   });
 
-  test('several requests on one connection: it is idle after the last', () => {
+  test('a connection with several requests is idle after the last', () => {
     const all = places(1);
     open(all, 'a', 1);
     all.begin('a1');
@@ -57,18 +57,18 @@ describe('ConnectionPlaces', () => {
     expect(all.add('b2', 'b')).toMatchObject({ connection: 'a1', inUse: false });
   });
 
-  test('where all are in use, a client with more than its share loses its newest', () => {
+  test('if all are in use, a client with more than its share loses its newest', () => {
     const all = places(4, 2);
     for (const name of open(all, 'a', 3)) all.begin(name);
     for (const name of open(all, 'b', 1)) all.begin(name);
     expect(all.add('c1', 'c')).toEqual({ connection: 'a3', client: 'a', inUse: true });
     all.begin('c1');
-    // No client has more than a share now: the newcomer is turned away.
+    // Now no client has more than its share: the newcomer is turned away.
     expect(all.add('c2', 'c')).toEqual({ connection: 'c2', client: 'c', inUse: false });
     expect(all.size).toBe(4);
   });
 
-  test('a few clients with a share each, all in use, do not keep everybody else out', () => {
+  test('a few clients with a full share in use each do not keep all others out', () => {
     const all = places(8, 4);
     for (const client of ['a', 'b']) for (const name of open(all, client, 4)) all.begin(name);
     expect(all.add('c1', 'c')).toMatchObject({ connection: 'a4', inUse: true });
@@ -76,14 +76,14 @@ describe('ConnectionPlaces', () => {
     expect(all.add('d1', 'd')).toMatchObject({ connection: 'b4', inUse: true });
   });
 
-  test('a client beyond its share, all in use, does not take the idle ones of small clients', () => {
+  test('a client beyond its share does not displace the idle ones of small clients', () => {
     const all = places(4, 2);
     for (const name of open(all, 'a', 3)) all.begin(name);
     open(all, 'b', 1);
     expect(all.add('a4', 'a')).toMatchObject({ connection: 'a4' });
   });
 
-  test('trusted proxies and nodes never make room, and get it like others', () => {
+  test('trusted proxies and nodes never make room, and get places like others', () => {
     const all = places(3);
     all.add('proxy', undefined);
     all.add('node', 'n');
@@ -91,7 +91,7 @@ describe('ConnectionPlaces', () => {
     open(all, 'a', 1);
     expect(all.add('b1', 'b')).toMatchObject({ connection: 'a1' });
     expect(all.add('proxy2', undefined)).toMatchObject({ connection: 'b1' });
-    // All holders are trusted: none makes room.
+    // All are trusted: no connection makes room.
     expect(all.add('c1', 'c')).toMatchObject({ connection: 'c1' });
     expect(all.clients).toBe(0);
   });
@@ -114,8 +114,7 @@ describe('ConnectionPlaces', () => {
             const idle = [...alive.values()].some((c) => c.requests === 0 && !c.trusted);
             const held = [...alive.values()].filter((c) => c.client === `${client}`).length;
             const displaced = all.add(next, `${client}`);
-            // Within its share, a newcomer always finds a place while another client holds an idle
-            // one.
+            // Within its share, a newcomer always gets a place if there is an idle connection.
             if (idle && held < 2) expect(displaced?.connection).not.toBe(next);
             if (displaced?.connection !== next) {
               alive.set(next, { client: `${client}`, requests: 0, trusted: false });

@@ -1,41 +1,41 @@
 /**
- * Decides which client keeps a connection when all are taken. A new connection displaces an idle
- * one: the longest idle one of the client with most. Where every connection is in use, the client
- * with most loses its newest, if it has more than its share and more than the newcomer would have;
- * otherwise the new connection is turned away.
+ * Decides which connection makes room when all places are taken. A new connection gets the place
+ * of an idle one, the longest idle one of the client with most. If every connection is in use, the
+ * client with most loses its newest, provided that it has more than its share and more than the
+ * newcomer would have; else the new connection is turned away.
  */
 
 import { CountRanking } from '../figures/count-ranking.ts';
 
 export interface ConnectionPlacesOptions {
-  /** Connections at a time. */
+  /** Most connections at a time. */
   readonly max: number;
   /**
-   * Connections in use that one client keeps whoever else wants one; an equal part of all where
-   * that is less, so that a few clients cannot keep all others out.
+   * Connections that one client keeps while they are in use, whatever other clients want; an equal
+   * part of all if that is less, so that a few clients cannot keep all others out.
    */
   readonly share: number;
 }
 
-/** A connection that has to be closed. It no longer has a place. */
+/** A connection that has to be closed. It has lost its place already. */
 export interface Displaced<C> {
   readonly connection: C;
   /** The client that it belongs to; undefined if it counts for no client. */
   readonly client: string | undefined;
-  /** A request is under way on it. */
+  /** True if a request is under way on it. */
   readonly inUse: boolean;
 }
 
 interface Holder<C> {
   readonly client: string;
-  /** The longest idle first. */
+  /** Connections without a request, the longest idle first. */
   readonly idle: Set<C>;
-  /** The newest use last. */
+  /** Connections with requests, the newest use last. */
   readonly busy: Set<C>;
 }
 
 interface Place<C> {
-  /** Undefined: a trusted client, which never has to make room. */
+  /** Undefined for a trusted client, which never has to make room. */
   holder: Holder<C> | undefined;
   requests: number;
 }
@@ -114,14 +114,14 @@ export class ConnectionPlaces<C> {
     this.#leave(connection, place.holder);
   }
 
-  /** Connections without a request under way, except those of trusted clients. */
+  /** Connections on which no request is under way, except those of trusted clients. */
   *idle(): Iterable<C> {
     for (const { idle } of this.#holders.values()) yield* idle;
   }
 
   #makeRoom(client: string | undefined): Displaced<C> | undefined {
     const own = client === undefined ? undefined : this.#holders.get(client);
-    // With the new one.
+    // Connections of this client, the new one included.
     const wanted = client === undefined ? 0 : count(own) + 1;
     const withIdle = this.#withIdle.most();
     if (own !== undefined && own.idle.size > 0 && wanted >= count(withIdle)) {
@@ -194,7 +194,7 @@ function first<T>(items: ReadonlySet<T>): T | undefined {
   return items.values().next().value;
 }
 
-/** Of a few hundred at most in practice, and only when every connection is in use. */
+/** Steps over a few hundred items at most in practice, and only when all places are in use. */
 function last<T>(items: ReadonlySet<T>): T | undefined {
   let found: T | undefined;
   for (const item of items) found = item;

@@ -14,7 +14,7 @@ function accountOf(bytes: Record<string, number>) {
 }
 
 describe('MemoryAccount', () => {
-  test('adds its shares up and says what each weighs', () => {
+  test('adds up its shares and reports the weight of each', () => {
     const { account } = accountOf({ cache: 5 * MiB, transfers: 7 * MiB });
     account.observe({ ...QUIET, residentBytes: 9 * MiB });
     expect(account.report()).toEqual({
@@ -35,7 +35,7 @@ describe('MemoryAccount', () => {
     expect(new MemoryAccount(limit * MiB).stopBytes).toBe(stop * MiB);
   });
 
-  test('below the stop nobody is refused, above it everybody who has a transfer is', () => {
+  test('below the stop no client is refused, above it every client that has a transfer', () => {
     const { account, bytes } = accountOf({ transfers: STOP });
     expect([account.refuses(1000, 5), account.excess]).toEqual([false, 0]);
     bytes.transfers = STOP + 1;
@@ -43,14 +43,14 @@ describe('MemoryAccount', () => {
     expect(account.refuses(2, 1)).toBe(true);
   });
 
-  test('the first transfer of a client is admitted half way to the limit, and no further', () => {
+  test('the first transfer of a client is admitted up to half way to the limit', () => {
     const { account, bytes } = accountOf({ transfers: STOP + 64 * MiB });
     expect(account.refuses(1000, 0)).toBe(false);
     bytes.transfers = STOP + 64 * MiB + 1;
     expect(account.refuses(1000, 0)).toBe(true);
   });
 
-  test('idle memory refuses nobody, and counts against the limit', () => {
+  test('idle memory refuses no transfer, but counts against the limit', () => {
     const { account } = accountOf({ transfers: STOP - 300 * MiB });
     account.idleShare('idle', () => 400 * MiB);
     account.observe({ ...QUIET, residentBytes: STOP + 100 * MiB });
@@ -59,7 +59,7 @@ describe('MemoryAccount', () => {
     expect([account.mayLend(28 * MiB), account.mayLend(29 * MiB)]).toEqual([true, false]);
   });
 
-  test('what no share knows of refuses new transfers as well', () => {
+  test('memory outside the shares refuses new transfers as well', () => {
     const { account } = accountOf({ transfers: MiB });
     account.observe({ ...QUIET, residentBytes: STOP + MiB });
     expect([account.refuses(1000, 1), account.excess, account.report().above]).toEqual([
@@ -73,7 +73,7 @@ describe('MemoryAccount', () => {
     expect(account.refuses(1000, 1)).toBe(false);
   });
 
-  test('what no share knows of does not keep everybody out: a few transfers are always admitted', () => {
+  test('memory outside the shares never keeps out the first few transfers', () => {
     const { account } = accountOf({ transfers: MiB });
     account.observe({ ...QUIET, residentBytes: 2 * LIMIT });
     expect([account.refuses(7, 3), account.refuses(8, 3)]).toEqual([false, true]);
@@ -84,7 +84,7 @@ describe('MemoryAccount', () => {
     expect([account.mayLend(MiB), account.mayLend(MiB + 1)]).toEqual([true, false]);
     bytes.chunks = 0;
     expect(account.mayLend(MiB + 1)).toBe(true);
-    // Memory that the system saw besides the shares counts until it looks again.
+    // Memory outside the shares counts until the next observation.
     account.observe({ ...QUIET, residentBytes: LIMIT - MiB });
     expect([account.mayLend(MiB), account.mayLend(MiB + 1)]).toEqual([true, false]);
   });

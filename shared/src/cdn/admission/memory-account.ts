@@ -1,7 +1,7 @@
 /**
- * One account of the memory that a process holds, with a hard stop. Every structure that strangers
- * can make large has a share in it and reports the share's weight. The memory that the system
- * attributes to the process is a second witness, for anything that no share covers.
+ * One account of the memory of a process, with a hard stop. Every structure that strangers can
+ * make large has a share in it and reports its weight. The process memory that the system reports
+ * is a second witness, for memory outside the shares.
  *
  * Below the stop nothing changes. Above it new transfers are refused and the slowest readers are
  * reset (as Envoy's overload manager does); at the limit no more chunk memory is lent.
@@ -11,9 +11,9 @@
 const HEADROOM_SHARE = 1 / 8;
 const MIN_HEADROOM_BYTES = 48 * 1024 * 1024;
 const MAX_HEADROOM_BYTES = 256 * 1024 * 1024;
-/** Share of V8's largest heap above which a process is about to end for want of memory. */
+/** Share of V8's largest heap above which a process is about to run out of memory. */
 const MAX_HEAP_SHARE = 0.85;
-/** Transfers that are admitted whatever the system reports, as long as the account has room. */
+/** Transfers that are admitted whatever the witness reports, while the account has room. */
 const ALWAYS_ADMITTED = 8;
 
 /** Memory of the process as the system and V8 see it, bytes. */
@@ -37,17 +37,17 @@ export interface MemoryReport {
 
 export class MemoryAccount {
   readonly limitBytes: number;
-  /** Above this new transfers are refused and slow readers are reset. */
+  /** Bytes above which new transfers are refused and slow readers are reset. */
   readonly stopBytes: number;
   readonly #shares = new Map<string, () => number>();
   #idle = (): number => 0;
   #residentBytes = 0;
-  /** Resident at the last look, and not charged then. */
+  /** Resident bytes at the last observation that no share was charged for. */
   #unknownBytes = 0;
   #heapExcess = Number.NEGATIVE_INFINITY;
   #isHeapHalfFull = false;
 
-  /** @param limitBytes that the process is not to exceed */
+  /** @param limitBytes memory that the process must not exceed */
   constructor(limitBytes: number) {
     const headroom = Math.max(MIN_HEADROOM_BYTES, limitBytes * HEADROOM_SHARE);
     this.limitBytes = limitBytes;
@@ -57,15 +57,15 @@ export class MemoryAccount {
   /**
    * Adds a share.
    *
-   * @param read bytes that it weighs now; asked with every request, so it must cost next to nothing
+   * @param read returns its present weight, bytes; called with every request, so it must be cheap
    */
   share(name: string, read: () => number): void {
     this.#shares.set(name, read);
   }
 
   /**
-   * Adds a share of idle memory: the next transfers use it before they take any from the system. It
-   * counts against the limit, but not against the stop, which is about memory that others need.
+   * Adds a share of idle memory, which the next transfers use before they take any from the system.
+   * It counts against the limit, but not against the stop, which bounds memory in use.
    *
    * @param read as in `share`
    */
@@ -75,7 +75,7 @@ export class MemoryAccount {
     this.#idle = () => before() + read();
   }
 
-  /** Memory of the process at the system's last look. */
+  /** Memory of the process at the last observation, bytes. */
   get residentBytes(): number {
     return this.#residentBytes;
   }
@@ -104,28 +104,26 @@ export class MemoryAccount {
     return this.#residentBytes - this.#idle() - this.stopBytes;
   }
 
-  /**
-   * Bytes above the stop, or above the limit of V8's heap, as the system sees it; 0 or less: below.
-   */
+  /** Bytes above the stop or above V8's allowed heap, by the witness; 0 or less: below both. */
   get witnessedExcess(): number {
     return Math.max(this.#residentExcess, this.#heapExcess);
   }
 
-  /** Bytes above the stop, by the larger of the two figures; 0 or less: below it. */
+  /** Bytes above the stop, by shares or witness, whichever is more; 0 or less: below it. */
   get excess(): number {
     return Math.max(this.chargedExcess, this.witnessedExcess);
   }
 
-  /** True from half of the stop on: slow readers are worth finding from there. */
+  /** True above half of the stop: from there on it is worth knowing the slow readers. */
   get isFilling(): boolean {
     const bytes = Math.max(this.chargedBytes, this.#residentBytes);
     return bytes > this.stopBytes / 2 || this.#isHeapHalfFull;
   }
 
   /**
-   * Whether a new transfer is refused. A client's first transfer is admitted for somewhat longer,
-   * since the clients that fill the memory have others. Memory that no share covers cannot keep all
-   * clients out: refusing a transfer would free none of it.
+   * Whether a new transfer is refused. The first one of a client is admitted for somewhat longer:
+   * clients that fill the memory have several. Memory outside the shares cannot keep out all
+   * transfers, since refusing them would not free it.
    *
    * @param running transfers under way
    * @param own transfers of the client that wants another
@@ -137,7 +135,7 @@ export class MemoryAccount {
     return this.#heapExcess > 0 || this.#residentExcess > room;
   }
 
-  /** Whether this number of further bytes may be taken from the system below the limit. */
+  /** Whether `bytes` more can be taken from the system within the limit. */
   mayLend(bytes: number): boolean {
     return this.chargedBytes + this.#unknownBytes + bytes <= this.limitBytes;
   }

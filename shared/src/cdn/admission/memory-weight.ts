@@ -1,23 +1,23 @@
 /**
  * Weighs values by their cost on V8's heap, in bytes, rounded up. Measured with Node 24 on 64-bit
- * machines; a test holds the figures against a real heap (edge/src/memory/weights.test.ts).
+ * machines; a test compares the figures with a real heap (edge/src/memory/weights.test.ts).
  */
 
-/** A string besides its characters: the header of a flat string, and rounding. */
+/** Bytes of a string besides its characters: the header of a flat string, and rounding. */
 const TEXT_BYTES = 24;
-/** A property of an object: its slot and the name's share of the object's shape. */
+/** Bytes of a property of an object: its slot and the name's share of the object's shape. */
 const PROPERTY_BYTES = 16;
-/** One entry of a Map or an LRU list, without key and value. Tables are half empty after they grow. */
+/** Bytes of an entry of a Map or LRU list besides key and value. Grown tables are half empty. */
 export const ENTRY_BYTES = 160;
-/** A small object of up to a dozen numbers and references. */
+/** Bytes of a small object of up to a dozen numbers and references. */
 export const OBJECT_BYTES = 120;
 
-/** A string of one byte per character, as URLs, header fields and digests are. */
+/** Weighs a string of one byte per character, such as a URL, header field or digest. */
 export function textBytes(text: string | undefined): number {
   return text === undefined ? 0 : TEXT_BYTES + text.length;
 }
 
-/** A JSON value with its contents; a part that occurs twice is counted once. */
+/** Weighs a JSON value with everything in it; an object that occurs twice is counted once. */
 export function valueBytes(value: unknown, counted = new Set<object>()): number {
   if (typeof value === 'string') return textBytes(value);
   if (typeof value !== 'object' || value === null || counted.has(value)) return 0;
@@ -27,7 +27,7 @@ export function valueBytes(value: unknown, counted = new Set<object>()): number 
   return bytes;
 }
 
-/** A flat record of strings, such as header fields. The names are counted as well. */
+/** Weighs a flat record of strings, such as header fields, including the names. */
 export function fieldsBytes(
   fields: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): number {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type OriginPlace, OriginPlaces } from './origin-places.ts';
 
-/** Enters, which must not be refused. */
+/** Enters an origin; throws if that is refused. */
 function enter(places: OriginPlaces, origin: string, client: string | undefined): OriginPlace {
   const place = places.enter(origin, client);
   if (place === undefined) throw new Error(`${client} was refused ${origin}`);
@@ -10,7 +10,7 @@ function enter(places: OriginPlaces, origin: string, client: string | undefined)
 }
 
 describe('OriginPlaces', () => {
-  test('origins that were asked once make room, the longest idle one first', () => {
+  test('idle origins make room, the longest idle one first', () => {
     const places = new OriginPlaces({ max: 3, share: 3 });
     const used = ['a', 'b', 'c'].map((name) => enter(places, name, 'x'));
     used[1]?.leave(1);
@@ -23,7 +23,7 @@ describe('OriginPlaces', () => {
     expect(enter(places, 'e', 'y').evicted).toBe('c');
   });
 
-  test('one client has no more than its share in use, but any number of requests to each', () => {
+  test('one client has at most its share of origins, but any number of requests to each', () => {
     const places = new OriginPlaces({ max: 8, share: 2 });
     const first = enter(places, 'a', 'x');
     enter(places, 'b', 'x');
@@ -37,15 +37,15 @@ describe('OriginPlaces', () => {
     expect(places.inUse).toBe(2);
   });
 
-  test('where all are in use, the client with most loses its newest to one with fewer', () => {
+  test('if all are in use, the client with most loses its newest to a client with fewer', () => {
     const places = new OriginPlaces({ max: 4, share: 3 });
     const held = ['a', 'b', 'c'].map((name) => enter(places, name, 'x'));
     enter(places, 'd', 'y');
     expect(enter(places, 'e', 'z').displaced).toEqual({ origin: 'c', client: 'x' });
-    // A place that was cut off ends later, and has nothing to give back.
+    // A request that was cut off ends later, and has no place to give back.
     held[2]?.leave(5);
     expect([places.size, places.inUse]).toEqual([4, 4]);
-    // No client has more than a newcomer would have now.
+    // Now no client has more than a newcomer would.
     expect(places.enter('f', 'z')).toBeUndefined();
     expect(places.enter('f', 'x')).toBeUndefined();
   });
@@ -67,7 +67,7 @@ describe('OriginPlaces', () => {
     expect([places.size, places.inUse]).toEqual([2, 1]);
   });
 
-  test('who stands for many clients has no share, and gives way all the same', () => {
+  test('a client that stands for many has no share, but still gives way', () => {
     const places = new OriginPlaces({ max: 3, share: 1 });
     for (const name of ['a', 'b', 'c']) places.enter(name, 'node', false);
     expect(places.inUse).toBe(3);
@@ -75,7 +75,7 @@ describe('OriginPlaces', () => {
     expect(enter(places, 'e', undefined).displaced).toEqual({ origin: 'b', client: 'node' });
   });
 
-  test('idle origins are let go after a time', () => {
+  test('idle origins lose their places after a time', () => {
     const places = new OriginPlaces({ max: 9, share: 9 });
     enter(places, 'a', 'x').leave(10);
     enter(places, 'b', 'x').leave(20);
@@ -84,7 +84,7 @@ describe('OriginPlaces', () => {
     expect([places.size, places.inUse]).toEqual([2, 1]);
   });
 
-  test('whatever comes, all counts hold, and a client with least is never refused by one with more', () => {
+  test('all counts hold, and a client without origins is refused only if all are in use', () => {
     const step = fc.record({
       leave: fc.boolean(),
       client: fc.constantFrom('x', 'y', 'z'),

@@ -1,16 +1,16 @@
 /**
  * Decides which origins an edge has connections to. Idle origins make room for others, the longest
- * idle one first. One client has at most a share of the origins with requests under way; where all
- * are in use, the client with most is refused, or loses its newest one to a client with fewer.
+ * idle one first. One client has at most a share of the origins with requests under way. If all are
+ * in use, the client with most is refused, or loses its newest one to a client with fewer.
  */
 
 import type { Millis } from '../../base/clock.ts';
 import { CountRanking } from '../figures/count-ranking.ts';
 
 export interface OriginPlacesOptions {
-  /** Origins at a time. */
+  /** Most origins at a time. */
   readonly max: number;
-  /** Origins that one client may have requests to at a time. */
+  /** Most origins that one client may have requests to at a time. */
   readonly share: number;
 }
 
@@ -22,28 +22,28 @@ export interface OriginPlace {
   readonly displaced: { readonly origin: string; readonly client: string } | undefined;
   /** Whether the origin has since been cut off for another client. */
   readonly lost: boolean;
-  /** The request is over; further calls do nothing. */
+  /** Ends the request; further calls do nothing. */
   leave(now: Millis): void;
 }
 
 interface Origin {
   readonly name: string;
   requests: number;
-  /** Requests by client; those without a client are counted in `requests` alone. */
+  /** Requests by client; requests without a client are counted in `requests` alone. */
   readonly clients: Map<Holder, number>;
   idleSince: Millis;
 }
 
 interface Holder {
   readonly client: string;
-  /** The newest last. */
+  /** Origins in use, the newest last. */
   readonly origins: Set<Origin>;
 }
 
 export class OriginPlaces {
   readonly #options: OriginPlacesOptions;
   readonly #origins = new Map<string, Origin>();
-  /** The longest idle first. */
+  /** Idle origins, the longest idle first. */
   readonly #idle = new Set<Origin>();
   readonly #holders = new Map<string, Holder>();
   readonly #ranking = new CountRanking<Holder>();
@@ -63,13 +63,12 @@ export class OriginPlaces {
   }
 
   /**
-   * A request is about to be sent.
+   * Takes a place for a request that is about to be sent.
    *
    * @param origin scheme, host and port
-   * @param client for which the origin is asked; undefined: for no client
-   * @param hasShare false for clients that stand for many others: only each other's places bound
-   *   them
-   * @returns undefined where the client has too many origins in use, or all are
+   * @param client the client that the request is for; undefined: none in particular
+   * @param hasShare false for clients that stand for many others: only displacement bounds them
+   * @returns undefined if the client has too many origins in use, or all are in use
    */
   enter(origin: string, client: string | undefined, hasShare = true): OriginPlace | undefined {
     const held = client === undefined ? undefined : this.#holders.get(client);
@@ -110,10 +109,7 @@ export class OriginPlaces {
     };
   }
 
-  /**
-   * Removes origins that have been idle since before `time`. @returns the origins whose connections
-   * to close
-   */
+  /** Takes out origins that have been idle since before `time`. @returns those to disconnect */
   takeIdle(time: Millis): string[] {
     const taken: string[] = [];
     for (const origin of this.#idle) {
@@ -151,7 +147,7 @@ export class OriginPlaces {
   }
 
   #end(origin: Origin, holder: Holder | undefined, now: Millis): void {
-    // An origin that was cut off has lost its place before its requests have ended.
+    // An origin that was cut off loses its place before its requests end.
     if (this.#origins.get(origin.name) !== origin) return;
     origin.requests--;
     if (holder !== undefined) {
@@ -191,8 +187,8 @@ export class OriginPlaces {
 }
 
 /**
- * Whether all clients of an origin have more origins than `wanted`: clients with fewer must not
- * lose an origin they use, and clients with many must not protect each other by sharing origins.
+ * Whether all clients that use an origin have more origins than `wanted`: clients with fewer must
+ * not lose theirs, and clients with many must not protect each other by using the same ones.
  */
 function isOnlyOfMany(origin: Origin, wanted: number): boolean {
   let requests = 0;

@@ -8,7 +8,7 @@ function visits(more: Partial<OriginVisitsOptions> = {}) {
   const digest = (origin: string) => Number(/\d+/.exec(origin)?.[0]);
   const all = new OriginVisits({ perMinute: 6, burst: 10, digest, ...more });
   const visit = (client: string, i: number, now = 0) => all.visit(client, `http://${i}`, now);
-  /** How many of many other origins a client may go to at once. */
+  /** How many of 50 origins a client may use at once. */
   const admitted = (client: string, from: number, now = 0) =>
     Array.from({ length: 50 }, (_, i) => visit(client, from + i, now)).filter((wait) => wait === 0)
       .length;
@@ -16,7 +16,7 @@ function visits(more: Partial<OriginVisitsOptions> = {}) {
 }
 
 describe('OriginVisits', () => {
-  test('a client gets a burst, then so many a minute, each client its own', () => {
+  test('each client has a burst of its own, then a rate per minute', () => {
     const { visit, admitted } = visits();
     expect(admitted('a', 0)).toBe(10);
     expect(admitted('b', 0)).toBe(10);
@@ -26,16 +26,16 @@ describe('OriginVisits', () => {
     expect(admitted('a', 200, 2 * MINUTE)).toBe(10);
   });
 
-  test('an origin that it has used lately costs nothing, even where it has nothing left', () => {
+  test('an origin that a client has used lately costs nothing, even without tokens', () => {
     const { visit, admitted } = visits();
     expect(admitted('a', 0)).toBe(10);
     for (let i = 0; i < 1000; i++) expect(visit('a', i % 10)).toBe(0);
     expect(visit('a', 10)).toBeGreaterThan(0);
-    // Of another client it is another matter.
+    // Another client has its own tokens.
     expect(admitted('b', 10)).toBe(10);
   });
 
-  test('what was refused is not remembered as used', () => {
+  test('a refused origin is not remembered as used', () => {
     const { visit, admitted } = visits();
     admitted('a', 0);
     expect(visit('a', 100)).toBeGreaterThan(0);
@@ -51,7 +51,7 @@ describe('OriginVisits', () => {
     expect(visit('a', 1, MINUTE / 6)).toBeGreaterThan(0);
   });
 
-  test('the client that has asked for nothing for longest is forgotten first', () => {
+  test('the client without a request for longest is forgotten first', () => {
     const { visit, admitted } = visits({ maxClients: 2 });
     expect(admitted('a', 0)).toBe(10);
     expect(visit('b', 0)).toBe(0);
@@ -62,7 +62,7 @@ describe('OriginVisits', () => {
     expect(admitted('b', 100)).toBe(10);
   });
 
-  test('origins of all clients together are bounded, but those of one are its own', () => {
+  test('origins of all clients together are bounded, but one client alone keeps its own', () => {
     const { all, admitted } = visits({ maxOrigins: 15 });
     expect(admitted('a', 0)).toBe(10);
     const one = all.bytes;

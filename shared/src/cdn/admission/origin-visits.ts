@@ -1,28 +1,25 @@
 /**
- * Bounds how many different origins each client makes an edge ask over time. An origin that the
- * client has used lately costs nothing; another one costs a token, so that no client can scan the
- * internet through an edge. Memory is bounded, however many clients come.
+ * Limits how many different origins each client makes an edge ask over time. An origin that the
+ * client has used lately costs nothing; another one costs a token, so that no client can make an
+ * edge scan the internet. Memory is bounded, however many clients come.
  */
 
 import type { Millis } from '../../base/clock.ts';
 import { TokenBucket } from '../../base/token-bucket.ts';
 
 export interface OriginVisitsOptions {
-  /** Other origins per minute that one client may go to; more than 0. */
+  /** New origins per minute that one client may use; more than 0. */
   readonly perMinute: number;
   /**
-   * Other origins that it may go to at once, after a pause; at least 1. As many are remembered per
-   * client.
+   * New origins that one client may use at once after a pause, and origins remembered per client;
+   * at least 1.
    */
   readonly burst: number;
-  /**
-   * Maps an origin to a number, keyed with a secret: clients cannot find two origins with the same
-   * number.
-   */
+  /** Hashes an origin; unpredictable to clients, so that they cannot find collisions. */
   readonly digest: (origin: string) => number;
-  /** Clients remembered at a time; those idle for longest are forgotten. */
+  /** Most clients remembered; those without a request for longest are forgotten first. */
   readonly maxClients?: number;
-  /** Origins remembered at a time, of all clients together. */
+  /** Most origins remembered, of all clients together. */
   readonly maxOrigins?: number;
 }
 
@@ -30,7 +27,7 @@ const MAX_CLIENTS = 10_000;
 const MAX_ORIGINS = 200_000;
 /** Heap that a client takes besides its origins: bucket, set and places in the maps, bytes. */
 const CLIENT_BYTES = 500;
-/** A number in a set, with the room that the set keeps for more. */
+/** Heap of a number in a set, with the spare room of the set, bytes. */
 const ORIGIN_BYTES = 48;
 
 interface Visitor {
@@ -55,13 +52,12 @@ export class OriginVisits {
   }
 
   /**
-   * A client is about to have an origin asked.
+   * Charges a client for an origin that is about to be asked.
    *
-   * @param client its key
+   * @param client key of the client
    * @param origin scheme, host and port
    * @param now monotonic milliseconds
-   * @returns 0 where the client may use the origin, which is remembered; otherwise milliseconds to
-   *   wait
+   * @returns 0 if the origin may be asked, which is remembered; else milliseconds until it may
    */
   visit(client: string, origin: string, now: Millis): Millis {
     const { digest, burst } = this.#options;
@@ -85,7 +81,7 @@ export class OriginVisits {
   #visitor(client: string, now: Millis): Visitor {
     const { perMinute, burst } = this.#options;
     const known = this.#visitors.get(client);
-    // Put at the end, so that the order of the map is that of time.
+    // Put at the end, so that the map stays in order of time.
     if (known !== undefined) this.#visitors.delete(client);
     const visitor = known ?? {
       bucket: new TokenBucket(perMinute / 60, burst, now),
@@ -95,7 +91,7 @@ export class OriginVisits {
     return visitor;
   }
 
-  /** @param client the one that has just asked: it stays */
+  /** @param client kept, as it has just asked */
   #makeRoom(client: string): void {
     const { maxClients = MAX_CLIENTS, maxOrigins = MAX_ORIGINS } = this.#options;
     while (this.#visitors.size > maxClients || this.#origins > maxOrigins) {

@@ -8,7 +8,7 @@ import {
 } from './refusal-log.ts';
 
 describe('RefusalLog', () => {
-  test('tells the latest refusals first, those of one kind to one client as one', () => {
+  test('lists the latest refusals first, and those of one kind to one client as one', () => {
     const log = new RefusalLog();
     log.record('requests', 'refused', 'a', 1);
     log.record('transfers', 'refused', 'b', 2);
@@ -31,7 +31,7 @@ describe('RefusalLog', () => {
     expect(clients.requests?.[0]).toEqual({ client: 'the worst', count: 10_000, error: 0 });
   });
 
-  test('the logs of several processes come to one', () => {
+  test('the logs of several processes are merged into one', () => {
     const [a, b] = [new RefusalLog(), new RefusalLog()];
     a.record('origins', 'refused', 'x', 5);
     b.record('origins', 'refused', 'x', 9);
@@ -48,7 +48,7 @@ describe('RefusalLog', () => {
     ]);
   });
 
-  test('the clients refused most are named with what they were refused, by what is certain', () => {
+  test('the clients refused most are listed per resource, by what is certain', () => {
     const clients = {
       origins: [
         { client: 'often', count: 9, error: 0 },

@@ -9,13 +9,13 @@ import type { Millis } from '../../base/clock.ts';
 /** Consequence for the client: an answer with an error, a slower pace, or the loss of a place. */
 export type RefusalOutcome = 'refused' | 'delayed' | 'evicted';
 
-/** Refusals of one kind to one client, the latest ones together. */
+/** Refusals of one kind to one client, counted together. */
 export interface Refusal {
   readonly resource: string;
   readonly outcome: RefusalOutcome;
   /** Key of the client: an IPv4 address, or an IPv6 /64. */
   readonly client: string;
-  /** Of the last one, milliseconds of the clock that `record` is given. */
+  /** Time of the latest, milliseconds of the clock that `record` is given. */
   readonly at: Millis;
   readonly times: number;
 }
@@ -40,9 +40,9 @@ export interface RefusedOf extends RefusedClient {
   readonly resource: string;
 }
 
-/** Kinds of refusals remembered, one for each client, resource and outcome. */
+/** Most refusals remembered, one for each client, resource and outcome. */
 export const MAX_RECENT_REFUSALS = 100;
-/** Clients counted per resource. */
+/** Most clients counted per resource. */
 export const MAX_REFUSED_CLIENTS = 16;
 
 interface Count {
@@ -57,13 +57,13 @@ export class RefusalLog {
   /**
    * Remembers that a client was refused something.
    *
-   * @param resource a name of a fixed list: as many counts are kept as there are names
+   * @param resource a name of a fixed list, since each name has counts of its own
    * @param now milliseconds
    */
   record(resource: string, outcome: RefusalOutcome, client: string, now: Millis): void {
     const key = `${resource} ${outcome} ${client}`;
     const times = (this.#recent.get(key)?.times ?? 0) + 1;
-    // Deleted first, so that the order of the map is that of time.
+    // Deleted first, so that the map stays in order of time.
     this.#recent.delete(key);
     this.#recent.set(key, { resource, outcome, client, at: now, times });
     if (this.#recent.size > MAX_RECENT_REFUSALS) {
@@ -96,8 +96,7 @@ export class RefusalLog {
     }
     let error = 0;
     if (counts.size >= MAX_REFUSED_CLIENTS) {
-      // A new client takes the place of the one with the lowest count, and inherits that count as
-      // its possible error.
+      // A new client replaces the one counted least, and takes over its count as possible error.
       let least: [string, Count] | undefined;
       for (const entry of counts) {
         if (least === undefined || entry[1].count < least[1].count) least = entry;
@@ -131,10 +130,10 @@ export function mergeRefusals(reports: readonly RefusalReport[]): RefusalReport 
 }
 
 /**
- * The clients refused most, for any reason; a client that was refused several resources is listed
+ * Lists the clients refused most, over all resources; a client that was refused several is listed
  * with each.
  *
- * @param max the most that are named
+ * @param max most entries of the list
  */
 export function mostRefused(clients: RefusalReport['clients'], max: number): RefusedOf[] {
   const all = Object.entries(clients).flatMap(([resource, refused]) =>
@@ -143,10 +142,7 @@ export function mostRefused(clients: RefusalReport['clients'], max: number): Ref
   return ranked(all).slice(0, max);
 }
 
-/**
- * Ranks by the certain part of the count: newcomers inherited the counts of the clients they
- * replaced.
- */
+/** Sorts by the certain part of the count: newcomers took over counts of clients they replaced. */
 function ranked<C extends RefusedClient>(clients: C[]): C[] {
   const sure = ({ count, error }: C) => count - error;
   return clients.toSorted(

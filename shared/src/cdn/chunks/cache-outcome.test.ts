@@ -23,7 +23,7 @@ describe('the outcome for the whole response', () => {
     expect(withFirstChunk(HIT, { tier: 'source', joined: true })).toEqual(collapsed);
   });
 
-  test('why the origin was asked for the version stays said', () => {
+  test('the outcome still tells why the origin was asked for the version', () => {
     const revalidated: CacheOutcome = { hit: false, fwd: 'stale', fwdStatus: 304 };
     const outcome = withFirstChunk(revalidated, { tier: 'source', joined: false });
     expect(outcome).toEqual({ ...revalidated, stored: true });

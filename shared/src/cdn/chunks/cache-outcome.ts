@@ -6,7 +6,8 @@ import type { CacheOutcome } from '../../http/fields/cache-status.ts';
 export type Tier = 'memory' | 'disk' | 'peer' | 'source';
 
 /**
- * The field describes the response as a whole: a hit only if its first chunk was one too.
+ * Adds the first chunk to the outcome. The field describes the response as a whole: it is a hit
+ * only if its first chunk was one too.
  *
  * @param outcome of the search for the file's version
  * @param first where the first chunk was, and whether another request had begun to fetch it
@@ -21,7 +22,7 @@ export function withFirstChunk(
   return { hit: false, fwd: 'miss', stored: true, ...(first.joined ? { collapsed: true } : {}) };
 }
 
-/** True where the first chunk has been fetched to learn which version is current. */
+/** True if the first chunk was fetched to learn the current version. */
 export function bringsFirstChunk(outcome: CacheOutcome): boolean {
   if (outcome.hit || outcome.collapsed === true) return false;
   return outcome.stored === true || (outcome.detail === 'peer' && outcome.fwd === 'uri-miss');

@@ -39,7 +39,7 @@ describe('chunk names', () => {
     expect(parseChunkName(text)).toEqual(name);
   });
 
-  test('what is written is read as the same chunk, whatever is in the URL', () => {
+  test('a written name is read as the same chunk, whatever is in the URL', () => {
     fc.assert(
       fc.property(chunkName, (name) => {
         expect(parseChunkName(formatChunkName(name))).toEqual(name);
@@ -109,7 +109,7 @@ describe('chunk names', () => {
     expect(parseChunkName(formatChunkName(tooLong))).toBeUndefined();
   });
 
-  test('any text is no name, or one of a chunk that exists', () => {
+  test('any text is either no name or the name of a possible chunk', () => {
     const alike = fc.stringMatching(
       /^h,start=\d{1,18}[a-z]{0,3},end=\d{1,18}(,v=e\.[a-z,]{0,3})?$/,
     );

@@ -1,11 +1,11 @@
 /**
- * Chunk names (NSDI 3.2, figure 2): a chunk is an object with its own name, made of the file's URL
- * and the chunk's position. Routing, caching and single flight see only the name.
+ * Chunk names (NSDI 3.2, figure 2): a chunk is an object with a name of its own, made of the
+ * file's URL and the chunk's position. Routing, caching and single flight see nothing else.
  *
- * <origin URL>,start=<first byte>[letters],end=<last byte>[,v=<version tag>]
+ *     <origin URL>,start=<first byte>[letters],end=<last byte>[,v=<version tag>]
  *
- * The letters are the agent's retry salt (NSDI 3.3, WORLDS 3). They are not part of the number, but
- * they are hashed, so that another node serves the retry.
+ * The letters are the agent's retry salt (NSDI 3.3, WORLDS 3): not part of the number, but part of
+ * the hashed text, so that another node serves the retry.
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
@@ -33,7 +33,7 @@ export function formatChunkName(name: ChunkName): string {
 
 /**
  * Reads a chunk's name, from the right: the URL itself may contain commas and even `,start=`.
- * `isLegalChunk` decides whether a file may have a chunk with that range.
+ * `isLegalChunk` tells whether a file may be cut into such a range.
  *
  * @returns undefined if the text is no chunk name
  */
@@ -49,15 +49,15 @@ export function parseChunkName(text: string): ChunkName | undefined {
   return { url: url as string, range: { start, end }, salt: salt as string, tag };
 }
 
-/** The name without its retry salt: the cache's key for the chunk. */
+/** The name without its retry salt, under which caches store the chunk. */
 export function cacheKey(name: ChunkName): string {
   return formatChunkName({ ...name, salt: '' });
 }
 
 /**
- * Makes the text that routing hashes: URL, position and salt. Not the version, so that the node
- * that knows which version is current also has the first chunk; not the end, so that a file that
- * grows does not move.
+ * Makes the text that routing hashes: URL, position and salt. The version is left out, so that the
+ * node that knows the current version also has the first chunk; the end is left out, so that a
+ * growing file does not move.
  */
 export function routingKey({ url, range, salt }: Omit<ChunkName, 'tag'>): string {
   return `${url},start=${range.start}${salt}`;
@@ -65,7 +65,7 @@ export function routingKey({ url, range, salt }: Omit<ChunkName, 'tag'>): string
 
 /**
  * The letters that a retry adds to the chunk's name (NSDI 3.3): none for the first retry, which
- * another replica gets; then one letter, so that the name belongs to other nodes altogether.
+ * goes to another replica; then one letter, which gives the chunk to other nodes altogether.
  *
  * @param attempt 0 for a node's first request for the chunk
  */

@@ -102,7 +102,7 @@ describe('chunk plan', () => {
     );
   });
 
-  test('cuts the ranges of an answer, in their order, where the chunks meet', () => {
+  test('cuts the ranges of an answer, in their order, at the bounds of chunks', () => {
     fc.assert(
       fc.property(inAnyOrder, fc.integer({ min: 1, max: 20 }), (ranges, chunkBytes) => {
         // Byte by byte: a slice ends where the next byte is of another chunk or range.
@@ -126,7 +126,7 @@ describe('chunk plan', () => {
     );
   });
 
-  test('a file of terabytes costs nothing until its slices are asked for', () => {
+  test('a file of terabytes costs nothing until its slices are needed', () => {
     const plan = new SlicePlan([{ start: 0, end: 2 ** 44 }], 64 * KiB);
     expect(plan.count).toBe(2 ** 28);
     expect(plan.at(2 ** 28 - 1).range.end).toBe(2 ** 44);

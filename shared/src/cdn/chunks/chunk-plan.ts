@@ -15,11 +15,11 @@ export function chunkRange(index: number, chunkBytes: number, fileBytes: number)
 }
 
 /**
- * True when `range` is a chunk that another node may ask for: aligned to a legal size, or the tail
- * of a file so aligned. Other ranges would let strangers fill caches with pieces of their choice
- * and make the origin send more than is used.
+ * True when `range` is a chunk that some node may ask for: aligned to a legal size, or the tail of
+ * a file so aligned. Anything else would let strangers fill caches with ranges of their choice and
+ * make the origin send more than is used.
  *
- * @param fileBytes length of the file, where it is known
+ * @param fileBytes length of the file, if known
  */
 export function isLegalChunk(range: ByteRange, fileBytes?: number): boolean {
   const bytes = range.end - range.start;
@@ -47,7 +47,7 @@ export interface Slice {
 
 /**
  * The slices of an answer in the order of its ranges, of a file cut into chunks of `chunkBytes`.
- * Slices are worked out when asked for: a file may have millions, and only a window is in use.
+ * Slices are computed on demand: a file may have millions, and only a window is in use.
  */
 export class SlicePlan {
   readonly #ranges: readonly ByteRange[];
@@ -72,7 +72,8 @@ export class SlicePlan {
   /**
    * The slice with the given index.
    *
-   * @param index 0 to count - 1; other values are a fault of the caller
+   * @param index 0 to count - 1
+   * @throws RangeError for any other index
    */
   at(index: number): Slice {
     let r = this.#firsts.length - 1;
@@ -90,7 +91,7 @@ export class SlicePlan {
     return this.#ranges.reduce((sum, range) => sum + range.end - range.start, 0);
   }
 
-  /** The whole range that begins with this slice, if one does: where a multipart part begins. */
+  /** The whole range that begins with this slice, if any: there a multipart part begins. */
   rangeBeginningAt(index: number): ByteRange | undefined {
     return this.#ranges[this.#firsts.indexOf(index)];
   }

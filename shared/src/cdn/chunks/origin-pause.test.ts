@@ -9,7 +9,7 @@ describe('OriginPause', () => {
     expect(() => new OriginPause().check(0)).not.toThrow();
   });
 
-  test('an origin is left alone as long as it asked for', () => {
+  test('an origin gets no requests for as long as it asked', () => {
     const pause = new OriginPause();
     expect(pause.onBusy(503, 5000, 1000)).toEqual(busy(5000));
     expect(() => pause.check(1000)).toThrow(busy(5000));
@@ -17,7 +17,7 @@ describe('OriginPause', () => {
     expect(() => pause.check(6000)).not.toThrow();
   });
 
-  test('an origin that does not say how long is left alone for a second', () => {
+  test('an origin that does not say how long gets a pause of a second', () => {
     const pause = new OriginPause();
     expect(pause.onBusy(429, undefined, 0)).toMatchObject({ detail: 'it answered 429' });
     expect(() => pause.check(DEFAULT_PAUSE_MS - 1)).toThrow(busy(1));
@@ -31,7 +31,7 @@ describe('OriginPause', () => {
     expect(() => pause.check(1000)).not.toThrow();
   });
 
-  test('no origin can put a file out of reach for more than ten minutes', () => {
+  test('no origin can block a file for more than ten minutes', () => {
     const pause = new OriginPause();
     expect(pause.onBusy(503, 10 ** 12, 0)).toEqual(busy(600_000));
     expect(() => pause.check(599_999)).toThrow();

@@ -1,6 +1,6 @@
 /**
- * Until when an origin asked to be left alone about a file (RFC 9110 10.2.3). Kept per URL: one
- * file that is out of service must not put the others of its host out of reach.
+ * Remembers until when an origin asked to get no requests for a file (RFC 9110 10.2.3). Kept per
+ * URL: one file that is out of service must not block the others of its host.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -15,9 +15,9 @@ export class OriginPause {
   #until: Millis = 0;
 
   /**
-   * The origin answered 429 or 503.
+   * Records that the origin answered 429 or 503.
    *
-   * @param retryAfterMs value of its Retry-After, where it had one
+   * @param retryAfterMs its Retry-After, if it had one
    * @returns the error to report
    */
   onBusy(status: number, retryAfterMs: Millis | undefined, now: Millis): MillraceError {
@@ -27,7 +27,7 @@ export class OriginPause {
   }
 
   /**
-   * Throws while the origin wants to be left alone, so that nothing is sent to it.
+   * Throws during the pause, so that nothing is sent to the origin.
    *
    * @throws MillraceError `origin-busy`
    */

@@ -11,11 +11,11 @@ const FRESH = {
   lifetimeMs: 60_000,
   staleIfErrorMs: 60_000,
 };
-/** When it is of an age. */
+/** The time at which `FRESH` has that age. */
 const atAge = (ageMs: number) => FRESH.arrivedAt + ageMs - FRESH.initialAgeMs;
 
-describe('what is known', () => {
-  test('is good until its lifetime is over, or for a client that wants it younger, before', () => {
+describe('a pointer', () => {
+  test('is good until its lifetime is over, or earlier for a client that wants it younger', () => {
     expect(isGoodFor(FRESH, { maxAgeMs: undefined }, atAge(59_999))).toBe(true);
     expect(isGoodFor(FRESH, { maxAgeMs: undefined }, atAge(60_000))).toBe(false);
     expect(isGoodFor(FRESH, { maxAgeMs: 30_000 }, atAge(30_000))).toBe(true);
@@ -23,14 +23,14 @@ describe('what is known', () => {
     expect(isGoodFor(FRESH, { maxAgeMs: 2 * HOUR }, atAge(60_000))).toBe(false);
   });
 
-  test('says how long that is, and how long it has not been', () => {
+  test('says how long it stays fresh, and how long it has been stale', () => {
     expect(secondsLeft(FRESH, atAge(10_000))).toBe(50);
     expect(secondsLeft(FRESH, atAge(62_000))).toBe(-2);
   });
 });
 
-describe('content that was asked for by its digest', () => {
-  test('needs no revalidation for an hour from now where it has that digest', () => {
+describe('content that was requested by its digest', () => {
+  test('needs no revalidation for an hour if it has that digest', () => {
     const verified = freshnessByDigest(FRESH, true);
     expect(isGoodFor(verified, { maxAgeMs: undefined }, FRESH.arrivedAt + HOUR - 1)).toBe(true);
     expect(isGoodFor(verified, { maxAgeMs: undefined }, FRESH.arrivedAt + HOUR)).toBe(false);
@@ -38,7 +38,7 @@ describe('content that was asked for by its digest', () => {
     expect(freshnessByDigest(long, true)).toEqual(long);
   });
 
-  test('is looked at again after a minute where it only may have it, whatever the origin says', () => {
+  test('is revalidated after a minute if it only may have it, whatever the origin says', () => {
     const unverified = freshnessByDigest({ ...FRESH, lifetimeMs: 5 * HOUR }, false);
     expect(isGoodFor(unverified, { maxAgeMs: undefined }, FRESH.arrivedAt + 59_999)).toBe(true);
     expect(isGoodFor(unverified, { maxAgeMs: undefined }, FRESH.arrivedAt + 60_000)).toBe(false);
@@ -46,21 +46,21 @@ describe('content that was asked for by its digest', () => {
   });
 });
 
-describe('a failure to find out what is current', () => {
-  test('leaves what was known in use while the origin cannot be reached, but not for ever', () => {
+describe('a failure to find out the current version', () => {
+  test('leaves the pointer in use while the origin cannot be reached, but not for ever', () => {
     expect(afterFailure('origin-unreachable', FRESH, atAge(119_999))).toBe('stale');
     expect(afterFailure('origin-busy', FRESH, atAge(70_000))).toBe('stale');
     expect(afterFailure('origin-unreachable', FRESH, atAge(120_000))).toBe('kept');
     expect(afterFailure('origin-unreachable', undefined, atAge(0))).toBe('kept');
   });
 
-  test('ends it where the origin denies the file, or no longer has it', () => {
+  test('ends the pointer if the origin denies the file, or no longer has it', () => {
     expect(afterFailure('origin-gone', FRESH, atAge(20_000))).toBe('forgotten');
     expect(afterFailure('origin-denied', FRESH, atAge(20_000))).toBe('forgotten');
     expect(afterFailure('version-changed', undefined, atAge(0))).toBe('forgotten');
   });
 
-  test('that is nobody but this node leaves it as it was', () => {
+  test('of this node alone leaves the pointer as it was', () => {
     expect(afterFailure('internal', FRESH, atAge(20_000))).toBe('kept');
     expect(afterFailure('interrupted', FRESH, atAge(20_000))).toBe('kept');
   });

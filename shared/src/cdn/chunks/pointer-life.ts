@@ -1,4 +1,4 @@
-/** How long an edge's knowledge of a file's current version is valid, and what ends it. */
+/** How long a pointer to a file's current version may be used, and what ends that. */
 
 import type { Millis } from '../../base/clock.ts';
 import { ERRORS, type ErrorCode, isPassing } from '../../base/errors.ts';
@@ -11,17 +11,17 @@ import {
 } from '../../http/answers/freshness.ts';
 
 /**
- * How long content with the requested digest needs no revalidation: it cannot change. Bounded, so
- * that the origin can withdraw content.
+ * How long content that is known to have the requested digest needs no revalidation: it cannot
+ * change. Not for ever, so that the origin can withdraw it.
  */
 const VERIFIED_MS = 3_600_000;
 
-/** How long content that may have the digest is taken for it: the file may be replaced any moment. */
+/** Longest freshness of content that may have the digest: the file may be replaced any moment. */
 const UNVERIFIED_MS = 60_000;
 
 /**
- * Freshness of content that was requested by its digest (WORLDS 4.2): content proven to match stays
- * valid, and content that may match is checked again soon.
+ * Freshness of content that was requested by its digest (WORLDS 4.2): verified content stays fresh,
+ * and unverified content is revalidated soon.
  *
  * @param stated by the origin
  * @param verified whether the content is known to have the digest
@@ -37,7 +37,7 @@ export function freshnessByDigest(stated: Freshness, verified: boolean): Freshne
 }
 
 /**
- * True where a request can be answered from the pointer, without asking the origin.
+ * True if a request can be answered with the pointer, without asking the origin.
  *
  * @param now Unix milliseconds
  */
@@ -49,15 +49,15 @@ export function isGoodFor(
   return isFresh(freshness, now) && currentAge(freshness, now) <= maxAgeMs;
 }
 
-/** Seconds for which it stays fresh; below 0: seconds since it went stale. */
+/** Seconds for which a pointer stays fresh; less than 0: it has been stale for that time. */
 export function secondsLeft(freshness: Freshness, now: Millis): number {
   return Math.floor((freshness.lifetimeMs - currentAge(freshness, now)) / 1000);
 }
 
 /**
- * Decides about a pointer when no source could name the current version: it is used although it is
- * `stale` (RFC 5861 4), `forgotten` where the failure shows that it no longer holds, or `kept` for
- * later requests.
+ * Decides about a pointer when the current version could not be found out: it is used although it
+ * is `stale` (RFC 5861 4), `forgotten` if the failure says that it is no longer valid, or `kept`
+ * for later requests.
  *
  * @param freshness of the pointer; undefined: there is none
  * @param now Unix milliseconds

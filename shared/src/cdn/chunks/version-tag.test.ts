@@ -72,7 +72,7 @@ describe('version tags', () => {
   });
 
   test.each(['', 'e.', 'abc', 'x.abc', 'e.a,b', 'e.a b', 'e.a/b', 'E.abc', 'e.abc\n', 'e.ü'])(
-    '%j has not the form of a tag',
+    '%j does not have the form of a tag',
     (text) => {
       expect(isVersionTag(text)).toBe(false);
     },
@@ -84,7 +84,7 @@ describe('version tags', () => {
 });
 
 describe('versionOfTag', () => {
-  test('says what the tag was made of', () => {
+  test('returns the validators that the tag was made from', () => {
     fc.assert(
       fc.property(version, ({ validators, length }) => {
         expect(versionOfTag(versionTag(validators, length) ?? '', length)).toEqual(validators);
@@ -119,7 +119,7 @@ describe('a digest that a client has given', () => {
     );
   });
 
-  test('keeps content apart from all other of the same version', () => {
+  test('keeps content apart from all other content of the same version', () => {
     fc.assert(
       fc.property(version, digest, digest, ({ validators, length }, a, b) => {
         const same = versionTag(validators, length, a) === versionTag(validators, length, b);
@@ -128,7 +128,7 @@ describe('a digest that a client has given', () => {
     );
   });
 
-  test('may stand alone, where the version is not known yet', () => {
+  test('may stand alone while the version is not known', () => {
     const tag = digestTag('0123456789abcdef'.repeat(4));
     expect([isVersionTag(tag), digestOfTag(tag)]).toEqual([true, '0123456789abcdef'.repeat(4)]);
     expect(versionOfTag(tag, 10)).toBeUndefined();

@@ -12,13 +12,13 @@ const TAG = /^[emd]\.[A-Za-z0-9._~%-]{1,900}$/;
 const DIGEST_TAG = /^d\.([0-9a-f]{64})(?:\.|$)/;
 
 /**
- * The tag of a version: from its strong entity tag, else from Last-Modified and the length.
+ * Makes the tag of a version, from its strong entity tag, else from Last-Modified and the length.
  * Injective: two versions have the same tag only if their validators are the same.
  *
- * @param digest SHA-256 that a client has asked for, hexadecimal. It precedes the rest, so that
- *   chunks fetched for other clients never have the name (WORLDS 4.2); the rest stays, so that
- *   chunks of two versions do not mix if the origin turns out to have other content
- * @returns undefined where nothing pins the version (see `canPin`)
+ * @param digest SHA-256 that a client has asked for, hexadecimal. It goes before the rest, so that
+ *   nothing that was fetched for other clients has the name (WORLDS 4.2); the rest stays, so that
+ *   chunks of two versions do not mix if the origin has other content after all
+ * @returns undefined if nothing pins the version (see `canPin`)
  */
 export function versionTag(
   validators: Validators,
@@ -29,7 +29,7 @@ export function versionTag(
   return tag === undefined || digest === undefined ? tag : `${digestTag(digest)}.${tag}`;
 }
 
-/** The tag of any version with that content: the name in requests between nodes. */
+/** The tag of any version with that content, as one node requests it from another. */
 export function digestTag(digest: string): string {
   return `d.${digest}`;
 }
@@ -40,9 +40,9 @@ export function digestOfTag(tag: string): string | undefined {
 }
 
 /**
- * The tag of the same version for nodes that do not know its digest.
+ * Removes the digest from a tag, which leaves the version's tag for requests without a digest.
  *
- * @returns undefined where the tag is a digest and names no version
+ * @returns undefined if the tag is a digest alone and names no version
  */
 export function withoutDigest(tag: string): string | undefined {
   const digest = digestOfTag(tag);
@@ -64,10 +64,10 @@ export function isVersionTag(text: string): boolean {
 }
 
 /**
- * The version that a tag was made from by `versionTag`.
+ * Reads the version from a tag: the validators that `versionTag` made it from.
  *
  * @param length of the file, which only some tags contain
- * @returns undefined where the tag is none that `versionTag` makes for a file of that length
+ * @returns undefined unless `versionTag` makes exactly this tag for a file of that length
  */
 export function versionOfTag(tag: string, length: number): Validators | undefined {
   if (!isVersionTag(tag)) return undefined;
@@ -92,7 +92,7 @@ export function versionOfTag(tag: string, length: number): Validators | undefine
 
 /** Percent-escapes everything but unreserved characters; entity tags are Latin-1. */
 function percentEscape(text: string): string {
-  // An empty entity tag is legal; the tag must not be.
+  // An empty entity tag is legal; an empty version tag is not.
   if (text === '') return '%';
   return text.replace(
     /[^A-Za-z0-9._~-]/g,

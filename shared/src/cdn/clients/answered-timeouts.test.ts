@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { AnsweredTimeouts } from './answered-timeouts.ts';
 
-/** Experience of a number of late answers, one every 10 ms from time 0 on. */
+/** Experience of `answers` late answers, one every 10 ms from time 0 on. */
 function after(answers: number, inARow = 1): AnsweredTimeouts {
   const experience = new AnsweredTimeouts();
   for (let i = 0; i < answers; i++) experience.onAnswered(inARow, 10 * i);
@@ -9,19 +9,19 @@ function after(answers: number, inARow = 1): AnsweredTimeouts {
 }
 
 describe('AnsweredTimeouts', () => {
-  test('without late answers, or with those of one or two clients, two must stay unanswered', () => {
+  test('with no late answers, or one or two, two timeouts must stay unanswered', () => {
     expect(after(0).needed(1, 0, 0)).toBe(2);
     expect(after(2).needed(1, 0, 20)).toBe(2);
   });
 
-  test('where clients answer late, two more than they need; few among very many do not count', () => {
+  test('needs two timeouts more than late clients; a few of these among many do not count', () => {
     expect([after(30).needed(1000, 0, 300), after(10).needed(1000, 0, 100)]).toEqual([3, 2]);
     expect(after(10).needed(100, 0, 100)).toBe(3);
     expect(after(10, 3).needed(100, 0, 100)).toBe(5);
     expect(after(10, 200).needed(100, 0, 100)).toBe(8);
   });
 
-  test('long silences are usual only if many of them are long', () => {
+  test('long silences count as usual only if many are long', () => {
     const experience = after(40);
     for (let i = 0; i < 10; i++) experience.onAnswered(4, 400);
     expect(experience.needed(1000, 0, 500)).toBe(3);
@@ -29,12 +29,12 @@ describe('AnsweredTimeouts', () => {
     expect(experience.needed(1000, 0, 500)).toBe(6);
   });
 
-  test('a client that has answered late itself may again, whatever others do', () => {
+  test('a client that has answered late itself may do so again, whatever others do', () => {
     expect([after(0).needed(1000, 2, 0), after(0).needed(1, 255, 0)]).toEqual([4, 8]);
     expect(after(30, 3).needed(100, 1, 300)).toBe(5);
   });
 
-  test('what was usual once fades', () => {
+  test('experience fades', () => {
     const experience = after(40, 2);
     expect(experience.needed(1000, 0, 5000)).toBe(4);
     expect(experience.needed(1000, 0, 15_000)).toBe(2);

@@ -1,29 +1,28 @@
 /**
- * Learns after how many timeouts in a row clients that are there still answer. ANYCAST 4.2 finds
- * that hardly any client leaves two unanswered, on lines that are not crowded. Where a thousand
- * clients share a crowded line, each has a packet or two under way, loses them again and again,
- * and answers seconds later.
+ * Learns after how many timeouts in a row live clients still answer. ANYCAST 4.2 finds that on
+ * uncrowded lines hardly any client leaves two unanswered. If a thousand clients share a crowded
+ * line, each has a packet or two under way, loses them again and again, and answers seconds later.
  */
 
 import type { Millis } from '../../base/clock.ts';
 import { UNANSWERED_TIMEOUTS } from './vanished-client.ts';
 
-/** Time after which half of an experience counts. */
+/** Time after which a late answer counts half. */
 const HALF_LIFE_MS = 10_000;
-/** Late answers per watched client from which late answers count as usual. */
+/** Late answers per watched client from which on they count as usual. */
 const USUAL_PER_CLIENT = 0.02;
-/** Fewest clients with late answers: one or two may just have bad lines. */
+/** Fewest late answers that count as usual: one or two clients may have bad lines of their own. */
 const LEAST = 3;
-/** Most timeouts in a row that count: with the usual two after them, more would take minutes. */
+/** Most timeouts in a row that count: with the two added to them, more would take minutes. */
 const MOST_IN_A_ROW = 6;
 
 export class AnsweredTimeouts {
-  /** Answers of late after one timeout or more, two or more, and so on. */
+  /** Recent late answers: after one timeout or more, two or more, and so on. */
   readonly #counts: number[] = Array(MOST_IN_A_ROW).fill(0);
   #at: Millis = 0;
 
   /**
-   * A client has answered after all.
+   * Records that a client has answered after timeouts.
    *
    * @param inARow timeouts before that, at least 1
    * @param now monotonic
@@ -37,11 +36,11 @@ export class AnsweredTimeouts {
   }
 
   /**
-   * How many timeouts a client must leave unanswered to count as vanished: two more than the
-   * clients that are there usually leave (`UNANSWERED_TIMEOUTS` where they leave none).
+   * How many timeouts a client must leave unanswered to count as vanished: two more than live
+   * clients usually leave (`UNANSWERED_TIMEOUTS` if they leave none).
    *
-   * @param clients how many are watched
-   * @param own the most after which this very client has answered
+   * @param clients number of watched clients
+   * @param own most timeouts in a row after which this client itself has answered
    * @param now monotonic
    */
   needed(clients: number, own: number, now: Millis): number {
@@ -50,7 +49,7 @@ export class AnsweredTimeouts {
     return UNANSWERED_TIMEOUTS + Math.max(usual, Math.min(own, MOST_IN_A_ROW));
   }
 
-  /** The part of the experience that has not decayed since the last addition. */
+  /** Weight that is left of the counts since the latest answer, 0 to 1. */
   #left(now: Millis): number {
     return 0.5 ** (Math.max(0, now - this.#at) / HALF_LIFE_MS);
   }

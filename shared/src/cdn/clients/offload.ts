@@ -1,25 +1,24 @@
 /**
  * Chooses the transfers that an overloaded node resets (ANYCAST 3.3): a reset sends a client to
- * another node, where it continues with a range request. Clients that have announced this come
- * first, and among those the ones with the most bytes to come: one reset then removes the most
- * load.
+ * another node, where it continues with a range request. Clients that have said that they do so
+ * come first, those with the most bytes left before others, since their resets take away most load.
  */
 
 /** A transfer under way. */
 export interface Offloadable {
-  /** The client has announced that it resumes after a reset. */
+  /** True if the client has said that it continues after a reset. */
   readonly aware: boolean;
   /** Body bytes still to be sent. */
   readonly remainingBytes: number;
 }
 
-/** Share of all transfers that may be reset at a time: reset clients arrive elsewhere at once. */
+/** Share of all transfers reset at a time: the clients arrive at other nodes all at once. */
 const MAX_SHARE = 0.1;
 
 /**
- * The transfers to reset now.
+ * Chooses the transfers to reset now.
  *
- * @param limit how many the node is willing to have
+ * @param limit most transfers that the node accepts
  */
 export function chooseOffload<T extends Offloadable>(transfers: readonly T[], limit: number): T[] {
   const excess = transfers.length - limit;

@@ -11,7 +11,7 @@ const reader = (name: string, heldBytes: number, bytesPerMs: number | undefined)
 const names = (readers: readonly { name: string }[]) => readers.map(({ name }) => name);
 
 describe('chooseSlowest', () => {
-  test('chooses those that take the least for what they hold, as many as it takes', () => {
+  test('chooses the readers that take the least for what they hold, as many as needed', () => {
     const readers = [
       reader('quick', 512 * KiB, 50),
       reader('drip', 512 * KiB, 0.2),
@@ -23,12 +23,12 @@ describe('chooseSlowest', () => {
     expect(names(chooseSlowest(readers, 1536 * KiB))).toEqual(['nothing', 'drip', 'slow']);
   });
 
-  test('a slow reader that holds little goes after one that is as slow and holds much', () => {
+  test('a slow reader that holds little comes after one as slow that holds much', () => {
     const readers = [reader('small', 40 * KiB, 1), reader('large', 4096 * KiB, 1)];
     expect(names(chooseSlowest(readers, 1))).toEqual(['large']);
   });
 
-  test('never chooses readers that take what they hold in two seconds, or are not known yet', () => {
+  test('never chooses readers that take all they hold in two seconds, or new ones', () => {
     const readers = [
       reader('quick', 512 * KiB, (512 * KiB) / 2000),
       reader('new', 512 * KiB, undefined),
@@ -36,12 +36,12 @@ describe('chooseSlowest', () => {
     expect(chooseSlowest(readers, Number.MAX_SAFE_INTEGER)).toEqual([]);
   });
 
-  test('chooses nobody while there is no excess', () => {
+  test('chooses no reader while there is no excess', () => {
     expect(chooseSlowest([reader('a', 100, 0)], 0)).toEqual([]);
     expect(chooseSlowest([reader('a', 100, 0)], -5)).toEqual([]);
   });
 
-  test('frees enough where slow readers hold enough, with nobody to spare', () => {
+  test('frees enough if slow readers hold enough, and resets no reader too many', () => {
     const arbitrary = fc.record({
       heldBytes: fc.integer({ min: 1, max: 1e6 }),
       bytesPerMs: fc.option(fc.double({ min: 0, max: 1000, noNaN: true }), { nil: undefined }),
@@ -76,13 +76,13 @@ describe('ReaderPace', () => {
     expect(pace.bytesPerMs).toBeLessThan(1);
   });
 
-  test('two looks at the same moment count as one', () => {
+  test('two measurements at the same moment count as one', () => {
     const pace = new ReaderPace(0, UNTAKEN, 0);
     pace.observe(50, UNTAKEN, 0);
     expect(pace.bytesPerMs).toBeUndefined();
   });
 
-  test('is not known of a reader that has taken all it was handed and waits for more', () => {
+  test('is not known for a reader that has taken all it was handed and waits for more', () => {
     const pace = new ReaderPace(0, 0, 0);
     for (let s = 1; s < 10; s++) pace.observe(0, 0, s * 1000);
     expect(pace.bytesPerMs).toBeUndefined();
@@ -90,7 +90,7 @@ describe('ReaderPace', () => {
     expect(pace.bytesPerMs).toBe(0);
   });
 
-  test('is nothing of one that has waited for ten seconds without a byte', () => {
+  test('is next to nothing for a reader that has waited ten seconds for a byte', () => {
     const pace = new ReaderPace(0, UNTAKEN, 0);
     pace.observe(0, 0, 1000);
     pace.observe(1, 0, 8000);

@@ -1,7 +1,7 @@
 /**
- * Chooses the readers that are reset when memory is short: those that take the fewest bytes for the
- * memory they hold. A reader that takes all it holds within two seconds is never chosen. A reader
- * that has taken all it was handed is chosen only after the node has owed it bytes for long.
+ * Chooses the readers that are reset when memory is short: those that take the least for the
+ * memory they hold. A reader that takes all it holds within two seconds is never chosen. Nor is a
+ * reader that has taken all it was handed and has waited less than ten seconds for more bytes.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -11,17 +11,17 @@ const FAST_MS: Millis = 2000;
 /** Weight of the latest measurement in a reader's pace. */
 const LATEST_WEIGHT = 0.5;
 /**
- * Time after which a reader that is owed bytes holds its memory in vain: a client that asks a very
- * slow origin counts as a slow reader as well.
+ * Longest wait for bytes that excuses a reader. After that it counts as slow: a client of an origin
+ * that sends next to nothing also holds its memory for nothing.
  */
 const OWED_MS: Millis = 10_000;
 
-/** How fast a reader takes its bytes. Begins when memory first runs short. */
+/** How fast a reader takes what it is sent. Measured from when memory first runs short. */
 export class ReaderPace {
   #takenBytes: number;
   #at: Millis;
   #bytesPerMs: number | undefined;
-  /** Since when the reader has taken all it was handed; undefined while there is more for it. */
+  /** When the reader had taken all it was handed; undefined while there is more for it. */
   #owedSince: Millis | undefined;
 
   /**
@@ -46,7 +46,7 @@ export class ReaderPace {
     this.#at = now;
   }
 
-  /** Undefined before two measurements, and while the reader is owed bytes. */
+  /** Undefined before two measurements, and in the first ten seconds of a wait for bytes. */
   get bytesPerMs(): number | undefined {
     const owedMs = this.#owedSince === undefined ? undefined : this.#at - this.#owedSince;
     return owedMs !== undefined && owedMs < OWED_MS ? undefined : this.#bytesPerMs;
@@ -57,12 +57,12 @@ export class ReaderPace {
 export interface SlowReader {
   /** Bytes that ending it would free, as far as known. */
   readonly heldBytes: number;
-  /** Undefined while unknown, or while the reader is not the cause: it is left alone. */
+  /** Undefined while the pace is not known or not the reader's fault: then it is not chosen. */
   readonly bytesPerMs: number | undefined;
 }
 
 /**
- * The readers to reset now, the slowest for what they hold first.
+ * Chooses the readers to reset now, the slowest for the memory they hold first.
  *
  * @param excessBytes bytes to free; no more readers are chosen than that takes
  */

@@ -25,21 +25,21 @@ function judge(states: readonly Partial<TcpState>[], everyMs = 250, outstanding 
 }
 
 describe('a client that acknowledges', () => {
-  test('is there', () => {
+  test('has not vanished', () => {
     expect(judge([{}, {}, { unacked: 0 }])).toEqual([false, false, false]);
   });
 
-  test('is there however often segments are lost on the way, if it acknowledges others', () => {
+  test('has not vanished however often segments are lost, if it acknowledges others', () => {
     const states = [1, 2, 3, 4].map((retransmits) => ({ retransmits, lastAckMs: 5 }));
     expect(judge(states)).toEqual([false, false, false, false]);
   });
 
-  test('is there with a closed window, however long that is', () => {
+  test('has not vanished behind a closed window, however long that lasts', () => {
     const states = [0, 1, 0, 1, 2, 0].map((probes) => ({ probes, unacked: 0, lastAckMs: 30_000 }));
     expect(judge(states, 60_000)).toEqual(states.map(() => false));
   });
 
-  test('is there if it answers every retransmission without taking it', () => {
+  test('has not vanished if it answers every retransmission without taking it', () => {
     const states = [1, 2, 3, 4, 5, 6].map((retransmits) => ({
       retransmits,
       lastSentMs: 700,
@@ -50,7 +50,7 @@ describe('a client that acknowledges', () => {
 });
 
 describe('a client without any acknowledgement', () => {
-  test('has vanished after a timeout and that of the retry', () => {
+  test('has vanished after a timeout and the timeout of the retry', () => {
     expect(
       judge([
         { lastSentMs: 20, lastAckMs: 20 },
@@ -94,7 +94,7 @@ describe('a client without any acknowledgement', () => {
 describe('a client that answers after timeouts', () => {
   const lost = { retransmits: 2, lastSentMs: 100, lastAckMs: 900 };
 
-  test('is seen to, and after how many', () => {
+  test('is noticed, with the number of timeouts before', () => {
     const detector = new VanishedClientDetector();
     const one = { retransmits: 1, lastSentMs: 100, lastAckMs: 400 };
     const seen = [FINE, one, lost, FINE, FINE, one, { ...FINE, retransmits: 1 }].map((state, i) => {
@@ -104,7 +104,7 @@ describe('a client that answers after timeouts', () => {
     expect(seen).toEqual([0, 0, 0, 2, 0, 0, 1]);
   });
 
-  test('is waited for as long as is asked', () => {
+  test('has as many timeouts as the caller grants', () => {
     const detector = new VanishedClientDetector();
     const silence = [0, 1, 2, 3, 4].map((retransmits) => ({
       ...{ ...FINE, retransmits, unacked: 4, lastSentMs: 100 },
@@ -115,20 +115,20 @@ describe('a client that answers after timeouts', () => {
   });
 });
 
-describe('nothing follows', () => {
+describe('the detector concludes nothing', () => {
   const gone = { retransmits: 9, probes: 9, lastAckMs: 60_000 };
 
-  test('of a state that cannot be read', () => {
+  test('from a state that cannot be read', () => {
     const detector = new VanishedClientDetector();
     expect(detector.observe(undefined, true, 0)).toBe(false);
     expect(detector.observe(undefined, true, 1e9)).toBe(false);
   });
 
-  test('where nothing is outstanding', () => {
+  test('while nothing is outstanding', () => {
     expect(judge([FINE, gone, gone], 30_000, false)).toEqual([false, false, false]);
   });
 
-  test('of timeouts where everything has been acknowledged', () => {
+  test('from timeouts if everything has been acknowledged', () => {
     expect(judge([FINE, { ...gone, probes: 0, unacked: 0 }], 30_000)).toEqual([false, false]);
   });
 });
@@ -165,7 +165,7 @@ const connections = {
   closed: fc.boolean(),
 };
 
-test('whoever answers every timeout or probe is never taken for vanished', () => {
+test('a client that answers every timeout or probe never counts as vanished', () => {
   fc.assert(
     fc.property(fc.record(connections), ({ everyMs, ...o }) => {
       const state = statesOf({ ...o, silentFrom: Number.POSITIVE_INFINITY });
@@ -177,7 +177,7 @@ test('whoever answers every timeout or probe is never taken for vanished', () =>
   );
 });
 
-test('whoever falls silent is found out after the silence, within three timeouts', () => {
+test('a client that falls silent is found after the silence, within three timeouts', () => {
   fc.assert(
     fc.property(fc.record(connections), ({ everyMs, ...o }) => {
       const state = statesOf({ ...o, silentFrom: 1 });
@@ -185,7 +185,7 @@ test('whoever falls silent is found out after the silence, within three timeouts
       let now = 0;
       while (!detector.observe(state(now), true, now)) now += everyMs;
       expect(now).toBeGreaterThanOrEqual(MIN_SILENCE_MS);
-      // 1 + 2 timeouts, and 4 more for the third probe, or where the first was missed.
+      // 1 + 2 timeouts, and 4 more for the third probe, or if the first was missed.
       expect(now).toBeLessThanOrEqual(7 * o.rtoMs + everyMs);
     }),
   );

@@ -1,10 +1,10 @@
 /**
- * Tells a vanished client from a slow one (ANYCAST 3.1.2). The paper lets the kernel give up a
- * connection after a single retry, by a socket option of its own. The nearest option of a stock
+ * Tells a client that is gone from one that is slow (ANYCAST 3.1.2). The paper lets the kernel give
+ * up a connection after a single retry, by a new socket option. The nearest option of a stock
  * kernel, TCP_USER_TIMEOUT, also ends connections whose window stays closed, and without a RST. But
- * the kernel reports the state of a connection, which is enough to decide outside: a client that
- * lets a timeout and the retry's timeout pass without any acknowledgement has vanished; one that
- * acknowledges anything, even with a closed window, has not.
+ * the kernel reports the state of a connection, which is enough to decide outside it: a client that
+ * acknowledges nothing during a timeout and the timeout of the retry is gone; a client that
+ * acknowledges anything at all, even with a closed window, is not.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -17,51 +17,48 @@ export interface TcpState {
   readonly probes: number;
   /** Segments sent and not acknowledged. */
   readonly unacked: number;
-  /** Bytes that have not been sent so far; 0 where the kernel does not tell. */
+  /** Bytes that have not been sent so far; 0 if the kernel does not tell. */
   readonly unsentBytes: number;
-  /** Since data, new or repeated, last went out. */
+  /** Time since data, new or repeated, last went out. */
   readonly lastSentMs: Millis;
-  /** Age of the last acknowledgement of any kind. */
+  /** Time since the last acknowledgement of any kind came. */
   readonly lastAckMs: Millis;
 }
 
 /** Timeouts that must pass: the one that causes the retry, and the retry's own (ANYCAST 3.1.2). */
 export const UNANSWERED_TIMEOUTS = 2;
-/** Shortest silence of a vanished client: the least TCP waits for these (200 + 400 ms, 3.1.2). */
+/** Shortest silence of a vanished client: the least for both timeouts (200 + 400 ms, 3.1.2). */
 export const MIN_SILENCE_MS = 600;
 /**
- * Probes of a closed window without an answer. One more than timeouts: the last of them has only
- * just gone out when the kernel counts it.
+ * Unanswered probes of a closed window that a vanished client leaves. One more than timeouts, since
+ * the kernel counts the last probe as soon as it goes out.
  */
 export const UNANSWERED_PROBES = 3;
 
-/** Kernels count in ticks of up to 10 ms: a change below this is none. */
+/** Least change of a time that counts: kernels count in ticks of up to 10 ms. */
 const CLOCK_SLACK_MS = 20;
 
 /** Watches one connection. */
 export class VanishedClientDetector {
   #lastAckAt = Number.NEGATIVE_INFINITY;
-  /** Timeouts, among those the kernel has counted, that an acknowledgement followed. */
+  /** How many of the timeouts that the kernel counts were followed by an acknowledgement. */
   #answered = 0;
-  /** Timeouts in a row that were not answered when the connection was last looked at. */
+  /** Timeouts in a row that were unanswered at the last observation. */
   #unanswered = 0;
   #answeredLate = 0;
 
-  /**
-   * Number of timeouts in a row before the client's late answer since the look before; 0: no late
-   * answer.
-   */
+  /** Timeouts in a row after which the client has answered since the last observation; 0: none. */
   get answeredLate(): number {
     return this.#answeredLate;
   }
 
   /**
-   * Takes in how the connection stands now.
+   * Judges the present state of the connection.
    *
-   * @param state undefined where unknown: nothing follows from it
+   * @param state undefined if it is unknown, from which nothing follows
    * @param outstanding false while the client has nothing to acknowledge
    * @param now monotonic
-   * @param timeouts how many in a row must go unanswered
+   * @param timeouts timeouts in a row that must go unanswered
    * @returns true if the client has vanished
    */
   observe(
@@ -83,8 +80,8 @@ export class VanishedClientDetector {
   }
 
   /**
-   * The kernel starts its count again only when data is acknowledged. A client short of memory may
-   * answer every retransmission without taking it: such timeouts must not be held against it.
+   * The kernel resets its count only when data is acknowledged. A client short of memory may answer
+   * every retransmission without taking it: such timeouts must not count against the client.
    */
   #noteAnswers({ retransmits, lastSentMs, lastAckMs }: TcpState, now: Millis): void {
     const ackAt = now - lastAckMs;
@@ -93,7 +90,7 @@ export class VanishedClientDetector {
       return;
     }
     this.#lastAckAt = ackAt;
-    // A packet sent after the acknowledgement may be one more timeout, which that does not answer.
+    // A packet sent after the acknowledgement may be one more timeout, which is still unanswered.
     const pending = lastSentMs < lastAckMs ? 1 : 0;
     this.#answered = Math.max(0, retransmits - pending);
   }

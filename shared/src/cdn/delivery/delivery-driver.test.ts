@@ -7,12 +7,12 @@ import { DeliveryDriver, type DeliveryShell } from './delivery-driver.ts';
 import { RetryTimer } from './retry-timer.ts';
 import { CongestionWindow } from './window.ts';
 
-/** Outcome of a request: milliseconds until it ends, or `never`; 0 is at once, from within. */
+/** Outcome of a request: milliseconds until it ends, or `never`; 0: at once, from within. */
 type Answer = { readonly ms: number | 'never'; readonly error?: MillraceError };
 
 const LIMIT_MS = 3_600_000;
 
-/** A driver in virtual time that records its requests and sends. */
+/** A driver in virtual time that logs requests and sends. */
 function drive(
   slices: number,
   answer: (slice: number, attempt: number) => Answer,
@@ -78,14 +78,14 @@ function drive(
 }
 
 describe('DeliveryDriver', () => {
-  test('slices that are there at once are all sent, without waiting for anything', () => {
+  test('slices that are there at once are all sent without waiting', () => {
     const d = drive(5, () => ({ ms: 0 }));
     d.driver.advance();
     expect(d.run()).toBe(true);
     expect([d.sent(), d.ends, d.clock.now]).toEqual([[0, 1, 2, 3, 4], [undefined], 2]);
   });
 
-  test('a request that stays silent is joined by another, and given up when that has won', () => {
+  test('a silent request gets a competitor, and is given up when that has won', () => {
     const d = drive(1, (_, attempt) => ({ ms: attempt === 0 ? 'never' : 50 }));
     d.driver.advance();
     expect(d.run()).toBe(true);
@@ -98,7 +98,7 @@ describe('DeliveryDriver', () => {
     ]);
   });
 
-  test('an end is told before what is under way is given up, and nothing comes after it', () => {
+  test('an end is reported before requests are given up, and nothing comes after it', () => {
     const error = new MillraceError('certificate-invalid');
     const d = drive(3, (slice) => (slice === 0 ? { ms: 5, error } : { ms: 9 }));
     d.driver.advance();
@@ -112,7 +112,7 @@ describe('DeliveryDriver', () => {
     expect([d.log.length, d.driver.end(), d.wakes.size]).toEqual([6, false, 0]);
   });
 
-  test('what is ended from outside gives everything up and tells nobody', () => {
+  test('a delivery ended from outside gives up all requests and reports nothing', () => {
     const d = drive(3, () => ({ ms: 9 }));
     d.driver.advance();
     expect([d.driver.wants(1, 0), d.driver.end(), d.driver.wants(1, 0)]).toEqual([
@@ -123,7 +123,7 @@ describe('DeliveryDriver', () => {
     expect([d.underWay.size, d.ends, d.wakes.size]).toEqual([0, [], 0]);
   });
 
-  test('ended from within a request, it gives that request up too', () => {
+  test('a delivery ended from within a request gives up that request too', () => {
     const d = drive(3, (slice) => {
       if (slice === 1) d.driver.end();
       return { ms: 9 };
@@ -133,7 +133,7 @@ describe('DeliveryDriver', () => {
     expect(d.underWay.size).toBe(0);
   });
 
-  test('whatever requests meet, every slice is sent once or the transfer fails, and nothing is left', () => {
+  test('every slice is sent once or the delivery fails, and no request or timer is left', () => {
     const answers = fc.array(
       fc.record({
         ms: fc.oneof(fc.constantFrom(0, 'never' as const), fc.integer({ min: 1, max: 5000 })),

@@ -1,30 +1,30 @@
 /**
- * The part that all shells of a `DeliveryMachine` have in common: it carries out the machine's
- * orders, tracks which requests are wanted, and wakes the machine at its deadlines. Sockets, stores
- * and clocks belong to the shell: an edge's in service, models in simulations.
+ * The part that all shells of a `DeliveryMachine` have in common: carries out its actions, knows
+ * which requests are wanted, and calls the machine at its deadlines. Sockets, stores and clocks
+ * belong to the shell: those of an edge in service, models in simulations.
  */
 
 import type { Millis } from '../../base/clock.ts';
 import { asMillraceError, type MillraceError } from '../../base/errors.ts';
 import { type DeliveryAction, DeliveryMachine, type DeliveryMachineOptions } from './delivery.ts';
 
-/** Carries out a delivery's actions. No function of it may throw. */
+/** Carries out a delivery's actions. Its functions must not throw. */
 export interface DeliveryShell {
   /** Monotonic milliseconds. */
   now(): Millis;
-  /** Calls `run` once, at that time or later. @returns calls it off */
+  /** Calls `run` once, at that time or later. @returns a function that calls it off */
   at(time: Millis, run: () => void): () => void;
   /**
-   * Asks for a slice. Ends in `fetched` or `failed`, which may be called before this returns.
+   * Requests a slice. Ends in `fetched` or `failed`, which may be called before this returns.
    *
-   * @returns gives the request up; called at most once, and not after its end
+   * @returns a function that gives the request up; called at most once, and not after its end
    */
   fetch(slice: number, attempt: number): () => void;
-  /** Hands a slice that has been fetched to the client, behind those handed over before; ends in `sent`. */
+  /** Hands a fetched slice to the client, behind those handed over before; ends in `sent`. */
   send(slice: number): void;
   /**
-   * Everything has been sent (`undefined`), or cannot be; requests under way are given up after
-   * this. Called at most once.
+   * Everything has been sent (`undefined`), or cannot be. Requests still under way are given up
+   * after this. Called at most once.
    */
   ended(error: MillraceError | undefined): void;
 }
@@ -44,16 +44,16 @@ export class DeliveryDriver {
     this.#shell = shell;
   }
 
-  /** True once the transfer has ended, by itself or by `end`. */
+  /** True once the delivery has ended, by itself or by `end`. */
   get over(): boolean {
     return this.#over;
   }
 
-  /** Carries out everything due now. Call it to begin; later reports call it themselves. */
+  /** Carries out all actions that are due. Call it to begin; reports call it by themselves. */
   advance(): void {
     if (this.#advancing || this.#over) return;
     this.#advancing = true;
-    // Slices that are there at once are reported from within, which may call for more steps.
+    // Slices that are there at once are reported from within, which may make more actions due.
     while (!this.#over) {
       const actions = this.#transfer.step(this.#shell.now());
       if (actions.length === 0) break;
@@ -63,12 +63,12 @@ export class DeliveryDriver {
     this.#schedule();
   }
 
-  /** False if no part of the delivery waits for that request: its bytes are dropped. */
+  /** False if the request is not wanted any more: its result is to be discarded. */
   wants(slice: number, attempt: number): boolean {
     return this.#requests.has(keyOf(slice, attempt));
   }
 
-  /** Slices that are being asked for. */
+  /** Slices with requests under way. */
   fetching(): Set<number> {
     return new Set([...this.#requests.keys()].map((key) => Number.parseInt(key, 10)));
   }
@@ -100,9 +100,9 @@ export class DeliveryDriver {
   }
 
   /**
-   * Gives up all requests under way. The shell is not told of an end.
+   * Gives up all requests under way, without a call of the shell's `ended`.
    *
-   * @returns false if the transfer was over before
+   * @returns false if the delivery was over before
    */
   end(): boolean {
     return this.#end(() => {});
@@ -152,7 +152,7 @@ export class DeliveryDriver {
     return true;
   }
 
-  /** Sees to it that the machine is asked at its next deadline, unless it will be earlier. */
+  /** Schedules a step at the machine's next deadline, unless an earlier one is scheduled. */
   #schedule(): void {
     const at = this.#transfer.nextDeadline();
     if (at === undefined || this.#over || this.#wakeAt <= at) return;

@@ -36,7 +36,7 @@ interface Play {
 
 type Entry = DeliveryAction & { at: number };
 
-/** Plays a transfer to its end in virtual time, and holds it to the rules that always apply. */
+/** Plays a delivery to its end in virtual time, and checks the rules that always apply. */
 function play(o: Play) {
   const window = new CongestionWindow({ max: o.max ?? 4, initial: o.initial ?? o.max ?? 4 });
   const timer = new RetryTimer();
@@ -127,11 +127,11 @@ function play(o: Play) {
 
 const all = (count: number) => Array.from({ length: count }, (_, i) => i);
 const reset = new MillraceError('origin-reset');
-/** Attempts at the first slice that no source ever answers begin at these times. */
+/** Times at which attempts at the first slice begin if no source ever answers. */
 const UNANSWERED = all(MAX_BACKOFFS + 1).map((n) => [0, 3000][n] ?? 9000 + (n - 2) * 10_000);
 
 describe('DeliveryMachine', () => {
-  test('while memory is short it holds one slice at a time, and goes on', () => {
+  test('holds one slice at a time while memory is short, and still finishes', () => {
     const short = play({ slices: 6, source: () => ({ afterMs: 100 }), spare: () => false });
     expect(short.end).toEqual({ kind: 'done' });
     expect(all(6).map((slice) => short.times('fetch', slice))).toEqual(
@@ -148,7 +148,7 @@ describe('DeliveryMachine', () => {
     expect(all(4).map((slice) => run.times('send', slice))).toEqual([[400], [400], [400], [400]]);
   });
 
-  test('sends slices as they come where the client takes them so', () => {
+  test('sends slices as they come if the client takes them in any order', () => {
     const source = (slice: number) => ({ afterMs: 400 - 100 * slice });
     const run = play({ slices: 4, inOrder: false, source });
     expect(run.end).toEqual({ kind: 'done' });
@@ -156,7 +156,7 @@ describe('DeliveryMachine', () => {
     expect(run.times('send', 3)).toEqual([100]);
   });
 
-  test('begins no more than the window allows, and the next when one is sent', () => {
+  test('begins no more slices than the window allows, and the next when one is sent', () => {
     const run = play({ slices: 4, max: 2, source: () => ({ afterMs: 100 }) });
     expect(all(4).map((slice) => run.times('fetch', slice))).toEqual([[0], [0], [100], [100]]);
   });
@@ -171,7 +171,7 @@ describe('DeliveryMachine', () => {
     }
   });
 
-  test('a fast chunk widens the window; one that was in memory opens it as far as a socket takes', () => {
+  test('a fast chunk widens the window; a chunk in memory opens it to what a socket takes', () => {
     const run = play({ slices: 1, max: 9, initial: 4, source: () => ({ afterMs: 100 }) });
     expect(run.window.size).toBeCloseTo(4 + 1 / Math.log(4));
     expect(run.timer.meanMs).toBe(100);
@@ -186,7 +186,7 @@ describe('DeliveryMachine', () => {
     expect(local.timer.meanMs).toBe(0);
   });
 
-  test('a late chunk is asked for a second time; where that one wins, the window shrinks', () => {
+  test('a late chunk is requested again; if the second request wins, the window shrinks', () => {
     const source = (_: number, attempt: number) => (attempt === 0 ? undefined : { afterMs: 100 });
     const run = play({ slices: 1, source });
     expect(run.log).toEqual([
@@ -199,7 +199,7 @@ describe('DeliveryMachine', () => {
     expect(run.window.size).toBe(3);
   });
 
-  test('where the first attempt comes after all, the second is cancelled and no harm is done', () => {
+  test('if the first attempt succeeds after all, the second is cancelled without harm', () => {
     const source = (_: number, attempt: number) => (attempt === 0 ? { afterMs: 3500 } : undefined);
     const run = play({ slices: 1, source });
     expect(run.log).toContainEqual({ at: 3500, kind: 'cancel', slice: 0, attempt: 1 });
@@ -212,7 +212,7 @@ describe('DeliveryMachine', () => {
     expect(run.times('fetch', 0)).toEqual(UNANSWERED);
     expect(run.times('cancel', 0)).toEqual(UNANSWERED.slice(2));
     expect(run.end).toMatchObject({ kind: 'fail', error: { code: 'origin-timeout' } });
-    // The first attempt was killed once, the others were none that count.
+    // Of the killed attempts only the first shrinks the window.
     expect(run.window.size).toBe(3);
   });
 
@@ -237,7 +237,7 @@ describe('DeliveryMachine', () => {
     expect(run.times('send', 0)).toEqual([13_100]);
   });
 
-  test('a passing failure is tried again, each time after twice as long', () => {
+  test('after a passing failure the chunk is tried again, each time after twice the pause', () => {
     const run = play({ slices: 1, source: () => ({ afterMs: 10, error: reset }) });
     let at = 0;
     const expected = all(MAX_BACKOFFS + 1).map((n) => {
@@ -251,7 +251,7 @@ describe('DeliveryMachine', () => {
   test.each([
     [0, 50],
     [0.999, 149.9],
-  ])('with chance at %d the first pause is %d ms, so that clients spread', (chance, pauseMs) => {
+  ])('with random value %d the first pause is %d ms, so that clients spread', (chance, pauseMs) => {
     const source = (_: number, n: number) =>
       n === 0 ? { afterMs: 0, error: reset } : { afterMs: 1 };
     const run = play({ slices: 1, random: () => chance, source });
@@ -275,7 +275,7 @@ describe('DeliveryMachine', () => {
     expect(run.end).toEqual({ kind: 'fail', error: busy });
   });
 
-  test('failures that pass are those of the way, not those of the file', () => {
+  test('failures on the way are retried, failures of the file are not', () => {
     const passing = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => {
       const error = new MillraceError(code);
       const source = (_slice: number, attempt: number): Answer =>
@@ -290,7 +290,7 @@ describe('DeliveryMachine', () => {
     );
   });
 
-  test('where no memory can be had, a response waits, or fails where its client has others', () => {
+  test('without memory for a chunk a response waits, or fails if it must not wait', () => {
     const short = new MillraceError('out-of-memory', '', { retryAfterMs: 1000 });
     const source = (slice: number, attempt: number): Answer =>
       slice === 1 && attempt === 0 ? { afterMs: 10, error: short } : { afterMs: 10 };
@@ -310,30 +310,30 @@ describe('DeliveryMachine', () => {
     expect(run.log.at(-1)).toEqual({ at: 50, kind: 'fail', error: changed });
   });
 
-  test('one of two attempts failing leaves the chunk to the other', () => {
+  test('if one of two attempts fails, the chunk is left to the other', () => {
     const source = (_: number, n: number): Answer =>
       n === 0 ? { afterMs: 4000, error: reset } : { afterMs: 2000 };
     const run = play({ slices: 1, source });
     expect(run.times('fetch', 0)).toEqual([0, 3000]);
     expect(run.times('cancel', 0)).toEqual([]);
     expect(run.end).toEqual({ kind: 'done' });
-    // It failed by itself; the machine did not cancel it.
+    // The first attempt failed by itself, so the window did not shrink.
     expect(run.window.size).toBe(4);
   });
 
-  test('with the window full only the oldest chunk is asked for again', () => {
+  test('with the window full only the oldest chunk is requested again', () => {
     const source = (slice: number, n: number): Answer =>
       n === 0 ? undefined : { afterMs: slice === 0 ? 5000 : 100 };
     const run = play({ slices: 2, max: 2, source });
     expect(run.times('fetch', 0)).toEqual([0, 3000]);
-    // It was as late at 3 s, and at 6 s; from 8 s on it is the oldest.
+    // Slice 1 was as late at 3 s and at 6 s; from 8 s on it is the oldest.
     const [, again = 0] = run.times('fetch', 1);
     expect(again).toBeGreaterThan(8000);
     expect(run.end).toEqual({ kind: 'done' });
   });
 
   test.each([1, 2, 3, 8].flatMap((max) => [true, false].map((inOrder) => [max, inOrder] as const)))(
-    'all chunks stalling at once hold nothing up for ever (window %d, in order: %s)',
+    'all chunks stalling at once do not block the response for ever (window %d, in order: %s)',
     (max, inOrder) => {
       const source = (_: number, attempt: number) => (attempt < 2 ? undefined : { afterMs: 100 });
       const run = play({ slices: 8, max, inOrder, source });
@@ -386,7 +386,7 @@ describe('DeliveryMachine', () => {
   });
 });
 
-test('a deadline reckoned from progress is never at the very moment it is found late', () => {
+test('a deadline computed from progress lies after the moment of the check', () => {
   const random = seededRandom(7);
   for (let i = 0; i < 500; i++) {
     const progress = 3001 + 5000 * random();
@@ -400,7 +400,7 @@ test('a deadline reckoned from progress is never at the very moment it is found 
     });
     transfer.step(0);
     transfer.step(3000);
-    // The second attempt's patience, to the last bit.
+    // The exact end of the patience with the second attempt.
     const now = progress + 6000;
     transfer.step(now);
     expect(transfer.nextDeadline()).toBeGreaterThan(now);

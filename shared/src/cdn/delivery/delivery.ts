@@ -28,23 +28,23 @@ export interface DeliveryMachineOptions {
   readonly window: CongestionWindow;
   readonly timer: RetryTimer;
   readonly random: Random;
-  /** When bytes of the slice last came in, if any have: the shell knows, the machine asks. */
+  /** Asks the shell when bytes of the slice last came in, if any have. */
   readonly progressAt: (slice: number) => Millis | undefined;
   /** False while memory is short: then one slice at a time is begun. */
   readonly spare?: () => boolean;
   /**
-   * Whether the response waits where no memory is free for a chunk, which is the default. Otherwise
-   * it fails, and its memory goes to others.
+   * Whether the response waits if there is no memory for a chunk; by default it does. Otherwise it
+   * fails, which frees its memory for others.
    */
   readonly waitsForMemory?: () => boolean;
 }
 
 /**
- * Slices handed to the client's socket at a time: one being sent and the next ones behind it, which
- * the system gets in one call where the client is fast.
+ * Most slices handed to the client's socket at a time: the one being sent, and the next ones, which
+ * go to the system in one call if the client is fast.
  */
 const MAX_SENDING = 4;
-/** Requests for one chunk at a time (NSDI 3.3; LOGIN): they compete, the first to finish wins. */
+/** Most requests for one chunk at a time (NSDI 3.3; LOGIN): the first to finish wins. */
 const MAX_COMPETING = 2;
 const FIRST_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 10_000;
@@ -186,7 +186,7 @@ export class DeliveryMachine {
     if (a.attempts.size >= MAX_COMPETING) {
       const aliveUntil = (this.#options.progressAt(slice) ?? Number.NEGATIVE_INFINITY) + patience;
       if (aliveUntil > now) {
-        // Slow, but alive: cancelling it would waste the bytes that have come.
+        // Slow, but alive: killing it would waste the bytes that it has fetched.
         a.deadline = aliveUntil;
         return;
       }
@@ -224,7 +224,7 @@ export class DeliveryMachine {
 
   #backoffMs(begun: number): Millis {
     const backoff = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (begun - 1));
-    return backoff * (0.5 + this.#options.random()); // so that many clients do not come back at once
+    return backoff * (0.5 + this.#options.random()); // so that clients do not come back at once
   }
 
   #end(action: DeliveryAction): DeliveryAction[] {

@@ -6,19 +6,18 @@
 import type { Millis } from '../../base/clock.ts';
 import { Estimate } from '../../base/estimate.ts';
 
-/** Before any chunk has come (NSDI 3.3: generous, so as not to overload slow origins). */
+/** Timeout before any chunk has come (NSDI 3.3: generous, so as not to overload slow origins). */
 export const FIRST_CHUNK_TIMEOUT_MS = 3000;
-/** Shortest timeout: below this, chance alone would cause retries. */
+/** Shortest timeout: with less, chance alone would cause retries. */
 export const MIN_TIMEOUT_MS = 500;
 /**
- * A competing request goes to the same origin, which is as busy for it: it helps where a connection
- * hangs, and hardly elsewhere. In a crowd this node itself may not get round to reading for a
- * while.
+ * Shortest timeout of a request to an origin. A competing request goes to the same busy origin: it
+ * helps if a connection hangs, and hardly otherwise. In a crowd this node itself may read late.
  */
 export const MIN_ORIGIN_TIMEOUT_MS = 2000;
 /** Longest time to wait for a chunk that makes no progress (NSDI 3.3). */
 export const MAX_TIMEOUT_MS = 10_000;
-/** Attempts at one chunk after the first (NSDI 3.3). */
+/** Most attempts at one chunk after the first (NSDI 3.3). */
 export const MAX_BACKOFFS = 10;
 
 const DEVIATIONS = 4;
@@ -32,9 +31,9 @@ export class RetryTimer {
   }
 
   /**
-   * A chunk came `elapsed` milliseconds after it was asked for.
+   * Records that a chunk came `elapsed` milliseconds after its request.
    *
-   * @returns true when that was less than the average so far, or the first at all
+   * @returns true when that was less than the average so far, or the chunk was the first
    */
   onChunk(elapsed: Millis): boolean {
     const fast = this.#times.samples === 0 || elapsed < this.#times.mean;
@@ -46,8 +45,8 @@ export class RetryTimer {
    * How long to wait for the given attempt at a chunk before another is started.
    *
    * The paper's hard limit of 10 s fits chunks of 60 KB. With chunks of 512 KiB a slow but honest
-   * origin may need longer, so the limit gives way where the average itself is above half of it;
-   * the caller's stall limit cuts off an attempt without any progress.
+   * origin may need longer, so the limit gives way if the average itself is above half of it;
+   * an attempt that makes no progress at all is cut off by the caller's stall limit.
    *
    * @param attempt 0 for the first
    */

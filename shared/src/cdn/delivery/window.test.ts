@@ -15,7 +15,7 @@ describe('firstWindow', () => {
 });
 
 describe('CongestionWindow', () => {
-  test('starts with what it is told, within its bounds', () => {
+  test('starts with the given size, within its bounds', () => {
     expect(new CongestionWindow({ max: 16, initial: 10 }).size).toBe(10);
     expect(new CongestionWindow({ max: 16, initial: 0 }).size).toBe(1);
     expect(new CongestionWindow({ max: 16, initial: 99 }).size).toBe(16);
@@ -23,7 +23,7 @@ describe('CongestionWindow', () => {
     expect(new CongestionWindow({ max: 0.25, initial: 4 }).size).toBe(1);
   });
 
-  test('opens as far as it is told where chunks are at hand, and never closes for that', () => {
+  test('opens to the given size for chunks in memory, and never shrinks for them', () => {
     const window = new CongestionWindow({ max: 6, initial: 2 });
     window.onLocalChunk(4);
     expect(window.size).toBe(4);
@@ -33,7 +33,7 @@ describe('CongestionWindow', () => {
     expect(window.size).toBe(6);
   });
 
-  test('does not open for chunks at hand once the network has shown to be short', () => {
+  test('does not open for chunks in memory once it has shrunk', () => {
     const window = new CongestionWindow({ max: 6, initial: 2 });
     window.onFirstAttemptKilled();
     window.onLocalChunk(4);
@@ -62,7 +62,7 @@ describe('CongestionWindow', () => {
     expect(window.limit).toBe(1);
   });
 
-  test('lets whole chunks begin only', () => {
+  test('lets only whole chunks begin', () => {
     expect(new CongestionWindow({ max: 100, initial: 5.99 }).limit).toBe(5);
   });
 

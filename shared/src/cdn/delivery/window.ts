@@ -1,4 +1,4 @@
-/** By how many chunks a window of a size, at least 1, grows when a chunk came fast. */
+/** Chunks by which a window grows after a fast chunk, by its size of at least 1. */
 export type Growth = (size: number) => number;
 
 /** 1 / ln(size): fast at first, slower later (NSDI 5.5, figure 9). */
@@ -8,13 +8,13 @@ export const paperGrowth: Growth = (size) =>
 
 const FIRST_CHUNKS = 4;
 const FIRST_BYTES = 1024 * 1024;
-/** Fewest chunks to begin with: with one, nothing would come while that one is late. */
+/** Fewest chunks at first: with a single one nothing would come while it is late. */
 const MIN_FIRST_CHUNKS = 2;
 
 /**
  * Chunks that a response begins with: four, if they are no more than 1 MiB (the paper: 10 of 60 KB,
- * NSDI 5.5). Before a thin origin, chunks requested together arrive together, and late: with fewer
- * bytes in the first batch, the client gets its first bytes earlier.
+ * NSDI 5.5). From an origin with little bandwidth, chunks that are requested together come
+ * together, and late: the fewer bytes they have, the earlier the client gets the first ones.
  *
  * @param chunkBytes size of a chunk, at least 1
  * @returns whole chunks, 2 to 4
@@ -62,10 +62,10 @@ export class CongestionWindow {
   }
 
   /**
-   * A chunk was in memory. That says nothing about the network and costs it nothing, so until the
-   * network proves short, more such chunks are likely.
+   * A chunk was in memory, which says nothing about the network and costs it nothing: open the
+   * window, since more such chunks are likely, unless the window has shrunk before.
    *
-   * @param chunks number that may be under way from now on, as far as the bound allows
+   * @param chunks size to open the window to, within its bound
    */
   onLocalChunk(chunks: number): void {
     if (this.#hasShrunk) return;

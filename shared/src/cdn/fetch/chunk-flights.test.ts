@@ -5,7 +5,7 @@ import { ChunkFlights, type Ways } from './chunk-flights.ts';
 const forEver = new AbortController().signal;
 const toPeer: Route<{ name: string }> = { to: 'peer', peer: { name: 'b' }, keep: true };
 
-/** Ways to a chunk that count their uses, and end when the test orders it. */
+/** Ways to a chunk that count their uses, and end when the test says so. */
 function ways(route: Route<{ name: string }> | undefined) {
   const begun = { forward: 0, own: 0 };
   let end: (chunk: string) => void = () => {};
@@ -30,7 +30,7 @@ function ways(route: Route<{ name: string }> | undefined) {
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe('requests for one chunk', () => {
-  test('share a fetch by way of the network where they have come equally far', async () => {
+  test('with equally many hops share a forwarded fetch', async () => {
     const flights = new ChunkFlights<string>();
     const { ways: w, begun, end } = ways(toPeer);
     const first = flights.get('c', 1, forEver, w);
@@ -41,7 +41,7 @@ describe('requests for one chunk', () => {
     expect(await Promise.all([first.result, second.result])).toEqual(['bytes', 'bytes']);
   });
 
-  test('that were forwarded more often do not wait for those that were less', async () => {
+  test('with more hops do not wait for requests with fewer', async () => {
     const flights = new ChunkFlights<string>();
     const { ways: w, begun } = ways(toPeer);
     flights.get('c', 0, forEver, w);
@@ -50,7 +50,7 @@ describe('requests for one chunk', () => {
     expect(begun.forward).toBe(2);
   });
 
-  test("all join the node's own fetch, which waits for nobody", async () => {
+  test("all join the node's own fetch, which waits for no other node", async () => {
     const flights = new ChunkFlights<string>();
     const { ways: w, begun } = ways(toPeer);
     flights.own('c', forEver, w.own);
@@ -63,7 +63,7 @@ describe('requests for one chunk', () => {
     expect(begun).toEqual({ forward: 0, own: 1 });
   });
 
-  test('are fetched by the node itself where routing says so, or where it is alone', async () => {
+  test('begin a fetch of the node itself if routing says so, or if it is alone', async () => {
     for (const route of [{ to: 'origin' } as const, undefined]) {
       const flights = new ChunkFlights<string>();
       const { ways: w, begun } = ways(route);

@@ -2,9 +2,9 @@
  * Lets requests for one chunk share one fetch on a node (NSDI 5.3).
  *
  * There are two kinds of fetches: a node's own, from its disk or the origin, which waits for no
- * other node, and fetches by way of the network, one per hop. A request that was forwarded more
- * often than the one under way never waits for it, so that nodes with different views cannot wait
- * for each other in a circle.
+ * other node, and forwarded ones through other nodes, one per number of hops. A request never waits
+ * for a forwarded fetch with fewer hops, so that nodes with different views cannot wait for each
+ * other in a circle.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -17,9 +17,9 @@ type UnderWay = Pick<CompetingFetch<Loan>, 'hedge' | 'progressAt' | 'share'>;
 
 /** Ways to get a chunk that is not here. */
 export interface Ways<N, T> {
-  /** Route to the chunk; undefined where there are no other nodes. */
+  /** Route to the chunk; undefined if there are no other nodes. */
   route(): Route<N> | undefined;
-  /** Fetches it by way of the network, until every waiter has left. */
+  /** Fetches it through another node, until all callers that wait for it have left. */
   forward(route: Route<N> & { readonly to: 'peer' }, signal: AbortSignal): Promise<T>;
   /** Fetches it from this node's disk or the origin. */
   own(signal: AbortSignal): Promise<T>;
@@ -35,11 +35,11 @@ export class ChunkFlights<T> {
   }
 
   /**
-   * Gets a chunk, or joins its waiters.
+   * Gets a chunk, or joins a fetch of it.
    *
-   * @param key name of the chunk; after a purge it is another
+   * @param key name of the chunk, which a purge changes
    * @param hops how often the request has been forwarded
-   * @param signal the caller's: its end cancels the fetch only if no other waiter is left
+   * @param signal the caller's; it cancels the fetch only if no other caller waits for it
    */
   get<N>(key: string, hops: number, signal: AbortSignal, ways: Ways<N, T>) {
     if (!this.hasOwn(key)) {
@@ -51,13 +51,13 @@ export class ChunkFlights<T> {
     return this.own(key, signal, ways.own);
   }
 
-  /** Gets a chunk by this node's own fetch, or joins that. */
+  /** Gets a chunk by this node's own fetch, or joins the one under way. */
   own(key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>) {
     return this.#flights.run(own(key), signal, work);
   }
 
   /**
-   * Runs a fetch whose waiters can ask for its progress.
+   * Runs a fetch so that callers that wait for its chunk can ask about its progress.
    *
    * @param hops undefined for a node's own fetch
    */
@@ -72,12 +72,12 @@ export class ChunkFlights<T> {
     try {
       return await fetch.run(signal);
     } finally {
-      // If all waiters left and a new one came, the entry belongs to the new fetch.
+      // If all callers have left and a new one has come, the entry belongs to the new fetch.
       if (this.#fetches.get(name) === fetch) this.#fetches.delete(name);
     }
   }
 
-  /** A waiter finds the chunk late. */
+  /** Tells the fetches of a chunk that a caller finds it late. */
   hedge(key: string, hops: number): void {
     for (const fetch of this.#underWay(key, hops)) fetch.hedge();
   }

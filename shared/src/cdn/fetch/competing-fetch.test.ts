@@ -9,7 +9,7 @@ const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 type Buffered = ReturnType<typeof buffer>;
 
-/** Memory that says whether it has been given back. */
+/** Memory that counts how often it has been given back. */
 function buffer(name: string) {
   const made = {
     data: Buffer.from(name),
@@ -55,7 +55,7 @@ function setUp(atOnce = true) {
 }
 
 describe('CompetingFetch', () => {
-  test('one request is enough where it is answered', async () => {
+  test('one request is enough if it is answered', async () => {
     const { fetch, request, result } = setUp();
     const answer = buffer('a');
     request(0).resolve(answer);
@@ -74,7 +74,7 @@ describe('CompetingFetch', () => {
     expect(fetch.begun).toBe(2);
   });
 
-  test('a late request that has most of its bytes is left alone while they go on coming', () => {
+  test('a late request that has most of its bytes is left alone while more arrive', () => {
     const { fetch, request, clock } = setUp();
     clock.now = LATE_MS;
     request(0).observer.onBytes(0.6 * BYTES);
@@ -97,7 +97,7 @@ describe('CompetingFetch', () => {
     clock.now = 11 * LATE_MS;
     fetch.hedge();
     expect(fetch.begun).toBe(2);
-    // Now it is the second that waits: the first going out once more changes nothing.
+    // Now the second request waits: another report of the first changes nothing.
     request(0).observer.onSent();
     clock.now = 20 * LATE_MS;
     fetch.hedge();
@@ -153,7 +153,7 @@ describe('CompetingFetch', () => {
     expect(request(1).signal.aborted).toBe(true);
   });
 
-  test('what is not of the table fails as an internal error', async () => {
+  test('an error from outside the table fails as an internal error', async () => {
     const { request, result } = setUp();
     request(0).reject(new TypeError('x'));
     await expect(result).rejects.toMatchObject({ code: 'internal', detail: 'x' });

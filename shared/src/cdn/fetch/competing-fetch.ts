@@ -1,5 +1,5 @@
 /**
- * One fetch of a chunk with up to two requests that compete: when the first is late another is
+ * One fetch of a chunk with up to two requests that compete: when the first is late, another is
  * sent beside it, the first complete answer wins and the loser is cancelled (LOGIN; NSDI 3.3).
  */
 
@@ -8,9 +8,9 @@ import { asMillraceError, isPassing, type MillraceError } from '../../base/error
 import { MAX_BACKOFFS } from '../delivery/retry-timer.ts';
 import { isHedgeJustified } from './hedge.ts';
 
-/** Told how a request gets on. */
+/** Receives the progress of a request. */
 export interface AttemptObserver {
-  /** It has gone out; until now it was waiting for a connection. */
+  /** The request has gone out; until now it was waiting for a connection. */
   onSent(): void;
   /** `count` bytes have come in. */
   onBytes(count: number): void;
@@ -42,19 +42,19 @@ export interface CompetingFetchOptions<T extends Loan> {
   /** Bytes that a request brings. */
   readonly bytes: number;
   /**
-   * How many times longer than usual the rest of a request may take after this number of bytes
-   * (`RequestProgress.patience`); 1 unless given.
+   * How many times longer than usual the rest of a request may take once it has brought
+   * `receivedBytes` (`RequestProgress.patience`); 1 unless given.
    */
   readonly patience?: (receivedBytes: number) => number;
   /** How long a request may take before another is justified. */
   readonly lateAfterMs: (attempt: number) => Millis;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
-  /** When the other side of a request last showed any sign of life. */
+  /** When the other side of a request last gave any sign of life. */
   readonly heardAt?: (attempt: number) => Millis | undefined;
-  /** A request is late without a single sign of life. */
+  /** Called when a late request has not given one sign of life. */
   readonly onSilent?: (attempt: number) => void;
-  /** Told which of several requests was the first to bring an answer. */
+  /** Called with the first of several requests to bring an answer. */
   readonly onRaced?: (winner: number) => void;
 }
 
@@ -78,7 +78,7 @@ export class CompetingFetch<T extends Loan> {
     return this.#progressAt;
   }
 
-  /** Share of the wanted bytes that has come, 0 to 1: of the request that is farthest. */
+  /** Share of the wanted bytes that has come, 0 to 1, by the request that has most. */
   get share(): number {
     let most = 0;
     for (const { receivedBytes } of this.#running.values()) most = Math.max(most, receivedBytes);
@@ -109,8 +109,8 @@ export class CompetingFetch<T extends Loan> {
   }
 
   /**
-   * A client finds the chunk late. Another request is sent if the latest one is late by this
-   * fetch's own measure too: many clients share it, and each has its own timer.
+   * A client finds the chunk late. Sends another request if the latest one is late by this fetch's
+   * own measure too: many clients share the fetch, and each has a timer of its own.
    */
   hedge(): void {
     const now = this.#options.now();

@@ -1,7 +1,7 @@
 /**
- * A chunk by way of other nodes: each request asks a node that has not been asked yet, a failed one
- * is replaced at once, a late one gets a competitor, and where no node is left the node fetches the
- * chunk itself (NSDI 5.1; LOGIN).
+ * Fetches a chunk through other nodes: each request asks a node that has not been asked yet, a
+ * failed request is replaced at once, a late one gets a competitor, and when no other node is left,
+ * this node fetches the chunk itself (NSDI 5.1; LOGIN).
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -13,7 +13,7 @@ import { PeerFailure } from './peer-failure.ts';
 /** The other nodes, as one fetch of one chunk sees them. */
 export interface ForwardNetwork<N extends { readonly name: string }, T extends Loan> {
   /**
-   * Chooses the node that serves the chunk.
+   * Chooses a peer or the origin to serve the chunk.
    *
    * @param attempt 0 for the first request of this node for the chunk
    * @param tried names of nodes that this fetch has asked already
@@ -22,8 +22,8 @@ export interface ForwardNetwork<N extends { readonly name: string }, T extends L
   /**
    * Asks a node.
    *
-   * @param failed names of nodes that the other should not go to either
-   * @throws PeerFailure where another node may help
+   * @param failed names of nodes that the asked node should not go to either
+   * @throws PeerFailure if another node may help
    */
   ask(
     peer: N,
@@ -35,14 +35,14 @@ export interface ForwardNetwork<N extends { readonly name: string }, T extends L
   /** This node's own fetch, with its own competitors. */
   own(signal: AbortSignal): Promise<T>;
   /**
-   * How long the chunk may take by way of peers before another is asked.
+   * How long the chunk may take before another peer is asked.
    *
-   * @param peer the node that was asked; undefined: none yet
+   * @param peer the node asked for it; undefined: none yet
    */
   lateAfterMs(peer: string | undefined): Millis;
-  /** When a node last said anything in answer to any request. */
+  /** When a node last sent anything in answer to any request. */
   heardAt(peer: string): Millis | undefined;
-  /** A node has shown no sign of life for long. */
+  /** Called when a node has not given one sign of life for long. */
   onSilent(peer: string): void;
 }
 
@@ -60,7 +60,7 @@ export class ForwardFetch<N extends { readonly name: string }, T extends Loan> {
   readonly #network: ForwardNetwork<N, T>;
   /** Names of nodes asked, in that order. */
   readonly #tried = new Set<string>();
-  /** The failed ones among them. A node that is merely late may still have the chunk. */
+  /** Names of nodes that failed. Nodes that are merely late may still have the chunk. */
   readonly #failed = new Set<string>();
   /** The node that an attempt is waiting for. */
   readonly #asked = new Map<number, string>();
@@ -100,7 +100,7 @@ export class ForwardFetch<N extends { readonly name: string }, T extends Loan> {
       this.#tried.add(name);
       this.#asked.set(attempt, name);
       try {
-        // The other nodes should not ask the failed ones either.
+        // The asked node should not go to the failed nodes either.
         return await network.ask(route.peer, attempt, [...this.#failed], signal, observer);
       } catch (error) {
         if (signal.aborted || !(error instanceof PeerFailure)) throw error;

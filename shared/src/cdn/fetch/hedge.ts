@@ -1,17 +1,17 @@
 /**
  * Decides whether another request beside one under way is worth its bytes (NSDI 3.3; LOGIN). The
- * papers look only at the time the first has taken. With chunks of 512 KiB that is not enough: when
- * everything is equally slow, as in a crowd, a late chunk is mostly there already, and fetching all
- * of it again would waste the bandwidth that the origin lacks.
+ * papers ask only how long the first has taken. With chunks of 512 KiB that is not enough: when all
+ * requests are slow, as in a crowd, a late chunk is mostly there already, and requesting all of it
+ * again would take more of the bandwidth that the origin is short of.
  */
 
 import type { Millis } from '../../base/clock.ts';
 
-/** How a request has got on so far. */
+/** Progress of a request so far. */
 export interface RequestProgress {
-  /** Since it went out. */
+  /** Time since the request went out. */
   readonly elapsedMs: Millis;
-  /** Since a sign of life from the other side, or since it went out. */
+  /** Time since a sign of life from the other side, or since the request went out. */
   readonly idleMs: Millis;
   readonly receivedBytes: number;
   readonly totalBytes: number;
@@ -20,21 +20,21 @@ export interface RequestProgress {
 }
 
 /**
- * How many times longer a request without a byte may take while the other side is alive: it is busy
- * with others, and the first byte may come any moment.
+ * How many times longer a request without any bytes may take if the other side is alive: it is busy
+ * with other requests, and the bytes may come any moment.
  */
 export const PATIENCE_WITH_THE_LIVING = 4;
 
 /**
- * How many times longer the rest of a request to an origin may take. A second request would take
- * the same path to the same place: where bytes come slowly it hardly gets them faster, and competes
- * with the first. It helps only where this connection alone is slow.
+ * How many times longer the rest of a request to an origin may take. Another request would go to
+ * the same origin over the same path: if bytes come slowly, it is hardly faster and takes bandwidth
+ * from the first. It helps only if the connection of the first alone is that slow.
  */
 export const PATIENCE_AT_THE_ORIGIN = 8;
 
 /**
  * The same for a chunk that another node is still receiving. Any other node would have to get it
- * from the origin too, and the receiving node can judge earlier and better what would help.
+ * from the origin too, and the receiving node knows earlier and better whether a request helps.
  */
 export const PATIENCE_WITH_RECEIVERS = 16;
 

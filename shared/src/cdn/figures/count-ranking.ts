@@ -1,14 +1,14 @@
 /**
- * Items by a count, so that one with the highest count is found at once. Counts are small whole
+ * Ranks items by a count, so that one with the highest is found at once. Counts are small whole
  * numbers that mostly change by one: every change takes constant time, and a search takes as many
  * steps as the highest count has fallen since the last one.
  */
 
 export class CountRanking<T> {
   readonly #counts = new Map<T, number>();
-  /** By count; within one, in the order in which they came to it. */
+  /** Items by count; within one, in the order in which they got it. */
   readonly #items = new Map<number, Set<T>>();
-  /** No item has a higher count. */
+  /** Upper bound of all counts. */
   #highest = 0;
 
   /** Gives an item a count, at least 0; an item without one is added. */
@@ -34,10 +34,7 @@ export class CountRanking<T> {
     if (items?.size === 0) this.#items.delete(count);
   }
 
-  /**
-   * The item with the highest count; among equals the one that has had it longest; undefined for an
-   * empty ranking.
-   */
+  /** The item that has had the highest count for longest; undefined if there are no items. */
   most(): T | undefined {
     if (this.#counts.size === 0) {
       this.#highest = 0;

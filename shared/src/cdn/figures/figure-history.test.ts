@@ -11,12 +11,12 @@ function history(...samples: readonly (readonly [now: number, total: number])[])
 }
 
 describe('FigureHistory', () => {
-  test('is empty before the first sample, which says where counters begin', () => {
+  test('is empty before the first sample, which is the baseline', () => {
     expect(history().series).toEqual({ n: [] });
     expect(history([5000, 70]).series).toEqual({ n: [0] });
   });
 
-  test('says how much was added in each step, and 0 for those that were missed', () => {
+  test('gives the growth in each step, and 0 for missed steps', () => {
     expect(history([5000, 70], [5500, 71], [6100, 75], [8900, 80])).toEqual({
       stepMs: STEP,
       first: 5,
@@ -35,11 +35,11 @@ describe('FigureHistory', () => {
     });
   });
 
-  test('adds to the latest step when the clock is set back, and takes no counter for less', () => {
+  test('adds to the latest step when the clock is set back, without negative growth', () => {
     expect(history([5000, 0], [6000, 2], [3000, 5], [7000, 4]).series).toEqual({ n: [0, 5, 0] });
   });
 
-  test('loses nothing of what was counted within the time it keeps', () => {
+  test('loses no growth within the time that it keeps', () => {
     const growths = fc.array(fc.tuple(fc.nat(900), fc.nat(50)), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(growths, (steps) => {
@@ -59,7 +59,7 @@ describe('FigureHistory', () => {
 });
 
 describe('mergeSteps', () => {
-  test('adds up step by step, whenever processes have begun', () => {
+  test('adds up step by step, even if processes began at different times', () => {
     const early = history([5000, 0], [5100, 1], [6100, 3], [7100, 6]);
     const late = history([6000, 0], [6500, 10], [7500, 30]);
     expect(mergeSteps([early, late, history()])).toEqual({
@@ -69,14 +69,14 @@ describe('mergeSteps', () => {
     });
   });
 
-  test('is nothing without processes, and empty where none has begun', () => {
+  test('is undefined without processes, and empty if none has begun', () => {
     expect(mergeSteps([])).toBeUndefined();
     expect(mergeSteps([history()])?.series).toEqual({ n: [] });
   });
 });
 
 describe('stepsSince', () => {
-  test('leaves out what is known already', () => {
+  test('leaves out earlier steps', () => {
     const steps = history([5000, 0], [6000, 1], [7000, 3]);
     expect(stepsSince(steps, 6)).toMatchObject({ first: 6, series: { n: [1, 2] } });
     expect(stepsSince(steps, 0)).toEqual(steps);

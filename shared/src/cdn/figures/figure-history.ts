@@ -1,4 +1,4 @@
-/** How counters have grown lately: a ring of steps of equal length, in bounded memory. */
+/** Recent growth of counters: a ring of steps of equal length, in bounded memory. */
 
 import type { Millis } from '../../base/clock.ts';
 
@@ -24,7 +24,7 @@ export class FigureHistory<Name extends string> {
   /**
    * @param names of the counters
    * @param stepMs length of a step, milliseconds
-   * @param steps kept
+   * @param steps number of steps kept
    */
   constructor(names: readonly Name[], stepMs: Millis, steps: number) {
     this.#names = names;
@@ -34,7 +34,7 @@ export class FigureHistory<Name extends string> {
   }
 
   /**
-   * Takes the counters as they are. The first sample says where they begin.
+   * Records the counters. The first sample is their baseline.
    *
    * @param totals since the process began
    * @param now Unix milliseconds
@@ -56,7 +56,7 @@ export class FigureHistory<Name extends string> {
     }
   }
 
-  /** The steps that are kept, as far as they are over or under way. */
+  /** The kept steps, the one under way included. */
   read(): FigureSteps {
     const from = Math.max(this.#first, this.#latest - this.#steps + 1);
     const count = this.#totals === undefined ? 0 : this.#latest - from + 1;
@@ -69,7 +69,7 @@ export class FigureHistory<Name extends string> {
     return { stepMs: this.#stepMs, first: from, series };
   }
 
-  /** Makes room for a step, and for the empty ones before it. */
+  /** Begins a step, with empty ones for steps in which nothing was recorded. */
   #open(step: number): void {
     const missed = Math.min(step - this.#latest, this.#steps);
     for (let i = 0; i < missed; i++) {
@@ -86,7 +86,7 @@ export class FigureHistory<Name extends string> {
   }
 }
 
-/** The steps of several processes added up, step by step. */
+/** Adds up the steps of several processes, step by step; undefined for no processes. */
 export function mergeSteps(parts: readonly FigureSteps[]): FigureSteps | undefined {
   const [model] = parts;
   if (model === undefined) return undefined;
@@ -102,7 +102,7 @@ export function mergeSteps(parts: readonly FigureSteps[]): FigureSteps | undefin
   return { stepMs: model.stepMs, first: count === 0 ? model.first : first, series };
 }
 
-/** The steps from one on: that one may have been under way when it was read last. */
+/** The steps from `from` on, which may have been under way when it was last read. */
 export function stepsSince(steps: FigureSteps, from: number): FigureSteps {
   const skip = Math.min(Math.max(0, from - steps.first), lengthOf(steps));
   const series = Object.fromEntries(

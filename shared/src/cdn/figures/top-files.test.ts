@@ -12,7 +12,7 @@ const use = (url: string, chunk = 0, length = 10 * CHUNK) => ({
 });
 
 describe('TopFiles', () => {
-  test('counts chunks per file and place, those asked for most first', () => {
+  test('counts chunks per file and place, the files asked for most first', () => {
     const files = new TopFiles(0);
     for (const chunk of [0, 3, 3, 9]) files.record(use('a', chunk), 0);
     files.record(use('b'), 0);
@@ -46,7 +46,7 @@ describe('TopFiles', () => {
     expect([file?.cells[0], file?.cells.at(-1)]).toEqual([1, 1]);
   });
 
-  test('begins to count places anew when a file has another length', () => {
+  test('starts counting places again when a file has another length', () => {
     const files = new TopFiles(0);
     files.record(use('a', 9), 0);
     files.record(use('a', 1, 2 * CHUNK), 0);
@@ -63,7 +63,7 @@ describe('TopFiles', () => {
     ]);
   });
 
-  test('a file that is asked for often comes before one that has the counts of others', () => {
+  test('a file that is asked for often comes before one that took over counts of others', () => {
     const files = new TopFiles(0, 2);
     for (const url of ['often', 'often', 'often', 'a', 'b', 'c']) files.record(use(url), 0);
     expect(files.top(2)).toMatchObject([
@@ -99,7 +99,7 @@ describe('TopFiles', () => {
 });
 
 describe('mergeTopFiles', () => {
-  test('adds up what processes have counted', () => {
+  test('adds up the counts of several processes', () => {
     const counted = (...chunks: number[]) => {
       const files = new TopFiles(0);
       for (const chunk of chunks) files.record(use('a', chunk, 3 * CHUNK), 0);

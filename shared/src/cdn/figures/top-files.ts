@@ -2,14 +2,14 @@
  * Finds the files, and the parts of them, that are asked for most: a count per file and cell in
  * bounded memory, by the space-saving algorithm (Metwally, Agrawal, El Abbadi: Efficient
  * Computation of Frequent and Top-k Elements in Data Streams, ICDT 2005). A file that is asked for
- * often is always among them; of a file that came in late, earlier counts are not known.
+ * often is always among them; for a file that came in late, earlier counts are not known.
  */
 
 import type { Millis } from '../../base/clock.ts';
 
-/** Files counted at a time. */
+/** Most files counted at a time. */
 export const MAX_TOP_FILES = 64;
-/** Cells of one file; a longer file has several chunks in a cell. */
+/** Most cells of one file; a longer file has several chunks in a cell. */
 export const MAX_HEAT_CELLS = 200;
 /** Time after which a count is worth half. */
 const HALF_LIFE_MS = 600_000;
@@ -17,7 +17,7 @@ const HALF_LIFE_MS = 600_000;
 /** One chunk that was delivered. */
 export interface ChunkUse {
   readonly url: string;
-  /** Of the file, bytes. */
+  /** Bytes of the file. */
   readonly length: number;
   /** Index of the chunk. */
   readonly chunk: number;
@@ -30,7 +30,7 @@ export interface ChunkUse {
 export interface FileHeat {
   readonly url: string;
   readonly length: number;
-  /** Chunks delivered, of late; at most `error` of them were another file's. */
+  /** Chunks delivered lately; at most `error` of them were another file's. */
   readonly count: number;
   readonly error: number;
   readonly bytes: number;
@@ -62,10 +62,7 @@ export class TopFiles {
     this.#halvedAt = now;
   }
 
-  /**
-   * Counts a chunk. Costs a lookup where the file is known, otherwise a search of `maxFiles`
-   * entries.
-   */
+  /** Counts a chunk: a lookup if the file is known, else a search of `maxFiles` entries. */
   record(use: ChunkUse, now: Millis): void {
     if (now - this.#halvedAt >= HALF_LIFE_MS) this.#age(now);
     let entry = this.#entries.get(use.url);
@@ -78,7 +75,7 @@ export class TopFiles {
     if (cell < entry.cells.length) entry.cells[cell] = (entry.cells[cell] as number) + 1;
   }
 
-  /** The files asked for most, the first one most. */
+  /** The files asked for most, in descending order. */
   top(limit: number): FileHeat[] {
     return ranked([...this.#entries.values()], limit).map((entry) => ({
       url: entry.url,
@@ -90,10 +87,7 @@ export class TopFiles {
     }));
   }
 
-  /**
-   * A new file takes the place of the one with the fewest requests, and inherits that count as its
-   * possible error.
-   */
+  /** A new file replaces the one asked for least, and takes over its count as possible error. */
   #admit(use: ChunkUse): Entry {
     let error = 0;
     if (this.#entries.size >= this.#maxFiles) {
@@ -152,10 +146,7 @@ function places({ length, chunkBytes }: ChunkUse) {
   return { length, chunks, cells: new Float64Array(Math.min(chunks, MAX_HEAT_CELLS)) };
 }
 
-/**
- * Ranks by the certain part of the count: among thousands of files requested once, the latest
- * inherited the counts of others.
- */
+/** Sorts by the certain part of the count: the latest of many files took over others' counts. */
 function ranked<T extends Pick<FileHeat, 'url' | 'count' | 'error'>>(
   files: readonly T[],
   limit: number,

@@ -18,19 +18,19 @@ function missed(addresses: AddressBook, url: string, times: number): void {
   for (let i = 0; i < times; i++) addresses.onMiss(url);
 }
 
-describe('whose turn it is', () => {
-  test('is nobody’s where nobody is known', () => {
+describe('the address to ask next', () => {
+  test('is undefined if no address is known', () => {
     expect(book({}).next()).toBeUndefined();
   });
 
-  test('goes round, and those who come in between have theirs in the next round', () => {
+  test('goes round, and addresses that come in between have their turn in the next round', () => {
     const addresses = book({ seeds: [A], heard: [B] });
     expect(addresses.next()).toBe(A);
     expect(addresses.hear(C)).toBe(true);
     expect(turns(addresses, 4)).toEqual([B, A, B, C]);
   });
 
-  test('passes over other addresses of what is known, until somebody does not answer', () => {
+  test('is no further address of a known node, until an address does not answer', () => {
     const addresses = book({ seeds: [A, B, C] });
     addresses.onAnswer(B, true);
     expect(turns(addresses, 4)).toEqual([A, C, A, C]);
@@ -41,13 +41,13 @@ describe('whose turn it is', () => {
     expect(turns(addresses, 3)).toEqual([A, B, C]);
   });
 
-  test('is nobody’s for once where all are other addresses of what is known', () => {
+  test('is undefined if all are further addresses of known nodes', () => {
     const addresses = book({ seeds: [A] });
     addresses.onAnswer(A, true);
     expect(turns(addresses, 2)).toEqual([undefined, undefined]);
   });
 
-  test('passes over those that have been forgotten meanwhile', () => {
+  test('is none that has been forgotten meanwhile', () => {
     const addresses = book({ heard: [A, B] });
     expect(addresses.next()).toBe(A);
     missed(addresses, B, MAX_VAIN);
@@ -55,8 +55,8 @@ describe('whose turn it is', () => {
   });
 });
 
-describe('forgotten', () => {
-  test('are those that were only heard of, after so many questions in vain', () => {
+describe('forgotten addresses', () => {
+  test('are those that were only heard of, after too many unanswered requests', () => {
     const addresses = book({ seeds: [A], heard: [B] });
     for (const url of [A, B]) missed(addresses, url, MAX_VAIN - 1);
     expect(addresses.urls).toEqual([A, B]);
@@ -74,14 +74,14 @@ describe('forgotten', () => {
     expect(addresses.has(A)).toBe(true);
   });
 
-  test('are seeds once the operator’s names stand for others', () => {
+  test('are former seeds, once the operator’s names stand for others', () => {
     const addresses = book({ seeds: [A, B] });
     addresses.setSeeds([B, C]);
     for (const url of [A, B, C]) missed(addresses, url, MAX_VAIN);
     expect(addresses.urls).toEqual([B, C]);
   });
 
-  test('are none that were heard of and are seeds by now', () => {
+  test('are none that have become seeds since', () => {
     const addresses = book({ heard: [A] });
     addresses.setSeeds([A]);
     missed(addresses, A, MAX_VAIN);
@@ -89,8 +89,8 @@ describe('forgotten', () => {
   });
 });
 
-describe('however many are named', () => {
-  test('no more are remembered than there is room for, seeds always', () => {
+describe('however many addresses are named', () => {
+  test('no more are remembered than there is room for, except seeds', () => {
     const addresses = new AddressBook();
     for (let i = 0; i < MAX_ADDRESSES; i++) expect(addresses.hear(`http://a:${i}`)).toBe(true);
     expect(addresses.hear(A)).toBe(false);
@@ -99,7 +99,7 @@ describe('however many are named', () => {
     expect(addresses.urls).toHaveLength(MAX_ADDRESSES + 1);
   });
 
-  test('one that is known is not heard of again', () => {
+  test('a known address is not added again', () => {
     const addresses = book({ seeds: [A] });
     expect(addresses.hear(A)).toBe(false);
     expect(addresses.urls).toEqual([A]);

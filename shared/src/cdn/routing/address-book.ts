@@ -3,16 +3,16 @@
  * (NSDI 4.2, where all nodes are asked in turn).
  */
 
-/** Addresses remembered at a time: strangers may name more. */
+/** Most addresses remembered: any node may name more. */
 export const MAX_ADDRESSES = 4000;
-/** Unanswered questions after which an address that was only heard of is forgotten. */
+/** Unanswered requests in a row after which an address that was only heard of is forgotten. */
 export const MAX_VAIN = 20;
 
 interface Address {
   /** Given by the operator: asked for ever, whether it answers or not. */
   isSeed: boolean;
   vain: number;
-  /** It answered as this node itself, or as a node known under another address. */
+  /** This node itself answered there, or a node known under another address. */
   isOther: boolean;
 }
 
@@ -29,7 +29,7 @@ export class AddressBook {
   }
 
   /**
-   * Takes down an address that another node has named.
+   * Adds an address that another node has named.
    *
    * @returns false if it is known, or there is no room
    */
@@ -39,7 +39,7 @@ export class AddressBook {
     return true;
   }
 
-  /** One more that the operator has given. @returns false if it is known */
+  /** Adds an address that the operator has given. @returns false if it is known */
   addSeed(url: string): boolean {
     if (this.has(url)) return false;
     this.#add(url, true);
@@ -53,7 +53,7 @@ export class AddressBook {
     for (const url of seeds) this.addSeed(url);
   }
 
-  /** The next address to ask: all take turns, except those of known nodes. */
+  /** The address to ask next: all in turn, except further addresses of known nodes. */
   next(): string | undefined {
     if (this.#queue.length === 0) this.#queue = this.urls;
     let url = this.#queue.shift();
@@ -63,16 +63,14 @@ export class AddressBook {
     return url;
   }
 
-  /**
-   * @param isOther by its own account it is this node itself, or one known under another address
-   */
+  /** @param isOther this node itself answered, or a node known under another address */
   onAnswer(url: string, isOther: boolean): void {
     const address = this.#addresses.get(url);
     if (address !== undefined) Object.assign(address, { isOther, vain: 0 });
   }
 
   onMiss(url: string): void {
-    // Should the node have died, it may live on under another of its addresses.
+    // If the node has died, it may live on under another of its addresses.
     for (const other of this.#addresses.values()) other.isOther = false;
     const address = this.#addresses.get(url);
     if (address !== undefined && ++address.vain >= MAX_VAIN && !address.isSeed) {

@@ -20,8 +20,8 @@ function countOwned(keys: readonly string[], nodes: readonly HrwNode[]): Map<str
   return counts;
 }
 
-// The same functions once more, in integers that cannot overflow: results must not depend on the
-// 32-bit tricks of the functions under test.
+// The same functions in integers that cannot overflow: the results of the functions under test must
+// not depend on their 32-bit tricks.
 const WORD = (1n << 32n) - 1n;
 const times = (a: bigint, b: bigint) => (a * b) & WORD;
 const rotate = (a: bigint, by: bigint) => ((a << by) | (a >> (32n - by))) & WORD;
@@ -111,7 +111,7 @@ describe('rank', () => {
     expect(ranked.map((r) => r.map((n) => n.name.slice(5)).join(''))).toEqual(orders);
   });
 
-  test('gives as many nodes as are wanted, if there are', () => {
+  test('gives as many nodes as are wanted, if there are enough', () => {
     expect(rank('x', [], 3)).toEqual([]);
     expect(rank('x', nodesOf(2), 3)).toHaveLength(2);
     expect(rank('x', nodesOf(9), 3)).toHaveLength(3);
@@ -124,7 +124,7 @@ describe('rank', () => {
     expect(Math.min(...counts) / 300).toBeGreaterThan(0.8);
   });
 
-  test('nodes named by their addresses share as well as others', () => {
+  test('nodes named by their addresses share chunks as evenly as others', () => {
     const nodes = Array.from({ length: 20 }, (_, i) => node(`10.0.0.${i + 1}:3125`));
     const counts = [...countOwned(keysOf(8_000), nodes).values()];
     expect(Math.max(...counts) / 400).toBeLessThan(1.2);
@@ -203,14 +203,14 @@ describe('rank', () => {
     );
   });
 
-  test('nodes agree even between nodes of the same score', () => {
+  test('nodes agree even on nodes with the same score', () => {
     const twin = { ...node('a'), name: 'b' };
     expect(names(rank('x', [node('a'), twin], 2))).toEqual(['a', 'b']);
     expect(names(rank('x', [twin, node('a')], 2))).toEqual(['a', 'b']);
     expect(names(rank('x', [twin, node('a')], 1))).toEqual(['a']);
   });
 
-  test('more replicas are the same ones and further ones', () => {
+  test('a larger number of replicas only adds nodes at the end', () => {
     fc.assert(
       fc.property(someNodes, key, (nodes, chunk) => {
         const all = rank(chunk, nodes, nodes.length);

@@ -27,7 +27,7 @@ describe('the authentication field', () => {
     expect(parseAuthentication(FIELD)).toEqual(authentication);
   });
 
-  test('what is written is read again', () => {
+  test('is read back as it was written', () => {
     const hex = (length: number) => fc.stringMatching(new RegExp(`^[0-9a-f]{${length}}$`));
     fc.assert(
       fc.property(fc.nat(10 ** 14), hex(32), hex(64), (at, nonce, mac) => {
@@ -57,7 +57,7 @@ describe('the authentication field', () => {
     FIELD.replace('h=f', 'h=ff'),
     FIELD.replace('h=f', 'h=F'),
     `n=${NONCE}, t=1700000000000, h=${MAC}`,
-  ])('%j is none', (value) => {
+  ])('%j is malformed', (value) => {
     expect(parseAuthentication(value)).toBeUndefined();
   });
 });
@@ -123,7 +123,7 @@ describe('ReplayGuard', () => {
     expect(guard.accept(NOW + AUTH_WINDOW_MS + 1, 'a', NOW + 2 * AUTH_WINDOW_MS)).toBe(false);
   });
 
-  test('nothing is accepted twice, and everything new that is in time once', () => {
+  test('no request is accepted twice, and every new one in time is accepted once', () => {
     const step = fc.record({
       passed: fc.constantFrom(0, 1, 1000, 15_000, 29_999, 30_000, 30_001),
       offset: fc.integer({ min: -AUTH_WINDOW_MS, max: AUTH_WINDOW_MS }),
@@ -145,7 +145,7 @@ describe('ReplayGuard', () => {
     );
   });
 
-  test('with too many requests to remember it refuses, until the oldest are past', () => {
+  test('with too many requests to remember it refuses new ones, until the oldest expire', () => {
     const guard = new ReplayGuard();
     for (let i = 0; i < MAX_NONCES; i++) guard.accept(NOW, String(i), NOW);
     expect(guard.accept(NOW, 'one more', NOW)).toBe(false);

@@ -12,33 +12,33 @@ export const INSIDE = {
   hops: 'x-millrace-hops',
   via: 'x-millrace-via',
   auth: 'x-millrace-auth',
-  /** Name of the node that is asked; without it, any node at the address may answer. */
+  /** Name of the asked node; without it, any node at the address. */
   to: 'x-millrace-to',
   /** Length of the whole file (NSDI figure 4). */
   fileLength: 'x-filelen',
-  /** Nodes that did not answer, which the asked one should leave alone as well. */
+  /** Nodes that did not answer, which the asked node should avoid as well. */
   avoid: 'x-millrace-avoid',
-  /** In interim answers: how much of the chunk has come so far, bytes. */
+  /** In interim answers: bytes of the chunk that have come so far. */
   progress: 'x-millrace-progress',
   /** The answering node's load. */
   load: 'x-millrace-load',
   /** Where redirects of the origin led. */
   finalUrl: 'x-millrace-final-url',
-  /** `version`: which version is current is wanted, not the chunk. */
+  /** `version`: asks for the current version, not for the chunk. */
   want: 'x-millrace-want',
-  /** Purges that cover the requested file, as the asking node knows them. */
+  /** Purges that cover the requested chunk, as the asking node knows them. */
   purges: 'x-millrace-purges',
   /** Port that the asking node listens on, so that the asked one can ask back. */
   nodePort: 'x-millrace-port',
-  /** Permit of the signed link that a client has come by: it vouches for itself. */
+  /** Permit of the signed link that the client used; the asked node can verify it. */
   permit: 'x-millrace-permit',
-  /** Address of the asking node, where it differs from the one it connects from. */
+  /** Address of the asking node, if its requests come from another one. */
   nodeUrl: 'x-millrace-url',
 } as const;
 
-/** How far clocks may differ, and how old a request may be. */
+/** Greatest difference of clocks, and greatest age of a request. */
 export const AUTH_WINDOW_MS = 30_000;
-/** Requests remembered against being replayed; when they are more, the oldest window is kept. */
+/** Most requests remembered against replays; with more in the window, new ones are refused. */
 export const MAX_NONCES = 200_000;
 
 export interface Authentication {
@@ -51,9 +51,9 @@ export interface Authentication {
 }
 
 /**
- * The text that a request's HMAC is made of: nothing that matters can be changed under it.
+ * Makes the text that a request's HMAC covers, so that nothing that matters can be changed.
  *
- * @param fields values of the signed fields in a fixed order, empty where absent
+ * @param fields values of the signed fields in a fixed order, empty if absent
  */
 export function signedText(
   method: string,
@@ -78,7 +78,7 @@ export function parseAuthentication(value: string | undefined): Authentication |
   return { at: Number(match[1]), nonce: match[2] as string, mac: match[3] as string };
 }
 
-/** Remembers the requests seen within the window, so that none is accepted twice. */
+/** Remembers the requests of the window, so that none is accepted twice. */
 export class ReplayGuard {
   readonly #seen = new Map<string, Millis>();
 

@@ -44,7 +44,7 @@ describe('how many peers a node works with', () => {
     expect(selectedClose).toHaveLength(Math.min(close, size));
   });
 
-  test('a close node is one with a single round trip of up to 100 ms', () => {
+  test('a node is close if a single round trip took at most 100 ms', () => {
     const usable = many(70, 500);
     const once = usable.map((p, i) => peer(p.name, [500, i < 65 ? 100 : 100.1, 500]));
     expect(selectPeers(NOBODY, once)).toHaveLength(65);
@@ -52,7 +52,7 @@ describe('how many peers a node works with', () => {
 });
 
 describe('which peers', () => {
-  test('the closest at first; names decide where distances do not', () => {
+  test('the closest at first; names decide between equal distances', () => {
     const usable = [...many(59, 200), steady('z', 250), steady('y', 250), steady('x', 300)];
     const selected = names(selectPeers(NOBODY, usable));
     expect(selected).toContain('y');
@@ -68,7 +68,7 @@ describe('which peers', () => {
     expect(names(selected)).not.toContain('gone');
   });
 
-  test('more peers come in when more are close, and nobody has to go', () => {
+  test('more peers come in when more are close, and no member has to leave', () => {
     const members = many(60, 200, 'old');
     const current = names(members);
     const selected = names(selectPeers(current, [...members, ...many(100, 50, 'new')]));
@@ -76,8 +76,8 @@ describe('which peers', () => {
   });
 });
 
-describe('who stays', () => {
-  /** 59 near members and one far away, always full: which member does the outsider displace? */
+describe('replacing members', () => {
+  /** Names selected from 59 near members, a far one and an outsider, for 60 places. */
   function select(outsider: number[], member: number[], isMember = true): Set<string> {
     const near = many(59, 110, 'near');
     const current = names([...near, ...(isMember ? [peer('member', member)] : [])]);
@@ -103,7 +103,7 @@ describe('who stays', () => {
     expect(select(same, same)).toContain('member');
   });
 
-  test('a node that is known for a short time only pushes nobody out', () => {
+  test('a node that is known only for a short time pushes no member out', () => {
     expect(select(Array(21).fill(120), Array(SAMPLES).fill(200))).toContain('member');
     expect(select(Array(22).fill(120), Array(SAMPLES).fill(200))).toContain('outsider');
     expect(select(Array(SAMPLES).fill(120), Array(21).fill(200))).toContain('member');
@@ -114,7 +114,7 @@ describe('who stays', () => {
     expect(select(Array(SAMPLES).fill(130), member)).toContain('member');
   });
 
-  test('what is no member yet has no such right', () => {
+  test('a node that is no member yet has no such precedence', () => {
     expect(select([150], Array(SAMPLES).fill(200), false)).toContain('outsider');
   });
 
@@ -141,7 +141,7 @@ describe('in any case', () => {
   const currentOf = (all: { peer: Peer; member: boolean }[]) =>
     names(all.filter((p) => p.member).map((p) => p.peer));
 
-  test('the set has its size, nobody twice, and nobody that cannot be used', () => {
+  test('the set has its size, no node twice, and only usable nodes', () => {
     fc.assert(
       fc.property(peersOf(rtts), (all) => {
         const usable = all.map((p) => p.peer);
@@ -155,7 +155,7 @@ describe('in any case', () => {
     );
   });
 
-  test('with steady round trips it is the closest nodes, and stays as it is', () => {
+  test('with steady round trips the set has the closest nodes, and stays as it is', () => {
     const samples = fc.integer({ min: 1, max: 400 }).map((r) => Array<number>(SAMPLES).fill(r));
     fc.assert(
       fc.property(peersOf(samples), (all) => {
@@ -179,14 +179,14 @@ describe('nodes that enough others use', () => {
     expect(selected.filter((p) => p.name.startsWith('shut'))).toEqual([]);
   });
 
-  test('are let go of by peers that have no place there any more', () => {
+  test('are dropped by peers that have no place there any more', () => {
     const usable = [...many(30, 10, 'shut'), ...many(130, 20, 'open')];
     const before = selectPeers(NOBODY, usable);
     expect(names(before)).toContain('shut0');
     expect(names(selectPeers(names(before), usable, shut('shut')))).not.toContain('shut0');
   });
 
-  test('are used all the same where there would be fewer than 60 peers', () => {
+  test('are used nevertheless if there would be fewer than 60 peers', () => {
     const usable = [...many(80, 10, 'shut'), ...many(25, 500, 'open')];
     const selected = selectPeers(NOBODY, usable, shut('shut'));
     expect(selected).toHaveLength(60);

@@ -1,7 +1,7 @@
 /**
  * Chooses the nodes that a node works with (NSDI 4.2, 5.2): near ones, enough of them in any case,
- * and stable ones, because a chunk's owner must stay the same for a while. Nodes that enough others
- * use already are passed over (`peer-use.ts`).
+ * and in a stable set, because a chunk's owner must stay the same for a while. Nodes that enough
+ * others use already are passed over (`peer-use.ts`).
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -16,9 +16,9 @@ export const CLOSE_MS = 100;
 const CLOSER_SHARE = 2 / 3;
 
 /**
- * The new peer set.
+ * Selects the new peer set.
  *
- * @param current names of the present one
+ * @param current names of the present peers
  * @param usable nodes that can be used now, each with at least one round-trip time
  * @param isOpen false for nodes that enough others use
  */
@@ -42,7 +42,7 @@ export function selectPeers(
   }
   members.push(...outsiders.splice(0, size - members.length));
 
-  // An outsider gets in only past a member that it has been closer than for long enough.
+  // An outsider replaces a member only if it has been closer for long enough.
   members.sort((a, b) => a.rtt - b.rtt);
   for (const outsider of outsiders) {
     const farthest = members.at(-1);
@@ -55,7 +55,7 @@ export function selectPeers(
   return members.map(({ peer }) => peer);
 }
 
-/** Open nodes; others only where there would be too few. */
+/** Nodes that are open, and the nearest others only if there would be too few. */
 function withRoom(byDistance: Candidate[], isOpen: (peer: Peer) => boolean): Candidate[] {
   const open = byDistance.filter(({ peer }) => isOpen(peer));
   let missing = Math.min(MIN_PEERS, byDistance.length) - open.length;

@@ -52,7 +52,7 @@ describe('what a heartbeat tells', () => {
     expect(table.get('b')).toBeUndefined();
   });
 
-  test('the last word of a node counts', () => {
+  test('the latest answer of a node counts', () => {
     const { table, peer } = withPeer({ load: 3, weight: 2, publicUrl: 'https://a.example' });
     table.onAnswer(URL_A, info({ load: 1, weight: 5, policy: 'closed', draining: true }), 11);
     expect(table.get('a')).toBe(peer);
@@ -117,7 +117,7 @@ describe('addresses', () => {
     expect(table.isUsable(peer, 0)).toBe(true);
   });
 
-  test('a node is gone once its address has become a second one of another node', () => {
+  test('a node is gone once its address has become the second address of another node', () => {
     const { table, peer } = withPeer();
     table.onAnswer(URL_B, info({ name: 'b' }), 5);
     for (let i = 0; i < MAX_MISSES; i++) {
@@ -138,7 +138,7 @@ describe('addresses', () => {
 });
 
 describe('failures', () => {
-  test('a node is dead after three heartbeats in vain, and lives again with one answer', () => {
+  test('a node is dead after three unanswered heartbeats, and alive after one answer', () => {
     const { table, peer } = withPeer();
     miss(table, URL_A, 2);
     expect(table.isUsable(peer, 0)).toBe(true);
@@ -149,7 +149,7 @@ describe('failures', () => {
     expect(table.isUsable(peer, 0)).toBe(true);
   });
 
-  test('heartbeats in vain count only in a row, and only for their address', () => {
+  test('unanswered heartbeats count only in a row, and only for their address', () => {
     const { table, peer } = withPeer();
     for (let i = 0; i < 5; i++) {
       miss(table, URL_A, 2);
@@ -159,7 +159,7 @@ describe('failures', () => {
     expect(table.isUsable(peer, 0)).toBe(true);
   });
 
-  test('a heartbeat without an answer is not in vain where the node has said something else since', () => {
+  test('an unanswered heartbeat does not count if the node has sent anything else since', () => {
     const { table, peer } = withPeer();
     table.onHeard('a', 5000);
     table.onHeard('unknown', 5000);
@@ -181,7 +181,7 @@ describe('failures', () => {
     expect(table.silenceMs('a')).toBe(2000);
   });
 
-  test('after a failed forward a node is left alone until its next good heartbeat', () => {
+  test('after a failed forward a node gets no requests until its next good heartbeat', () => {
     const { table, peer } = withPeer();
     table.onForwardFailed('a');
     table.onForwardFailed('unknown');
@@ -191,7 +191,7 @@ describe('failures', () => {
     expect(table.isUsable(peer, 0)).toBe(true);
   });
 
-  test('a node that sent damage is left alone for ten minutes, heartbeats or not', () => {
+  test('a node that sent damage gets no requests for ten minutes, heartbeats or not', () => {
     const { table, peer } = withPeer();
     table.onDamaged('a', 1000);
     table.onDamaged('unknown', 1000);
@@ -270,7 +270,7 @@ describe('hearsay', () => {
       .map(({ name, weight, through }) => [name, weight, through.map((peer) => peer.name)]);
   };
 
-  test('a node that was never met is known through those that see it', () => {
+  test('a node that was never met is known through the nodes that see it', () => {
     expect(heard(setUp())).toEqual([['never-met', 2, ['a']]]);
   });
 
@@ -285,14 +285,14 @@ describe('hearsay', () => {
   test.each([
     ['is draining', { draining: true }],
     ['does not let this one use it', { policy: 'closed' as const }],
-  ])('there is no way round to a node that %s', (_, part) => {
+  ])('there is no detour to a node that %s', (_, part) => {
     const table = setUp();
     table.onAnswer('http://lost', info({ name: 'lost', ...part }), 1);
     table.onForwardFailed('lost');
     expect(heard(table)).toEqual([['never-met', 2, ['a']]]);
   });
 
-  test('there is no way round to a node that sent damaged chunks', () => {
+  test('there is no detour to a node that sent damaged chunks', () => {
     const table = setUp();
     table.onDamaged('lost', 0);
     expect(heard(table)).toEqual([['never-met', 2, ['a']]]);

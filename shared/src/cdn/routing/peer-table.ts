@@ -1,7 +1,7 @@
 /**
  * A node's knowledge of the others (NSDI 4.1, 4.2): round-trip times of the last heartbeats,
- * whether they answer, and what they report. A node learns everything by asking; nodes agree on
- * nothing.
+ * whether they answer, what they report about themselves. A node learns everything by asking; nodes
+ * do not negotiate.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -11,18 +11,18 @@ import type { Hearsay } from './route.ts';
 
 /** Heartbeats remembered per node (NSDI 4.2). */
 export const SAMPLES = 32;
-/** Missed heartbeats after which a node is no longer a candidate. */
+/** Unanswered heartbeats in a row after which a node is no candidate any more. */
 export const MAX_MISSES = 3;
-/** How long a node may give no sign of life before it is doubted, at least and at most. */
+/** Shortest and longest silence after which a node counts as hanging. */
 export const MIN_SILENCE_MS = 2000;
 export const MAX_SILENCE_MS = 10_000;
-/** How many times longer than for its slowest heartbeat of late a busy node is waited for. */
+/** How many times the duration of its slowest recent heartbeat a node may be silent. */
 const PATIENCE = 4;
-/** Heartbeats that say how busy a node is at the moment. */
+/** Latest heartbeats that tell how busy a node is. */
 const RECENT = 8;
-/** How long a node that sent damaged chunks is not used. */
+/** How long a node that sent damaged chunks gets no requests. */
 export const ISOLATION_MS = 10 * 60_000;
-/** Nodes remembered at a time: bounds what strangers and mistakes can make a node remember. */
+/** Most nodes known at a time, whatever strangers and mistakes make a node remember. */
 export const MAX_NODES = 2000;
 
 /** Nodes that may use this one as a peer (NSDI 4.1). */
@@ -34,7 +34,7 @@ export interface PeerInfo {
   readonly load: number;
   readonly weight: number;
   readonly policy: PeerPolicy;
-  /** Address for clients, where it has one. */
+  /** Address for clients, if it has one. */
   readonly publicUrl: string | undefined;
   readonly draining: boolean;
   /** Nodes that it can use itself, with their weights. */
@@ -58,13 +58,13 @@ export interface Peer {
   misses: number;
   /** False from a failed forward until the next good heartbeat. */
   trusted: boolean;
-  /** A node that sent damaged chunks is not asked before. */
+  /** Time before which a node that sent damaged chunks is not asked. */
   isolatedUntil: Millis;
-  /** When it last answered anything. */
+  /** When it last sent anything, in answer to any request. */
   heardAt: Millis;
 }
 
-/** The smallest round-trip time seen lately: the network's share of it (NSDI 4.2). */
+/** The smallest recent round-trip time, which shows the network's part of it (NSDI 4.2). */
 export function minRtt(peer: Peer): Millis {
   return Math.min(...peer.rtts);
 }
@@ -75,8 +75,8 @@ export class PeerTable {
   readonly #use: PeerUse;
 
   /**
-   * @param own this node's name, which no peer may have, and its organisation
-   * @param use which nodes use which, as far as they have reported it; simulated nodes can share it
+   * @param own this node's name, which is never a peer's, and its organisation
+   * @param use use of nodes by others, as far as reported; simulated nodes can share it
    */
   constructor(
     own: { readonly name: string; readonly org: string | undefined },
@@ -98,14 +98,13 @@ export class PeerTable {
   /**
    * A node has answered a heartbeat.
    *
-   * @param url where it was reached
-   * @returns `self` for this node under whatever address, `other` where another address of a known
-   *   node answered (the known one stays), `full` if no more nodes can be remembered because all
-   *   are alive
+   * @param url address at which it was reached
+   * @returns `self` for this node under any address, `other` if a known node answered at another
+   *   address (the known address stays), `full` if the table is full of live nodes
    */
   onAnswer(url: string, info: PeerInfo, rtt: Millis): 'peer' | 'self' | 'other' | 'full' {
-    // The node known at this address before has missed its heartbeat: a restarted node may have
-    // another name now.
+    // For another node known at this address it was an unanswered heartbeat: a node that was
+    // restarted may have another name now.
     this.#countMiss(url, info.name);
     if (info.name === this.#own.name) return 'self';
     let peer = this.#peers.get(info.name);
@@ -132,16 +131,16 @@ export class PeerTable {
   }
 
   /**
-   * A heartbeat to an address had no answer, or none for long. A node that has answered anything
-   * else since is busy, not dead.
+   * A heartbeat to an address had no answer, or none for long. A node that has sent something else
+   * since is busy, not dead.
    *
-   * @param sentAt when the heartbeat went out; undefined where the address refuses connections
+   * @param sentAt when the heartbeat went out; undefined if the address refuses connections
    */
   onMiss(url: string, sentAt?: Millis): void {
     this.#countMiss(url, undefined, sentAt);
   }
 
-  /** A node has said something in answer to a request. */
+  /** A node has sent something in answer to a request. */
   onHeard(name: string, now: Millis): void {
     const peer = this.#peers.get(name);
     if (peer !== undefined) peer.heardAt = now;
@@ -166,8 +165,8 @@ export class PeerTable {
   }
 
   /**
-   * How long a node may be silent before it counts as hanging. Busy nodes, which also answer
-   * heartbeats late, get more time: passing them by would make the origin send what they have.
+   * How long a node may be silent before it counts as hanging. Busy nodes, which answer heartbeats
+   * late as well, get more time: passing them over makes the origin send what they have.
    *
    * @param name undefined: any node
    */
@@ -214,9 +213,8 @@ export class PeerTable {
   }
 
   /**
-   * Nodes that this one cannot reach at the moment, although some of the given ones report that
-   * they can. Nodes that this one may not or should not use are left out: the detour is for broken
-   * lines only.
+   * Nodes that this one cannot reach at the moment, but some of the members say that they can.
+   * Nodes that it may not or should not use are left out: the detour is for broken lines only.
    */
   hearsay<P extends Peer>(members: readonly P[], now: Millis): Hearsay<P>[] {
     const through = new Map<string, P[]>();

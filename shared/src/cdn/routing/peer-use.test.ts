@@ -9,7 +9,7 @@ const nodes = (count: number, prefix: string) =>
 const others = (count: number) => nodes(count, 'other').map(({ name }) => name);
 const HUB = node('hub');
 
-/** Gives each of a number of users the hub and others as peers, `peers` in all. */
+/** Each of `users` nodes has `peers` peers: the hub and others. */
 function used(users: number, peers: number) {
   const use = new PeerUse();
   const all = nodes(users, 'user');
@@ -19,16 +19,16 @@ function used(users: number, peers: number) {
 }
 
 describe('places at a node', () => {
-  test('a node that nobody has spoken of is open', () => {
+  test('a node that no other has reported is open', () => {
     expect(new PeerUse().isOpen(node('a'), HUB)).toBe(true);
   });
 
-  test('everybody has one where all are peers of all, however many', () => {
+  test('every node has one if all are peers of all, however many there are', () => {
     const { placed } = used(120, 120);
     expect(placed()).toHaveLength(120);
   });
 
-  test('of three times as many as it should serve, a third and a tenth have one', () => {
+  test('of three times as many users as it should serve, 1.1 thirds have one', () => {
     const { placed } = used(360, 119);
     expect(placed()).toHaveLength(132);
   });
@@ -38,7 +38,7 @@ describe('places at a node', () => {
     expect(placed()).toHaveLength(66);
   });
 
-  test('who has one is the same whoever spoke first', () => {
+  test('the same nodes have one whatever node reports first', () => {
     const { all, placed } = used(200, 59);
     const backwards = new PeerUse();
     for (const user of [...all].reverse()) backwards.onTold(user, [HUB.name, ...others(58)]);
@@ -46,7 +46,7 @@ describe('places at a node', () => {
     expect(there).toEqual(placed());
   });
 
-  test('who comes early in the order gets one from a node that is full, and the last one loses it', () => {
+  test('a newcomer early in the order gets one at a full node, and the last user loses it', () => {
     const { use, placed } = used(360, 119);
     const before = placed();
     const newcomer = nodes(100, 'new').find((one) => use.isOpen(one, HUB));
@@ -59,7 +59,7 @@ describe('places at a node', () => {
     expect(use.isOpen(newcomer, HUB)).toBe(true);
   });
 
-  test('those that have gone, or have let go of the node, leave theirs to others', () => {
+  test('nodes that are gone, or have dropped the node, leave theirs to others', () => {
     const { use, all, placed } = used(360, 119);
     const first = placed().slice(0, 10);
     for (const name of first.slice(0, 5)) use.forget(name);
@@ -70,17 +70,17 @@ describe('places at a node', () => {
     expect(placed()).toHaveLength(142);
   });
 
-  test('a node that comes to see fewer others takes more of the places', () => {
+  test('a node that sees fewer others than before takes more of the places', () => {
     const { use, all, placed } = used(120, 120);
     for (const user of all) use.onTold(user, [HUB.name, ...others(58)]);
     expect(placed()).toHaveLength(66);
   });
 });
 
-test('choosing again and again ends, with nobody over-used and all as near as can be had', () => {
+test('repeated choices come to an end, with no node used too much', () => {
   fc.assert(
     fc.property(fc.integer(), (seed) => {
-      // Nodes on a line; those in the middle are near to more others. Each wants two.
+      // Nodes on a line; those in the middle are near to more others. Each wants two peers.
       const line = nodes(40, `${seed}-`);
       const nearest = line.map((self, i) => {
         const byDistance = line.map((other, j) => ({ other, distance: Math.abs(i - j) }));
@@ -101,7 +101,7 @@ test('choosing again and again ends, with nobody over-used and all as near as ca
           next.set(self.name, open.slice(0, PEERS));
           if (next.get(self.name)?.join() !== chosen.get(self.name)?.join()) changed = true;
         }
-        // All at once, from the reports of before: the worst that delays can do.
+        // All choose at once, from earlier reports: the worst effect of delays.
         chosen = next;
         for (const self of line) use.onTold(self, chosen.get(self.name) ?? []);
       }
@@ -109,8 +109,7 @@ test('choosing again and again ends, with nobody over-used and all as near as ca
       for (const names of chosen.values()) {
         for (const name of names) users.set(name, (users.get(name) ?? 0) + 1);
       }
-      // A third of each node's requests goes to each of two peers: four users make more than is
-      // right.
+      // Each of two peers gets a third of a node's load: four users are just above the places.
       expect(Math.max(...users.values())).toBeLessThanOrEqual(4);
     }),
     { numRuns: 30 },

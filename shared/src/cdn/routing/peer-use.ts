@@ -1,21 +1,21 @@
 /**
- * How much others use a node, and which of them should drop it where that is too much. If all chose
- * only the nearest (NSDI 4.2), nodes with good lines in the middle of large networks would be peers
- * of three times as many as others, and would serve three times as much; no choice among replicas
- * makes up for that.
+ * How much other nodes use a node, and which of them should drop it if that is too much. If all
+ * chose only the nearest (NSDI 4.2), nodes with good lines in the middle of large networks would be
+ * peers of three times as many nodes as others, and would serve three times as much; no choice
+ * among replicas makes up for that.
  *
- * Nodes report in their heartbeats which nodes they see. From that, every node derives the same
- * places: a node's users rank in an order drawn once per node, by hash, and the first have a place,
- * up to what one node sends on average. A user without a place chooses the next nearest node, and
- * so on; that ends, as in deferred acceptance (Gale and Shapley), because places are lost only to
- * users ahead.
+ * Nodes report in their heartbeats which nodes they see. From that all nodes compute alike which
+ * users have a place at a node: the first in an order that is drawn once for each node, by hash, up
+ * to what one node sends on average. A user without a place chooses the next nearest node instead,
+ * and so on. This ends, as in deferred acceptance (Gale and Shapley), because a user loses its
+ * place only to users ahead of it.
  */
 
 import { type Hash64, hashText, score } from './hrw.ts';
 
 /**
- * Places at a node, in requests: 1 is what one node's clients ask for, spread over its peers. More
- * than 1, so that near nodes can be chosen; less than what would burden the node.
+ * Places at a node, as load: 1 is what one node's clients request, spread over its peers. More than
+ * 1, so that near nodes can be chosen, but too little to be a burden.
  */
 const PLACES = 1.1;
 const ROUNDING = 1e-9;
@@ -27,18 +27,18 @@ interface Known {
 
 /** A node that uses another one. */
 interface User {
-  /** In the node's order; higher ones come first. */
+  /** Position in the node's order; higher ones come first. */
   readonly position: number;
   /** Load that it sends there, in places. */
   share: number;
 }
 
-/** Users of a node, first ones first. */
+/** Users of a node, in its order. */
 interface Used {
   readonly seed: Hash64;
   readonly order: User[];
   readonly byName: Map<string, User>;
-  /** Positions from here on have a place; undefined: to be worked out. */
+  /** Lowest position with a place; undefined: to be computed. */
   bar: number | undefined;
 }
 
@@ -46,11 +46,11 @@ export class PeerUse {
   readonly #used = new Map<string, Used>();
   readonly #uses = new Map<string, ReadonlySet<string>>();
 
-  /** A node has reported which nodes it sees. */
+  /** Records which nodes a node sees. */
   onTold(user: Known, sees: Iterable<string>): void {
     const now = new Set(sees);
     const before = this.#uses.get(user.name);
-    // Nearly always, as heartbeats are many and changes few.
+    // The usual case, as heartbeats are many and changes few.
     if (before?.size === now.size && [...now].every((name) => before.has(name))) return;
     for (const name of before ?? []) if (!now.has(name)) this.#remove(name, user.name);
     // A node's requests fall on its peers and itself alike.
@@ -68,13 +68,13 @@ export class PeerUse {
     this.#uses.set(user.name, now);
   }
 
-  /** A node is gone, and uses no other. */
+  /** Forgets a node that is gone, and so uses no other. */
   forget(user: string): void {
     for (const name of this.#uses.get(user) ?? []) this.#remove(name, user);
     this.#uses.delete(user);
   }
 
-  /** True while there is a place at `node` for the one that asks. */
+  /** True while there is a place at `node` for the asking node. */
   isOpen(asking: Known, node: Known): boolean {
     const used = this.#used.get(node.name);
     if (used === undefined) return true;
@@ -110,7 +110,7 @@ function add(used: Used, user: Known, share: number): void {
   changed(used, entry);
 }
 
-/** Users without a place take none from others. */
+/** Has the bar computed again, unless the user is below it and so takes no place from others. */
 function changed(used: Used, { position }: User): void {
   if (used.bar === undefined || position >= used.bar) used.bar = undefined;
 }

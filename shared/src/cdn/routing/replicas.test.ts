@@ -56,7 +56,7 @@ describe('pickReplica', () => {
     }
   });
 
-  test.each([0, 1 - 2 ** -53])('picks one even if chance is extreme: %d', (value) => {
+  test.each([0, 1 - 2 ** -53])('picks one even if the random number is extreme: %d', (value) => {
     const replicas = [{ load: 0 }, { load: 0 }];
     expect(replicas).toContain(pickReplica(replicas, () => value));
   });

@@ -7,7 +7,7 @@ import type { Random } from '../../base/clock.ts';
 
 /** Share of the minimum peer set that the replication factor is capped at (NSDI 5.4). */
 const MAX_SHARE = 0.2;
-/** Peers that a node wants at least (NSDI 5.2). */
+/** Fewest peers that a node wants (NSDI 5.2). */
 export const MIN_PEERS = 60;
 /** Transfers that make one step of load: small differences must not decide where chunks go. */
 const TRANSFERS_PER_LOAD = 8;
@@ -36,7 +36,7 @@ export function replicationFactor(
 }
 
 /**
- * One of the replicas with the least load, at random (figure 8).
+ * Picks one of the replicas with the least load, at random (figure 8).
  *
  * @param replicas not empty
  */

@@ -32,7 +32,7 @@ function ask(part: Partial<RouteQuestion<RouteNode>>): Route<RouteNode> {
   });
 }
 
-/** Names of the nodes that are asked, over many requests. */
+/** How often each node is asked, by name, over many requests. */
 function asked(part: Partial<RouteQuestion<RouteNode>>): Map<string, number> {
   const counts = new Map<string, number>();
   const random = seededRandom(2);
@@ -57,21 +57,21 @@ describe('the first hop', () => {
     for (const count of counts.values()) expect(Math.abs(count - 200)).toBeLessThan(50);
   });
 
-  test('goes to the most responsible node where there is one replica', () => {
+  test('goes to the most responsible node if there is one replica', () => {
     expect([...asked({ replicas: 1 }).keys()]).toEqual([at(0).name]);
   });
 
-  test('passes by busy replicas', () => {
+  test('passes over busy replicas', () => {
     const nodes = NODES.map((n) => (n === at(0) || n === at(2) ? { ...n, load: 1 } : n));
     const self = nodes.find((n) => n.name === at(7).name) as RouteNode;
     expect([...asked({ nodes, self }).keys()]).toEqual([at(1).name]);
   });
 
-  test('a chunk is not kept where it only enters the network', () => {
+  test('a chunk is not kept by a node where it only enters the network', () => {
     expect(ask({ replicas: 1 })).toEqual({ to: 'peer', peer: at(0), keep: false });
   });
 
-  test('a chunk is kept by a node whose turn as a replica it is', () => {
+  test('a chunk is kept by a node that is the chosen replica itself', () => {
     const self = at(1);
     const route = ask({ self, random: () => 0.5 });
     expect(rank(KEY, NODES, 3)[1]).toBe(self);
@@ -84,7 +84,7 @@ describe('the first hop', () => {
     }
   });
 
-  test('heavier nodes get more', () => {
+  test('heavier nodes get more requests', () => {
     const nodes = [node('self'), node('heavy', 0, 50), node('light')];
     const counts = new Map<string, number>();
     for (let i = 0; i < 300; i++) {
@@ -117,7 +117,7 @@ describe('the second hop', () => {
     expect(ask({ hops: 0, maxHops: 0 })).toEqual({ to: 'origin' });
   });
 
-  test('a request that may run further does', () => {
+  test('a request that may take more hops does', () => {
     const route = ask({ self: at(5), hops: 2, maxHops: 10 });
     expect(route).toEqual({ to: 'peer', peer: at(0), keep: true });
     expect(ask({ self: at(5), hops: 10, maxHops: 10 })).toEqual({ to: 'origin' });
@@ -125,7 +125,7 @@ describe('the second hop', () => {
 });
 
 describe('nodes to avoid', () => {
-  test('the next best takes the place of one that was tried in vain', () => {
+  test('the next best node replaces one that was tried without success', () => {
     const avoid = new Set([at(0).name]);
     expect(new Set(asked({ avoid, replicas: 2 }).keys())).toEqual(
       new Set([at(1).name, at(2).name]),
@@ -135,7 +135,7 @@ describe('nodes to avoid', () => {
     expect(ask({ self: at(1), hops: 1, avoid })).toEqual({ to: 'origin' });
   });
 
-  test('with nobody left, the origin is asked', () => {
+  test('with no node left, the origin is asked', () => {
     const avoid = new Set(NODES.map((n) => n.name));
     expect(ask({ avoid })).toEqual({ to: 'origin' });
     expect(ask({ avoid, hops: 1 })).toEqual({ to: 'origin' });
@@ -143,7 +143,7 @@ describe('nodes to avoid', () => {
 });
 
 describe('a whole path', () => {
-  /** Follows a request from node to node; `view` lists the nodes that each knows. */
+  /** Follows a request from node to node; `view` gives the nodes that each knows. */
   function follow(
     start: RouteNode,
     view: (self: RouteNode) => RouteNode[],
@@ -176,20 +176,19 @@ describe('a whole path', () => {
     replicas: fc.integer({ min: 1, max: 12 }),
   });
 
-  test('where all nodes know each other, each chunk leaves the origin through one node', () => {
+  test('if all nodes know each other, each chunk leaves the origin through one node', () => {
     fc.assert(
       fc.property(fc.nat(NODES.length - 1), request, (from, part) => {
         const path = follow(NODES[from] as RouteNode, () => NODES, part);
         const [best] = rank(part.key, NODES, 1) as [RouteNode];
-        // Only a request that begins at the best node itself may end elsewhere: at a replica that
-        // must not send it back.
+        // A request that begins at the best node itself goes straight to the origin.
         if (NODES[from] !== best) expect(path.at(-1)).toBe(best.name);
         expect(path.length).toBeLessThanOrEqual(3);
       }),
     );
   });
 
-  test('where views differ, a path ends at the origin and meets no node twice', () => {
+  test('if views differ, a path ends at the origin and meets no node twice', () => {
     const known = fc.array(fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }), {
       minLength: 8,
       maxLength: 8,
@@ -211,7 +210,7 @@ describe('a node that only others can reach', () => {
   const hearsay = [{ ...at(0), through: [at(5), at(3)] }];
   const blind = { nodes: seen, hearsay, replicas: 1 };
 
-  test('is asked through the one of them that is most responsible', () => {
+  test('is asked through the most responsible of them', () => {
     expect(ask(blind)).toEqual({ to: 'peer', peer: at(3), keep: false });
     expect(ask({ ...blind, avoid: new Set([at(3).name]) })).toMatchObject({ peer: at(5) });
   });
@@ -221,13 +220,13 @@ describe('a node that only others can reach', () => {
     expect(ask({ ...blind, self: at(1), hearsay: [] })).toEqual({ to: 'origin' });
   });
 
-  test('is forgotten where there is no way to it, or it was asked in vain', () => {
+  test('is left out if there is no way to it, or it was asked without success', () => {
     const noWay = { ...blind, avoid: new Set([at(3).name, at(5).name]) };
     expect(ask(noWay)).toMatchObject({ peer: at(1) });
     expect(ask({ ...blind, avoid: new Set([at(0).name]) })).toMatchObject({ peer: at(1) });
   });
 
-  test('is not asked where the hops would not suffice', () => {
+  test('is not asked if the hops would not suffice', () => {
     expect(ask({ ...blind, hops: 1, maxHops: 2 })).toMatchObject({ peer: at(1) });
     expect(ask({ ...blind, hops: 1, maxHops: 3 })).toMatchObject({ peer: at(3) });
     expect(ask({ ...blind, hops: 0, maxHops: 1 })).toMatchObject({ peer: at(1) });
@@ -235,11 +234,11 @@ describe('a node that only others can reach', () => {
 });
 
 describe('nodes too far to be peers', () => {
-  /** The best two are far from the others, and the others are each other's peers. */
+  /** The best two are far from the others, which are peers of each other. */
   const near = RANKED.slice(2);
   const far = () => RANKED.slice(0, 2);
 
-  test('are asked by the best node near by before it would ask the origin', () => {
+  test('are asked by the best node near by before the origin', () => {
     const route = ask({ self: at(2), nodes: near, far, hops: 1 });
     expect(route).toEqual({ to: 'peer', peer: at(0), keep: true });
   });
@@ -249,7 +248,7 @@ describe('nodes too far to be peers', () => {
     expect(route).toEqual({ to: 'peer', peer: at(2), keep: true });
   });
 
-  test('and those near by are asked when the hops between peers are used up, but no further', () => {
+  test('and near ones are asked when the hops between peers are used up, but no further', () => {
     expect(ask({ self: at(5), nodes: near, far, hops: MAX_HOPS })).toEqual({
       to: 'peer',
       peer: at(0),
@@ -260,7 +259,7 @@ describe('nodes too far to be peers', () => {
     expect(ask({ ...known, hops: MAX_HOPS + 1 })).toEqual({ to: 'origin' });
   });
 
-  test('are passed by where they were tried in vain', () => {
+  test('are passed over if they were tried without success', () => {
     const tried = { self: at(2), nodes: near, far, hops: 1 };
     expect(ask({ ...tried, avoid: new Set([at(0).name]) })).toMatchObject({ peer: at(1) });
     const both = new Set([at(0).name, at(1).name]);

@@ -2,30 +2,30 @@
  * Chooses the node that serves a chunk that this node does not have: the one decision of routing,
  * in one place (NSDI 5.1, 5.3, 5.4; LOGIN).
  *
- * The first hop spreads requests over a broad set of replicas. A node that gets a forwarded request
- * checks whether it is the best node for the chunk in its own view; if not, it forwards the request
- * once more, so that differences between the views of nodes do not make several of them fetch the
- * chunk from the origin.
+ * The first hop spreads requests over a broad set of replicas. A node that a request was forwarded
+ * to checks whether it is the best node for the chunk in its own view; if not, it forwards
+ * the request once more, so that differences between the views of nodes do not make several of
+ * them fetch the chunk from the origin.
  *
- * In a network with more nodes than a node has peers, each region has its own best node: with 400
- * nodes and 120 peers the papers count 7 to 9 copies (NSDI table 2). Here the best node of a region
- * asks the best of all nodes it knows, however far, before it turns to the origin.
+ * In a network with more nodes than a node has peers, each region has a best node of its own:
+ * with 400 nodes and 120 peers the papers count 7 to 9 copies (NSDI table 2). Here the best node
+ * of a region asks the best of all nodes it knows of, however far, before it turns to the origin.
  */
 
 import type { Random } from '../../base/clock.ts';
 import { type HrwNode, rank } from './hrw.ts';
 import { pickReplica } from './replicas.ts';
 
-/** A node as routing sees it; this one is among them. */
+/** A node as routing sees it; this node itself is one too. */
 export interface RouteNode extends HrwNode {
   /** Busyness in coarse steps, so that small differences do not decide. */
   readonly load: number;
 }
 
 /**
- * A node that this one cannot reach, although reachable nodes report that they can. Without such
- * hearsay, a node that is second for a chunk and cannot see the first would take itself for the
- * first: its own clients' requests would go to the origin beside the true owner's.
+ * A node that this one cannot reach, but that nodes it can reach say they can. Without such
+ * hearsay, a node that is second for a chunk and does not see the first takes itself for the first:
+ * its own clients' requests go to the origin beside the true owner's.
  */
 export interface Hearsay<N extends RouteNode> extends RouteNode {
   /** Nodes that can reach it; not empty. */
@@ -38,8 +38,8 @@ export type Route<N> =
       readonly to: 'peer';
       readonly peer: N;
       /**
-       * True where the chunk belongs into this node's cache when it passes through: on every node on
-       * the path, but not where it only enters the network (NSDI 3.2).
+       * True if this node caches the chunk when it passes through: every node on the path does,
+       * except where the chunk only enters the network (NSDI 3.2).
        */
       readonly keep: boolean;
     };
@@ -53,7 +53,7 @@ export interface RouteQuestion<N extends RouteNode> {
   readonly nodes: readonly N[];
   /** Nodes known by hearsay only. */
   readonly hearsay: readonly Hearsay<N>[];
-  /** Usable nodes that are too far to be peers; asked only before the origin would be. */
+  /** Nodes that could be used but are too far to be peers; asked only just before the origin. */
   readonly far?: () => readonly N[];
   /** How often the request has been forwarded; 0: it comes from this node's own client. */
   readonly hops: number;
@@ -64,20 +64,20 @@ export interface RouteQuestion<N extends RouteNode> {
   readonly maxHops: number;
   /** Replicas to choose from at the first hop. */
   readonly replicas: number;
-  /** Names of nodes not to ask: on the path already, or tried without success. */
+  /** Names of nodes not to be asked: on the path already, or tried without success. */
   readonly avoid: ReadonlySet<string>;
   readonly random: Random;
 }
 
-/** Default of `RouteQuestion.maxHops`: one forward, and one more where views differ. */
+/** Default of `RouteQuestion.maxHops`: one forward, and one more if views differ. */
 export const MAX_HOPS = 2;
 
-/** Decides which node serves the chunk. */
+/** Decides which node or origin serves the chunk. */
 export function decideRoute<N extends RouteNode>(q: RouteQuestion<N>): Route<N> {
   return (q.hops < q.maxHops && amongPeers(q)) || amongAll(q);
 }
 
-/** Undefined where this node is the best there is. */
+/** Chooses among peers; undefined if this node is the best of them. */
 function amongPeers<N extends RouteNode>(q: RouteQuestion<N>): Route<N> | undefined {
   const candidates: (N | Hearsay<N>)[] =
     q.avoid.size === 0
@@ -87,18 +87,18 @@ function amongPeers<N extends RouteNode>(q: RouteQuestion<N>): Route<N> | undefi
   if (q.hops + 2 <= q.maxHops) candidates.push(...reachable(q));
   const replicas = rank(q.key, candidates, q.hops === 0 ? q.replicas : 1);
   const [best] = replicas;
-  // Also on the first hop: a replica would send the request to the second best instead of back, and
-  // that one would fetch the chunk from the origin beside this node.
+  // Also on the first hop: a replica would not send the request back to this node, but to the
+  // second best, which would fetch the chunk from the origin as well.
   if (best === undefined || best === q.self) return undefined;
   if (q.hops === 0) {
     const chosen = pickReplica(replicas, q.random);
     if (chosen !== q.self) return { to: 'peer', peer: next(q.key, chosen), keep: false };
-    // It is this node's turn as a replica: from here on as if the request had been forwarded to it.
+    // This node is the chosen replica: go on as if the request had been forwarded to it.
   }
   return { to: 'peer', peer: next(q.key, best), keep: true };
 }
 
-/** No near node is better, or the hops are used up: the best of all nodes, or the origin. */
+/** No peer is better, or the hops are used up: chooses the best of all nodes, or the origin. */
 function amongAll<N extends RouteNode>(q: RouteQuestion<N>): Route<N> {
   const far = q.hops > q.maxHops ? [] : (q.far?.() ?? []);
   if (far.length === 0) return { to: 'origin' };
@@ -111,7 +111,7 @@ function amongAll<N extends RouteNode>(q: RouteQuestion<N>): Route<N> {
     : { to: 'peer', peer: best, keep: true };
 }
 
-/** Nodes known by hearsay that there is still a way to. */
+/** Nodes known by hearsay that can still be reached through others. */
 function reachable<N extends RouteNode>({ hearsay, avoid }: RouteQuestion<N>): Hearsay<N>[] {
   return hearsay.flatMap((node) => {
     const through = node.through.filter(({ name }) => !avoid.has(name));

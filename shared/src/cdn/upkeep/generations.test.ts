@@ -6,11 +6,11 @@ import { type PurgeTarget, prefixesOf } from './purge-target.ts';
 const file = (url: string): PurgeTarget => ({ kind: 'url', url });
 const A = 'https://a.example/x/file';
 const B = 'https://b.example/x/file';
-/** Beginning of the tag of content that was asked for by its digest. */
+/** Beginning of the tag of content that was requested by its digest. */
 const DIGEST = `d.${'a1'.repeat(32)}`;
 
 describe('Generations', () => {
-  test('what was stored before a purge is void, what is stored after is not', () => {
+  test('entries stored before a purge are void, entries stored after it are not', () => {
     const generations = new Generations();
     const before = generations.current;
     generations.purge(file(A), 'id-1');
@@ -61,7 +61,7 @@ describe('Generations', () => {
     const before = generations.current;
     for (let i = 0; i < 9; i++) generations.purge(file(`https://a.example/x/${i}`), `a-${i}`);
     expect(generations.count).toBeLessThanOrEqual(6);
-    // The folder of the older half; the younger ones one by one.
+    // The folder of the older half is purged; the younger purges stay as they are.
     expect(generations.isVoid(A, undefined, before)).toBe(true);
     expect(generations.isVoid('https://a.example/y/file', undefined, before)).toBe(false);
     expect(generations.isVoid('https://a.example/x/8', undefined, before)).toBe(true);
@@ -71,7 +71,7 @@ describe('Generations', () => {
     expect(generations.isVoid(A, undefined, generations.current)).toBe(false);
   });
 
-  test('1,000,000 purges take bounded memory, and looking up stays a matter of few steps', () => {
+  test('1,000,000 purges take bounded memory, and a look-up takes few steps', () => {
     const generations = new Generations();
     const looked: string[] = [];
     for (let i = 0; i < 1_000_000; i++) {
@@ -137,7 +137,7 @@ const target: fc.Arbitrary<PurgeTarget> = fc.oneof(
 );
 const step = fc.oneof(fc.record({ purge: target }), fc.record({ store: fc.record({ url, tag }) }));
 
-test('with room, exactly what is covered is void; without, that and perhaps more', () => {
+test('with room, exactly the covered entries are void; without, perhaps more', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 6 }), (steps, max) => {
       const roomy = new Generations();
@@ -157,7 +157,7 @@ test('with room, exactly what is covered is void; without, that and perhaps more
           const isVoid = obvious.isVoid(entry.url, entry.tag, entry.at);
           const inRoomy = roomy.isVoid(entry.url, entry.tag, entry.roomy);
           const inTight = tight.isVoid(entry.url, entry.tag, entry.tight);
-          // Compared here and not by the framework: there are very many of them.
+          // Compared without the framework: there are very many of them.
           if (inRoomy !== isVoid || (isVoid && !inTight)) {
             throw new Error(`${JSON.stringify(entry)}: ${isVoid}, ${inRoomy}, ${inTight}`);
           }
@@ -167,7 +167,7 @@ test('with room, exactly what is covered is void; without, that and perhaps more
   );
 });
 
-test('what is taken up after a restart covers the same', () => {
+test('restored purges cover the same after a restart', () => {
   fc.assert(
     fc.property(fc.array(target, { maxLength: 30 }), url, tag, (targets, asked, askedTag) => {
       const first = new Generations({ maxPurges: 5 });

@@ -1,26 +1,25 @@
 /**
- * Purging in constant time: nothing is walked. Each purge begins a new generation, each cache entry
- * carries the generation in which its fetch began, and an entry is void once a later purge covers
- * it. A fetch that was under way during a purge so brings nothing back.
+ * Purging in constant time, without a walk through the cache. Each purge begins a new generation,
+ * each cache entry carries the generation in which its fetch began, and an entry is void once a
+ * later purge covers it. So a fetch that was under way during a purge brings nothing back.
  *
- * The table is bounded. When it is full, the older half of its purges become wider: purges of
- * versions cover the file, those of files the folder, those of folders the host, those of hosts
- * everything stored before. No purged content ever comes back; content purged in excess is fetched
- * again.
+ * The table is bounded. When it is full, the older half of its purges is widened: purges of
+ * versions to the file, of files to the folder, of folders to the host, of hosts to everything that
+ * was stored before. Nothing purged ever comes back; entries purged in excess are fetched again.
  */
 
 import { withoutDigest } from '../chunks/version-tag.ts';
 import { type PurgeTarget, prefixesOf, targetKey, widened } from './purge-target.ts';
 
-/** Purges that are remembered one by one. */
+/** Most purges that are remembered one by one. */
 export const MAX_PURGES = 50_000;
-/** Characters of their targets together. */
+/** Most characters of their targets together. */
 export const MAX_PURGE_CHARS = 8 * 1024 * 1024;
 
-/** A purge as the table has it. */
+/** A purge in the table. */
 export interface Purge {
   readonly target: PurgeTarget;
-  /** The same on all nodes that have heard of it. */
+  /** The same on all nodes that have heard of the purge. */
   readonly id: string;
   /** This node's own count; entries of earlier generations are void. */
   readonly generation: number;
@@ -37,7 +36,7 @@ export class Generations {
   #current = 0;
   /**
    * Ids of recent purges, in two halves, the older of which is dropped as a whole: a purge that is
-   * announced twice is carried out once.
+   * heard of twice is carried out once.
    */
   #seen = new Set<string>();
   #seenBefore = new Set<string>();
@@ -47,17 +46,17 @@ export class Generations {
     this.#maxChars = options.maxChars ?? MAX_PURGE_CHARS;
   }
 
-  /** The present generation, with which new fetches are marked. */
+  /** The present generation, with which a fetch that begins now is marked. */
   get current(): number {
     return this.#current;
   }
 
-  /** Purges remembered. */
+  /** Number of purges remembered. */
   get count(): number {
     return this.#purges.size + (this.#all === undefined ? 0 : 1);
   }
 
-  /** All purges remembered, the oldest first but for one of everything. */
+  /** All purges remembered: first one of everything, if any, then the oldest first. */
   *purges(): Iterable<Purge> {
     if (this.#all !== undefined) yield this.#all;
     yield* this.#purges.values();
@@ -69,10 +68,10 @@ export class Generations {
   }
 
   /**
-   * Begins a generation: everything that the target covers and that was stored before is void.
+   * Begins a generation: entries that the target covers and that were stored before are void.
    *
-   * @param id the same id a second time changes nothing
-   * @returns undefined where that is so
+   * @param id a known id changes nothing
+   * @returns undefined for a known id
    */
   purge(target: PurgeTarget, id: string): Purge | undefined {
     if (this.knows(id) || this.#purges.get(targetKey(target))?.id === id) return undefined;
@@ -81,12 +80,12 @@ export class Generations {
     return purge;
   }
 
-  /** Leaves out generations up to the given one. */
+  /** Skips generations up to the given one. */
   advanceTo(generation: number): void {
     this.#current = Math.max(this.#current, generation);
   }
 
-  /** Takes up a purge of an earlier run, or several in the order of their generations. */
+  /** Restores a purge of an earlier run; several in the order of their generations. */
   restore(purge: Purge): void {
     this.advanceTo(purge.generation);
     this.#remember(purge.id);
@@ -95,9 +94,9 @@ export class Generations {
   }
 
   /**
-   * True if something that was stored in a generation has been purged since.
+   * True if an entry that was stored in a generation has been purged since.
    *
-   * @param tag version, where it is one's
+   * @param tag version of the entry, if it has one
    */
   isVoid(url: string, tag: string | undefined, generation: number): boolean {
     return generation < this.#current && generation < this.newest(url, tag);
@@ -113,7 +112,7 @@ export class Generations {
     return newest;
   }
 
-  /** The purges that cover a file or a version of it; few. */
+  /** The few purges that cover a file or a version of it. */
   covering(url: string, tag: string | undefined): Purge[] {
     if (this.count === 0) return [];
     const found = this.#keysFor(url, tag).map((key) => this.#purges.get(key));
@@ -122,7 +121,7 @@ export class Generations {
 
   #keysFor(url: string, tag: string | undefined): string[] {
     const keys = [targetKey({ kind: 'url', url })];
-    // Content that was asked for by its digest is of a version all the same.
+    // Content that was requested by its digest has a version all the same.
     const version = tag === undefined ? undefined : withoutDigest(tag);
     if (version !== undefined) keys.push(targetKey({ kind: 'version', url, tag: version }));
     if (this.#prefixes === 0) return keys;
@@ -135,14 +134,14 @@ export class Generations {
       return;
     }
     const key = targetKey(purge.target);
-    // Deleted first, so that the order stays that of generations.
+    // Removed first, so that the map stays in order of generations.
     if (!purges.delete(key)) this.#chars += key.length;
     else if (purge.target.kind === 'prefix') this.#prefixes--;
     if (purge.target.kind === 'prefix') this.#prefixes++;
     purges.set(key, purge);
   }
 
-  /** Makes room: until a quarter of the table is free, the older half become wider. */
+  /** Makes room: widens the older half until a quarter of the table is free. */
   #compact(): void {
     while (this.#purges.size > this.#maxPurges * 0.75 || this.#chars > this.#maxChars * 0.75) {
       const all = [...this.#purges];

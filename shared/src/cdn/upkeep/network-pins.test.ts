@@ -17,7 +17,7 @@ const pin = (id: string, at: number, expiresAt: number, more: Partial<NetworkPin
 const leases = (pins: NetworkPins) => pins.pins.map(({ id, expiresAt }) => [id, expiresAt]).sort();
 
 describe('NetworkPins', () => {
-  test('a node that was away learns what was pinned, and agrees with the others then', () => {
+  test('a node that was away learns what was pinned, and then agrees with the others', () => {
     const [there, away] = [new NetworkPins(), new NetworkPins()];
     there.merge([pin('a', 0, 100), pin('b', 5, 50)], 5);
     expect(away.digest(6)).not.toBe(there.digest(6));
@@ -30,7 +30,7 @@ describe('NetworkPins', () => {
     const [there, away] = [new NetworkPins(), new NetworkPins()];
     for (const node of [there, away]) node.merge([pin('a', 0, 1000), pin('b', 0, 1000)], 0);
     there.merge([pin('a', 10, 20), pin('b', 10, 10)], 10);
-    // Both leases are over; the other node believes in longer ones.
+    // Both leases are over; the other node remembers longer ones.
     expect(there.merge(away.pins, 500)).toEqual([]);
     away.merge(there.pins, 500);
     expect(away.pins.filter((known) => isLeased(known, 500))).toEqual([]);
@@ -39,7 +39,7 @@ describe('NetworkPins', () => {
     expect(there.pins).toEqual([]);
   });
 
-  test('what is done last counts though the clock of the node that is asked is behind', () => {
+  test('the last change counts even if the clock of its node is behind', () => {
     const pins = new NetworkPins();
     pins.merge([pin('a', 30_000, 90_000)], 10_000);
     const at = pins.stamp('a', 10_000);
@@ -49,7 +49,7 @@ describe('NetworkPins', () => {
     expect(pins.stamp('b', 10_000)).toBe(10_000);
   });
 
-  test('of too many, and of those with too long URLs, all nodes remember the same', () => {
+  test('of too many pins, or pins with too long URLs, all nodes remember the same', () => {
     const many = Array.from({ length: 30 }, (_, i) => pin(`p${i}`, 0, 100 + ((i * 7) % 30)));
     const nodes = [many, [...many].reverse()].map((order) => {
       const pins = new NetworkPins({ maxPins: 10 });
@@ -63,7 +63,7 @@ describe('NetworkPins', () => {
     expect(short.pins).toEqual([]);
   });
 
-  test('nodes that tell each other come to the same whatever they have heard in whatever order', () => {
+  test('nodes that exchange pins agree, whatever they have heard in whatever order', () => {
     const state = fc
       .record({
         id: fc.constantFrom('a', 'b', 'c'),

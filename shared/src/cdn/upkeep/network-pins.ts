@@ -1,34 +1,31 @@
 /**
- * The pins that all nodes of a network should hold, as each node remembers them, so that a node
- * that was away can learn of pins made, extended or released meanwhile. Two nodes compare digests
- * with their heartbeats; where these differ, one reads the other's pins and merges them.
+ * The pins that all nodes of a network are to hold, as each node remembers them, so that a node
+ * that was away can learn what was pinned, extended or released meanwhile. Two nodes compare
+ * digests with their heartbeats; if these differ, one reads the other's pins and merges them.
  *
- * Of two states of one pin the later counts, so nodes agree whatever the order in which they hear
- * of them. A pin that is released, or cut short, is remembered until all leases that it ever had
- * are over, because a node that was away may still believe in one of them. There may be more pins
- * than a node has room for: the node then chooses by itself what it holds (`pin-ledger.ts`).
+ * Of two states of one pin the later counts, so nodes agree in whatever order they hear of them. A
+ * pin that is released, or cut short, is remembered until all leases that it ever had are over,
+ * because a node that was away may still remember one of them. There may be more pins than a node
+ * has room for: it then decides by itself which to hold (`pin-ledger.ts`).
  */
 
 import type { Millis } from '../../base/clock.ts';
 import type { Pin } from './pin-ledger.ts';
 import { combined, digestText, hashItem } from './set-digest.ts';
 
-/** Pins remembered, including released ones. */
+/** Most pins remembered, released ones included. */
 export const MAX_NETWORK_PINS = 2000;
-/**
- * Characters of their URLs and versions together: the most that one node reads from another at a
- * time.
- */
+/** Most characters of their URLs and versions together, which one node reads of another at once. */
 export const MAX_NETWORK_PIN_CHARS = 1024 * 1024;
 
-/** A pin as nodes tell it to each other. */
+/** A pin as nodes send it to each other. */
 export interface NetworkPin extends Pin {
   /**
-   * When its lease was last changed, Unix milliseconds of the node that was asked; the lease is
-   * `expiresAt - at` long, and a pin that was released has one of no length.
+   * When its lease was last changed, Unix milliseconds of the node that changed it; the lease is
+   * `expiresAt - at` long, 0 for a pin that was released.
    */
   readonly at: Millis;
-  /** The latest end of any lease that it has had, Unix milliseconds: it is remembered as long. */
+  /** The latest end of any of its leases, Unix milliseconds; it is remembered until then. */
   readonly until: Millis;
 }
 
@@ -44,7 +41,7 @@ export class NetworkPins {
     this.#maxChars = options.maxChars ?? MAX_NETWORK_PIN_CHARS;
   }
 
-  /** All remembered pins, including released ones. */
+  /** All pins that are remembered, released ones included. */
   get pins(): readonly NetworkPin[] {
     return [...this.#pins.values()];
   }
@@ -54,8 +51,8 @@ export class NetworkPins {
   }
 
   /**
-   * Equal for two nodes exactly if they remember the same leases (but for an accident in 2^64). The
-   * pinned version is not part of it: nodes find out by themselves which one is current.
+   * Equal for two nodes exactly if they remember the same leases (except for a chance of 2^-64).
+   * The pinned version is not part of it: nodes find out the current version by themselves.
    *
    * @param now Unix milliseconds
    */
@@ -71,16 +68,16 @@ export class NetworkPins {
     return this.#digest;
   }
 
-  /** The time for a new change: later than all known changes of the pin. */
+  /** The time stamp for a change made now, later than all known changes of the pin. */
   stamp(id: string, now: Millis): Millis {
-    // Clocks of nodes differ: a new change must not lose to one made a second before.
+    // Clocks of nodes differ: the last change must not lose to one made a second before.
     return Math.max(now, (this.#pins.get(id)?.at ?? 0) + 1);
   }
 
   /**
-   * Merges pins requested here or remembered by another node.
+   * Merges pins that were requested here, or that another node remembers.
    *
-   * @returns the changed pins in their new state
+   * @returns the pins that changed, in their new state
    */
   merge(pins: readonly NetworkPin[], now: Millis): NetworkPin[] {
     const changed = new Set<string>();
@@ -96,8 +93,8 @@ export class NetworkPins {
   }
 
   /**
-   * Forgets pins that are over and, of too many, those that end first: a choice that all nodes make
-   * alike, so that none keeps sending another the pins it has no room for.
+   * Forgets pins that are over and, of too many, those that end first. All nodes choose alike, so
+   * that none keeps sending another pins that it has no room for.
    */
   #bound(now: Millis): void {
     const lasting = this.pins.filter(({ until }) => until > now);
@@ -113,7 +110,7 @@ export class NetworkPins {
   }
 }
 
-/** True while the pin is wanted. @param now Unix milliseconds */
+/** True while the lease of a pin lasts. @param now Unix milliseconds */
 export function isLeased(
   { at, expiresAt }: Pick<NetworkPin, 'at' | 'expiresAt'>,
   now: Millis,

@@ -30,7 +30,7 @@ describe('PinLedger', () => {
     expect(pins.usedBytes).toBe(500);
   });
 
-  test('charges each holder of a file, and a share where others have the rest', () => {
+  test('charges each holder of a file, and a share if other nodes have the rest', () => {
     const pins = ledger(1000, { share: 1 / 4 });
     pins.allocate(request('a', 2000, 'https://a.example/f'), DAY, 0);
     pins.allocate(request('b', 2000, 'https://a.example/f'), DAY, 0);
@@ -46,7 +46,7 @@ describe('PinLedger', () => {
     expect(() => pins.extend('a', 31 * DAY, 5)).toThrow(refused);
     expect(() => pins.extend('b', 1, 5)).toThrow(unknown);
     expect(() => pins.allocate(request('c', 1), 31 * DAY, 0)).toThrow(refused);
-    // Over, though the ledger has not been asked since.
+    // The lease is over, though `expire` has not run yet.
     expect(() => pins.extend('a', 1, 6)).toThrow(unknown);
   });
 
@@ -67,7 +67,7 @@ describe('PinLedger', () => {
     expect(pins.follow('https://a.example/b', 'e.2', 1)).toEqual([]);
   });
 
-  test('refuses more than there may be, and files larger than asked for', () => {
+  test('refuses too many pins, and files larger than requested', () => {
     const pins = ledger(1000, { maxPins: 1 });
     expect(() => pins.allocate({ ...request('a', 5), length: 6 }, DAY, 0)).toThrow(refused);
     pins.allocate(request('a', 5), DAY, 0);
@@ -82,7 +82,7 @@ const step = fc.oneof(
   fc.record({ wait: fc.integer({ min: 0, max: 2 * DAY }) }),
 );
 
-test('whatever is asked in whatever order, the quota holds and nothing outlives its lease', () => {
+test('whatever is requested in any order, the quota holds and no pin outlives its lease', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const pins = ledger();

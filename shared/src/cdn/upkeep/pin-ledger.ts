@@ -1,20 +1,20 @@
 /**
  * Leases of cache room: LOCI's time-limited allocations (LOCI 2.1, the allocations of IBP). A pin
- * protects a file from eviction for a time; it is charged to a quota from its beginning to its end,
- * ends by itself, and can be extended or released with its capability.
+ * says that a file is not to be evicted for a time; it is charged to a quota from its beginning to
+ * its end, ends by itself, and can be extended or released by the holder of its capability.
  */
 
 import type { Millis } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
 
-/** Pins at a time. */
+/** Most pins at a time. */
 export const MAX_PINS = 1000;
 
 export interface Pin {
   readonly id: string;
   /** Canonical URL. */
   readonly url: string;
-  /** Bytes that it is charged for: the most that the file may have. */
+  /** Bytes that are charged for it: the most that the file may have. */
   readonly bytes: number;
   /** The version that is pinned now. */
   readonly tag: string;
@@ -30,7 +30,7 @@ export interface PinLedgerOptions {
   readonly quotaBytes: number;
   /** Longest time from now to the end of a lease, milliseconds. */
   readonly maxLeaseMs: Millis;
-  /** This node's share of a file, 0 to 1, where it is one of several that split all files. */
+  /** This node's share of a file, 0 to 1, if it is one of several that split all files. */
   readonly share?: number;
   readonly maxPins?: number;
 }
@@ -65,11 +65,11 @@ export class PinLedger {
   }
 
   /**
-   * Pins a version of a file. Pins of one file by several holders are charged each.
+   * Pins a version of a file. If several holders pin one file, each pin is charged.
    *
    * @param pin `length` is at most `bytes`; the same id again changes nothing
-   * @param at when the lease began, where that was at another time than now
-   * @throws MillraceError `pin-refused` where the quota, the number or the time is exceeded
+   * @param at when the lease began, if not now
+   * @throws MillraceError `pin-refused` if the quota, the number or the time is exceeded
    */
   allocate(pin: Omit<Pin, 'expiresAt'>, forMs: Millis, now: Millis, at: Millis = now): Pin {
     const known = this.#pins.get(pin.id);
@@ -90,17 +90,16 @@ export class PinLedger {
     return added;
   }
 
-  /** Restores a pin of an earlier run, whatever the quota is now: it was promised. */
+  /** Restores a pin of an earlier run, even beyond the present quota: it was promised. */
   restore(pin: Pin): void {
     this.#pins.set(pin.id, pin);
   }
 
   /**
-   * Lets a lease end at another time from now, be it sooner (IBP lets allocations be refreshed; LOCI
-   * 2.3).
+   * Gives a lease a new end, later or sooner (IBP lets allocations be refreshed; LOCI 2.3).
    *
-   * @param at when that was asked for, where it was at another time than now
-   * @throws MillraceError `no-such-entry`; `pin-refused` where that is too long
+   * @param at when that was requested, if not now
+   * @throws MillraceError `no-such-entry`; `pin-refused` if the lease is too long
    */
   extend(id: string, forMs: Millis, now: Millis, at: Millis = now): Pin {
     const pin = this.#pins.get(id);
@@ -119,7 +118,7 @@ export class PinLedger {
     return pin;
   }
 
-  /** Ends pins whose time is over. @returns those pins */
+  /** Removes pins whose lease is over. @returns these pins */
   expire(now: Millis): Pin[] {
     const over = this.pins.filter(({ expiresAt }) => expiresAt <= now);
     for (const { id } of over) this.#pins.delete(id);
@@ -133,8 +132,8 @@ export class PinLedger {
   }
 
   /**
-   * Another version of a file has become current: its pins hold that one from now on, if it is not
-   * larger than the bytes they are charged for.
+   * Moves the pins of a file to its new current version, if that is not larger than the bytes that
+   * they are charged for.
    *
    * @returns the pins that changed, before and after
    */
@@ -154,9 +153,9 @@ export class PinLedger {
   }
 
   /**
-   * When a lease ends that begins at a time.
+   * The end of a lease that begins at `at`.
    *
-   * @throws MillraceError `pin-refused` where it is too long
+   * @throws MillraceError `pin-refused` if it is too long
    */
   endOf(forMs: Millis, at: Millis): Millis {
     if (forMs > this.#options.maxLeaseMs) {

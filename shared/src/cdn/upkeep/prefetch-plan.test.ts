@@ -5,7 +5,7 @@ import { MAX_ATTEMPTS, MIN_PREFETCH_RATE, PrefetchPace, PrefetchPlan } from './p
 const CHUNK = 65_536;
 
 describe('PrefetchPlan', () => {
-  test('each chunk once, the last one short', () => {
+  test('gives each chunk once, the last one short', () => {
     const plan = new PrefetchPlan(2 * CHUNK + 5, CHUNK);
     const chunks = [plan.take(0), plan.take(0), plan.take(0)];
     expect(chunks).toEqual([
@@ -21,7 +21,7 @@ describe('PrefetchPlan', () => {
     expect(plan).toMatchObject({ done: true, doneBytes: 2 * CHUNK + 5, fetchedBytes: CHUNK + 5 });
   });
 
-  test('what fails is asked for again after a pause, a few times', () => {
+  test('a failed chunk is requested again after a pause, a few times', () => {
     const plan = new PrefetchPlan(CHUNK, CHUNK);
     let now = 0;
     for (let attempt = 1; ; attempt++) {
@@ -70,7 +70,7 @@ describe('PrefetchPace', () => {
     return bytes;
   }
 
-  test('alone it goes as fast as it can', () => {
+  test('alone it runs at full speed', () => {
     expect(begun(0, 0)).toBe(Math.ceil(1e9 / CHUNK) * CHUNK);
   });
 
@@ -81,7 +81,7 @@ describe('PrefetchPace', () => {
   ])('beside %d transfers with %d bytes/s it gets as much as one of them', (transfers, rate) => {
     const share = (10 * rate) / transfers;
     expect(begun(transfers, rate)).toBeGreaterThan(share * 0.95);
-    // Plus the saved credit, and one chunk of debt.
+    // Plus the saved credit and one chunk of debt.
     expect(begun(transfers, rate)).toBeLessThan(share * 1.15 + 2 * CHUNK);
   });
 

@@ -1,13 +1,13 @@
 /**
  * Fetching a file ahead of its clients: which chunk is next, and how fast, so that clients hardly
- * notice. While client transfers run, all prefetches of a node together get as much as one of these
- * transfers on average, and never less than a little; alone they run at full speed.
+ * notice. While transfers of clients run, all prefetches of a node together get what one of these
+ * transfers gets on average, but at least `MIN_PREFETCH_RATE`; alone they run at full speed.
  */
 
 import type { Millis } from '../../base/clock.ts';
 import { chunkRange } from '../chunks/chunk-plan.ts';
 
-/** Requests for a chunk before the prefetch is given up. */
+/** Most requests for a chunk before the prefetch is given up. */
 export const MAX_ATTEMPTS = 4;
 const BACKOFF_MS = 500;
 
@@ -16,7 +16,7 @@ export interface PlannedChunk {
   readonly bytes: number;
 }
 
-/** The chunks of one file, each until it has come. */
+/** The chunks of one file that have still to come. */
 export class PrefetchPlan {
   readonly fileBytes: number;
   readonly #chunkBytes: number;
@@ -40,7 +40,7 @@ export class PrefetchPlan {
     return this.#doneBytes;
   }
 
-  /** Of these, bytes that were not there before. */
+  /** Bytes of these that were not in any cache before. */
   get fetchedBytes(): number {
     return this.#fetchedBytes;
   }
@@ -49,14 +49,14 @@ export class PrefetchPlan {
     return this.#doneBytes === this.fileBytes;
   }
 
-  /** The chunk to be asked for now. @returns undefined while there is none */
+  /** Takes the chunk to request now. @returns undefined while there is none */
   take(now: Millis): PlannedChunk | undefined {
     const again = this.takeAgain(now);
     if (again !== undefined || this.#next >= this.chunks) return again;
     return this.#planned(this.#next++);
   }
 
-  /** A chunk to be asked for again now, after a failure. */
+  /** Takes a chunk to request again now, after a failure. */
   takeAgain(now: Millis): PlannedChunk | undefined {
     const due = this.#again.findIndex(({ at }) => at <= now);
     if (due < 0) return undefined;
@@ -64,7 +64,7 @@ export class PrefetchPlan {
     return this.#planned((again as { index: number }).index);
   }
 
-  /** When a failed chunk is requested again. */
+  /** When the next failed chunk is to be requested again. */
   get nextDeadline(): Millis | undefined {
     if (this.#again.length === 0) return undefined;
     return Math.min(...this.#again.map(({ at }) => at));
@@ -76,7 +76,7 @@ export class PrefetchPlan {
     if (fetched) this.#fetchedBytes += bytes;
   }
 
-  /** @returns false if it has been tried often enough */
+  /** @returns false if the chunk has no attempts left */
   onFailed({ index }: PlannedChunk, now: Millis): boolean {
     const attempts = (this.#attempts.get(index) ?? 0) + 1;
     this.#attempts.set(index, attempts);
@@ -91,19 +91,19 @@ export class PrefetchPlan {
   }
 }
 
-/** Bytes per second that prefetches always get, whatever clients do. */
+/** Least bytes per second of all prefetches together, whatever clients do. */
 export const MIN_PREFETCH_RATE = 256 * 1024;
-/** Longest time for which credit is saved: bursts stay short. */
+/** Most credit that can be saved up, in milliseconds of its growth: bursts stay short. */
 const MAX_SAVED_MS = 1000;
 
-/** How fast all prefetches of a node together may go. */
+/** Pace of all prefetches of a node together. */
 export class PrefetchPace {
   #credit = 0;
   #at: Millis | undefined;
   #clientBytes = 0;
 
   /**
-   * How clients do.
+   * Records the progress of clients, by which the credit grows.
    *
    * @param transfers of clients under way
    * @param clientBytes sent to clients since the start of the node
@@ -120,12 +120,12 @@ export class PrefetchPace {
     this.#credit = Math.min(this.#credit + rate * elapsed, rate * MAX_SAVED_MS);
   }
 
-  /** True if a chunk may be asked for now. @param transfers of clients under way */
+  /** True if a chunk may be requested now. @param transfers of clients under way */
   mayStart(transfers: number): boolean {
     return transfers === 0 || this.#credit >= 0;
   }
 
-  /** A chunk has been asked for; debt is paid off before the next one. */
+  /** A chunk has been requested; debt is paid off before the next one. */
   onStart(bytes: number, transfers: number): void {
     if (transfers > 0) this.#credit -= bytes;
     else this.#credit = Math.min(this.#credit, 0);

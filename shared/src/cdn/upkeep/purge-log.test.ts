@@ -26,7 +26,7 @@ describe('PurgeLog', () => {
     expect(away.digest).toBe(here.digest);
   });
 
-  test('one that missed more than the log holds purges everything, once', () => {
+  test('a node that missed more than the log holds purges everything, once', () => {
     const here = logOf([1, 2, 3, 4, 5, 6], 3);
     const away = logOf([1], 3);
     expect(away.merge(here.snapshot)).toMatchObject({ all: true });
@@ -34,7 +34,7 @@ describe('PurgeLog', () => {
     expect(away.merge(here.snapshot)).toEqual({ purges: [], all: false });
   });
 
-  test('one that heard of each purge in time does not, though others have dropped some', () => {
+  test('a node that heard of each purge in time does not, though others dropped some', () => {
     const here = logOf([1, 2, 3, 4, 5], 3);
     const there = logOf([1, 2, 3, 4], 3);
     expect(there.merge(here.snapshot)).toMatchObject({ all: false, purges: [{ at: 5 }] });
@@ -50,7 +50,7 @@ describe('PurgeLog', () => {
     expect(dropped.at).toBe((purges[0] as LoggedPurge).at - 1);
   });
 
-  test('an old purge does not come in again behind those that were dropped', () => {
+  test('an old purge is not added again behind the dropped ones', () => {
     const log = logOf([1, 2, 3], 2);
     log.add(purge(1));
     expect(idsIn(log)).toEqual(['id-2', 'id-3']);
@@ -60,7 +60,7 @@ describe('PurgeLog', () => {
 
 const order = fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 40 });
 
-test('any nodes agree once each has read the logs of the others, and nobody misses a purge', () => {
+test('nodes agree once each has read the logs of the others, and none misses a purge', () => {
   fc.assert(
     fc.property(
       fc.array(order, { minLength: 2, maxLength: 4 }),

@@ -1,7 +1,7 @@
 /**
- * The purges that all nodes of a network have to carry out, as each node remembers them: the latest
+ * The purges that all nodes of a network are to carry out, as each node remembers them: the latest
  * ones, bounded in number and size, in an order that is the same everywhere. Two nodes compare
- * digests with their heartbeats; where these differ, one reads the other's log and carries out the
+ * digests with their heartbeats; if these differ, one reads the other's log and carries out the
  * purges it has missed. A node that has missed more than the log holds purges everything once.
  */
 
@@ -16,19 +16,19 @@ import {
   parseDigest,
 } from './set-digest.ts';
 
-/** Purges told to others. */
+/** Most purges in the log. */
 export const MAX_LOGGED = 4096;
-/** Characters of their targets together: the most that one node reads from another at a time. */
+/** Most characters of their targets together, which one node reads of another at once. */
 export const MAX_LOGGED_CHARS = 1024 * 1024;
 
 export interface LoggedPurge {
   readonly target: PurgeTarget;
   readonly id: string;
-  /** When it was asked for, Unix milliseconds of that node: orders the log, and means no more. */
+  /** When it was requested, Unix milliseconds of the asked node; it only orders the log. */
   readonly at: Millis;
 }
 
-/** Entries that were dropped for want of room: everything up to a place in the order. */
+/** Entries that were dropped for lack of room: all up to a place in the order. */
 export interface Dropped {
   readonly at: Millis;
   readonly id: string;
@@ -36,7 +36,7 @@ export interface Dropped {
   readonly digest: string;
 }
 
-/** A log as one node tells it to another. */
+/** A log as one node sends it to another. */
 export interface PurgeLogSnapshot {
   readonly dropped: Dropped;
   readonly purges: readonly LoggedPurge[];
@@ -47,7 +47,7 @@ export const NOTHING_DROPPED: Dropped = { at: 0, id: '', digest: NOTHING_DIGEST 
 export class PurgeLog {
   readonly #maxPurges: number;
   readonly #maxChars: number;
-  /** In order. */
+  /** The purges, oldest first. */
   #purges: LoggedPurge[] = [];
   #ids = new Set<string>();
   #chars = 0;
@@ -62,7 +62,7 @@ export class PurgeLog {
     return { dropped: this.#dropped, purges: this.#purges };
   }
 
-  /** The same for two nodes exactly if their logs are the same (but for an accident in 2^64). */
+  /** Equal for two nodes exactly if their logs are equal (except for a chance of 2^-64). */
   get digest(): string {
     const { at, id, digest } = this.#dropped;
     return digestText(combined([hashItem(`${at} ${id} ${digest}`), hashOf(this.#purges)]));
@@ -72,7 +72,7 @@ export class PurgeLog {
     return this.#ids.has(id);
   }
 
-  /** Adds a purge to the log; one older than everything that fits stays out. */
+  /** Adds a purge to the log, unless it is older than the dropped ones. */
   add(purge: LoggedPurge): void {
     if (this.#ids.has(purge.id) || compare(purge, this.#dropped) <= 0) return;
     let at = this.#purges.length;
@@ -89,10 +89,10 @@ export class PurgeLog {
   }
 
   /**
-   * Merges another node's log.
+   * Merges the log of another node.
    *
-   * @returns purges to carry out, including known ones; `all` where this node has missed some that
-   *   no log holds any more
+   * @returns `purges` to carry out, which may include known ones; `all` if this node has missed
+   *   purges that are in neither log any more
    */
   merge({ dropped, purges }: PurgeLogSnapshot): { purges: LoggedPurge[]; all: boolean } {
     const all = this.#catchUp(dropped);
@@ -101,14 +101,14 @@ export class PurgeLog {
     return { purges: missed, all };
   }
 
-  /** The place up to which the other node has dropped purges becomes this one's. */
+  /** Drops purges up to the place up to which the other node has dropped them. */
   #catchUp(theirs: Dropped): boolean {
     const order = compare(theirs, this.#dropped);
     if (order < 0) return false;
     const until = this.#purges.findIndex((purge) => compare(purge, theirs) > 0);
     this.#drop(until < 0 ? this.#purges.length : until);
     const mine = this.#dropped.digest;
-    // Of two nodes that dropped different ones up to the same place, one must give way.
+    // Of two nodes that dropped different purges up to the same place, one must give way.
     if (mine === theirs.digest || (order === 0 && mine > theirs.digest)) {
       this.#dropped = { ...theirs, digest: mine };
       return false;
@@ -117,7 +117,7 @@ export class PurgeLog {
     return true;
   }
 
-  /** Drops the oldest. */
+  /** Drops the oldest purges. */
   #drop(count: number): void {
     const gone = this.#purges.splice(0, count);
     const last = gone.at(-1);
@@ -131,7 +131,7 @@ export class PurgeLog {
   }
 }
 
-/** Order by time, names deciding between equals; nodes need not agree on the time for that. */
+/** Orders by time, then by id; clocks of nodes need not agree for that. */
 function compare(a: { at: Millis; id: string }, b: { at: Millis; id: string }): number {
   if (a.at !== b.at) return a.at - b.at;
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
@@ -141,7 +141,7 @@ function sizeOf({ target, id }: LoggedPurge): number {
   return targetKey(target).length + id.length;
 }
 
-/** Does not depend on the order: two nodes may have dropped the same purges in different steps. */
+/** Independent of the order, since two nodes may have dropped the same purges in other steps. */
 function hashOf(purges: readonly LoggedPurge[]): Pair {
   return combined(purges.map(({ at, id }) => hashItem(`${at} ${id}`)));
 }

@@ -80,7 +80,7 @@ export const target: fc.Arbitrary<PurgeTarget> = fc.oneof(
   fc.constant({ kind: 'all' as const }),
 );
 
-test('widening covers more each time, is of the one form, and ends with everything', () => {
+test('widening covers more each time, keeps the canonical form, and ends with everything', () => {
   fc.assert(
     fc.property(target, (first) => {
       let wider = first;
@@ -105,6 +105,6 @@ test.each<PurgeTarget>([
   { kind: 'prefix', prefix: 'https://a.example/x' },
   { kind: 'prefix', prefix: 'https://a.example/?/' },
   { kind: 'version', url: 'https://a.example/', tag: 'no tag' },
-])('%j is not in the one form', (wrong) => {
+])('%j is not in the canonical form', (wrong) => {
   expect(isTarget(wrong)).toBe(false);
 });

@@ -8,17 +8,17 @@ export type PurgeTarget =
   /** All versions of a file. @property url canonical */
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'version'; readonly url: string; readonly tag: string }
-  /** All files whose canonical URL begins with it. @property prefix ends with a slash */
+  /** All files whose canonical URL begins with the prefix. @property prefix ends with a slash */
   | { readonly kind: 'prefix'; readonly prefix: string }
   | { readonly kind: 'all' };
 
 /**
- * Folders of a path that a prefix can name. A lookup of a URL looks up each of its folders, so
- * strangers must not be able to make these many.
+ * Most folders of a path that a prefix can name. A look-up of a URL looks up each of its folders,
+ * so strangers must not be able to make these many.
  */
 export const MAX_PREFIX_DEPTH = 32;
 
-/** One text for each target. */
+/** Returns a text that is unique for each target. */
 export function targetKey(target: PurgeTarget): string {
   switch (target.kind) {
     case 'url':
@@ -45,10 +45,7 @@ export function prefixesOf(url: string): string[] {
   return prefixes;
 }
 
-/**
- * True if the target has a form that `prefixesOf` and the others can give: peers may name only
- * those.
- */
+/** True if the target is in the canonical form of the readers here; peers may name no other. */
 export function isTarget(target: PurgeTarget): boolean {
   try {
     if (target.kind === 'all') return true;
@@ -92,9 +89,9 @@ export function parseFileUrl(text: string, defaultScheme: 'http' | 'https'): URL
 
 /**
  * Reads a prefix as an operator writes it: a host, or a host and a folder, with or without scheme
- * and with or without a `*` behind.
+ * and with or without a `*` at the end.
  *
- * @throws MillraceError `bad-url` for one that does not end with a slash: it would be unclear
+ * @throws MillraceError `bad-url` for one that does not end with a slash, which would leave open
  *   whether `/v1` covers `/v10`
  */
 export function parsePrefix(text: string, defaultScheme: 'http' | 'https'): PurgeTarget {
@@ -111,7 +108,7 @@ export function parsePrefix(text: string, defaultScheme: 'http' | 'https'): Purg
 }
 
 /**
- * Reads a version as an operator writes it: the entity tag that clients are shown, or a version tag.
+ * Reads a version as an operator writes it: the entity tag that clients see, or a version tag.
  *
  * @throws MillraceError `bad-option`
  */

@@ -11,17 +11,17 @@ describe('storedShares', () => {
     expect(storedShares([range(5, 25)], 40, 4)).toEqual([0.5, 1, 0.5, 0]);
   });
 
-  test('a file that is not known, or empty, has nothing', () => {
+  test('a file that is empty or of unknown length has nothing stored', () => {
     expect(storedShares([range(0, 5)], undefined, 2)).toEqual([0, 0]);
     expect(storedShares([], 0, 2)).toEqual([0, 0]);
   });
 
-  test('more parts than bytes', () => {
+  test('there can be more parts than bytes', () => {
     expect(storedShares([range(0, 2)], 2, 8).at(-1)).toBe(1);
     expect(storedShares([range(0, 3)], 3, 7).every((share) => share <= 1)).toBe(true);
   });
 
-  test('all shares together are what is stored', () => {
+  test('all shares together are the stored bytes', () => {
     const part = fc.tuple(fc.nat(5000), fc.nat(5000));
     fc.assert(
       fc.property(fc.array(part), fc.integer({ min: 1, max: 100 }), (parts, cells) => {
@@ -41,18 +41,18 @@ describe('storedShares', () => {
 describe('broughtBy', () => {
   const giver = (...ranges: { start: number; end: number }[]) => ({ ranges, suspect: false });
 
-  test('who brought most of a part has it', () => {
+  test('a part belongs to the source that brought most of it', () => {
     const givers = [giver(range(0, 12), range(39, 40)), giver(range(12, 30))];
     expect(broughtBy(givers, 40, 4)).toEqual([0, 1, 1, 0]);
   });
 
-  test('what nobody here has brought is nobody’s', () => {
+  test('a part that no source has brought belongs to none', () => {
     expect(broughtBy([giver(range(0, 10))], 40, 4)).toEqual([0, -1, -1, -1]);
     expect(broughtBy([], 40, 2)).toEqual([-1, -1]);
     expect(broughtBy([giver(range(0, 10))], undefined, 2)).toEqual([-1, -1]);
   });
 
-  test('a suspect gives way to whoever fetched it again', () => {
+  test('a part of a suspect goes to the source it was fetched from again', () => {
     const suspect = { ...giver(range(0, 40)), suspect: true };
     expect(broughtBy([suspect, giver(range(10, 11))], 40, 4)).toEqual([0, 1, 0, 0]);
   });
@@ -61,7 +61,7 @@ describe('broughtBy', () => {
 describe('giversOf', () => {
   const silent = { ranges: [], receivedBytes: 0, suspect: false };
 
-  test('what was noted of anybody is what is believed of everybody', () => {
+  test('noted ranges of one source make the notes count for all sources', () => {
     const noted = { ranges: [range(0, 10)], receivedBytes: 12, suspect: false };
     const unused = { ranges: [], receivedBytes: 5, suspect: true };
     const givers = giversOf([noted, unused, silent], [range(0, 30)]);
@@ -69,7 +69,7 @@ describe('giversOf', () => {
     expect(givers.map(({ suspect }) => suspect)).toEqual([false, true, false]);
   });
 
-  test('of a file in one piece nothing is noted: who sent anything has given what is there', () => {
+  test('in a file without notes, the source that sent bytes gave all that is stored', () => {
     const sender = { ranges: [], receivedBytes: 20, suspect: false };
     const givers = giversOf([silent, sender], [range(0, 20)]);
     expect(givers.map(({ ranges }) => ranges)).toEqual([[], [range(0, 20)]]);

@@ -1,33 +1,30 @@
-/**
- * A file in equal parts, as the interface shows it: the share of each that is stored, and its
- * source.
- */
+/** A file in equal parts, for display: how much of each is stored, and which source brought it. */
 
 import type { ByteRange } from '../../base/byte-range.ts';
 
 export interface Giver {
   /** Ascending, disjoint. */
   readonly ranges: readonly ByteRange[];
-  /** Suspect: its bytes may have been fetched again from others. */
+  /** True for a source not to be trusted: its bytes may have been fetched again from others. */
   readonly suspect: boolean;
 }
 
-/** A source, with the ranges it is known to have given. */
+/** A source with the bytes it gave, as far as they were noted. */
 export interface NotedGiver extends Giver {
-  /** Over the network, including bytes that were discarded. */
+  /** Bytes received over the network, whether they were kept or not. */
   readonly receivedBytes: number;
 }
 
 /**
  * Lists the bytes that each source has given, in the order of the sources.
  *
- * @param stored bytes of the file that are there; ascending, disjoint
+ * @param stored bytes of the file that are stored; ascending, disjoint
  */
 export function giversOf(
   sources: readonly NotedGiver[],
   stored: readonly ByteRange[],
 ): readonly Giver[] {
-  // A file in one piece comes from one source, and nothing is noted of it.
+  // A file in one piece comes from one source, and its ranges are not noted.
   if (sources.some(({ ranges }) => ranges.length > 0)) return sources;
   return sources.map(({ ranges, receivedBytes, suspect }) => ({
     ranges: receivedBytes === 0 ? ranges : stored,
@@ -40,7 +37,7 @@ function bounds(length: number, cells: number): number[] {
   return Array.from({ length: cells + 1 }, (_, i) => Math.floor((length * i) / cells));
 }
 
-/** How many bytes of each part are in the ranges (ascending, disjoint). */
+/** Counts the bytes of each part that are in the ranges (ascending, disjoint). */
 function bytesPerCell(ranges: readonly ByteRange[], starts: readonly number[]): Float64Array {
   const cells = starts.length - 1;
   const bytes = new Float64Array(cells);
@@ -57,11 +54,11 @@ function bytesPerCell(ranges: readonly ByteRange[], starts: readonly number[]): 
 }
 
 /**
- * Share of each part that is in the ranges, 0 to 1. Where there are more parts than bytes, parts
- * without a byte show the one before.
+ * Returns the share of each part that is in the ranges, 0 to 1. If there are more parts than
+ * bytes, a part without bytes repeats the share of the part before it.
  *
  * @param ranges ascending, disjoint
- * @param length of the file; 0 or undefined: nothing is there
+ * @param length of the file; 0 or undefined: nothing is stored
  */
 export function storedShares(
   ranges: readonly ByteRange[],
@@ -80,8 +77,8 @@ export function storedShares(
 }
 
 /**
- * Names the source that brought most of each part, by its index; -1: none of these. A suspect
- * counts only where no other source has brought anything.
+ * Names the source that brought most of each part, by its index; -1: none of them. A suspect
+ * counts only in parts to which no other source has brought anything.
  */
 export function broughtBy(
   givers: readonly Giver[],
@@ -95,7 +92,7 @@ export function broughtBy(
   for (const [index, { ranges, suspect }] of givers.entries()) {
     const bytes = bytesPerCell(ranges, starts);
     for (let i = 0; i < cells; i++) {
-      // Less than any byte of another.
+      // A single byte of another source outweighs all bytes of a suspect.
       const weight = (bytes[i] as number) * (suspect ? 1e-12 : 1);
       if (weight <= (most[i] as number)) continue;
       most[i] = weight;

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { RateMeter } from './rate-meter.ts';
 
-/** Feeds `bytes` every `ms` for `turns` turns, asking each time; returns the last answer. */
+/** Feeds `bytes` every `ms` for `turns` turns, reading each time; returns the last reading. */
 function feed(meter: RateMeter, from: number, bytes: number, ms: number, turns: number): number {
   let rate = 0;
   for (let i = 1; i <= turns; i++) {
@@ -13,26 +13,26 @@ function feed(meter: RateMeter, from: number, bytes: number, ms: number, turns: 
 }
 
 describe('RateMeter', () => {
-  test('shows nothing before anything has come', () => {
+  test('shows nothing before bytes have come', () => {
     const meter = new RateMeter(1000);
     expect(meter.bytesPerSecond(1000)).toBe(0);
     expect(meter.bytesPerSecond(5000)).toBe(0);
   });
 
-  test('shows the average of the beginning, not a slow start', () => {
+  test('begins with the average so far, not with a slow rise', () => {
     const meter = new RateMeter(0);
     expect(feed(meter, 0, 500, 500, 1)).toBeCloseTo(1000);
     expect(feed(meter, 500, 500, 500, 3)).toBeCloseTo(1000);
   });
 
-  test('early on the first moment does not count for more than its share', () => {
+  test('the first sample counts for its share only, even early on', () => {
     const meter = new RateMeter(0);
     feed(meter, 0, 500, 500, 1);
-    // Over the one second since the beginning, the average is 2000.
+    // Over the one second so far, the average is 2000.
     expect(feed(meter, 500, 1500, 500, 1)).toBeGreaterThan(1700);
   });
 
-  test('does not flicker when asked too often', () => {
+  test('does not flicker when read too often', () => {
     const meter = new RateMeter(0);
     feed(meter, 0, 1000, 1000, 5);
     meter.add(1_000_000);
@@ -50,7 +50,7 @@ describe('RateMeter', () => {
     expect(feed(meter, 32_000, 5000, 1000, 20)).toBeCloseTo(5000, -2);
   });
 
-  test('goes down to almost nothing when nothing comes any more', () => {
+  test('falls to almost nothing when no more bytes come', () => {
     const meter = new RateMeter(0);
     feed(meter, 0, 100_000, 1000, 10);
     expect(feed(meter, 10_000, 0, 1000, 60)).toBeLessThan(1);

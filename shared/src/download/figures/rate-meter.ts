@@ -2,7 +2,7 @@
 
 import type { Millis } from '../../base/clock.ts';
 
-/** Time constant of the average: bytes from before it count for a third. */
+/** Time constant of the average: bytes of this age count for about a third. */
 const TIME_CONSTANT_MS = 4000;
 const MIN_INTERVAL_MS = 200;
 
@@ -27,7 +27,7 @@ export class RateMeter {
     const elapsed = now - this.#at;
     if (elapsed < MIN_INTERVAL_MS) return this.#rate;
     const current = (this.#bytes * 1000) / elapsed;
-    // At the beginning the average covers the time since the beginning, without zeros before it.
+    // At the beginning the average covers the elapsed time only, not zeros before it.
     const horizon = Math.min(TIME_CONSTANT_MS, now - this.#startedAt);
     const weight = 1 - Math.exp(-elapsed / horizon);
     this.#rate = this.#rate === 0 ? current : this.#rate + weight * (current - this.#rate);

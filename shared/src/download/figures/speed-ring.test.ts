@@ -3,7 +3,7 @@ import { MAX_SAMPLES, SpeedRing } from './speed-ring.ts';
 
 const T0 = 1_700_000_000_000;
 
-test('samples come oldest first, and only those that are new', () => {
+test('only new samples come, oldest first', () => {
   const ring = new SpeedRing();
   expect(ring.since()).toEqual({ endsAt: 0, stepMs: 1000, bytesPerSecond: [] });
   for (let i = 1; i <= 3; i++) ring.add(i * 10.4, T0 + i * 1000);
@@ -20,7 +20,7 @@ test('ten minutes are kept', () => {
   expect([bytesPerSecond[0], bytesPerSecond.at(-1)]).toEqual([5, MAX_SAMPLES + 4]);
 });
 
-test('a pause shows as none, however long', () => {
+test('a pause of any length shows as zeros', () => {
   const ring = new SpeedRing();
   ring.add(7, T0);
   ring.add(8, T0 + 4100);

@@ -6,7 +6,7 @@ export const STEP_MS = 1000;
 export const MAX_SAMPLES = 600;
 
 export interface Samples {
-  /** When the last one was taken; 0: there is none. */
+  /** When the last sample was taken; 0: there is none. */
   readonly endsAt: Millis;
   readonly stepMs: Millis;
   /** Oldest first. */
@@ -19,15 +19,15 @@ export class SpeedRing {
   #count = 0;
   #endsAt: Millis = 0;
 
-  /** Number of all samples so far: the positions that `since` takes. */
+  /** Samples ever taken: the count that `since` takes. */
   get count(): number {
     return this.#count;
   }
 
   /**
-   * Adds a sample. Seconds without a sample count as zero.
+   * Adds a sample. Seconds without a sample since the last one count as 0 bytes.
    *
-   * @param at Unix milliseconds; a clock that was set back restarts the series from there
+   * @param at Unix milliseconds; if the clock was set back, samples continue from its new time
    */
   add(bytesPerSecond: number, at: Millis): void {
     const missed = this.#count === 0 ? 0 : Math.round((at - this.#endsAt) / STEP_MS) - 1;
@@ -36,7 +36,7 @@ export class SpeedRing {
     this.#endsAt = at;
   }
 
-  /** @param count of samples that are known; default: the last ten minutes */
+  /** @param count of samples that the caller has; default: none, which gives ten minutes */
   since(count = 0): Samples {
     const first = Math.max(count, this.#count - MAX_SAMPLES);
     const length = Math.max(0, this.#count - first);

@@ -23,30 +23,30 @@ describe('judgeEarlier', () => {
     expect(judge({ ownUrls: undefined })).toBe('proven');
   });
 
-  test('without a journal nothing is known of them', () => {
+  test('bytes without a journal are useless', () => {
     expect(judge({ before: undefined })).toBe('useless');
   });
 
-  test('a tag that another URL has too proves nothing', () => {
+  test('an entity tag that another URL has too proves nothing', () => {
     const before = { url: elsewhere, length: 1000, validators: tagged };
     expect(judge({ before })).toBe('unproven');
     expect(judge({ before, keepUnproven: false })).toBe('useless');
     expect(judge({ before, ownUrls: [url, elsewhere] })).toBe('proven');
-    // A download that knows no other URLs owns every partial file with its name.
+    // Without a list of URLs, any partial file of that name counts as the download's own.
     expect(judge({ before, ownUrls: undefined })).toBe('proven');
   });
 
-  test('validators that differ, or pin nothing, leave them to be compared', () => {
+  test('bytes stay unproven if validators differ or pin nothing', () => {
     const header = { url, length: 1000, validators: { etag: '"b"' } };
     expect(judge({ header })).toBe('unproven');
     expect(judge({ header, keepUnproven: false })).toBe('useless');
-    // A date within whose second the file may have changed once more.
+    // A weak date: the file may have changed again within that second.
     const weak = { lastModified: 1_000_000 };
     const before = { url, length: 1000, validators: weak };
     expect(judge({ before, header: { url, length: 1000, validators: weak } })).toBe('unproven');
   });
 
-  test('another length is another version of an own file, and no business of ours elsewhere', () => {
+  test('another length makes our own bytes useless, and those of another URL foreign', () => {
     const header = { url, length: 2000, validators: tagged };
     expect(judge({ header })).toBe('useless');
     const before = { url: elsewhere, length: 1000, validators: tagged };
@@ -56,7 +56,7 @@ describe('judgeEarlier', () => {
     expect(judge({ before, header, ownUrls: [url, elsewhere] })).toBe('useless');
   });
 
-  test('a file of unknown length goes on with nothing, and gives up nothing of others', () => {
+  test('a file of unknown length resumes nothing, and discards no foreign bytes', () => {
     const header = { url, length: undefined, validators: {} };
     expect(judge({ header })).toBe('useless');
     const before = { url: elsewhere, length: 1000, validators: tagged };

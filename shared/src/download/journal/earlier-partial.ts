@@ -1,4 +1,4 @@
-/** Decides about the bytes that an earlier run has left, by the header of their journal. */
+/** Decides, by the header of their journal, about the bytes that an earlier run left. */
 
 import { canPin, matchVersion } from '../../http/fields/validators.ts';
 import type { JournalHeader } from './journal.ts';
@@ -9,33 +9,35 @@ export type PartialHeader = Omit<JournalHeader, 'length'> & {
 };
 
 export interface EarlierPartial {
-  /** Of the earlier run; undefined: there is no journal. */
+  /** Header of the earlier run; undefined: there is no journal. */
   readonly before: JournalHeader | undefined;
-  /** Of this run. */
+  /** Header of this run. */
   readonly header: PartialHeader;
   /**
-   * URLs of the file, where more than one is known. Bytes from any other URL are given up only on
-   * the user's order. Undefined: they are given up.
+   * All known URLs of the file. A partial file of another length from any other URL is discarded
+   * only with `overwrite`. Undefined: it is always discarded.
    */
   readonly ownUrls: readonly string[] | undefined;
-  /** Whether bytes are kept that may be of another version, until they have been compared. */
+  /** Whether bytes that may be of another version are kept until they have been compared. */
   readonly keepUnproven: boolean;
-  /** Whether a download of another file may be given up for this one. */
+  /** Whether the partial download of another file may be discarded for this one. */
   readonly overwrite: boolean;
 }
 
 /**
- * `proven`: they are of this version. `unproven`: they may be, and stay until that is known.
- * `useless`: they are discarded. `foreign`: they belong to another download and must not be
- * discarded.
+ * `proven`: the bytes are of this version. `unproven`: they may be, and stay until that is known.
+ * `useless`: they are discarded. `foreign`: they belong to another download and must stay.
  */
 export type EarlierVerdict = 'proven' | 'unproven' | 'useless' | 'foreign';
 
-/** Files at different URLs may have a tag in common, as servers make it from length and date. */
+/**
+ * Judges the bytes of an earlier run. An entity tag proves nothing across URLs: servers make it
+ * from length and date.
+ */
 export function judgeEarlier(partial: EarlierPartial): EarlierVerdict {
   const { before, header, ownUrls, keepUnproven, overwrite } = partial;
   if (before === undefined) return 'useless';
-  // True if the earlier run was about the same download: a new version takes its place.
+  // True if the earlier run was of the same download, whose new version replaces it.
   const ours = ownUrls === undefined || before.url === header.url || ownUrls.includes(before.url);
   if (before.length !== header.length) return ours || overwrite ? 'useless' : 'foreign';
   const same = matchVersion(before.validators, header.validators) === 'same';

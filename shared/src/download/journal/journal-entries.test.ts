@@ -33,7 +33,7 @@ describe('JournalEntries', () => {
     expect(() => entries(entry(5, 15))).toThrow(RangeError);
   });
 
-  test('tells when parts fill a unit, which one entry can then stand for', () => {
+  test('returns the parts that fill a unit, so that one entry can replace them', () => {
     const all = entries(entry(16, 20), entry(10, 12));
     const parts = all.add(entry(12, 16));
     expect(parts).toEqual([entry(10, 12), entry(12, 16), entry(16, 20)]);
@@ -44,12 +44,12 @@ describe('JournalEntries', () => {
     expect(entries(entry(90, 93)).add(entry(93, 95))).toHaveLength(2);
   });
 
-  test('a newer entry takes the place of older ones for the same bytes', () => {
+  test('a newer entry replaces older ones for the same bytes', () => {
     const all = entries(entry(0, 10), entry(0, 10, 99), entry(20, 25), entry(24, 26));
     expect(listed(all)).toEqual([entry(0, 10, 99), entry(24, 26)]);
   });
 
-  test('what is removed is told, with what goes besides', () => {
+  test('removing returns the ranges of all removed entries, beyond the given range too', () => {
     const all = entries(entry(0, 10), entry(10, 15), entry(15, 20), entry(20, 30));
     expect(all.remove({ start: 8, end: 12 })).toEqual([
       { start: 0, end: 10 },
@@ -60,7 +60,7 @@ describe('JournalEntries', () => {
     expect(all.count).toBe(2);
   });
 
-  test('never says anything about bytes that it was told nothing of, nor two things', () => {
+  test('a byte has the digest last added for it, and only that', () => {
     const within = fc.nat(99).chain((unit) =>
       fc.tuple(fc.nat(9), fc.nat(9), fc.nat(2 ** 31)).map(([a, b, n]) => {
         const [start, end] = [Math.min(a, b), Math.max(a, b) + 1];

@@ -1,18 +1,18 @@
 /**
- * A journal's entries in memory: which bytes have which digest. Bounded by the file, however small
- * the pieces are in which it comes: where they fill a unit, one digest takes their place.
+ * A journal's entries in memory: which bytes have which digest. The file's length bounds their
+ * number, however small the written pieces are: one digest replaces the pieces that fill a unit.
  */
 
 import { type ByteRange, intersect } from '../../base/byte-range.ts';
 import type { JournalEntry } from './journal.ts';
 
 const DIGEST_BYTES = 8;
-/** Units whose digests are kept together: 9 bytes each, not an object. */
+/** Units whose digests share a group: 9 bytes for each unit instead of an object. */
 const GROUP_UNITS = 1024;
 
 interface Group {
   readonly digests: Uint8Array;
-  /** 1: the digest of that unit is there. */
+  /** 1: the digest of that unit is known. */
   readonly known: Uint8Array;
 }
 
@@ -20,25 +20,26 @@ export class JournalEntries {
   readonly #length: number;
   readonly #unitBytes: number;
   readonly #groups = new Map<number, Group>();
-  /** By unit: entries for parts of it. */
+  /** Entries for parts of units, by unit. */
   readonly #parts = new Map<number, JournalEntry[]>();
   #count = 0;
 
   /**
    * @param length of the file, bytes
-   * @param unitBytes entries of one unit, which begins at a multiple of this, can become one
+   * @param unitBytes length of a unit; units begin at its multiples, and one entry can stand for
+   *   all of a unit
    */
   constructor(length: number, unitBytes: number) {
     this.#length = length;
     this.#unitBytes = unitBytes;
   }
 
-  /** Lines that a journal of this has. */
+  /** Number of entries, each a line of the journal. */
   get count(): number {
     return this.#count;
   }
 
-  /** The parts of a range that lie in one unit each. */
+  /** Cuts a range into parts that lie in one unit each. */
   *cut(range: ByteRange): Generator<ByteRange> {
     for (let at = range.start; at < range.end; ) {
       const end = Math.min(range.end, this.#unit(this.#index(at)).end);
@@ -48,11 +49,11 @@ export class JournalEntries {
   }
 
   /**
-   * Adds an entry; older ones that share a byte with it are dropped.
+   * Adds an entry and removes older ones for any of its bytes.
    *
    * @param entry of bytes within one unit
-   * @returns the entries that together fill the unit, where several fill it now: a caller that
-   *   knows the unit's digest can add that instead
+   * @returns the unit's entries if several now fill it: the caller can replace them by adding one
+   *   with the digest of the unit
    * @throws RangeError for bytes of several units
    */
   add(entry: JournalEntry): readonly JournalEntry[] | undefined {
@@ -73,9 +74,9 @@ export class JournalEntries {
   }
 
   /**
-   * Takes out all entries that say anything about the bytes of a range.
+   * Removes all entries that touch a range.
    *
-   * @returns their ranges: the parts outside the given one have no digest now
+   * @returns their ranges; their bytes outside of the given range have lost their digest too
    */
   remove(range: ByteRange): ByteRange[] {
     const gone: ByteRange[] = [];

@@ -36,7 +36,7 @@ const anyJournal = fc
   );
 
 describe('the journal', () => {
-  test('is text, one value a line', () => {
+  test('is text, one value per line', () => {
     expect(formatHeader(HEADER)).toBe(
       '{"millrace":"journal","format":2,"url":"https://example.com/file.iso","length":1000,' +
         '"validators":{"etag":"\\"a\\"","lastModified":784111777000,"lastModifiedIsStrong":true}}\n',
@@ -44,7 +44,7 @@ describe('the journal', () => {
     expect(formatEntry(entry(0, 10))).toBe(`[0,10,"${DIGEST}"]\n`);
   });
 
-  test('what is written is read', () => {
+  test('reads back all that was written', () => {
     fc.assert(
       fc.property(anyJournal, ({ header, entries }) => {
         const text = formatHeader(header) + entries.map(formatEntry).join('');
@@ -53,7 +53,7 @@ describe('the journal', () => {
     );
   });
 
-  test('torn anywhere it holds the lines before, or is none at all', () => {
+  test('a torn journal keeps the lines before the tear; without its header it is none', () => {
     const entries = [entry(0, 10), entry(10, 20), entry(500, 1000)];
     const first = formatHeader(HEADER);
     const text = first + entries.map(formatEntry).join('');
@@ -73,7 +73,7 @@ describe('the journal', () => {
     ['none', 0, 0],
     ['more than there are', 9, 3],
     ['no number', 'x', 0],
-  ])('a line says which bytes are on disk for good: %s', (_, lines, flushed) => {
+  ])('a line says how many entries are on disk for good: %s', (_, lines, flushed) => {
     const entries = [entry(0, 10), entry(10, 20), entry(20, 30), entry(30, 40)];
     const [last, ...first] = [...entries].reverse().map(formatEntry) as [string, ...string[]];
     const text = formatHeader(HEADER) + first.reverse().join('');
@@ -82,7 +82,7 @@ describe('the journal', () => {
     expect(parseJournal(text + last)?.flushed).toBe(0);
   });
 
-  test('lines that cannot be understood count as lines that are on disk', () => {
+  test('the number of flushed lines includes lines that cannot be understood', () => {
     const text = `${formatHeader(HEADER)}${formatEntry(entry(0, 10))}torn\n${formatEntry(entry(10, 20))}`;
     expect(parseJournal(text + formatFlushed(2))?.flushed).toBe(1);
     expect(parseJournal(text + formatFlushed(3))?.flushed).toBe(2);
@@ -126,7 +126,7 @@ describe('the journal', () => {
     ['a negative length', formatHeader(HEADER).replace('1000', '-1')],
     ['no validators', formatHeader(HEADER).replace('validators', 'x')],
     ['nothing before an entry', `\n${formatEntry(entry(0, 10))}`],
-  ])('with %s as its first line it is none', (_, line) => {
+  ])('a file with %s as its first line is no journal', (_, line) => {
     expect(parseJournal(line + formatEntry(entry(0, 10)))).toBeUndefined();
   });
 
@@ -135,7 +135,7 @@ describe('the journal', () => {
     expect(parseJournal(formatHeader(header))).toEqual({ header, entries: [], flushed: 0 });
   });
 
-  test('whatever is in the file, every stretch it names lies inside the download', () => {
+  test('whatever is in the file, every range it names lies inside the download', () => {
     const lines = fc.array(fc.oneof(fc.string(), fc.json(), anyEntry(2000).map(formatEntry)));
     const header = fc.oneof(fc.string(), fc.constant(formatHeader(HEADER).trimEnd()));
     fc.assert(
@@ -152,7 +152,7 @@ describe('the journal', () => {
   });
 });
 
-test('a first line with a damaged validator is none: it could be taken for another version', () => {
+test('a header with a damaged validator is refused: it could be taken for another version', () => {
   const line = formatHeader({ url: 'http://a/', length: 5, validators: { etag: '"a"' } });
   expect(parseJournal(line)).toBeDefined();
   for (const validators of ['[]', '{"etag":7}', '{"lastModified":"5"}', '{"weakEtag":{}}']) {

@@ -1,9 +1,10 @@
 /**
- * The journal beside a partial file: which bytes of it are known to be right. Text, one JSON value
- * per line: first a description of the download, then one line per stretch of bytes with its
- * digest, as soon as they are written. A line is trusted only where the bytes still have the
- * digest, because written bytes survive the end of the process, but not that of the machine. Once
- * they are durably on the disk, a line says so. A torn or damaged line costs only its stretch.
+ * The journal beside a partial file: which of its bytes are known to be right. Text, one JSON
+ * value per line: first a header that says what is being downloaded, then a line for each range
+ * of bytes with its digest, as soon as the bytes are written. Such a line is trusted only if the
+ * bytes still match its digest: they survive the end of the process, but not a crash of the
+ * machine. Once they are on disk for good, a line says so. A torn or damaged line costs only its
+ * own range.
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
@@ -17,7 +18,7 @@ export interface JournalHeader {
   readonly validators: Validators;
 }
 
-/** Bytes that had been written when the line was. */
+/** Bytes that were written before their line. */
 export interface JournalEntry {
   readonly range: ByteRange;
   /** XXH64 of the bytes, 16 hexadecimal digits. */
@@ -26,7 +27,7 @@ export interface JournalEntry {
 
 export interface Journal {
   readonly header: JournalHeader;
-  /** In the order written; later ones do not outrank earlier ones. */
+  /** In the order written; later entries are as good as earlier ones. */
   readonly entries: readonly JournalEntry[];
   /** Number of entries, from the first on, that were on disk for good. */
   readonly flushed: number;
@@ -34,20 +35,21 @@ export interface Journal {
 
 const FORMAT = 2;
 
-/** The journal's first line, line end included. */
+/** Formats the journal's first line, line end included. */
 export function formatHeader(header: JournalHeader): string {
   return `${JSON.stringify({ millrace: 'journal', format: FORMAT, ...header })}\n`;
 }
 
-/** A line for a stretch of bytes, line end included. */
+/** Formats the line of a range of bytes, line end included. */
 export function formatEntry({ range, digest }: JournalEntry): string {
   return `${JSON.stringify([range.start, range.end, digest])}\n`;
 }
 
 /**
- * A line that says that the bytes of some lines are on disk for good, line end included.
+ * Formats a line that says that the bytes of earlier lines are on disk for good, line end
+ * included.
  *
- * @param lines number of lines, counted from the one after the first
+ * @param lines number of those lines, counted from the one after the header
  */
 export function formatFlushed(lines: number): string {
   return `${JSON.stringify(['flushed', lines])}\n`;
@@ -56,21 +58,21 @@ export function formatFlushed(lines: number): string {
 /**
  * Reads a journal.
  *
- * @returns undefined if the text is not a journal or of an unknown format; unreadable lines are
- *   left out
+ * @returns undefined if the text is no journal, or one of an unknown format; lines that cannot be
+ *   understood are left out
  */
 export function parseJournal(text: string): Journal | undefined {
   const lines = text.split('\n');
-  // The last line has no line end: nothing, or torn.
+  // The text after the last line end is empty, or a torn line.
   lines.pop();
   const header = parseHeader(lines.shift() ?? '');
   if (header === undefined) return undefined;
   const entries: JournalEntry[] = [];
   let flushedLines = 0;
-  /** Lines up to each entry, to find those that are flushed. */
+  /** Number of lines up to each entry, to find the entries that are flushed. */
   const ends: number[] = [];
   for (const [index, line] of lines.entries()) {
-    // Empty lines are skipped without an exception for each.
+    // Lines that hold no list are skipped without the cost of an exception each.
     const value = line.startsWith('[') ? parseJson(line) : undefined;
     if (!Array.isArray(value)) continue;
     const entry = readEntry(value, header.length);
@@ -96,7 +98,7 @@ function parseHeader(line: string): JournalHeader | undefined {
   return { url, length: length as number, validators };
 }
 
-/** A damaged validator could pass for that of another version. */
+/** True for well-formed validators: a damaged one could be taken for that of another version. */
 function areValidators(value: unknown): value is Validators {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const { etag, weakEtag, lastModified, lastModifiedIsStrong } = value as Record<string, unknown>;

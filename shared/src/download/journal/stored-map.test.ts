@@ -10,7 +10,7 @@ const ranges = fc
   .map(([start, bytes]): ByteRange => ({ start, end: start + bytes }));
 
 describe('StoredMap', () => {
-  test('is a set of bytes, whatever is added and removed in whatever order', () => {
+  test('is a set of bytes under any additions and removals in any order', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(1, 16, 64, 1024),

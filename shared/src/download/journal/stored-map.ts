@@ -1,6 +1,6 @@
 /**
  * Stored bytes of a file of any size: a row of blocks, each empty, complete or partial. Only
- * partial blocks, of which there are few at a time, are kept byte by byte.
+ * partial blocks, of which there are few at a time, keep byte ranges.
  */
 
 import { type ByteRange, intersect, RangeSet, rangeBytes } from '../../base/byte-range.ts';
@@ -48,7 +48,7 @@ export class StoredMap {
     return this.#bytes - before;
   }
 
-  /** Takes the bytes of `range` out. Returns how many of them were stored. */
+  /** Removes the bytes of `range`. Returns how many of them were stored. */
   remove(range: ByteRange): number {
     const before = this.#bytes;
     this.#eachBlock(range, (block, whole, part) => {
@@ -126,7 +126,7 @@ export class StoredMap {
     return { start, end: Math.min(this.length, start + this.blockBytes) };
   }
 
-  /** Calls `visit` with each block that `range` touches, and with the part of it that it covers. */
+  /** Calls `visit` with each block that `range` touches, and with the part that both share. */
   #eachBlock(
     range: ByteRange,
     visit: (block: number, whole: ByteRange, part: ByteRange) => void,

@@ -61,11 +61,11 @@ ${other}  f.iso
     [`\\SHA256 (a\\\\b) = ${sha256}\n`, 'SHA256SUMS', 'a\\b'],
     [`SHA256 (a) = (b) = ${sha256}`, 'CHECKSUM', 'a) = (b'],
     [`${sha256}  f (1).iso`, 'sha256sum.txt', 'f (1).iso'],
-  ])('%j in %s speaks of %j', (text, checksumName, fileName) => {
+  ])('%j in %s is about %j', (text, checksumName, fileName) => {
     expect(findDigests(text, checksumName, fileName)).toEqual([digest('sha256')]);
   });
 
-  test('several algorithms in one file', () => {
+  test('one file can have several algorithms', () => {
     const text = `${md5}  f\n${sha1}  f\nSHA512 (f) = ${sha512}\n${sum('sha384')}  f\n${sum('sha224')} f`;
     expect(findDigests(text, 'CHECKSUMS', 'f')).toEqual(
       (['md5', 'sha1', 'sha512', 'sha384', 'sha224'] as const).map((name) => digest(name)),
@@ -94,7 +94,7 @@ ${other}  f.iso
     ],
     ['too much', `${sha256}  f.iso\n${' '.repeat(1024 * 1024)}`, 'SHA256SUMS'],
     ['too long a line', `${sha256}  ${'d/'.repeat(3000)}f.iso`, 'SHA256SUMS'],
-  ])('%s says nothing', (_, text, checksumName) => {
+  ])('%s gives no digest', (_, text, checksumName) => {
     expect(findDigests(text, checksumName, 'f.iso')).toEqual([]);
   });
 
@@ -112,13 +112,13 @@ ${other}  f.iso
     );
   });
 
-  test('what the usual tools write is read, whatever the names', () => {
+  test('output of the usual tools is read, whatever the names', () => {
     const name = fc
       .string({
         unit: fc.oneof(fc.constantFrom('\\', '\n', '\r', '*', ')', '(', '=', '/'), fc.string()),
       })
       .map((s) => s.normalize('NFC'))
-      // Space at the ends is lost; paths are matched by their last part.
+      // Space at the ends is lost; a path is matched by its last part.
       .filter(
         (s) => s.trim() === s && s !== '' && s !== '-' && !/[/\\\ufeff]|[\n\r]/.test(s[0] ?? ''),
       )
@@ -141,7 +141,7 @@ ${other}  f.iso
     );
   });
 
-  test('whatever is in a file, reading it ends soon and gives only whole digests', () => {
+  test('reading any file ends soon and gives only whole digests', () => {
     const piece = fc.oneof(
       fc.constantFrom(sha256, md5, '  ', ' *', '\n', 'SHA256 (', ') = ', '\\', '\0', '- '),
       fc.string({ unit: 'binary', maxLength: 5 }),
@@ -179,7 +179,7 @@ describe('where checksum files lie', () => {
     'https://example.com/sha256sum.txt',
     'https://example.com/f.iso.asc',
     'ftp://example.com/f.iso',
-  ])('not looked for beside %s', (url) => {
+  ])('none is looked for beside %s', (url) => {
     expect(sidecarCandidates(url)).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * Checksum files as servers place them beside downloads: SHA256SUMS and the like, in the formats of
- * GNU coreutils, BSD and OpenSSL, or with a bare digest, also with a clear-text signature.
- * Signatures are not checked: a checksum file is as trustworthy as its server.
+ * Checksum files beside downloads: SHA256SUMS and the like, in the formats of GNU coreutils, BSD
+ * and OpenSSL, or with nothing but a digest, each of them clear-signed or not. Signatures are not
+ * checked: a checksum file is as trustworthy as its server.
  */
 
 import {
@@ -14,32 +14,32 @@ import {
 } from '../../base/digest.ts';
 import { MillraceError } from '../../base/errors.ts';
 
-/** Longest checksum file that is read: more than ten thousand entries. */
+/** Largest checksum file that is read: enough for more than ten thousand entries. */
 export const MAX_CHECKSUM_FILE_BYTES = 1024 * 1024;
 const MAX_LINE_CHARS = 4096;
 
 export interface ChecksumEntry {
   readonly digest: Digest;
-  /** As written; undefined where there is only a digest. */
+  /** As written; undefined if there is only a digest. */
   readonly name: string | undefined;
 }
 
 const SIGNED = '-----BEGIN PGP SIGNED MESSAGE-----';
 const SIGNATURE = '-----BEGIN PGP SIGNATURE-----';
 
-/** Digest, space, a space or `*` for binary, name; before a name with escapes there is a `\`. */
+/** Digest, space, a space or `*` for binary, name; a line with an escaped name begins with `\`. */
 const GNU = /^(\\?)([0-9a-fA-F]{32,128})(?:[ \t][ *]?(.*))?$/;
 /** `SHA256 (name) = digest` of BSD, `SHA2-256(name)= digest` of OpenSSL. */
 const BSD = /^(\\?)([A-Za-z0-9/-]{3,12}) ?\((.*)\) ?= ?([0-9a-fA-F]{32,128})$/;
-/** Algorithms whose digests are as long as those of supported ones. */
+/** Names of unsupported algorithms whose digests are as long as those of supported ones. */
 const FOREIGN =
   /sha-?3|shake|keccak|blake|whirlpool|ripemd|rmd|512[-_/]2|(?:^|[^a-z0-9])(?:b[23]|sm3|md[24]|xxh)/;
 
 /**
- * Reads a checksum file. Unreadable lines are left out, and so is everything outside of a signed
- * text; a file of more than 1 MiB is ignored.
+ * Reads a checksum file. Lines that cannot be understood are left out, and of a signed file all
+ * lines outside of the signed text. A file of more than 1 MiB has no entries.
  *
- * @param suffix part of the checksum file's name after that of the file, which may name the
+ * @param suffix the checksum file's name without that of the file it is about; it may name the
  *   algorithm
  */
 export function parseChecksumFile(file: string | Uint8Array, suffix: string): ChecksumEntry[] {
@@ -58,10 +58,9 @@ export function parseChecksumFile(file: string | Uint8Array, suffix: string): Ch
  * Finds a file's digests in a checksum file.
  *
  * @param checksumName the name of the checksum file
- * @param fileName the name that the file has beside it
+ * @param fileName the file's name in the folder of the checksum file
  * @returns one digest per algorithm; none if the file is not mentioned
- * @throws MillraceError `contradicting-statements` if there are two different digests of one
- *   algorithm
+ * @throws MillraceError `contradicting-statements` if an algorithm has two different digests
  */
 export function findDigests(
   file: string | Uint8Array,
@@ -77,8 +76,8 @@ export function findDigests(
   const path = (name: string) => name.normalize('NFC').replace(/^(?:\.\/)+/, '');
   const matching = (matches: (name: string) => boolean) =>
     entries.filter(({ name }) => name !== undefined && matches(path(name)));
-  // The file beside the checksums; otherwise one of that name in some folder; otherwise the only
-  // one.
+  // First the file beside the checksums, then one of that name in any folder, then, in the
+  // file's own checksum file, a digest without a name.
   let found = matching((name) => name === wanted);
   if (found.length === 0) found = matching((name) => name.split(/[/\\]/).pop() === wanted);
   if (found.length === 0 && own) found = entries.filter(({ name }) => name === undefined);
@@ -86,8 +85,8 @@ export function findDigests(
 }
 
 /**
- * Where checksum files lie by convention, strongest first, at most 12. None for URLs with a query,
- * which are often signed for that one file, nor for checksum files themselves.
+ * Lists where checksum files lie by convention, strongest first, at most 12. Empty for URLs with a
+ * query, which are often signed for that one file, and for checksum files themselves.
  */
 export function sidecarCandidates(url: string): string[] {
   const { origin, pathname, protocol, search } = new URL(url);
@@ -112,7 +111,7 @@ export function sidecarCandidates(url: string): string[] {
   ];
 }
 
-/** Lines, of the signed text only where there is one (RFC 9580, 7). */
+/** Splits a text into lines; of a signed message, only the signed text (RFC 9580, 7). */
 function linesOf(text: string): string[] {
   const lines = text.split(/\r\n|\r|\n/);
   const signed = lines.findIndex((line) => line.trimEnd() === SIGNED);
@@ -143,7 +142,7 @@ function readLine(line: string, suffix: string): ChecksumEntry | undefined {
   return { digest, name: name === '' || name === '-' ? undefined : name };
 }
 
-/** The algorithm of a digest: by its length, unless the name of the checksum file objects. */
+/** Infers a digest's algorithm from its length; undefined if the suffix names other algorithms. */
 function algorithmOf(hex: string, suffix: string): DigestAlgorithm | undefined {
   if (FOREIGN.test(suffix)) return undefined;
   const algorithm = DIGEST_ALGORITHMS.find((name) => DIGEST_DIGITS[name] === hex.length);
@@ -153,7 +152,7 @@ function algorithmOf(hex: string, suffix: string): DigestAlgorithm | undefined {
   return objects ? undefined : algorithm;
 }
 
-/** Undoes the escapes of GNU's tools for line ends and backslashes in names. */
+/** Undoes the escapes of line ends and backslashes that GNU's tools write in names. */
 function withoutEscapes(name: string): string {
   const meant: Readonly<Record<string, string>> = { '\\n': '\n', '\\r': '\r', '\\\\': '\\' };
   return name.replace(/\\[nr\\]/g, (pair) => meant[pair] as string);

@@ -69,7 +69,7 @@ describe('a request from a description', () => {
     );
   });
 
-  test('with what the user says besides', () => {
+  test('includes digests from the user, and refuses those that contradict', () => {
     const md5 = { algorithm: 'md5', hex: 'c'.repeat(32) } as const;
     const together = (hex: string) => {
       const user = { by: '--checksum', digests: [md5, { algorithm: 'sha256' as const, hex }] };
@@ -79,7 +79,7 @@ describe('a request from a description', () => {
     expect(() => together('d'.repeat(64))).toThrow(/--checksum says .*, f\.meta4 says /);
   });
 
-  test('checks the strongest digests of pieces, the smallest pieces', () => {
+  test('checks the strongest piece digests, and of those the smallest pieces', () => {
     const weak = { ...pieces, algorithm: 'md5', pieceBytes: 1 } as const;
     const large = { ...pieces, pieceBytes: 9 };
     expect(bestPieces([weak, large, pieces])).toBe(pieces);
@@ -106,7 +106,7 @@ describe('choosing files', () => {
   const chosen = (choice?: Parameters<typeof chooseFiles>[1]) =>
     chooseFiles(description, choice).map(({ name }) => name);
 
-  test('all without a choice', () => {
+  test('takes all files without a choice', () => {
     expect(chosen()).toEqual(description.files.map(({ name }) => name));
     expect(chosen({ names: undefined })).toHaveLength(5);
   });
@@ -116,7 +116,7 @@ describe('choosing files', () => {
       ['manual-en.pdf', 'linux/tool'],
       ['linux/tool', 'manual-en.pdf'],
     ],
-    // The whole name counts more than the last part of others.
+    // A file's whole name takes precedence over the last part of another's.
     [['tool'], ['tool']],
     [['tool', 'tool'], ['tool']],
   ])('by name: %j', (names, files) => {
@@ -144,7 +144,7 @@ describe('choosing files', () => {
     expect(chosen({ os: 'lin' })).not.toContain('linux/tool');
   });
 
-  test('names that are none, and choices that leave nothing, are refused', () => {
+  test('unknown names, and choices that leave no file, are refused', () => {
     const refused = (detail: string) => expect.objectContaining({ code: 'bad-option', detail });
     expect(() => chosen({ names: ['manual-dd.pdf'] })).toThrow(
       refused('no file is called manual-dd.pdf; did you mean manual-de.pdf?'),
@@ -170,7 +170,7 @@ describe('a description of a download', () => {
     pieces,
   };
 
-  test('can be written and read, and be downloaded by', () => {
+  test('can be written, read back and downloaded', () => {
     const written = formatMetalink({ files: [describeDownload(facts)], extra: [] });
     expect(written).not.toContain('secret');
     const [read] = parseMetalink(written).files;
@@ -183,7 +183,7 @@ describe('a description of a download', () => {
     expect(read?.size).toBe(5);
   });
 
-  test('keeps what the description it was started from says besides', () => {
+  test('keeps other members of the description that the download was started from', () => {
     const before = {
       ...file,
       version: '15',

@@ -1,4 +1,4 @@
-/** From descriptions of files to downloads of them, and back. */
+/** Turns descriptions of files into downloads, and back. */
 
 import type { Millis } from '../../base/clock.ts';
 import { DIGEST_ALGORITHMS, type Digest, type PieceDigests } from '../../base/digest.ts';
@@ -11,21 +11,21 @@ import { orderReplicas } from './description-merge.ts';
 
 const MAX_URLS = 64;
 
-/** A choice of a description's files; omitted members exclude none. */
+/** A choice of a description's files; an omitted member excludes none. */
 export interface FileChoice {
   /** Names, whole or only their last part. */
   readonly names?: readonly string[] | undefined;
-  /** An operating system, or how its name begins: `linux` is Linux-x86_64 too. */
+  /** An operating system, or the beginning of its name: `linux` includes Linux-x86_64. */
   readonly os?: string | undefined;
-  /** A language tag: `de` is de-AT too (RFC 4647, 3.3.1). */
+  /** A language tag: `de` includes de-AT (RFC 4647, 3.3.1). */
   readonly language?: string | undefined;
 }
 
 /**
- * Chooses files of a description, in its order. Files without an operating system or language fit
- * all.
+ * Chooses files of a description, in its order. A file that names no operating system or language
+ * suits all.
  *
- * @throws MillraceError `bad-option` if a name matches none of them, or no file is left
+ * @throws MillraceError `bad-option` if no file has one of the names, or no file is left
  */
 export function chooseFiles(description: Description, choice: FileChoice = {}): FileDescription[] {
   const { names, os, language } = choice;
@@ -65,13 +65,13 @@ function suits(offered: readonly string[], wanted: string | undefined): boolean 
   });
 }
 
-/** Settings of a download that no description has. */
+/** Settings of a download that are not part of a description. */
 export type RequestSettings = Pick<DownloadRequest, 'dir'> &
   Partial<Omit<DownloadRequest, 'urls' | 'digests' | 'pieces'>>;
 
 /**
- * The request to download a described file: from its HTTP replicas that have not expired, the best
- * 64, best first; to the path in the description, unless the settings name another.
+ * Makes the request to download a described file: from the best 64 of its HTTP replicas that have
+ * not expired, best first, to the path in its name unless the settings name another.
  *
  * @throws MillraceError `bad-metalink` if none of its replicas can be used
  */
@@ -103,7 +103,7 @@ export function requestOf(
   };
 }
 
-/** The best digests of pieces: of the strongest algorithm, the smallest pieces. */
+/** Picks the piece digests to check: the strongest, and of those the smallest pieces. */
 export function bestPieces(pieces: readonly PieceDigests[]): PieceDigests | undefined {
   const rank = ({ algorithm }: PieceDigests) => DIGEST_ALGORITHMS.indexOf(algorithm);
   return [...pieces].sort((a, b) => rank(b) - rank(a) || a.pieceBytes - b.pieceBytes)[0];
@@ -111,11 +111,11 @@ export function bestPieces(pieces: readonly PieceDigests[]): PieceDigests | unde
 
 /** Facts of a download, finished or not. */
 export interface DownloadFacts {
-  /** Its name, or path relative to the folder of all. */
+  /** Its name, or path relative to the download folder. */
   readonly name: string;
   /** Bytes. */
   readonly size?: number | undefined;
-  /** URLs of this very file, best first, without edges and quarantined sources. */
+  /** URLs that hold this very file, best first; without edges and quarantined sources. */
   readonly urls: readonly string[];
   readonly digests: readonly Digest[];
   readonly pieces?: PieceDigests | undefined;
@@ -125,8 +125,8 @@ export interface DownloadFacts {
  * Describes a download for others. User names and passwords in URLs are left out; secrets in a
  * query cannot be recognised and stay.
  *
- * @param before the description it was started from: its other statements are kept, and its
- *   replicas of other schemes
+ * @param before the description that the download was started from: its other members are kept,
+ *   and of its replicas those with schemes other than HTTP
  */
 export function describeDownload(facts: DownloadFacts, before?: FileDescription): FileDescription {
   const { name, size, digests, pieces } = facts;

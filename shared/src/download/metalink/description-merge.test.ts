@@ -11,7 +11,7 @@ const pieces = (pieceBytes: number, ...hexes: string[]) => ({
 });
 
 describe('statements about a file', () => {
-  test('together say all that each of them says', () => {
+  test('are merged into all that each of them says', () => {
     expect(
       mergeStatements([
         { by: '--checksum', digests: [digest('sha256', 'aa')] },

@@ -1,6 +1,6 @@
 /**
- * Merges several statements about one file: those of the user, of a Metalink file, of answers, of
- * checksum files. Of two contradicting statements neither is chosen.
+ * Merges several statements about one file: those of the user, a Metalink file, answers and
+ * checksum files. If two contradict each other, neither is chosen.
  */
 
 import { type Digest, formatDigest, type PieceDigests } from '../../base/digest.ts';
@@ -33,7 +33,7 @@ export interface Agreement {
 }
 
 /**
- * Puts statements together.
+ * Merges statements.
  *
  * @throws MillraceError `contradicting-statements`, naming both sides
  */
@@ -74,8 +74,8 @@ export function mergeStatements(statements: readonly Statement[]): Agreement {
 }
 
 /**
- * Replicas, best first: by priority, equal ones in the given order; each URL once, at its first
- * place, with the best of its priorities.
+ * Orders replicas by priority, best first; equal ones stay in the order given. Each URL is listed
+ * once: its first replica, with the best of its priorities.
  */
 export function orderReplicas(replicas: readonly Replica[]): Replica[] {
   const found = new Map<string, Replica>();
@@ -92,7 +92,7 @@ interface Said<T> {
   readonly by: string;
 }
 
-/** Values of which there can be one per key, and the source that stated each first. */
+/** Values of which there can be one per key, each with the statement that gave it first. */
 class Agreeing<T> {
   readonly #said = new Map<string, Said<T>>();
   readonly #identity: (value: T) => string;

@@ -1,6 +1,6 @@
 /**
- * A description of files that can be downloaded: the exNode of LOCI 2.2, as far as replicas of
- * whole files go. Metalink files are read into it and written from it. Plain JSON.
+ * A description of files that can be downloaded: the exNode of LOCI 2.2, limited to replicas of
+ * whole files. Metalink files are read into it and written from it. Plain JSON.
  *
  * Replicas of parts of files, which exNodes have too, are left out: no description format in use
  * has them, and no client would look for them.
@@ -10,10 +10,10 @@ import type { Millis } from '../../base/clock.ts';
 import type { Digest, PieceDigests } from '../../base/digest.ts';
 import type { XmlAttribute, XmlElement } from './xml-tree.ts';
 
-/** The worst priority, which also applies without one; 1 is the best. */
+/** Worst priority, and that of replicas without one; 1 is the best. */
 export const LAST_PRIORITY = 999_999;
 
-/** A location of the file. */
+/** A URL that serves the file. */
 export interface Replica {
   /** Absolute, of any scheme. */
   readonly url: string;
@@ -26,7 +26,7 @@ export interface Replica {
   readonly attributes?: readonly XmlAttribute[] | undefined;
 }
 
-/** Location of another description of the file, such as a torrent. */
+/** A URL that serves another description of the file, such as a torrent. */
 export interface Metaurl {
   readonly url: string;
   /** 1, the best, to 999999. */
@@ -49,7 +49,7 @@ export interface Signature {
 
 /** One file. */
 export interface FileDescription {
-  /** Name, or path relative to the download folder, that passes `faultOfFileName`. */
+  /** Name, or path relative to the download folder; `faultOfFileName` finds no fault with it. */
   readonly name: string;
   /** Bytes. */
   readonly size?: number | undefined;
@@ -69,7 +69,7 @@ export interface FileDescription {
   readonly languages: readonly string[];
   /** Operating systems, by the names of IANA's registry. */
   readonly os: readonly string[];
-  /** Kept for programs that can check them; Millrace does not. */
+  /** Kept for programs that check them; nothing here does. */
   readonly signatures: readonly Signature[];
   /** Elements that are not understood, kept to be written again. */
   readonly extra: readonly XmlElement[];
@@ -81,7 +81,7 @@ export interface Description {
   readonly files: readonly FileDescription[];
   /** The program that wrote it. */
   readonly generator?: string | undefined;
-  /** Location of the description; if `dynamic`, newer versions appear there. */
+  /** Where the description came from; if `dynamic`, newer versions of it are found there. */
   readonly origin?: { readonly url: string; readonly dynamic: boolean } | undefined;
   /** Times as written (RFC 3339); nothing depends on them. */
   readonly published?: string | undefined;
@@ -90,7 +90,7 @@ export interface Description {
   readonly attributes?: readonly XmlAttribute[] | undefined;
 }
 
-/** A file with a name only. */
+/** Describes a file of which only the name is known. */
 export function emptyFile(name: string): FileDescription {
   return {
     name,

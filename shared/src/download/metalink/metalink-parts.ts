@@ -81,7 +81,7 @@ export function urlIn(doc: XmlDocument, node: XmlNode, base: string | undefined)
   return url ?? doc.fail(node, `${shown(text)} is not a complete URL`);
 }
 
-/** A whole number, as sizes and lengths are written. */
+/** Reads a whole number of bytes: a size or a length. */
 export function wholeNumber(doc: XmlDocument, node: XmlNode, text: string, what: string): number {
   const number = Number(text);
   if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(number)) {
@@ -117,7 +117,7 @@ export function digestIn(doc: XmlDocument, node: XmlNode): Digest | undefined {
 /**
  * Adds a digest to those of a file.
  *
- * @throws MillraceError `bad-metalink` if there is another one of that algorithm
+ * @throws MillraceError `bad-metalink` if there is a different one of that algorithm
  */
 export function addDigest(doc: XmlDocument, node: XmlNode, digests: Digest[], digest: Digest) {
   const other = digests.find(({ algorithm }) => algorithm === digest.algorithm);
@@ -145,7 +145,7 @@ export function piecesIn(doc: XmlDocument, node: XmlNode): PieceDigests | undefi
   return { algorithm, pieceBytes, hexes };
 }
 
-/** Checks that there are as many pieces as the file has. */
+/** Checks that there are as many digests as the file has pieces. */
 export function checkPieces(
   doc: XmlDocument,
   node: XmlNode,

@@ -8,6 +8,6 @@ test.each([
   [undefined, 'x.METALINK', true],
   ['text/xml', 'x.xml', false],
   [undefined, 'meta4', false],
-])('%s named %s: a Metalink document: %s', (type, name, is) => {
+])('%s with the name %s is a Metalink document: %s', (type, name, is) => {
   expect(looksLikeMetalink(type, name)).toBe(is);
 });

@@ -1,11 +1,11 @@
-/** How Metalink documents are told from other files. */
+/** Tells Metalink documents from other files. */
 
 /** Media types of Metalink documents, versions 4 and 3. */
 export const METALINK_TYPES = ['application/metalink4+xml', 'application/metalink+xml'] as const;
 
 /**
- * True if a server's Content-Type or a name says that something is a Metalink document. Servers
- * send them as text/xml or application/octet-stream too: then the name decides.
+ * True if a server's Content-Type or a file's name says that the file is a Metalink document.
+ * Servers send such documents as text/xml or application/octet-stream too: then the name decides.
  */
 export function looksLikeMetalink(mediaType: string | undefined, name: string): boolean {
   const type = mediaType?.split(';')[0]?.trim().toLowerCase();

@@ -15,7 +15,7 @@ ${inside}
 const RESOURCES = '<resources><url type="http">http://example.com/f</url></resources>';
 
 describe('reading Metalink 3', () => {
-  test('a document as download pages hand it out', () => {
+  test('reads a document as download pages serve it', () => {
     const description = parseMetalink(`<?xml version="1.0" encoding="utf-8"?>
 <metalink version="3.0" xmlns="http://www.metalinker.org/" type="dynamic"
     origin="http://example.org/tool.metalink" pubdate="Fri, 01 May 2026 10:00:00 GMT"
@@ -115,7 +115,7 @@ describe('reading Metalink 3', () => {
     expect(isMillraceError(error, 'bad-metalink') && error.detail).toMatch(why);
   });
 
-  test('a file that is nowhere, and no file at all, are refused', () => {
+  test('a file without a URL, and a document without a file, are refused', () => {
     expect(() => parseMetalink(withFile(''))).toThrow(/<file>: there is no <url> in it/);
     expect(() =>
       parseMetalink('<metalink version="3.0" xmlns="http://www.metalinker.org/"/>'),

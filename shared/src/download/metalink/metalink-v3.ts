@@ -1,6 +1,6 @@
 /**
- * Reads Metalink 3.0, which some mirrors still hand out. Documents are always written in version 4,
- * so elements of version 3 without a successor are left out.
+ * Reading Metalink 3.0, which some mirrors still serve. Millrace writes only version 4, so
+ * elements of version 3 without a successor are left out.
  */
 
 import type { Digest, PieceDigests } from '../../base/digest.ts';
@@ -88,7 +88,7 @@ function readFile(doc: XmlDocument, node: XmlNode, base: string | undefined): Fi
   };
 }
 
-/** Locations of a file: URLs of files, and of torrents that describe them. */
+/** Reads the URLs of a file, and of torrents that describe it. */
 function resources(doc: XmlDocument, file: XmlNode, base: string | undefined) {
   const replicas: Replica[] = [];
   const metaurls: Metaurl[] = [];
@@ -104,7 +104,7 @@ function resources(doc: XmlDocument, file: XmlNode, base: string | undefined) {
   return { replicas, metaurls };
 }
 
-/** Preferences go from 100, the best, to 0; priorities from 1 upwards. */
+/** Turns a preference, from 100, the best, to 0, into a priority, from 1, the best, upwards. */
 function fromPreference(doc: XmlDocument, node: XmlNode): number {
   const text = attribute(node, 'preference');
   if (text === undefined || text === '') return LAST_PRIORITY;

@@ -12,7 +12,7 @@ const file: FileDescription = { ...emptyFile('f'), replicas: [replica] };
 const one: Description = { files: [file], extra: [] };
 
 describe('writing Metalink 4', () => {
-  test('a document as RFC 5854 has it', () => {
+  test('gives a document as RFC 5854 defines it', () => {
     const hexes = ['0'.repeat(32), '1'.repeat(32)];
     const written = formatMetalink({
       generator: 'Millrace/1',
@@ -60,7 +60,7 @@ b</signature>
 `);
   });
 
-  test('the end of a URL is written in a way that others leave alone', () => {
+  test('the expiry of a URL is written in a namespace that other programs ignore', () => {
     const expires = Date.UTC(2026, 4, 1, 12);
     const files = [{ ...file, replicas: [{ ...replica, expires }] }];
     const written = formatMetalink({ ...one, files });
@@ -79,7 +79,7 @@ b</signature>
     }
   });
 
-  test('what cannot be described is refused', () => {
+  test('a description that cannot be written is refused', () => {
     const refused = expect.objectContaining({ code: 'bad-metalink' });
     expect(() => formatMetalink({ files: [], extra: [] })).toThrow(refused);
     expect(() => formatMetalink({ files: [emptyFile('f')], extra: [] })).toThrow(refused);
@@ -101,7 +101,7 @@ b</signature>
 });
 
 describe('writing and reading again', () => {
-  /** Text as XML can carry it, without the space around it that reading takes away. */
+  /** Text that XML can carry, without the surrounding space that reading trims. */
   const text = fc
     .oneof(
       fc.string({ unit: 'binary' }),

@@ -13,7 +13,7 @@ import {
 import { METALINK_4, MILLRACE } from './metalink-parts.ts';
 import { XML_NAMESPACE, type XmlAttribute, type XmlElement } from './xml-tree.ts';
 
-/** Characters that names of XML can begin with, and those that can follow (XML 1.0, 2.3). */
+/** Characters that XML names can begin with; `NAME` adds those that can follow (XML 1.0, 2.3). */
 const START =
   'A-Z_a-z\\u{c0}-\\u{d6}\\u{d8}-\\u{f6}\\u{f8}-\\u{2ff}\\u{370}-\\u{37d}\\u{37f}-\\u{1fff}' +
   '\\u{200c}\\u{200d}\\u{2070}-\\u{218f}\\u{2c00}-\\u{2fef}\\u{3001}-\\u{d7ff}\\u{f900}-\\u{fdcf}' +
@@ -25,11 +25,11 @@ const NAME = new RegExp(
 
 const YEAR_10000: Millis = 253_402_300_800_000;
 
-/** Undefined is left out. */
+/** Attributes by name; undefined ones are left out. */
 type Attributes = Readonly<Record<string, string | undefined>>;
 
 /**
- * Writes a description as a Metalink 4 document, in such a way that reading it gives the same.
+ * Writes a description as a Metalink 4 document; reading it gives the same description.
  *
  * @throws MillraceError `bad-metalink` if the description cannot be written: no file, a file
  *   without a URL, a name that leaves the folder
@@ -103,7 +103,7 @@ function replicaElement({ url, priority, location, expires, attributes }: Replic
   return textElement('url', url, own, attributes);
 }
 
-/** A time in the form of RFC 3339; undefined for times outside its range. */
+/** Formats a time as RFC 3339 does; undefined before 1970, from year 10000 on, and for NaN. */
 function timeText(time: Millis | undefined): string | undefined {
   if (time === undefined || !(time >= 0 && time < YEAR_10000)) return undefined;
   return new Date(time).toISOString();
@@ -113,7 +113,7 @@ function ranked(priority: number): Attributes {
   return { priority: priority === LAST_PRIORITY ? undefined : `${priority}` };
 }
 
-/** The line of an element that holds text; none without a text. */
+/** Formats an element that holds text as one line; no line if the text is undefined. */
 function textElement(
   name: string,
   text: string | undefined,
@@ -126,10 +126,10 @@ function textElement(
   return [`  ${begin}${escapeText(text)}</${name}>`];
 }
 
-/** An element of any namespace with its contents, unchanged: no space is added. */
+/** Formats an element of any namespace with all its content as it was: no space is added. */
 function formatElement(element: XmlElement): string {
   const name = checkedName(element.local);
-  // Each element states its own namespace, and so is independent of the one around it.
+  // Each element declares its own namespace, so it means the same inside any other.
   const begin = openTag(name, { xmlns: element.uri }, element.attributes);
   const content = element.content.map((part) =>
     typeof part === 'string' ? escapeText(part) : formatElement(part),
@@ -162,7 +162,7 @@ function escapeText(text: string): string {
       .replaceAll('&', '&amp;')
       .replaceAll('<', '&lt;')
       .replaceAll('>', '&gt;')
-      // Readers make line feeds of the others (XML 1.0, 2.11).
+      // Readers turn bare ones into line feeds (XML 1.0, 2.11).
       .replace(/[\r\x85\u2028]/g, reference)
   );
 }
@@ -177,7 +177,7 @@ function reference(char: string): string {
   return `&#${char.charCodeAt(0)};`;
 }
 
-/** Text without the characters that XML has no way to write. */
+/** Replaces the characters that XML has no way to write. */
 function possible(text: string): string {
   return text.toWellFormed().replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd');
 }

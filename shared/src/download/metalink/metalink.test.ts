@@ -29,7 +29,7 @@ function refusal(document: string, base?: string): string {
 }
 
 describe('reading Metalink 4', () => {
-  test('a document as mirror redirectors write it', () => {
+  test('reads a document as mirror redirectors write it', () => {
     const pieces = ['a', 'b', 'c'].map((text) => hex('sha1', text));
     const description = parseMetalink(`<?xml version="1.0" encoding="UTF-8"?>
 <metalink xmlns="urn:ietf:params:xml:ns:metalink">
@@ -122,7 +122,7 @@ abc=
     });
   });
 
-  test('several files, in folders, with a prefix for the namespace', () => {
+  test('reads several files, in folders, with a prefix for the namespace', () => {
     const { files } = parseMetalink(`<m:metalink xmlns:m="urn:ietf:params:xml:ns:metalink">
       <m:file name="a/one"><m:url>http://x/1</m:url></m:file>
       <m:file name="a/two"><m:metaurl mediatype="torrent" name="d/two">http://x/2</m:metaurl></m:file>
@@ -131,7 +131,7 @@ abc=
     expect(files[1]?.metaurls[0]?.name).toBe('d/two');
   });
 
-  test('relative URLs are relative to xml:base, and that to where the document came from', () => {
+  test('relative URLs are relative to xml:base, and xml:base to the URL of the document', () => {
     const document = `<metalink xmlns="urn:ietf:params:xml:ns:metalink" xml:base="iso/">
       <file name="a" xml:base="15/"><url>a</url><url xml:base="/pub/">a</url><url>//y/a</url></file>
     </metalink>`;
@@ -145,7 +145,7 @@ abc=
     expect(refusal(document)).toBe('line 1, column 1, <metalink>: xml:base iso/ is not a URL');
   });
 
-  test('a character beyond ASCII in a URL is one that HTTP can carry afterwards', () => {
+  test('characters beyond ASCII in a URL are encoded for HTTP', () => {
     const { files } = parseMetalink(withFile('<url>https://bücher.example/ü b</url>'));
     expect(files[0]?.replicas[0]?.url).toBe('https://xn--bcher-kva.example/%C3%BC%20b');
   });
@@ -156,7 +156,7 @@ abc=
     );
   });
 
-  test('what is not understood is kept', () => {
+  test('elements and attributes that are not understood are kept', () => {
     const description = parseMetalink(`<metalink xmlns="urn:ietf:params:xml:ns:metalink"
         xmlns:x="urn:x" xml:lang="en" x:a="1">
       <file name="f" x:b="2" c="3">
@@ -209,7 +209,7 @@ abc=
   });
 });
 
-describe('refusing what is wrong, with the place', () => {
+describe('refusing faults, with their place', () => {
   const sum = `<hash type="md5">${MD5}</hash>`;
 
   test.each([
@@ -255,16 +255,16 @@ describe('refusing what is wrong, with the place', () => {
   test.each([
     [`${sum}\n    <hash type="MD5">${hex('md5', 'other')}</hash>`, 'another digest of that type'],
     ['<size>1</size>\n    <size>2</size>', 'it has another size too'],
-  ])('two that contradict each other: %s', (inside, why) => {
+  ])('two elements that contradict each other: %s', (inside, why) => {
     expect(refusal(withFile(`${inside}${URL_ELEMENT}`))).toMatch(
       new RegExp(`^line 4, column 5, <\\w+>: ${why}`),
     );
-    // The same once more is none.
+    // The same statement twice is no contradiction.
     expect(only(sum + sum)?.digests).toHaveLength(1);
     expect(only('<size>1</size><size>1</size>')?.size).toBe(1);
   });
 
-  test('pieces that are not as many as the file has', () => {
+  test('a wrong number of pieces', () => {
     const inside = `<pieces type="md5" length="4"><hash>${MD5}</hash></pieces><size>9</size>`;
     expect(refusal(withFile(inside + URL_ELEMENT))).toBe(
       'line 2, column 3, <file>: a file of 9 bytes has 3 pieces of 4, but there are digests of 1',
@@ -275,7 +275,7 @@ describe('refusing what is wrong, with the place', () => {
     expect(refusal(withFile(URL_ELEMENT, name))).toMatch(/^line 2, column 3, <file>: the /);
   });
 
-  test('files that would be saved at the same place', () => {
+  test('files that would be saved to the same path', () => {
     const document = (a: string, b: string) => `<metalink xmlns="urn:ietf:params:xml:ns:metalink">
       <file name="${a}">${URL_ELEMENT}</file><file name="${b}">${URL_ELEMENT}</file></metalink>`;
     expect(refusal(document('a', 'a'))).toContain('two files have the same name');
@@ -315,7 +315,7 @@ describe('hostile Metalink documents', () => {
     expect(files[0]?.attributes?.map(({ local }) => local)).toEqual(['__proto__', 'constructor']);
   });
 
-  test('whatever is done to a document, it is read or refused', () => {
+  test('a document with any changes is either read or refused', () => {
     const whole = withFile(
       `<size>9</size><hash type="md5">${MD5}</hash>
       <pieces type="md5" length="9"><hash>${MD5}</hash></pieces>${URL_ELEMENT}<x:y xmlns:x="u"/>`,

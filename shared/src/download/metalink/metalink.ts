@@ -1,6 +1,6 @@
 /**
- * Reads Metalink documents (RFC 5854). Elements that decide over bytes are read strictly: names,
- * sizes, digests, pieces, URLs. Unknown elements are kept.
+ * Reading Metalink documents (RFC 5854). Names, sizes, digests, pieces and URLs, which decide
+ * about bytes, are read strictly. Elements and attributes that are not understood are kept.
  */
 
 import type { Digest, PieceDigests } from '../../base/digest.ts';
@@ -47,9 +47,9 @@ type Draft<T> = { -readonly [K in keyof T]: T[K] };
 /**
  * Reads a Metalink document of version 4 or 3.
  *
- * @param document as it came: at most 16 MiB
- * @param base URL that it came from, for relative URLs in it
- * @throws MillraceError `bad-metalink`, saying line, column and element
+ * @param document as it came, at most 16 MiB
+ * @param base URL that the document came from, for relative URLs in it
+ * @throws MillraceError `bad-metalink`, naming line, column and element
  */
 export function parseMetalink(document: string | Uint8Array, base?: string): Description {
   const doc = new XmlDocument(document);
@@ -178,7 +178,7 @@ function readInto(
   }
 }
 
-/** Reads a logo or publisher; false if it is not understood, or not the first. */
+/** Reads a logo or publisher; false if the element is not understood, or not the first. */
 function readOnce(
   doc: XmlDocument,
   node: XmlNode,

@@ -7,7 +7,7 @@ const parse = (...link: string[]) => parseMirrorLinks({ link }, URL_ASKED);
 const urls = (...link: string[]) => parse(...link).mirrors.map(({ url }) => url);
 
 describe('Metalink/HTTP', () => {
-  test('an answer as mirror redirectors give it', () => {
+  test('reads an answer as mirror redirectors give it', () => {
     const links = parse(
       '<http://www.example.com/pub/f.iso.meta4>; rel=describedby; type="application/metalink4+xml"',
       '<http://www.example.com/pub/f.iso.torrent>; rel=describedby; type="application/x-bittorrent"',
@@ -35,7 +35,7 @@ describe('Metalink/HTTP', () => {
     });
   });
 
-  test('those without a priority are last, and equal ones stay in their order', () => {
+  test('mirrors without a priority are last, and equal ones stay in their order', () => {
     expect(
       urls(
         '<http://a/>; rel=duplicate, <http://b/>; rel=duplicate; pri=7',
@@ -63,7 +63,7 @@ describe('Metalink/HTTP', () => {
     expect(urls(`${link}; rel=duplicate`)).toEqual(expected);
   });
 
-  test('other relations are nobody that has the file', () => {
+  test('links with other relations are no mirrors', () => {
     expect(parse('<http://a/>; rel=next, <http://b/>, <http://c/>; rel=describedby')).toEqual({
       mirrors: [],
       metalinks: [],
@@ -84,7 +84,7 @@ describe('Metalink/HTTP', () => {
     expect(parse(...described).metalinks).toHaveLength(8);
   });
 
-  test('whatever a server sends, only URLs that can be fetched come of it', () => {
+  test('any answer gives only URLs that can be fetched', () => {
     const piece = fc.oneof(
       fc.constantFrom('<', '>', ';', ',', '"', 'rel=duplicate', 'http://', 'a', '/', ' ', ':', '@'),
       fc.webUrl().map((url) => `<${url}>; rel=duplicate`),

@@ -13,7 +13,7 @@ const MAX_MIRRORS = 64;
 const MAX_DESCRIPTIONS = 8;
 
 export interface Mirror extends Replica {
-  /** It shares the entity tags of the server that names it (RFC 6249, 3.3). */
+  /** True if it shares the entity tags of the server that names it (RFC 6249, 3.3). */
   readonly preferred: boolean;
   /** How many folders from the end of the path are the same for all files (RFC 6249, 3.4). */
   readonly depth?: number | undefined;
@@ -29,7 +29,7 @@ export interface MirrorLinks {
 /**
  * Reads the links of an answer.
  *
- * @param url requested URL after redirects: relative links are relative to it
+ * @param url of the request, after redirects: relative links are relative to it
  */
 export function parseMirrorLinks(headers: Headers, url: string): MirrorLinks {
   const mirrors: Mirror[] = [];
@@ -77,7 +77,7 @@ function priority(text: string | undefined): number {
 function fetchable({ target, parameters }: Link, base: string): string | undefined {
   if (target === '' || target.length > MAX_URL_CHARS) return undefined;
   try {
-    // A link about another resource (RFC 8288, 3.2).
+    // A link with another anchor is about something else (RFC 8288, 3.2).
     const anchor = parameters.get('anchor');
     if (anchor !== undefined && new URL(anchor, base).href !== new URL(base).href) return undefined;
     const url = new URL(target, base);

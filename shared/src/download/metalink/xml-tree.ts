@@ -1,13 +1,13 @@
 /**
- * XML documents as trees of elements with positions, for documents from strangers: no document
- * types, hence no entities of their own making, and limits on size, depth and number.
+ * XML documents as trees of elements with positions, for untrusted documents: no document types,
+ * hence no entities of their own, and limits on size, depth and number.
  */
 
 import { SaxesParser, type SaxesTagNS } from 'saxes';
 import { MillraceError } from '../../base/errors.ts';
 import { shown } from '../../base/shown.ts';
 
-/** About 100,000 pieces with their digests. */
+/** Largest document that is read: enough for about 100,000 pieces with their digests. */
 export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
 const MAX_DEPTH = 32;
 const MAX_ELEMENTS = 400_000;
@@ -23,7 +23,7 @@ export interface XmlAttribute {
   readonly value: string;
 }
 
-/** An element. Plain JSON: prefixes are resolved, and declarations of namespaces are gone. */
+/** An element. Plain JSON: prefixes are resolved, and namespace declarations removed. */
 export interface XmlElement {
   readonly uri: string;
   readonly local: string;
@@ -35,7 +35,7 @@ export interface XmlElement {
 /** An element of a document that has been read. */
 export interface XmlNode extends XmlElement {
   readonly content: readonly (string | XmlNode)[];
-  /** Where it begins in the text. */
+  /** Where the element begins in the text. */
   readonly offset: number;
 }
 
@@ -53,7 +53,7 @@ export class XmlDocument {
   constructor(document: string | Uint8Array) {
     this.#text = decode(document);
     const half = this.#text.search(/\p{Surrogate}/u);
-    // XML does not allow it (XML 1.0, 2.2): the parser would take it for a letter of a name.
+    // XML has no lone surrogates (XML 1.0, 2.2), but the parser would accept them in names.
     if (half >= 0) throw this.#error(half, 'half a character (a lone surrogate)');
     this.root = this.#parse();
   }
@@ -93,7 +93,7 @@ export class XmlDocument {
     parser.on('text', text);
     parser.on('cdata', text);
     parser.on('opentagstart', (tag) => {
-      // The parser stands after the character, or the two-character line end, that ends the name.
+      // The parser stands behind the end of the name: one character, or a line end of two.
       begins = this.#text.lastIndexOf('<', parser.position - tag.name.length - 2);
       attributes = 0;
       if (open.length >= MAX_DEPTH) refuse(`more than ${MAX_DEPTH} elements inside each other`);
@@ -115,7 +115,7 @@ export class XmlDocument {
   }
 }
 
-/** An element without the members that only reading needs. */
+/** Copies an element without the members that only reading needs. */
 export function plainElement(node: XmlNode): XmlElement {
   const { uri, local, attributes, content } = node;
   const plain = content.map((part) => (typeof part === 'string' ? part : plainElement(part)));
@@ -134,7 +134,7 @@ function newNode(tag: SaxesTagNS, offset: number): OpenNode {
   return { uri: tag.uri, local: tag.local, attributes, content: [], offset };
 }
 
-/** Text of a document: in the encoding that its first bytes show, or that it declares. */
+/** Decodes a document, in the encoding that its first bytes show or that it declares. */
 function decode(document: string | Uint8Array): string {
   if (document.length > MAX_DOCUMENT_BYTES) {
     const limit = `${MAX_DOCUMENT_BYTES / 1024 / 1024} MiB`;
@@ -154,6 +154,6 @@ function encodingOf(bytes: Uint8Array): string {
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
   const start = String.fromCharCode(...bytes.subarray(0, 256));
   const declared = /^<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']/.exec(start);
-  // A byte order mark says UTF-8 louder than any declaration.
+  // A byte order mark of UTF-8 keeps a declaration from matching: it takes precedence.
   return declared?.[1] ?? 'utf-8';
 }

@@ -18,12 +18,12 @@ const event = fc.record({
   wanted: fc.integer({ min: 0, max: 7 }),
 });
 
-/** Downloads that open every connection they may, and end those they have to. */
+/** Downloads that open every connection they may, and end all that they have to. */
 class Downloads {
   readonly slots: ConnectionSlots<string>;
   readonly wanted = new Map<string, number>();
   readonly active = new Map<string, number>();
-  /** When a download has had a connection last, or has begun to want one. */
+  /** When a download last had a connection, or began to want one. */
   readonly servedAt = new Map<string, number>();
   now = 0;
 
@@ -48,7 +48,7 @@ class Downloads {
     this.settle();
   }
 
-  /** Carries out everything due. @returns connections that were ended for others */
+  /** Ends and opens connections as due. @returns connections that were ended for others */
   settle(): number {
     let ended = 0;
     for (const { key, host, count } of this.slots.excess(this.now)) {
@@ -88,7 +88,7 @@ class Downloads {
 
 const sum = (numbers: readonly number[]) => numbers.reduce((a, b) => a + b, 0);
 
-/** Checks something after each of many events. */
+/** Runs a check after each of many events. */
 function always(check: (downloads: Downloads, of: { perHost: number; total: number }) => void) {
   fc.assert(
     fc.property(limits, fc.array(event, { maxLength: 40 }), (of, events) => {
@@ -102,8 +102,8 @@ function always(check: (downloads: Downloads, of: { perHost: number; total: numb
   );
 }
 
-describe('connections shared out among downloads', () => {
-  test('are never more than a host and all of them may have', () => {
+describe('connections divided among downloads', () => {
+  test('never exceed the limits for a host and for all', () => {
     always((downloads, { perHost, total }) => {
       const counts = HOSTS.map((host) => sum(downloads.at(host).map(({ active }) => active)));
       for (const count of counts) expect(count).toBeLessThanOrEqual(perHost);
@@ -122,7 +122,7 @@ describe('connections shared out among downloads', () => {
     });
   });
 
-  test('are all in use where somebody wants one (work conservation)', () => {
+  test('are all in use if they are wanted (work conservation)', () => {
     always((downloads, { perHost, total }) => {
       const full = HOSTS.map((host) =>
         Math.min(perHost, sum(downloads.at(host).map(({ wanted }) => wanted))),
@@ -131,9 +131,9 @@ describe('connections shared out among downloads', () => {
     });
   });
 
-  test('of one host differ by one at most, of those that want more (max-min fairness)', () => {
+  test('differ by one at most among downloads of a host that want more (max-min fairness)', () => {
     always((downloads, { perHost }) => {
-      // Where the total does not matter.
+      // Only cases in which the total does not matter.
       if (downloads.slots.active >= 12 || perHost * HOSTS.length > 12) return;
       const large = new Downloads({ perHost, total: 1000 });
       for (const [pair, wanted] of downloads.wanted) {
@@ -148,14 +148,14 @@ describe('connections shared out among downloads', () => {
     });
   });
 
-  test('stay as they are once everybody has a share', () => {
+  test('stay as they are once every download has its share', () => {
     always((downloads) => {
       downloads.settle();
       expect(downloads.settle()).toBe(0);
     });
   });
 
-  test('reach a newcomer at once, as long as there are as many as downloads', () => {
+  test('reach a new download at once, as long as there are as many as downloads', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 9 }), (per, wanted) => {
         const downloads = new Downloads({ perHost: per, total: 100 });
@@ -169,7 +169,7 @@ describe('connections shared out among downloads', () => {
     );
   });
 
-  test('come to everybody in turn, where there are fewer than downloads (no starvation)', () => {
+  test('reach every download in turn if there are fewer than downloads (no starvation)', () => {
     fc.assert(
       fc.property(limits, fc.array(event, { maxLength: 60 }), (of, events) => {
         const downloads = new Downloads(of);
@@ -203,7 +203,7 @@ describe('connections shared out among downloads', () => {
   });
 });
 
-test('equal things are divided as evenly as is wanted', () => {
+test('equal things are divided as evenly as the wishes allow', () => {
   expect(fairShares([6, 6], 5)).toEqual([3, 2]);
   expect(fairShares([6, 1, 6], 5)).toEqual([2, 1, 2]);
   expect(fairShares([1, 1, 1], 2)).toEqual([1, 1, 0]);

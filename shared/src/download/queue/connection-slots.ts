@@ -1,16 +1,16 @@
 /**
- * Shares out connections among downloads, within a limit per host and one for all. Each host is
- * divided by max-min fairness (Bertsekas and Gallager, Data Networks, 6.5.2): no download gets more
- * than another that still wants one, and unwanted shares go to the others. Where a host has more
- * downloads than connections, they take turns.
+ * Divides connections among downloads, within a limit for each host and one for all. The
+ * connections to a host are divided by max-min fairness (Bertsekas and Gallager, Data Networks,
+ * 6.5.2): no download gets more than one that still wants a connection, and connections that some
+ * do not want go to the others. If a host has more downloads than connections, they take turns.
  */
 
 import type { Millis } from '../../base/clock.ts';
 
 export interface SlotLimits {
-  /** Connections to one host at a time, 1 or more. */
+  /** Most connections to one host at a time, 1 or more. */
   readonly perHost: number;
-  /** Connections at a time, 1 or more. */
+  /** Most connections at a time, 1 or more. */
   readonly total: number;
 }
 
@@ -22,7 +22,7 @@ export interface Excess<K> {
   readonly count: number;
 }
 
-/** How long a download holds its last connection while another one has none. */
+/** How long a download keeps its last connection while another download has none. */
 export const TURN_MS = 10_000;
 
 interface Claim<K> {
@@ -32,15 +32,15 @@ interface Claim<K> {
   active: number;
   /** Connections that it may have. */
   share: number;
-  /** Since when it has a share, or has had none. */
+  /** When its share last became 0, or more than 0. */
   since: Millis;
-  /** Lower is first where not all can be served. */
+  /** Lower is first if not all can be served. */
   turn: number;
 }
 
 export class ConnectionSlots<K> {
   readonly #limits: SlotLimits;
-  /** By host, in the order in which they came. */
+  /** Claims by host, in the order in which they came. */
   readonly #hosts = new Map<string, Map<K, Claim<K>>>();
   #turns = 0;
   #active = 0;
@@ -66,14 +66,14 @@ export class ConnectionSlots<K> {
     return this.#hosts.get(host)?.get(key)?.share ?? 0;
   }
 
-  /** True where a download wants a connection to a host, and others have all of them. */
+  /** True if a download wants a connection to a host and others have all of them. */
   isCrowdedOut(key: K, host: string): boolean {
     const claim = this.#hosts.get(host)?.get(key);
     return claim !== undefined && claim.wanted > 0 && claim.share === 0;
   }
 
   /**
-   * Sets how many connections to a host a download could use at present, in place of its earlier
+   * Claims the connections to a host that a download could use at present; replaces its earlier
    * claim.
    *
    * @param wanted 0 or more, including those it has
@@ -96,17 +96,17 @@ export class ConnectionSlots<K> {
     return true;
   }
 
-  /** Connections more that a download may open to a host now. */
+  /** Further connections that a download may open to a host now. */
   room(key: K, host: string): number {
     const claim = this.#hosts.get(host)?.get(key);
     if (claim === undefined) return 0;
     const { perHost, total } = this.#limits;
-    // Others may still have more than their share, until they have ended it.
+    // Others may still have more than their share, until they have ended the excess.
     const free = Math.min(perHost - this.activeAt(host), total - this.#active);
     return Math.max(0, Math.min(claim.share - claim.active, free));
   }
 
-  /** Opens a connection, where there is room for one. @returns false: there is none */
+  /** Opens a connection if there is room. @returns false: there is none */
   take(key: K, host: string): boolean {
     if (this.room(key, host) < 1) return false;
     const claim = this.#hosts.get(host)?.get(key) as Claim<K>;
@@ -115,19 +115,19 @@ export class ConnectionSlots<K> {
     return true;
   }
 
-  /** A connection has ended. */
+  /** Notes that a connection has ended. */
   release(key: K, host: string, now: Millis): void {
     const claim = this.#hosts.get(host)?.get(key);
     if (claim === undefined || claim.active === 0) return;
     claim.active--;
     this.#active--;
-    // It has had its turn, where there are turns.
+    // The download has had its turn, in case they take turns.
     if (claim.active === 0) claim.turn = ++this.#turns;
     if (claim.wanted === 0 && claim.active === 0) this.#forget(claim);
     this.#divide(now);
   }
 
-  /** A download has ended, and its connections with it. */
+  /** Notes that a download has ended, and its connections with it. */
   leave(key: K, now: Millis): void {
     for (const claims of this.#hosts.values()) {
       const claim = claims.get(key);
@@ -139,8 +139,8 @@ export class ConnectionSlots<K> {
   }
 
   /**
-   * The connections that have to end now: those above a share, and the last one of each download
-   * whose turn is over while others wait.
+   * Lists the connections that have to end now: those above a download's share, and the last one of
+   * a download whose turn is over while others wait for theirs.
    */
   excess(now: Millis): Excess<K>[] {
     for (const claims of this.#hosts.values()) {
@@ -170,9 +170,7 @@ export class ConnectionSlots<K> {
     return [...found];
   }
 
-  /**
-   * True while a download that wants a connection has no share: `excess` has to be called again.
-   */
+  /** True while a download that wants a connection has no share: call `excess` again later. */
   get takesTurns(): boolean {
     for (const claims of this.#hosts.values()) {
       for (const { wanted, share } of claims.values()) if (wanted > 0 && share === 0) return true;
@@ -196,7 +194,7 @@ export class ConnectionSlots<K> {
     }
   }
 
-  /** Takes the connections above the total from the downloads that have most. */
+  /** Takes back shares above the total, from the downloads that have most. */
   #divideTotal(shares: Map<Claim<K>, number>): void {
     const byKey = this.#byKey();
     const all = [...byKey.values()].sort((a, b) => firstTurn(a) - firstTurn(b));
@@ -236,9 +234,10 @@ export class ConnectionSlots<K> {
 }
 
 /**
- * Sends the longest-served downloads to the end of the line, as many as wait for their turn.
+ * Ends turns: sends as many served groups to the end of the line as wait for their turn, those
+ * served longest first.
  *
- * @param groups the competitors: claims on one host, or downloads
+ * @param groups the competitors: claims on one host, or the claims of each download
  */
 function passTurn<K>(groups: readonly Claim<K>[][], now: Millis, nextTurn: () => number): void {
   const wanting = groups.filter((group) => group.some(({ wanted }) => wanted > 0));
@@ -257,11 +256,11 @@ const firstTurn = (claims: readonly { turn: number }[]) =>
   Math.min(...claims.map(({ turn }) => turn));
 
 /**
- * Divides a number of equal things: no party gets more than it wants, everything is given out where
- * enough is wanted, and two parties that both want more differ by at most one.
+ * Divides equal things: no share is more than is wanted, all things are given out if enough are
+ * wanted, and two shares that are both less than is wanted differ by one at most.
  *
- * @param wanted 0 or more each; earlier ones come first where the division leaves a rest
- * @returns as many each as they get
+ * @param wanted 0 or more each; earlier entries get the remainder
+ * @returns the shares, in the order of `wanted`
  */
 export function fairShares(wanted: readonly number[], capacity: number): number[] {
   const shares = wanted.map(() => 0);

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { FairShare } from './fair-share.ts';
 
-/** Runs askers that always want more for some virtual time. @returns bytes by key */
+/** Runs, for some virtual time, askers that always want more. @returns bytes by key */
 function contend(askers: readonly (readonly [string, number])[], rate: number, ms: number) {
   const share = new FairShare<string>(rate, 0);
   const had = new Map<string, number>();
@@ -52,7 +52,7 @@ describe('one rate for many', () => {
     expect(ratio).toBeLessThan(1.1);
   });
 
-  test('is no more than the rate and a quarter of a second, and nobody starves', () => {
+  test('is exceeded by a quarter of a second at most, and no download starves', () => {
     const asker = fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.integer({ min: 100, max: 5000 }));
     fc.assert(
       fc.property(
@@ -70,7 +70,7 @@ describe('one rate for many', () => {
     );
   });
 
-  test('without a limit nobody waits, and taking it away lets all go that do', () => {
+  test('makes no ticket wait without a limit, and grants all once it is lifted', () => {
     const share = new FairShare<string>(undefined, 0);
     expect(share.ask('a', 1e9, 0)).toBeUndefined();
     share.setRate(1000, 0);
@@ -82,7 +82,7 @@ describe('one rate for many', () => {
     expect(share.waiting).toBe(0);
   });
 
-  test('who leaves or gives up holds up nobody', () => {
+  test('is not held up by downloads that leave and tickets that are cancelled', () => {
     const share = new FairShare<string>(1000, 0);
     share.ask('a', 10_000, 0);
     const first = share.ask('a', 5, 0) as number;

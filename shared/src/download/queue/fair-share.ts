@@ -1,6 +1,6 @@
 /**
- * One rate limit shared by many: the one with the fewest bytes so far is served next (start-time
- * fair queueing; round robin where all ask for the same), and its own requests in the order of
+ * One rate limit shared by many downloads: the one with the fewest bytes is served next (start-time
+ * fair queueing; round robin if all ask for the same number), its own requests in the order of
  * asking. So a download with thirty connections gets no more than one with two, and no connection
  * starves.
  */
@@ -8,7 +8,7 @@
 import type { Millis } from '../../base/clock.ts';
 import { TokenBucket } from '../../base/token-bucket.ts';
 
-/** Longest time for which the unused rate is saved up. */
+/** Largest burst after an idle time, in seconds of the rate. */
 const BURST_SECONDS = 0.25;
 
 interface Ticket {
@@ -18,7 +18,7 @@ interface Ticket {
 
 interface Share {
   readonly tickets: Ticket[];
-  /** Bytes served, in virtual time: a returning one starts where the others are. */
+  /** Bytes served, in virtual time: a download that comes back starts where the others are. */
   served: number;
 }
 
@@ -27,7 +27,7 @@ export class FairShare<K> {
   #bucket: TokenBucket | undefined;
   #rate: number | undefined;
   #nextId = 1;
-  /** Virtual time: the bytes of the one served last. */
+  /** Virtual time: `served` of the share served last, before it was served. */
   #time = 0;
   #waiting = 0;
 
@@ -45,7 +45,7 @@ export class FairShare<K> {
     return this.#waiting;
   }
 
-  /** Changes the limit; waiting requests are served by the new one. */
+  /** Changes the limit; waiting tickets are served at the new rate. */
   setRate(rate: number | undefined, now: Millis): void {
     if (rate === this.#rate && (rate === undefined || this.#bucket !== undefined)) return;
     this.#rate = rate;
@@ -56,7 +56,7 @@ export class FairShare<K> {
   /**
    * Asks for bytes.
    *
-   * @returns undefined if they are granted at once, otherwise a ticket for `grant`
+   * @returns undefined if they are granted at once, otherwise a ticket that `grant` will name
    */
   ask(key: K, bytes: number, now: Millis): number | undefined {
     if (this.#bucket === undefined && this.#waiting === 0) return undefined;
@@ -73,9 +73,9 @@ export class FairShare<K> {
   }
 
   /**
-   * Grants all tickets that are due.
+   * Grants the tickets that can be granted now.
    *
-   * @returns the tickets granted, in order, and when to call again while some wait
+   * @returns their ids, in order, and when to call again while others wait
    */
   grant(now: Millis): { granted: number[]; nextAt: Millis | undefined } {
     const granted: number[] = [];
@@ -91,7 +91,7 @@ export class FairShare<K> {
     return { granted, nextAt: undefined };
   }
 
-  /** Withdraws a ticket whose waiter has left. */
+  /** Cancels a ticket that is no longer waited for. */
   cancel(key: K, id: number): void {
     const tickets = this.#shares.get(key)?.tickets;
     const at = tickets?.findIndex((ticket) => ticket.id === id) ?? -1;
@@ -100,7 +100,7 @@ export class FairShare<K> {
     this.#waiting--;
   }
 
-  /** Forgets one that has ended, and its tickets. */
+  /** Forgets a download that has ended, and its tickets. */
   leave(key: K): void {
     this.#waiting -= this.#shares.get(key)?.tickets.length ?? 0;
     this.#shares.delete(key);

@@ -1,19 +1,19 @@
 /**
- * The line of a queue: ordered by priority, highest first, then by rank. A place anywhere in it is
- * stored as a priority and a rank, so that it outlives a restart.
+ * The line of a queue: ordered by priority, highest first, and by rank within a priority. A place
+ * in it is stored as a priority and a rank, so that it survives a restart.
  */
 
 /** An entry with a place in the line. */
 export interface Ranked {
   /** Higher first, MIN_PRIORITY to MAX_PRIORITY. */
   priority: number;
-  /** Order within one priority, lower first. */
+  /** Order within a priority, lower first. */
   rank: number;
 }
 
 export const MIN_PRIORITY = -100;
 export const MAX_PRIORITY = 100;
-/** Smallest gap between ranks into which another still fits; below it all ranks are reassigned. */
+/** Smallest gap between ranks; closer ones leave no room, and all ranks are renumbered. */
 const MIN_GAP = 1e-6;
 
 export class QueueLine<T extends Ranked> {
@@ -21,17 +21,17 @@ export class QueueLine<T extends Ranked> {
   /** The highest rank so far, by priority. */
   readonly #ranks = new Map<number, number>();
 
-  /** In order. */
+  /** The entries in order. */
   get items(): readonly T[] {
     return this.#items;
   }
 
-  /** @returns from 0; -1 for one that is not in the line */
+  /** @returns the place from 0; -1 for an entry that is not in the line */
   placeOf(item: T): number {
     return this.#items.indexOf(item);
   }
 
-  /** The rank of the last of a priority. */
+  /** Gives out the next rank of a priority, behind all others. */
   nextRank(priority: number): number {
     const rank = Math.floor(this.#ranks.get(priority) ?? 0) + 1;
     this.#ranks.set(priority, rank);
@@ -43,7 +43,7 @@ export class QueueLine<T extends Ranked> {
     this.#ranks.set(priority, Math.max(rank, this.#ranks.get(priority) ?? rank));
   }
 
-  /** Lets one stand where its priority and rank say. */
+  /** Inserts an entry at the place of its priority and rank. */
   insert(item: T): void {
     let low = 0;
     let high = this.#items.length;
@@ -55,7 +55,7 @@ export class QueueLine<T extends Ranked> {
     this.#items.splice(low, 0, item);
   }
 
-  /** @returns false if it was not in the line */
+  /** @returns false if the entry was not in the line */
   takeOut(item: T): boolean {
     const at = this.placeOf(item);
     if (at >= 0) this.#items.splice(at, 1);
@@ -63,11 +63,10 @@ export class QueueLine<T extends Ranked> {
   }
 
   /**
-   * Moves a member of the line. Where the new place is among another priority, it takes on that
-   * priority.
+   * Moves an entry of the line. At a place among entries of another priority it takes on theirs.
    *
    * @param position from 0, inside the line
-   * @returns the members whose priority or rank has changed
+   * @returns the entries whose priority or rank has changed
    */
   move(item: T, position: number): readonly T[] {
     this.takeOut(item);

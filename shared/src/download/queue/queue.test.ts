@@ -19,7 +19,7 @@ function queueOf(names: string, priority: (name: string) => number = () => 0): D
 const order = (queue: DownloadQueue) => queue.line.map((item) => item.gid).join('');
 
 describe('which downloads run', () => {
-  test('the first in line, as many as are allowed, the next when one ends', () => {
+  test('the first in line run, as many as are allowed, and the next when one ends', () => {
     const queue = queueOf('abcd');
     expect(queue.plan(open, 0).start).toEqual(['a', 'b']);
     expect(queue.plan(open, 0).start).toEqual([]);
@@ -28,7 +28,7 @@ describe('which downloads run', () => {
     expect(queue.plan(open, 0).start).toEqual(['c']);
   });
 
-  test('higher priority first, whenever it was added', () => {
+  test('higher priority runs first, whenever it was added', () => {
     const queue = queueOf('abcd', (gid) => (gid === 'c' ? 5 : 0));
     expect(order(queue)).toBe('cabd');
     queue.setPriority('d', 9);
@@ -38,7 +38,7 @@ describe('which downloads run', () => {
     expect(queue.plan(open, 0).start).toEqual(['a', 'd']);
   });
 
-  test('one that is to start later waits for its time, and holds nobody up', () => {
+  test('a download with a later start waits for its time, and holds up no other', () => {
     const queue = queueOf('a');
     queue.add({ gid: 'b', host: 'b', state: 'queued', priority: 9, startAt: 5000 });
     expect(queue.plan(all, 0)).toEqual({ start: ['a'], nextAt: 5000 });
@@ -47,7 +47,7 @@ describe('which downloads run', () => {
     expect(queue.plan(all, 5000).start).toEqual(['b']);
   });
 
-  test('a start that is put off, or brought forward, counts', () => {
+  test('a start can be put off and brought forward', () => {
     const queue = queueOf('ab');
     queue.setStart('a', 9000);
     expect(queue.plan(all, 0).start).toEqual(['b']);
@@ -63,7 +63,7 @@ describe('which downloads run', () => {
     expect(queue.get('c')?.held).toBe('host');
   });
 
-  test('nothing while the schedule has a pause', () => {
+  test('no download runs while the schedule pauses', () => {
     const queue = queueOf('ab');
     expect(queue.plan({ ...all, closed: true }, 0).start).toEqual([]);
     expect(queue.get('a')?.held).toBe('schedule');
@@ -72,7 +72,7 @@ describe('which downloads run', () => {
     expect(order(queue)).toBe('a');
   });
 
-  test('paused ones keep their place', () => {
+  test('paused downloads keep their place', () => {
     const queue = queueOf('abc');
     expect(queue.pause('b')).toBe(true);
     expect(queue.pause('b')).toBe(false);
@@ -87,7 +87,7 @@ describe('which downloads run', () => {
 });
 
 describe('another attempt', () => {
-  test('later each time, not before Retry-After, and others go ahead', () => {
+  test('comes later each time, and not before Retry-After', () => {
     const queue = queueOf('ab');
     const random = () => 0.5;
     queue.plan(all, 0);
@@ -125,7 +125,7 @@ describe('another attempt', () => {
     expect(begun.slice(8, 13).join('')).toBe('abcde');
   });
 
-  test('two that bring a few bytes each time do not keep a fresh one from starting', () => {
+  test('two downloads that bring a few bytes each time do not keep a fresh one waiting', () => {
     const queue = queueOf('abc');
     const one = { ...open, concurrent: 1 };
     const begun: string[] = [];
@@ -138,7 +138,7 @@ describe('another attempt', () => {
     expect(begun).toEqual(['a', 'b', 'c']);
   });
 
-  test('priority still counts before freshness, and a wish to try now before both', () => {
+  test('priority outweighs freshness, and hurry() outweighs both', () => {
     const queue = queueOf('abc', (gid) => (gid === 'a' ? 5 : 0));
     const one = { ...open, concurrent: 1 };
     queue.plan(one, 0);
@@ -151,7 +151,7 @@ describe('another attempt', () => {
     expect(queue.plan(one, 5001).start).toEqual(['a']);
   });
 
-  test('a wait that is ended comes due at once, behind fresh ones all the same', () => {
+  test('a download whose wait is ended is due at once, but still behind fresh ones', () => {
     const queue = queueOf('ab');
     const one = { ...open, concurrent: 1 };
     queue.plan(one, 0);
@@ -162,7 +162,7 @@ describe('another attempt', () => {
     expect(queue.plan(one, 1).start).toEqual(['a']);
   });
 
-  test('one that is to wait through no fault of its own has not failed', () => {
+  test('a postponed download has not failed', () => {
     const queue = queueOf('a');
     queue.plan(all, 0);
     queue.postpone('a', 300);
@@ -171,7 +171,7 @@ describe('another attempt', () => {
     expect(queue.plan(all, 300).start).toEqual(['a']);
   });
 
-  test('a clock that is put back makes nothing wait for ever', () => {
+  test('no download waits for ever after the clock is put back', () => {
     const queue = queueOf('a');
     const year = 365 * 24 * 3600_000;
     queue.plan(all, year);
@@ -180,7 +180,7 @@ describe('another attempt', () => {
     expect(queue.plan(all, 0).start).toEqual(['a']);
   });
 
-  test('waits are bounded and spread', () => {
+  test('waits are bounded and spread out', () => {
     const random = seededRandom(7);
     const waits = Array.from({ length: 50 }, (_, i) => retryDelayMs(i + 1, random));
     expect(Math.max(...waits)).toBeLessThanOrEqual(15 * 60_000);
@@ -206,7 +206,7 @@ describe('moving', () => {
     expect(position).toBe(expected.indexOf(gid));
   });
 
-  test('among others of another priority, theirs is taken on', () => {
+  test('a download moved among others of another priority takes on theirs', () => {
     const queue = queueOf('abcd', (gid) => (gid < 'c' ? 10 : 0));
     queue.move('d', 0, 'set');
     expect(order(queue)).toBe('dabc');
@@ -216,7 +216,7 @@ describe('moving', () => {
     expect(queue.get('a')?.priority).toBe(0);
   });
 
-  test('what does not stand in line cannot be moved', () => {
+  test('a download that is not in the line cannot be moved', () => {
     const queue = queueOf('ab');
     queue.plan({ ...all, concurrent: 1 }, 0);
     expect(queue.move('a', 0, 'set').position).toBe(-1);
@@ -236,7 +236,7 @@ describe('moving', () => {
   });
 });
 
-describe('whatever happens', () => {
+describe('under any sequence of events', () => {
   const gid = fc.constantFrom(...'abcdefgh');
   const step = fc.oneof(
     fc.record({ do: fc.constant('add' as const), gid, priority: fc.integer({ min: -2, max: 2 }) }),
@@ -264,7 +264,7 @@ describe('whatever happens', () => {
   function apply(queue: DownloadQueue, s: typeof step extends fc.Arbitrary<infer T> ? T : never) {
     if (s.do === 'add') {
       if (queue.get(s.gid) !== undefined) return;
-      // Two hosts, so that limits per host bind.
+      // Two hosts, so that the limit per host takes effect.
       const host = s.gid < 'e' ? 'one' : 'two';
       queue.add({
         gid: s.gid,
@@ -279,7 +279,7 @@ describe('whatever happens', () => {
     else if (s.do !== 'plan') queue[s.do as 'pause'](s.gid);
   }
 
-  test('limits hold, order is by priority, nothing is lost, doubled, or idle without reason', () => {
+  test('limits and priorities hold, and no download is lost, doubled or idle for no reason', () => {
     const limits = { concurrent: 3, perHost: 2, closed: false };
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -320,11 +320,11 @@ describe('whatever happens', () => {
   });
 
   /**
-   * A simulation: each download is good (done after some time), dead (fails after some time, without a
-   * byte) or flaky (fails after bytes). Every good download starts within the time that the ones
-   * before it may hold their slots.
+   * A simulation: each download is good (done after some time), dead (fails after some time without
+   * a byte) or flaky (fails after some bytes). Every good download starts within the time that the
+   * downloads before it may hold their slots.
    */
-  test('every good download starts while others fail for ever, and what waits holds no slot', () => {
+  test('all good downloads start while others fail for ever, and none holds a slot waiting', () => {
     const kind = fc.record({
       kind: fc.constantFrom('good', 'dead', 'flaky'),
       host: fc.constantFrom('one', 'two', 'three'),
@@ -368,7 +368,7 @@ describe('whatever happens', () => {
               queue.retry(next.gid, random, now);
             }
           }
-          // A retry that came due while nothing fresh could start may hold its slot once more.
+          // A retry that came due while no fresh download could start may hold its slot once more.
           const bound = 2 * kinds.reduce((sum, each) => sum + each.holdsMs, 0);
           for (const gid of good) expect(startedAt.get(gid)).toBeLessThanOrEqual(bound);
         },

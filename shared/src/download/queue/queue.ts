@@ -1,12 +1,12 @@
 /**
- * The queue: which downloads run now, which come next, and which are tried again when. Holds
- * unfinished downloads; complete, failed and removed ones leave it.
+ * The queue: which downloads run now, which come next, and when others are tried again. It holds
+ * unfinished downloads; those that are complete, failed or removed leave it.
  */
 
 import type { Millis, Random } from '../../base/clock.ts';
 import { clamp, MAX_PRIORITY, MIN_PRIORITY, QueueLine } from './queue-line.ts';
 
-/** queued: its turn has not come; waiting: will be tried again; paused: until it is resumed. */
+/** queued: its turn has not come; waiting: to be tried again; paused: until it is resumed. */
 export type QueueState = 'queued' | 'active' | 'waiting' | 'paused';
 
 /** Why a download that could run does not. */
@@ -19,16 +19,16 @@ export interface QueueItem {
   readonly state: QueueState;
   /** Higher first, MIN_PRIORITY to MAX_PRIORITY. */
   readonly priority: number;
-  /** Order within one priority, lower first. */
+  /** Order within a priority, lower first. */
   readonly rank: number;
   /** Failures in a row. */
   readonly attempts: number;
-  /** While waiting: when it is tried again. */
+  /** When it is tried again, while it waits. */
   readonly retryAt: Millis | undefined;
-  /** Not before this time, as its user wants it. */
+  /** Earliest start that the user has set. */
   readonly startAt: Millis | undefined;
   readonly held: Held | undefined;
-  /** Its last attempt failed: it starts after those of its priority that have not failed. */
+  /** True if its last attempt failed: others of its priority that have not failed start first. */
   readonly behind: boolean;
 }
 
@@ -50,7 +50,7 @@ export interface Plan {
 
 export type Move = 'set' | 'current' | 'end';
 
-/** Unfinished downloads at a time. */
+/** Most unfinished downloads at a time. */
 export const MAX_QUEUE = 20_000;
 
 const FIRST_RETRY_MS = 5000;
@@ -94,8 +94,8 @@ export class DownloadQueue {
   /**
    * Adds a download, as the last of its priority or at a position.
    *
-   * @param item its stored facts; `rank` as it was before a restart, otherwise undefined
-   * @param position from 0; takes on a priority that fits there, as with `move`
+   * @param item the download; `rank` as it was before a restart, undefined for a new one
+   * @param position from 0; the download takes on a priority that fits there, as with `move`
    * @returns the gids whose priority or rank is new
    */
   add(
@@ -131,7 +131,7 @@ export class DownloadQueue {
     return position === undefined ? [own.gid] : this.move(own.gid, position, 'set').changed;
   }
 
-  /** Takes a download out: it is finished or removed. */
+  /** Takes out a download that is finished or removed. */
   remove(gid: string): void {
     const item = this.#items.get(gid);
     if (item === undefined) return;
@@ -141,12 +141,12 @@ export class DownloadQueue {
   }
 
   /**
-   * Moves a download that does not run. The order stays one by priority: where the new place is
-   * among others of another priority, theirs is taken on.
+   * Moves a download that does not run. At a place among downloads of another priority it takes on
+   * theirs, so that the line stays ordered by priority.
    *
    * @param how set: counted from the beginning; current: from where it is; end: from the end
-   * @returns its new place, and the gids whose priority or rank has changed; place -1 if it is not
-   *   in the line
+   * @returns the new place, and the gids whose priority or rank has changed; place -1 if the
+   *   download is not in the line
    */
   move(gid: string, offset: number, how: Move): { position: number; changed: string[] } {
     const item = this.#items.get(gid);
@@ -159,13 +159,13 @@ export class DownloadQueue {
     return { position, changed: this.#line.move(item, position).map((one) => one.gid) };
   }
 
-  /** It is fetched from another host now. */
+  /** Notes that a download is fetched from another host now. */
   setHost(gid: string, host: string): void {
     const item = this.#items.get(gid);
     if (item !== undefined) item.host = host;
   }
 
-  /** Changes a priority; in line it becomes the last of its new one. */
+  /** Changes a priority; in the line the download becomes the last of its new priority. */
   setPriority(gid: string, priority: number): void {
     const item = this.#items.get(gid);
     if (item === undefined) return;
@@ -177,7 +177,7 @@ export class DownloadQueue {
     if (inLine) this.#line.insert(item);
   }
 
-  /** @param at undefined: when its turn comes */
+  /** @param at earliest start; undefined: when its turn comes */
   setStart(gid: string, at: Millis | undefined): void {
     const item = this.#items.get(gid);
     if (item !== undefined) item.startAt = at;
@@ -201,13 +201,13 @@ export class DownloadQueue {
     return true;
   }
 
-  /** An active download was stopped from outside: it returns to its old place in the line. */
+  /** Puts an active download that was stopped from outside back at its place in the line. */
   requeue(gid: string): void {
     const item = this.#items.get(gid);
     if (item?.state === 'active') this.#stand(item, 'queued');
   }
 
-  /** An active download has to wait, through no fault of its own. */
+  /** Makes an active download wait without counting that as a failure. */
   postpone(gid: string, until: Millis): void {
     const item = this.#items.get(gid);
     if (item?.state !== 'active') return;
@@ -215,7 +215,7 @@ export class DownloadQueue {
     item.retryAt = until;
   }
 
-  /** Ends the wait of a download for its next attempt. */
+  /** Makes a waiting download due at once, and no longer behind others. */
   hurry(gid: string): void {
     const item = this.#items.get(gid);
     if (item?.state !== 'waiting') return;
@@ -223,22 +223,22 @@ export class DownloadQueue {
     item.behind = false;
   }
 
-  /** Ends the wait for another attempt, because its reason has changed. Its place stays. */
+  /** Ends the wait for another attempt, because circumstances have changed; `behind` stays. */
   endWait(gid: string): void {
     const item = this.#items.get(gid);
     if (item?.state === 'waiting') item.retryAt = undefined;
   }
 
-  /** Bytes came in: earlier failures do not count any more. */
+  /** Notes that bytes came in: earlier failures no longer count. */
   onProgress(gid: string): void {
     const item = this.#items.get(gid);
     if (item !== undefined) item.attempts = 0;
   }
 
   /**
-   * A download has failed in a way that may pass: it is tried again, later each time. Until then it
-   * holds no slot, and downloads that have not failed start first: otherwise two that bring a few
-   * bytes each time would take turns, and no later one would ever start.
+   * Plans another attempt after a failure that may pass, later each time. Until then the download
+   * holds no slot, and then downloads that have not failed start first. Otherwise two downloads
+   * that bring a few bytes each time would take turns, and nothing behind them would ever start.
    */
   retry(gid: string, random: Random, now: Millis, retryAfterMs = 0): void {
     const item = this.#items.get(gid);
@@ -251,7 +251,7 @@ export class DownloadQueue {
   }
 
   /**
-   * Chooses the downloads that begin now: the first in line that may, as many as the limits allow.
+   * Chooses the downloads that begin now: the first in the line that may, up to the limits.
    */
   plan(limits: QueueLimits, now: Millis): Plan {
     const perHost = new Map<string, number>();
@@ -263,7 +263,7 @@ export class DownloadQueue {
       item.held = undefined;
       if (item.state === 'paused') continue;
       const retryAt = item.retryAt ?? now;
-      // A wait longer than the longest was noted by a clock that was wrong.
+      // A wait beyond the longest allowed one was noted by a wrong clock.
       if (item.state === 'waiting' && retryAt > now && retryAt <= now + MAX_WAIT_MS) {
         item.held = 'retry';
         nextAt = Math.min(nextAt ?? Number.POSITIVE_INFINITY, retryAt);
@@ -293,7 +293,7 @@ export class DownloadQueue {
     return { start: begin.map((item) => item.gid), nextAt };
   }
 
-  /** The line with failed ones after the others of their priority, longest due first. */
+  /** The line, with `behind` downloads after the others of their priority, longest due first. */
   *#inOrderOfStart(): Iterable<Mutable> {
     const behind: Mutable[] = [];
     let priority: number | undefined;
@@ -316,8 +316,8 @@ export class DownloadQueue {
 }
 
 /**
- * How long to wait before another attempt: doubled each time, with chance so that many failures at
- * once do not come back at once.
+ * Computes the wait before another attempt: doubled each time, with jitter so that downloads that
+ * failed together do not come back together.
  *
  * @param attempts failures in a row, 1 or more
  * @returns milliseconds

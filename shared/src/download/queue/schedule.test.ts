@@ -40,19 +40,19 @@ describe('windows', () => {
       effect: 1000,
       nextChangeAt: friday + 17.5 * HOUR,
     });
-    // Friday evening: the next is on Monday.
+    // Friday evening: the next window is on Monday.
     expect(scheduleAt([office], friday + 17.5 * HOUR, utc)).toEqual({
       effect: 'free',
       nextChangeAt: friday + (72 + 9) * HOUR,
     });
   });
 
-  test('by the clock of the place', () => {
+  test('follow the local clock', () => {
     const cet: UtcOffset = () => 60;
     expect(scheduleAt([office], friday + 8 * HOUR, cet).effect).toBe(1000);
   });
 
-  test('one that ends before it begins ends on the next day', () => {
+  test('that end before they begin end on the next day', () => {
     const night = window({ days: ['sat'], fromMinute: at('22:00'), toMinute: at('06:00') });
     const saturday = friday + 24 * HOUR;
     expect(effectAt([night], saturday + 5 * HOUR, utc)).toBe('free');
@@ -63,7 +63,7 @@ describe('windows', () => {
     });
   });
 
-  test('one from a time to the same time lasts a day', () => {
+  test('from a time to the same time last a day', () => {
     const day = window({ days: ['fri'], fromMinute: at('12:00'), toMinute: at('12:00') });
     expect(effectAt([day], friday + 11 * HOUR, utc)).toBe('free');
     expect(scheduleAt([day], friday + 12 * HOUR, utc)).toEqual({
@@ -72,14 +72,14 @@ describe('windows', () => {
     });
   });
 
-  test('of several the strictest counts', () => {
+  test('that overlap have the strictest effect', () => {
     const slow = window({ effect: 500 });
     const slower = window({ effect: 100 });
     expect(effectAt([slow, slower], friday, utc)).toBe(100);
     expect(effectAt([slow, window({}), slower], friday, utc)).toBe('pause');
   });
 
-  test('all week is for ever, none is free', () => {
+  test('of all the week never change; without any the effect is free', () => {
     expect(scheduleAt([window({})], friday, utc)).toEqual({
       effect: 'pause',
       nextChangeAt: undefined,
@@ -91,7 +91,7 @@ describe('windows', () => {
 describe('summer time', () => {
   const early = window({ fromMinute: at('02:30'), toMinute: at('03:30') });
 
-  test('where the clock is put forward, a window begins when the clock has passed its time', () => {
+  test('when the clock is put forward past its time, a window begins at that moment', () => {
     const before = Date.UTC(2026, 2, 29, 0, 30);
     expect(scheduleAt([early], before, berlin)).toEqual({
       effect: 'free',
@@ -104,7 +104,7 @@ describe('summer time', () => {
     });
   });
 
-  test('where it is put back, the window is open whenever the clock shows it', () => {
+  test('when the clock is put back, a window is open whenever the clock shows its time', () => {
     const opens = Date.UTC(2026, 9, 25, 0, 30);
     expect(scheduleAt([early], opens - 1, berlin).nextChangeAt).toBe(opens);
     // 03:00 becomes 02:00: closed again until 02:30 comes for the second time.
@@ -115,7 +115,7 @@ describe('summer time', () => {
   });
 });
 
-test('the next change is the first minute at which another effect holds', () => {
+test('the next change is the first minute with another effect', () => {
   const minute = fc.integer({ min: 0, max: 47 }).map((half) => half * 30);
   const windows = fc.array(
     fc.record({
@@ -126,7 +126,7 @@ test('the next change is the first minute at which another effect holds', () => 
     }),
     { minLength: 1, maxLength: 4 },
   );
-  // Around both changes of the clock, and anywhere.
+  // Around both changes of the clock, and in between.
   const near = fc.constantFrom(Date.UTC(2026, 2, 27), Date.UTC(2026, 9, 23), Date.UTC(2026, 5, 1));
   fc.assert(
     fc.property(windows, near, fc.nat(4 * 24 * 60), (some, base, minutes) => {
@@ -148,10 +148,10 @@ describe('times of day', () => {
     ['23:59', 1439],
     ['24:00', 0],
   ])('%s', (text, minute) => expect(parseMinute(text)).toBe(minute));
-  test.each(['', '25:00', '24:01', '12:60', '12', 'noon', '12:5'])('"%s" is none', (text) =>
+  test.each(['', '25:00', '24:01', '12:60', '12', 'noon', '12:5'])('"%s" is no time', (text) =>
     expect(parseMinute(text)).toBeUndefined(),
   );
-  test('are read as they are written', () => {
+  test('are read back as they were written', () => {
     for (let minute = 0; minute < 1440; minute++) {
       expect(parseMinute(formatMinute(minute))).toBe(minute);
     }

@@ -1,7 +1,6 @@
 /**
- * The schedule: windows of the week in which downloads pause or are slower. By the wall clock of
- * the place, so days with a change to or from summer time have the windows that a clock on the wall
- * shows.
+ * The schedule: windows of the week in which downloads pause or are slower. Windows follow the
+ * local wall clock, also on days with a change to or from summer time.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -10,21 +9,21 @@ export const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
 export type Day = (typeof DAYS)[number];
 
 export interface ScheduleWindow {
-  /** Days on which it begins, at least one. */
+  /** Days on which the window begins, at least one. */
   readonly days: readonly Day[];
   /** Minutes after midnight, 0 to 1439. */
   readonly fromMinute: number;
   /** Minutes after midnight, 0 to 1439; not after `fromMinute`: on the next day. */
   readonly toMinute: number;
-  /** Nothing runs (pause), or bytes per second for all together. */
+  /** pause: nothing runs; a number: bytes per second for all downloads together. */
   readonly effect: 'pause' | number;
 }
 
 /** Effect of the schedule at a moment. */
 export interface ScheduleState {
-  /** free: no window; otherwise the strictest of the open windows. */
+  /** free: no window is open; otherwise the strictest effect of the open windows. */
   readonly effect: 'free' | 'pause' | number;
-  /** When that changes; undefined: never. */
+  /** When the effect changes; undefined: never. */
   readonly nextChangeAt: Millis | undefined;
 }
 
@@ -36,10 +35,10 @@ export const MAX_WINDOWS = 100;
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1440;
 const DAY_MS = DAY_MINUTES * MINUTE_MS;
-/** Days to look ahead: every window opens or closes within a week and a day. */
+/** Days searched for the next change: every window opens or closes within a week and a day. */
 const HORIZON_DAYS = 9;
 
-/** @param now Unix milliseconds */
+/** Finds the effect at a moment, and its next change. @param now Unix milliseconds */
 export function scheduleAt(
   windows: readonly ScheduleWindow[],
   now: Millis,
@@ -81,14 +80,14 @@ function weekday(day: number): Day {
   return DAYS[(((day + 4) % 7) + 7) % 7] as Day;
 }
 
-/** Moments after now, in order, at which something may change. */
+/** Lists the moments after now, in order, at which the effect may change. */
 function candidates(
   windows: readonly ScheduleWindow[],
   now: Millis,
   offset: UtcOffset,
 ): readonly Millis[] {
   const minutes = new Set(windows.flatMap((w) => [w.fromMinute, w.toMinute]));
-  // Midnight belongs to every window: the day changes there.
+  // At midnight the day changes, which may open or close any window.
   if (windows.length > 0) minutes.add(0);
   const today = Math.floor((now + offset(now) * MINUTE_MS) / DAY_MS);
   const found = new Set<Millis>();
@@ -96,7 +95,7 @@ function candidates(
     const begin = day * DAY_MS;
     const [early, late] = [offset(begin - DAY_MS), offset(begin + 2 * DAY_MS)];
     for (const minute of minutes) {
-      // Where the clock is put forward or back, a time on the wall is none, one or two moments.
+      // When the clock is put forward or back, a wall-clock time is no moment, one or two.
       const wall = begin + minute * MINUTE_MS;
       found.add(wall - early * MINUTE_MS);
       found.add(wall - late * MINUTE_MS);
@@ -124,7 +123,7 @@ export function formatMinute(minute: number): string {
   return `${pad(Math.floor(minute / 60))}:${pad(minute % 60)}`;
 }
 
-/** Reads `HH:MM`, 00:00 to 23:59; 24:00 is midnight. @returns undefined if it is none */
+/** Reads `HH:MM`, 00:00 to 23:59; 24:00 is midnight. @returns undefined if it is no time */
 export function parseMinute(text: string): number | undefined {
   const match = /^([01]?\d|2[0-4]):([0-5]\d)$/.exec(text);
   if (match === null) return undefined;

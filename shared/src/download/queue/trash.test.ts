@@ -13,14 +13,14 @@ const entry = (gid: string, removedAt: number, bytes = 0, batch = gid): TrashEnt
 });
 
 describe('the trash', () => {
-  test('keeps what was removed for its days, to the millisecond', () => {
+  test('keeps removed downloads for its days, to the millisecond', () => {
     const entries = [entry('a', 0), entry('b', 1)];
     expect(beyondKeeping(entries, limits, 7 * DAY - 1)).toEqual([]);
     expect(beyondKeeping(entries, limits, 7 * DAY)).toEqual(['a']);
     expect(expiresAt({ removedAt: 5 }, 7)).toBe(7 * DAY + 5);
   });
 
-  test('lets the oldest go where it is too large, and no more than it has to', () => {
+  test('deletes the oldest if it is too large, and no more than it has to', () => {
     const entries = [entry('a', 0, 4 * GIB), entry('b', 1, 4 * GIB), entry('c', 2, 4 * GIB)];
     expect(beyondKeeping(entries, limits, 10)).toEqual(['a']);
   });
@@ -34,16 +34,16 @@ describe('the trash', () => {
     expect(beyondKeeping(entries, limits, 10)).toEqual(['a']);
   });
 
-  test('is bounded in number as well', () => {
+  test('has a limit to the number of entries as well', () => {
     const entries = Array.from({ length: MAX_TRASH_ENTRIES + 5 }, (_, i) => entry(`${i}`, i));
     expect(beyondKeeping(entries, limits, 10)).toEqual(['0', '1', '2', '3', '4']);
   });
 
-  test('of no days keeps nothing', () => {
+  test('keeps nothing if its days are 0', () => {
     expect(beyondKeeping([entry('a', 5)], { ...limits, days: 0 }, 5)).toEqual(['a']);
   });
 
-  test('holds its limits but for the last removal, and names nothing twice', () => {
+  test('keeps its limits except for the last removal, and names no entry twice', () => {
     const some = fc.array(
       fc.record({ at: fc.nat(20 * DAY), bytes: fc.nat(8 * GIB), batch: fc.nat(4) }),
       { maxLength: 30 },

@@ -32,9 +32,9 @@ export function expiresAt({ removedAt }: Pick<TrashEntry, 'removedAt'>, days: nu
 }
 
 /**
- * Decides which entries are deleted for good: those past their age, then the oldest until the rest
- * fits. Everything from the latest removal stays, however large: otherwise a large removal could
- * not be undone.
+ * Decides which entries are deleted for good: those that have expired, then the oldest until the
+ * rest fits. The last batch stays whole, however large: otherwise a large removal could not be
+ * undone at all.
  *
  * @param entries oldest first
  * @returns their gids, oldest first
@@ -44,7 +44,7 @@ export function beyondKeeping(
   { days, maxBytes }: TrashLimits,
   now: Millis,
 ): string[] {
-  // An entry from the future was noted by a clock that was wrong: it is as old as the clock says now.
+  // An entry from the future was noted by a wrong clock: its age goes by the clock as it is now.
   const isOver = (entry: TrashEntry) => expiresAt(entry, days) <= now;
   const over = entries.filter(isOver).map(({ gid }) => gid);
   const rest = entries.filter((entry) => !isOver(entry));

@@ -8,7 +8,7 @@ const HEX64 = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'
 const UUID = '3f2b8c9e-1d4a-4b6f-8e2a-9c7d5e1f0a3b';
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl';
 
-describe('for whoever has it, and for nobody else', () => {
+describe('capability URLs', () => {
   test.each([
     ['S3, version 4', 'https://b.s3.amazonaws.com/a.iso?X-Amz-Credential=c&X-Amz-Signature=s'],
     [
@@ -76,7 +76,7 @@ describe('for whoever has it, and for nobody else', () => {
     expect(capabilityIn(new URL(url))).toBeDefined();
   });
 
-  test('identifiers drawn at random, wherever they stand', () => {
+  test('have random identifiers anywhere', () => {
     const base62 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
     const id = fc
       .array(fc.constantFrom(...base62), { minLength: 24, maxLength: 40 })
@@ -93,7 +93,7 @@ describe('for whoever has it, and for nobody else', () => {
   });
 });
 
-describe('for everybody', () => {
+describe('URLs of public files', () => {
   test.each([
     'https://releases.ubuntu.com/24.04.1/ubuntu-24.04.1-desktop-amd64.iso',
     'https://cdimage.debian.org/debian-cd/current/amd64/iso-cd/debian-12.8.0-amd64-netinst.iso',

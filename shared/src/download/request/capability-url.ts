@@ -1,7 +1,7 @@
 /**
- * URLs that admit anyone who has them: signed, valid for a time, or with an unguessable identifier.
- * They stay with the user who got them. A public URL that is taken for one costs only the use of
- * edges, so doubtful cases count as capability URLs.
+ * Capability URLs, which give access to anyone who has them: signed, valid for a time, or with an
+ * identifier that cannot be guessed. They must not be passed on. In doubt a URL is taken for one:
+ * the only cost is that no edge is asked.
  */
 
 import { isAmong } from '../../http/urls/host-list.ts';
@@ -17,22 +17,22 @@ export type Capability =
   | 'share-link'
   | 'random-id';
 
-/** Parameters that are named after a secret, by their last word. */
+/** Names of parameters whose last word means a secret. */
 const SECRET_NAME =
   /(?:^|[-_.])(?:token|tkn|secret|pass|passwd|password|passcode|pwd|(?:api|access|auth|resource|rl|share|download|license|licence|session)?[-_]?key|jwt|jws|session|session[-_]?id|jsessionid|phpsessid|sid|signature|sign|sig|hmac|mac|credentials?|policy|ticket|otp|nonce|once|auth|verify|verification|confirm|share|shared|share[-_]?id|invite|grant|assertion|saml\w*)$/;
 /**
- * Signing schemes whose parameters share prefixes: S3, Google, Alibaba, Volcano, Huawei, Tencent,
- * Akamai.
+ * Prefixes that the parameters of signing schemes share: S3, Google, Alibaba, Volcano, Huawei,
+ * Tencent, Akamai.
  */
 const SIGNING_PREFIX =
   /^(?:x-(?:amz|goog|oss|tos|obs|cos|ms)-|q-sign|hdn(?:ts|ea|tl)|bcdn_|__gda__)/;
-/** `?md5=...&expires=...`, `?st=...&e=...`: alone these names mean all kinds of things. */
+/** `?md5=...&expires=...`, `?st=...&e=...`: only together do these names mean a signature. */
 const HASH_NAME = /^(?:md5|hash|h|hs|hm|s|st|is|t|sum|digest|check(?:sum)?|code|c|k|v)$/;
 const EXPIRY_NAME =
   /^(?:x-[a-z]+-expires|(?:url)?expir(?:es|y|ation|e)|expires[-_]?(?:at|in|on)|exp|e|ex|et|se|etime|end[-_]?time|deadline|valid[-_]?(?:to|until|till|thru)|until|ttl|not[-_]?after|lifetime)$/;
 /** A moment: Unix time in decimal or hexadecimal digits, or a date. */
 const MOMENT = /^(?:\d{9,14}(?:\.\d+)?|[0-9a-f]{8}|\d{4}-?\d\d-?\d\d(?:[T ].*)?)$/i;
-/** Digests that publishers put into URLs of public files. */
+/** Names of parameters for digests and versions, which publishers put into public URLs. */
 const CONTENT_NAME =
   /^(?:sha-?(?:1|2|224|256|384|512)|b2|blake[23]\w*|checksum|integrity|rev|revision|ref|commit|version|ver|v|build|build[-_]?id|etag)$/;
 const JWT = /(?:^|[^A-Za-z0-9_-])eyJ[\w-]{6,}\.[\w-]{2,}\.[\w-]*/;
@@ -48,7 +48,7 @@ const SHARING_HOSTS: readonly string[] = [
   ...['terabox.com', 'sendgb.com', 'filemail.com', 'hightail.com', 'sendspace.com', '0x0.st'],
 ];
 
-/** Folders after which programs for sharing put an identifier: Nextcloud, Seafile, Dropbox and others. */
+/** Folders that sharing programs put before an identifier: Nextcloud, Seafile, Dropbox, others. */
 const SHARE_FOLDER =
   /^(?:s|sh|share|shares|shared|sharing|public-?link|publink|scl|f|d|g|t|u|link|links|dl|drop|transfer|transfers|send|file|files|folder|folders|download|downloads|fi|fo|static|e|i|p)$/i;
 
@@ -58,9 +58,9 @@ const SHARE_FOLDER =
  */
 const CONTENT_STORE =
   /\/(?:by-hash\/[a-z0-9]+|objects\/[0-9a-f]{2}|repodata|nar|ipfs|blobs|manifests|packages\/[0-9a-f]{2}\/[0-9a-f]{2}|(?:resolve|raw|archive|tree|blob|commits?|snapshot|tarball|zipball|tar\.gz|zip)|file)\/[^/]*$/i;
-/** Names in a path that `CONTENT_STORE` looks at. */
+/** Most names of a path that `CONTENT_STORE` is matched against. */
 const STORE_DEPTH = 4;
-/** Contents named by digest wherever they are: container layers, nix store entries, Git by commit. */
+/** Names made of a digest, in any folder: container layers, nix store entries. */
 const CONTENT_NAMED =
   /^(?:sha(?:1|256|512)[:-][0-9a-f]+|[0-9a-z]{32,52}\.(?:narinfo|nar(?:\.\w+)?))$/i;
 /** Hosts of public sources, where a path names a revision after the project. */
@@ -72,7 +72,7 @@ const REVISION_HOSTS: readonly string[] = [
  * Finds the feature that makes a URL a capability.
  *
  * @param url as it would be requested
- * @returns undefined where it looks like the address of a public file
+ * @returns undefined if the URL looks like that of a public file
  */
 export function capabilityIn(url: URL): Capability | undefined {
   if (url.username + url.password !== '') return 'user-name';
@@ -93,7 +93,7 @@ function capabilityOfPairs(given: readonly Pair[]): Capability | undefined {
     if (SIGNING_PREFIX.test(name)) return 'signature';
     if (SECRET_NAME.test(name)) return 'secret';
     if (EXPIRY_NAME.test(name) && MOMENT.test(value)) return 'time-limit';
-    // An address of somebody.
+    // An e-mail address.
     if (/^[^@\s/]+@[^@\s/]+\.[a-z]+$/i.test(value)) return 'user-name';
     if (looksRandom(value) && !CONTENT_NAME.test(name)) return 'random-id';
   }
@@ -132,7 +132,7 @@ function capabilityOfPath(url: URL, segments: readonly string[]): Capability | u
   return undefined;
 }
 
-/** A file's name without its type: `x86_64.tar.gz` is not part of an identifier. */
+/** Strips the extensions of a file's name: `x86_64.tar.gz` is no part of an identifier. */
 function stem(name: string, isFile: boolean): string {
   return isFile ? name.replace(/(?:\.[A-Za-z][A-Za-z0-9]{0,9}){1,3}$/, '') : name;
 }

@@ -16,7 +16,7 @@ const MAX_EXTENSIONS = 200;
 const MAX_NAME_CHARS = 64;
 const MAX_FOLDER_CHARS = 1024;
 
-/** Categories of a new installation; all in the download folder until changed. */
+/** Default categories; all of them use the download folder until the user changes that. */
 export const DEFAULT_CATEGORIES: readonly Category[] = [
   { name: 'images', folder: '', extensions: ['iso', 'img', 'qcow2', 'vmdk', 'vdi', 'dmg', 'wim'] },
   { name: 'video', folder: '', extensions: ['mp4', 'mkv', 'webm', 'avi', 'mov', 'm4v', 'ts'] },
@@ -30,7 +30,7 @@ export const DEFAULT_CATEGORIES: readonly Category[] = [
   { name: 'programs', folder: '', extensions: ['exe', 'msi', 'deb', 'rpm', 'pkg', 'appimage'] },
 ];
 
-/** The category of a file name, the first that has its extension; undefined: none. */
+/** The first category that has a file name's extension; undefined: none. */
 export function categoryOf(
   fileName: string,
   categories: readonly Category[],
@@ -44,8 +44,8 @@ export function categoryOf(
 /**
  * Checks categories as a user gives them.
  *
- * @throws MillraceError `bad-option`: a folder that climbs out of the download folder, two of one
- *   name, too many
+ * @throws MillraceError `bad-option`: a folder that leaves the download folder, two categories of
+ *   one name, too many categories
  */
 export function checkCategories(categories: readonly Category[]): Category[] {
   if (categories.length > MAX_CATEGORIES) fail(`more than ${MAX_CATEGORIES} categories`);

@@ -46,7 +46,7 @@ describe('edges may be asked for', () => {
     ['a name of this home', 'http://nas.home.arpa/a.iso'],
     ['something else', 'ftp://example.com/a.iso'],
     ['nothing that can be read', 'https://'],
-  ])('not where there is %s: %s', (_, url) => {
+  ])('but not if there is %s: %s', (_, url) => {
     expect(mayUse({ url })).toBe(false);
   });
 
@@ -55,11 +55,11 @@ describe('edges may be asked for', () => {
     'http://nas.local/a.iso',
     'https://user@example.com/a.iso',
     'ftp://example.com/a.iso',
-  ])('not where a redirect has led to %s', (url) => {
+  ])('but not if a redirect has led to %s', (url) => {
     expect(mayUse({ url: ISO }, { url })).toBe(false);
   });
 
-  test('where a public link redirects to a signed one, as GitHub and Hugging Face do', () => {
+  test('if a public link redirects to a signed one, as at GitHub and Hugging Face', () => {
     const signed = 'https://objects.example.com/x?X-Amz-Signature=abc&X-Amz-Expires=300';
     expect(mayUse({ url: ISO }, { url: signed })).toBe(true);
   });
@@ -73,13 +73,13 @@ describe('edges may be asked for', () => {
     },
   );
 
-  test('nothing that was not asked for', () => {
+  test('but not without a request', () => {
     expect(mayUse()).toBe(false);
   });
 });
 
-describe('what the answer says decides first', () => {
-  /** With a status in every row: for a missing argument Jest would wait for a callback. */
+describe('the answer decides first', () => {
+  /** Adds a status to every row: for a missing argument Jest passes a callback and waits. */
   const rows = (given: [string, Headers, number?][]) =>
     given.map(([name, headers, status = 200]) => [name, headers, status] as const);
   const saying = (headers: Headers, status = 200) =>
@@ -101,7 +101,7 @@ describe('what the answer says decides first', () => {
       ['401', {}, 401],
       ['403', {}, 403],
     ]),
-  )('%s stays home', (_, headers, status) => {
+  )('%s keeps the file from edges', (_, headers, status) => {
     expect(saying(headers, status)).toBe(false);
   });
 
@@ -115,11 +115,11 @@ describe('what the answer says decides first', () => {
       ['part of the file', {}, 206],
       ['that it is gone', {}, 404],
     ]),
-  )('%s is for everybody', (_, headers, status) => {
+  )('%s lets edges be asked', (_, headers, status) => {
     expect(saying(headers, status)).toBe(true);
   });
 
-  test('the reason is told', () => {
+  test('gives the reason', () => {
     const asked = [{ url: 'https://example.com/a.iso?md5=x&expires=1700000000' }];
     expect(reasonToStayHome(asked)).toBe('time-limit');
     const answer = { status: 200, headers: { 'set-cookie': 'a=b' } };
@@ -136,7 +136,7 @@ describe('the edges of a file', () => {
     hosts,
   });
   const edges: fc.Arbitrary<OfferedEdge[]> = fc.array(edge, { maxLength: 30 });
-  /** Names of public files. Random characters would at times look like an identifier to protect. */
+  /** Names of public files. Random characters would at times look like a secret identifier. */
   const path = fc
     .array(fc.constantFrom('pub', 'releases', '24.04', 'a.iso', 'x86_64', 'a%20b'), {
       maxLength: 4,
@@ -166,7 +166,7 @@ describe('the edges of a file', () => {
     ({ url }) => ({ url: url.replace(/^https?/, 'ftp') }),
   );
 
-  test('are those that are allowed for the host that is asked, each once and in order', () => {
+  test('are those that are allowed for the requested host, each once and in order', () => {
     fc.assert(
       fc.property(fc.array(good, { minLength: 1, maxLength: 4 }), edges, (requests, offered) => {
         const { hostname } = new URL((requests[0] as AskedFor).url);

@@ -1,7 +1,8 @@
 /**
- * Decides which edges may be asked for a file. Edges see what they fetch, keep it, and give it to
- * others, so they are asked only for public files. One rule for every taker: the desktop's engine,
- * the engine in the extension, and the extension itself, which knows what the user has allowed.
+ * Decides which edges may be asked for a file. Edges see the files that they are asked for, keep
+ * them, and give them to others, so they are asked only for public files. All takers follow this
+ * one rule: the desktop's engine, the engine in the extension, and the extension itself, which
+ * knows what the user has allowed.
  */
 
 import { parseCacheControl } from '../../http/answers/freshness.ts';
@@ -17,12 +18,12 @@ export interface OriginAnswer {
   readonly headers: Headers;
 }
 
-/** One request of the user's for a file. */
+/** One request of the user for a file. */
 export interface AskedFor {
   readonly url: string;
-  /** Fields of that request, as far as they are known; names in any case. */
+  /** Header fields of that request, as far as they are known; names in any case. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Where there has been one: it decides before the URL does. Redirects are none. */
+  /** The answer, if there was one and it was no redirect; it decides before the URL does. */
   readonly answer?: OriginAnswer | undefined;
 }
 
@@ -30,16 +31,16 @@ export interface OfferedEdge {
   /** Base URL. */
   readonly url: string;
   /**
-   * Hosts, subdomains included, whose files the user allows it to fetch. Undefined: the edge was
-   * named for this very file by a caller that knows what is allowed.
+   * Hosts, subdomains included, whose files the user allows the edge to have. Undefined: the edge
+   * was named for this very file, by a program that knows what is allowed.
    */
   readonly hosts?: readonly string[] | undefined;
 }
 
-/** More do not make a download faster. */
+/** Most edges for one file: more do not make a download faster. */
 export const MAX_USED_EDGES = 8;
 
-/** Fields that do not identify the user to the server. All others may be a log-in. */
+/** Header fields that do not tell the server who the user is. Any other may be a log-in. */
 const IMPERSONAL: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
@@ -54,23 +55,22 @@ export type HomeReason =
   | 'fields'
   /** The file is in the user's own network. */
   | 'own-network'
-  /** The link looks private. */
+  /** The link looks like a capability. */
   | Capability
   /** The answer has `Cache-Control: private` or `no-store`. */
   | 'answer-private'
   | 'answer-cookie'
-  /** The answer differs by client. */
+  /** The answer depends on the user. */
   | 'answer-varies'
-  /** Only logged-in users get it. */
+  /** The answer requires a log-in. */
   | 'answer-denied';
 
 /**
- * The edges that may be asked for a file: none unless the file is known to be public.
+ * Lists the edges that may be asked for a file; none unless the file has been shown to be public.
  *
- * @param requests the user's, in order: first the one that edges would be asked for, then the
- *   targets of redirects. Unknown requests cannot be judged: without any, nothing is shown to be
- *   public
- * @param edges in the order in which they are preferred
+ * @param requests the user's, in order: first the one that edges would be asked for, then those to
+ *   which redirects led; without any, the file has not been shown to be public
+ * @param edges in order of preference
  * @returns base URLs, each once, at most `MAX_USED_EDGES`
  */
 export function usableEdges(
@@ -85,11 +85,11 @@ export function usableEdges(
 }
 
 /**
- * The reason why no edge may be asked, if there is one: one of the requests was made with a cookie,
- * a log-in or another field that may be one, or went to a host outside the public internet. A name
- * may still lead to a private address: edges check that themselves (`private-address`). Of the URLs
- * only the first is judged, because edges are told only that: public files are often given by way
- * of a signed one.
+ * Finds the reason why no edge may be asked, if there is one: an answer, a request with a cookie, a
+ * log-in or another field that may be one, or a request to a host outside the public internet. A
+ * host's name may still lead to a private address: edges check that (`private-address`). Only the
+ * first URL may not be a capability, because edges are told no other: public files are often
+ * reached by a redirect to a signed URL.
  *
  * @param requests as for `usableEdges`
  */
@@ -110,7 +110,7 @@ export function reasonToStayHome(requests: readonly AskedFor[]): HomeReason | un
   return first === undefined ? undefined : capabilityIn(new URL(first.url));
 }
 
-/** Finds a reason in an answer not to ask edges for the file (RFC 9111, 3; RFC 9213 for CDNs). */
+/** Finds in an answer a reason not to ask edges for the file (RFC 9111, 3; RFC 9213 for CDNs). */
 export function reasonInAnswer({ status, headers }: OriginAnswer): HomeReason | undefined {
   if (status === 401 || status === 403 || status === 407) return 'answer-denied';
   for (const name of CACHE_FIELDS) {
@@ -126,7 +126,7 @@ export function reasonInAnswer({ status, headers }: OriginAnswer): HomeReason | 
 const CACHE_FIELDS = ['cache-control', 'cdn-cache-control', 'surrogate-control'] as const;
 const PERSONAL_VARIANTS: ReadonlySet<string> = new Set(['*', 'cookie', 'authorization']);
 
-/** True for header fields that cannot log a user in. */
+/** True for header fields that cannot be a log-in. */
 export function isImpersonal(name: string): boolean {
   return IMPERSONAL.has(name.toLowerCase());
 }

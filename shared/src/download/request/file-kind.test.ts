@@ -8,7 +8,7 @@ test.each([
   'tool.AppImage',
   'a.desktop',
   'a.sh',
-  // A kind that no list of programs has.
+  // Kinds that lists of programs leave out.
   'a.settingcontent-ms',
   'a.xll',
   'a.one',

@@ -1,6 +1,6 @@
 /**
- * Files that are merely shown when they are opened. The user is asked before any other is opened:
- * programs have different forms on each system, and there are new kinds every year.
+ * Kinds of files that are only shown when they are opened. Before any other is opened the user is
+ * asked: kinds that run as programs differ between systems, and new ones come every year.
  */
 
 /** Pictures, sound, films, text, archives and disk images that nothing in common use runs. */
@@ -16,13 +16,13 @@ const SHOWN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * True where the user should be asked before the file is opened: for everything that is not known
- * to be shown only, including files without an extension.
+ * True if the user should be asked before the file is opened: for all files, also those without an
+ * extension, except the kinds that are known to be only shown.
  *
  * @param path or name, of any system
  */
 export function mayRun(path: string): boolean {
-  // Windows ignores dots and blanks at the end; a colon begins the name of a hidden stream.
+  // Windows ignores dots and blanks at the end; a colon begins the name of an alternate stream.
   const last = path.split(/[/\\]/).pop() as string;
   const name = last.replace(/[. ]+$/, '').toLowerCase();
   const dot = name.lastIndexOf('.');

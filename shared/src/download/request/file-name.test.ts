@@ -46,7 +46,7 @@ describe('file names', () => {
     ['photo\u202e\u2066gnp.exe', 'photognp.exe'],
     ['in\u200bvis\u200dible\ufeff.txt', 'invisible.txt'],
     ['line\u2028end', 'lineend'],
-  ])('%j loses what deceives or is forbidden: %j', (name, safe) => {
+  ])('%j loses deceptive and forbidden characters: %j', (name, safe) => {
     expect(safeFileName(name)).toBe(safe);
   });
 
@@ -61,7 +61,7 @@ describe('file names', () => {
     ['', 'download'],
     ['   ', 'download'],
     ['\u200b', 'download'],
-  ])('%j neither hides nor ends in what vanishes: %j', (name, safe) => {
+  ])('%j is neither hidden nor ends in dots or blanks: %j', (name, safe) => {
     expect(safeFileName(name)).toBe(safe);
   });
 
@@ -79,11 +79,11 @@ describe('file names', () => {
     expect(safeFileName('a'.repeat(10_000))).toBe('a'.repeat(200));
     expect(safeFileName(`${'ü'.repeat(10_000)}.tar`)).toBe(`${'ü'.repeat(98)}.tar`);
     expect(safeFileName(`x${'😀'.repeat(10_000)}`)).toBe(`x${'😀'.repeat(49)}`);
-    // An ending longer than any extension is none.
+    // An ending longer than any extension does not count as one.
     expect(safeFileName(`a.${'b'.repeat(10_000)}`)).toBe(`a.${'b'.repeat(198)}`);
   });
 
-  test('a name as long as the limit is kept, one more is cut', () => {
+  test('a name as long as the limit is kept, and one more character is cut', () => {
     const longest = `${'a'.repeat(196)}.iso`;
     expect(safeFileName(longest)).toBe(longest);
     expect(safeFileName(`a${longest}`)).toBe(longest);
@@ -92,7 +92,7 @@ describe('file names', () => {
     expect(safeFileName(`${emoji}x`)).toBe(emoji);
   });
 
-  test('whatever a server sends, the name is one that every file system takes', () => {
+  test('any server-sent name becomes one that every file system takes', () => {
     const piece = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.nat(0x10ffff).map((code) => String.fromCodePoint(code)),
@@ -126,13 +126,13 @@ describe('file names', () => {
   });
 });
 
-test('a name of a megabyte of dots or blanks is read in time proportional to it', () => {
+test('a name of a megabyte of dots or blanks is read in linear time', () => {
   for (const fill of ['.', ' ', ' .']) {
     expect(bytes(safeFileName(`a${fill.repeat(2 ** 20)}b.iso`))).toBeLessThanOrEqual(200);
   }
 });
 
-test('half a character of a name is replaced: no file system has it', () => {
+test('half a character in a name is replaced: no file system takes it', () => {
   expect(safeFileName('a\ud800b.iso').isWellFormed()).toBe(true);
 });
 

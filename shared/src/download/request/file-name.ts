@@ -1,6 +1,6 @@
 /**
- * Names for downloaded files, from server-sent names. A server-sent name never leaves the target
- * folder, never hides its type, and can exist on every file system.
+ * Names for downloaded files, made of names that servers send. Such a name never leaves the target
+ * folder, never hides the kind of file, and can exist on every file system.
  */
 
 /** Longest name in bytes of UTF-8: file systems allow 255; suffixes of partial files need room. */
@@ -9,15 +9,15 @@ const FALLBACK = 'download';
 
 /** Separators, characters that Windows forbids, control characters. */
 const FORBIDDEN = /[/\\:*?"<>|\x00-\x1f\x7f-\x9f]/g;
-/** Invisible and direction-changing characters: `exe.` spelt backwards must not look like a name. */
+/** Invisible and direction-changing characters: `exe.` backwards must not look like a name. */
 const DECEPTIVE = /[\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff0-\uffff]/g;
 /** Names of devices on Windows, whatever their extension. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
 
 /**
- * Makes a safe name from a server-sent one.
+ * Makes a safe name of a server-sent one.
  *
- * @param name from Content-Disposition or a URL; any text
+ * @param name from Content-Disposition or a URL; anything at all
  * @returns a name of 1 to 200 bytes without folder parts
  */
 export function safeFileName(name: string): string {
@@ -31,7 +31,7 @@ export function safeFileName(name: string): string {
   return shorten(safe) || FALLBACK;
 }
 
-/** The name in a URL's path, decoded; `download` where it has none. */
+/** The name in a URL's path, decoded; `download` if it has none. */
 export function nameFromUrl(url: string): string {
   const path = new URL(url).pathname;
   const last = path.slice(path.lastIndexOf('/') + 1);
@@ -39,7 +39,7 @@ export function nameFromUrl(url: string): string {
   try {
     decoded = decodeURIComponent(last);
   } catch {
-    // Not UTF-8 behind the percent signs: the name as it is written is still a name.
+    // The escapes are not UTF-8: the name stays as it is written.
   }
   return safeFileName(decoded);
 }
@@ -56,11 +56,11 @@ function shorten(name: string): string {
     if (room < 0) break;
     stem += char;
   }
-  // The cut may end in characters that a name must not end in.
+  // The cut may leave dots or blanks at the end, which a name cannot have.
   return extension === '' ? withoutEnd(stem) : stem.trimEnd() + extension;
 }
 
-/** Takes dots and blanks off the end. A regular expression takes the square of the length for it. */
+/** Strips dots and blanks at the end, in linear time: a regular expression takes quadratic time. */
 function withoutEnd(name: string): string {
   let end = name.length;
   while (end > 0 && /[.\s]/.test(name[end - 1] as string)) end--;

@@ -1,4 +1,4 @@
-/** Paths of files below a folder, as Metalink documents and lists of strangers name them. */
+/** Paths of files below a folder, as Metalink documents and untrusted lists name them. */
 
 import { MillraceError } from '../../base/errors.ts';
 import { shown } from '../../base/shown.ts';
@@ -19,7 +19,7 @@ export function faultOfFileName(name: string): string | undefined {
   if (/[\x00-\x1f\x7f]/.test(name) || !name.isWellFormed()) {
     return 'the name has characters that cannot be in one';
   }
-  // A separator of one system leads out of the folder on that system.
+  // A backslash separates names on Windows, and could lead out of the folder there.
   if (name.includes('\\')) return `the name ${shown(name)} has a backslash`;
   if (name.startsWith('/') || /^[A-Za-z]:/.test(name)) return `the name ${shown(name)} is absolute`;
   const parts = name.split('/');
@@ -31,8 +31,8 @@ export function faultOfFileName(name: string): string | undefined {
 }
 
 /**
- * The path to save a described file at, relative to the folder of the download: each part of its
- * name made safe.
+ * Makes the path to save a described file at, relative to the download folder: each part of its
+ * name is made safe.
  *
  * @throws MillraceError `bad-metalink` if the name would leave the folder
  */

@@ -1,7 +1,7 @@
 /**
- * Where a download that a browser hands over is saved: in the app's folder, or where the browser
- * would have put it. The extension names the browser's folder, and is trusted only as far as this
- * rule goes.
+ * Decides where a download that a browser hands over is saved: in the app's folder, or where the
+ * browser would have put it. The extension names the browser's folder, and is trusted only within
+ * this rule.
  */
 
 /** Folders that the system hides, and from which it starts programs. */
@@ -9,7 +9,7 @@ const SYSTEM_FOLDERS: ReadonlySet<string> = new Set(['appdata', 'library']);
 
 /** All paths are absolute, without links in them. */
 export interface HandOffFolders {
-  /** The user wants the browser's folder unless another is chosen. */
+  /** The user wants the browser's folder if no other is chosen. */
   readonly wanted: boolean;
   /** The app's folder for this file. */
   readonly app: string;
@@ -21,11 +21,11 @@ export interface HandOffFolders {
   readonly home: string;
   /** Folders with the app's own state. */
   readonly state: readonly string[];
-  /** True where upper and lower case are the same, and `\` separates names. */
+  /** True if upper and lower case are the same, and `\` separates names. */
   readonly windows: boolean;
 }
 
-/** @returns the owner of the folder; `browser` also where both have the same */
+/** Chooses whose folder is used; `browser` also if both have the same. */
 export function handOffFolder(folders: HandOffFolders): 'app' | 'browser' {
   const { wanted, chosen, app, browser, home, state, windows } = folders;
   if (browser === undefined) return 'app';
@@ -39,7 +39,7 @@ export function handOffFolder(folders: HandOffFolders): 'app' | 'browser' {
   return state.some((folder) => below(browser.path, folder) !== undefined) ? 'app' : 'browser';
 }
 
-/** The names that lead from a folder to a path; undefined where it is not in it. */
+/** The names that lead from a folder to a path; undefined if the path is outside the folder. */
 function namesBelow(path: string, folder: string, windows: boolean): string[] | undefined {
   const [names, above] = [path, folder].map((text) => namesOf(text, windows)) as [
     string[],

@@ -1,13 +1,13 @@
 /**
- * Where downloads of a stranger's list may be saved: below the user's download folder. Folders and
- * names come as the list's author wrote them, for this system or for another one.
+ * Where downloads of an untrusted list may be saved: below the user's download folder. The list's
+ * folders and names may be written for this system or for another one.
  */
 
 import { safeFileName } from './file-name.ts';
 import { faultOfFileName } from './file-path.ts';
 
 const MAX_PATH_CHARS = 4096;
-/** Folders below the download folder. */
+/** Most folders inside each other below the download folder. */
 const MAX_DEPTH = 32;
 
 /** An absolute path in its parts; the root is empty for relative paths. */
@@ -17,12 +17,12 @@ interface PathParts {
 }
 
 /**
- * The part of a listed folder that is below the download folder, every name of it made safe: hidden
- * folders such as `.ssh` lose their dot, devices of Windows are renamed.
+ * Returns the part of a listed folder that is below the download folder, with every name made safe:
+ * hidden folders such as `.ssh` lose their dot, devices of Windows are renamed.
  *
  * @param base absolute path of the download folder
  * @param listed as the list has it: relative to the download folder, or absolute
- * @param windows true where upper and lower case are the same
+ * @param windows true if upper and lower case are the same
  * @returns a relative path with `/` between names, empty for the download folder itself; undefined
  *   for folders that are elsewhere, or that mean different things on different systems
  */
@@ -41,9 +41,9 @@ export function folderBelow(base: string, listed: string, windows: boolean): str
 }
 
 /**
- * A listed name, or path relative to its folder, every part made safe.
+ * Makes every part of a listed name, or of a path relative to its folder, safe.
  *
- * @returns undefined for a path that would leave the folder
+ * @returns undefined if it would leave the folder
  */
 export function nameBelow(listed: string): string | undefined {
   const name = listed.replace(/\\/g, '/');
@@ -56,7 +56,7 @@ function parts(path: string): PathParts | undefined {
     return undefined;
   }
   const plain = path.replace(/\\/g, '/');
-  // Devices and shares (UNC), homes that a shell would expand, and paths relative to a drive.
+  // Devices and shares (UNC), home folders that a shell would expand, paths relative to a drive.
   if (/^(?:\/\/|~|[a-z]:(?!\/))/i.test(plain)) return undefined;
   const [root = ''] = /^(?:\/|[a-z]:\/)/i.exec(plain) ?? [];
   const names = plain

@@ -17,13 +17,13 @@ test.each([
   expect(linksInText(text)).toEqual({ urls, truncated: false });
 });
 
-test('there is an end to the links of one text', () => {
+test('the number of links of one text has a limit', () => {
   const many = Array.from({ length: MAX_LINKS + 1 }, (_, i) => `http://a.example/${i}`);
   expect(linksInText(many.join(' ')).truncated).toBe(true);
   expect(linksInText(many.slice(1).join(' '))).toMatchObject({ truncated: false });
 });
 
-test('what it finds can be downloaded, whatever the text is', () => {
+test('every link found in any text is a whole URL', () => {
   const noise = fc.array(
     fc.constantFrom('http://', 'a.b/', ')', '(', ' ', '"', '.', '#', '%', 'é'),
   );

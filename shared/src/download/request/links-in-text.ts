@@ -1,26 +1,23 @@
-/** Links in anything that is pasted: plain text, lists, HTML, Markdown. */
+/** Finds links in any pasted text: plain text, lists, HTML, Markdown. */
 
 import { MAX_URL_CHARS } from '../../base/limits.ts';
 
-/** More are not looked at. */
+/** Most links of one text; any more are ignored. */
 export const MAX_LINKS = 1000;
-/** Text after this is not looked at. */
+/** Longest text that is searched, in characters; the rest is ignored. */
 export const MAX_TEXT_CHARS = 4 * 1024 * 1024;
 
-/**
- * Ends at characters that no URL contains: white space, quotes, angle brackets, and the brackets of
- * Markdown.
- */
+/** A link ends at characters that no URL has: white space, quotes, brackets, Markdown's marks. */
 const LINK = /\bhttps?:\/\/[^\s"<>`^{|}\\\u0000-\u001f]+/gi;
 /** Characters after a link in a sentence that are no part of it. */
 const TRAILING = new Set(".,;:!?'*_~]");
-/** Longest text that is looked at for one link: `&` may be written with five characters. */
+/** Longest text of one link, in characters: `&` may be written with five. */
 const MAX_FOUND_CHARS = 5 * MAX_URL_CHARS;
 
 export interface LinksInText {
   /** Each once, in the order of the text, without fragments. */
   readonly urls: readonly string[];
-  /** There was more than is looked at. */
+  /** True if links or text beyond the limits were ignored. */
   readonly truncated: boolean;
 }
 
@@ -37,7 +34,7 @@ export function linksInText(text: string): LinksInText {
 
 function cleaned(found: string): string | undefined {
   if (found.length > MAX_FOUND_CHARS) return undefined;
-  // In HTML "&" is written so.
+  // HTML writes "&" in this way.
   const text = withoutTrail(found.replace(/&amp;/g, '&'));
   if (text.length > MAX_URL_CHARS) return undefined;
   try {
@@ -50,8 +47,8 @@ function cleaned(found: string): string | undefined {
 }
 
 /**
- * Takes the punctuation of the text around a link off its end, in time proportional to its length. A
- * bracket that is closed at the end but not opened in the link belongs to that text as well.
+ * Strips from a link's end, in linear time, the punctuation of the text around it. A closing
+ * bracket at the end that is not opened in the link belongs to that text as well.
  */
 function withoutTrail(text: string): string {
   let unopened = 0;

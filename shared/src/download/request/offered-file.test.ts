@@ -10,7 +10,7 @@ const got = (headers: Headers, length: number | undefined = 10) => ({
   validators: readValidators(headers),
 });
 
-describe('what a browser is downloading is the same file', () => {
+describe('the file that a browser is downloading is the same', () => {
   test.each([
     [{ etag: '"a"' }, { etag: '"a"' }],
     [
@@ -36,13 +36,13 @@ describe('what a browser is downloading is the same file', () => {
     ['version-unproven', { etag: 'W/"a"' }, { etag: 'W/"a"' }],
     ['version-unproven', { etag: 'not quoted' }, {}],
     ['version-unproven', { lastModified: DATE }, {}],
-  ])('else %s: %j, %j', (code, offered, headers) => {
+  ])('otherwise %s: %j, %j', (code, offered, headers) => {
     expect(() => checkOffered({ length: 10, ...offered }, got(headers))).toThrow(
       expect.objectContaining({ code }),
     );
   });
 
-  test('the length counts before all else', () => {
+  test('the length is compared first', () => {
     const offered = { length: 10, etag: '"a"' };
     for (const [length, code] of [
       [11, 'different-file'],

@@ -1,12 +1,12 @@
 /**
- * Decides whether a server sends the file that a browser is downloading from it: the only ground on
- * which the browser's download may be ended.
+ * Checks that a server sends the file that a browser is downloading from it: only then may the
+ * browser's download be ended.
  */
 
 import { MillraceError } from '../../base/errors.ts';
 import { matchVersion, readValidators, type Validators } from '../../http/fields/validators.ts';
 
-/** As the browser's answer says it. */
+/** The file, as the answer to the browser describes it. */
 export interface OfferedFile {
   /** Bytes. */
   readonly length: number;
@@ -15,10 +15,10 @@ export interface OfferedFile {
 }
 
 /**
- * Compares length and validator: entity tags strongly (RFC 9110 8.8.3.2), Last-Modified where there
- * is none.
+ * Compares length and validator: entity tags strongly (RFC 9110 8.8.3.2), Last-Modified if there is
+ * no tag.
  *
- * @param got by an answer of our own
+ * @param got the file, as the answer to a request of our own describes it
  * @throws MillraceError `different-file`, `version-unproven`
  */
 export function checkOffered(

@@ -23,16 +23,16 @@ test.each([['./play.sh'], ['node', 'player.mjs', 'mpv'], ['/opt/mpv/wrapper'], [
   },
 );
 
-test('a command says itself what it gets, and where', () => {
+test('placeholders in a command say what it gets, and where', () => {
   expect(argsOf('mpv', '{url}', '--fs')).toEqual([ADDRESS, '--fs']);
   expect(needsPlaylist(placesOf(['mpv', '{url}']))).toBe(false);
   expect(argsOf('play.sh', '--list={playlist}', '--once')).toEqual([`--list=${FILE}`, '--once']);
   expect(argsOf('play.sh', '{url}', '{playlist}')).toEqual([ADDRESS, FILE]);
-  // A place where the program stands is none.
+  // A placeholder in place of the program does not count.
   expect(argsOf('{url}')).toEqual([ADDRESS]);
 });
 
-test('what is put in is not looked at again', () => {
+test('inserted text is not searched for placeholders', () => {
   expect(fillPlaces(['{playlist}'], ADDRESS, '/tmp/{url}/$&')).toEqual(['/tmp/{url}/$&']);
 });
 

@@ -1,35 +1,33 @@
-/** Telling identifiers that a machine drew from words, versions and dates that people wrote. */
+/** Tells random identifiers from words, versions and dates that people wrote. */
 
 const UUID =
   /(?:^|[^0-9a-f])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?:[^0-9a-f]|$)/i;
-/** Digits and letters of hexadecimal numbers, 64 bits and more. */
+/** Hexadecimal numbers with digits and letters, 64 bits and more. */
 const HEX = /^(?=.*\d)(?=.*[a-f])[0-9a-f]{16,}$|^(?=.*\d)(?=.*[A-F])[0-9A-F]{16,}$/;
-/** Longer numbers count nothing that people count. */
+/** Decimal numbers longer than any that people write. */
 const NUMBER = /^\d{20,}$/;
 
 /** Shortest identifier of letters and digits that is hard to guess, in characters. */
 const MIN_STRONG = 12;
-/** The same where the place says already that there is one. */
+/** The same if other signs say that an identifier is likely. */
 const MIN_WEAK = 7;
-/** Changes between kinds of characters, for each pair of neighbours: words have fewer. */
+/** Fewest changes between kinds of characters, per pair of neighbours: words have fewer. */
 const STRONG_CHANGES = 0.36;
 const WEAK_CHANGES = 0.2;
-/**
- * Fewest letters where there are no digits: more are needed, because names are written LikeThis.
- */
+/** Shortest identifier of letters alone, in characters: longer, because of names LikeThis. */
 const MIN_LETTERS = 20;
 const MIN_WEAK_LETTERS = 12;
 
 /**
  * True for text with a part that looks drawn at random: a UUID, a long hexadecimal number, or
- * letters and digits that change between cases and digits as words and versions do not.
+ * letters and digits that change between cases and digits more often than in words and versions.
  *
- * @param strength `weak` where other signs say that an identifier is likely
+ * @param strength `weak` if other signs say that an identifier is likely
  */
 export function looksRandom(text: string, strength: 'strong' | 'weak' = 'strong'): boolean {
   if (UUID.test(text)) return true;
   const runs = text.split(/[^A-Za-z0-9]+/);
-  // In base64url - and _ are digits as any other.
+  // In base64url, - and _ are digits.
   const joined = /^[\w-]{20,}$/.test(text) && !/[-_].*[-_].*[-_]/.test(text);
   if (joined && isRandomRun(text.replace(/[-_]/g, ''), 'strong')) return true;
   return runs.some((run) => isRandomRun(run, strength));

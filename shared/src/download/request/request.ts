@@ -1,6 +1,6 @@
 /**
- * A user's request for a download: everything that it needs to be started, and to be started again
- * after a crash. Plain JSON, so that it can be stored, sent and shown as it is.
+ * A user's request for a download: everything needed to start it, also after a crash. Plain JSON,
+ * so that it can be stored, sent and shown as it is.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -12,7 +12,7 @@ export type RedundancyMode = 'basic' | 'aggressive' | 'progress';
 export interface DownloadRequest {
   /** URLs of one and the same file, best first, 1 to 64. The first names the download. */
   readonly urls: readonly string[];
-  /** Those of `urls` that come from a list or a description, and not from the user. */
+  /** Members of `urls` that a list or a description has named, and not the user. */
   readonly listed?: readonly string[] | undefined;
   /** Base URLs of edges to download through, best first. */
   readonly edges: readonly string[];
@@ -22,14 +22,14 @@ export interface DownloadRequest {
   readonly dir: string;
   /** Name or path of the file, relative to `dir`; undefined: as the server says. */
   readonly file?: string | undefined;
-  /** Absolute; no link may lead the file out of it. Set for names and folders out of lists. */
+  /** Absolute; no link may lead the file out of this folder. Set for names and folders of lists. */
   readonly within?: string | undefined;
   readonly overwrite: boolean;
-  /** Mark of the file that holds the name during the download, and is replaced. */
+  /** Mark of the placeholder file that holds the name during the download, and is replaced. */
   readonly held?: string | undefined;
   /**
-   * True: takes another name (`name.1.ext`) where an unfinished download of another file has this
-   * one. Undefined: exactly if `file` is.
+   * True: takes another name (`name.1.ext`) if an unfinished download of another file has this one.
+   * Undefined: does so exactly if `file` is undefined.
    */
   readonly rename?: boolean | undefined;
   /** Requests at a time, over all sources. */
@@ -41,7 +41,7 @@ export interface DownloadRequest {
   readonly redundantShare: number;
   /** Header fields for the origins: cookies, authorization and referrer among them. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Header fields for edges: what they should know about the content. */
+  /** Header fields for edges, with facts about the content. */
   readonly edgeHeaders?: Readonly<Record<string, string>> | undefined;
   /** User name and password for the first URL's origin. */
   readonly login?: { readonly user: string; readonly password: string } | undefined;
@@ -51,7 +51,7 @@ export interface DownloadRequest {
   readonly netrc?: boolean | undefined;
   /** http://, https:// or socks5:// URL; `direct`: no proxy; undefined: the environment's. */
   readonly proxy?: string | undefined;
-  /** Bytes that the file must have, where that is known. */
+  /** Length that the file must have, in bytes, if it is known. */
   readonly length?: number | undefined;
   /** Digests that the whole file must have. */
   readonly digests: readonly Digest[];
@@ -60,9 +60,9 @@ export interface DownloadRequest {
   readonly sidecars: boolean;
   /** Bytes per second; undefined: no limit. */
   readonly limit?: number | undefined;
-  /** How long connecting, answering, and sending nothing may each take. */
+  /** Longest time for each of connecting, answering, and sending nothing. */
   readonly timeoutMs: Millis;
-  /** How long to continue without a single byte from any source; undefined: for ever. */
+  /** How long to go on without a single byte from any source; undefined: for ever. */
   readonly retryForMs?: Millis | undefined;
 }
 

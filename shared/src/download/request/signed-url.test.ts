@@ -14,7 +14,7 @@ test.each([
   'https://example.com/a.iso',
   'https://example.com/token/a.iso?mirror=de',
   'https://example.com/a.iso?size=1&seed=signature',
-])('%s is for everybody', (url) => {
+])('%s is public', (url) => {
   expect(looksSigned(url)).toBe(false);
 });
 

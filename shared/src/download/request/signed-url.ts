@@ -1,6 +1,6 @@
 /**
  * Signed and one-time URLs: each request may count, so nothing is fetched twice from them, and
- * they are neither shown nor handed on where that can be avoided.
+ * they are neither shown nor passed on if that can be avoided.
  */
 
 /** Query parameters of the common ways of signing, in lower case. */
@@ -33,7 +33,7 @@ export function looksSigned(url: string): boolean {
   return parameters.some((pair) => SIGNING.has(pair.replace(/=.*$/s, '').toLowerCase()));
 }
 
-/** Query parameters that mark single use, in lower case. */
+/** Query parameters of URLs that work once only, in lower case. */
 const ONE_TIME: ReadonlySet<string> = new Set([
   'nonce',
   'once',
