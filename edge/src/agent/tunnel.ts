@@ -176,7 +176,7 @@ function checkTunnelledRange(headers: Headers, requestHeaders: Headers): void {
   const contentRange = parseContentRange(singleField(headers, 'content-range'));
   const end = (asked.to ?? Number.MAX_SAFE_INTEGER - 1) + 1;
   if (contentRange?.kind === 'range' && contentRange.total === undefined) {
-    // The end of the file is unknown: the client sees the range it gets, and only its start is checked.
+    // The file's end is unknown: the client sees the range it gets, and only its start is checked.
     const { range } = contentRange;
     if (range.start === asked.from && range.end <= end) return;
   }
