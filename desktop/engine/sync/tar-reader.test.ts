@@ -50,6 +50,23 @@ test('an archive whose header would fill the memory is refused before it is read
   expect(asked).toBeLessThan(2 * MAX_HEADER_BYTES);
 });
 
+test.each([
+  ['a negative size', [0xfe, 0xff, 0xff, 0xff, 0x30, 0x30, 0x30, 0x32, 0x37, 0x33, 0x34, 0]],
+  ['a size beyond all numbers', [0x80, ...Array.from({ length: 11 }, () => 0xff)]],
+])('an entry with %s ends the archive at once', async (_, size) => {
+  const tar = pack();
+  tar.entry({ name: 'large' }, 'x');
+  tar.finalize();
+  const bytes = await buffer(tar as unknown as AsyncIterable<Uint8Array>);
+  bytes.set(size, 124);
+  bytes.fill(' ', 148, 156);
+  const sum = bytes.subarray(0, 512).reduce((total, byte) => total + byte, 0);
+  bytes.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  const sink = { open: () => Promise.reject(new Error('opened')), place: async () => {} };
+  const reading = readTar(Readable.from([bytes]), new Map(), sink, new AbortController().signal);
+  await expect(reading).rejects.toMatchObject({ code: 'malformed-response' });
+});
+
 test('an archive that is no longer wanted is not read', async () => {
   const source = Readable.from([Buffer.alloc(1024)]);
   const sink = { open: () => Promise.reject(new Error('opened')), place: async () => {} };

@@ -54,6 +54,8 @@ export async function readTar(
     pieces.pipe(reader as unknown as NodeJS.WritableStream);
     for await (const entry of reader) {
       const { name, type, size = 0 } = entry.header;
+      // The library passes on sizes that are no number of bytes, and then waits for ever.
+      if (!Number.isSafeInteger(size) || size < 0) throw new Error(`an entry of ${size} bytes`);
       bounded.entry(size);
       const file = wanted.get(name);
       if (file !== undefined && type === 'file' && size === file.size && !done.has(file.path)) {
