@@ -1,7 +1,6 @@
 /**
- * Asks the edge that these settings describe whether it lives, and ends with 0 if so: for health
- * checks of container engines, in images without curl. Takes the options and the environment of the
- * edge itself.
+ * Asks the edge whether it is alive, and exits with 0 if so: for health checks of container
+ * engines, in images without curl. Takes the options and the environment of the edge itself.
  */
 
 import { request as plain } from 'node:http';

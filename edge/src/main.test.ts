@@ -6,7 +6,7 @@ import { expect, test } from '@jest/globals';
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
 
-test('an ordinary edge starts without what only special ones need', async () => {
+test('an ordinary edge starts without modules that only special ones need', async () => {
   const hook = `import { registerHooks } from 'node:module';
     import { writeSync } from 'node:fs';
     registerHooks({ load: (url, context, next) => (writeSync(2, url + '\\n'), next(url, context)) });`;

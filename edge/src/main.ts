@@ -27,9 +27,9 @@ async function main(): Promise<void> {
   await serve(config, log, link);
 }
 
-/** Warns of settings that are probably not intended. */
+/** Warns of settings that are probably not meant. */
 function warn(config: Config, log: Logger<string>): void {
-  if (cluster.isWorker) return; // the supervisor has said it
+  if (cluster.isWorker) return; // the supervisor has warned already
   const { allowOrigin, localTokenFile, linkSecretFile, rulesFile } = config;
   const unlisted = rulesFile === undefined || OriginRules.fromFile(rulesFile).servesNothing;
   const signed = linkSecretFile !== undefined;
@@ -47,13 +47,13 @@ function warn(config: Config, log: Logger<string>): void {
   }
 }
 
-/** A node whose only port takes TLS, for a name that no other node knows. */
+/** Whether the node's only port takes TLS, for a name that it does not tell other nodes. */
 function isOutOfReach({ tlsCert, httpPort, workers, peers, peerUrl }: Config): boolean {
   if (tlsCert === undefined || httpPort !== undefined || workers > 1) return false;
   return peers.length > 0 && peerUrl === undefined;
 }
 
-/** One process among several, or the only one. */
+/** Runs one process among several, or the only one. */
 async function serve(config: Config, log: Logger<string>, link?: WorkerLink): Promise<void> {
   collectLoading();
   boundYoungGeneration();
@@ -83,7 +83,7 @@ async function supervise(config: Config, log: Logger<string>): Promise<void> {
   announce(config, await supervisor.start());
 }
 
-/** One line for people and scripts, a second one for administrators; the log goes to standard error. */
+/** Prints a line for people and scripts, and one for administrators; the log goes to stderr. */
 function announce(config: Config, { address, admin }: Addresses): void {
   process.stdout.write(`Millrace edge ${config.name} listening on ${address}\n`);
   if (admin !== undefined) process.stdout.write(`Administration at ${admin}/-/dashboard\n`);
@@ -95,8 +95,8 @@ function onSignal(act: () => Promise<void>): void {
 }
 
 /**
- * Reads files again on SIGHUP. Without such files the signal ends the process, as it does other
- * programs, and so it does when the edge runs in a terminal: the terminal is gone.
+ * On SIGHUP, reads files again. Without such files SIGHUP ends the edge, as it does other programs;
+ * so it does in a terminal, which is gone then.
  */
 function onHangUp(config: Config, reload: () => void, end: () => Promise<void>): void {
   const act = canReload(config) && !process.stdin.isTTY ? reload : () => void end();
@@ -104,14 +104,14 @@ function onHangUp(config: Config, reload: () => void, end: () => Promise<void>):
 }
 
 /**
- * Writes a line of the log. The reader may be gone: an edge must not stop for want of a reader, and
- * pino's own destination waits for ever for one to come back.
+ * Writes a line of the log. The reader of the log may be gone: an edge must not stop for want of
+ * one, and pino's own destination waits for ever for one that comes back.
  */
 function writeLog(line: string): void {
   try {
     writeSync(2, line);
   } catch {
-    // There is no reader left.
+    // There is no reader to tell.
   }
 }
 
@@ -119,7 +119,7 @@ function writeLog(line: string): void {
 async function shutDown(app: App, config: Config, log: Logger<string>): Promise<void> {
   app.transfers.drain();
   app.stopAccepting();
-  // Said when it is so: no connection is taken any more.
+  // Logged only now, when no connection is taken any more.
   log.info({ transfers: app.transfers.running, graceMs: config.grace }, 'shutting down');
   const grace = new Promise<void>((resolve) => setTimeout(resolve, config.grace).unref());
   await Promise.race([app.transfers.idle(), grace]);
@@ -128,7 +128,7 @@ async function shutDown(app: App, config: Config, log: Logger<string>): Promise<
   process.exit(0);
 }
 
-process.stdout.on('error', () => {}); // likewise
+process.stdout.on('error', () => {}); // its reader may be gone as well
 
 main().catch((error: unknown) => {
   if (error instanceof Stop) {

@@ -1,6 +1,6 @@
 /**
- * Files that cannot be cut into chunks: no ranges, no length, no validator, or uncacheable. The
- * origin's answer passes through to the client in order and is kept nowhere.
+ * Files that cannot be cut into chunks: no ranges, no length, no validator, or not to be cached.
+ * The origin's answer passes through to the client in order and is kept nowhere.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -176,7 +176,7 @@ function checkTunnelledRange(headers: Headers, requestHeaders: Headers): void {
   const contentRange = parseContentRange(singleField(headers, 'content-range'));
   const end = (asked.to ?? Number.MAX_SAFE_INTEGER - 1) + 1;
   if (contentRange?.kind === 'range' && contentRange.total === undefined) {
-    // The file's end is unknown: the client sees the range it gets, and only its start is checked.
+    // The file's end is unknown: the client sees which bytes it gets, and the start is checked.
     const { range } = contentRange;
     if (range.start === asked.from && range.end <= end) return;
   }

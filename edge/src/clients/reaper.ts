@@ -21,8 +21,8 @@ export interface ClientReaperOptions {
   /** Called once for every client purged. */
   readonly onPurged: () => void;
   /**
-   * Time between looks at the connections. Two timeouts take a kernel at least 600 ms: a quarter
-   * of a second more keeps the whole below one second on short paths.
+   * Interval between looks at the connections. Two timeouts take a kernel 600 ms at least: a
+   * quarter of a second more keeps the whole below one second on short paths.
    */
   readonly intervalMs?: Millis;
 }

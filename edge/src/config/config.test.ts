@@ -57,7 +57,7 @@ describe('settings', () => {
     });
   });
 
-  test('peers are a list, in whatever way it is written', () => {
+  test('peers are a list, however it is written', () => {
     const seed = (host: string, port = 3125) => ({ scheme: 'http', host, port });
     const expected = [seed('10.0.0.1'), seed('edges.example.net', 4000)];
     const asFlags = ['--peers', '10.0.0.1', '--peers', 'edges.example.net:4000'];
@@ -70,7 +70,7 @@ describe('settings', () => {
     );
   });
 
-  test('files of the policy are read at the start, and named where they cannot be used', async () => {
+  test('files of the policy are read at the start, and named if they cannot be used', async () => {
     const rules = await file('{"origins": [{"origin": "a.example"}]}');
     const secrets = await file('a secret of publishers');
     const given = readConfig(['--rules-file', rules, '--link-secret-file', secrets], {});
@@ -159,14 +159,14 @@ describe('settings', () => {
     expect(readConfig(['--config', single], {}).allowOrigin).toEqual(['a.example']);
   });
 
-  test('JSON, numbers and an empty file are files as well', async () => {
+  test('the file may be JSON, have plain numbers, or be empty', async () => {
     const json = await file('{"port": 8080, "cache-memory": 1048576, "client-rate": 0}');
     const { port, cacheMemory, clientRate } = readConfig(['--config', json], {});
     expect([port, cacheMemory, clientRate]).toEqual([8080, MiB, 0]);
     expect(readConfig(['--config', await file('# nothing\n')], {}).port).toBe(3125);
   });
 
-  test('the name follows from host and port, as far as a name may have such letters', () => {
+  test('the name follows from host and port, without letters that a name may not have', () => {
     expect(readConfig(['--port', '8080'], {}).name).toMatch(/^[A-Za-z0-9][A-Za-z0-9._:-]*:8080$/);
     expect(readConfig(['--name', 'edge-1'], {}).name).toBe('edge-1');
   });
@@ -194,7 +194,7 @@ describe('settings', () => {
       ['--allow-origin', 'a.example', '--allow-origin', '*b.example'],
       '--allow-origin: "*b.example" is not an origin such as *.example.com',
     ],
-  ])('%j stops the program, which says why', (argv, message) => {
+  ])('%j stops the program with the reason', (argv, message) => {
     const [text, exitCode] = stopped(argv);
     expect(text).toContain(message);
     expect(exitCode).toBe(2);
@@ -243,7 +243,7 @@ describe('settings', () => {
     expect(stopped([], { MILLRACE_EDGE_CONFIG: path })[1]).toBe(2);
   });
 
-  test('variables of other programs are none of our business', () => {
+  test('variables of other programs are ignored', () => {
     expect(readConfig([], { PORT: 'x', MILLRACE_EDGE: 'x', MILLRACE_STATE: 'x' }).port).toBe(3125);
   });
 
@@ -261,7 +261,7 @@ describe('settings', () => {
     expect(help).toContain(edgeCommand().description());
   });
 
-  test('the version can be asked for', () => {
+  test('the version is printed on request', () => {
     expect(stopped(['--version'])).toEqual([expect.stringMatching(/^\d+\.\d+\.\d+\n$/), 0]);
   });
 });

@@ -1,6 +1,7 @@
 /**
- * Reads the edge's settings: flags, environment, configuration file, --help and the list in edge/README.md
- * all come from one table. Flags win over environment, environment over file, file over default.
+ * Reads the edge's settings: flags, environment, configuration file, --help and the list in
+ * edge/README.md all come from one table. Flags win over environment, environment over file, file
+ * over default.
  */
 
 import { readFileSync } from 'node:fs';
@@ -32,7 +33,7 @@ export interface Config {
   readonly linkSecretFile: string | undefined;
   readonly defaultScheme: 'http' | 'https';
   readonly cacheMemory: number;
-  /** Of this process, bytes; undefined: derived from the cache's. */
+  /** Memory of this process, bytes; undefined: derived from the cache's. */
   readonly maxMemory: number | undefined;
   readonly cacheDir: string | undefined;
   readonly cacheDisk: number;
@@ -61,7 +62,7 @@ export interface Config {
   readonly adminTokenFile: Buffer | undefined;
   readonly adminPort: number | undefined;
   readonly adminHost: string;
-  /** Bytes; undefined: half of the tier. */
+  /** Bytes; undefined: half of the cache tier. */
   readonly pinQuota: number | undefined;
   readonly pinMax: number;
   readonly peerPolicy: PeerPolicy;
@@ -102,7 +103,7 @@ export function readConfig(
   }
   refuseUnknown(
     Object.keys(env).filter((key) => key.startsWith(ENV_PREFIX)),
-    // The last is for the command line, which administrates edges.
+    // `token` is for the command line that administers edges.
     [...Object.keys(SETTINGS), 'config', 'token'].map(envName),
     'environment variable',
   );
@@ -161,7 +162,7 @@ function checkTls({ tlsCert, tlsKey, httpPort }: Config): void {
   }
 }
 
-/** @throws Stop where the caches would leave a process no memory for transfers */
+/** @throws Stop if the caches would leave a process no memory for transfers */
 function checkMemory({ maxMemory, cacheMemory, workers }: Config): void {
   const least = cacheMemory + LEAST_ROOM_BYTES * workers;
   if (maxMemory === undefined || maxMemory >= least) return;

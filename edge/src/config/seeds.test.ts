@@ -70,7 +70,7 @@ describe('parseSeed', () => {
     );
   });
 
-  test('reads what a node is called by others as that node', () => {
+  test('reads the URL of a node as that node', () => {
     const address = fc.oneof(fc.ipV4(), fc.ipV6());
     const port = fc.oneof(fc.constantFrom(80, 443, 3125), fc.integer({ min: 1, max: 65535 }));
     fc.assert(
@@ -134,7 +134,7 @@ describe('resolveSeeds', () => {
     expect([...urls].sort()).toEqual(['http://127.0.0.1:3125', 'http://[::1]:3125']);
   });
 
-  test('a name that does not exist is passed over, with a word in the log', async () => {
+  test('a name that does not exist is skipped and logged', async () => {
     // No resolver is asked for a label this long: the test needs no network.
     const host = `${'x'.repeat(64)}.invalid`;
     const entries: object[] = [];

@@ -1,7 +1,7 @@
 /**
- * Where a node looks for others: addresses and names from --peers. A name means all of its address
- * records, which are looked up repeatedly, so that plain DNS or a headless service is all the
- * discovery that a network of edges needs.
+ * Where a node looks for others: addresses and names from --peers. A name stands for all of its
+ * address records, which are read repeatedly, so that a network of edges needs no other discovery
+ * than plain DNS or a headless service.
  */
 
 import { lookup } from 'node:dns/promises';
@@ -10,7 +10,7 @@ import type { Log } from '@millrace/shared/base/log';
 import ipaddr from 'ipaddr.js';
 
 const DEFAULT_PORT = 3125;
-/** Addresses taken from one name. */
+/** Most addresses taken from one name. */
 const MAX_RECORDS = 500;
 
 export interface Seed {
@@ -29,7 +29,7 @@ export function parseSeed(text: string): Seed {
     const address = text.includes('://') ? text.trim() : `http://${text.trim()}`;
     const url = new URL(address);
     const scheme = url.protocol.slice(0, -1);
-    // A URL does not tell its scheme's own port from none; under the other scheme it does.
+    // A URL does not tell its scheme's default port from none; under the other scheme it does.
     const other = new URL(address.replace(/^[^:]*/, scheme === 'http' ? 'https' : 'http'));
     const fallback = scheme === 'https' ? 443 : DEFAULT_PORT;
     const port = Number(url.port || other.port || fallback);
@@ -67,7 +67,7 @@ async function addressesOf(host: string, log: Log): Promise<string[]> {
     const records = await lookup(host, { all: true });
     return records.slice(0, MAX_RECORDS).map((record) => record.address);
   } catch (error) {
-    // It may come into being later, as names of services that are starting do.
+    // The name may exist later, as names of services that are starting do.
     log.debug({ err: error, host }, 'a name of peers cannot be looked up');
     return [];
   }

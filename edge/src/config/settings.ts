@@ -29,7 +29,7 @@ function text<T>(read: (value: string) => T) {
   });
 }
 
-/** The path of a file that can be read now, and will be again. */
+/** The path of a file that can be read now, and will be read again. */
 function usable(read: (path: string) => unknown) {
   return text((path) => {
     read(path);

@@ -1,5 +1,5 @@
 /**
- * The slowest pace at which an origin may send a body that is read as a whole. A byte now and then
+ * The least pace of bodies that are read as a whole. An origin that sends a byte now and then
  * breaks no limit on silence, and would hold a chunk and a connection for ever.
  */
 
@@ -25,9 +25,9 @@ export class BodyPace {
   }
 
   /**
-   * Reads a body as `HttpAnswer.readInto`, at the least pace or not at all.
+   * Reads a body like `HttpAnswer.readInto`, and gives it up below the least pace.
    *
-   * @throws MillraceError as that, and `origin-timeout` for an origin that is too slow
+   * @throws MillraceError like `readInto`, and `origin-timeout` for an origin that is too slow
    */
   async readInto(
     answer: HttpAnswer,

@@ -25,7 +25,7 @@ describe('checkContent', () => {
   });
 });
 
-describe('content that was asked for by its digest', () => {
+describe('content that was requested by its digest', () => {
   const hex = createHash('sha256').update(body).digest('hex');
   const other = '0'.repeat(64);
   const whole = { start: 0, end: body.length };
@@ -33,7 +33,7 @@ describe('content that was asked for by its digest', () => {
     ({ url: 'http://x/', length, digest, tag: 'e.1' }) as FileVersion;
   const refused = expect.objectContaining({ code: 'precondition-failed' });
 
-  test('is compared where a chunk is all of it', async () => {
+  test('is compared if one chunk is all of it', async () => {
     const { length } = body;
     await checkAsked({ version: ofLength(length, hex), range: whole }, body);
     await checkAsked({ version: ofLength(length), range: whole }, body);
@@ -47,7 +47,7 @@ describe('content that was asked for by its digest', () => {
     await checkAsked({ version, range: { start: 1, end: body.length + 1 } }, body);
   });
 
-  test('is compared with what the origin says of the whole file', () => {
+  test('is compared with the digest that the origin states for the whole file', () => {
     const said = answer({ 'repr-digest': `sha-256=:${sha256}:` });
     expect(checkDeclared(said, hex)).toBe(true);
     expect(checkDeclared(answer({}), hex)).toBe(false);

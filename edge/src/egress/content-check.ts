@@ -1,4 +1,4 @@
-/** Checks bodies against the digests that the origin states: a damaged one is never cached. */
+/** Compares bodies with the digests that origins state, so that no damaged one is cached. */
 
 import { createHash } from 'node:crypto';
 import { strongest } from '@millrace/shared/base/digest';
@@ -22,8 +22,8 @@ export function checkContent({ headers, status }: HttpAnswer, body: Uint8Array):
 }
 
 /**
- * Compares a chunk that is a whole file with the digest that a client has requested. A chunk of a
- * longer file cannot be checked against it: the receiver that assembles the file does that.
+ * Compares a chunk that is a whole file with the digest that a client has asked for. Chunks of
+ * longer files cannot be compared: the client finds out when it has put them together.
  *
  * @throws MillraceError `precondition-failed`: the origin has other content
  */
@@ -38,7 +38,7 @@ export async function checkAsked({ version, range }: ChunkRequest, data: Buffer)
  * Compares an origin's statement about the whole file with the digest that a client has asked for.
  *
  * @returns true if the origin says that this is the content; false if it says nothing
- * @throws MillraceError `precondition-failed`: it has other content
+ * @throws MillraceError `precondition-failed`: the origin has other content
  */
 export function checkDeclared({ headers, status }: HttpAnswer, digest: string): boolean {
   const declared = fileDigests(headers, status).find(({ algorithm }) => algorithm === 'sha256');

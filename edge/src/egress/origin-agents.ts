@@ -7,7 +7,7 @@ type Undici = typeof import('undici');
 export class OriginAgents {
   readonly #options: Pool.Options;
   readonly #pools = new Map<string, Pool>();
-  /** Loaded for the first that needs it: it is a good part of an edge's start. */
+  /** undici, loaded when first needed: it would take a good part of an edge's start. */
   #loading: Promise<void> | undefined;
   #undici: Undici | undefined;
   #closed = false;
@@ -16,7 +16,7 @@ export class OriginAgents {
     this.#options = options;
   }
 
-  /** Loads the library for the pools. */
+  /** Loads undici. */
   ready(): Promise<void> {
     this.#loading ??= import('undici').then((undici) => {
       this.#undici = undici;
@@ -38,7 +38,7 @@ export class OriginAgents {
   /**
    * Closes the connections to an origin.
    *
-   * @param error with which requests under way fail
+   * @param error that requests under way fail with
    */
   close(origin: string, error: Error): void {
     const pool = this.#pools.get(origin);
@@ -46,7 +46,7 @@ export class OriginAgents {
     pool?.destroy(error).catch(() => {});
   }
 
-  /** Aborts all requests under way. */
+  /** Closes all connections, and breaks off all requests under way. */
   async destroy(): Promise<void> {
     this.#closed = true;
     const pools = [...this.#pools.values()];

@@ -33,31 +33,31 @@ export interface OriginClientOptions {
   readonly name: string;
   /** Connections to one origin at a time. */
   readonly connections: number;
-  /** How long an origin may take to connect, to answer, and to send nothing, milliseconds. */
+  /** Longest time for an origin to connect, to answer, and to send nothing, milliseconds. */
   readonly timeoutMs: number;
   /** Origins with connections at a time. */
   readonly maxOrigins: number;
-  /** Bounds the origins that a client has asked one after the other. */
+  /** Bounds the origins that a client makes this edge ask over time. */
   readonly clientOrigins: ClientOrigins;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
-  /** Told of clients that are refused an origin, or lose it to another client. */
+  /** Called for clients that are refused an origin, or lose it to another client. */
   readonly onRefusal?: OnRefusal;
 }
 
 export interface OriginRequest {
   readonly url: URL;
   readonly scope: Scope;
-  /** Requester that it is for: a client's key, or another node. */
+  /** Requester: a client's key, or another node. */
   readonly client?: string | undefined;
-  /** The grant of a signed link, where that is what admits the request. */
+  /** Grant of the signed link that lets the request through. */
   readonly grant?: LinkGrant | undefined;
   /** Header fields besides those every request has. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** Told when a request goes out; before that it waits for a connection. */
+  /** Called when a request goes out, after it has waited for a connection. */
   readonly onSent?: () => void;
-  /** Told of each redirect before it is followed. */
+  /** Called with each redirect before it is followed. */
   readonly onRedirect?: (hop: Hop) => void;
 }
 
@@ -69,13 +69,13 @@ interface Transport {
 
 /** An origin's place, for the length of one request. */
 interface Use {
-  /** The request is over. */
+  /** Ends the request. */
   readonly done: () => void;
-  /** @throws MillraceError where the origin has been cut off since */
+  /** @throws MillraceError if the origin has been cut off since */
   readonly check: () => void;
 }
 
-/** Sends one request of a chain of redirects, and says when it is over. */
+/** Sends one request of a chain of redirects, and ends its use of the origin's place. */
 type Send<A> = (url: URL, transport: Transport, use: Use) => Promise<A>;
 
 const MAX_CONNECT_MS = 10_000;
@@ -89,9 +89,9 @@ const KEEP_ALIVE_MS: Millis = 30_000;
 const IDLE_ORIGIN_MS: Millis = KEEP_ALIVE_MS + 5000;
 const IDLE_CHECK_MS: Millis = 10_000;
 const BUSY_RETRY_MS: Millis = 1000;
-/** Time for all heads of a chain of redirects together, as a multiple of that for one. */
+/** Longest time for all heads of a chain of redirects, in multiples of that for one. */
 const CHAIN_TIMEOUTS = 2;
-/** Time over which the pace of a body is measured, as a multiple of the longest silence. */
+/** Time over which a body's pace is measured, in multiples of an origin's longest silence. */
 const PACE_TIMEOUTS = 2;
 
 export class OriginClient {
@@ -128,7 +128,7 @@ export class OriginClient {
    * Sends a GET and follows redirects.
    *
    * @returns a response whose body must be read or discarded
-   * @throws MillraceError for everything that keeps a response from coming; not for its status
+   * @throws MillraceError for anything that prevents a response; not for its status
    */
   open(request: OriginRequest): Promise<HttpResponse> {
     return this.#follow(request, async (url, transport, use) => {
@@ -154,8 +154,8 @@ export class OriginClient {
   }
 
   /**
-   * The same for requests with a Range, whose answer is read as a whole: over connections that read
-   * into the caller's memory, where the answer has the plain form of ranges.
+   * Sends a GET with a Range whose answer is read as a whole, and follows redirects. Connections
+   * read into the caller's memory; a range not in plain form is fetched again as by `open`.
    *
    * @throws MillraceError as `open`
    */
@@ -265,7 +265,7 @@ export class OriginClient {
     return place;
   }
 
-  /** Closes the connections to an origin, even those in use. */
+  /** Closes the connections to an origin, with all requests under way. */
   #cutOff(origin: string): void {
     const error = tooManyOrigins('others have fewer');
     for (const { agents, ranges } of [this.#publicOnly, this.#anywhere]) {
@@ -290,7 +290,7 @@ export class OriginClient {
     const agents = new OriginAgents({
       connections,
       pipelining: 1,
-      // One connection per chunk in flight is what the window counts on.
+      // The window counts on one connection per chunk in flight.
       allowH2: false,
       connect: { timeout: connectTimeoutMs, ...withLookup },
       headersTimeout: timeoutMs,

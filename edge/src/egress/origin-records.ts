@@ -5,7 +5,7 @@ import { OriginPause } from '@millrace/shared/cdn/chunks/origin-pause';
 import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
 import { LRUCache } from 'lru-cache';
 
-/** Memory for the records of either kind; those unused for longest go first. */
+/** Memory for the records of each kind; the least recently used go first. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
 export class OriginRecords {
@@ -17,12 +17,12 @@ export class OriginRecords {
     return this.#timers.calculatedSize + this.#pauses.calculatedSize;
   }
 
-  /** How long chunks from the URL's host and port take. */
+  /** Record of the time that chunks from the URL's host and port take. */
   timer(url: URL): RetryTimer {
     return remembered(this.#timers, url.host, () => new RetryTimer());
   }
 
-  /** Whether the origin wants to be left alone about the URL. */
+  /** Record of the pause that the origin wants for the URL. */
   pause(url: URL): OriginPause {
     return remembered(this.#pauses, url.href, () => new OriginPause());
   }

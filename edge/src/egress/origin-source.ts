@@ -28,11 +28,11 @@ export interface OriginSourceOptions {
   readonly memory: ChunkMemory;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
-  /** Told of every body byte that comes from an origin. */
+  /** Called with the numbers of body bytes that come from an origin. */
   readonly onOriginBytes: (count: number) => void;
 }
 
-/** How often one request resumes after an origin has broken off, with progress each time. */
+/** Most times that a request resumes after an origin has broken off, getting further each time. */
 const MAX_RESUMES = 16;
 /** Errors that show that the version is no longer current. */
 export const OUTDATED = ['version-changed', 'range-ignored', 'precondition-failed'] as const;
@@ -86,7 +86,7 @@ export class OriginSource implements ChunkSource {
     }
   }
 
-  /** The pointer to the file, while it still is to this version. */
+  /** The pointer to the file, while it still points to this version. */
   #pointer({ version }: ChunkRequest): Pointer | undefined {
     const entry = this.#options.pointers.get(pointerName(version), version.scope);
     return entry !== undefined && isPointer(entry) && entry.version.tag === version.tag
@@ -94,17 +94,17 @@ export class OriginSource implements ChunkSource {
       : undefined;
   }
 
-  /** Where redirects led last time. */
+  /** The URL that redirects led to last time; the file's own by default. */
   #directUrl(request: ChunkRequest): URL {
     return new URL(this.#knownDirect(request) ?? request.version.url);
   }
 
-  /** The final URL as far as this node knows it, or the node that asks. */
+  /** The URL that redirects led to, as far as this node or the asking one knows. */
   #knownDirect(request: ChunkRequest): string | undefined {
     return this.#pointer(request)?.finalUrl ?? request.directUrl;
   }
 
-  /** Asks where the pointer's redirects led; if that link has expired, from the start. */
+  /** Asks at the URL that redirects led to; if that link has expired, at the file's own. */
   async #ask(request: ChunkRequest, signal: AbortSignal, onSent: () => void): Promise<HttpAnswer> {
     const { version } = request;
     const pointer = this.#pointer(request);
@@ -151,7 +151,7 @@ export class OriginSource implements ChunkSource {
   }
 
   /**
-   * Fills the chunk's memory. Where the origin breaks off in the middle, only the rest is asked for
+   * Fills the chunk's memory. If the origin breaks off in the middle, only the rest is requested
    * again (ANYCAST 3.1.1), of the same version.
    */
   async #fill(
@@ -185,7 +185,7 @@ export class OriginSource implements ChunkSource {
     }
   }
 
-  /** Holds an answer to the range contract. @throws MillraceError, the body being discarded */
+  /** Checks an answer against the range contract. @throws MillraceError, with the body discarded */
   #check(response: HttpAnswer, { version, range }: ChunkRequest): void {
     try {
       if (response.status === 200) throw new MillraceError('range-ignored');
@@ -206,7 +206,7 @@ export class OriginSource implements ChunkSource {
 /**
  * Reads a body of `bytes` bytes into memory on loan.
  *
- * @throws MillraceError `out-of-memory`, the body being discarded
+ * @throws MillraceError `out-of-memory`, with the body discarded
  */
 export async function readChunk(
   response: HttpAnswer,

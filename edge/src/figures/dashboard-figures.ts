@@ -8,9 +8,9 @@ import type { FileVersion } from '../files/file-version.ts';
 import { counterValue, type Metrics } from './metrics.ts';
 
 export const STEP_MS: Millis = 5000;
-/** Half an hour. */
+/** Steps of the history: half an hour. */
 const STEPS = 360;
-/** Files shown. */
+/** Most files shown. */
 export const SHOWN_FILES = 12;
 
 const NAMES = [
@@ -35,7 +35,7 @@ export interface DashboardPart {
   readonly status: Readonly<Record<string, unknown>>;
   readonly history: FigureSteps;
   readonly files: readonly FileHeat[];
-  /** Refused clients: only for logged-in users. */
+  /** Refused clients: only for users who have logged in. */
   readonly refused: RefusalReport['clients'];
 }
 
@@ -66,14 +66,14 @@ export class Figures {
     clearInterval(this.#timer);
   }
 
-  /** A chunk was delivered. Private files are not counted. */
+  /** Counts a delivered chunk, but none of files that are not public. */
   readonly onChunk = (version: FileVersion, chunk: number, bytes: number): void => {
     if (version.scope !== 'public') return;
     const { url, length } = version;
     this.#files.record({ url, length, chunk, chunkBytes: this.#chunkBytes, bytes }, this.#now());
   };
 
-  /** All of it as of now. */
+  /** Reads all figures as of now. */
   async read(): Promise<Pick<DashboardPart, 'history' | 'files'>> {
     await this.#sample();
     return { history: this.#history.read(), files: this.#files.top(SHOWN_FILES) };

@@ -92,7 +92,7 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry, prefix: 'millrace_' });
   }
 
-  /** Body bytes have gone to a client. */
+  /** Counts body bytes that were sent to a client. */
   sentToClient(bytes: number): void {
     this.clientBytes.inc(bytes);
     this.clientBytesSum += bytes;
@@ -104,7 +104,7 @@ export class Metrics {
     return count === 0 ? 0 : sum / count;
   }
 
-  /** Window sizes seen, added up, and how many they were. */
+  /** Sum and number of the window sizes seen. */
   async windowTotals(): Promise<{ sum: number; count: number }> {
     const { values } = await this.window.get();
     const value = (suffix: string) =>
@@ -112,7 +112,7 @@ export class Metrics {
     return { sum: value('_sum'), count: value('_count') };
   }
 
-  /** How often the window was of a size: by its upper bound, each chunk in one of them. */
+  /** Number of chunks by the upper bound of the window's size, each chunk in one of them. */
   async windowSizes(): Promise<Record<string, number>> {
     const { values } = await this.window.get();
     const sizes: Record<string, number> = {};
@@ -126,10 +126,10 @@ export class Metrics {
   }
 
   /**
-   * A figure that is read on request.
+   * Adds a figure that is read on request.
    *
-   * @param together how the values of several processes combine: their sum, the least of them, or
-   *   the value that all of them share
+   * @param together how values of several processes combine: `sum`, `min`, or `max` for one that
+   *   they share
    */
   gauge(
     name: string,
@@ -149,12 +149,12 @@ export class Metrics {
   }
 
   /**
-   * Figures of things that come and go, each under its name: read on request, so that a removed
-   * thing leaves no series behind.
+   * Adds figures of things that come and go, each under its name. They are read on request, so that
+   * a thing that is gone leaves no series behind.
    *
    * @param label kind of the things
-   * @param read values by name; omitted names have none
-   * @param aggregator how the values of several processes become one
+   * @param read gives values by name; names that are left out have none
+   * @param aggregator how values of several processes combine
    */
   gauges(
     name: string,

@@ -8,7 +8,7 @@ const memory = (slots: number, poison = false) =>
   new ChunkMemory({ slotBytes: SLOT, keepBytes: slots * SLOT, poison });
 
 describe('ChunkMemory', () => {
-  test('lends exactly as much as is asked for', () => {
+  test('lends exactly as many bytes as requested', () => {
     const lender = memory(4);
     for (const bytes of [SLOT, 1, SLOT - 1, SLOT + 1, 0]) {
       expect(lender.allocate(bytes).data).toHaveLength(bytes);
@@ -33,7 +33,7 @@ describe('ChunkMemory', () => {
     expect(lender.allocate(SLOT).data).toBe(a.data);
   });
 
-  test('grows when its slabs are full, and returns what it needs no longer', () => {
+  test('grows when its slabs are full, and returns slabs that it no longer needs', () => {
     const lender = new ChunkMemory({ slotBytes: MiB, keepBytes: 2 * MiB });
     const buffers = Array.from({ length: 40 }, () => lender.allocate(MiB));
     expect(new Set(buffers.map(({ data }) => data)).size).toBe(40);
@@ -51,7 +51,7 @@ describe('ChunkMemory', () => {
     }
   });
 
-  test('what is lent in other sizes counts as lent until it is given back', () => {
+  test('memory of other sizes counts as lent until it is given back', () => {
     const lender = memory(4);
     const [slot, tail] = [lender.allocate(SLOT), lender.allocate(SLOT - 1)];
     expect(lender.lentBytes).toBe(2 * SLOT - 1);
@@ -61,7 +61,7 @@ describe('ChunkMemory', () => {
     expect([lender.lentBytes, lender.idleBytes]).toEqual([0, SLOT]);
   });
 
-  test('lends nothing that it may not, and says so', () => {
+  test('refuses to lend more than it may', () => {
     let left = SLOT;
     const lender = new ChunkMemory({
       slotBytes: SLOT,
@@ -74,7 +74,7 @@ describe('ChunkMemory', () => {
     expect(lender.lentBytes).toBe(SLOT);
   });
 
-  test('an answer for whose body there is no memory is discarded: it would hold its connection for ever', () => {
+  test('an answer without memory for its body is discarded, which frees its connection', () => {
     const discard = jest.fn();
     const lender = new ChunkMemory({ slotBytes: SLOT, keepBytes: SLOT, mayLend: () => false });
     expect(() => allocateFor({ discard }, lender, SLOT)).toThrow(
@@ -86,7 +86,7 @@ describe('ChunkMemory', () => {
     expect(discard).toHaveBeenCalledTimes(1);
   });
 
-  test('lends what is idle without asking, wherever it is', () => {
+  test('lends idle memory of any slab without asking', () => {
     let asked = 0;
     let may = true;
     const lender = new ChunkMemory({
@@ -113,7 +113,7 @@ describe('ChunkMemory', () => {
     expect(lender.allocate(MiB).data).toBe(extra.data);
     expect([kept.data, last.data]).not.toContain(extra.data);
     expect(asked).toBe(5);
-    // The last chunk of a file is smaller: it gets an idle slot where no other memory is free.
+    // The last chunk of a file is smaller: it gets an idle slot if there is nothing else.
     kept.release();
     const small = lender.allocate(MiB / 2);
     expect([small.data.length, small.data.buffer]).toEqual([MiB / 2, kept.data.buffer]);
@@ -135,7 +135,7 @@ describe('ChunkMemory', () => {
     expect(lender.lentBytes).toBe(MiB);
   });
 
-  test('giving back twice is noticed before anybody else gets the memory', () => {
+  test('memory that is given back twice is not lent twice', () => {
     const lender = memory(2);
     const buffer = lender.allocate(SLOT);
     buffer.release();
@@ -146,7 +146,7 @@ describe('ChunkMemory', () => {
     expect(lender.figures.usedBytes).toBe(2 * SLOT);
   });
 
-  test('what is given back is overwritten where that is wanted', () => {
+  test('memory that is given back is overwritten on request', () => {
     const buffer = memory(1, true).allocate(SLOT);
     buffer.data.fill('x');
     buffer.release();

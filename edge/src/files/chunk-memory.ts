@@ -3,10 +3,10 @@
  *
  * Buffers left to the garbage collector cost more than the transfer itself: every new one is made
  * of pages that the kernel must first clear, and V8 collects the whole heap for every 64 MiB of
- * them; and how much lies around uncollected is up to chance. The price is that memory has to be
- * released by hand; `Chunk` counts its users for that. A forgotten release only costs a slot; an
- * early release would put another chunk's bytes into a response, which is why the count is kept in
- * one place and tests run with `poison`.
+ * them; and how much stays uncollected is left to chance. The price is that memory has to be
+ * given back by hand; `Chunk` counts its users for that. Forgetting to give back costs a slot, no
+ * more; giving back too early would put another chunk's bytes into a response, which is why the
+ * count is kept in one place and tests run with `poison`.
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -14,12 +14,13 @@ import { MillraceError } from '@millrace/shared/base/errors';
 /** A piece of memory on loan. */
 export interface ChunkBuffer {
   readonly data: Buffer;
-  /** Returns the memory, which must not be used any more. Call it at most once. */
+  /** Gives the memory back, which may no longer be used then. May be called once. */
   release(): void;
   /**
-   * Lends another piece of the same size so that a slab that is not to be kept can run empty.
+   * Lends another piece of the same size, in a kept slab, so that the slab of this piece can run
+   * empty. Undefined for pieces in kept slabs.
    *
-   * @returns undefined where there is none, or this piece is in a slab that is kept
+   * @returns undefined if there is none
    */
   readonly better?: () => ChunkBuffer | undefined;
 }
@@ -30,9 +31,8 @@ export interface ChunkMemoryOptions {
   /** Memory that is kept once it was needed; memory above that is returned when free. */
   readonly keepBytes: number;
   /**
-   * False where this number of further bytes must not be taken from the system; by default always
-   * true. Idle memory is lent without asking, and so is an idle slot for a smaller piece where the
-   * answer was false.
+   * Whether that many more bytes may be taken from the system; by default they may. An idle slot is
+   * lent without asking, but for a smaller piece only after a refusal.
    */
   readonly mayLend?: (bytes: number) => boolean;
   /** Overwrite memory when it is given back, so that a use after that cannot go unnoticed. */
@@ -40,8 +40,8 @@ export interface ChunkMemoryOptions {
 }
 
 /**
- * Kept slabs are as large as possible: each costs V8 a collection, and untouched memory costs
- * nothing. Those above are small, so that a burst's memory can be returned.
+ * Size of a slab. Kept slabs are as large as possible: each costs V8 a collection, and memory that
+ * was never touched costs nothing. Extra slabs are small, so that a burst's memory can be returned.
  */
 const KEPT_SLAB_BYTES = 1024 * 1024 * 1024;
 const EXTRA_SLAB_BYTES = 32 * 1024 * 1024;
@@ -52,13 +52,13 @@ interface Slab {
   readonly free: Buffer[];
   readonly slots: number;
   readonly kept: boolean;
-  /** Most slots that were on loan at a time: the others' pages take no memory yet. */
+  /** Most slots that were on loan at a time: pages of the others take no memory yet. */
   touched: number;
 }
 
 export class ChunkMemory {
   readonly #options: ChunkMemoryOptions;
-  /** In the order of their making: extra slabs run empty because they are the last to be used. */
+  /** In order of creation: extra slabs run empty because they are used last. */
   readonly #slabs: Slab[] = [];
   #keptBytes = 0;
   #slots = 0;
@@ -83,7 +83,7 @@ export class ChunkMemory {
     return this.#lentBytes;
   }
 
-  /** Bytes that are not on loan but still take memory, as they once were. */
+  /** Bytes that are not on loan but still take memory, because they once were. */
   get idleBytes(): number {
     let touched = 0;
     for (const slab of this.#slabs) touched += slab.touched;
@@ -93,7 +93,7 @@ export class ChunkMemory {
   /**
    * Lends memory of exactly `bytes` bytes; its contents are arbitrary.
    *
-   * @throws MillraceError `out-of-memory` where no more may be lent
+   * @throws MillraceError `out-of-memory` if no more may be lent
    */
   allocate(bytes: number): ChunkBuffer {
     const isSlot = bytes === this.#options.slotBytes;
@@ -107,7 +107,7 @@ export class ChunkMemory {
     return this.#lendSlot(idle, bytes);
   }
 
-  /** True where chunks could move to slabs that are kept, so that others run empty. */
+  /** True if chunks could move to kept slabs, so that others run empty. */
   get isScattered(): boolean {
     return this.#slabs.some(({ kept }) => !kept) && this.#roomyKept() !== undefined;
   }
@@ -145,7 +145,7 @@ export class ChunkMemory {
     return slab === undefined ? undefined : this.#lendSlot(slab, bytes);
   }
 
-  /** Of another size than a slot's, as the last chunks of files are: left to the garbage collector. */
+  /** Lends memory of another size, as for last chunks of files, left to the garbage collector. */
   #lendOther(bytes: number): ChunkBuffer {
     this.#lentBytes += bytes;
     let lent = true;
@@ -176,7 +176,7 @@ export class ChunkMemory {
     return slab;
   }
 
-  /** Drops an unused slab if another one has room: otherwise it would be recreated in a moment. */
+  /** Drops an unused slab if another one has room; else a new one would soon be needed. */
   #shrink(slab: Slab): void {
     const spare = this.#slabs.some((other) => other !== slab && other.free.length > 0);
     if (!spare) return;
@@ -186,9 +186,9 @@ export class ChunkMemory {
 }
 
 /**
- * Memory for the body of an answer.
+ * Allocates memory for the body of an answer.
  *
- * @param answer discarded where there is no memory: an unread body holds its connection for ever
+ * @param answer discarded if there is none: a body that is not read holds its connection for ever
  * @throws MillraceError `out-of-memory`
  */
 export function allocateFor(
@@ -204,7 +204,7 @@ export function allocateFor(
   }
 }
 
-/** True where a slot is free that takes memory already. */
+/** True if a free slot takes memory already. */
 function hasIdle({ free, slots, touched }: Slab): boolean {
   return slots - free.length < touched;
 }

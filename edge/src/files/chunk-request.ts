@@ -1,4 +1,4 @@
-/** Requests for chunks that no cache has, and the answers to them. */
+/** Requests for chunks that no cache has, and the source that answers them. */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
@@ -14,13 +14,13 @@ export interface ChunkRequest {
   readonly range: ByteRange;
   /** Where the origin's redirects led, as far as the asking node knows. */
   readonly directUrl?: string | undefined;
-  /** Of the signed link that it is asked for by. */
+  /** Grant of the signed link that the requester has used. */
   readonly grant?: LinkGrant | undefined;
-  /** Requester that the origin is asked for: the client's key, or the node that it comes from. */
+  /** Requester for which the origin is asked: the client's key, or the asking node. */
   readonly client?: string | undefined;
 }
 
-/** Where chunks come from that no node has. */
+/** Source of chunks that no node has. */
 export interface ChunkSource {
   /**
    * Fetches the bytes of a chunk, checked against the version. The memory belongs to the caller.
@@ -33,7 +33,7 @@ export interface ChunkSource {
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<ChunkBuffer>;
-  /** How long such a fetch may take before another beside it is justified. */
+  /** Time after which a fetch justifies a competing one. */
   lateAfterMs(request: ChunkRequest): Millis;
 }
 

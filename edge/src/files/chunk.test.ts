@@ -24,7 +24,7 @@ function make(text = '0123456789abcdef', digest?: Buffer) {
 const expected = createHash('sha256').update('0123456789abcdef').digest('hex');
 
 describe('Chunk', () => {
-  test('keeps its bytes as long as anybody uses it', () => {
+  test('keeps its bytes as long as it has users', () => {
     const { chunk, memory } = make();
     expect(chunk.retain()).toBe(chunk);
     chunk.release();
@@ -33,7 +33,7 @@ describe('Chunk', () => {
     expect(memory.figures.usedBytes).toBe(0);
   });
 
-  test('moves to kept memory only while nobody else uses it', () => {
+  test('moves to kept memory only while it has a single user', () => {
     const memory = new ChunkMemory({ slotBytes: 16, keepBytes: 16, poison: true });
     const first = memory.allocate(16);
     const extra = memory.allocate(16);
@@ -50,7 +50,7 @@ describe('Chunk', () => {
     expect(memory.lentBytes).toBe(0);
   });
 
-  test('shows nothing of what its memory holds after the last user has left', () => {
+  test('shows no bytes of its memory after the last user has left', () => {
     const { chunk, memoryItself } = make();
     chunk.release();
     expect(chunk.data).toHaveLength(0);
@@ -72,7 +72,7 @@ describe('Chunk', () => {
     expect(() => chunk.retain()).toThrow(expect.objectContaining({ code: 'internal' }));
   });
 
-  test('has the SHA-256 of its bytes, worked out once', async () => {
+  test('has the SHA-256 of its bytes, computed once', async () => {
     const { chunk } = make();
     const first = chunk.digest();
     expect(chunk.digest()).toBe(first);
@@ -80,7 +80,7 @@ describe('Chunk', () => {
     chunk.release();
   });
 
-  test('keeps its bytes until its digest is worked out', async () => {
+  test('keeps its bytes until its digest is computed', async () => {
     const { chunk, memory } = make();
     const digest = chunk.digest();
     chunk.release();
@@ -88,7 +88,7 @@ describe('Chunk', () => {
     expect((await digest).toString('hex')).toBe(expected);
     await new Promise((resolve) => setImmediate(resolve));
     expect(memory.figures.usedBytes).toBe(0);
-    // A digest that was worked out stays known.
+    // A digest that was computed stays known.
     expect((await chunk.digest()).toString('hex')).toBe(expected);
   });
 
@@ -99,7 +99,7 @@ describe('Chunk', () => {
     expect(memory.figures.usedBytes).toBe(0);
   });
 
-  test('SHA-256 of nothing is what it is', async () => {
+  test('the SHA-256 of no bytes is the published one', async () => {
     expect((await sha256(Buffer.alloc(0))).toString('hex')).toBe(
       'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
     );

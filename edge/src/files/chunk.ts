@@ -8,14 +8,14 @@ import type { FileVersion } from './file-version.ts';
 const GONE = Buffer.alloc(0);
 
 /**
- * A whole chunk of one version of a file. Its bytes are never modified while it is in use. Code
- * that keeps one across a turn of the event loop must `retain` it and `release` it afterwards.
+ * A whole chunk of one version of a file. Its bytes are never modified while it has users. Code
+ * that keeps one across a turn of the event loop must `retain` it, and `release` it afterwards.
  */
 export class Chunk {
   /** Chunk name without retry salt, within its scope. */
   readonly key: string;
   readonly version: FileVersion;
-  /** In which its fetch began (see `Generations`). */
+  /** Generation in which its fetch began (see `Generations`). */
   readonly generation: number;
   #buffer: ChunkBuffer;
   #data: Buffer;
@@ -25,7 +25,7 @@ export class Chunk {
   /**
    * The maker is the first user.
    *
-   * @param digest SHA-256 of the data, where it is known already
+   * @param digest SHA-256 of the data, if it is known already
    * @param generation in which its fetch began
    */
   constructor(
@@ -54,7 +54,7 @@ export class Chunk {
   }
 
   /**
-   * One more user.
+   * Adds a user.
    *
    * @throws MillraceError `internal` if the last one has left already: its memory may be in use for
    *   another chunk
@@ -65,7 +65,7 @@ export class Chunk {
     return this;
   }
 
-  /** One user less; the last one gives the memory back. */
+  /** Removes a user; the last one gives the memory back. */
   release(): void {
     if (this.#users === 0) throw new MillraceError('internal', 'a chunk was released too often');
     if (--this.#users > 0) return;
@@ -89,7 +89,7 @@ export class Chunk {
     return true;
   }
 
-  /** SHA-256 of the data, worked out once, off the main thread. */
+  /** SHA-256 of the data, computed once, off the main thread. */
   digest(): Promise<Buffer> {
     if (this.#digest === undefined) {
       this.retain();

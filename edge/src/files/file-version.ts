@@ -14,8 +14,8 @@ interface TunnelVerdict {
 }
 
 /**
- * The key of a URL or chunk name in caches: private files have their own keys, so that files that
- * the owner of a local edge fetches from their own network are served to no other client.
+ * The key of a URL or chunk name in caches: private files have keys of their own, so that files
+ * that the owner of a local edge fetches from their own network answer no other user.
  */
 export function scopedKey(scope: Scope, name: string): string {
   return scope === 'private' ? `private ${name}` : name;
@@ -23,7 +23,7 @@ export function scopedKey(scope: Scope, name: string): string {
 
 /**
  * Audience of a request. `private` requests carry the local token, and may reach origins that are
- * not listed; the files that they bring in are kept apart from public ones.
+ * not listed; files that they bring in are kept apart from public ones.
  */
 export type Scope = 'public' | 'private';
 
@@ -35,11 +35,11 @@ export interface FileVersion {
   readonly scope: Scope;
   readonly length: number;
   readonly validators: Validators;
-  /** SHA-256 that its content must have, hexadecimal, where a client has asked for that content. */
+  /** SHA-256 that its content must have, hexadecimal, if a client has asked for one. */
   readonly digest?: string | undefined;
   /** Version tag, part of its chunks' names. */
   readonly tag: string;
-  /** Header fields of the origin that clients get to see, names in lower case. */
+  /** Header fields of the origin that are passed to clients, names in lower case. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
@@ -47,13 +47,13 @@ export interface FileVersion {
 export interface Pointer {
   readonly version: FileVersion;
   readonly freshness: Freshness;
-  /** Where redirects led: chunks are asked for there. */
+  /** URL that redirects led to: chunks are requested there. */
   readonly finalUrl: string;
-  /** The content is known to have the digest that was asked for. */
+  /** True if the content is known to have the digest that was asked for. */
   readonly verified?: true | undefined;
 }
 
-/** Names a pointer: content that was requested by its digest has its own pointer. */
+/** Names a pointer: content that was requested by its digest has a pointer of its own. */
 export function pointerName({ url, digest }: Pick<FileVersion, 'url' | 'digest'>): string {
   // No URL has a space in it.
   return digest === undefined ? url : `${url} ${digest}`;
@@ -66,8 +66,8 @@ export function urlOfPointer(name: string): string {
 }
 
 /**
- * A version that keeps no other memory alive. In V8 a part of a header is a view of the whole
- * header: a stored entity tag of 20 bytes would keep 64 KiB.
+ * Copies a version so that it keeps nothing else in memory. In V8, text cut out of a header is a
+ * view of the whole header: an entity tag of 20 bytes would keep 64 KiB.
  */
 export function detached(version: FileVersion): FileVersion {
   const { tag, digest, validators, fields } = version;
@@ -80,9 +80,7 @@ export function detached(version: FileVersion): FileVersion {
   };
 }
 
-/**
- * A copy of a text of one byte per character that shares no memory with the text it was cut from.
- */
+/** Copies a text of one byte per character, so that it shares no memory with its source. */
 export function ownText(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }

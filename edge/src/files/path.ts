@@ -3,15 +3,15 @@
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
 
 export interface Path {
-  /** How often it has been forwarded; 0: it comes from this node's own client. */
+  /** Number of times it was forwarded; 0: it comes from this node's own client. */
   readonly hops: number;
   /** Names of the nodes it has passed, this one not included. */
   readonly via: readonly string[];
-  /** Names of nodes that were asked without success. */
+  /** Names of nodes that were asked and have failed. */
   readonly avoid: readonly string[];
-  /** Of the signed link that it has come by. */
+  /** Grant of the signed link that the client has used. */
   readonly grant?: LinkGrant | undefined;
-  /** Requester that origins are asked for: the client's key, or the node that it comes from. */
+  /** Requester for which origins are asked: the client's key, or the asking node. */
   readonly client?: string | undefined;
 }
 

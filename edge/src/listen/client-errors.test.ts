@@ -34,7 +34,7 @@ async function serve(options: object = {}) {
   return { server, taken, next };
 }
 
-/** A client that keeps everything it receives. */
+/** A client that keeps everything that it receives. */
 async function client(server: Server) {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   ending.push(() => socket.destroy());
@@ -85,14 +85,14 @@ describe('a request whose target has bytes above ASCII', () => {
     expect([got.reset, taken.length]).toEqual([false, 1]);
   });
 
-  test('is the same request wherever the packets behind its first such byte begin', async () => {
+  test('is the same request wherever a packet ends after its first such byte', async () => {
     const { server, next } = await serve();
     const text = get('/caf\xc3\xa9/\xe2\x82\xac?q=\xff', '1.1', 'X: y\r\n');
     const first = text.indexOf('\xc3') + 1;
     for (let at = first, index = 0; at <= text.length; at++, index++) {
       const got = await client(server);
       send(got.socket, text.slice(0, at));
-      // The server has the first packet: another connection's request has come behind it.
+      // The server has the first packet: another connection's request has come after it.
       const other = await client(server);
       send(other.socket, get('/other'));
       const both = [await next(2 * index)];
@@ -107,7 +107,7 @@ describe('a request whose target has bytes above ASCII', () => {
     }
   });
 
-  test('is served where its line has begun in an earlier packet', async () => {
+  test('is served if its line has begun in an earlier packet', async () => {
     const { server, next, taken } = await serve();
     const got = await client(server);
     send(got.socket, 'GET /ca');
@@ -124,7 +124,7 @@ describe('a request whose target has bytes above ASCII', () => {
     expect(taken).toHaveLength(2);
   });
 
-  test('is refused without an end, once it is too long, or when the client ends', async () => {
+  test('is refused if it does not end: once it is too long, or when the client ends', async () => {
     const { server, taken } = await serve();
     const long = await client(server);
     send(long.socket, `GET /\xe9${'x'.repeat(40_000)}`);
@@ -137,14 +137,14 @@ describe('a request whose target has bytes above ASCII', () => {
     expect(taken).toEqual([]);
   });
 
-  test('has the time limits of one parser: the first one no longer ends the response', async () => {
+  test('has the time limits of its second parser: the first no longer ends the response', async () => {
     const { server, next } = await serve({ headersTimeout: 1, requestTimeout: 1 });
     const got = await client(server);
     send(got.socket, get(RAW));
     const { res } = await next(0);
     res.writeHead(200);
     res.write('first,');
-    // A later connection cannot be found late before an earlier one.
+    // A later connection is found late no sooner than an earlier one would be.
     const late = await client(server);
     send(late.socket, 'GET /late HTTP/1.1\r\n');
     await late.closed;
@@ -270,7 +270,7 @@ describe('an error behind an unfinished response', () => {
     expect([got.reset, got.text.includes('400')]).toEqual([true, false]);
   });
 
-  test('a body that cannot be read gets the answer while nothing has been sent', async () => {
+  test('a body that cannot be read gets an error while nothing has been sent', async () => {
     const { server } = await serve();
     const got = await client(server);
     send(got.socket, `${get('/first', '1.1', 'Transfer-Encoding: chunked\r\n')}no size\r\n`);
@@ -301,7 +301,7 @@ describe('a client that leaves', () => {
     ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['a raw target', get(RAW)],
     ['garbage', 'blah\r\n\r\n'],
-  ])('ends all responses that wait for each other, %s behind them too', async (_, behind) => {
+  ])('ends all responses that wait for each other, even with %s behind them', async (_, behind) => {
     const { server, next } = await serve();
     const got = await client(server);
     const closed: Promise<unknown>[] = [];

@@ -1,7 +1,8 @@
 /**
- * Answers malformed bytes on an HTTP/1.1 connection with an error, if no response is due on the
- * connection. Due responses are sent before, whole, or the connection is reset: an error never adds
- * a byte to a response, and never ends one as if it were complete.
+ * Answers bytes of a client that are no request on an HTTP/1.1 connection. They get an error if no
+ * response is owed on the connection. Responses that are owed are sent first, whole, or the
+ * connection is reset: an error never adds a byte to a response, and never ends one as if it were
+ * complete.
  */
 
 import type { Server } from 'node:http';
@@ -24,7 +25,7 @@ const STATUSES: Readonly<Record<string, string>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Content Too Large',
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
-/** How long a refused client may continue to send, so that it can read the reason. */
+/** Time for which a refused client may go on sending, so that it can read the error. */
 const LINGER_MS: Millis = 1000;
 
 /** Connections that end when the responses that were unfinished at an error have been sent. */
@@ -33,7 +34,7 @@ const ending = new WeakSet<Socket>();
 /** The event by which a server takes a connection for HTTP/1.1. */
 type Connected = 'connection' | 'secureConnection';
 
-/** Answers unparsable bytes on a server's connections, and does the work of `watchConnections`. */
+/** Answers unparsable bytes on a server's connections, after `watchConnections`. */
 export function handleClientErrors(server: Server, connected: Connected = 'connection'): void {
   watchConnections(server, connected);
   server.on('clientError', onClientError);
@@ -41,8 +42,8 @@ export function handleClientErrors(server: Server, connected: Connected = 'conne
 
 /**
  * Resets a connection that a client ends while a response to it is unfinished, refuses CONNECT, and
- * keeps the begin of request lines that come in pieces. For servers whose `clientError` reaches
- * `onClientError` in another way.
+ * keeps the beginnings of request lines that come in pieces.
+ * For servers whose `clientError` goes to `onClientError` in another way.
  */
 export function watchConnections(server: Server, connected: Connected = 'connection'): void {
   server.on(connected, (socket: Socket) => {
@@ -54,21 +55,21 @@ export function watchConnections(server: Server, connected: Connected = 'connect
       if (unfinishedResponse(socket)?.writableEnded === false) resetConnection(socket);
     });
   });
-  // Without a listener Node destroys the connection, even during a response.
+  // Without a listener Node destroys the connection, even while a response is sent on it.
   server.on('connect', (_req, socket) => {
     if (unfinishedResponse(socket as Socket) !== undefined) resetConnection(socket as Socket);
     else endWith(socket as Socket, answerOf('405 Method Not Allowed'));
   });
 }
 
-/** Answers bytes that are no request. Listens to `clientError`, once for each server. */
+/** Answers bytes that are no request. A listener for `clientError`, added once to each server. */
 export function onClientError(error: ParserError, socket: Socket): void {
   if (ending.has(socket) || socket.destroyed) return;
   const refuse = (status: string) => endWith(socket, answerOf(status));
   const owed = unfinishedResponse(socket) !== undefined;
   if (!owed && parseRawTarget(error, socket, refuse)) return;
   ending.add(socket);
-  // A raw target is no error: closed without an answer, a client asks for it once more.
+  // A raw target is no error: if its connection closes without an answer, a client asks again.
   endAfterResponses(socket, owed && isRawByte(error) ? '' : answerTo(error));
 }
 
@@ -109,6 +110,6 @@ function endWith(socket: Socket, answer: string): void {
     clearTimeout(timer);
     if (!socket.destroyed) timer = setTimeout(() => socket.destroy(), LINGER_MS);
   });
-  // Bytes that still come are dropped: closing with unread bytes would reset the answer.
+  // Discards bytes that still come: closing with unread bytes would reset the answer.
   socket.resume();
 }

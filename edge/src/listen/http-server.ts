@@ -26,21 +26,18 @@ import type { TlsListener } from './tls/tls-listener.ts';
 // An import would also load the fetch and WebSocket of Node's http: a tenth of the start.
 const { createServer } = process.getBuiltinModule('node:http');
 
-/**
- * Bodies are read by the handlers: without schemas there is nothing to compile, and no compiler to
- * load.
- */
+/** Stands in for Fastify's compilers, which need not be loaded: handlers read bodies themselves. */
 function noSchemas(): never {
   throw new Error('this server has no schemas');
 }
 
 const PLAIN_PATHS: ReadonlySet<string> = new Set(['/-/live', '/-/ready', '/-/metrics']);
-/** Route of prefixed URLs, whatever they contain: the router must not try to interpret them. */
+/** Route of all prefixed URLs, which the router must not try to understand. */
 export const PREFIXED_ROUTE = '/-/prefixed';
 
 /**
- * A second port that is this process's own, where other nodes reach it and no other, and clients get
- * nothing. Without a secret it is for this machine only.
+ * Opens a second port, where other nodes reach this very process, and clients get nothing. Without
+ * a secret it is for this machine only.
  */
 export async function listenAlone(main: Server, config: Config, index: number): Promise<Server> {
   const server = createServer({ ...H1_LIMITS, keepAliveTimeout: KEEP_ALIVE_MS });
@@ -60,10 +57,10 @@ export async function listenAlone(main: Server, config: Config, index: number): 
 }
 
 /**
- * Begins to listen for clients: on --port, and with TLS on --http-port besides.
+ * Begins to listen for clients: on --port and, with TLS, on --http-port as well.
  *
- * @param front the port for TLS, where there is one
- * @returns addresses for people, and the port that other nodes are told of
+ * @param front the port for TLS, if there is one
+ * @returns addresses to show to people, and the port to tell other nodes
  */
 export async function listenOn(
   server: FastifyInstance,
@@ -83,15 +80,15 @@ export async function listenOn(
   return { address: `${secure} and ${address}`, peerPort };
 }
 
-/** The address at which processes of this machine reach a listener. */
+/** The address by which processes of this machine reach a server that listens on `address`. */
 export function loopbackFor(address: string): string {
   return address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;
 }
 
 /**
- * The server for everything, not yet listening.
+ * Builds the server for all requests, not yet listening.
  *
- * @param tlsPort the port for TLS, where there is one, once it is known
+ * @param tlsPort gives the port for TLS, if there is one, once it is known
  */
 export function buildServer(config: Config, log: Log, tlsPort: () => number): FastifyInstance {
   const server = Fastify({
@@ -112,12 +109,12 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
     requestTimeout: REQUEST_MS,
     connectionTimeout: 0,
     forceCloseConnections: 'idle',
-    // Also of the servers that Fastify makes for further addresses of one name.
+    // Also for the servers that Fastify makes for further addresses of one name.
     clientErrorHandler: (error, socket) => onClientError(error as Error, socket),
   }) as unknown as FastifyInstance;
   watchConnections(server.server);
   isolateFiles(server, isOwn);
-  /** Connections whose last request has been answered; later bytes are no request. */
+  /** Connections whose last request was refused: bytes behind it are no request. */
   const refused = new WeakSet<Socket>();
   server.addHook('onRequest', ({ raw }, reply, done) => {
     if (refused.has(raw.socket)) return void reply.hijack();
@@ -149,7 +146,7 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
   );
   server.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
     const { statusCode = 500, message } = error;
-    // The server's own errors: a body that is too large, or does not match its header.
+    // The server's own errors: a body that is too large, or not of its declared type or length.
     if (statusCode < 500) return send(reply, new MillraceError('bad-request', message));
     log.error({ err: error }, 'internal error');
     return send(reply, new MillraceError('internal'));
@@ -157,7 +154,7 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
   return server;
 }
 
-/** RFC 9112 3.2: it is refused, before two programs read different hosts from it. */
+/** Whether there are several Host fields (RFC 9112 3.2): other programs may pick another one. */
 function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -167,7 +164,7 @@ function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   return hosts > 1;
 }
 
-/** Requests that need no TLS: of health checks and Prometheus, and of other nodes, which sign theirs. */
+/** Whether a request needs no redirect to TLS: health checks, Prometheus, signed ones of nodes. */
 function staysPlain(request: FastifyRequest): boolean {
   if ((request.raw.socket as Partial<TLSSocket>).encrypted === true) return true;
   return (
@@ -180,11 +177,11 @@ function staysPlain(request: FastifyRequest): boolean {
 const ending = new WeakSet<Socket>();
 
 /**
- * A request with a body, which the edge does not read, is the last of its connection: where other
- * programs disagree on the body's end, the bytes behind it may not be a request of the client's.
- * HTTP/2 has no such doubts.
+ * Makes a request with a body, which is not read, the last of its connection: if proxies disagree
+ * on where the body ends, bytes behind it may be no request of the client's. HTTP/2 has no such
+ * doubts.
  *
- * @returns true for bytes behind such a request: they must not be answered
+ * @returns true for a request behind such a body: it must not be answered
  */
 export function isBehindBody(req: IncomingMessage, res: ServerResponse): boolean {
   if (req.httpVersionMajor > 1) return false;

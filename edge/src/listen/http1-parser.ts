@@ -1,7 +1,7 @@
 /**
  * Node's parser of an HTTP/1.1 connection, which has no public interface: everything that the edge
- * knows about its internals is here. Where Node has changed them, `releaseParser` does nothing and
- * says so.
+ * knows about its internals is here. If Node has changed them, `releaseParser` does nothing and
+ * returns false.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -22,7 +22,7 @@ interface Parser {
   onIncoming: ((req: IncomingMessage, keepAlive: boolean) => number) | null;
   /** Copy of the packet that is being parsed, for parsers that read their connection themselves. */
   getCurrentBuffer?(): Uint8Array;
-  /** By `kOnExecute`: called behind each packet, with the bytes parsed or an error. */
+  /** By `kOnExecute`: called after each packet, with the bytes parsed or an error. */
   [callback: number]: ((parsed: number | Error) => void) | null | undefined;
 }
 
@@ -30,7 +30,7 @@ interface HttpSocket extends Socket {
   parser?: Parser | null;
   /** The response that is being sent; others that wait are behind it. */
   _httpMessage?: ServerResponse | null;
-  /** The server of the connection. */
+  /** The server that the connection belongs to. */
   server?: Server;
 }
 
@@ -76,16 +76,16 @@ export function abortWithConnection(socket: Socket): void {
   if (onClose !== undefined) socket.on('close', () => onClose());
 }
 
-/** Request lines so far that are not complete. */
+/** Incomplete request lines. */
 const begunLines = new WeakMap<Socket, BegunLine>();
 
 /**
- * Keeps the bytes of a request's line before its last packet. Costs nothing where a head comes in
- * one packet: only packets that complete no head, and are no body, are copied.
+ * Keeps the part of a request's line that comes before its last packet. Costs nothing if a head
+ * comes in one packet: only packets that complete no head, and are no body, are copied.
  *
- * A packet with the end of one request and the begin of the next counts as the former only. The
- * kept bytes may then begin within a method, but can never form one that reads: no method of the
- * parser ends with GET or HEAD.
+ * A packet with the end of one request and the beginning of the next counts as the former only. The
+ * line that is kept may then begin within a method, but cannot turn into one that reads: no method
+ * of the parser ends with GET or HEAD.
  */
 export function keepBegunLine(socket: Socket): void {
   const { parser } = socket as HttpSocket;
@@ -131,9 +131,9 @@ function callbackAt(parser: Parser | null | undefined): number | undefined {
 }
 
 /**
- * Takes a connection away from Node's server: the parser is released, its time limits end, and no
- * listener of the server remains. The connection is paused. Call it only when no response is
- * unfinished: that response would be aborted.
+ * Takes a connection away from Node's server: the parser is given back, its time limits end, and
+ * nothing of the server listens any more. The connection is paused. To be called only when no
+ * response is unfinished, because that would be aborted.
  *
  * @returns false, with nothing changed, if this version of Node does it in another way
  */
@@ -154,15 +154,15 @@ export function releaseParser(socket: Socket): boolean {
 }
 
 /**
- * Returns a connection, taken by `releaseParser`, to its server for one request: the connection is
- * closed after the response, and bytes behind the request are not answered.
+ * Gives a connection, which `releaseParser` has taken away, back to its server for one request:
+ * the connection is closed after the response, and bytes behind the request are not answered.
  *
  * @param bytes with which the request begins; more comes from the connection
  */
 export function parseOneRequest(socket: Socket, bytes: Uint8Array): void {
   const { server } = socket as HttpSocket;
   if (server === undefined || takeConnection === undefined) return void socket.destroy();
-  // Limit of the connection's idle time, which is over.
+  // Ends the timeout for connections without requests.
   socket.setTimeout(0);
   socket.unshift(bytes);
   takeConnection.call(server, socket);

@@ -1,6 +1,6 @@
 /**
- * Keeps strangers' pages out of the edge's own web origin. A proxied page has the same scheme, name
- * and port as the dashboard: without further fields it could read the dashboard, or show a log-in
+ * Keeps files of strangers out of the edge's own web origin. A proxied page has the same scheme,
+ * name and port as the dashboard: without isolation it could read the dashboard, or show a log-in
  * of its own under the edge's address.
  */
 
@@ -11,11 +11,11 @@ import type { LocalAccess } from '../policy/local-access.ts';
 import { problemReply } from './problem-reply.ts';
 
 /**
- * Fields that isolate every answer to a prefixed URL (CSP 3, 6.3.2; Fetch, 3.6): a page gets its
- * own origin, runs no script and sends no form, and its type is the stated one. Its links may lead
- * to downloads, as in lists of files: no script can click them, and a frame can save only the files
- * that the same link would save from any other site. None of these fields is passed on from the
- * origin, so that the origin cannot weaken them.
+ * Fields that isolate every answer to a prefixed URL (CSP 3, 6.3.2; Fetch, 3.6): a page gets an
+ * origin of its own, runs no script and sends no form, and its type is the declared one. Its links
+ * may lead to downloads, as in lists of files: no script can click them, and a file that a frame
+ * saves could be saved by the same link on any other site. None of these fields is passed on from
+ * the origin, so that nothing weakens them.
  */
 const FILE_FIELDS = [
   ['content-security-policy', 'sandbox allow-downloads'],
@@ -23,8 +23,8 @@ const FILE_FIELDS = [
 ] as const;
 
 /**
- * Sets the fields on all answers to prefixed URLs, including errors and redirects, and refuses to
- * be the source of a service worker, which would see every request to the edge's origin.
+ * Sets the fields on all answers to prefixed URLs, errors and redirects among them, and refuses
+ * requests for service workers, which would see every request to the edge's origin.
  *
  * @param isOwn whether a request target is one of the edge's own pages
  */
@@ -40,10 +40,10 @@ export function isolateFiles(server: FastifyInstance, isOwn: (target: string) =>
 }
 
 /**
- * Refuses requests that a web page of another site makes to an edge of one user, whatever the path,
- * and makes browsers keep its answers from other sites.
+ * Guards an edge of one user against web pages of other sites: refuses their requests, whatever the
+ * path, and makes browsers keep the edge's answers from them.
  *
- * @param signed true where other nodes sign their requests, which lets them in under any name
+ * @param signed true if other nodes sign their requests, which lets them in under any name
  */
 export function guardLocal(server: FastifyInstance, access: LocalAccess, signed: boolean): void {
   server.addHook('onRequest', (request, reply, done) => {

@@ -3,7 +3,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { problemReply } from './problem-reply.ts';
 
 describe('problem replies', () => {
-  test('are problem documents that nobody caches', () => {
+  test('are problem documents that no cache may store', () => {
     const { status, headers, body } = problemReply(new MillraceError('origin-error', 'it broke'));
     expect(status).toBe(502);
     expect(headers).toEqual({
@@ -34,7 +34,7 @@ describe('problem replies', () => {
     expect(headers['retry-after']).toBe(field);
   });
 
-  test('say which methods are possible where another was used', () => {
+  test('name the possible methods if another was used', () => {
     const allow = (code: ConstructorParameters<typeof MillraceError>[0]) =>
       problemReply(new MillraceError(code)).headers.allow;
     expect(allow('method-not-allowed')).toBe('GET, HEAD');

@@ -1,9 +1,9 @@
-/** Errors on their way to a client. */
+/** Turns errors into responses to clients. */
 
 import type { MillraceError } from '@millrace/shared/base/errors';
 import { PROBLEM_TYPE, toProblem } from '@millrace/shared/http/answers/problem';
 
-/** Status, header and body for an error, as far as they do not depend on the request. */
+/** Makes status, header and body for an error, as far as they do not depend on the request. */
 export function problemReply(error: MillraceError): {
   status: number;
   headers: Record<string, string>;

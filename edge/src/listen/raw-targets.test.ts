@@ -1,4 +1,4 @@
-/** How request lines come in pieces: each piece is read by the server before the next is sent. */
+/** Request lines in pieces: the server reads each piece before the next is sent. */
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -19,10 +19,7 @@ afterAll(() => {
   server.close();
 });
 
-/**
- * Sends pieces as separate packets; resolves with the received bytes when the server ends the
- * connection.
- */
+/** Sends each piece as a packet. @returns statuses received when the server ends the connection */
 async function answersTo(pieces: readonly string[]): Promise<string> {
   asked.length = 0;
   const accepted = once(server, 'connection') as Promise<[Socket]>;
@@ -64,7 +61,7 @@ test.each([
     ['POST /p', 'GET /%E9'],
   ],
 ] as [string, string[], string, string[]][])(
-  'a raw byte in a later packet than the begin, %s, is served',
+  'a raw byte in a later packet than the beginning, %s, is served',
   async (_, pieces, statuses, targets) => {
     expect(await answersTo(pieces)).toBe(statuses);
     expect(asked).toEqual(targets);
@@ -79,6 +76,6 @@ test.each([
     [`GET /a${END}GET /caf`, `\xe9${END}`],
     '200,400',
   ],
-] as [string, string[], string][])('one that %s is not', async (_, pieces, statuses) => {
+] as [string, string[], string][])('a raw byte that %s is refused', async (_, pieces, statuses) => {
   expect(await answersTo(pieces)).toBe(statuses);
 });

@@ -1,7 +1,7 @@
 /**
  * Requests whose target has bytes above ASCII. Node's parser refuses them; here the target is
  * percent-encoded and the request parsed once more, by a new parser on the same connection. It is
- * the last request of its connection, so that parsers never stand behind each other.
+ * the last request of its connection, so that there is never a third parser.
  */
 
 import type { Socket } from 'node:net';
@@ -17,12 +17,12 @@ import { begunLine, type ParserError, parseOneRequest, releaseParser } from './h
 const parsedAgain = new WeakSet<Socket>();
 
 /**
- * Parses a request once more if only its target is at fault. Call it only when no response is
- * unfinished on the connection.
+ * Parses a request once more if nothing but its target is at fault. To be called only when no
+ * response is unfinished on the connection.
  *
  * @param error of the parser that has refused the request
  * @param refuse answers with a status and ends the connection; for requests whose line does not end
- * @returns false if the fault is another one; nothing has been done then
+ * @returns false, with nothing done, if something else is at fault
  */
 export function parseRawTarget(
   { code, rawPacket, bytesParsed = 0 }: ParserError,
@@ -54,7 +54,7 @@ export function parseRawTarget(
     if (encoded !== undefined) {
       stop();
       socket.pause();
-      // The parser that was given back is the next to be taken: its stack has to end before.
+      // The parser that was given back is the next to be taken: its call stack has to end first.
       setImmediate(() => {
         if (!socket.destroyed) parseOneRequest(socket, encoded);
       });

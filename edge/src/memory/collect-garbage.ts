@@ -1,6 +1,6 @@
 /**
- * Makes V8 collect its garbage now. It does so by itself when its heap grows, but memory freed by
- * resetting transfers would stay resident for minutes while nothing new is allocated.
+ * Makes V8 collect its garbage now. V8 does so by itself when its heap grows, but while nothing new
+ * is allocated, memory of transfers that were reset would stay resident for minutes.
  */
 
 import { setFlagsFromString } from 'node:v8';
@@ -13,18 +13,18 @@ interface Collect {
 
 let collect: Collect | undefined;
 
-/** Heap above which V8 is to collect garbage before it has doubled, and below which no more, bytes. */
+/** Heap above which V8 must collect garbage before it has doubled, and below which not, bytes. */
 const LARGE_HEAP_BYTES = 96 * 1024 * 1024;
 const SMALL_HEAP_BYTES = 64 * 1024 * 1024;
-/** By how much a large heap may grow before it is collected. */
+/** Growth of a large heap after which it is collected, percent. */
 const LARGE_GROWTH_PERCENT = 30;
 let isLarge = false;
 
 /**
  * Keeps the share of garbage in a large heap small. V8 lets a heap grow to hundreds of megabytes
- * before it first collects all of it, and then to up to four times its live size. That is cheap
- * where few objects are promoted, as in an edge that delivers large files, but not where strangers
- * make the heap large.
+ * before it first collects all of it, and then to up to four times its live part. That is cheap if
+ * little is promoted, as in an edge that delivers large files, but not if strangers make the heap
+ * large.
  */
 export function boundGarbage(heapBytes: number): void {
   if (isLarge ? heapBytes >= SMALL_HEAP_BYTES : heapBytes <= LARGE_HEAP_BYTES) return;
@@ -34,20 +34,20 @@ export function boundGarbage(heapBytes: number): void {
   if (isLarge) void collectGarbage();
 }
 
-/** Collects the whole heap; it takes the process as long as the heap is large. */
+/** Collects the whole heap; takes time in proportion to its size. */
 export async function collectGarbage(): Promise<void> {
   await collector()({ type: 'major', execution: 'async' });
 }
 
 /**
- * Collects the garbage of loading the program, some 20 MB, and makes the young generation small
- * again. Takes some 30 ms: call it once, before the program listens.
+ * Collects the garbage of loading the program, some 20 MB, and makes the young generation begin
+ * small again. Takes some 30 ms: call it once, before the program listens.
  */
 export function collectLoading(): void {
   collector()({ type: 'major', flavor: 'last-resort' });
 }
 
-/** V8's collector, which a process has once it is asked for. */
+/** V8's collector, which is exposed on first use. */
 function collector(): Collect {
   if (collect === undefined) {
     setFlagsFromString('--expose-gc');

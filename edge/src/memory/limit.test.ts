@@ -14,12 +14,12 @@ describe('memoryLimit', () => {
     expect(limit(64 * GiB, '--cache-memory', '8GiB')).toBe(8192 + 1792);
   });
 
-  test('is at most nine tenths of what the machine has, but leaves room besides the cache', () => {
+  test('is at most nine tenths of the machine, but leaves room besides the cache', () => {
     expect(limit(GiB)).toBe(Math.floor(0.9 * GiB) / MiB);
     expect(limit(GiB, '--cache-memory', '900MiB')).toBe(900 + 256);
   });
 
-  test('is what was asked for', () => {
+  test('is the one that was set', () => {
     expect(limit(GiB, '--max-memory', '4GiB')).toBe(4096);
   });
 

@@ -1,18 +1,16 @@
-/**
- * How much memory a process of the edge may take: the default, and a check of the operator's value.
- */
+/** The memory limit of a process: the setting, or one derived from the cache and the machine. */
 
 import { totalmem } from 'node:os';
 import type { Config } from '../config/config.ts';
 import { LEAST_ROOM_BYTES } from '../config/settings.ts';
 
 const MiB = 1024 * 1024;
-/** Besides the cache: the program, connections, and chunks on their way to clients. */
+/** Memory besides the cache: the program, connections, and chunks on their way to clients. */
 const BESIDES_CACHE_BYTES = 1792 * MiB;
-/** The same of one process among several, at least. */
+/** Least memory besides the cache for one process among several. */
 const LEAST_BESIDES_CACHE_BYTES = 512 * MiB;
 
-/** Share of the machine's memory, or of the container's, that is taken by default. */
+/** Share of the memory of the machine or container that is taken by default. */
 const MACHINE_SHARE = 0.9;
 
 /**
@@ -29,7 +27,7 @@ export function memoryLimit(config: Config, machineBytes = ownMachineBytes()): n
   return Math.max(cacheMemory + LEAST_ROOM_BYTES, Math.min(cacheMemory + besides, most));
 }
 
-/** Memory of the machine, or of the control group where that has less (a container). */
+/** Memory of the machine, or of the control group (a container) if that has less. */
 function ownMachineBytes(): number {
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(totalmem(), constrained) : totalmem();

@@ -56,7 +56,7 @@ describe('MemoryGuard', () => {
     expect(look()).toEqual(['forget']);
   });
 
-  test('learns who is slow once a second from half of the stop on, and resets nobody below it', () => {
+  test('measures readers once a second from half of the stop on, and resets none below it', () => {
     const { look, state } = setUp();
     state.charged = 800 * MiB;
     expect([look(), look(), look(), look(), look()]).toEqual([
@@ -78,20 +78,20 @@ describe('MemoryGuard', () => {
     expect(look()).toEqual([]);
   });
 
-  test('collects garbage before it resets for what the system alone sees', async () => {
+  test('collects garbage before it resets readers for memory that only the system sees', async () => {
     const { look, state, endCollection } = setUp();
     state.resident = 1000 * MiB;
     expect(look()).toEqual(['observe', 'close idle', 'collect']);
     expect(look()).toEqual([]);
     await endCollection();
-    // The system may need a moment to have it back.
+    // The system may need a moment to have the memory back.
     expect(look()).toEqual([]);
     expect(look(1000)).toEqual(['observe', 'close idle', 'reset 104']);
     // Transfers that were reset are garbage now: collecting comes first once more.
     expect(look(1000)).toEqual(['observe', 'close idle', 'collect']);
   });
 
-  test('garbage that a collection frees costs no reader anything', async () => {
+  test('resets no reader for garbage that a collection frees', async () => {
     const { look, state, endCollection } = setUp();
     state.resident = 1000 * MiB;
     expect(look()).toContain('collect');
@@ -100,7 +100,7 @@ describe('MemoryGuard', () => {
     expect(look(1000)).toEqual(['forget']);
   });
 
-  test('collects again where nobody is left to be reset: who left by himself left garbage', async () => {
+  test('collects again if no reader is left to reset: those that ended leave garbage', async () => {
     const { look, state, endCollection } = setUp();
     state.resident = 1000 * MiB;
     look();

@@ -1,7 +1,7 @@
 /**
- * Keeps a process below its limit of memory. Looks at the account several times a second; where it
- * is above the stop, idle connections are closed and the slowest readers are reset until it is
- * below again. New transfers are refused meanwhile, where they are admitted.
+ * Keeps a process below its limit of memory. Looks at the account several times a second; while it
+ * is above the stop, idle connections are closed and the slowest readers are reset. Admission
+ * refuses new transfers meanwhile.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -12,38 +12,32 @@ export interface MemoryGuardOptions {
   readonly account: MemoryAccount;
   /** The view of the system and V8 now. */
   readonly witness: () => Witness;
-  /** Measures how fast readers take their bytes. */
+  /** Measures how fast readers take what they are sent. */
   readonly observeReaders: () => void;
-  /** Forgets that: memory is not short any more. */
+  /** Forgets these measurements, when memory is no longer short. */
   readonly forgetReaders: () => void;
-  /**
-   * Resets the slowest readers until the given number of bytes is freed. @returns how many were
-   * reset
-   */
+  /** Resets the slowest readers, which together hold `bytes`. @returns their number */
   readonly resetSlowest: (bytes: number) => number;
   /** Closes connections without a request. */
   readonly closeIdle: () => void;
-  /** Evicts entries beyond the caches' bounds, and compacts scattered memory. */
+  /** Evicts cache entries that have no room, and gathers scattered chunks. */
   readonly trim: () => void;
   readonly collectGarbage: () => Promise<void>;
-  /** Told how large the heap is. */
+  /** Called with the size of the heap. */
   readonly boundGarbage: (heapBytes: number) => void;
   readonly log: Log;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
 }
 
-/** How often the account is looked at. */
+/** Interval between looks at the account. */
 export const LOOK_INTERVAL_MS: Millis = 250;
 const OBSERVE_INTERVAL_MS: Millis = 1000;
 /** Shortest time between two collections of garbage: each holds the process up. */
 const COLLECT_INTERVAL_MS: Millis = 2000;
-/**
- * The same where no client was reset in between: transfers that end by themselves leave garbage
- * too.
- */
+/** The same if no reader was reset in between: transfers that simply end leave garbage too. */
 const REPEAT_INTERVAL_MS: Millis = 10_000;
-/** After a collection, until the system has the memory back and says so. */
+/** Time after a collection until the system has the memory back and reports it. */
 const SETTLE_MS: Millis = 500;
 const COMPLAIN_INTERVAL_MS: Millis = 60_000;
 
@@ -53,14 +47,14 @@ export class MemoryGuard {
   #collectedAt = Number.NEGATIVE_INFINITY;
   #complainedAt = Number.NEGATIVE_INFINITY;
   #collecting = false;
-  /** Nothing has been reset since the latest collection: resident memory is not garbage. */
+  /** True if no reader was reset since the latest collection: resident memory is no garbage. */
   #isClean = false;
 
   constructor(options: MemoryGuardOptions) {
     this.#options = options;
   }
 
-  /** Checks the account and takes the measures to come below the stop. */
+  /** Looks at the account, and frees memory while it is above the stop. */
   look(): void {
     const { account, trim, boundGarbage, witness } = this.#options;
     const seen = witness();
@@ -94,7 +88,7 @@ export class MemoryGuard {
     }
   }
 
-  /** @returns how many readers were reset */
+  /** @returns number of readers that were reset */
   #reset(bytes: number): number {
     const reset = this.#options.resetSlowest(bytes);
     if (reset === 0) return 0;

@@ -12,7 +12,7 @@ export const CONNECTION_BYTES = 16 * KiB;
 export const TLS_CONNECTION_BYTES = 96 * KiB;
 /** A request under way: its objects, timers and strings. */
 export const TRANSFER_BYTES = 32 * KiB;
-/** Further weight of a tunnel: bytes of the origin's answer that are read and not yet written. */
+/** A tunnel besides: bytes of the origin's answer that were read and not written yet. */
 export const TUNNEL_BYTES = 64 * KiB;
 /** A client address that limits are kept for. */
 export const CLIENT_BYTES = 400;

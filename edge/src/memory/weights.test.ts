@@ -1,4 +1,4 @@
-/** The weights that the account charges, held against V8's heap. */
+/** The weights that the account charges, compared with V8's heap. */
 
 import { createHash } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
@@ -33,7 +33,7 @@ function used(): number {
   return heapUsed + arrayBuffers;
 }
 
-/** Growth of the heap by the made value, which is returned as well. */
+/** Measures the growth of the heap by the things that are made, which are returned as well. */
 async function growth<T>(make: () => T | Promise<T>): Promise<{ made: T; bytes: number }> {
   const before = used();
   const made = await make();
@@ -74,8 +74,7 @@ function pointer(i: number, chars: number) {
 
 function expectCharged(bytes: number, charged: number): void {
   expect(bytes).toBeLessThanOrEqual(TOLERANCE * charged + NOISE_BYTES);
-  // Not so much either that caches would be half empty; memory that several entries share is
-  // charged to each.
+  // Nor may caches be half empty; data that several entries share are charged to each.
   expect(charged).toBeLessThanOrEqual(4 * bytes + NOISE_BYTES);
 }
 
@@ -128,7 +127,7 @@ describe.each([
   });
 });
 
-test('records on disk cost of memory what the index is charged for them', async () => {
+test('records on disk cost as much memory as the index is charged for them', async () => {
   const count = 40_000;
   const { made, bytes } = await growth(() => {
     const index = new KeepingLru<number>({

@@ -7,9 +7,9 @@ const MODULE = new URL('./young-generation.ts', import.meta.url);
 const COLLECTOR = new URL('./collect-garbage.ts', import.meta.url);
 
 /**
- * Runs a separate process that makes objects of which most survive, a few in each turn.
+ * Makes objects of which most survive, a few in each turn, in a process of its own.
  *
- * @returns the most that its young generation took, bytes
+ * @returns largest size of its young generation, bytes
  */
 async function largestYoung(first: string): Promise<number> {
   const program = `

@@ -1,7 +1,7 @@
 /**
- * Scripts and styles of the pages, served as they are in their folder. To browsers they are in one
- * folder whose name is a digest of all of them: they can be cached for ever, and imports between
- * them need no rewriting.
+ * Scripts and styles of the pages, served unchanged. To browsers all of them are in one folder
+ * whose name is a digest of all files: they can be kept for ever, and imports between them need no
+ * rewriting.
  */
 
 import { createHash } from 'node:crypto';
@@ -26,7 +26,7 @@ const DARK = /(:root|html)\[data-theme="dark"\]([^{}]*\{[^}]*\})/g;
 
 let loaded: Promise<Assets> | undefined;
 
-/** Reads them once. */
+/** Reads the assets, once. */
 export function loadAssets(): Promise<Assets> {
   loaded ??= readAssets();
   return loaded;
@@ -55,9 +55,7 @@ function add(files: Map<string, Asset>, name: string, type: string, text: string
   files.set(name, { type, body: Buffer.from(text) });
 }
 
-/**
- * Adds the dark colours for users whose system is dark: pages without a script cannot set a theme.
- */
+/** Makes dark colours follow the system's theme: pages without a script cannot set one. */
 export function withSystemTheme(css: string): string {
   return css.replace(
     DARK,

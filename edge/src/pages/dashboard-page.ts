@@ -1,7 +1,4 @@
-/**
- * The dashboard's page: its frame, which the script fills; and the page for visitors without a
- * token.
- */
+/** The frame of the dashboard's page, which its script fills, and the pages for logging in. */
 
 import type { OriginPolicy } from '../policy/policy.ts';
 import { type Html, html } from './html.ts';
@@ -11,7 +8,7 @@ import { ruleWords } from './rule-words.ts';
 /** Most entries of a list that are shown. */
 const MAX_LISTED = 50;
 
-/** The page for logged-in users, with the policy at the time of opening. */
+/** Makes the page for users who have logged in; it shows the policy at the time of opening. */
 export function dashboardPage(
   edge: string,
   policy: Pick<OriginPolicy, 'served' | 'takesLinks'>,
@@ -43,7 +40,7 @@ ${SESSIONS}
   });
 }
 
-/** The form for the token. @param why the last attempt failed */
+/** Makes the page with the form for the token. @param why the last attempt failed */
 export function loginPage(
   edge: string,
   why: 'wrong' | 'too-soon' | undefined,

@@ -9,7 +9,7 @@ export interface Hint {
   readonly code?: string;
 }
 
-/** Finds the hints; none where nothing need be done. */
+/** Finds the hints; none if nothing need be done. */
 export function findingHints(id: FindingId): readonly Hint[] {
   return HINTS[id] ?? [];
 }

@@ -18,7 +18,7 @@ export const GRADE_WORDS: Readonly<Record<Grade, string>> = {
   note: 'Note',
 };
 
-/** Says what was found. */
+/** Puts a finding into words. */
 export function findingWords({ id, values }: Finding): Words {
   const [title, text] = WORDS[id](values ?? {});
   return { title, text };
@@ -35,7 +35,7 @@ function seconds(values: Values): string {
   return spanWords(Number(values.seconds ?? 0));
 }
 
-/** A time in the largest unit that it has one of, rounded. @param value seconds */
+/** Formats a time in the largest unit that it contains, rounded. @param value seconds */
 export function spanWords(value: number): string {
   const [unit, name] = SPANS.find(([each]) => value >= each) ?? [1, 'second'];
   const count = Math.round(value / unit);

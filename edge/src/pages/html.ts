@@ -1,4 +1,4 @@
-/** HTML written as templates: every inserted value is escaped unless it is HTML itself. */
+/** HTML written as templates: every value is escaped unless it is HTML itself. */
 
 import { htmlText } from '@millrace/shared/http/urls/link-snippets';
 

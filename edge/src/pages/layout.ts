@@ -10,7 +10,7 @@ export interface PageParts {
   readonly title: string;
   /** The edge's name. */
   readonly edge: string;
-  /** Style sheets and module of this page, besides the common ones. */
+  /** Style sheets and module of this page, besides those of all pages. */
   readonly styles: readonly string[];
   readonly script: string | undefined;
   /** Further things at the end of the header. */
@@ -27,7 +27,7 @@ export interface RenderedPage {
 const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'text/html; charset=utf-8',
   'x-frame-options': 'DENY',
-  // Checked links may hold private information.
+  // Links that are checked may be confidential.
   'referrer-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
@@ -52,7 +52,7 @@ function contentPolicy(nonce: string): string {
   ].join('; ');
 }
 
-/** A whole page. */
+/** Renders a whole page. */
 export async function renderPage(page: PageParts): Promise<RenderedPage> {
   const { folder } = await loadAssets();
   const nonce = randomBytes(16).toString('base64url');

@@ -20,7 +20,7 @@ export interface MetalinkFile {
   readonly edges: readonly string[];
 }
 
-/** Edges first, in their order; the origin itself comes last. */
+/** Makes the Metalink: edges first, in their order; the origin itself comes last. */
 export function edgesMetalink({ name, seen, report, edges }: MetalinkFile): string {
   const replicas: Replica[] = edges.map((edge, i) => ({
     url: formatPrefixedUrl(edge, seen.url),
@@ -36,7 +36,7 @@ export function edgesMetalink({ name, seen, report, edges }: MetalinkFile): stri
   return formatMetalink({ files: [file], generator: 'Millrace', extra: [] });
 }
 
-/** Reads the origin's digests of the whole file; none where it contradicts itself. */
+/** Reads the origin's digests of the whole file; none if it contradicts itself. */
 function digestsOf({ begin }: OriginSighting): Digest[] {
   try {
     return fileDigests(begin.headers, begin.status);

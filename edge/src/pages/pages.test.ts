@@ -6,7 +6,7 @@ import { renderPage } from './layout.ts';
 import { publisherPage } from './publisher-page.ts';
 
 describe('html', () => {
-  test('escapes whatever is put in, but for HTML', () => {
+  test('escapes all values but HTML', () => {
     const list = ['<i>', html`<b>${'&'}</b>`, undefined, 3];
     expect(html`<p a="${'"'}">${list}</p>`.toString()).toBe(
       '<p a="&#34;">&#60;i&#62;<b>&#38;</b>3</p>',
@@ -15,7 +15,7 @@ describe('html', () => {
 });
 
 describe('assets', () => {
-  test('have the dark colours of the app for those whose system is dark', async () => {
+  test('have the dark colours of the app on systems that are dark', async () => {
     const { files } = await loadAssets();
     const tokens = files.get('tokens.css')?.body.toString() ?? '';
     expect(tokens).toMatch(
@@ -33,7 +33,7 @@ describe('assets', () => {
   });
 });
 
-test('a page says nothing in the words of a stranger that it does not escape', async () => {
+test('a page escapes all words of strangers', async () => {
   const evil = '"><script>alert(1)</script>';
   const page = await publisherPage({
     edge: 'e',

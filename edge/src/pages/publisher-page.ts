@@ -1,4 +1,4 @@
-/** The page for publishers: it takes a link and shows how this edge can serve it. */
+/** The page for publishers: it takes a link, and shows what this edge can do with it. */
 
 import { formatBytes } from '@millrace/shared/base/units';
 import { whyAndWhat } from '@millrace/shared/http/answers/problem';
@@ -14,14 +14,14 @@ import { icon, type RenderedPage, renderPage } from './layout.ts';
 
 export interface PublisherPage {
   readonly edge: string;
-  /** This edge as the reader reaches it. */
+  /** Base URL of this edge as the reader reaches it. */
   readonly base: string;
   /** Origins that are served; some by signed links only. */
   readonly served: readonly { readonly origin: string; readonly signed: boolean }[];
-  /** Signed links admit unlisted origins. */
+  /** True if signed links let through origins that are not listed. */
   readonly takesLinks: boolean;
   readonly chunkBytes: number;
-  /** Edges of the network that clients can be told of. */
+  /** Edges of the network that may be named to clients. */
   readonly edges: readonly { readonly name: string; readonly healthy: boolean }[];
   /** The text that was typed, if any. */
   readonly typed: string | undefined;
@@ -30,7 +30,7 @@ export interface PublisherPage {
 
 /** Outcome of a check. */
 export type Outcome =
-  /** It could not be read, or not be checked now. */
+  /** The link could not be read, or not be checked now. */
   | { readonly kind: 'refused'; readonly title: string; readonly text: string }
   | {
       readonly kind: 'checked';
@@ -41,7 +41,7 @@ export type Outcome =
       readonly name: string;
       /** This edge's rules about the origin, a sentence each. */
       readonly rules: readonly string[];
-      /** Makes a link by which the file is served, where it takes one. */
+      /** Command that makes a link by which the file is served, if it needs one. */
       readonly signing: string;
     };
 

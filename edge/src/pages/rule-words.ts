@@ -4,7 +4,7 @@ import { formatBytes, formatRate } from '@millrace/shared/base/units';
 import type { OriginRule } from '../policy/origin-rules.ts';
 import { spanWords } from './finding-words.ts';
 
-/** A sentence for each rule that there is. */
+/** Makes a sentence for each rule that is set. */
 export function ruleWords(rule: OriginRule): string[] {
   const { contentTypes, refuseContentTypes, maxFileSize, ignoreNoCache } = rule;
   const { quota, transfers, rate } = rule;

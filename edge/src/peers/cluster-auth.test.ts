@@ -48,7 +48,7 @@ describe('a request between nodes with the same secret', () => {
     expect(() => newNode().auth.verify(request(headers), '/-/ping')).not.toThrow();
   });
 
-  test('does not tell the secret, and no two look alike', () => {
+  test('does not reveal the secret, and no two look alike', () => {
     const { auth } = newNode();
     const [a, b] = [auth.sign(NAME, 'GET', TARGET, FIELDS), auth.sign(NAME, 'GET', TARGET, FIELDS)];
     expect(a.nonce).not.toBe(b.nonce);
@@ -79,7 +79,7 @@ describe('a request that was changed on its way', () => {
     expect(verify((headers) => (headers[name] = [headers[name] as string, '2']))).toThrow(refused);
   });
 
-  test.each(signedFields)('is refused where %s was added', (name) => {
+  test.each(signedFields)('is refused if %s was added', (name) => {
     const { headers } = newNode().auth.sign(NAME, 'GET', TARGET, {});
     const req = request({ ...headers, [name]: '1' });
     expect(() => newNode().auth.verify(req, TARGET)).toThrow(refused);
@@ -131,18 +131,18 @@ describe('a request that was signed for one node', () => {
     const { headers } = newNode().auth.sign(NAME, 'GET', TARGET, FIELDS);
     const other = newNode(SECRET, name).auth;
     expect(() => other.verify(request(headers), TARGET)).toThrow(refused);
-    // Nor can it be addressed to another node, or pass for an introduction.
+    // Nor can it be readdressed, or used as an introduction.
     for (const to of [name, undefined]) {
       const { [INSIDE.to]: _, ...rest } = headers;
       const readdressed = request(to === undefined ? rest : { ...rest, [INSIDE.to]: to });
       expect(() => other.verify(readdressed, TARGET)).toThrow(refused);
       expect(() => other.verifyIntroduction(readdressed, TARGET)).toThrow(refused);
     }
-    // It is still valid where it belongs, and has not been used up elsewhere.
+    // It is still good at its recipient, and has not been used up elsewhere.
     expect(() => newNode().auth.verify(request(headers), TARGET)).not.toThrow();
   });
 
-  test('names it in the signature: an introduction is for nobody, and good for nothing else', () => {
+  test('names it in the signature; an introduction names none, and is good for nothing else', () => {
     const { headers } = newNode().auth.sign(undefined, 'GET', '/-/introduction', {});
     expect(headers).not.toHaveProperty(INSIDE.to);
     const verify = (as: Fields) => newNode().auth.verify(request(as), '/-/introduction');
@@ -153,7 +153,7 @@ describe('a request that was signed for one node', () => {
     expect(introduce).not.toThrow();
   });
 
-  test('is refused where its recipient is named twice', () => {
+  test('is refused if its recipient is named twice', () => {
     const { headers } = newNode().auth.sign(NAME, 'GET', TARGET, FIELDS);
     const twice = request({ ...headers, [INSIDE.to]: [NAME, NAME] });
     expect(() => newNode().auth.verify(twice, TARGET)).toThrow(refused);
@@ -194,7 +194,7 @@ describe('a request from elsewhere', () => {
     }
   });
 
-  test('does not use up the nonce of a good one when it is refused', () => {
+  test('does not use up the nonce of a good request when it is refused', () => {
     const { headers } = newNode().auth.sign(NAME, 'GET', TARGET, FIELDS);
     const { auth } = newNode();
     const forged = request({ ...headers, [INSIDE.hops]: '0' });
@@ -204,7 +204,7 @@ describe('a request from elsewhere', () => {
 });
 
 describe('a node without a secret', () => {
-  test('says so, and sends no signature', () => {
+  test('reports that it has none, and sends no signature', () => {
     expect(openNode().hasSecret).toBe(false);
     expect(newNode().auth.hasSecret).toBe(true);
     expect(openNode().sign(NAME, 'GET', TARGET, FIELDS).headers).toEqual(FIELDS);
@@ -244,7 +244,7 @@ describe('an answer', () => {
     expect(() => newNode().auth.verifyAnswer(nonce, answer, PARTS)).not.toThrow();
   });
 
-  test('is refused where any part of it was changed', () => {
+  test('is refused if any part of it was changed', () => {
     const { nonce, answer } = exchange();
     const { auth } = newNode();
     const changes = PARTS.map((_, i) => PARTS.map((part, j) => (i === j ? `${part}0` : part)));
@@ -267,17 +267,17 @@ describe('an answer', () => {
     }
   });
 
-  test('is not signed for a request that is not, nor without a secret', () => {
+  test('is not signed for an unsigned request, nor without a secret', () => {
     expect(newNode().auth.signAnswer(request({}), PARTS)).toEqual({});
     expect(exchange(PARTS, openNode()).answer).toEqual({});
   });
 
-  test('needs no signature where there is no secret', () => {
+  test('needs no signature without a secret', () => {
     expect(() => openNode().verifyAnswer('nonce', {}, PARTS)).not.toThrow();
   });
 });
 
-test('a node that asks and names an address that is no web address is not known by it', () => {
+test('an asking node is not known by an address that is no web address', () => {
   const asking = (url: string) =>
     askingNode({ headers: { [INSIDE.nodeUrl]: url }, socket: {} } as unknown as IncomingMessage);
   expect(asking('http://10.0.0.1:3125/x')).toBe('http://10.0.0.1:3125');

@@ -1,8 +1,8 @@
 /**
- * Decides who may speak the inside protocol: holders of the cluster's secret. Every request carries
- * an HMAC over all its relevant parts, with its time and the name of the node that it is for. Old
- * and repeated requests are refused, and so are those for another node: a message to one node is
- * worthless at the others. Without a secret only this machine's own processes are admitted.
+ * Lets holders of the cluster's secret speak the inside protocol. Every request carries an HMAC
+ * over everything that matters in it, with its time and the name of its recipient. Old and repeated
+ * requests are refused, and so are those for another node: a message to one node is void at the
+ * others. Without a secret only this machine's own processes are let in.
  */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -18,7 +18,7 @@ import {
 import { type Headers, listField } from '@millrace/shared/http/fields/headers';
 import ipaddr from 'ipaddr.js';
 
-/** Fields that are part of what is signed, in this order. */
+/** Fields that are signed, in this order. */
 const SIGNED_FIELDS = [
   INSIDE.to,
   INSIDE.hops,
@@ -38,7 +38,7 @@ export class ClusterAuth {
   readonly #replays = new ReplayGuard();
   readonly #wallClock: () => number;
   readonly #name: string;
-  /** Told of every request that has turned out to be signed with the secret. */
+  /** Called with every request whose signature was verified. */
   onVerified: ((req: IncomingMessage) => void) | undefined;
 
   /**
@@ -58,8 +58,7 @@ export class ClusterAuth {
   /**
    * Completes a request's header with its authentication.
    *
-   * @param to name of the node that is asked; undefined for an introduction, which is to find it
-   *   out
+   * @param to name of the asked node; undefined for an introduction, which is to find it out
    * @param target the request target as it will be sent
    * @returns the header, and the nonce by which the answer will be recognised
    */
@@ -82,9 +81,9 @@ export class ClusterAuth {
   }
 
   /**
-   * The authentication of an answer to a verified request.
+   * Signs an answer to a verified request.
    *
-   * @param parts relevant parts of the answer
+   * @param parts of the answer that matter
    */
   signAnswer(req: IncomingMessage, parts: readonly string[]): Record<string, string> {
     const nonce = parseAuthentication(listField(req.headers, INSIDE.auth))?.nonce;
@@ -93,7 +92,7 @@ export class ClusterAuth {
   }
 
   /**
-   * Checks an answer: from a holder of the secret, to this very request.
+   * Checks that an answer is from a holder of the secret, and to this very request.
    *
    * @throws MillraceError `inside-request-refused`
    */
@@ -107,7 +106,7 @@ export class ClusterAuth {
   }
 
   /**
-   * Lets a request in or not: it must be for this node.
+   * Checks that a request is from a holder of the secret, and for this node.
    *
    * @param target the raw request target
    * @throws MillraceError `inside-request-refused`
@@ -116,7 +115,7 @@ export class ClusterAuth {
     this.#verify(req, target, this.#name);
   }
 
-  /** The same for an introduction, which is addressed to no name. */
+  /** The same for an introduction, which names no recipient. */
   verifyIntroduction(req: IncomingMessage, target: string): void {
     this.#verify(req, target, undefined);
   }
@@ -133,7 +132,7 @@ export class ClusterAuth {
     if (!timingSafeEqual(expected, Buffer.from(given.mac, 'hex'))) {
       throw new MillraceError('inside-request-refused', 'the signature is wrong');
     }
-    // After the signature: only members of the network may probe this node's name.
+    // After the signature, so that only members of the network learn whether a name is this node's.
     if (listField(req.headers, INSIDE.to) !== to) {
       throw new MillraceError('inside-request-refused', 'it is for another node');
     }

@@ -1,6 +1,6 @@
 /**
- * Asks other nodes how they are. Requests are signed for the name of the node that is asked: at an
- * address where the name is not known, or may be another by now, it is asked for first.
+ * Sends heartbeats to other nodes. Requests are signed for the name of the asked node: at an
+ * address where the name is not known, or may have changed, the name is asked for first.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -19,8 +19,7 @@ import { HEARTBEAT_PATH, INTRODUCTION_PATH } from './node-requests.ts';
 import { textDigest } from './text-digest.ts';
 
 /**
- * Time after which a heartbeat without an answer counts as missed; late answers count all the
- * same.
+ * Time after which a heartbeat without an answer counts as missed; a late answer still counts.
  */
 export const HEARTBEAT_LATE_MS = MIN_SILENCE_MS;
 const HEARTBEAT_TIMEOUT_MS = MAX_SILENCE_MS;
@@ -29,9 +28,9 @@ const CONNECTIONS = 6;
 
 /** The node that answers at an address. */
 export interface Found {
-  /** Undefined where nothing is signed, so that it need not be known. */
+  /** Undefined if nothing is signed, so that the name need not be known. */
   readonly name?: string;
-  /** Where the node wants to be asked instead. */
+  /** Address at which the node wants to be asked instead. */
   readonly elsewhere?: string;
 }
 
@@ -51,7 +50,7 @@ export class HeartbeatClient {
   /**
    * Finds out which node is at an address, unless that is known.
    *
-   * @throws the error that prevented a good answer
+   * @throws any error that prevents a good answer
    */
   async find(url: string): Promise<Found> {
     if (!this.#auth.hasSecret) return {};
@@ -67,21 +66,21 @@ export class HeartbeatClient {
     return { name: introduction.name };
   }
 
-  /** At an address that did not answer as it should another node may be by now. */
+  /** Forgets the name at an address without a good answer: another node may be there by now. */
   forget(url: string): void {
     this.#names.delete(url);
   }
 
   /**
-   * @param fields facts about this node for the asked one
-   * @throws the error that prevented a good answer
+   * @param fields that tell the asked node of this one
+   * @throws any error that prevents a good answer
    */
   async heartbeat(
     url: string,
     name: string | undefined,
     fields: Readonly<Record<string, string>>,
   ): Promise<{ readonly answer: HeartbeatAnswer; readonly rtt: Millis }> {
-    // Before it is measured how long an answer takes.
+    // Before the time of the answer is measured.
     await this.#agent.get();
     const sentAt = this.#now();
     const answer = await this.#ask(url, name, HEARTBEAT_PATH, fields);

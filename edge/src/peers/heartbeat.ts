@@ -1,4 +1,4 @@
-/** A heartbeat: the question, the answer, and how much of either is read. */
+/** A heartbeat: its request, its answer, and bounds on what is read of either. */
 
 import type { IncomingMessage } from 'node:http';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
@@ -7,14 +7,14 @@ import { z } from 'zod';
 import { nodeUrl } from '../config/seeds.ts';
 
 const MAX_ANSWER_BYTES = 256 * 1024;
-/** Addresses told to another node at a time. */
+/** Most addresses told to another node at a time. */
 export const MAX_TOLD = 500;
 const DIGEST = /^[0-9a-f]{16}$/;
 const NODE_NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/;
 
 export const ANSWER = z.object({
   name: z.string().regex(NODE_NAME),
-  /** Of this run of the node: tells two nodes that were given one name apart. */
+  /** Identifies this run of the node: tells two nodes with the same name apart. */
   instance: z.string().max(64),
   load: z.number().min(0).max(1e9),
   weight: z.number().positive().max(1000),
@@ -38,13 +38,13 @@ export const ANSWER = z.object({
   nodes: z.array(z.url({ protocol: /^https?$/ }).max(200)).max(MAX_TOLD),
 });
 
-/** A node's name, and where it wants to be reached, if not where it was asked. */
+/** A node's name, and the address at which it wants to be reached, if another. */
 export const INTRODUCTION = ANSWER.pick({ name: true, peerUrl: true, insidePort: true });
 
 export type Introduction = z.infer<typeof INTRODUCTION>;
 export type HeartbeatAnswer = z.infer<typeof ANSWER>;
 
-/** Where the node that sends a heartbeat can be asked back. */
+/** The address at which the sender of a heartbeat can be asked. */
 export function askingNode(req: IncomingMessage): string | undefined {
   const url = String(req.headers[INSIDE.nodeUrl] ?? '');
   if (url !== '') return url.length <= 200 ? webOrigin(url) : undefined;
@@ -59,7 +59,7 @@ function webOrigin(url: string): string | undefined {
   return parsed !== null && /^https?:$/.test(parsed.protocol) ? parsed.origin : undefined;
 }
 
-/** The address at which a node wants to be asked that was reached at another, or at the same one. */
+/** The address at which a node that was reached at `url` wants to be asked: this or another one. */
 export function wantedAddress(url: string, { peerUrl, insidePort }: Introduction): string {
   const own = new URL(peerUrl ?? url);
   if (peerUrl === undefined && insidePort !== undefined) own.port = String(insidePort);

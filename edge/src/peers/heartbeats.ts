@@ -1,6 +1,6 @@
 /**
- * Asks all known addresses in turn about the nodes there, and learns of new ones from seeds and
- * from the nodes themselves. The membership decides what follows from the answers.
+ * Sends heartbeats to all known addresses in turn, and learns of new ones from seeds and from the
+ * nodes themselves. The membership decides what follows from the answers.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -19,30 +19,30 @@ export interface HeartbeatSettings {
   readonly log: Log;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
-  /** For tests: how names are looked up, and the intervals. */
+  /** For tests: the lookup of names, and intervals. */
   readonly resolve?: typeof resolveSeeds;
   readonly heartbeatIntervalMs?: Millis;
   readonly resolveIntervalMs?: Millis;
 }
 
 export interface HeartbeatsOptions extends HeartbeatSettings {
-  /** Header fields that identify this node to the other. */
+  /** Header fields that name this node to the asked one. */
   readonly introduce: () => Readonly<Record<string, string>>;
   /**
-   * Told of a good answer.
+   * Called with a good answer.
    *
-   * @returns true if the address is not the one at which a peer is asked
+   * @returns true if no peer is to be asked at the address
    */
   readonly onAnswer: (url: string, answer: HeartbeatAnswer, rtt: Millis) => Promise<boolean>;
-  /** @param sentAt when the question was sent; undefined: an answer came, and was no good one */
+  /** @param sentAt time when the heartbeat was sent; undefined: its answer was not a good one */
   readonly onMiss: (url: string, sentAt: Millis | undefined) => void;
-  /** Told after each answer and each miss. */
+  /** Called after each answer and each miss. */
   readonly onAsked: () => void;
 }
 
-/** Heartbeats per second over all known nodes (NSDI 4.2). */
+/** Interval between heartbeats, to all known nodes in turn (NSDI 4.2). */
 const HEARTBEAT_INTERVAL_MS = 500;
-/** Heartbeats under way at a time, when many nodes are heard of at once. */
+/** Most heartbeats under way at a time, when many nodes are heard of at once. */
 const MAX_ASKING = 16;
 const RESOLVE_INTERVAL_MS = 30_000;
 
@@ -65,7 +65,7 @@ export class Heartbeats {
     const { heartbeatIntervalMs = HEARTBEAT_INTERVAL_MS, resolveIntervalMs = RESOLVE_INTERVAL_MS } =
       this.#options;
     await this.#resolve();
-    // Without seeds as well: others may ask this node, and are asked from then on.
+    // Without seeds as well: other nodes may ask this one, and are asked from then on.
     this.#timers = [
       setInterval(() => void this.#resolve(), resolveIntervalMs),
       setInterval(() => this.#beat(), heartbeatIntervalMs),
@@ -90,14 +90,14 @@ export class Heartbeats {
     for (const url of urls) if (this.#addresses.addSeed(url)) void this.ask(url);
   }
 
-  /** Another node has named an address, or asked from it. */
+  /** Takes an address that another node has named, or has asked from. */
   hearOf(url: string): void {
     if (!this.#isNew(url)) return;
-    // At once, so that nodes that have just started find each other soon; but no storm of questions.
+    // At once, so that nodes that have just started find each other soon, but without a storm.
     if (this.#asking < MAX_ASKING) void this.ask(url);
   }
 
-  /** Asks a node how it is. Resolves when that is known, or the answer is late; never rejects. */
+  /** Sends a heartbeat to a node. Resolves when it is answered, or is late; never rejects. */
   ask(url: string): Promise<void> {
     const { now, log, onAsked } = this.#options;
     const sentAt = now();
@@ -136,25 +136,25 @@ export class Heartbeats {
     this.#addresses.setSeeds(found);
   }
 
-  /** Takes an address down. @returns false if it is known, or may not be asked */
+  /** Records a new address. @returns false if it is known, or may not be asked */
   #isNew(url: string): boolean {
     return !this.#addresses.has(url) && this.#mayAsk(url) && this.#addresses.hear(url);
   }
 
-  /** Without a secret, only this machine's own processes are trusted. */
+  /** Whether an address may be asked: without a secret, nodes on this machine alone are trusted. */
   #mayAsk(url: string): boolean {
     return (
       this.#options.auth.hasSecret || isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''))
     );
   }
 
-  /** The next node in turn. */
+  /** Asks the next node in turn. */
   #beat(): void {
     const url = this.#addresses.next();
     if (url !== undefined) void this.ask(url);
   }
 
-  /** @throws the error that prevented a good answer */
+  /** @throws any error that prevents a good answer */
   async #heartbeat(url: string): Promise<void> {
     const { introduce, onAnswer } = this.#options;
     const found = await this.#client.find(url);

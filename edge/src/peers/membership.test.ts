@@ -17,12 +17,12 @@ afterEach(async () => {
 interface TestNode {
   readonly membership: Membership;
   readonly url: string;
-  /** Heartbeats that have been answered. */
+  /** Number of requests received. */
   readonly asked: number;
   stop(): Promise<void>;
 }
 
-/** A node that only answers heartbeats, and sends them. */
+/** A node that only answers and sends heartbeats. */
 async function startNode(
   name: string,
   options: Partial<MembershipOptions> & { readonly at?: number; readonly inside?: number } = {},
@@ -106,7 +106,7 @@ describe('Membership', () => {
     await until(() => usable(asking) === 'second');
   });
 
-  test('a name that cannot be looked up for a while loses nobody', async () => {
+  test('no node is lost while a name cannot be looked up', async () => {
     const first = await startNode('first');
     let lookups = 0;
     const asking = await startNode('asking', {
@@ -117,7 +117,7 @@ describe('Membership', () => {
     expect(usable(asking)).toBe('first');
   });
 
-  test('nodes learn of each other from those that ask them, and of others from them', async () => {
+  test('nodes learn of nodes that ask them, and of others from those', async () => {
     const seed = await startNode('seed');
     const told = { seeds: [parseSeed(seed.url)] };
     const [a, b] = [await startNode('a', told), await startNode('b', told)];
@@ -126,7 +126,7 @@ describe('Membership', () => {
     await until(() => usable(seed) === 'a,b');
   });
 
-  test('a node that was told of nobody keeps asking those that have asked it', async () => {
+  test('a node without seeds keeps asking nodes that have asked it', async () => {
     const seed = await startNode('seed');
     const asking = await startNode('asking', { seeds: [parseSeed(seed.url)] });
     await until(() => usable(seed) === 'asking');
@@ -134,7 +134,7 @@ describe('Membership', () => {
     await until(() => usable(seed) === '');
   });
 
-  test('a node is asked where it wants to be reached, and not at its other address as well', async () => {
+  test('a node is asked at the address where it wants to be reached, and at no other', async () => {
     const node = await startNode('behind');
     let asked = 0;
     const server = createServer((req, res) => {
@@ -169,9 +169,9 @@ describe('Membership', () => {
     await until(() => asking.membership.nodes()[1]?.url === after.url);
   });
 
-  test('a node that is found silent is asked at once whether it is still there', async () => {
+  test('a node found silent is pinged at once', async () => {
     const node = await startNode('node');
-    // Never in turn, so that an answer is one to the question that silence is the reason for.
+    // No heartbeats in turn, so that an answer is to the one that silence was the reason for.
     const seeds = [parseSeed(node.url)];
     const asking = await startNode('asking', { seeds, heartbeatIntervalMs: 1e6 });
     await until(() => usable(asking) === 'node');
@@ -187,7 +187,7 @@ describe('Membership', () => {
     });
     const start = (name: string, options = {}) => startNode(name, { ...signed(name), ...options });
 
-    test('nodes ask each other for their names first, and for the rest by those', async () => {
+    test('nodes ask each other for their names first, and sign further requests for these', async () => {
       const seed = await start('seed');
       const a = await start('a', { seeds: [parseSeed(seed.url)] });
       const b = await start('b', { seeds: [parseSeed(seed.url)] });
@@ -196,7 +196,7 @@ describe('Membership', () => {
       await until(() => usable(seed) === 'a,b');
     });
 
-    test('another node at the address of one that has gone is found by its own name', async () => {
+    test('a new node at the address of one that is gone is found by its own name', async () => {
       const before = await start('before');
       const asking = await start('asking', { seeds: [parseSeed(before.url)] });
       await until(() => usable(asking) === 'before');
@@ -205,9 +205,9 @@ describe('Membership', () => {
       await until(() => usable(asking) === 'after');
     });
 
-    test('a process behind a port that others share is asked at its own, and by its own name', async () => {
+    test('a process behind a shared port is asked at its own port, by its own name', async () => {
       const own = await start('edge-1');
-      // The shared port: the answer names the process that gave it, and that process's own port.
+      // The shared port: its answer names the process, and the port that it has alone.
       const shared = await start('edge-1', { inside: Number(new URL(own.url).port) });
       const asking = await start('asking', { seeds: [parseSeed(shared.url)] });
       await asking.membership.met();

@@ -23,13 +23,11 @@ export interface MembershipOptions extends HeartbeatSettings {
   readonly policy: PeerPolicy;
   readonly org: string | undefined;
   readonly publicUrl: string | undefined;
-  /** Address for other nodes, where they cannot work it out themselves. */
+  /** Address for other nodes, if they cannot find it out themselves. */
   readonly peerUrl: string | undefined;
   /** This node's load and whether it is shutting down. */
   readonly own: () => { readonly load: number; readonly draining: boolean };
-  /**
-   * State that all nodes share: this node's digests of it, and a listener for those of other nodes.
-   */
+  /** State that all nodes share: this node's digests of it, and a handler for another node's. */
   readonly shared?: {
     readonly digests: Digests;
     readonly heard: (node: { name: string; url: string }, digests: Digests) => Promise<void>;
@@ -50,7 +48,7 @@ export class Membership {
   /** Addresses at which another node has this one's name. */
   readonly #twins = new Set<string>();
   #members: Peer[] = [];
-  /** Recomputed whenever its inputs may have changed. */
+  /** Computed again whenever its inputs may have changed. */
   #hearsay: readonly Hearsay<Peer>[] | undefined;
   #port = 0;
   #isShared = false;
@@ -73,7 +71,7 @@ export class Membership {
    * Starts looking for peers.
    *
    * @param port that this node alone listens on
-   * @param shared true where the port that others know is shared with other processes
+   * @param shared true if the port that others know is shared with other processes
    */
   async start(port: number, shared = false): Promise<void> {
     this.#port = port;
@@ -90,7 +88,7 @@ export class Membership {
     await this.#heartbeats.stop();
   }
 
-  /** Adds addresses of nodes, as a supervisor of several processes knows them. */
+  /** Adds addresses of nodes that the supervisor of several processes knows. */
   addSeeds(urls: readonly string[]): void {
     this.#heartbeats.addSeeds(urls);
   }
@@ -150,7 +148,7 @@ export class Membership {
     return { body, headers: auth.signAnswer(req, [textDigest(body)]) };
   }
 
-  /** Answers a node that does not know this one's name yet. Learns nothing about that node. */
+  /** Answers a node that does not know this one's name yet, and learns nothing of it. */
   introduce(req: IncomingMessage): { body: string; headers: Record<string, string> } {
     const { name, peerUrl, auth } = this.#options;
     const insidePort = this.#isShared ? this.#port : undefined;
@@ -158,13 +156,13 @@ export class Membership {
     return { body, headers: auth.signAnswer(req, [textDigest(body)]) };
   }
 
-  /** A forwarded request failed: the node is not asked before its next heartbeat. */
+  /** Leaves a node alone until its next heartbeat, because a forwarded request has failed. */
   onForwardFailed(name: string): void {
     this.table.onForwardFailed(name);
     this.#hearsay = undefined;
   }
 
-  /** A node has been silent for long: as after a failed forward, but it is asked at once. */
+  /** Treats a node found silent as after a failed forward, and pings it at once. */
   onSilent(name: string): void {
     const peer = this.table.get(name);
     if (peer?.trusted !== true) return;
@@ -172,7 +170,7 @@ export class Membership {
     void this.#heartbeats.ask(peer.url);
   }
 
-  /** A node has sent damaged bytes: it is not asked for a while. */
+  /** Leaves a node alone for a while, because it has sent damaged bytes. */
   isolate(name: string, now: Millis): void {
     this.#options.log.error(
       { peer: name },
@@ -182,7 +180,7 @@ export class Membership {
     this.#hearsay = undefined;
   }
 
-  /** Fields that identify the sender of a heartbeat. */
+  /** Header fields of heartbeats that name this node. */
   #introduction(): Record<string, string> {
     const { name, peerUrl } = this.#options;
     return {
@@ -193,22 +191,22 @@ export class Membership {
     };
   }
 
-  /** Takes a node's answer. @returns true if the address is not the one at which a peer is asked */
+  /** Takes a node's answer. @returns true if no peer is to be asked at the address */
   async #told(url: string, answer: HeartbeatAnswer, rtt: Millis): Promise<boolean> {
     const { name } = this.#options;
     const { nodes: _nodes, insidePort: _port, peerUrl: _url, ...said } = answer;
     const { instance, purges, pins, ...info } = said;
-    // Before the node can be used: state it need not report because this node has it already.
+    // Before the node can be used: by then its purges are known here as well.
     if (info.name !== name)
       await this.#options.shared?.heard({ name: info.name, url }, { purges, pins });
     if (info.name === name && instance !== this.#instance) this.#warnOfTwin(url);
-    // An address that several processes share, or not the node's preferred one.
+    // Several processes share the address, or it is not the one that the node wants to be asked at.
     if (wantedAddress(url, answer) !== url) return true;
     const policy = info.policy as PeerPolicy;
     return this.#answered(url, { ...info, policy, publicUrl: info.publicUrl }, rtt);
   }
 
-  /** Neither of them can use the other, which would go unnoticed otherwise. */
+  /** Warns of a node with this one's name: neither can use the other, which is hard to notice. */
   #warnOfTwin(url: string): void {
     if (this.#twins.has(url)) return;
     this.#twins.add(url);
@@ -218,7 +216,7 @@ export class Membership {
     );
   }
 
-  /** @returns true if it is this node itself, or another than the known one at that address */
+  /** @returns true if it is this node itself, or one that is known at another address */
   #answered(url: string, info: Parameters<PeerTable['onAnswer']>[1], rtt: Millis): boolean {
     const before = this.table.get(info.name);
     const outcome = this.table.onAnswer(url, info, rtt);
@@ -243,7 +241,7 @@ export class Membership {
     this.#members = selectPeers(current, usable, (peer) => this.table.isOpen(peer));
   }
 
-  /** Nodes that clients can reach, including this one: the content of /-/edges. */
+  /** Nodes that clients can reach, this one among them, for /-/edges. */
   publicEdges() {
     const { publicUrl, own } = this.#options;
     const { name, weight, load } = this.self;

@@ -1,6 +1,6 @@
 /**
  * The network as the caches see it: which node should serve a chunk that this one does not have,
- * and how to ask it. Chunk store and resolver have no other contact with nodes.
+ * and how to ask it. Chunk store and resolver know nothing else of other nodes.
  */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
@@ -40,7 +40,7 @@ const MAX_TIMERS = 10_000;
 
 export class Network {
   readonly #options: NetworkOptions;
-  /** How long chunks take by way of peers, by the origin's host: cold ones wait for the origin. */
+  /** Times of chunks by way of peers, by the origin's host: cold chunks wait for the origin. */
   readonly #timers = new LRUCache<string, RetryTimer>({ max: MAX_TIMERS });
 
   constructor(options: NetworkOptions) {
@@ -48,7 +48,7 @@ export class Network {
   }
 
   /**
-   * Chooses the node that serves a chunk.
+   * Chooses the peer that serves a chunk, or the origin.
    *
    * @param attempt 0 for the first request of this node for the chunk
    * @param tried names of nodes that this node has asked already
@@ -77,12 +77,12 @@ export class Network {
   }
 
   /**
-   * How long a chunk may take by way of peers before another is asked.
+   * Time that a chunk may take by way of peers before another one is asked.
    *
-   * @param peer the node that was asked; undefined: none yet
+   * @param peer that was asked for it; undefined: none yet
    */
   lateAfterMs(request: ChunkRequest, peer?: string): Millis {
-    // With less time, busy nodes would pass for dead ones, at the origin's cost each time.
+    // Less would take busy nodes for dead ones, each time at the origin's expense.
     const silenceMs = this.#options.membership.table.silenceMs(peer);
     return Math.max(silenceMs, this.#timer(request).timeoutMs(0));
   }
@@ -91,7 +91,7 @@ export class Network {
    * Asks a peer for a chunk.
    *
    * @param attempt as in `route`
-   * @throws PeerFailure where another node may help; MillraceError where not
+   * @throws PeerFailure if another node may help; MillraceError if not
    */
   async fetch(
     peer: ForwardTarget,
@@ -123,7 +123,7 @@ export class Network {
   /**
    * Asks other nodes which version of a file is current, one after the other.
    *
-   * @returns undefined where it is this node's to ask the origin
+   * @returns undefined if this node is to ask the origin itself
    * @throws MillraceError of the origin; the signal's reason
    */
   async findVersion(
@@ -150,12 +150,12 @@ export class Network {
     }
   }
 
-  /** When a node last said anything in answer to anything. */
+  /** Time of a node's last answer to any request. */
   heardAt(peer: string): Millis | undefined {
     return this.#options.membership.table.get(peer)?.heardAt;
   }
 
-  /** A peer has shown no sign of life for long: it is not used until its next heartbeat. */
+  /** Leaves a silent peer alone until its next heartbeat. */
   onSilent(peer: string): void {
     this.#options.metrics.peerFailures.inc({ kind: 'silent' });
     this.#options.membership.onSilent(peer);

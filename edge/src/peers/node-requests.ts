@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 
 export const HEARTBEAT_PATH = '/-/ping';
-/** Asks a node at an address for its name, which all later requests are addressed to. */
+/** Path at which a node tells its name, which all other requests to it have to state. */
 export const INTRODUCTION_PATH = '/-/introduction';
 export const COMMAND_PATH = '/-/command';
 export const PURGE_LOG_PATH = '/-/purges';
@@ -18,7 +18,7 @@ const NODE_PATHS: ReadonlySet<string> = new Set([
   PINS_PATH,
 ]);
 
-/** True for requests that only other nodes make. */
+/** True for requests that only other nodes send. */
 export function isOfNode({ headers, url = '' }: Pick<IncomingMessage, 'headers' | 'url'>): boolean {
   return headers[INSIDE.mark] !== undefined || isNodePath(url);
 }

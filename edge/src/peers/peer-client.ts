@@ -1,6 +1,6 @@
 /**
- * Asks other nodes: for the version of a file, and for chunks. A chunk is checked against the
- * digest that came with it before it is used.
+ * Requests to other nodes: for the version of a file, and for chunks. A chunk is checked against
+ * the digest that came with it before it is used.
  */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
@@ -37,7 +37,7 @@ export interface PeerClientOptions {
   readonly auth: ClusterAuth;
   readonly memory: ChunkMemory;
   readonly membership: Membership;
-  /** Purges so far; optional for the tests' sake. */
+  /** Purges so far; optional for tests. */
   readonly purges?: Purges;
   /** Connections to one node at a time and per hop. */
   readonly connections: number;
@@ -62,8 +62,8 @@ const MAX_BODY_BYTES = 64 * 1024;
 export class PeerClient {
   readonly #options: PeerClientOptions;
   /**
-   * By hop: were they to share connections, two nodes could wait for each other, each with all its
-   * connections to the other taken by requests that the other must forward back.
+   * Clients by hop: if hops shared connections, two nodes could wait for each other, each with all
+   * its connections to the other taken by requests that the other must forward back.
    */
   readonly #ranges: RangeClient[] = [];
 
@@ -79,8 +79,8 @@ export class PeerClient {
    * Fetches a chunk from another node.
    *
    * @param wanted the chunk; its salt goes into the name
-   * @param observer hears of bytes twice: when they reach the peer, and when they arrive here
-   * @throws PeerFailure; MillraceError for the origin's failure; the signal's reason
+   * @param observer told of bytes twice: when they reach the peer, and when they arrive here
+   * @throws PeerFailure; MillraceError for errors of the origin; the signal's reason
    */
   async fetchChunk(
     peer: ForwardTarget,
@@ -214,7 +214,7 @@ export class PeerClient {
     const { auth, membership, now } = this.#options;
     const url = new URL(`${peer.url}/${name}`);
     const target = url.pathname + url.search;
-    // Signed when it goes out: it may wait for a connection longer than signatures are good for.
+    // Signed when it goes out: it may wait for a connection longer than a signature is valid.
     let nonce = '';
     const headers = () => {
       const signed = auth.sign(peer.name, 'GET', target, {
@@ -244,7 +244,7 @@ export class PeerClient {
     if (load >= 0) membership.table.onLoad(peer.name, load);
     if (response.status === 200) return { response, nonce };
     const problem = await problemOf(response);
-    // The answering node's own problems concern only it; all others are the origin's.
+    // Problems of these scopes are the answering node's own; all others are the origin's.
     if (problem === undefined || problem.row.scope === 'node' || problem.row.scope === 'download') {
       const reason = problem ?? new MillraceError('origin-error', `a peer: ${response.status}`);
       throw new PeerFailure(peer.name, reason);
@@ -302,7 +302,7 @@ function cacheControl({ revalidate, maxAgeMs }: RequestDemands): Record<string, 
   return { 'cache-control': `max-age=${Math.floor(maxAgeMs / 1000)}` };
 }
 
-/** A small body; undefined where it is not small, or of unknown length. */
+/** Reads a small body; undefined if it is not small, or of unknown length. */
 async function readBody(response: RangeResponse): Promise<Buffer | undefined> {
   const bytes = Number(singleField(response.headers, 'content-length') ?? Number.NaN);
   if (!response.plain || !(bytes <= MAX_BODY_BYTES)) {
@@ -314,7 +314,7 @@ async function readBody(response: RangeResponse): Promise<Buffer | undefined> {
   return body;
 }
 
-/** The problem that an answer describes, if it does. */
+/** Reads the problem that an answer describes, if it does. */
 async function problemOf(response: RangeResponse): Promise<MillraceError | undefined> {
   if (!listField(response.headers, 'content-type')?.startsWith(PROBLEM_TYPE)) {
     response.discard();

@@ -1,4 +1,4 @@
-/** The digest with which a node signs its answers. */
+/** The digest by which a node signs its answers. */
 
 import { createHash } from 'node:crypto';
 

@@ -28,7 +28,7 @@ function altered(change: Record<string, unknown>): string {
   return JSON.stringify({ ...JSON.parse(writeVersion(pointer, 1_000_000)), ...change });
 }
 
-describe('what nodes tell each other of a file', () => {
+describe('a message between nodes about a file', () => {
   test('comes out as it went in, whatever the clocks say', () => {
     // 10 s after it came from the origin; by the reader's clock it is another year.
     const read = readVersion(writeVersion(pointer, 1_010_000), URL, 50_000_000);
@@ -40,7 +40,7 @@ describe('what nodes tell each other of a file', () => {
     expect(isFresh(read.pointer.freshness, 50_048_000)).toBe(false);
   });
 
-  test('a file that can only be tunnelled is told as such', () => {
+  test('may say that the file can only be tunnelled', () => {
     const read = readVersion(writeTunnel('vary-x-user'), URL, 0);
     expect(read).toEqual({ kind: 'tunnel', reason: 'vary-x-user' });
   });
@@ -57,7 +57,7 @@ describe('what nodes tell each other of a file', () => {
     ['a field that is far too long', altered({ fields: { link: 'a'.repeat(10_000) } })],
     ['a final URL that cannot be fetched', altered({ finalUrl: 'file:///etc/passwd' })],
     ['a reason that would end a header', writeTunnel('a\r\nb')],
-  ])('is refused where it holds %s', (_, text) => {
+  ])('is refused if it holds %s', (_, text) => {
     expect(() => readVersion(text, URL, 0)).toThrow();
   });
 });

@@ -10,7 +10,7 @@ import { readOrThrow } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import type { FileVersion, Pointer } from '../files/file-version.ts';
 
-/** Digests of a node's memory; those of older nodes may be missing. */
+/** Digests of the state that a node shares; those of older nodes may be missing. */
 export interface Digests {
   readonly purges?: string | undefined;
   readonly pins?: string | undefined;
@@ -45,7 +45,7 @@ const MESSAGE = z.union([
   }),
 ]);
 
-/** Writes a pointer. Ages are told, not times: clocks of nodes differ. */
+/** Writes a pointer, with ages instead of times, because clocks of nodes differ. */
 export function writeVersion(pointer: Pointer, now: number): string {
   const { version, freshness, finalUrl } = pointer;
   const { length, validators, fields } = version;
@@ -67,11 +67,11 @@ export function writeTunnel(reason: string): string {
 }
 
 /**
- * Reads what another node has written.
+ * Reads another node's message.
  *
  * @param url canonical URL of the file that was asked for
  * @param now Unix milliseconds
- * @param digest that was asked for, where one was
+ * @param digest that was asked for, if one was
  * @throws Error where the text is no such message
  */
 export function readVersion(
@@ -97,7 +97,7 @@ export function readVersion(
   return { kind: 'file', pointer: { version, freshness, finalUrl } };
 }
 
-/** Without the properties that are undefined, which zod's type allows. */
+/** Leaves out properties that are undefined, which zod's type allows. */
 function definedOnly(
   validators: {
     [K in keyof FileVersion['validators']]: FileVersion['validators'][K] | undefined;

@@ -1,7 +1,6 @@
 /**
  * Decides which origins an edge serves (NSDI 6.4; LOGIN, "Can I use it now?"): deny by default, so
- * that strangers can neither shift their bandwidth to it nor look into the operator's network
- * through it.
+ * that no one can shift their bandwidth to it or use it to look into the operator's network.
  *
  * Only an entry that names a host or address literally lets private addresses through.
  */

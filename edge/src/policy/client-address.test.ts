@@ -27,7 +27,7 @@ describe('X-Forwarded-For', () => {
     expect(proxies.of('10.0.0.1', forwarded)).toBe('198.51.100.9');
   });
 
-  test('without trusted proxies nothing is believed', () => {
+  test('without trusted proxies the field is ignored', () => {
     const nobody = behind('x-forwarded-for');
     expect(nobody.of('10.0.0.1', { 'x-forwarded-for': '198.51.100.9' })).toBe('10.0.0.1');
     expect(nobody.of(undefined, {})).toBe('');

@@ -1,8 +1,7 @@
 /**
  * Finds the client of a request, for the limits per client. Behind a reverse proxy all requests
- * come from its address; its X-Forwarded-For or Forwarded (RFC 7239) is believed as far back as
- * the proxies are known, and no further: the client may have written everything before that
- * itself.
+ * come from its address; its X-Forwarded-For or Forwarded (RFC 7239) is trusted only as far back as
+ * the proxies are known: the client itself may have written everything before that.
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -12,10 +11,10 @@ import { clientKey } from './client-key.ts';
 
 type Network = ReturnType<typeof ipaddr.parseCIDR>;
 
-/** The field that the proxies write. Only one is read: the other one a client could add. */
+/** The field that the proxies write. Only one is read, because a client could add the other one. */
 export type ProxyField = 'x-forwarded-for' | 'forwarded';
 
-/** Addresses looked at from the end of the field. */
+/** Most addresses that are read, from the end of the field. */
 const MAX_PROXIES = 16;
 
 /**
@@ -64,8 +63,8 @@ export class ClientAddress {
   }
 
   /**
-   * Makes the key that the client counts under: its own address where it is a trusted proxy,
-   * otherwise its `clientKey`.
+   * Makes the key that the client counts under: its own address if it is a trusted proxy, else
+   * `clientKey` of it.
    *
    * @param address result of `of`
    */

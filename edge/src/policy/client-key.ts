@@ -1,4 +1,4 @@
-/** Makes the key of a client: addresses that count as one. */
+/** Keys of clients: addresses with the same key count as one client. */
 
 import ipaddr from 'ipaddr.js';
 
@@ -6,9 +6,7 @@ import ipaddr from 'ipaddr.js';
 const NETWORK_GROUPS = 4;
 const KEY = /^[0-9a-f:]+::\/64$/;
 
-/**
- * An IPv4 address, or the /64 of an IPv6 address; other texts, keys among them, stay as they are.
- */
+/** Makes a key: an IPv4 address, or the /64 of an IPv6 address. Keys and other texts are kept. */
 export function clientKey(address: string): string {
   if (KEY.test(address) || !ipaddr.isValid(address)) return address;
   const ip = ipaddr.process(address);

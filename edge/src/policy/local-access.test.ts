@@ -16,7 +16,7 @@ afterEach(() => rm(dir, { recursive: true }));
 describe('LocalAccess', () => {
   const access = new LocalAccess(TOKEN);
 
-  test('a request with the token reaches private addresses, others do not', () => {
+  test('a request with the token has the private scope, others have the public one', () => {
     expect(access.scope({ host: HOST, [TOKEN_FIELD]: TOKEN })).toBe('private');
     expect(access.scope({ host: HOST })).toBe('public');
   });
@@ -91,13 +91,13 @@ describe('LocalAccess', () => {
     { 'sec-fetch-site': 'same-origin', origin: `http://${HOST}` },
     { origin: `https://${HOST}` },
   ] as Record<string, string>[])(
-    'a program, its own page and an address that was typed (%j) do get in',
+    'a program, the page of the edge itself and a typed address (%j) are let in',
     (fields) => {
       expect(access.scope({ host: HOST, ...fields })).toBe('public');
     },
   );
 
-  test('a token is made where there is none, for the user alone', async () => {
+  test('a token is made if there is none, for the user alone', async () => {
     const path = join(dir, 'state', 'edge-token');
     const made = await LocalAccess.fromFile(path);
     const token = (await readFile(path, 'utf8')).trim();
@@ -106,7 +106,7 @@ describe('LocalAccess', () => {
     if (process.platform !== 'win32') expect((await stat(path)).mode & 0o077).toBe(0);
   });
 
-  test('a token that is there is used, and not changed', async () => {
+  test('an existing token is used, and not changed', async () => {
     const path = join(dir, 'edge-token');
     await writeFile(path, `${TOKEN}\n`);
     const read = await LocalAccess.fromFile(path);

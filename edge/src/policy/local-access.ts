@@ -1,9 +1,9 @@
 /**
- * An edge that runs for its own user on loopback. Web pages can send requests there as well, so:
- * origins that are not listed are for requests with the local token only, which no page can know; a
- * name that was made to point at loopback (DNS rebinding) is not admitted; and without the token,
- * requests that a page of another site makes are refused (Fetch Metadata, W3C; Origin, RFC 6454),
- * since the answers were fetched from the user's own address.
+ * An edge that runs for its own user on loopback. Web pages can send requests there as well. So
+ * origins that are not listed need the local token, which no page can know; a name that was made to
+ * point at loopback (DNS rebinding) is refused; and without the token, so are requests by a page of
+ * another site (Fetch Metadata, W3C; Origin, RFC 6454), because the edge fetches files from the
+ * user's own address.
  */
 
 import { randomBytes, timingSafeEqual } from 'node:crypto';
@@ -26,9 +26,9 @@ export class LocalAccess {
   }
 
   /**
-   * Reads the token from a file, making one where there is none. Only the user can read it.
+   * Reads the token from a file, making one if there is none. Only the user can read it.
    *
-   * @throws where the file can neither be read nor made
+   * @throws if the file can neither be read nor made
    */
   static async fromFile(path: string): Promise<LocalAccess> {
     const read = async () => (await readFile(path, 'utf8')).trim();
@@ -42,7 +42,7 @@ export class LocalAccess {
   }
 
   /**
-   * Decides which origins a request may reach.
+   * Decides the scope of a request.
    *
    * @throws MillraceError `not-a-proxy` for a Host that is not this machine's loopback;
    *   `other-site` for a request without the token that a web page of another site has made
@@ -61,7 +61,7 @@ export class LocalAccess {
 }
 
 /**
- * True for requests that, by the browser's fields, another site's page has made. Sandboxed pages,
+ * True for requests that a page of another site has made, by the browser's fields. Sandboxed pages,
  * such as proxied ones, have no origin: they count as another site. Programs send neither field.
  */
 function isFromOtherSite(headers: Headers, host: string): boolean {

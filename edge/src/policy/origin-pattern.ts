@@ -38,14 +38,14 @@ export class OriginPattern {
     this.#pathPrefix = path ?? '/';
   }
 
-  /** True where a host or address is named literally: it may be at a private address. */
+  /** True if a host or address is named literally: it may be at a private address. */
   get literal(): boolean {
     return !this.#host.startsWith('*');
   }
 
   /**
-   * How narrow it is, for comparing patterns that match the same URL: by host, then path, then port,
-   * then scheme. Of two, the narrower one has the larger figure.
+   * Narrowness, for comparing patterns that match the same URL: by host, then path, then port, then
+   * scheme. The narrower of two patterns has the larger figure.
    */
   get narrowness(): number {
     const host = this.literal ? 500 : this.#host.length - 1;

@@ -28,14 +28,14 @@ describe('which rule counts', () => {
     ['http://www.example.com/pub/x', 6],
     ['https://www.example.com/pub/x', 7],
     ['http://www.example.com:8080/pub/x', 8],
-    // Whether that is below /pub is open: the rule for the whole host applies.
+    // It is not certain that this is below /pub: the rule for all of the host holds.
     ['http://www.example.com/pub/..%2fx', 5],
   ])('%s: the narrowest one, %d', (url, size) => {
     const verdict = check(file, url);
     expect([verdict.says, verdict.rule.maxFileSize]).toEqual(['serve', size * MiB]);
   });
 
-  test('what no entry names has the defaults, and is not served because of them', () => {
+  test('an origin that no entry names has the defaults, which do not make it served', () => {
     const some = { ...file, origins: file.origins.slice(3) };
     expect(check(some, 'http://other.example/')).toEqual({
       says: 'none',
@@ -90,18 +90,18 @@ describe('a file that cannot be used', () => {
     ['{"defaults": {"transfers": 0}}', /transfers/],
     ['{"defaults": {"rate": "0"}}', /rate: a rate must be more than 0/],
     [JSON.stringify({ origins: Array(1001).fill({ origin: '*' }) }), /origins: Too big/],
-  ])('%s says why', (text, reason) => {
+  ])('%s is refused with the reason', (text, reason) => {
     expect(() => new OriginRules(text)).toThrow(
       expect.objectContaining({ code: 'bad-option', detail: expect.stringMatching(reason) }),
     );
   });
 
-  test('one that is not there says so', () => {
+  test('is reported if it is missing', () => {
     expect(() => OriginRules.fromFile('/does/not/exist')).toThrow(/cannot be read/);
   });
 });
 
-describe('what a rule says of a file', () => {
+describe('a file that is checked against a rule', () => {
   const only = { contentTypes: ['application/*', 'text/plain'] };
   const no = { refuseContentTypes: ['text/html', 'image/*'] };
   test.each([

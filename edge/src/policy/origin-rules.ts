@@ -1,7 +1,7 @@
 /**
  * Rules per origin (NSDI 6.4: which types of files are served, from where, and whose `no-cache` is
  * ignored), from the file of `--rules-file`. Of the entries that match a URL only the narrowest
- * applies; a URL without one has the file's `defaults`.
+ * counts; URLs that match none have the file's `defaults`.
  */
 
 import { readFileSync, statSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import { OriginPattern } from './origin-pattern.ts';
 
-/** Files that are served of an origin, and how much of them. */
+/** Files of an origin that are served, and limits on their use. */
 export interface OriginRule {
   /** Only these types, as `type/subtype` or `type/*`; undefined: any. */
   readonly contentTypes?: readonly string[] | undefined;
@@ -20,7 +20,7 @@ export interface OriginRule {
   readonly refuseContentTypes?: readonly string[] | undefined;
   /** Longest file, bytes. */
   readonly maxFileSize?: number | undefined;
-  /** Clients do not decide when the origin is asked again. */
+  /** True if clients do not decide when the origin is asked again. */
   readonly ignoreNoCache?: boolean | undefined;
   /** Bytes sent to clients of files of one host, per time (milliseconds). */
   readonly quota?: { readonly bytes: number; readonly per: number } | undefined;
@@ -34,9 +34,9 @@ type Says = 'serve' | 'signed' | 'refuse';
 
 /** The rules' verdict on a URL. */
 export interface RuleVerdict {
-  /** `signed`: served by signed links only; `none`: the file does not name it. */
+  /** `signed`: served by signed links only; `none`: the file does not name the origin. */
   readonly says: Says | 'none';
-  /** The entry names the host literally. */
+  /** True if the entry names the host literally. */
   readonly privateToo: boolean;
   readonly rule: OriginRule;
 }
@@ -91,7 +91,7 @@ const FILE = z.strictObject({
 /** An origin that is served, as the file names it. */
 export interface ServedOrigin {
   readonly origin: string;
-  /** By signed links only. */
+  /** True if it is served by signed links only. */
   readonly signed: boolean;
   readonly rule: OriginRule;
 }
@@ -109,8 +109,8 @@ export class OriginRules {
   readonly #defaults: OriginRule;
 
   /**
-   * @param text JSON; `{}` says nothing of any origin
-   * @throws MillraceError `bad-option` that names the fault and its place
+   * @param text JSON; `{}` has no rules
+   * @throws MillraceError `bad-option` saying what is wrong, and where
    */
   constructor(text: string) {
     let value: unknown;
@@ -139,7 +139,7 @@ export class OriginRules {
     this.#defaults = file.data.defaults ?? {};
   }
 
-  /** @throws MillraceError `bad-option` where the file cannot be read or used */
+  /** @throws MillraceError `bad-option` if the file cannot be read or used */
   static fromFile(path: string): OriginRules {
     let text: string;
     try {
@@ -153,12 +153,12 @@ export class OriginRules {
     return new OriginRules(text);
   }
 
-  /** True where no origin is served because of these rules. */
+  /** True if these rules serve no origin. */
   get servesNothing(): boolean {
     return this.#entries.every(({ says }) => says === 'refuse');
   }
 
-  /** Origins that are served, and those served by signed links; the narrowest first. */
+  /** Origins that are served, those by signed links included; the narrowest first. */
   get served(): readonly ServedOrigin[] {
     const served = this.#entries.filter(({ says }) => says !== 'refuse');
     return served.map(({ origin, says, rule }) => ({ origin, signed: says === 'signed', rule }));
@@ -167,8 +167,8 @@ export class OriginRules {
   /** Looks a canonical URL up. */
   check(url: URL): RuleVerdict {
     for (const { pattern, says, rule } of this.#entries) {
-      // A path that some origin might read as forbidden is forbidden; a path is served only beyond
-      // doubt.
+      // A path that some origin might read as forbidden is forbidden; a path is served only if it
+      // is allowed in every reading.
       const covers = pattern.covers(url);
       if (says === 'serve' ? !covers : !pattern.mayCover(url)) continue;
       return { says, privateToo: says !== 'refuse' && pattern.literal && covers, rule };
@@ -178,10 +178,10 @@ export class OriginRules {
 }
 
 /**
- * Holds a file to a rule.
+ * Checks a file against a rule.
  *
- * @param file value of its Content-Type, where a missing one counts as application/octet-stream;
- *   its length in bytes, undefined where unknown
+ * @param file value of its Content-Type, none counting as application/octet-stream; its length in
+ *   bytes, undefined if unknown
  * @throws MillraceError `content-type-refused`, `file-too-large`
  */
 export function checkAgainstRule(
@@ -203,7 +203,7 @@ export function checkAgainstRule(
   }
 }
 
-/** The types that clients may take a field for: where there are several, any of them. */
+/** The types that clients may read in a field: if it has several, any of them. */
 function mediaTypes(field: string | undefined): string[] {
   const types = (field ?? '')
     .split(',')

@@ -35,7 +35,7 @@ describe('addresses of the machine itself', () => {
     expect(known(own, '8.8.8.8', '2606:4700::2', 'no address')).toEqual([false, false, false]);
   });
 
-  test('that it gets or loses while it runs are noticed', () => {
+  test('are noticed when they come and go', () => {
     const { own, state } = machine();
     expect(known(own, '8.8.4.4', '8.8.8.8')).toEqual([true, false]);
     state.addresses = ['8.8.8.8'];
@@ -43,14 +43,14 @@ describe('addresses of the machine itself', () => {
     expect(known(own, '8.8.4.4', '8.8.8.8')).toEqual([false, true]);
   });
 
-  test('that a public URL names are its own, literally and as far as its name is known', async () => {
+  test('include those of its public URL, literal ones and those of its name', async () => {
     expect(known(machine('https://1.1.1.1:8443').own, '1.1.1.1')).toEqual([true]);
     expect(known(machine('https://[2606:4700::9]').own, '2606:4700::9')).toEqual([true]);
     const { own, state } = machine('https://Edge.example.org');
     expect([own.hasName('edge.EXAMPLE.org.'), own.hasName('example.org')]).toEqual([true, false]);
     await own.refreshName();
     expect(known(own, '9.9.9.9')).toEqual([true]);
-    // A name server that is away changes nothing; a new address is taken up.
+    // A name server that is away changes nothing; a new address replaces the old one.
     state.named = [];
     state.at += 60_000;
     await own.refreshName();
@@ -79,7 +79,7 @@ describe('an edge for any public origin', () => {
     expect(() => policy('*').check(new URL(url), 'public')).toThrow(refused);
   });
 
-  test('fetches from its own machine where that is listed by its name or address', () => {
+  test('fetches from its own machine if that is listed by its name or address', () => {
     const url = new URL('http://8.8.4.4/');
     expect(policy('8.8.4.4').check(url, 'public')).toBe(true);
     expect(() => policy('*').check(new URL('http://8.8.8.8/'), 'public')).not.toThrow();

@@ -1,6 +1,6 @@
 /**
- * Addresses of this machine itself, public ones too. Services there may be private: a connection
- * from the machine to itself passes no firewall. The addresses change while the edge runs.
+ * Addresses of this machine itself, public ones too. Services there may be meant for the machine
+ * alone: its connections to itself pass no firewall. The addresses change while the edge runs.
  */
 
 import { lookup } from 'node:dns/promises';
@@ -10,23 +10,23 @@ import { ipLiteral } from '@millrace/shared/http/urls/public-address';
 import ipaddr from 'ipaddr.js';
 
 export interface OwnAddressesOptions {
-  /** Under which clients reach this edge: behind a translator it has another address. */
+  /** URL at which clients reach this edge: behind address translation it has another address. */
   readonly publicUrl: string | undefined;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
-  /** For tests: the kernel's interfaces, and the name server. */
+  /** For tests: the answers of the kernel and of the name server. */
   readonly interfaces?: () => NodeJS.Dict<Pick<NetworkInterfaceInfo, 'address'>[]>;
   readonly resolve?: (name: string) => Promise<readonly { readonly address: string }[]>;
 }
 
 /** Time after which the kernel is asked again. */
 const INTERFACES_MS: Millis = 5000;
-/** And the name server. */
+/** Time after which the name server is asked again. */
 const NAME_MS: Millis = 60_000;
 
 export class OwnAddresses {
   readonly #options: OwnAddressesOptions;
-  /** The host of the public URL, where that is a name. */
+  /** The host of the public URL, if that is a name. */
   readonly #name: string | undefined;
   #ofInterfaces: ReadonlySet<string> = new Set();
   #ofName: ReadonlySet<string> = new Set();
@@ -56,8 +56,8 @@ export class OwnAddresses {
   }
 
   /**
-   * Looks up the public URL's name again when that is due. Its addresses are unknown until the
-   * first success; after a failure the earlier ones stay. Never rejects.
+   * Looks the public URL's name up again if that is due. Its addresses are unknown until the first
+   * lookup has ended; if a lookup fails, the earlier ones stay. Never rejects.
    */
   async refreshName(): Promise<void> {
     const { now, resolve = lookupAll } = this.#options;
@@ -66,7 +66,7 @@ export class OwnAddresses {
     try {
       this.#ofName = new Set((await resolve(this.#name)).map(({ address }) => canonical(address)));
     } catch {
-      // It may come into being later.
+      // The name may exist later.
     }
   }
 
@@ -88,7 +88,7 @@ function withoutDot(hostname: string): string {
   return hostname.toLowerCase().replace(/\.$/, '');
 }
 
-/** The canonical form of an address: without a zone, and IPv4 addresses in their own form. */
+/** The canonical form of an address: without a zone, and an IPv4 address as such. */
 function canonical(address: string): string {
   const [bare = ''] = address.split('%');
   return ipaddr.isValid(bare) ? ipaddr.process(bare).toString() : bare;

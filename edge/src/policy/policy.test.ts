@@ -42,7 +42,7 @@ describe('OriginPolicy', () => {
     expect(() => check([], 'http://127.0.0.1/')).toThrow(refused('origin-not-allowed'));
   });
 
-  test('the owner of a local edge reaches every public origin, and of his network what is listed', () => {
+  test('the owner of a local edge reaches every public origin, and listed private ones', () => {
     expect(check([], 'https://other.example/', 'private')).toBe(false);
     expect(() => check([], 'http://192.168.0.1/', 'private')).toThrow(refused('private-address'));
     expect(() => check(['*'], 'http://nas.localhost/', 'private')).toThrow(
@@ -78,7 +78,7 @@ describe('OriginPolicy', () => {
       policy.check(new URL(url), 'public', link === undefined ? undefined : grant(link));
     const notAllowed = refused('origin-not-allowed');
 
-    test('the list and the rules add up, and what a rule refuses stays refused', () => {
+    test('the list and the rules add up, and an origin that a rule refuses stays refused', () => {
       expect(ask('http://served.example/x')).toBe(true);
       expect(ask('http://listed.example/x')).toBe(false);
       expect(() => ask('http://served.example/no/x')).toThrow(notAllowed);
@@ -86,14 +86,14 @@ describe('OriginPolicy', () => {
       expect(() => ask('http://refused.example/x', 'http://refused.example/x')).toThrow(notAllowed);
     });
 
-    test('what is for signed links only takes one, which may lead to a private address', () => {
+    test('an origin for signed links only needs one, which may lead to a private address', () => {
       const url = 'http://10.0.0.1/signed/x';
       expect(() => ask(url)).toThrow(notAllowed);
       expect(ask(url, url)).toBe(true);
       expect(ask(url, 'http://10.0.0.1/signed/')).toBe(true);
     });
 
-    test('a redirect of another site does not lead to what is for signed links only', () => {
+    test('a redirect of another site does not lead to an origin for signed links only', () => {
       expect(() => ask('http://10.0.0.1/signed/x', 'http://listed.example/x')).toThrow(notAllowed);
       expect(ask('http://10.0.0.1/signed/y', 'http://10.0.0.1/signed/x')).toBe(true);
     });
@@ -105,7 +105,7 @@ describe('OriginPolicy', () => {
     });
   });
 
-  test('a signed link lets through what is not listed, and where that redirects to', () => {
+  test('a signed link lets through an origin that is not listed, and its redirects', () => {
     const file = join(mkdtempSync(join(tmpdir(), 'millrace-')), 'secret');
     writeFileSync(file, SECRET);
     const files = { rulesFile: undefined, linkSecretFile: file };
@@ -124,7 +124,7 @@ describe('OriginPolicy', () => {
     rmSync(dirname(file), { recursive: true });
   });
 
-  test('what signed links let through: not what is refused, nor private addresses that are not listed', () => {
+  test('signed links let through no origin that is refused, and no private one not listed', () => {
     const folder = mkdtempSync(join(tmpdir(), 'millrace-test-'));
     const [linkSecretFile, rulesFile] = [join(folder, 'secrets'), join(folder, 'rules')];
     writeFileSync(linkSecretFile, SECRET);
@@ -148,7 +148,7 @@ describe('OriginPolicy', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('nobody reaches the ports of other protocols', () => {
+  test('no request reaches the ports of other protocols', () => {
     for (const entries of [['*'], ['localhost'], ['localhost:25'], []]) {
       for (const scope of ['public', 'private'] as const) {
         expect(() => check(entries, 'http://localhost:25/', scope)).toThrow(

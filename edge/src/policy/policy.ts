@@ -1,6 +1,6 @@
 /**
- * The edge's policy in one place: may this URL be fetched, may it be at a private address, and
- * which rules apply to files of that origin? The allow-list decides, the rules, or a signed link.
+ * The edge's policy in one place: whether a URL may be fetched, whether it may be at a private
+ * address, and which rules hold for its files. The allow-list, the rules or a signed link decide.
  */
 
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
@@ -33,14 +33,14 @@ const NO_FILES: PolicyFiles = { rulesFile: undefined, linkSecretFile: undefined 
 export class OriginPolicy {
   readonly #allowed: AllowList;
   readonly #files: PolicyFiles;
-  /** Addresses of this machine, which are connected to only where they are listed. */
+  /** Addresses of this machine, which are connected to only if they are listed. */
   readonly own: OwnAddresses | undefined;
   #rules: OriginRules;
   #secrets: readonly string[];
 
   /**
    * @param own addresses of this machine
-   * @throws MillraceError `bad-option` where a file cannot be used
+   * @throws MillraceError `bad-option` if a file cannot be used
    */
   constructor(allowed: AllowList, files: PolicyFiles = NO_FILES, own?: OwnAddresses) {
     this.#allowed = allowed;
@@ -50,7 +50,7 @@ export class OriginPolicy {
     this.#secrets = readSecrets(files);
   }
 
-  /** Reads the files again; an unusable one is logged, and the old one stays in force. */
+  /** Reads the files again; one that cannot be used is logged, and the old one holds. */
   reload(log: Log): void {
     const attempt = (what: string, read: () => void) => {
       try {
@@ -74,15 +74,15 @@ export class OriginPolicy {
     }
   }
 
-  /** True where signed links are taken. */
+  /** True if signed links are taken. */
   get takesLinks(): boolean {
     return this.#secrets.length > 0;
   }
 
   /**
-   * Checks a URL that was requested or that an origin redirects to.
+   * Checks a URL that is requested, or that an origin redirects to.
    *
-   * @param scope origins that the request itself may reach
+   * @param scope of the request
    * @param grant of a signed link, whose signature has been checked
    * @returns true when the connection may go to a private address
    * @throws MillraceError `origin-not-allowed` or `private-address`
@@ -100,12 +100,12 @@ export class OriginPolicy {
       (ruled.says === 'none' && (listed.allowed || isGranted(url, grant, false)));
     if (!allowed) throw new MillraceError('origin-not-allowed', url.host);
     if (listed.privateToo || ruled.privateToo) return true;
-    // Neither a signature nor the token is a reason to look into the operator's network.
+    // Neither a signature nor the token opens the operator's network.
     checkLiteral(url, this.own);
     return false;
   }
 
-  /** True for a URL that this edge serves by signed links. */
+  /** True for a URL that this edge would serve by a signed link. */
   isServedByLink(url: URL): boolean {
     if (!this.takesLinks) return false;
     const grant = { permit: '', origin: url.origin, redirects: false, covers: () => true };
@@ -127,7 +127,7 @@ export class OriginPolicy {
    * Checks the permit of a signed link.
    *
    * @param now Unix milliseconds; without it permits do not expire
-   * @throws MillraceError `no-such-page` where none are taken, `link-invalid`, `link-expired`
+   * @throws MillraceError `no-such-page` if none are taken, `link-invalid`, `link-expired`
    */
   grant(permit: string, url: URL, now = 0): LinkGrant {
     if (!this.takesLinks)
@@ -141,7 +141,7 @@ export class OriginPolicy {
   }
 
   /**
-   * Holds a file to the rules of its origin, and of where that redirects to.
+   * Checks a file against the rules of its origin, and of the one that redirects lead to.
    *
    * @throws MillraceError `content-type-refused`, `file-too-large`
    */
@@ -152,7 +152,7 @@ export class OriginPolicy {
     }
   }
 
-  /** The same for an answer that is passed through. @param url where it was asked for */
+  /** The same for an answer that is passed through. @param url that was requested */
   checkAnswer(url: URL, { url: finalUrl, headers }: Pick<HttpAnswer, 'url' | 'headers'>): void {
     const type = listField(headers, 'content-type');
     const range = parseContentRange(listField(headers, 'content-range'));
@@ -163,10 +163,7 @@ export class OriginPolicy {
     for (const each of [url, finalUrl]) checkAgainstRule(this.rule(each), { type, length });
   }
 
-  /**
-   * The same for the facts known about a file after a look at it. @param urls its own, and of
-   * redirects
-   */
+  /** The same for a file that was probed. @param urls its own, and those of redirects */
   checkSeen(
     urls: Iterable<URL>,
     file: { type: string | undefined; length: number | undefined },
@@ -174,7 +171,7 @@ export class OriginPolicy {
     for (const url of urls) checkAgainstRule(this.rule(url), file);
   }
 
-  /** The same where only the length is known. @throws MillraceError `file-too-large` */
+  /** The same if only the length is known. @throws MillraceError `file-too-large` */
   checkLength(url: URL, length: number): void {
     const { maxFileSize } = this.rule(url);
     checkAgainstRule({ maxFileSize }, { length });
@@ -187,7 +184,7 @@ export class OriginPolicy {
   }
 }
 
-/** @param sameOrigin a redirect must stay where the link leads: there may be private addresses */
+/** @param sameOrigin whether redirects must stay at the link's origin, which may be private */
 function isGranted(url: URL, grant: LinkGrant | undefined, sameOrigin: boolean): boolean {
   if (grant === undefined) return false;
   return grant.covers(url) || (grant.redirects && (!sameOrigin || url.origin === grant.origin));

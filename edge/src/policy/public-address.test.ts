@@ -74,7 +74,7 @@ describe('public addresses', () => {
     expect(() => checkLiteral(new URL(url))).not.toThrow();
   });
 
-  test('of the addresses of a name only the public ones are connected to', async () => {
+  test('only the public addresses of a name are connected to', async () => {
     const { lookup: look, asked } = resolving('10.0.0.1', '8.8.8.8', '::1', '2606:4700::1111');
     expect(await resolved(look, { all: true })).toEqual([
       null,
@@ -102,7 +102,7 @@ describe('public addresses', () => {
     const inside = createServer(() => connections++).listen(0, '127.0.0.1');
     await once(inside, 'listening');
     const { port } = inside.address() as AddressInfo;
-    // Public when it is looked at, private when it is connected to; and both at once.
+    // Public at the check, private at the connection; and both at once.
     const answers = [['8.8.8.8'], ['127.0.0.1'], ['::1', '127.0.0.1'], ['::ffff:127.0.0.1']];
     let asked = 0;
     const resolve = (_host: string, _options: object, callback: (...args: unknown[]) => void) => {

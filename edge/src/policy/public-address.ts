@@ -14,14 +14,14 @@ import {
 } from '@millrace/shared/http/urls/public-address';
 import type { OwnAddresses } from './own-addresses.ts';
 
-/** Names that mean this machine wherever they are asked (RFC 6761 6.3). */
+/** Names that mean this machine wherever they are looked up (RFC 6761 6.3). */
 const LOOPBACK_NAME = /(?:^|\.)localhost\.?$/i;
 
 /**
- * Refuses URLs whose host is a literal private address, or a name of this machine or of its cloud's
- * services: these names are not looked up.
+ * Refuses URLs whose host is a literal private address, or a name of this machine or of a service
+ * of its cloud. No name is looked up.
  *
- * @param own addresses of this machine, where they are known
+ * @param own addresses of this machine, if they are known
  * @throws MillraceError `private-address`
  */
 export function checkLiteral(url: URL, own?: OwnAddresses): void {
@@ -38,7 +38,7 @@ export function checkLiteral(url: URL, own?: OwnAddresses): void {
   }
 }
 
-/** A `lookup` for sockets that yields public addresses only, and fails where there are none. */
+/** Makes a `lookup` for sockets that yields public addresses only, and fails if there are none. */
 export function publicLookup(
   resolve: typeof dnsLookup = dnsLookup,
   own?: OwnAddresses,

@@ -1,6 +1,6 @@
 /**
- * The certificate in use, replaced when its files change: by a renewal that rewrites them, or by
- * one that points a symbolic link elsewhere (certbot, cert-manager). An unusable pair changes
+ * The certificate in use, replaced when its files are: by a renewal that rewrites them, or by one
+ * that points a symbolic link elsewhere (certbot, cert-manager). A pair that cannot be used changes
  * nothing.
  */
 
@@ -16,7 +16,7 @@ export interface CertificateWatchOptions {
   readonly wallClock: () => Millis;
 }
 
-/** Two small files; events of the file system get lost with links and network file systems. */
+/** Interval of polling: links and network file systems lose events of the file system. */
 const LOOK_INTERVAL_MS = 5000;
 
 export class CertificateWatch {
@@ -38,7 +38,7 @@ export class CertificateWatch {
     return this.#current;
   }
 
-  /** Begins to look after the files, once. @param onChange gets the new pair */
+  /** Begins to watch the files. @param onChange gets the new pair */
   start(onChange: (certificate: Certificate) => void): void {
     this.#listeners.push(onChange);
     this.#timer ??= setInterval(() => {
@@ -50,10 +50,10 @@ export class CertificateWatch {
     clearInterval(this.#timer);
   }
 
-  /** Reads the files again, whether they look different or not. */
+  /** Reads the files again, even if they look the same. */
   reload(): void {
     const { files, log, wallClock } = this.#options;
-    // Taken before: a change during the reading is seen the next time.
+    // Taken first: a change while the files are read is seen the next time.
     this.#seen = identity(files);
     try {
       const read = readCertificate(files, wallClock());
@@ -76,7 +76,7 @@ export class CertificateWatch {
   }
 }
 
-/** Changes when a file, or the target of a link to it, is replaced or written to. */
+/** A text that changes when a file, or the target of a link, is replaced or written to. */
 function identity({ cert, key }: CertificateFiles): string {
   return [cert, key]
     .map((path) => {
@@ -84,7 +84,7 @@ function identity({ cert, key }: CertificateFiles): string {
         const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });
         return [dev, ino, size, mtimeNs].join();
       } catch (error) {
-        // Not there, or not for us to see: maybe only for a moment.
+        // Missing or not accessible, maybe only for a moment.
         return (error as NodeJS.ErrnoException).code;
       }
     })

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Millis } from '@millrace/shared/base/clock';
 
-/** Where a certificate (PEM, its chain after it) and its key (PEM, without passphrase) are. */
+/** Paths of a certificate (PEM, its chain after it) and its key (PEM, without passphrase). */
 export interface CertificateFiles {
   readonly cert: string;
   readonly key: string;
@@ -18,11 +18,11 @@ export interface Certificate {
   readonly names: string;
   /** Unix milliseconds. */
   readonly expiresAt: Millis;
-  /** Faults with which it can be used all the same: for the log. */
+  /** Faults that do not prevent its use, for the log. */
   readonly warnings: readonly string[];
 }
 
-/** Larger files are none of certificates. */
+/** Largest file of a certificate or key. */
 const MAX_PEM_BYTES = 1024 * 1024;
 const MAX_CHAIN = 20;
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;

@@ -29,7 +29,7 @@ async function setUp(take: TakeRequest, idleMs?: number) {
 }
 
 describe('H2Sessions', () => {
-  test('ends a connection without streams, however much else comes on it', async () => {
+  test('ends a connection without streams, however many other frames come on it', async () => {
     const { client, sessions } = await setUp(() => {}, IDLE_MS);
     const closed = once(client, 'close');
     const goAway = once(client, 'goaway');
@@ -44,7 +44,7 @@ describe('H2Sessions', () => {
     while (sessions.count > 0) await new Promise((resolve) => setImmediate(resolve));
   });
 
-  test('tells requests for which host they are, as with HTTP/1.1', async () => {
+  test('gives requests their Host, as with HTTP/1.1', async () => {
     const take = jest.fn<TakeRequest>((_req, res) => void res.end('fine'));
     const { client } = await setUp(take);
     const stream = client.request({ ':path': '/', ':authority': 'edge.example' }).resume();
@@ -52,7 +52,7 @@ describe('H2Sessions', () => {
     expect(take.mock.calls[0]?.[0].headers.host).toBe('edge.example');
   });
 
-  test('lets nobody open streams after a GOAWAY, and finishes those that are open', async () => {
+  test('lets no client open streams after a GOAWAY, and finishes open ones', async () => {
     let finish = () => {};
     const { client, sessions } = await setUp((_req, res) => {
       finish = () => void res.end('all of it');

@@ -1,6 +1,6 @@
 /**
- * Connections of HTTP/2 (RFC 9113): limits of one connection, and its end. The rules for requests
- * apply to each stream; these apply to connections only.
+ * Connections of HTTP/2 (RFC 9113): their limits, and their end. Streams have the limits of
+ * requests; this file has those that only connections have.
  */
 
 import {
@@ -34,8 +34,8 @@ export class H2Sessions {
   #socket: Socket | undefined;
 
   /**
-   * @param take gets every request, its Host set
-   * @param idleMs for how long a connection may be without a stream
+   * @param take gets every request, with its Host set
+   * @param idleMs longest time of a connection without a stream
    */
   constructor(take: TakeRequest, idleMs: Millis = H2_IDLE_MS) {
     this.#idleMs = idleMs;
@@ -75,7 +75,7 @@ export class H2Sessions {
     this.#socket = undefined;
   }
 
-  /** Tells all clients to open no more streams here (GOAWAY); open streams continue. */
+  /** Tells all clients to open no more streams here (GOAWAY); open ones go on. */
   goAway(): void {
     for (const session of this.#sessions) session.close();
   }
@@ -110,15 +110,16 @@ export class H2Sessions {
   }
 }
 
-/** GOAWAY, and if the client does not hear of it, the end. */
+/** Sends GOAWAY, and ends the connection if it is still open after `waitMs`. */
 function end(session: ServerHttp2Session, waitMs: Millis): void {
   session.close();
   setTimeout(() => session.destroy(), waitMs).unref();
 }
 
 /**
- * Turns :authority, HTTP/2's form of Host (RFC 9113 8.3.1), into Host. A request that has both
- * must mean the same by them.
+ * Turns :authority, HTTP/2's form of Host (RFC 9113 8.3.1), into Host.
+ *
+ * @returns false if a request has both, and they differ
  */
 function fixHost(req: Http2ServerRequest): boolean {
   const { authority, headers } = req;
@@ -128,7 +129,7 @@ function fixHost(req: Http2ServerRequest): boolean {
   return true;
 }
 
-/** A request's body has to come within the time that HTTP/1.1 has for it. */
+/** Cancels a request whose body takes longer than HTTP/1.1 allows. */
 function limitBody(req: Http2ServerRequest): void {
   const { stream } = req;
   if (stream.endAfterHeaders) return;

@@ -8,7 +8,7 @@ import { CertificateWatch } from './certificate-watch.ts';
 
 /**
  * @param wallClock Unix milliseconds
- * @returns undefined where the edge is to listen without TLS
+ * @returns undefined if the edge is to listen without TLS
  * @throws Error that says which file cannot be used and why
  */
 export function openCertificates(
@@ -21,7 +21,7 @@ export function openCertificates(
   return new CertificateWatch({ files: { cert, key }, log, wallClock });
 }
 
-/** For an alert before a certificate expires without renewal. */
+/** Adds the gauge for alerts before a certificate expires without having been renewed. */
 export function addCertificateGauge(metrics: Metrics, certificates: CertificateWatch): void {
   metrics.gauge(
     'certificate_expires_seconds',

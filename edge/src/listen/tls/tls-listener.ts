@@ -1,6 +1,6 @@
 /**
  * The port for TLS: HTTP/2 for clients that offer it (ALPN, RFC 7301), HTTP/1.1 for all others.
- * Requests of both go to the plain server's handler.
+ * Requests of both go to the main server.
  */
 
 import { once } from 'node:events';
@@ -35,7 +35,7 @@ export class TlsListener {
     });
     this.#server.on('request', (req, res) => main.emit('request', req, res));
     handleClientErrors(this.#server, 'secureConnection');
-    // A failed handshake is not a bad request: there is no client to answer.
+    // A handshake that fails is no bad request: there is no client to answer.
     this.#server.removeAllListeners('tlsClientError');
     this.#server.on('tlsClientError', (_error, socket) => socket.destroy());
     this.#chooseProtocol();
@@ -46,7 +46,7 @@ export class TlsListener {
     return (this.#server.address() as AddressInfo | null)?.port ?? 0;
   }
 
-  /** Has the connections counted, from before their handshake on. */
+  /** Makes a limit count the connections, from before their handshake on. */
   countBy(limit: ConnectionLimit): void {
     limit.watch(this.#server);
   }
@@ -56,12 +56,12 @@ export class TlsListener {
     this.#server.listen({ host, port, backlog: LISTEN_BACKLOG });
     await once(this.#server, 'listening');
     this.#certificates.start((certificate) =>
-      // Open connections keep their certificate.
+      // Open connections keep the certificate that they were made with.
       this.#server.setSecureContext(secureContextOptions(certificate)),
     );
   }
 
-  /** Has clients of HTTP/2 open no more streams on their connections. */
+  /** Tells clients of HTTP/2 to open no more streams on their connections. */
   goAway(): void {
     this.#h2.goAway();
   }
