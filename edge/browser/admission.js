@@ -1,4 +1,4 @@
-/** Draws the clients' use of the edge, the limits, and the numbers of refusals. */
+/** Draws clients' use of the edge, the limits, and the numbers of refusals. */
 
 import { element } from './draw.js';
 import { count, rate, size } from './words.js';
@@ -24,7 +24,7 @@ const NAMES = {
   checks: 'Links checked for publishers',
   guesses: 'Wrong tokens',
 };
-/** Resources that are not plain numbers. @type {Record<string, (value: number) => string>} */
+/** Formats for all but plain numbers. @type {Record<string, (value: number) => string>} */
 const UNITS = { memory: size, fetched: size, rate };
 const HEADINGS = ['', 'In use', 'Most', 'Each client', 'Refused', 'Delayed', 'Cut off'];
 

@@ -7,7 +7,7 @@ import { peersPanel } from './peers.js';
 import { extended } from './series.js';
 
 const POLL_MS = 2000;
-/** An edge that does not answer is asked less often. */
+/** Interval of polling an edge that does not answer. */
 const OFFLINE_POLL_MS = 3000;
 const TIMEOUT_MS = 10_000;
 /** Transfers that the edge has ended. */
@@ -51,7 +51,7 @@ async function poll() {
   } finally {
     asking = false;
   }
-  // A hidden page asks nothing; it asks at once when it is shown again.
+  // A hidden page does not poll; it does at once when it is shown again.
   if (document.hidden) return;
   timer = setTimeout(poll, offlineSince === undefined ? POLL_MS : OFFLINE_POLL_MS);
 }
@@ -63,7 +63,7 @@ function latestStep(known) {
 
 /** @param {any} data */
 function show(data) {
-  // A restarted edge begins its counts at zero.
+  // An edge that was started again counts from zero.
   const restarted = latest !== undefined && data.status.uptimeSeconds < latest.status.uptimeSeconds;
   steps = restarted ? data.history : extended(steps, data.history);
   latest = data;
@@ -94,8 +94,8 @@ function draw() {
 }
 
 /**
- * Replaces the contents of a panel, unless something in it is being selected. A list that is
- * scrolled, or was reached with the keyboard, stays where it is.
+ * Replaces the content of a panel, unless some of it is being selected. A list that is scrolled,
+ * or was reached with the keyboard, stays where it is.
  *
  * @param {string} id
  * @param {readonly Node[]} content
@@ -130,7 +130,7 @@ function offline() {
 }
 
 /**
- * Told to screen readers when it changes, and only then.
+ * Shows the state; screen readers are told only when it changes.
  *
  * @param {string} text
  * @param {string} kind

@@ -11,7 +11,7 @@ import { count, percent, rate } from './words.js';
 
 const HEIGHT = 150;
 const LOW = 84;
-/** Narrow enough to show something soon, wide enough for half an hour. */
+/** Fewest steps that a chart has room for, so that the first ones show; it grows with the data. */
 const MIN_SLOTS = 60;
 const TIER_WORDS = { memory: 'Memory', disk: 'Disk', peer: 'Other edges', source: 'Origin' };
 
@@ -78,7 +78,7 @@ export function tiersPanel({ steps, status, width }) {
 }
 
 /**
- * How often something happened in each step, as bars on top of each other.
+ * Draws the number of events in each step, as bars on top of each other.
  *
  * @param {Shown} shown
  * @param {readonly { series: string, text: string }[]} kinds
@@ -152,7 +152,7 @@ export function windowPanel({ steps, status, width }) {
 }
 
 /**
- * How often the window was how large: one cell per power of two.
+ * Draws how often the window had each size: one cell per power of two.
  *
  * @param {Record<string, number>} sizes
  */

@@ -12,9 +12,9 @@ import { count, milliseconds } from './words.js';
 const SIZE = 300;
 const MIDDLE = SIZE / 2;
 const [INNER, OUTER] = [48, MIDDLE - 12];
-/** More would only cover each other; the list has all. */
+/** Most edges on the map: more would hide each other, and the list has all. */
 const MAX_ON_MAP = 60;
-/** Names that there is room for. */
+/** Most edges on a map that has room for their names. */
 const MAX_NAMED = 16;
 
 /** @param {readonly Peer[]} peers */
@@ -54,7 +54,7 @@ function map(sorted) {
       ),
     );
   }
-  // By name around the circle, so that no node jumps when times change.
+  // By name around the circle, so that no edge jumps when times change.
   const around = shown.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   for (const [i, peer] of around.entries()) {
     svg.append(...mark(peer, i / around.length, all, around.length));
@@ -82,7 +82,7 @@ function mark(peer, turn, all, peers) {
   if (peers > MAX_NAMED) return parts;
   const left = x < MIDDLE;
   const name = peer.name.length > 14 ? `${peer.name.slice(0, 13)}…` : peer.name;
-  // Towards the middle where the edge of the map is near.
+  // Names point towards the middle near the border of the map.
   const inwards = x > SIZE - 70 || x < 70;
   const anchor = left === inwards ? 'start' : 'end';
   const dx = anchor === 'start' ? 9 : -9;

@@ -26,7 +26,7 @@ function copyButton(label, text) {
 }
 
 /**
- * Without HTTPS browsers have no clipboard for pages, but the old command still works.
+ * Copies a text. Without HTTPS browsers have no clipboard for pages, but the old command works.
  *
  * @param {string} text
  */

@@ -6,13 +6,13 @@
  * @typedef {{ stepMs: number, first: number, series: Series }} Steps
  */
 
-/** Where chunks can have been, the nearest first. */
+/** Tiers that chunks can come from, the nearest first. */
 export const TIERS = /** @type {const} */ (['memory', 'disk', 'peer', 'source']);
-/** Steps that are shown. */
+/** Most steps that are shown. */
 const KEPT = 360;
 
 /**
- * Adds steps to the known ones: a repeated step replaces the earlier one.
+ * Adds steps to known ones: a step that is told again replaces the one that was told before.
  *
  * @param {Steps | undefined} known
  * @param {Steps} told
@@ -39,7 +39,7 @@ export function lengthOf({ series }) {
 }
 
 /**
- * The current step is left out: its figures still grow.
+ * Values of a series without the step that is under way, whose figures still grow.
  *
  * @param {Steps} steps
  * @param {string} name
@@ -59,7 +59,7 @@ export function perSecond(steps, name) {
 }
 
 /**
- * The share of each tier in the chunks of a step; none where there were no chunks.
+ * The share of each tier in the chunks of a step; none if there were no chunks.
  *
  * @param {Steps} steps
  * @returns {(number[] | undefined)[]} in the order of `TIERS`
@@ -74,7 +74,7 @@ export function tierShares(steps) {
 }
 
 /**
- * Mean window per step; none where no chunk came in.
+ * Mean window per step; none if no chunk came in.
  *
  * @param {Steps} steps
  * @returns {(number | undefined)[]}
@@ -88,7 +88,7 @@ export function meanWindows(steps) {
 }
 
 /**
- * How much the origin is relieved: bytes served for each byte fetched.
+ * Relief of the origin: bytes served for each byte fetched.
  *
  * @param {number} served
  * @param {number} fetched
@@ -104,7 +104,7 @@ export function offload(served, fetched) {
  * A round number that is at least as large.
  *
  * @param {number} value
- * @param {number} base of the digits: 1024 for bytes
+ * @param {number} base of the units: 1024 for bytes
  */
 export function roundUp(value, base) {
   if (value <= 0) return base === 1024 ? 1024 : 1;
@@ -127,7 +127,7 @@ export function rings(times) {
 }
 
 /**
- * Where a time lies between the first ring (0) and the last (1).
+ * Position of a time between the first ring (0) and the last (1).
  *
  * @param {number} time milliseconds
  * @param {readonly number[]} all rings
@@ -138,8 +138,8 @@ export function placeOn(time, all) {
 }
 
 /**
- * Other edges in the order of interest: unusable ones, then used ones, then the rest; the nearest
- * of each first, and last those whose time is unknown.
+ * Sorts other edges for display: those that cannot be used, then those in use, then the rest. The
+ * nearest of each come first, and those whose time is not known last.
  *
  * @template {{ name: string, rttMs: number | null, usable: boolean, member: boolean }} Peer
  * @param {readonly Peer[]} peers

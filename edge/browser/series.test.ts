@@ -23,7 +23,7 @@ describe('extended', () => {
     expect(extended(known, steps(12, { a: [5, 6] }))).toEqual(steps(10, { a: [1, 2, 5, 6] }));
   });
 
-  test('begins anew after a gap, and with another edge', () => {
+  test('starts over after a gap, and with another edge', () => {
     const known = steps(10, { a: [1, 2, 3] });
     const later = steps(20, { a: [4] });
     const before = steps(3, { a: [4] });
@@ -39,13 +39,13 @@ describe('extended', () => {
   });
 });
 
-describe('figures that follow', () => {
-  test('leave the step out that is under way', () => {
+describe('derived figures', () => {
+  test('leave out the step that is under way', () => {
     const some = steps(0, { toClients: [5000, 10_000, 7] });
     expect(perSecond(some, 'toClients')).toEqual([1000, 2000]);
   });
 
-  test('are shares per tier, none where there was nothing', () => {
+  test('are shares per tier, none without chunks', () => {
     const some = steps(0, {
       memory: [3, 0, 0],
       disk: [0, 0, 0],
@@ -59,7 +59,7 @@ describe('figures that follow', () => {
     ]);
   });
 
-  test('say how much the origin is relieved', () => {
+  test('tell how much the origin is relieved', () => {
     expect([offload(0, 0), offload(5, 0), offload(50, 20), offload(5000, 3)]).toEqual([
       '–',
       '∞',
@@ -68,7 +68,7 @@ describe('figures that follow', () => {
     ]);
   });
 
-  test('round up to numbers that can be read', () => {
+  test('round up to readable numbers', () => {
     expect([roundUp(0, 10), roundUp(3, 10), roundUp(1000, 10), roundUp(700, 1024)]).toEqual([
       1, 5, 1000, 1000,
     ]);

@@ -24,7 +24,7 @@ export function rate(bytesPerSecond) {
 }
 
 /**
- * A share from 0 to 1: only a complete one is shown as 100 %.
+ * A share from 0 to 1: less than all is never shown as 100 %.
  *
  * @param {number} share
  */

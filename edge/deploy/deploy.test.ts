@@ -1,4 +1,4 @@
-/** The settings in the files for operators are options of the edge, with valid values. */
+/** The files for operators have only settings and values that the edge takes. */
 
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -91,9 +91,9 @@ test('the image begins with settings that an edge takes', () => {
 describe('the guide for operators', () => {
   const guide = read('../OPERATING.md');
 
-  test('speaks of options that there are', () => {
+  test('names only options that exist', () => {
     const known = new Set(edgeCommand().options.map(({ long }) => long));
-    // Of docker run, helm install and pnpm install.
+    // Options of docker run, helm install and pnpm install.
     const others = new Set([
       ...['--read-only', '--cap-drop', '--set', '--yes', '--frozen-lockfile', '--prod', '--filter'],
     ]);
@@ -115,7 +115,7 @@ describe('the guide for operators', () => {
     expect(read('helm/millrace-edge/files/alerts.yml')).toBe(read('prometheus/alerts.yml'));
   });
 
-  test('explains codes of errors that there are', () => {
+  test('explains only error codes that exist', () => {
     const table = guide.slice(guide.indexOf('| code |'));
     const codes = [...table.matchAll(/^\| (`.*?`) \|/gm)].flatMap(
       ([, cell = '']) => cell.match(/[a-z-]+/g) ?? [],
@@ -124,8 +124,8 @@ describe('the guide for operators', () => {
     expect(codes.filter((code) => !isErrorCode(code))).toEqual([]);
   });
 
-  test('says what to look at for each error that is not for the client to mend', () => {
-    // Errors of the command line and the daemon, or of a client's request.
+  test('says what to look at for each error that a client cannot mend', () => {
+    // Errors of the command line and the daemon, or by the wish of a client.
     const others =
       /^(daemon-.*|state-.*|proxy-.*|different-file|rest-missing|version-unproven|not-cached|checksum-mismatch|origin-refused|origin-unknown|network-away|source-refused)$/;
     const operators = Object.entries(ERRORS).filter(
@@ -136,7 +136,7 @@ describe('the guide for operators', () => {
     expect(missing.map(([code]) => code)).toEqual([]);
   });
 
-  test('names files that there are', () => {
+  test('links only to files that exist', () => {
     const links = [...guide.matchAll(/\]\(([^)#]+)\)/g)].map(([, path = '']) => path);
     for (const link of links) {
       expect(() => statSync(new URL(`../${link}`, import.meta.url))).not.toThrow();

@@ -14,7 +14,7 @@ const TIMEOUT_MS = 4000;
 const { host, port, tlsCert, httpPort } = readConfig(process.argv.slice(2), process.env);
 const usesTls = tlsCert !== undefined && httpPort === undefined;
 const url = nodeUrl(loopbackFor(host), httpPort ?? port, usesTls ? 'https' : 'http');
-// This machine asks itself: the name in the certificate does not matter.
+// This machine asks itself: the certificate need not be verified.
 const options = { rejectUnauthorized: false, timeout: TIMEOUT_MS };
 const asking = (usesTls ? secure : plain)(`${url}/-/live`, options);
 asking

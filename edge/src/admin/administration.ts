@@ -26,7 +26,7 @@ export interface AdministrationOptions {
   readonly endedSessions: EndedSessions;
   /** Set if this is one of several processes. */
   readonly link: WorkerLink | undefined;
-  /** Other nodes, where there are any. */
+  /** Other nodes, if there are any. */
   readonly peers: PeerCommands | undefined;
   readonly log: Log;
   /** Unix milliseconds. */
@@ -125,7 +125,7 @@ export class Administration {
   }
 
   /**
-   * @param network at all nodes; a pin of the network is always extended at all of them
+   * @param network whether at all nodes; a pin of the network is always extended at all of them
    * @throws MillraceError `no-such-entry`, `pin-refused`
    */
   async extend(id: string, forMs: number, network: boolean): Promise<{ pin: PinView } & Passed> {

@@ -47,7 +47,7 @@ describe('DashboardSessions', () => {
     expect([sessions.isGood(undefined, 3125), sessions.isGood('', 3125)]).toEqual([false, false]);
   });
 
-  test('scripts and other sites cannot read the cookie', () => {
+  test('scripts cannot read the cookie, and other sites cannot send it', () => {
     const sessions = sessionsOf();
     expect(sessions.begin(1, true)).toMatch(/; Path=\/-\/; HttpOnly; SameSite=Strict; Secure$/);
     expect(sessions.end(1)).toMatch(/^millrace-edge-1=; Max-Age=0; /);

@@ -47,7 +47,7 @@ export class ClientOrigins {
    * Admits that an origin is asked.
    *
    * @param client that asks: a client's key, or another node; undefined: none in particular
-   * @param scope of the request: `private` ones have the local token, and so come from the own user
+   * @param scope of the request: `private` ones, with the local token, are this edge's own user's
    * @param now monotonic milliseconds
    * @throws MillraceError `too-many-origins`
    */

@@ -81,7 +81,7 @@ describe('quotas that are kept in a folder', () => {
     expect(() => after.admit(A, rule, CLIENT, 0)).toThrow(refused('quota-exhausted', HOUR));
   });
 
-  test('begin at zero if the file is damaged, which is then replaced', async () => {
+  test('start at zero if the file is damaged, which is then replaced', async () => {
     await writeFile(join(dir, 'quotas.json'), '{"broken');
     const anew = use();
     const write = anew.keepIn(dir, silentLog);

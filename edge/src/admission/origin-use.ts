@@ -15,7 +15,7 @@ import type { OnRefusal } from './admissions.ts';
 import type { Admission } from './client-limits.ts';
 
 export interface OriginUseOptions {
-  /** This process's part of the whole edge's limits, more than 0 and at most 1. */
+  /** This process's part of the limits of the edge as a whole, more than 0 and at most 1. */
   readonly share: number;
   /** Unix milliseconds. */
   readonly wallClock: () => number;

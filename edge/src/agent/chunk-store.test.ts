@@ -176,7 +176,7 @@ describe('ChunkStore', () => {
     expect(await again).toMatchObject({ joined: false });
   });
 
-  test('a caller who leaves does not disturb the others; the last one ends the fetch', async () => {
+  test('a caller that leaves does not disturb the others; the last one ends the fetch', async () => {
     const { store, nth, used } = setUp();
     const leaving = [new AbortController(), new AbortController()] as const;
     const all = leaving.map(({ signal }) => store.get(chunk(0), signal));

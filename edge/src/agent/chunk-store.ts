@@ -35,7 +35,7 @@ export interface ChunkStoreOptions {
   /** Purges so far; absent: no purges ever. */
   readonly purges?: Purges;
   readonly source: ChunkSource;
-  /** Other nodes, where there are any. */
+  /** Other nodes, if there are any. */
   readonly network: Network | undefined;
   /** Called with the number of the request that won a race for a chunk; the first one is 0. */
   readonly onRaced?: (winner: number) => void;

@@ -23,7 +23,7 @@ import type { BodyPlan } from './response-head.ts';
 export interface DeliveryOptions {
   readonly res: ServerResponse;
   readonly version: FileVersion;
-  /** Where the origin's redirects led. */
+  /** URL that the origin's redirects led to. */
   readonly directUrl: string | undefined;
   /** Grant of the signed link that the client has used. */
   readonly grant: LinkGrant | undefined;

@@ -30,7 +30,7 @@ export interface ResolverOptions extends OriginVersionOptions {
   readonly pointers: PointerCache;
   readonly purges: Purges;
   readonly clientOrigins: ClientOrigins;
-  /** Other nodes, where there are any. */
+  /** Other nodes, if there are any. */
   readonly network: Network | undefined;
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;
@@ -57,7 +57,7 @@ export class FileResolver {
   /**
    * Finds the current version of a file.
    *
-   * @param demands the client's Cache-Control
+   * @param demands of the client's Cache-Control
    * @param path how the request has come here
    * @throws MillraceError
    */

@@ -109,7 +109,7 @@ function setUp(peers: string[], keep = false) {
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe('a chunk that belongs to another node', () => {
-  test('comes from there, and is not kept where it only enters the network', async () => {
+  test('comes from there, and is not kept by the node where it only enters the network', async () => {
     const { store, nth, origin, memory } = setUp(['a']);
     const got = store.get(request, forEver);
     await (await nth(0)).bring('a');
@@ -121,7 +121,7 @@ describe('a chunk that belongs to another node', () => {
     expect(memory.figures.usedBytes).toBe(0);
   });
 
-  test('is kept where it passes through', async () => {
+  test('is kept by a node that it passes through', async () => {
     const { store, nth } = setUp(['a'], true);
     const got = store.get(request, forEver);
     await (await nth(0)).bring('a');

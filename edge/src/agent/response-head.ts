@@ -11,7 +11,7 @@ import type { FileVersion } from '../files/file-version.ts';
 export interface ResponseHead {
   readonly status: number;
   readonly headers: Record<string, string>;
-  /** The body, where there is one. */
+  /** The body, if there is one. */
   readonly body: BodyPlan | undefined;
 }
 

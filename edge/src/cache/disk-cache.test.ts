@@ -194,7 +194,7 @@ describe('DiskCache', () => {
     expect((await readdir(dir)).sort()).toEqual(['README', 'lost+found', 'tmp']);
   });
 
-  test('counts and deletes none of the files that it has not written, whatever their names', async () => {
+  test('files that the cache has not written are neither counted nor deleted', async () => {
     const before = await open();
     await put(before, 'a', 'text');
     await mkdir(join(dir, '00'), { recursive: true });
@@ -202,7 +202,7 @@ describe('DiskCache', () => {
     for (const file of others) await writeFile(join(dir, file), 'x'.repeat(10_000));
     const link = `00/${'b'.repeat(62)}`;
     await symlink(join(dir, others[0] as string), join(dir, link));
-    // A file where a folder would be.
+    // A file in the place of a folder.
     await writeFile(join(dir, recordPath('a').startsWith('01') ? '02' : '01'), 'x');
     const after = await open(4096);
     expect([after.count, after.bytes]).toEqual([1, 4096]);

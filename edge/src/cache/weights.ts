@@ -11,8 +11,8 @@ import {
 import type { FileVersion, PointerEntry } from '../files/file-version.ts';
 
 /**
- * A chunk's own objects: the chunk, its loan of memory, the Buffer with its store, and the digest
- * with its promise.
+ * A chunk's own objects: the chunk, its loan of memory, the Buffer and its ArrayBuffer, and the
+ * digest with its promise.
  */
 const CHUNK_BYTES = 1024;
 /** A record's place in the index of the disk tier: its name of 64 digits, and its size. */

@@ -1,4 +1,4 @@
-/** The edge's settings: meaning, reader and default of each. */
+/** The edge's settings: their meaning, the way they are read, and their defaults. */
 
 import { readFileSync } from 'node:fs';
 import { MillraceError } from '@millrace/shared/base/errors';

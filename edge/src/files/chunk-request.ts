@@ -12,7 +12,7 @@ import { type FileVersion, scopedKey } from './file-version.ts';
 export interface ChunkRequest {
   readonly version: FileVersion;
   readonly range: ByteRange;
-  /** Where the origin's redirects led, as far as the asking node knows. */
+  /** URL that the origin's redirects led to, as far as the asking node knows. */
   readonly directUrl?: string | undefined;
   /** Grant of the signed link that the requester has used. */
   readonly grant?: LinkGrant | undefined;

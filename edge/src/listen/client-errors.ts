@@ -34,7 +34,7 @@ const ending = new WeakSet<Socket>();
 /** The event by which a server takes a connection for HTTP/1.1. */
 type Connected = 'connection' | 'secureConnection';
 
-/** Answers unparsable bytes on a server's connections, after `watchConnections`. */
+/** Watches a server's connections, and answers bytes on them that cannot be parsed. */
 export function handleClientErrors(server: Server, connected: Connected = 'connection'): void {
   watchConnections(server, connected);
   server.on('clientError', onClientError);

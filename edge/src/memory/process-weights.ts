@@ -8,7 +8,7 @@ const KiB = 1024;
 
 /** An open connection of a client. */
 export const CONNECTION_BYTES = 16 * KiB;
-/** An open connection where the edge takes TLS: OpenSSL's state and buffers besides. */
+/** An open connection of an edge that takes TLS: OpenSSL's state and buffers besides. */
 export const TLS_CONNECTION_BYTES = 96 * KiB;
 /** A request under way: its objects, timers and strings. */
 export const TRANSFER_BYTES = 32 * KiB;

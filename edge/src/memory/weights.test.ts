@@ -82,7 +82,7 @@ describe.each([
   ['short URLs', 60, 20_000],
   ['URLs of 8 kB', 8000, 2000],
 ])('with %s', (_name, chars, count) => {
-  test('small chunks in memory cost what the cache is charged for them', async () => {
+  test('small chunks in memory cost as much as the cache is charged for them', async () => {
     const { made, bytes } = await growth(async () => {
       const memory = new ChunkMemory({ slotBytes: 65_536, keepBytes: 0 });
       const cache = new MemoryCache(1024 * MiB);
@@ -100,7 +100,7 @@ describe.each([
     expectCharged(bytes, made.bytes);
   });
 
-  test('pointers cost what they are charged', async () => {
+  test('pointers cost as much as they are charged', async () => {
     const { made, bytes } = await growth(() => {
       const pointers = new PointerCache(undefined, undefined, 1024 * MiB);
       for (let i = 0; i < count; i++) {
@@ -113,7 +113,7 @@ describe.each([
     expectCharged(bytes, made.bytes);
   });
 
-  test('records of origins cost what they are charged, and are bounded', async () => {
+  test('records of origins cost as much as they are charged, and are bounded', async () => {
     const { made, bytes } = await growth(() => {
       const records = new OriginRecords();
       for (let i = 0; i < count; i++) {
@@ -145,7 +145,7 @@ test('records on disk cost as much memory as the index is charged for them', asy
   expectCharged(bytes, count * INDEX_ENTRY_BYTES);
 });
 
-test('clients that limits are kept for cost what they are charged', async () => {
+test('clients that limits are kept for cost as much as they are charged', async () => {
   const count = 20_000;
   const { made, bytes } = await growth(() => {
     const limits = new ClientLimits({
@@ -167,7 +167,7 @@ test.each([
   ['one', 10_000, 1],
   ['many', 1000, 150],
 ])(
-  'origins that clients have asked cost what they are charged: %s each',
+  'origins that clients have asked cost as much as they are charged: %s each',
   async (_what, clients, each) => {
     const { made, bytes } = await growth(() => {
       const origins = new ClientOrigins({

@@ -2,7 +2,7 @@
 
 import ipaddr from 'ipaddr.js';
 
-/** Groups of an IPv6 address in its /64, the network of one subscriber. */
+/** Groups of an IPv6 address that make up the /64, which one subscriber has. */
 const NETWORK_GROUPS = 4;
 const KEY = /^[0-9a-f:]+::\/64$/;
 

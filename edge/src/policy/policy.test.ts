@@ -38,7 +38,7 @@ describe('OriginPolicy', () => {
     expect(check(['*.local'], 'http://nas.local/')).toBe(false);
   });
 
-  test('whether an address is private is not told about origins that are not listed', () => {
+  test('an error about an origin that is not listed does not tell whether it is private', () => {
     expect(() => check([], 'http://127.0.0.1/')).toThrow(refused('origin-not-allowed'));
   });
 

@@ -1,7 +1,8 @@
 /**
- * Protects the operator's own network: an edge connects to public addresses only, and not to its
- * own machine, whatever its address. The check is made on the very addresses of the connection, so
- * that a name which resolves differently the second time (DNS rebinding) gains nothing.
+ * Protection of the operator's own network: an edge connects to public addresses only, and not to
+ * its own machine, at any of its addresses. The check is made on the addresses that the connection
+ * is then made to, so that a name that resolves differently the second time (DNS rebinding) gains
+ * nothing.
  */
 
 import { lookup as dnsLookup, type LookupAddress, type LookupOptions } from 'node:dns';

@@ -1,6 +1,6 @@
 /**
- * Purging, prefetching and pinning over HTTP. All of it needs the administration token; the
- * capability of a pin also admits extending and releasing it.
+ * Purging, prefetching and pinning over HTTP. All of it takes the administration token; the holder
+ * of a pin's capability can also extend and release the pin.
  */
 
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
@@ -89,7 +89,7 @@ export async function adminApi(server: FastifyInstance, o: AdminApiOptions): Pro
   );
 }
 
-/** The framework's own refusals (too large, no JSON) become problems of the table as well. */
+/** Turns the framework's own refusals (too large, no JSON) into problems of the table as well. */
 function answerWithProblems(server: FastifyInstance): void {
   server.addHook('onSend', async (_request, reply) => {
     reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');

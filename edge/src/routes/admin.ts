@@ -12,7 +12,7 @@ import type { WorkerLink } from '../workers/worker-link.ts';
 export interface AdminRoutesOptions {
   readonly config: Config;
   readonly drain: Drain;
-  /** Where this is one of several processes: all of them drain. */
+  /** Set if this is one of several processes: all of them drain. */
   readonly link: WorkerLink | undefined;
 }
 
@@ -69,7 +69,7 @@ export function sendProblem(reply: FastifyReply, error: MillraceError): FastifyR
   return reply.code(status).headers(headers).send(body);
 }
 
-/** Reads the token of `Authorization: Bearer`; empty where there is none. */
+/** Reads the token of `Authorization: Bearer`; empty if there is none. */
 export function bearer(request: FastifyRequest): string {
   return /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
 }

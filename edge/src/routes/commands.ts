@@ -1,4 +1,4 @@
-/** Commands that other nodes of the network send to this one, and its memory of them. */
+/** Commands that other nodes send to this one, and the purges and pins that it tells them. */
 
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { readOrThrow } from '@millrace/shared/schema/read';
@@ -25,7 +25,7 @@ export async function commandRoutes(
   server: FastifyInstance,
   o: CommandRoutesOptions,
 ): Promise<void> {
-  // Kept as received: the signature covers its digest.
+  // The body is kept as it came, because its digest is signed.
   server.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) =>
     done(null, body),
   );

@@ -1,4 +1,4 @@
-/** The dashboard: log-in by the administration token, the page, and its figures. */
+/** The dashboard: log-in by the administration token, the page, and its data. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
@@ -39,10 +39,10 @@ export interface DashboardRoutesOptions {
   readonly wallClock: () => Millis;
 }
 
-/** Figures are shared among all watchers within this time: many cost no more than one. */
+/** Time for which all watchers share collected figures, so that many cost no more than one. */
 const SHARED_MS = 1000;
 const MAX_FORM_BYTES = 4096;
-/** Clients whose wrong tokens are counted: each client waits for its own only. */
+/** Most clients whose wrong tokens are counted; each waits for its own only. */
 const MAX_GUESSERS = 10_000;
 /** Most clients shown among the refused, those refused most. */
 const SHOWN_CLIENTS = 20;
@@ -129,7 +129,7 @@ export async function dashboardRoutes(
     const everywhere =
       request.body instanceof URLSearchParams && request.body.get('everywhere') === 'yes';
     const ending = sessions.ending(cookie, port, everywhere);
-    // A thief of the cookie is out as well.
+    // Copies of the cookie become void as well.
     if (ending !== undefined) await o.logOut(ending);
     return reply.header('set-cookie', sessions.end(port)).redirect(LOGGED_IN, 303);
   });
@@ -144,7 +144,7 @@ export async function dashboardRoutes(
   });
 }
 
-/** Forms of other sites must not log users in or out. */
+/** Refuses forms of other sites: they must not log users in or out. */
 function checkOrigin(request: FastifyRequest, publicUrl: string | undefined): void {
   const { origin } = request.headers;
   const own = [ownBase(request.raw, undefined), ownBase(request.raw, publicUrl)];

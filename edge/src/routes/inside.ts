@@ -1,7 +1,7 @@
 /**
  * Requests of other nodes (NSDI 3.2, figure 4): for a chunk by its name, or for the current version
- * of a file. A node's statements about itself count only where its signature covers them, and its
- * requests are held to the same policy as those of clients.
+ * of a file. Statements of a node about itself are trusted only if its signature covers them, and
+ * its requests are held to the same policy as those of clients.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -49,12 +49,9 @@ export interface InsideOptions {
   readonly account: MemoryAccount;
 }
 
-/**
- * Most hops that are read, more than any setting allows; a message with more is not of this
- * network.
- */
+/** Most hops accepted, more than any setting allows: no node of this network sends more. */
 const MAX_HOPS_READ = 16;
-/** How often a node that waits is told how far its chunk is. */
+/** Interval at which a waiting node is told how far its chunk is. */
 const PROGRESS_INTERVAL_MS = 100;
 const NODE_NAMES = /^[A-Za-z0-9._:-]{1,100}(?: [A-Za-z0-9._:-]{1,100}){0,63}$/;
 const OCTETS = 'application/octet-stream';
@@ -72,7 +69,7 @@ export class InsideHandler {
     return this.#running.size;
   }
 
-  /** Cuts off all exchanges under way. */
+  /** Cuts off all requests under way. */
   resetAll(): void {
     for (const res of this.#running) resetConnection(res.socket);
   }
@@ -129,7 +126,7 @@ export class InsideHandler {
     if (wanted === undefined) throw new MillraceError('bad-chunk-name');
     const url = readUrl(wanted.url);
     const permit = singleField(req.headers, INSIDE.permit);
-    // Whether it has expired was for the node to say that the client has come to.
+    // Its expiry was for the first node on the path to check.
     const grant = permit === undefined ? undefined : policy.grant(permit, url);
     policy.check(url, 'public', grant);
     const asker = path.via.at(-1);
@@ -237,7 +234,7 @@ export class InsideHandler {
     if (!signal.aborted) res.end();
   }
 
-  /** While a chunk is waited for: has it hurried up, and tells the other node how far it is. */
+  /** While a chunk is waited for, hedges its fetch and tells the other node how far it is. */
   #watch(res: ServerResponse, request: ChunkRequest, path: Path): () => void {
     const { chunks } = this.#options;
     const bytes = request.range.end - request.range.start;
@@ -268,7 +265,7 @@ export class InsideHandler {
   }
 }
 
-/** One file must not have two names: only the canonical form of a URL is read. */
+/** Reads only the canonical form of a URL: one file must not have two names. */
 function readUrl(text: string): URL {
   const url = parseOriginUrl(text);
   if (url.href !== text) throw new MillraceError('bad-chunk-name', 'the URL is not canonical');
@@ -289,7 +286,7 @@ function readNames(headers: Headers, field: string): string[] {
   return NODE_NAMES.test(value) ? value.split(' ') : [];
 }
 
-/** @throws MillraceError `bad-chunk-name` for names that no node asks for */
+/** @throws MillraceError `bad-chunk-name` for requests that no node sends */
 function readRequest({ url, range, tag }: ChunkName, headers: Headers): ChunkRequest {
   const text = /^\d{1,16}$/.exec(singleField(headers, INSIDE.fileLength) ?? '')?.[0];
   const length = Number(text ?? Number.NaN);

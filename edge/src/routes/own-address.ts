@@ -1,4 +1,4 @@
-/** The address under which a client reaches this edge. */
+/** The address at which a client reaches this edge. */
 
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
@@ -18,7 +18,7 @@ export function ownBase(req: IncomingMessage, publicUrl: string | undefined): st
   return `${isEncrypted(req) ? 'https' : 'http'}://${named.toLowerCase()}`;
 }
 
-/** Whether the client came over TLS, here or at the proxy in front, which says so. */
+/** Whether the client came over TLS, here or by the account of the proxy in front. */
 export function isEncrypted(req: IncomingMessage): boolean {
   if ((req.socket as TLSSocket).encrypted === true) return true;
   return req.headers['x-forwarded-proto'] === 'https';

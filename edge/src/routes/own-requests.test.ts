@@ -13,7 +13,7 @@ function limit(perSecond = 2) {
     clientAddress,
     onRefusal: (resource, outcome, client) => refusals.push(`${resource} ${outcome} ${client}`),
   });
-  /** How many of many requests are let through. */
+  /** Counts the requests of 50 that are let through. */
   const admitted = (remoteAddress: string, url: string, more: object = {}, isAdmin = false) => {
     let count = 0;
     for (let i = 0; i < 50; i++) {
@@ -31,7 +31,7 @@ function limit(perSecond = 2) {
 }
 
 describe('OwnRequests', () => {
-  test('a client gets five seconds worth at once, each client its own', () => {
+  test('each client gets five seconds worth at once', () => {
     const { admitted, refusals } = limit();
     expect(admitted(A, '/-/status')).toBe(10);
     expect(admitted('192.0.2.2', '/-/metrics')).toBe(10);
@@ -64,7 +64,7 @@ describe('OwnRequests', () => {
     expect(limit().admitted(address, url)).toBe(count);
   });
 
-  test('a field of other nodes does not help where the path is not theirs', () => {
+  test('a field of other nodes does not help if the path is not theirs', () => {
     expect(limit().admitted(A, '/-/status', { 'x-bigfile': '1' })).toBe(10);
   });
 

@@ -1,6 +1,6 @@
 /**
  * Requests for the edge's own pages and endpoints, per client. They cost little each, but some of
- * them have every process of the edge collect its figures.
+ * them make every process of the edge collect its figures.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -22,7 +22,7 @@ export interface OwnRequestsOptions {
 }
 
 const BURST_SECONDS = 5;
-/** Clients remembered; those idle for longest are forgotten. */
+/** Most clients remembered; the least recent ones are forgotten. */
 const MAX_CLIENTS = 10_000;
 const HEALTH_PATHS: ReadonlySet<string> = new Set(['/-/live', '/-/ready']);
 
@@ -49,7 +49,7 @@ export class OwnRequests {
   ): void {
     const { perSecond, clientAddress, onRefusal } = this.#options;
     const { url = '', headers, socket } = req;
-    // Other nodes sign theirs; their handlers check the signature.
+    // Other nodes sign theirs, which their handlers check.
     if (perSecond === 0 || isAdmin || isNodePath(url)) return;
     const client = clientAddress.of(socket.remoteAddress, headers);
     if (HEALTH_PATHS.has(url) && (isLoopback(client) || clientAddress.isProxy(client))) return;

@@ -1,4 +1,4 @@
-/** The edge's own public endpoints under /-/. */
+/** The edge's own endpoints under /-/ that are open to everybody. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { SharedAnswer } from '@millrace/shared/base/shared-answer';
@@ -29,7 +29,7 @@ export interface OwnRoutesOptions {
   readonly administration: Administration;
   /** Unix milliseconds. */
   readonly startedAt: number;
-  /** Set where this is one of several processes: these answers are for all of them. */
+  /** Set if this is one of several processes: each answers for all of them. */
   readonly link: WorkerLink | undefined;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
@@ -76,8 +76,8 @@ export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): P
     reply.type(JSON_TYPE).send(await statusText.get()),
   );
   server.get('/-/edges', async (_request, reply) => {
-    // For pages and extensions of any site: it contains only public facts. An edge of one user is
-    // for no site.
+    // For pages and extensions of any site: it says only what edges tell everybody. An edge of one
+    // user is for no site.
     if (o.config.localTokenFile === undefined) reply.header('access-control-allow-origin', '*');
     return reply.type(JSON_TYPE).send(await edgesText.get());
   });

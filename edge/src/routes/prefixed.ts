@@ -68,7 +68,7 @@ export class PrefixedHandler {
    */
   async handle(req: IncomingMessage, res: ServerResponse, target: string): Promise<void> {
     const { limits, clientAddress, now } = this.#options;
-    // Asked now: afterwards the connection may be gone.
+    // Read now: afterwards the connection may be gone.
     const client = clientAddress.of(req.socket.remoteAddress, req.headers);
     let admission: Admission;
     try {
@@ -163,7 +163,7 @@ export class PrefixedHandler {
     return sendTunnelled(this.#options, exchange, response, resolution.reason);
   }
 
-  /** Reads the target and holds it to the policy. @returns the origin URL */
+  /** Reads the target and checks it against the policy. @returns the origin URL */
   #admit(exchange: Exchange, target: string, scope: Scope): URL {
     const { policy, originUse, defaultScheme, wallClock, now } = this.#options;
     if (target.startsWith(SIGNED_PATH)) {
@@ -200,14 +200,14 @@ export class PrefixedHandler {
       res,
       () => this.#options.transfers.patienceMs,
       () => {
-        // With nothing to write, the origin is the slow side, which has its own limits.
+        // With nothing to write, the response waits for the origin, which has limits of its own.
         if (res.writableLength === 0 || !res.headersSent) return;
         controller.abort(new MillraceError('interrupted', 'the client takes nothing'));
       },
     );
   }
 
-  /** Answers with the problem, or resets the connection where the body has begun. */
+  /** Answers with the problem, or resets a response that has begun. */
   #failed(exchange: Exchange, thrown: unknown): MillraceError {
     const { res, controller } = exchange;
     const error = asMillraceError(thrown);

@@ -49,7 +49,7 @@ export async function publishRoutes(
   server.get('/', (request, reply) => showPage(o, request, reply));
   server.get('/-/check', (request, reply) => showPage(o, request, reply));
   server.get('/-/metalink', (request, reply) => sendMetalink(o, request, reply));
-  // Programs take a file for a Metalink by its name.
+  // Programs recognise a Metalink by the name of the file.
   server.get('/-/metalink/:name', (request, reply) => sendMetalink(o, request, reply));
   server.get('/-/assets/:digest/:file', async (request, reply) => {
     const { digest, file } = request.params as Record<string, string>;
@@ -116,7 +116,7 @@ async function sendMetalink(
   }
 }
 
-/** Edges that clients can use, this one first; its own address where no network names any. */
+/** Edges that clients can use, this one first; only its own address if the network names none. */
 function edgesFor({ membership, config }: PublishRoutesOptions, base: string): string[] {
   const edges = membership.publicEdges().filter(({ healthy }) => healthy);
   const own = edges.filter(({ name }) => name === config.name);
@@ -126,13 +126,13 @@ function edgesFor({ membership, config }: PublishRoutesOptions, base: string): s
   return known.length === 0 ? [base] : [...new Set(known)];
 }
 
-/** Processes of one edge have one address. */
+/** Keeps one entry for each address, which processes of one edge share. */
 function distinct<T extends { readonly url: string | undefined }>(edges: readonly T[]): T[] {
   return [...new Map(edges.map((edge) => [edge.url, edge])).values()];
 }
 
 /**
- * @throws MillraceError where the link cannot be read, or the client has had its share
+ * @throws MillraceError if the link cannot be read, or the client is at its limits
  */
 async function checkLink(
   { limits, clientAddress, check, config, now }: PublishRoutesOptions,
@@ -168,7 +168,7 @@ function linkIn(request: FastifyRequest): string | undefined {
   return typeof link === 'string' ? link : undefined;
 }
 
-/** As RFC 8187 wants it, and good in paths as well. */
+/** Encodes a name as RFC 8187 requires; good in paths as well. */
 function encoded(name: string): string {
   return encodeURIComponent(name).replace(
     /['()*]/g,

@@ -1,4 +1,4 @@
-/** Refusals, for administrators: they have addresses of clients. */
+/** Refusals, for administrators only, because they contain addresses of clients. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { FastifyInstance } from 'fastify';
@@ -10,7 +10,7 @@ import { isAdmin, sendProblem } from './admin.ts';
 export interface RefusalRoutesOptions {
   readonly config: Config;
   readonly admissions: Admissions;
-  /** Set where this is one of several processes: these answers are for all of them. */
+  /** Set if this is one of several processes: each answers for all of them. */
   readonly link: WorkerLink | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Answers a client's request for a file whose version is known: the header, and chunks as its body. */
+/** Answers a request for a file whose version is known: the header, and chunks as its body. */
 
 import { randomBytes } from 'node:crypto';
 import type { Millis, Random } from '@millrace/shared/base/clock';
@@ -19,13 +19,13 @@ import type { FileVersion, Pointer } from '../files/file-version.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 
 export interface SendFileOptions {
-  /** Of this edge. */
+  /** Name of this edge. */
   readonly name: string;
   readonly chunkBytes: number;
   readonly policy: OriginPolicy;
   readonly chunks: ChunkStore;
   readonly metrics: Metrics;
-  /** Told of each chunk that goes to a client: its index and bytes. */
+  /** Called with the index and bytes of each chunk that goes to a client. */
   readonly onChunk?: ((version: FileVersion, index: number, bytes: number) => void) | undefined;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
@@ -35,10 +35,10 @@ export interface SendFileOptions {
   /** False while memory for chunks is short. */
   readonly spare: () => boolean;
   /**
-   * Whether a client's transfers wait where no memory can be had for a chunk. One of many fails, so
-   * that a client with a single one gets its file.
+   * Whether a client's transfers wait if there is no memory for a chunk. One of many transfers
+   * fails, so that a client with a single one gets its file.
    *
-   * @param client its address
+   * @param client address of the client
    */
   readonly waitsForMemory: (client: string) => boolean;
 }
@@ -60,7 +60,7 @@ export async function sendFile(
   exchange.kind = 'file';
   const first = Math.min(chunkBytes, version.length);
   if (bringsFirstChunk(outcome)) exchange.admission.fetched(first);
-  // A pointer that is known already may be from a time, or of a request, with other rules.
+  // A pointer that was known already may be from a time, or of a request, with other rules.
   policy.check(new URL(pointer.finalUrl), version.scope, exchange.grant);
   policy.checkFile(pointer);
   const answer = decideAnswer(req.method ?? 'GET', req.headers, version);
@@ -71,7 +71,7 @@ export async function sendFile(
   }
   const boundary = () => randomBytes(16).toString('hex');
   const head = responseHead(answer, version, chunkBytes, boundary);
-  // Caches on the way to the client must not serve its content to requests for other content.
+  // Caches on the way to the client must not give this content to clients that ask for another.
   if (version.digest !== undefined) head.headers.vary = KNOWN_DIGEST;
   const age = currentAge(pointer.freshness, o.wallClock());
   Object.assign(head.headers, { via: viaItem(name), age: String(Math.floor(age / 1000)) });

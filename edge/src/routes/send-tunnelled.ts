@@ -1,6 +1,4 @@
-/**
- * Answers a client's request with the origin's answer, where the file cannot be cut into chunks.
- */
+/** Answers a request with the origin's own response, if the file cannot be cut into chunks. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -18,9 +16,9 @@ import type { Metrics } from '../figures/metrics.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 
 export interface SendTunnelledOptions {
-  /** Of this edge. */
+  /** Name of this edge. */
   readonly name: string;
-  /** Bytes that a client is charged for a body that is given up, where its length is not known. */
+  /** Bytes that a client is charged for a body that is given up, if its length is not known. */
   readonly chunkBytes: number;
   readonly policy: OriginPolicy;
   readonly records: OriginRecords;
@@ -30,10 +28,10 @@ export interface SendTunnelledOptions {
 }
 
 /**
- * @param response the origin's; this takes care of its body
+ * @param response of the origin; its body is read or discarded here
  * @param reason one word: why the file cannot be cut into chunks
  * @returns resolves when the client's socket has taken every byte
- * @throws MillraceError; if the header has not been sent, nothing has
+ * @throws MillraceError; nothing has been sent if the header has not
  */
 export async function sendTunnelled(
   o: SendTunnelledOptions,
@@ -45,7 +43,7 @@ export async function sendTunnelled(
   const { metrics, policy, records, chunkBytes, now, name } = o;
   const discard = () => {
     response.discard();
-    // Charged for bytes that the origin has begun to send.
+    // The client is charged for bytes that the origin has begun to send.
     exchange.admission.fetched(Math.min(chunkBytes, contentLength(response) ?? chunkBytes));
   };
   let head: TunnelHead;
@@ -87,7 +85,7 @@ export async function sendTunnelled(
     admission.fetched(bytes);
     metrics.sentToClient(bytes);
     metrics.originBytes.inc(bytes);
-    // For a file of unknown length.
+    // The file's length was not known before.
     if (exchange.sentBytes > maxFileSize) controller.abort(new MillraceError('file-too-large'));
   };
   await pipeTunnel(response, res, { admission, signal: controller.signal, now, onBytes });

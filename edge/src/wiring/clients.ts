@@ -1,4 +1,4 @@
-/** Parts between clients and files: identity of a client, its limits, and whether it is alive. */
+/** Parts between clients and files: addresses of clients, their limits, and whether they vanish. */
 
 import { type Amplification, ClientLimits } from '../admission/client-limits.ts';
 import { OriginUse } from '../admission/origin-use.ts';
@@ -19,25 +19,25 @@ export interface Clients {
   readonly limits: ClientLimits;
   readonly address: ClientAddress;
   readonly localAccess: LocalAccess | undefined;
-  /** Answers their requests for files. */
+  /** Answers clients' requests for files. */
   readonly prefixed: PrefixedHandler;
-  /** Looks no longer whether they live. */
+  /** Stops looking for vanished clients. */
   stop(): void;
-  /** Writes the used quotas to the disk. */
+  /** Writes the use of quotas to the disk. */
   close(): Promise<void>;
 }
 
 const RELIEF_INTERVAL_MS = 1000;
 const OFFLOAD_INTERVAL_MS = 1000;
 const QUOTAS_INTERVAL_MS = 60_000;
-/** Chunks that may be fetched for a client without being taken, and how many more each second. */
+/** Chunks that may be fetched for a client that it does not take: at first, and more per second. */
 const ALLOWANCE_CHUNKS = 256;
 const REGAINED_CHUNKS = 1;
 
 /**
- * @param transfers where their requests are counted
- * @param figures told of sent chunks, where they are shown
- * @throws Error where a file named in the settings cannot be used
+ * @param transfers that clients' requests are added to
+ * @param figures told of chunks that are sent; undefined without a dashboard
+ * @throws Error if a file named in the settings cannot be used
  */
 export async function openClients(
   context: NodeContext,
@@ -125,7 +125,7 @@ export async function openClients(
   };
 }
 
-/** This process's part of the bytes that may be fetched for a client and not taken. */
+/** This process's part of the bytes that may be fetched for a client that it does not take. */
 function amplification({ maxAmplification, chunkSize, workers }: Config): Amplification {
   return {
     ratio: maxAmplification,

@@ -1,4 +1,4 @@
-/** How a node gets at files, for its clients and for other nodes: from caches, peers and origins. */
+/** Parts that fetch files, for clients and for other nodes: from caches, peers and origins. */
 
 import { ClientOrigins } from '../admission/client-origins.ts';
 import { ChunkStore } from '../agent/chunk-store.ts';
@@ -18,9 +18,9 @@ export interface Files {
   readonly records: OriginRecords;
   readonly chunks: ChunkStore;
   readonly resolver: FileResolver;
-  /** For other nodes. */
+  /** Answers other nodes. */
   readonly inside: InsideHandler;
-  /** Counts bytes from origins. */
+  /** Counts bytes that come from origins. */
   readonly onOriginBytes: (count: number) => void;
 }
 

@@ -18,7 +18,7 @@ export function addClientGauges(
   metrics.gauge('transfers_active', 'Transfers under way', () => transfers.running);
 }
 
-/** Of nodes that answer: a dead one leaves only its line in /-/status. */
+/** Adds figures of nodes that answer; of a dead one only its line in /-/status is left. */
 export function addPeerGauges(metrics: Metrics, table: PeerTable): void {
   metrics.gauges(
     'peer_rtt_seconds',
@@ -35,7 +35,7 @@ export function addPeerGauges(metrics: Metrics, table: PeerTable): void {
   );
 }
 
-/** @param disk undefined where nothing is kept there */
+/** @param disk undefined without a disk tier */
 export function addCacheGauges(
   metrics: Metrics,
   cache: MemoryCache,

@@ -1,7 +1,4 @@
-/**
- * The account of memory: the weights of connections, transfers and bookkeeping, and the guard of
- * its stop.
- */
+/** The account of memory: weights of connections, transfers and bookkeeping, and its guard. */
 
 import type { Exchanges } from '../clients/exchanges.ts';
 import { boundGarbage, collectGarbage } from '../memory/collect-garbage.ts';
@@ -21,7 +18,7 @@ import type { Storage } from './storage.ts';
 
 /** Idle chunk memory above which cached chunks are gathered so that it can be returned. */
 const IDLE_BYTES = 32 * 1024 * 1024;
-/** Chunks moved at a time: each takes a copy of its bytes. */
+/** Most chunks moved at a time: the bytes of each are copied. */
 const GATHERED_CHUNKS = 32;
 
 /** Adds the remaining shares, shows the account, and begins to guard it. */

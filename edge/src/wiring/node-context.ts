@@ -22,20 +22,20 @@ export interface NodeContext {
   readonly clientAddress: ClientAddress;
   /** Memory that this process holds, and its limits. */
   readonly account: MemoryAccount;
-  /** Monotonic milliseconds without those during which the process stands still. */
+  /** Monotonic milliseconds, without the time for which the process stands still. */
   readonly now: () => Millis;
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;
   readonly rounds: Rounds;
-  /** To the supervisor, where this is one of several processes. */
+  /** Link to the supervisor, if this is one of several processes. */
   readonly link: WorkerLink | undefined;
 }
 
-/** A loop turn of a busy node takes tens of milliseconds; one of hundreds holds everything up. */
+/** Tick of the clock: turns of a busy node take tens of milliseconds; hundreds are a stall. */
 const AWAKE_TICK_MS = 100;
 const MAX_AWAKE_STEP_MS = 3 * AWAKE_TICK_MS;
 
-/** Begins a node: clocks run, and there are figures. */
+/** Makes the shared parts of a node, and starts its clock. */
 export function nodeContext(config: Config, log: Log, link: WorkerLink | undefined): NodeContext {
   const awake = new AwakeClock(performance.now(), MAX_AWAKE_STEP_MS);
   const rounds = new Rounds();

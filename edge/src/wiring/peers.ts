@@ -1,4 +1,4 @@
-/** The other nodes: identity, heartbeats, and requests for chunks. */
+/** Parts for other nodes: membership, commands to them, and requests for chunks. */
 
 import { PeerCommands } from '../admin/peer-commands.ts';
 import type { Config } from '../config/config.ts';
@@ -12,15 +12,15 @@ import type { Storage } from './storage.ts';
 
 export interface Peers {
   readonly auth: ClusterAuth;
-  /** For commands of administrators; undefined where there is no secret to sign them with. */
+  /** Signs commands of administrators; undefined if there is no secret for that. */
   readonly commandAuth: ClusterAuth | undefined;
   readonly commands: PeerCommands;
   readonly membership: Membership;
-  /** Undefined where this node is alone. */
+  /** Undefined if this node is alone. */
   readonly network: Network | undefined;
-  /** Resolves once other nodes have been met, as far as there are any: from then on the disk is read. */
+  /** Resolves once other nodes have been met, if there are any; the disk is read from then on. */
   settle(): Promise<void>;
-  /** Stops messages to other nodes; chunks on their way still arrive. */
+  /** Ends heartbeats and commands; chunks that are on their way still come. */
   stop(): Promise<void>;
   /** Closes the connections. */
   close(): void;
@@ -29,7 +29,7 @@ export interface Peers {
 /** Connections to one other node at a time and per hop. */
 const PEER_CONNECTIONS = 64;
 
-/** @param own this node's load and whether it is shutting down, asked with each heartbeat */
+/** @param own this node's load and whether it is shutting down, read with each heartbeat */
 export function openPeers(
   { config, log, metrics, now, wallClock }: NodeContext,
   { purges, pins, pointers, memory, disk }: Storage,

@@ -1,4 +1,4 @@
-/** The ports of a node: the server, TLS in front of it, and a separate port for other nodes. */
+/** Ports of a node: the server, TLS in front of it, and a port of its own for other nodes. */
 
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,25 +14,25 @@ import type { NodeContext } from './node-context.ts';
 import type { Peers } from './peers.ts';
 
 export interface Ports {
-  /** Without routes so far. */
+  /** The server, which has no routes yet. */
   readonly server: FastifyInstance;
-  /** Where the dashboard and administration have a port of their own. */
+  /** Set if the dashboard and administration have a port of their own. */
   readonly admin: AdminPort | undefined;
   /**
    * Begins to listen for clients, and for administrators.
    *
-   * @returns addresses for people, and the port for other nodes
+   * @returns addresses to show to people, and the port for other nodes
    */
   listen(): Promise<{ address: string; peerPort: number; admin: string | undefined }>;
   /** Begins to listen for other nodes only. @param index of this process among those of the edge */
   listenInside(index: number): Promise<AddressInfo>;
   /** Connections of clients, other nodes and administrators that are open. */
   readonly connections: number;
-  /** Closes connections without a request under way, now and a moment before. */
+  /** Closes connections that have had no request for a moment. */
   closeIdle(): void;
   /** Reads the certificate again. */
   reload(): void;
-  /** Takes no more connections of clients; requests under way continue. */
+  /** Takes no more connections of clients; requests under way go on. */
   stopAccepting(): void;
   /** Takes no more connections of other nodes. */
   stopInside(): void;
@@ -41,10 +41,10 @@ export interface Ports {
 }
 
 /**
- * @param transfers clients are told to go when these begin to drain
- * @param peers identify the connections of other nodes
+ * @param transfers when these begin to drain, clients are told to go
+ * @param peers tell which connections are those of other nodes
  * @param isTrusted whether an address is that of a trusted proxy
- * @throws Error where the certificate cannot be used
+ * @throws Error if the certificate cannot be used
  */
 export function openPorts(
   context: NodeContext,
@@ -66,8 +66,8 @@ export function openPorts(
   });
   connections.watch(server.server);
   front?.countBy(connections);
-  // Other nodes have a separate port where there are several processes; strangers who find it must
-  // not take it away from them.
+  // With several processes, other nodes have a port of their own; strangers that find it must not
+  // take its connections away from them.
   const insideConnections = openLimit(context, () => false);
   // Strangers that hold all connections of the public ports must not keep administrators out.
   const adminConnections = openLimit(context, () => false);
@@ -118,7 +118,7 @@ export function openPorts(
   };
 }
 
-/** Part of all connections that one client keeps, where no option says how many. */
+/** Part of all connections that one client keeps by default. */
 const SHARE_OF_CONNECTIONS = 1 / 8;
 
 /** Connections that one client keeps when all are taken. */

@@ -27,7 +27,7 @@ import type { Peers } from './peers.ts';
 import type { Storage } from './storage.ts';
 import type { Upkeep } from './upkeep.ts';
 
-/** Everything that requests can be about. */
+/** Parts of the node that requests need. */
 export interface Answering {
   readonly policy: OriginPolicy;
   readonly transfers: Exchanges;
@@ -36,11 +36,11 @@ export interface Answering {
   readonly files: Files;
   readonly clients: Clients;
   readonly upkeep: Upkeep;
-  /** For the dashboard; undefined where it has no viewers. */
+  /** Figures for the dashboard; undefined without an administration token. */
   readonly figures: Figures | undefined;
 }
 
-/** Gives the server its routes, and carries out the supervisor's orders to this process. */
+/** Adds the routes to the server, and begins to answer the supervisor. */
 export async function addRoutes(
   server: FastifyInstance,
   context: NodeContext,
@@ -136,7 +136,7 @@ export async function addRoutes(
   );
 }
 
-/** Requests for files, of clients and of other nodes, which the router leaves as they came. */
+/** Routes requests for files, of clients and of other nodes, without reading their targets. */
 function routeFiles(server: FastifyInstance, { peers, files, clients }: Answering): void {
   const { network } = peers;
   const { inside } = files;
@@ -144,10 +144,10 @@ function routeFiles(server: FastifyInstance, { peers, files, clients }: Answerin
   server.route({
     method: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'],
     url: PREFIXED_ROUTE,
-    // Before the server would read a body: requests here have no meaningful one.
+    // Before the server would read a body: bodies of these requests do not matter.
     onRequest: (request, reply) => {
       reply.hijack();
-      // The client may have left already: no later event would report it.
+      // The client may have left already: that would not be noticed any more.
       if (hasLeft(request.raw, reply.raw) || isBehindBody(request.raw, reply.raw)) return;
       if (network !== undefined && isInside(request.raw)) {
         return inside.handle(request.raw, reply.raw, request.originalUrl);

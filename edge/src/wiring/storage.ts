@@ -13,14 +13,14 @@ import type { NodeContext } from './node-context.ts';
 export interface Storage {
   readonly purges: Purges;
   readonly pins: Pins;
-  /** Undefined where nothing is kept on disk. */
+  /** Undefined without a disk tier. */
   readonly disk: DiskCache | undefined;
   readonly pointers: PointerCache;
   readonly memory: ChunkMemory;
   readonly cache: MemoryCache;
   /** False while chunks on their way to slow clients take more memory than they may. */
   readonly spare: () => boolean;
-  /** Writes pending records to the disk. */
+  /** Writes all pending records to the disk. */
   close(): Promise<void>;
 }
 
@@ -28,21 +28,19 @@ export interface Storage {
 const POINTERS_SHARE = 1 / 8;
 const LEAST_POINTERS_BYTES = 4 * 1024 * 1024;
 
-/**
- * Memory for the index of the disk tier: twice the need of whole chunks, and some for small files.
- */
+/** Spare memory for the index of the disk tier, for small files, besides twice that of chunks. */
 const INDEX_SPARE_BYTES = 16 * 1024 * 1024;
 
 /** Chunk memory besides the cache's: for chunks on their way in or out. */
 const IN_FLIGHT_BYTES = 32 * 1024 * 1024;
 
 /**
- * Memory that chunks may take which clients are slow to take, besides the cache: above it each
- * transfer holds one, and clients that take nothing are not waited for.
+ * Memory besides the cache for chunks that clients are slow to take: above it each transfer holds
+ * one chunk, and clients that take nothing are given less time.
  */
 const HELD_BYTES = 256 * 1024 * 1024;
 
-/** @throws Error where the cache's folder cannot be used */
+/** @throws Error if the cache's folder cannot be used */
 export async function openStorage({
   config,
   log,
@@ -81,7 +79,7 @@ export async function openStorage({
   });
   const cache = new MemoryCache(
     config.cacheMemory,
-    // With a disk tier, pinned files stay there.
+    // With a disk tier, pinned chunks stay there.
     disk === undefined ? ({ version }) => pins.isPinned(version) : undefined,
     () => Math.min(pointersBytes, pointers.bytes),
   );
@@ -91,7 +89,7 @@ export async function openStorage({
   account.share('diskIndex', () => disk?.indexBytes ?? 0);
   account.share('chunksInFlight', inFlight);
   account.idleShare('chunksIdle', () => memory.idleBytes);
-  // Data that waits for the disk are the cache's or in flight.
+  // Data that wait for the disk are counted already, in the cache or in flight.
   account.share('diskWrites', () => disk?.queuedOverheadBytes ?? 0);
   const heldBytes = Math.min(HELD_BYTES, (account.stopBytes - config.cacheMemory) / 4);
   pins.onReleased = () => {
@@ -119,7 +117,7 @@ function maxIndexBytes({ cacheDisk, chunkSize }: Config): number {
   return INDEX_SPARE_BYTES + (2 * cacheDisk * INDEX_ENTRY_BYTES) / chunkSize;
 }
 
-/** Bytes that pinned files may take: of the tier that keeps them, half unless it is said. */
+/** Bytes that pinned files may take of the tier that keeps them; half of it by default. */
 function pinQuota({ pinQuota, cacheDir, cacheDisk, cacheMemory }: Config): number {
   const tier = cacheDir === undefined ? cacheMemory : cacheDisk;
   return Math.min(tier, pinQuota ?? Math.floor(tier / 2));

@@ -23,7 +23,7 @@ function seen(collection: Collection<string>): () => Promise<unknown[] | undefin
   };
 }
 
-test('what all have said is the answer, and no timer is left', async () => {
+test('the parts of all processes are the answer, and no timer is left', async () => {
   const collection = new Collection(['a', 'b'], LIMIT_MS);
   const end = seen(collection);
   collection.onPart('b', 2);
@@ -59,6 +59,6 @@ test('a process that says nothing is left out after the limit', async () => {
   expect(await end()).toEqual([1]);
 });
 
-test('where nobody is asked, nothing is waited for', async () => {
+test('a collection of no processes is complete at once', async () => {
   expect(await new Collection([], LIMIT_MS).complete()).toEqual([]);
 });

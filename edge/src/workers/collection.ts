@@ -1,6 +1,6 @@
 /**
- * The parts of one answer, from all worker processes. It is complete once each asked worker has
- * answered or has ended: a dead one is not waited for, and a busy one is, for at most `ms`.
+ * The parts of one answer, of all worker processes. It is complete once each process that was asked
+ * has sent its part or has ended: dead processes are not waited for, busy ones are, for up to `ms`.
  */
 export class Collection<Worker> {
   readonly parts: unknown[] = [];
@@ -8,7 +8,7 @@ export class Collection<Worker> {
   readonly #ended = Promise.withResolvers<void>();
   readonly #timer: NodeJS.Timeout;
 
-  /** @param ms milliseconds after which silent workers are left out */
+  /** @param ms milliseconds after which processes that are still silent are left out */
   constructor(asked: Iterable<Worker>, ms: number) {
     this.#silent = new Set(asked);
     this.#timer = setTimeout(this.#ended.resolve, ms);

@@ -6,7 +6,7 @@ import { mergeTopFiles } from '@millrace/shared/cdn/figures/top-files';
 import { type DashboardPart, SHOWN_FILES, STEP_MS } from '../figures/dashboard-figures.ts';
 import { mergeStatus } from './merge-status.ts';
 
-/** Figures where no process has answered. */
+/** The history if no process has answered. */
 const NOTHING: FigureSteps = { stepMs: STEP_MS, first: 0, series: {} };
 
 /** @param name of the edge as a whole */

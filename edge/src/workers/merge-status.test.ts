@@ -15,7 +15,7 @@ const worker = (index: number, more: object = {}) => ({
 });
 
 describe('mergeStatus', () => {
-  test('adds up what counts, keeps what does not, and shows each process', () => {
+  test('adds up counts, keeps other values, and shows each process', () => {
     const merged = mergeStatus('edge', [worker(0), worker(1)]);
     expect(merged).toMatchObject({
       name: 'edge',
@@ -29,11 +29,11 @@ describe('mergeStatus', () => {
     expect(merged.workers).toHaveLength(2);
   });
 
-  test('peers are those outside, with their own figures', () => {
+  test('peers are the nodes outside the edge, with their own figures', () => {
     expect(mergeStatus('edge', [worker(0), worker(1)]).peers).toEqual([{ name: 'far', rttMs: 3 }]);
   });
 
-  test('says what it can where no process answers', () => {
+  test('has only the name of the edge if no process answers', () => {
     expect(mergeStatus('edge', [])).toEqual({ name: 'edge', workers: [] });
   });
 

@@ -1,6 +1,4 @@
-/**
- * One status for several processes: counts are added up, all other values are the first worker's.
- */
+/** One status for several processes: counts are added up, other values are those of the first. */
 
 type Json = unknown;
 
@@ -15,10 +13,10 @@ const NOT_SUMMED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Merges the workers' `/-/status`.
+ * Merges the statuses of workers for `/-/status`.
  *
  * @param name of the edge as a whole
- * @param workers answers that have come
+ * @param workers those that have answered
  */
 export function mergeStatus(
   name: string,
@@ -31,7 +29,7 @@ export function mergeStatus(
   return {
     ...merged,
     name,
-    // To each other the workers are peers like any; from outside they are one.
+    // Workers are peers of each other; from outside they are one edge.
     peers: peers.filter((peer) => !names.has(peer.name)),
     workers: workers.map((worker) => ({
       name: worker.name,
@@ -43,7 +41,7 @@ export function mergeStatus(
   };
 }
 
-/** How many peers a worker can use, the other workers among them. */
+/** Counts the peers that a worker can use, the other workers among them. */
 function usable(worker: Record<string, Json>): number {
   const peers = (worker.peers ?? []) as { readonly usable?: boolean; readonly member?: boolean }[];
   return peers.filter((peer) => peer.usable === true && peer.member === true).length;
@@ -57,7 +55,7 @@ function merge(values: readonly Json[], key = ''): Json {
   }
   if (typeof first === 'boolean') return values.every((value) => value === true);
   if (typeof first !== 'object' || first === null || Array.isArray(first)) return first;
-  // Not all processes have counted the same: errors by code, for one.
+  // Not all processes have the same counts: errors by code, for example.
   const objects = values.filter((value) => typeof value === 'object' && value !== null);
   const names = new Set(objects.flatMap((value) => Object.keys(value as object)));
   return Object.fromEntries(

@@ -2,11 +2,11 @@
 
 import type { Command } from '../cache/commands.ts';
 
-/** Where an edge listens, for people. */
+/** Addresses at which an edge listens, to show to people. */
 export interface Addresses {
   /** For clients. */
   readonly address: string;
-  /** For administrators, where that is another. */
+  /** For administrators, if that is another. */
   readonly admin: string | undefined;
 }
 
@@ -15,25 +15,22 @@ export type What = 'status' | 'metrics' | 'dashboard' | 'refusals' | 'command';
 
 /** From a worker to the supervisor. */
 export type FromWorker =
-  /** It listens: at the address for clients, and at a separate one for other nodes. */
+  /** The worker listens: at the address for clients, and at one of its own for other nodes. */
   | { readonly type: 'listening'; readonly addresses: Addresses; readonly inside: string }
-  /**
-   * A client asked it for the status or figures of the whole edge, or to have all workers do
-   * something.
-   */
+  /** The worker wants the status or figures of the whole edge, or a command to all workers. */
   | {
       readonly type: 'collect';
       readonly what: What;
       readonly id: number;
       readonly command?: Command;
     }
-  /** Its own part of that, for question `id` of the supervisor. */
+  /** The worker's own part of an answer, for question `id` of the supervisor. */
   | { readonly type: 'report'; readonly id: number; readonly part: unknown }
   | { readonly type: 'drain'; readonly draining: boolean };
 
 /** From the supervisor to a worker. */
 export type FromSupervisor =
-  /** Where the other workers are. */
+  /** Addresses of all workers. */
   | { readonly type: 'nodes'; readonly urls: readonly string[] }
   /** Answer to a worker's question: JSON, or the text of the figures. */
   | { readonly type: 'collected'; readonly id: number; readonly text: string }
@@ -46,7 +43,7 @@ export type FromSupervisor =
   | { readonly type: 'drain'; readonly draining: boolean };
 
 /**
- * Part of the age that figures may have for which one of several processes keeps its copy; the rest
- * is the supervisor's.
+ * Part of the age that figures may have for which a worker keeps them; the rest is for the
+ * supervisor.
  */
 export const WORKER_PART_OF_AGE = 1 / 4;

@@ -14,7 +14,7 @@ const pin = (id: string, forMs: number): Command => ({
   forMs,
 });
 
-test('a process that is started anew hears of purges and of pins that have not ended', () => {
+test('a process that is started again learns of purges, and of pins that have not ended', () => {
   const standing = new StandingCommands();
   for (const command of [purge(1), pin('a', 100), pin('b', 50), pin('c', 100)]) {
     standing.add(command, 0);
@@ -28,7 +28,7 @@ test('a process that is started anew hears of purges and of pins that have not e
   ]);
 });
 
-test('a pin of the network it hears of as all nodes know it, its last lease included', () => {
+test('it learns of a pin of the network as all nodes know it, with its last lease', () => {
   const standing = new StandingCommands();
   const ofNetwork = { ...pin('a', 100), at: 5 } as Command;
   standing.add(ofNetwork, 7);
@@ -37,7 +37,7 @@ test('a pin of the network it hears of as all nodes know it, its last lease incl
   expect(standing.at(320)).toEqual([]);
 });
 
-test('a process that is started anew hears of sessions that were logged out', () => {
+test('a process that is started again learns of sessions that were logged out', () => {
   const standing = new StandingCommands();
   const [a, b] = ['A'.repeat(16), 'B'.repeat(16)];
   const logOut = (until: number, ...sessions: [string, number][]): Command => ({
@@ -51,7 +51,7 @@ test('a process that is started anew hears of sessions that were logged out', ()
   expect(standing.at(70)).toEqual([logOut(150, [b, 200])]);
 });
 
-test('of very many purges it hears as of one of everything', () => {
+test('it learns of very many purges as one purge of everything', () => {
   const standing = new StandingCommands();
   for (let at = 0; at < 1001; at++) standing.add(purge(at), at);
   expect(standing.at(2000)).toEqual([

@@ -1,13 +1,13 @@
 /**
- * The commands that a restarted process has to be told: it was not there when they were given.
- * Bounded; where there are too many purges, everything is purged instead.
+ * The commands that a process must be told when it is started again, because they were given in its
+ * absence. Their number is bounded: instead of too many purges, everything is purged.
  */
 
 import { Revocations } from '@millrace/shared/base/revocations';
 import type { Command } from '../cache/commands.ts';
 import { newPurge } from '../cache/purges.ts';
 
-/** Purges repeated one by one. */
+/** Most purges repeated one by one. */
 const MAX_PURGES = 1000;
 
 type Pinning = Extract<Command, { do: 'pin' }>;
@@ -15,7 +15,7 @@ type Pinning = Extract<Command, { do: 'pin' }>;
 export class StandingCommands {
   readonly #purges: Command[] = [];
   readonly #ended = new Revocations();
-  /** By id, with the end of the lease in Unix milliseconds. */
+  /** Pins by id, with the end of the lease in Unix milliseconds. */
   readonly #pins = new Map<string, { command: Pinning; until: number }>();
 
   /** @param now Unix milliseconds */
@@ -38,7 +38,7 @@ export class StandingCommands {
         if (pin === undefined) return;
         const { forMs, at = pin.command.at } = command;
         pin.until = (command.at ?? now) + forMs;
-        // Of the network are lease and beginning as they were told: they are the same everywhere.
+        // A network pin keeps lease and beginning as they were told: they are the same everywhere.
         if (at !== undefined) pin.command = { ...pin.command, forMs, at };
         return;
       }
@@ -50,7 +50,7 @@ export class StandingCommands {
     }
   }
 
-  /** In the order in which they have to be carried out. @param now Unix milliseconds */
+  /** The commands, in the order in which to carry them out. @param now Unix milliseconds */
   at(now: number): Command[] {
     const pins = [...this.#pins.values()].filter(({ until }) => until > now);
     return [

@@ -1,7 +1,7 @@
 /**
  * Several processes behind one port (`--workers`): the supervisor starts them, hands them the
- * clients' connections in turn, tells them of each other, and restarts dead ones. To each other
- * they are ordinary nodes: each chunk is kept by one of them.
+ * clients' connections in turn, tells them of each other, and restarts those that have died. To
+ * each other they are ordinary nodes: a chunk is kept by one of them.
  */
 
 import cluster, { type Worker } from 'node:cluster';
@@ -26,11 +26,11 @@ import { StandingCommands } from './standing-commands.ts';
 
 /** Environment variable by which a process knows which worker it is. */
 export const WORKER_INDEX = 'MILLRACE_WORKER_INDEX';
-/** A worker that dies at once must not be started in an endless hurry. */
+/** Pause before a dead worker is started again: it might die at once, without end. */
 const RESTART_PAUSE_MS = 1000;
 /** Longest wait for figures: those of busy processes are left out. */
 const FIGURES_TIMEOUT_MS = 2000;
-/** Commands are written to the disk before they are answered, and a disk can be busy for seconds. */
+/** Longest wait for a command: it is written to the disk first, which can be busy for seconds. */
 const COMMAND_TIMEOUT_MS = 15_000;
 
 type Question = Extract<FromWorker, { type: 'collect' }>;
@@ -52,7 +52,7 @@ export class Supervisor {
     this.#log = log;
   }
 
-  /** Starts the workers. @returns where the edge listens, once all of them do */
+  /** Starts the workers. @returns the edge's addresses, once all workers listen */
   async start(): Promise<Addresses> {
     cluster.schedulingPolicy = cluster.SCHED_RR;
     const addresses = await Promise.all(
@@ -76,7 +76,7 @@ export class Supervisor {
     );
   }
 
-  /** Has all workers read their files again. */
+  /** Makes all workers read their files again. */
   reload(): void {
     for (const worker of this.#workers()) worker.process.kill('SIGHUP');
   }
@@ -191,7 +191,7 @@ export class Supervisor {
   }
 
   #send(worker: Worker, message: FromSupervisor): void {
-    // A worker that is just dying will not miss it.
+    // A dying worker does not need the message.
     if (worker.isConnected()) worker.send(message, () => {});
   }
 }

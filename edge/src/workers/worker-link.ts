@@ -14,7 +14,7 @@ export interface WorkerDuties {
   readonly dashboard: () => Promise<unknown>;
   /** Collects the refusals. */
   readonly refusals: () => Promise<unknown>;
-  /** Told of what it is asked for. */
+  /** Called with each kind of question that the supervisor asks. */
   readonly onAsked: (what: What) => void;
   readonly setDraining: (draining: boolean) => void;
   readonly carryOut: (command: Command) => Promise<Outcome>;
@@ -63,12 +63,12 @@ export class WorkerLink {
     this.#send({ type: 'listening', addresses, inside });
   }
 
-  /** Has all workers start or stop draining, this one included. */
+  /** Makes all workers start or stop draining, this one included. */
   drain(draining: boolean): void {
     this.#send({ type: 'drain', draining });
   }
 
-  /** Has all workers carry out a command, this one included. @returns the outcome in each */
+  /** Makes all workers carry out a command, this one included. @returns the outcome in each */
   async command(command: Command): Promise<Outcome[]> {
     return JSON.parse(await this.collect('command', command)) as Outcome[];
   }
@@ -92,7 +92,7 @@ export function edgeName({ name, workers }: Config): string {
   return workers > 1 ? name.replace(/-\d+$/, '') : name;
 }
 
-/** A worker's share of the limits of the edge as a whole. */
+/** Makes a worker's settings, with its share of the resources of the edge as a whole. */
 export function workerConfig(config: Config, index: number): Config {
   const share = (whole: number) =>
     whole === 0 ? 0 : Math.max(1, Math.ceil(whole / config.workers));

@@ -30,19 +30,19 @@ describe('requestBytes', () => {
 });
 
 describe('reachBytes', () => {
-  test('is what the others bring while a slow source brings its smallest request', () => {
+  test('counts the bytes that others bring during the smallest request of a slow source', () => {
     expect(reachBytes({ ...input, rate: 64 * KiB, firstByteMs: 1000 })).toBe(14 * MiB);
     expect(reachBytes({ ...input, rate: 64 * KiB, firstByteMs: 1000, behindMs: 1000 })).toBe(
       7 * MiB,
     );
   });
 
-  test('is nothing where there are no others, or nothing is known', () => {
+  test('is 0 without other requests, and for an unknown source', () => {
     expect(reachBytes({ ...input, othersRate: 0, rate: 0 })).toBe(0);
     expect(reachBytes({ ...input, rate: undefined })).toBe(0);
   });
 
-  test('is without limit for a source that brings nothing', () => {
+  test('is infinite for a source that brings nothing', () => {
     const behindMs = Number.POSITIVE_INFINITY;
     expect(reachBytes({ ...input, rate: 0, behindMs })).toBe(Number.POSITIVE_INFINITY);
   });

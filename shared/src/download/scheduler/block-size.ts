@@ -1,7 +1,7 @@
 /**
- * How many bytes one request asks for: blocks adapt to the speed of their source (LOCI 5), so that
- * a request takes a few seconds at any source, and to the remaining bytes, so that all connections
- * finish together.
+ * Chooses how many bytes one request asks for: blocks adapt to the speed of their source (LOCI 5),
+ * so that a request to any source takes a few seconds, and to the rest of the file, so that all
+ * connections end together.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -12,21 +12,21 @@ const MiB = 1024 * KiB;
 /** Most blocks of the stored map, whatever the length of the file. */
 const MAX_BLOCKS = 65_536;
 const MIN_GRID_BYTES = 64 * KiB;
-/** Granularity of requests: they begin and end at multiples of this unless another rule decides. */
+/** Alignment of the beginnings and ends of requests, if nothing else decides. */
 export const ALIGN_BYTES = 64 * KiB;
-/** The first request to a source nothing is known about. */
+/** Largest first request to an unknown source. */
 const FIRST_BYTES = 256 * KiB;
 const MAX_BYTES = 64 * MiB;
-/** How long a request should take. */
+/** Time that a request should take. */
 const TARGET_MS = 4000;
-/** The same where a reader waits for the bytes. */
+/** The same while a reader waits for the bytes. */
 const URGENT_MS = 1000;
-/** Shortest request: below this connections would spend their time asking. */
+/** Shortest time of a request: with shorter ones, connections would do nothing but ask. */
 const MIN_MS = 100;
-/** Requests that each connection gets at least of the missing bytes. */
+/** Fewest requests that each connection gets out of the missing bytes. */
 const SHARES = 2;
 
-/** The size of the stored map's blocks: a power of two, 64 KiB for files of up to 4 GiB. */
+/** Chooses the size of the stored map's blocks: a power of two, 64 KiB for up to 4 GiB. */
 export function chooseGridBytes(length: number): number {
   return Math.max(MIN_GRID_BYTES, 2 ** Math.ceil(Math.log2(length / MAX_BLOCKS)));
 }
@@ -60,8 +60,8 @@ export function requestBytes(input: BlockSizeInput): number {
 }
 
 /**
- * Bytes that the other requests bring before this source could bring its smallest request. If no
- * more are left, a request to a slow source would only delay the end.
+ * Computes the bytes that the other requests bring before this source could bring its smallest
+ * request. If no more are left, asking a slow source would only mean waiting for it.
  */
 export function reachBytes({
   rate,

@@ -1,6 +1,6 @@
 /**
  * The decisions of the scheduler: which of the bytes that a free connection could fetch come first.
- * LOCI 3.2's rules, with forecasts (LOCI 5), and with takeovers before redundancy.
+ * They follow the rules of LOCI 3.2, with forecasts (LOCI 5), and with takeovers before redundancy.
  */
 
 import { type ByteRange, rangeBytes } from '../../base/byte-range.ts';
@@ -13,9 +13,7 @@ import { type Choice, RETRY_MS, type SchedulerState, totalRate } from './schedul
 import type { KnownSource, Pace } from './source-table.ts';
 import { isWorth, takeoverStart } from './takeover.ts';
 
-/**
- * A reader's bytes are rescued when, at the present rate, it could get to them within this time.
- */
+/** Bytes that a reader would reach within this time, at the present rate, are rescued. */
 const RESCUE_MS = 2000;
 /** Multiple of its expected time after which a request is late. */
 const LATE = 2;
@@ -25,7 +23,7 @@ interface Taker {
   readonly source: KnownSource;
   readonly rate: number;
   readonly firstByteMs: Millis;
-  /** False: the rate is a guess, nothing is known of the source. */
+  /** False: the rate is a guess, because nothing is known of the source. */
   readonly known: boolean;
 }
 
@@ -49,8 +47,8 @@ export function choose(
 }
 
 /**
- * A silent source is asked for bytes that no other source is bringing either: perhaps only a
- * connection has died.
+ * Asks a source that has fallen silent for bytes that no other request brings either: perhaps only
+ * a connection has died.
  */
 function retrySilent(state: SchedulerState, source: KnownSource, now: Millis): Choice | undefined {
   for (const request of state.running) {
@@ -79,15 +77,15 @@ function takerOf(state: SchedulerState, source: KnownSource, now: Millis): Taker
 }
 
 /**
- * LOCI 3.2, rule 1: a request that more than P have overtaken is made once more from here, though
- * only if it takes longer than expected: requests of slow sources are small here, not late. Bytes
- * that a reader waits for come first whether overtaken or not: an earlier deadline is never
- * sacrificed for a later one.
+ * LOCI 3.2, rule 1: repeats at this source a request that more than P have overtaken, but only if
+ * it takes longer than expected: here requests to slow sources are small, not late. Bytes that a
+ * reader waits for come first, overtaken or not: an earlier deadline is never sacrificed for a
+ * later one.
  */
 function rescue(state: SchedulerState, taker: Taker | undefined, now: Millis): Choice | undefined {
   if (taker === undefined || !taker.known) return undefined;
   const { running, reader, progress, copies, redundantBytes } = state;
-  // Bytes that a reader needs later can be looked after later.
+  // Bytes that a reader needs later can be rescued later.
   const ahead = Math.min(reader?.lookAhead ?? 0, (totalRate(state, now) * RESCUE_MS) / 1000);
   const awaited = (r: RunningRequest) =>
     reader !== undefined && r.end > reader.position && r.position < reader.position + ahead;
@@ -123,7 +121,7 @@ function takeOverLast(
   const { request, pace } = last;
   const { start: position, end } = tailOf(request) as ByteRange;
   if (taker === undefined) {
-    // No pace is known yet: only a request that stands still is worth taking over.
+    // Nothing is known of any source: only a request that stands still is worth a try.
     return pace.rate === 0 ? takeOver(state, { start: position, end }) : undefined;
   }
   const start = takeoverStart({
@@ -135,7 +133,7 @@ function takeOverLast(
     takerFirstByteMs: taker.firstByteMs,
   });
   if (start === undefined) return undefined;
-  // A source that has not proven itself yet gets no more than its first request.
+  // An unknown source gets no more than its first request.
   const most = taker.known ? end : requestBytes({ ...FIRST_REQUEST, missing: end - start });
   return takeOver(state, { start: Math.max(start, end - most), end });
 }
@@ -149,7 +147,7 @@ const FIRST_REQUEST: BlockSizeInput = {
   urgent: false,
 };
 
-/** LOCI 3.2, rule 3: at the end, bytes that others are already fetching. */
+/** LOCI 3.2, rule 3: at the end, chooses bytes that others are fetching already. */
 function duplicateLast(
   state: SchedulerState,
   taker: Taker | undefined,
@@ -165,10 +163,10 @@ function duplicateLast(
 }
 
 /**
- * Requests the rest of a request once more: at another source with a faster forecast, and only
- * while every byte that could come twice is within the allowance.
+ * Asks another source, forecast to be faster, for the rest of a request, but only while all bytes
+ * that could come in twice stay within `redundantBytes`.
  *
- * @param kept bytes of the allowance that must stay unused
+ * @param kept bytes of that allowance that are not to be used
  */
 function duplicate(
   state: SchedulerState,
@@ -190,13 +188,11 @@ function duplicate(
   return { range: { start, end: Math.floor(start + bytes) }, redundant: true };
 }
 
-/**
- * From here on these bytes belong to the new request: others that have asked for them stop there.
- */
+/** Gives bytes to a new request: all others that have asked for them stop before. */
 function takeOver(state: SchedulerState, range: ByteRange): Choice {
   for (const request of state.running) {
     if (request.end > range.start && request.position < range.end) {
-      // The bytes beyond are free.
+      // The bytes beyond the range are free again.
       if (request.end > range.end) state.sources.reopen(range.end);
       request.cutAt(range.start);
     }
@@ -204,7 +200,7 @@ function takeOver(state: SchedulerState, range: ByteRange): Choice {
   return { range, redundant: false };
 }
 
-/** The eligible request that will finish last as things stand. */
+/** Finds the eligible request that will be the last to finish as things stand. */
 function slowest(
   state: SchedulerState,
   now: Millis,
@@ -219,7 +215,7 @@ function slowest(
   return last;
 }
 
-/** When the bytes of a request will be there, from the fastest of the requests that fetch them. */
+/** Forecasts when the bytes of a request will be stored, by the quickest request for them. */
 function bestPace(state: SchedulerState, request: RunningRequest, now: Millis): Pace | undefined {
   let best = state.sources.pace(request, now);
   for (const other of state.running) {

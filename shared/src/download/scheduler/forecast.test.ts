@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Forecast, RequestRate } from './forecast.ts';
 
-/** Lets `bytes` of a request arrive every 50 ms from `at` on, for a time. */
+/** Brings `bytes` of a request every 50 ms from `at` on, for `ms`. @returns when it ends */
 function run(rate: RequestRate, bytes: number, at: number, ms: number): number {
   const end = at + ms;
   for (let now = at; now < end; now += 50) rate.add(bytes, now);
@@ -9,7 +9,7 @@ function run(rate: RequestRate, bytes: number, at: number, ms: number): number {
 }
 
 describe('Forecast', () => {
-  test('knows nothing before the first request, and its time to the first byte with it', () => {
+  test('knows nothing before the first request, and then its time to the first byte', () => {
     const forecast = new Forecast();
     expect(forecast.bytesPerSecond).toBeUndefined();
     expect(forecast.firstByteMs).toBeUndefined();
@@ -19,7 +19,7 @@ describe('Forecast', () => {
     expect(forecast.bytesPerSecond).toBeUndefined();
   });
 
-  test('a steady source comes close to its rate, a moody one stays below', () => {
+  test('comes close to the rate of a steady source, and stays below an unsteady one', () => {
     const steady = new Forecast();
     run(new RequestRate(steady, 0), 500, 100, 20_000);
     expect(steady.bytesPerSecond).toBeGreaterThan(9500);
@@ -34,7 +34,7 @@ describe('Forecast', () => {
     expect(moody.bytesPerSecond).toBeGreaterThan(0);
   });
 
-  test('a body that comes all at once makes a finite rate', () => {
+  test('gives a finite rate for a body that comes all at once', () => {
     const forecast = new Forecast();
     const rate = new RequestRate(forecast, 0);
     rate.add(1000, 20);
@@ -43,7 +43,7 @@ describe('Forecast', () => {
     expect(forecast.bytesPerSecond).toBe(50_000);
   });
 
-  test('a request that brought nothing tells nothing about the rate', () => {
+  test('learns no rate from a request that brought nothing', () => {
     const forecast = new Forecast();
     new RequestRate(forecast, 0).end(9000);
     expect(forecast.bytesPerSecond).toBeUndefined();
@@ -51,7 +51,7 @@ describe('Forecast', () => {
 });
 
 describe('RequestRate', () => {
-  test('is what came in lately, and falls in silence', () => {
+  test('is the rate of recent bytes, and falls in silence', () => {
     const rate = new RequestRate(new Forecast(), 0);
     const now = run(rate, 500, 100, 5000);
     expect(rate.bytesPerSecond(now)).toBeGreaterThan(9000);
@@ -60,7 +60,7 @@ describe('RequestRate', () => {
     expect(rate.heardAt).toBe(now - 50);
   });
 
-  test('cannot be told from the first bytes alone', () => {
+  test('is not known from the first bytes alone', () => {
     const rate = new RequestRate(new Forecast(), 0);
     expect(rate.bytesPerSecond(500)).toBeUndefined();
     rate.add(500, 500);

@@ -1,6 +1,6 @@
 /**
- * How fast a source will be, judged by how fast it has been: a smoothed throughput less its
- * deviation, so that a steady source counts for more than a moody one (LOCI 5).
+ * Forecasts how fast a source will be by how fast it has been: smoothed throughput minus its
+ * deviation, so that a steady source counts for more than an unsteady one (LOCI 5).
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -8,7 +8,7 @@ import { Estimate } from '../../base/estimate.ts';
 
 /** Time for which bytes are counted before they make a sample. */
 const SAMPLE_MS = 500;
-/** Shorter than this, a body tells more about buffers than about the network. */
+/** Shortest sample: a shorter one tells more about buffers than about the network. */
 const MIN_SAMPLE_MS = 100;
 /** Time constant of a request's present rate: silence of this length leaves a third of it. */
 const TIME_CONSTANT_MS = 1000;
@@ -46,14 +46,14 @@ export class RequestRate {
   #firstByteAt: Millis | undefined;
   #heardAt: Millis;
   #total = 0;
-  /** Bytes since the first ones, weighted down with age. */
+  /** Bytes after the first ones, weighted less the longer ago they came. */
   #recent = 0;
   #recentAt: Millis = 0;
   #sampleBytes = 0;
   #sampleAt: Millis = 0;
   #sampled = false;
 
-  /** @param forecast of the request's source, which learns from it */
+  /** @param forecast of the request's source, which learns from the request */
   constructor(forecast: Forecast, now: Millis) {
     this.#forecast = forecast;
     this.#startedAt = now;
@@ -65,7 +65,7 @@ export class RequestRate {
     return this.#firstByteAt;
   }
 
-  /** When bytes came in last; when it began, while none have. */
+  /** When bytes came in last; before the first, when the request began. */
   get heardAt(): Millis {
     return this.#heardAt;
   }
@@ -74,7 +74,7 @@ export class RequestRate {
     this.#heardAt = now;
     this.#total += bytes;
     if (this.#firstByteAt === undefined) {
-      // How long the first bytes took is the time to the first byte, no rate.
+      // The time that the first bytes took is the time to the first byte, and shows no rate.
       this.#firstByteAt = this.#recentAt = this.#sampleAt = now;
       this.#forecast.addFirstByte(now - this.#startedAt);
       return;
@@ -85,7 +85,7 @@ export class RequestRate {
     if (now - this.#sampleAt >= SAMPLE_MS) this.#sample(now);
   }
 
-  /** The request is over: bytes not counted yet are counted now. */
+  /** Ends the request, and counts the bytes that are not part of a sample yet. */
   end(now: Millis): void {
     if (this.#firstByteAt === undefined) return;
     if (now - this.#sampleAt >= MIN_SAMPLE_MS) return this.#sample(now);
@@ -93,17 +93,17 @@ export class RequestRate {
     this.#forecast.addRate((this.#total * 1000) / Math.max(1, now - this.#startedAt));
   }
 
-  /** Bytes per second of the last second or so; undefined while that cannot be told yet. */
+  /** Bytes per second of about the last second; undefined while not known yet. */
   bytesPerSecond(now: Millis): number | undefined {
     const first = this.#firstByteAt;
-    // One lot of bytes makes no rate.
+    // The first bytes alone make no rate.
     if (first === undefined || this.#recent === 0 || now - first < MIN_SAMPLE_MS) return undefined;
     const silence = now - this.#recentAt;
     const seconds = (TIME_CONSTANT_MS / 1000) * (1 - decay(now - first));
     return (this.#recent * decay(silence)) / seconds;
   }
 
-  /** Bytes per second from the first moment on; undefined before the first byte. */
+  /** Bytes per second since the request began; undefined before the first byte. */
   average(now: Millis): number | undefined {
     if (this.#firstByteAt === undefined) return undefined;
     return (this.#total * 1000) / Math.max(1, now - this.#startedAt);

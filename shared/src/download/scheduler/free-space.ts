@@ -1,6 +1,6 @@
 /**
- * Bytes that no request covers yet, and which of them a source is given: how many, and how far from
- * the position needed next.
+ * Bytes that no request has asked for yet, and which of them a source is given: how many, and how
+ * far from those that are needed next.
  */
 
 import { type ByteRange, rangeBytes } from '../../base/byte-range.ts';
@@ -10,7 +10,7 @@ import { heldRuns } from './holdings.ts';
 import { type Choice, RETRY_MS, type SchedulerState, totalRate } from './scheduler-state.ts';
 import type { KnownSource } from './source-table.ts';
 
-/** LOCI 3.2, rule 2: bytes that no request covers. A source begins with the chunks it owns. */
+/** LOCI 3.2, rule 2: chooses bytes that no request covers, first in chunks that the source owns. */
 export function fetchFree(
   state: SchedulerState,
   source: KnownSource,
@@ -26,7 +26,7 @@ export function fetchFree(
     urgent: false,
   };
   const silent = !throttled && sources.isSilent(source, now);
-  // A source that has fallen silent is tried with bytes far from where they could be missed.
+  // A source that has fallen silent is tried with bytes that are not needed soon.
   const probe = silent && (source.running === 0 || sources.silenceMs(source, now) > RETRY_MS);
   if (silent && !probe && sources.someAlive(now)) return undefined;
   const input: BlockSizeInput = probe ? { ...known, rate: undefined } : known;
@@ -38,12 +38,12 @@ export function fetchFree(
     const bytes = requestBytes(input);
     const own = source.own?.next(bytes, (within) => free(within, rangeBytes(within)));
     const run = own ?? free(whole, bytes * 1.25);
-    // The others will have brought all of it before, unless they do not have it.
+    // The other sources will have brought all of these bytes before, unless they lack them.
     const late = reach > 0 && reach >= input.missing;
     if (run === undefined || (late && !sources.isSole(source, run.start))) return undefined;
     return fit(run, bytes);
   }
-  // A source slower than the quickest begins further on, where it is in time.
+  // A source slower than the quickest begins further on, where its bytes come in time.
   const next = stored.nextMissing(reader.position);
   const start = Math.min(next + (sources.isSole(source, next) ? 0 : reach), stored.length);
   const urgent = start < reader.position + reader.lookAhead;
@@ -52,7 +52,7 @@ export function fetchFree(
   return fit(ahead ?? free({ start: 0, end: reader.position }, bytes * 1.25), bytes);
 }
 
-/** Cuts free bytes to the size of a request, at an aligned position, leaving no small rest. */
+/** Cuts free bytes to the size of a request, at an aligned position, without a small rest. */
 function fit(run: ByteRange | undefined, bytes: number): Choice | undefined {
   if (run === undefined) return undefined;
   const { start } = run;
@@ -64,7 +64,7 @@ function fit(run: ByteRange | undefined, bytes: number): Choice | undefined {
   return { range: { start, end: Math.min(end, run.end) }, redundant: false };
 }
 
-/** The first bytes of `within` that a source has and that are neither stored nor asked for. */
+/** The first bytes of `within` that a source has and that are neither stored nor requested. */
 function freeRun(
   state: SchedulerState,
   { holds }: KnownSource,
@@ -80,7 +80,7 @@ function freeRun(
   return undefined;
 }
 
-/** The first bytes of `within` that are neither stored nor asked for, `most` of them at most. */
+/** The first bytes of `within` that are neither stored nor requested, at most `most`. */
 function freeWithin(
   { stored, running }: SchedulerState,
   within: ByteRange,

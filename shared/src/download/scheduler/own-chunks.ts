@@ -1,6 +1,6 @@
 /**
- * Client-side routing: which chunks of the file a source is the owner of (NSDI 5.1), and how far
- * the search for its next one has come.
+ * Client-side routing: which chunks of the file a source owns (NSDI 5.1), and how far the search
+ * for its next chunk has come.
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
@@ -13,9 +13,9 @@ export class OwnChunks {
   readonly #chunkBytes: number;
   readonly #length: number;
   readonly #owns: (position: number) => boolean;
-  /** Answers of `owns`, so that a chunk is hashed once. */
+  /** Results of `owns`, so that each chunk is hashed once. */
   readonly #known: Uint8Array;
-  /** Index below which no own chunk has anything left to fetch. */
+  /** First chunk that may be searched: no own chunk below has anything left to fetch. */
   #cursor = 0;
 
   /** @param owns whether the source is the owner of the chunk that begins at a position */
@@ -26,16 +26,16 @@ export class OwnChunks {
     this.#known = new Uint8Array(Math.ceil(length / chunkBytes));
   }
 
-  /** Something at `position` has become free again. */
+  /** Notes that bytes at `position` have become free again. */
   reopen(position: number): void {
     this.#cursor = Math.min(this.#cursor, Math.floor(position / this.#chunkBytes));
   }
 
   /**
-   * The first free bytes in a chunk of its own, and in those that follow it in a row.
+   * Finds the first free bytes in an own chunk, and in own chunks that directly follow it.
    *
-   * @param bytes that are wanted: no further chunk is begun that they do not fill
-   * @param free the first run of free bytes within a range
+   * @param bytes wanted: a further chunk is begun only if they fill it
+   * @param free finds the first run of free bytes within a range
    */
   next(bytes: number, free: (within: ByteRange) => ByteRange | undefined): ByteRange | undefined {
     for (; this.#cursor < this.#known.length; this.#cursor++) {
@@ -49,7 +49,7 @@ export class OwnChunks {
     return undefined;
   }
 
-  /** Where the row of own chunks from the cursor ends, `bytes` or one chunk at most. */
+  /** Finds the end of the row of own chunks at the cursor, `bytes` or one chunk long at most. */
   #rowEnd(bytes: number): number {
     const most = this.#cursor + Math.max(1, Math.floor(bytes / this.#chunkBytes));
     let chunk = this.#cursor + 1;

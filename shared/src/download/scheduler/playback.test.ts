@@ -15,7 +15,7 @@ function playback(...readers: [name: string, position: number, at: number][]) {
 }
 
 describe('playback', () => {
-  test('without readers nothing comes first', () => {
+  test('without readers no position is preferred', () => {
     const { logic, key } = playback(['a', 7, 0]);
     expect(logic.preferred()).toBe(7);
     logic.closed(key('a'));
@@ -30,7 +30,7 @@ describe('playback', () => {
     expect(logic.preferred()).toBe(4096);
   });
 
-  test('a seek comes first at once, whatever has been waited for before', () => {
+  test('a seek comes first at once, whatever other readers wait for', () => {
     const { logic, key } = playback(['header', 0, 0]);
     logic.waits(key('header'), 0);
     const seek = {};
@@ -39,7 +39,7 @@ describe('playback', () => {
     expect(logic.preferred()).toBe(900);
   });
 
-  test('a reader that waits is preferred to a later one that has what it needs', () => {
+  test('a reader that waits is preferred to a later one that does not', () => {
     const { logic, key } = playback(['old', 100, 0], ['new', 900, 0]);
     logic.waits(key('old'), 10);
     expect(logic.preferred()).toBe(100);
@@ -67,7 +67,7 @@ describe('playback', () => {
     expect(logic.preferred()).toBe(2);
   });
 
-  test('asking twice is still one wait', () => {
+  test('two calls of waits() are still one wait', () => {
     const { logic, key } = playback(['old', 100, 0], ['new', 900, 0]);
     logic.waits(key('old'), 0);
     logic.waits(key('old'), 2000);
@@ -75,7 +75,7 @@ describe('playback', () => {
     expect(logic.preferred()).toBe(100);
   });
 
-  test('when the latest is gone, the one before it is the latest', () => {
+  test('when the latest reader is gone, the one before it is the latest', () => {
     const { logic, key } = playback(['old', 100, 0], ['new', 900, 0]);
     logic.waits(key('old'), 0);
     logic.waits(key('new'), 0);
@@ -83,20 +83,20 @@ describe('playback', () => {
     expect(logic.preferred()).toBe(100);
   });
 
-  test('a reader that is not open is a mistake of the caller', () => {
+  test('a call for a reader that is not open throws', () => {
     const { logic, key } = playback(['a', 0, 0]);
     logic.closed(key('a'));
     expect(() => logic.waits(key('a'), 0)).toThrow(/not a reader/);
     expect(() => logic.advanced({}, 0)).toThrow(/not a reader/);
   });
 
-  test('nobody starves: each of some readers that always want more is served', () => {
+  test('no reader starves, even if all always want more', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 2, max: 6 }),
         fc.integer({ min: 20, max: 3000 }),
         (count, blockMs) => {
-          // One block at a time arrives for the preferred reader, every `blockMs`.
+          // Every `blockMs` one block arrives for the preferred reader.
           const logic = new Playback();
           let longest = 0;
           const readers = Array.from({ length: count }, (_, i) => ({ at: i * 1000, servedAt: 0 }));

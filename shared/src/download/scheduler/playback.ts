@@ -1,27 +1,27 @@
 /**
- * Decides which bytes of a running download media players need first. A player has several readers
- * at a time (the header at the start, an index at the end, the current scene); its user looks at
- * the latest seek, but no reader may wait for ever (LOCI 5: the deadline of an earlier block is
- * never given up for a later one).
+ * Decides which bytes of a download in progress media players need first. A player has several
+ * readers at a time (the header at the start, an index at the end, the scene that is shown). Its
+ * user watches the place of the latest seek, but no reader may wait for ever (LOCI 5: the deadline
+ * of an earlier block is never sacrificed for a later one).
  */
 
 import type { Millis } from '../../base/clock.ts';
 
-/** Longest time that an earlier reader waits beyond the one of the latest seek. */
+/** Longest time that an earlier reader waits beyond the reader of the latest seek. */
 const PATIENCE_MS: Millis = 2000;
 
 interface Reader {
-  /** Orders the readers by when they came. */
+  /** Number in the order in which readers were opened. */
   readonly number: number;
   /** The next byte that it needs. */
   position: number;
-  /** Since when it has waited for that byte; undefined while it has the byte. */
+  /** When it began to wait for that byte; undefined while it does not wait. */
   waitingSince: Millis | undefined;
 }
 
 /**
  * The readers of one download. For every reader: `opened`, then `waits` and `advanced` in turn,
- * then `closed`. The position needed first changes only with these calls, never by time alone.
+ * then `closed`. The preferred position changes only with these calls, never by time alone.
  */
 export class Playback {
   readonly #readers = new Map<object, Reader>();
@@ -33,33 +33,34 @@ export class Playback {
     return this.#readers.size;
   }
 
-  /** A reader begins at `position`: a seek, whose bytes come first from now on. */
+  /** Adds a reader that begins at `position`: a seek, whose bytes come first from now on. */
   opened(reader: object, position: number, now: Millis): void {
     this.#openedAt = now;
     this.#readers.set(reader, { number: this.#count++, position, waitingSince: undefined });
   }
 
-  /** The reader asks for the bytes from its position on. */
+  /** Notes that a reader waits for the bytes from its position on. */
   waits(reader: object, now: Millis): void {
     this.#of(reader).waitingSince ??= now;
   }
 
-  /** The reader has got the bytes up to `position`, and may take a while to ask for more. */
+  /** Notes that a reader got the bytes up to `position`; it may take a while to ask for more. */
   advanced(reader: object, position: number): void {
     const of = this.#of(reader);
     of.position = position;
     of.waitingSince = undefined;
   }
 
-  /** The reader is gone. */
+  /** Removes a reader. */
   closed(reader: object): void {
     this.#readers.delete(reader);
   }
 
   /**
-   * The position whose bytes are needed first; undefined without readers. Among waiting readers it
-   * is that of the latest seek, unless another has waited more than 2 s longer. If none waits, it
-   * is the read-ahead of the latest.
+   * The position whose bytes are needed first; undefined without readers. It is that of the latest
+   * reader if it waits, unless another has waited more than 2 s longer. If the latest does not
+   * wait, the reader that has waited longest comes first. If none waits, the latest is read ahead
+   * for.
    */
   preferred(): number | undefined {
     let latest: Reader | undefined;

@@ -12,7 +12,7 @@ export interface Assignment {
   readonly range: ByteRange;
   /** Stop reading here: less than `range.end` once another request has taken over the rest. */
   readonly end: number;
-  /** Another request is already fetching the same bytes. */
+  /** True if another request is fetching the same bytes already. */
   readonly redundant: boolean;
 }
 
@@ -22,13 +22,13 @@ export class RunningRequest implements Assignment {
   readonly redundant: boolean;
   readonly rate: RequestRate;
   readonly startedAt: Millis;
-  /** When it should be done, by the forecast at its beginning. */
+  /** When it should be done, as forecast when it began. */
   readonly dueAt: Millis;
   /** Requests for later bytes that have been completed meanwhile (LOCI 3.2). */
   overtaken = 0;
-  /** It has nothing left to do: its connection has to be ended. */
+  /** True if nothing is left for it to do: its connection is to be ended. */
   obsolete = false;
-  /** The caller has been told so. */
+  /** True once the caller has been told to end its connection. */
   told = false;
   #end: number;
   #position: number;
@@ -60,7 +60,7 @@ export class RunningRequest implements Assignment {
     return this.#position;
   }
 
-  /** It has brought these bytes. */
+  /** Notes that it has brought these bytes. */
   advance(range: ByteRange, now: Millis): void {
     this.rate.add(rangeBytes(range), now);
     if (range.start === this.#position && this.#ahead.bytes === 0) {
@@ -74,7 +74,7 @@ export class RunningRequest implements Assignment {
     this.#ahead.remove({ start: 0, end: front.end });
   }
 
-  /** Another request takes over everything from `end` on. */
+  /** Shortens it, because another request takes over everything from `end` on. */
   cutAt(end: number): void {
     if (end >= this.#end) return;
     this.#end = Math.max(end, this.#position);
@@ -82,14 +82,14 @@ export class RunningRequest implements Assignment {
   }
 }
 
-/** Bytes that both of the requests will bring. */
+/** Counts the bytes that both requests will bring. */
 export function sharedBytes(a: RunningRequest, b: RunningRequest): number {
   return Math.max(0, Math.min(a.end, b.end) - Math.max(a.position, b.position));
 }
 
 /**
- * How many bytes may still come twice if no request is ended early: stored bytes that a request
- * will bring again, and bytes that two requests will both bring.
+ * Counts the bytes that may still come in twice if no request is ended early: bytes that a request
+ * will bring although they are stored, and bytes that two requests will both bring.
  */
 export function redundantBytesToCome(
   requests: readonly RunningRequest[],

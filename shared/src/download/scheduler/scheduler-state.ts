@@ -6,13 +6,13 @@ import type { StoredMap } from '../journal/stored-map.ts';
 import type { RunningRequest } from './running-request.ts';
 import type { SourceTable } from './source-table.ts';
 
-/** Pause before a source that has fallen silent is tried again, and least time left for that. */
+/** Pause before a silent source is tried again, and how far ahead of need, in time, it is tried. */
 export const RETRY_MS = 5000;
 
-/** Everything that decisions are made from. */
+/** State that all decisions are made from. */
 export interface SchedulerState {
   readonly connections: number;
-  /** Requests for one byte at a time. */
+  /** Most requests for one byte at a time. */
   readonly copies: number;
   /** A request is late when more requests than this have overtaken it. */
   readonly progress: number;
@@ -22,9 +22,9 @@ export interface SchedulerState {
   readonly running: RunningRequest[];
   /** Bytes that have come in twice. */
   spent: number;
-  /** A reader of the file while it is downloaded. */
+  /** The reader of the file while it comes in; undefined: none. */
   reader: { readonly position: number; readonly lookAhead: number } | undefined;
-  /** The client holds its sources back: that they are slow is no fault of theirs. */
+  /** True while the client holds its sources back: their silence is then not their fault. */
   throttled: boolean;
 }
 

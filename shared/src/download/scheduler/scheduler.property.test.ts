@@ -22,7 +22,7 @@ const unread = ({ assignment, at }: Reading): ByteRange => ({
   end: Math.max(at, assignment.end),
 });
 
-/** Plays a random network against a scheduler and keeps its own account of the truth. */
+/** Simulates a random network for a scheduler, and keeps its own account of all bytes. */
 class Game {
   readonly scheduler: Scheduler;
   readonly options: SchedulerOptions;
@@ -128,7 +128,7 @@ class Game {
     }
   }
 
-  /** No byte is asked for twice at one source, nor more often than allowed. */
+  /** Checks that no byte is requested twice from one source, nor more often than allowed. */
   checkClaims(): void {
     const claims = this.readings.map((r) => ({ ...unread(r), source: r.assignment.source }));
     for (const claim of claims) {
@@ -142,7 +142,7 @@ class Game {
     }
   }
 
-  /** From here on everything goes well. */
+  /** Runs the download to its end, without any more failures. */
   finish(): void {
     const away = this.held.length > 0 ? SOURCES.filter((id) => !this.sources.includes(id)) : [];
     for (const id of away) this.addSource(id);
@@ -151,7 +151,7 @@ class Game {
       const id = this.sources[i % this.sources.length] as string;
       const asked = this.readings.length < this.options.connections && this.ask(id);
       const idle = !asked && this.readings.length === 0;
-      // Where no source has the whole file, another may have the missing bytes.
+      // If no source has the whole file, another one may have the missing bytes.
       const others = this.held.length > 0 ? this.sources : [];
       if (idle && !others.some((other) => this.ask(other))) throw new Error('nobody does anything');
       const reading = this.readings[this.below(this.readings.length)] as Reading;
@@ -185,7 +185,7 @@ const OPTIONS = {
 };
 
 describe('Scheduler', () => {
-  test('whatever happens, every byte is stored in the end and nothing is asked too often', () => {
+  test('under any events, every byte is stored in the end and none is requested too often', () => {
     fc.assert(
       fc.property(fc.record(OPTIONS), fc.integer(), (options, seed) => {
         const game = new Game(options, seed);
@@ -199,7 +199,7 @@ describe('Scheduler', () => {
     );
   });
 
-  test('sources that have parts of the file only are asked for those, and bring all of it', () => {
+  test('sources with parts of the file are asked only for those, and bring all of it', () => {
     fc.assert(
       fc.property(
         fc.record(OPTIONS),
@@ -220,7 +220,7 @@ describe('Scheduler', () => {
     );
   });
 
-  test('what an earlier run has stored is not asked for', () => {
+  test('bytes stored by an earlier run are not requested', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.nat(1000 * KiB), fc.nat(300 * KiB)), { maxLength: 8 }),

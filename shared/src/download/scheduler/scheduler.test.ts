@@ -14,7 +14,7 @@ const schedule = (options: Partial<SchedulerOptions> = {}, sources = ['near']) =
   return scheduler;
 };
 
-/** A request that has been given out, read in order as a body is. */
+/** An assigned request, read in order as a body is. */
 class Reading {
   at: number;
   readonly assignment: Assignment;
@@ -25,7 +25,7 @@ class Reading {
   get unread(): ByteRange {
     return { start: this.at, end: Math.max(this.at, this.assignment.end) };
   }
-  /** Reads up to `bytes`; returns the requests that this made superfluous. */
+  /** Reads up to `bytes`. @returns the requests that this has made superfluous */
   read(scheduler: Scheduler, bytes: number, now: number): readonly Assignment[] {
     const end = Math.min(this.assignment.end, this.at + bytes);
     if (end <= this.at) return [];
@@ -40,7 +40,7 @@ const take = (scheduler: Scheduler, source = 'near', now = 0) => {
   return assignment === undefined ? undefined : new Reading(assignment);
 };
 
-/** The request is answered at `bytesPerSecond` until it is complete. */
+/** Answers a request at `bytesPerSecond` until it is complete. @returns when it ends */
 function finish(scheduler: Scheduler, reading: Reading, bytesPerSecond: number, from: number) {
   let now = from;
   while (reading.at < reading.assignment.end) {
@@ -51,7 +51,7 @@ function finish(scheduler: Scheduler, reading: Reading, bytesPerSecond: number, 
   return now;
 }
 
-/** The request is answered for half a second, `bytes` at a time. */
+/** Answers a request for half a second, `bytes` at a time. @returns when it ends */
 function trickle(scheduler: Scheduler, reading: Reading, bytes: number, from: number) {
   for (let now = from + 50; now <= from + 500; now += 50) reading.read(scheduler, bytes, now);
   return from + 500;
@@ -74,7 +74,7 @@ describe('Scheduler', () => {
     expect(scheduler.redundantBytesSpent).toBe(0);
   });
 
-  test('a source nothing is known of gets a small request, a fast one then a large one', () => {
+  test('an unknown source gets a small request, and once it is known as fast, a large one', () => {
     const scheduler = schedule({ length: 1024 * MiB });
     const first = take(scheduler) as Reading;
     expect(first.assignment.range).toEqual({ start: 0, end: 256 * KiB });
@@ -86,7 +86,7 @@ describe('Scheduler', () => {
     expect(range.end % (64 * KiB)).toBe(0);
   });
 
-  test('what an earlier run has stored is skipped, what turned out wrong is fetched again', () => {
+  test('bytes stored by an earlier run are skipped, and wrong ones are fetched again', () => {
     const scheduler = schedule({ length: 1 * MiB });
     scheduler.addStored({ start: 0, end: 300_000 });
     scheduler.addStored({ start: 400_000, end: MiB });
@@ -103,7 +103,7 @@ describe('Scheduler', () => {
     expect(take(scheduler, 'near', now)?.assignment.range).toEqual({ start: 5, end: 10 });
   });
 
-  test('what a failed request did not bring is free for others at once', () => {
+  test('bytes that a failed request did not bring are free for others at once', () => {
     const scheduler = schedule({}, ['near', 'far']);
     const reading = take(scheduler) as Reading;
     reading.read(scheduler, 1000, 10);
@@ -128,7 +128,7 @@ describe('Scheduler', () => {
 });
 
 describe('the last requests', () => {
-  /** A slow request has brought 10 KiB in 2.5 s; a fast source has brought all other bytes. */
+  /** A slow request has brought 10 KiB in 2.5 s; a fast source has brought all the rest. */
   function tail(options: Partial<SchedulerOptions> = {}) {
     const scheduler = schedule({ length: 9 * MiB, ...options }, ['slow', 'fast']);
     const slow = take(scheduler, 'slow') as Reading;
@@ -147,7 +147,7 @@ describe('the last requests', () => {
     expect(fast.assignment.redundant).toBe(false);
     expect(fast.assignment.range.start).toBeLessThan(50 * KiB);
     expect(fast.assignment.range.end).toBe(end);
-    // The slow one has less than it is worth leaving to it: it is over with the first bytes.
+    // The rest is too small to be left to the slow request: it is over with the first bytes.
     expect(slow.assignment.end).toBeLessThanOrEqual(fast.assignment.range.start);
     expect(fast.read(scheduler, 1000, now + 50)).toEqual([slow.assignment]);
     expect(fast.read(scheduler, 1000, now + 60)).toEqual([]);
@@ -157,7 +157,7 @@ describe('the last requests', () => {
     expect(scheduler.redundantBytesSpent).toBe(0);
   });
 
-  test('while the client holds its sources back, nobody is blamed for being slow', () => {
+  test('while the client holds its sources back, none is blamed for being slow', () => {
     const { scheduler, now } = tail();
     scheduler.throttle(true);
     expect(scheduler.next('fast', now)).toBeUndefined();
@@ -173,7 +173,7 @@ describe('the last requests', () => {
     expect(scheduler.next('slow', now + 60)).toBeUndefined();
   });
 
-  test('a source that sends nothing any more loses its requests, and gets no new ones', () => {
+  test('a source that has fallen silent loses its requests, and gets no new ones', () => {
     const scheduler = schedule({ length: 64 * MiB, connections: 2 }, ['a', 'b']);
     const [a, b] = [take(scheduler, 'a') as Reading, take(scheduler, 'b') as Reading];
     let now = 0;
@@ -185,7 +185,7 @@ describe('the last requests', () => {
     const rest = take(scheduler, 'b', now) as Reading;
     expect(rest.assignment.range).toEqual({ start: a.at, end: a.assignment.range.end });
     expect(a.assignment.end).toBe(a.at);
-    // It is tried again, and trusted again once it sends something.
+    // The silent source is tried again, and trusted again once it sends bytes.
     scheduler.onEnd(a.assignment, 'cancelled', now);
     scheduler.onEnd(rest.assignment, 'failed', now);
     const probe = take(scheduler, 'a', now) as Reading;
@@ -212,7 +212,7 @@ describe('one source only', () => {
     });
   });
 
-  test('where all have died, requests are made again, but not all the time', () => {
+  test('if all connections have died, requests are repeated, but not all the time', () => {
     const { scheduler, stuck, other } = both();
     scheduler.onEnd(other.assignment, 'failed', 30);
     const hung = [stuck, take(scheduler, 'near', 30) as Reading];
@@ -229,7 +229,7 @@ describe('one source only', () => {
 });
 
 describe('redundancy', () => {
-  /** A source is late with the first block while another does one after the other. */
+  /** One source is late with the first block while another brings block after block. */
   function overtake(options: Partial<SchedulerOptions>) {
     const scheduler = schedule({ length: 256 * MiB, ...options }, ['late', 'other']);
     const late = take(scheduler, 'late') as Reading;
@@ -244,7 +244,7 @@ describe('redundancy', () => {
     return { scheduler, late, redundant };
   }
 
-  test('a request that more than P have overtaken is made once more, elsewhere', () => {
+  test('a request that more than P have overtaken is repeated at another source', () => {
     const { late, redundant } = overtake({ redundantBytes: 8 * MiB });
     expect(redundant.map((a) => [a.source, a.range])).toEqual([
       ['other', { start: 1000, end: late.assignment.end }],
@@ -256,13 +256,13 @@ describe('redundancy', () => {
     ['where no byte may come in twice', { redundantBytes: 0 }],
     ['where R is 1', { copies: 1, redundantBytes: 8 * MiB }],
     ['while no more than P have overtaken it', { progress: 99, redundantBytes: 8 * MiB }],
-  ] as const)('no request is made once more %s', (_name, options) => {
+  ] as const)('no request is repeated %s', (_name, options) => {
     expect(overtake(options).redundant).toEqual([]);
   });
 
-  test('it ends where the allowed bytes do', () => {
+  test('a repeated request is cut to the bytes that are allowed', () => {
     const { redundant } = overtake({ redundantBytes: 200 * KiB });
-    // Half of them are kept for the end.
+    // Half of the allowed bytes are kept for the end.
     expect(redundant.map((a) => a.range)).toEqual([{ start: 1000, end: 1000 + 100 * KiB }]);
   });
 });
@@ -280,14 +280,14 @@ describe('a reader', () => {
     expect(take(scheduler)?.assignment.range.start).toBe(0);
   });
 
-  test('and what is before it once everything behind it is there', () => {
+  test('gets bytes before its position once all bytes behind it are stored', () => {
     const scheduler = schedule();
     scheduler.addStored({ start: 8 * MiB, end: 64 * MiB });
     scheduler.prefer(8 * MiB);
     expect(take(scheduler)?.assignment.range.start).toBe(0);
   });
 
-  test('does not wait for a slow source: it begins further on', () => {
+  test('does not wait for a slow source, which begins further on', () => {
     const scheduler = schedule({ length: 1024 * MiB }, ['fast', 'slow']);
     scheduler.prefer(0);
     const warmUp = (source: string, rate: number, from: number) =>
@@ -308,7 +308,7 @@ describe('edges that own chunks', () => {
   const chunkBytes = MiB;
   const owner = (n: number) => (position: number) => (position / chunkBytes) % 2 === n;
 
-  test('are asked for their own, then for those of others', () => {
+  test('are asked for their own chunks, then for those of others', () => {
     const scheduler = schedule({ length: 4 * MiB, connections: 2 }, []);
     scheduler.addSource('even', { owns: owner(0), chunkBytes });
     scheduler.addSource('odd', { owns: owner(1), chunkBytes });
@@ -333,7 +333,7 @@ describe('sources that have parts of the file', () => {
   const second = (position: number) =>
     position < 2 * half ? { start: half, end: 2 * half } : undefined;
 
-  test('a slow source is asked for what nobody else has, however little is left', () => {
+  test('a slow source is asked for bytes that no other has, however few are left', () => {
     const scheduler = schedule({ length: 2 * half }, []);
     scheduler.addSource('fast', { holds: first });
     scheduler.addSource('slow', { holds: second });
@@ -344,7 +344,7 @@ describe('sources that have parts of the file', () => {
     const fast = take(scheduler, 'fast', now) as Reading;
     now = trickle(scheduler, fast, 200 * KiB, now);
     const { end } = fast.assignment.range;
-    // Less than the fast one could bring before the slow one brings anything, if it only had it.
+    // So few that the fast source, if it had them, would bring them before the slow one.
     scheduler.addStored({ start: end, end: 2 * half - 100 * KiB });
     const rest = take(scheduler, 'slow', now)?.assignment.range;
     expect(rest?.start).toBe(2 * half - 100 * KiB);

@@ -4,7 +4,7 @@
  * Redundant requests are the last resort: first the end of a slow request is taken over.
  *
  * Calling order: `next` for a free connection, `onBytes` as its bytes are stored, `onEnd` once.
- * Where `next` has nothing to do for a source, ask again when another request ends, and after
+ * If `next` has nothing to do for a source, call it again when another request ends, and after
  * `ASK_AGAIN_MS` at the latest: only time shows that a request stands still.
  */
 
@@ -25,16 +25,16 @@ export type { Assignment } from './running-request.ts';
 
 const NONE: readonly Assignment[] = [];
 
-/** How long a connection with nothing to do waits at most before it asks again. */
+/** Longest wait of a connection with nothing to do before it asks again. */
 export const ASK_AGAIN_MS = 200;
 
-/** Requests for one byte at a time, R in LOCI 3.2, where the paper finds 2 to 3 best. */
+/** Most requests for one byte at a time, R in LOCI 3.2: the paper finds 2 to 3 best. */
 const COPIES = 2;
-/** Requests that must have overtaken one before it counts as late, P in LOCI 3.2: 3 to 9. */
+/** Most requests that may overtake one before it counts as late, P in LOCI 3.2: 3 to 9. */
 const PROGRESS = 6;
-/** How far ahead of a reader bytes count as urgent. */
+/** Distance ahead of a reader within which bytes count as urgent. */
 const LOOK_AHEAD_BYTES = 32 * 1024 * 1024;
-/** Most blocks of the stored map, whatever size the caller chooses. */
+/** Most blocks of the stored map, also if the caller chooses their size. */
 const MAX_BLOCKS = 4 * 1024 * 1024;
 
 export interface SchedulerOptions {
@@ -43,13 +43,13 @@ export interface SchedulerOptions {
   /** Size of the blocks in which stored bytes are kept; by default chosen from the length. */
   readonly gridBytes?: number | undefined;
   readonly mode: RedundancyMode;
-  /** Requests for one byte at a time, R in LOCI 3.2; the basic mode has 1. */
+  /** Most requests for one byte at a time, R in LOCI 3.2; the basic mode has 1. */
   readonly copies?: number | undefined;
-  /** A request is late when overtaken by more, P in LOCI 3.2; the aggressive mode has 0. */
+  /** A request is late once more than these have overtaken it, P in LOCI 3.2; aggressive: 0. */
   readonly progress?: number | undefined;
   /** Most bytes that may be fetched twice; 0 for URLs that are signed or work once. */
   readonly redundantBytes: number;
-  /** Requests at a time over all sources. */
+  /** Most requests at a time over all sources. */
   readonly connections: number;
 }
 
@@ -98,7 +98,7 @@ export class Scheduler {
     return this.#state.stored.bytes;
   }
 
-  /** Bytes that have come in though they were stored already. */
+  /** Bytes that have come in although they were stored already. */
   get redundantBytesSpent(): number {
     return this.#state.spent;
   }
@@ -117,7 +117,7 @@ export class Scheduler {
     return this.#state.stored.nextMissing(range.start) >= range.end;
   }
 
-  /** Adds a source to ask from now on. Its known speed stays if it was there before. */
+  /** Adds a source that may be asked from now on; one that was there keeps its speed forecast. */
   addSource(id: string, { owns, chunkBytes, holds }: SourceOptions = {}): void {
     const own =
       owns === undefined || chunkBytes === undefined
@@ -126,7 +126,7 @@ export class Scheduler {
     this.#state.sources.add(id, own, holds);
   }
 
-  /** Removes a source. The caller ends its requests under way. */
+  /** Removes a source. The caller ends the requests that are still under way there. */
   removeSource(id: string): void {
     this.#state.sources.remove(id);
   }
@@ -147,38 +147,38 @@ export class Scheduler {
     return source === undefined ? undefined : this.#state.sources.forecast(source, now);
   }
 
-  /** A reader reads the file from `position` on; undefined: it has ended. */
+  /** Prefers the bytes of a reader from `position` on; undefined: there is no reader any more. */
   prefer(position: number | undefined, lookAheadBytes = LOOK_AHEAD_BYTES): void {
     this.#state.reader =
       position === undefined ? undefined : { position, lookAhead: lookAheadBytes };
   }
 
   /**
-   * While the client itself holds its sources back (a rate limit, a full disk), silence is no
-   * fault of theirs: nothing is taken over or fetched twice.
+   * Says whether the client itself holds its sources back (a rate limit, a full disk). While it
+   * does, silence is not their fault: nothing is taken over or fetched twice.
    */
   throttle(on: boolean): void {
     this.#state.throttled = on;
   }
 
-  /** These bytes are there already, from an earlier run. */
+  /** Notes bytes that are stored already, from an earlier run. */
   addStored(range: ByteRange): void {
     this.#state.stored.add(range);
   }
 
-  /** These bytes have turned out wrong: they must be fetched again. */
+  /** Notes bytes that have turned out wrong: they must be fetched again. */
   discard(range: ByteRange): void {
     this.#state.stored.remove(range);
     this.#state.sources.reopen(range.start);
   }
 
   /**
-   * Chooses the next bytes for a free connection of a source: the rest of a request that a reader
-   * waits for or that is late (LOCI 3.2, rule 1); otherwise bytes that no request covers (rule 2);
-   * otherwise the end of the request that would finish last; otherwise, once more, the bytes of
-   * that request (rule 3).
+   * Chooses what a free connection of a source fetches next, in this order: the rest of a request
+   * that a reader waits for or that is late (LOCI 3.2, rule 1); bytes that no request covers
+   * (rule 2); the end of the request that would finish last; the bytes of that request once more
+   * (rule 3).
    *
-   * @returns bytes that the source has; undefined if it has nothing to do now
+   * @returns bytes that the source has; undefined if there is nothing for it to do now
    */
   next(id: string, now: Millis): Assignment | undefined {
     const { sources, running } = this.#state;
@@ -194,9 +194,9 @@ export class Scheduler {
   }
 
   /**
-   * Bytes of a request are stored. Only bytes below the request's `end` may be passed.
+   * Notes that bytes of a request are stored. Only bytes below the request's `end` may be passed.
    *
-   * @returns requests that have nothing left to do: the caller ends their connections
+   * @returns requests that have nothing left to do now: their connections are to be ended
    */
   onBytes(assignment: Assignment, range: ByteRange, now: Millis): readonly Assignment[] {
     const request = assignment as RunningRequest;
@@ -216,7 +216,7 @@ export class Scheduler {
   }
 
   /**
-   * A request is over; its missing bytes are free for others at once.
+   * Ends a request; bytes that it has not brought are free for others at once.
    *
    * @param outcome `complete` if it has brought everything up to its `end`
    */
@@ -236,7 +236,7 @@ export class Scheduler {
     for (const other of running) if (other.range.start < start) other.overtaken++;
   }
 
-  /** True if `other` need not continue, now that `winner` has brought bytes. */
+  /** True if `other` need not go on, now that `winner` has brought bytes. */
   #isOutdone(other: RunningRequest, winner: RunningRequest, now: Millis): boolean {
     if (other === winner || other.told) return false;
     if (other.obsolete) return true;
@@ -246,7 +246,7 @@ export class Scheduler {
     }
     const { stored, sources } = this.#state;
     if (stored.nextMissing(position) >= other.end) return true;
-    // It is behind, in bytes that are stored, and slower: it will never bring anything new.
+    // `other` is behind, in bytes that are stored, and slower: it will never bring a new byte.
     const rates = [other, winner].map((r) => sources.rate(r, now) ?? 0) as [number, number];
     return rates[0] <= rates[1];
   }

@@ -7,7 +7,7 @@ import { firstHeld, type Holds } from './holdings.ts';
 import type { OwnChunks } from './own-chunks.ts';
 import type { RunningRequest } from './running-request.ts';
 
-/** Time to the first byte that is expected until something is known. */
+/** Expected time to the first byte of an unknown source. */
 const FIRST_BYTE_MS = 250;
 /** Silence, beyond twice the time to the first byte, after which a request stands still. */
 const GRACE_MS = 500;
@@ -22,7 +22,7 @@ export interface KnownSource {
   readonly holds: Holds | undefined;
   /** Requests under way. */
   running: number;
-  /** When it last sent anything, or was asked first; undefined: nothing is due from it. */
+  /** When it last sent bytes, or was first asked for some; undefined: nothing is due from it. */
   waitingSince: Millis | undefined;
 }
 
@@ -50,12 +50,12 @@ export class SourceTable {
     this.#sources.delete(id);
   }
 
-  /** Bytes at `position` have become free again. */
+  /** Notes that bytes at `position` have become free again. */
   reopen(position: number): void {
     for (const source of this.#sources.values()) source.own?.reopen(position);
   }
 
-  /** True if some sources have only parts of the file, and this one alone has a certain byte. */
+  /** True if some sources have only parts of the file, and no other source has this byte. */
   isSole(source: KnownSource, position: number): boolean {
     const byte = { start: position, end: position + 1 };
     let somePartial = false;
@@ -66,24 +66,24 @@ export class SourceTable {
     return somePartial;
   }
 
-  /** A request to the source begins. */
+  /** Notes that a request to the source begins. */
   onStart(source: KnownSource, now: Millis): void {
     source.running++;
     source.waitingSince ??= now;
   }
 
-  /** The source has sent something. */
+  /** Notes that the source has sent bytes. */
   onBytes(source: KnownSource, now: Millis): void {
     source.waitingSince = now;
   }
 
-  /** A request to the source has ended. A silent source stays silent until it sends something. */
+  /** Notes that a request to the source has ended. A silent source stays silent till it sends. */
   onEnd(source: KnownSource, now: Millis): void {
     source.running = Math.max(0, source.running - 1);
     if (source.running === 0 && !this.isSilent(source, now)) source.waitingSince = undefined;
   }
 
-  /** How long the source has kept a request waiting; 0 if none is. */
+  /** How long the source has kept a request waiting; 0 if none waits. */
   silenceMs(source: KnownSource, now: Millis): Millis {
     return now - (source.waitingSince ?? now);
   }
@@ -104,7 +104,7 @@ export class SourceTable {
     return this.isSilent(source, now) ? 0 : source.forecast.bytesPerSecond;
   }
 
-  /** The same, with a guess for a source nothing is known of: the average of the others. */
+  /** Like `forecast`, with a guess for an unknown source: the average of the others. */
   expectation(source: KnownSource | undefined, now: Millis): number | undefined {
     const own = source === undefined ? undefined : this.forecast(source, now);
     if (own !== undefined) return own;
@@ -122,7 +122,7 @@ export class SourceTable {
     return source?.forecast.firstByteMs ?? FIRST_BYTE_MS;
   }
 
-  /** Time that the quickest of the sources now in use needs for the smallest request. */
+  /** Time that the quickest source now in use needs for the smallest request. */
   shortestMs(): Millis {
     let shortest = Number.POSITIVE_INFINITY;
     for (const source of this.#sources.values()) {
@@ -133,7 +133,7 @@ export class SourceTable {
     return shortest;
   }
 
-  /** How long a request should take; 0 while nothing can be said. */
+  /** How long a request should take; 0 while not known. */
   expectedMs(source: KnownSource, bytes: number, now: Millis): Millis {
     const rate = this.expectation(source, now);
     return rate === undefined || rate === 0 ? 0 : this.firstByteMs(source) + (bytes * 1000) / rate;
@@ -149,7 +149,7 @@ export class SourceTable {
     return request.rate.average(now) ?? this.expectation(source, now);
   }
 
-  /** When a request will be done; undefined while nothing can be said. */
+  /** When a request will be done; undefined while not known. */
   pace(request: RunningRequest, now: Millis): Pace | undefined {
     const rate = this.rate(request, now);
     if (rate === undefined) return undefined;

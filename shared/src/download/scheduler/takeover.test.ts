@@ -5,7 +5,7 @@ import { takeoverStart } from './takeover.ts';
 const MiB = 1024 * 1024;
 
 describe('takeoverStart', () => {
-  test('two equally fast requests share what is left', () => {
+  test('two equally fast requests share the rest', () => {
     expect(
       takeoverStart({
         position: 0,
@@ -23,7 +23,7 @@ describe('takeoverStart', () => {
     expect(takeoverStart({ ...still, takerRate: 1000, takerFirstByteMs: 50 })).toBe(1000);
   });
 
-  test('what will be there soon is left alone', () => {
+  test('a request that will be done soon is left alone', () => {
     const quick = { position: 0, end: MiB, etaMs: 200, rate: 5 * MiB };
     expect(takeoverStart({ ...quick, takerRate: 100 * MiB, takerFirstByteMs: 10 })).toBeUndefined();
   });

@@ -1,32 +1,32 @@
 /**
  * The slow last percent: when every byte has been requested, a free connection takes over the end
- * of the request that would finish last. No byte is requested twice by that; a few come twice where
- * the answer was already on its way.
+ * of the request that would be the last to finish. No byte is requested twice; a few bytes that
+ * were on their way already are wasted.
  */
 
 import type { Millis } from '../../base/clock.ts';
 
-/** Gains smaller than this are not worth a new request. */
+/** Smallest gain that is worth a new request: a share of the remaining time, and milliseconds. */
 const MIN_GAIN_SHARE = 0.2;
 const MIN_GAIN_MS = 250;
-/** A remainder smaller than this is not left to the slower request. */
+/** Smallest remainder that is left to the slower request. */
 const MIN_REST_BYTES = 16 * 1024;
 
 export interface TakeoverInput {
   /** First byte that the request under way has not brought. */
   readonly position: number;
   readonly end: number;
-  /** Time until it is finished at `rate`; infinite for one that stands still. */
+  /** Time until it would be finished at `rate`; infinite for a request that stands still. */
   readonly etaMs: Millis;
   /** Bytes per second that it brings; 0 or more. */
   readonly rate: number;
-  /** Bytes per second of the request that takes over, more than 0, and its time to begin. */
+  /** Bytes per second of the request that takes over, more than 0, and its time to first byte. */
   readonly takerRate: number;
   readonly takerFirstByteMs: Millis;
 }
 
 /**
- * Where to cut a request in two so that both parts finish together.
+ * Finds where to cut a request in two so that both parts finish together.
  *
  * @returns the first byte to take over; undefined if too little would be gained
  */
