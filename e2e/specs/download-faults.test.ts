@@ -85,6 +85,8 @@ const HARDER_THROUGH_AN_EDGE: ReadonlySet<string> = new Set([
   'chunked-ranges-broken',
   'refused-at-first',
   // The edge takes no parts from origins.
+  'multipart',
+  'multipart-unordered',
   'multipart-later',
   // Nor ranges of a file that has lost what told its versions apart.
   'etag-missing-later',

@@ -65,6 +65,8 @@ const EXPECTED: Readonly<Record<string, readonly Outcome[]>> = {
   'not-found-later': ['reset', 404],
   'expired-link': ['reset', 403],
   // Faults that an edge takes from no origin
+  multipart: [502],
+  'multipart-unordered': [502],
   'multipart-later': LATER,
   'continue-unasked': [502],
   refused: [403, 502],

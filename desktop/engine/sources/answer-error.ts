@@ -5,7 +5,7 @@ import { statusError } from '@millrace/shared/http/answers/status-error';
 import { listField } from '@millrace/shared/http/fields/headers';
 import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
 import type { HttpStream } from '@millrace/shared/node/http-client';
-import { pump } from './source-answer.ts';
+import { pump } from './pump.ts';
 
 /**
  * Reads the answer's own message, or discards it.

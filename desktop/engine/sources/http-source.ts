@@ -126,7 +126,7 @@ export class HttpSource extends TransferSource {
     }
     const response = await this.#get(headers, signal);
     try {
-      return understand(response, asked, pinned);
+      return await understand(response, asked, pinned);
     } catch (error) {
       response.discard();
       throw error;

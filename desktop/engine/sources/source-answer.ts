@@ -17,9 +17,10 @@ import {
 import { contentDigests } from '@millrace/shared/http/fields/digest-fields';
 import { type Headers, listField } from '@millrace/shared/http/fields/headers';
 import type { Validators } from '@millrace/shared/http/fields/validators';
-import { MultipartReader } from '@millrace/shared/http/messages/multipart-reader';
 import type { HttpStream } from '@millrace/shared/node/http-client';
-import type { RoomForPiece, TakePiece } from '@millrace/shared/node/piece-reader';
+import type { RoomForPiece } from '@millrace/shared/node/piece-reader';
+import { beginParts, readParts } from './parts-body.ts';
+import { pump } from './pump.ts';
 
 /** An answer that keeps the contract, its body not yet read. */
 export type Opened =
@@ -56,13 +57,14 @@ export function isPage({ headers }: Opened): boolean {
  *
  * @param asked the range that was asked for
  * @param pinned the version that it must be of; undefined: the first request
- * @throws MillraceError where the answer breaks the contract; the body is not read then
+ * @throws MillraceError where the answer breaks the contract; of the body at most the header of the
+ *   first part has been read then
  */
-export function understand(
+export async function understand(
   response: HttpStream,
   asked: ByteRange,
   pinned: PinnedVersion | undefined,
-): Opened {
+): Promise<Opened> {
   const { status, headers } = response;
   const judged = judgeAnswer(status, headers, asked, pinned);
   const discard = () => response.discard();
@@ -72,11 +74,16 @@ export function understand(
     const read = async () => {};
     return { kind: 'whole', length: 0, validators: {}, headers, checked: false, read, discard };
   }
+  if (judged.kind === 'first-parts') {
+    const { range, length, read } = await beginParts(response, judged.boundary, asked);
+    const version = { length, validators: judged.validators };
+    return { kind: 'range', range, version, headers, checked: false, read, discard };
+  }
   const { range, version } = judged;
   const opened = { kind: 'range' as const, range, version, headers, discard };
   if (judged.kind === 'parts') {
-    const reader = new MultipartReader(judged.boundary);
-    const read = (sink: Sink) => readParts(response, reader, range, version, sink);
+    const { boundary } = judged;
+    const read = (sink: Sink) => readParts(response, boundary, range, version.length, () => sink);
     return { ...opened, checked: false, read };
   }
   return {
@@ -108,35 +115,6 @@ function contentCheck({ headers, status }: HttpStream) {
       if (hex !== digest.hex) throw new MillraceError('wrong-digest', `${digest.algorithm} ${hex}`);
     },
   };
-}
-
-async function readParts(
-  response: HttpStream,
-  reader: MultipartReader,
-  range: ByteRange,
-  pinned: PinnedVersion,
-  sink: Sink,
-): Promise<void> {
-  let bytes = 0;
-  await pump(response, (piece) => {
-    let wait: Promise<void> | undefined;
-    for (const event of reader.push(piece)) {
-      if (event.kind === 'part') {
-        if (event.total !== pinned.length) throw new MillraceError('version-changed', 'its length');
-        if (event.range.start < range.start || event.range.end > range.end) {
-          throw new MillraceError('wrong-range', 'a part that was not asked for');
-        }
-      } else if (event.kind === 'data') {
-        bytes += event.bytes.length;
-        wait = sink(event.position, event.bytes) ?? wait;
-      }
-    }
-    return wait;
-  });
-  if (!reader.ended) throw new MillraceError('origin-reset', `after ${bytes} bytes`);
-  if (bytes !== range.end - range.start) {
-    throw new MillraceError('wrong-length', `${bytes} of ${range.end - range.start} bytes`);
-  }
 }
 
 export function whole(
@@ -176,34 +154,4 @@ async function readBody(
     throw new MillraceError('origin-reset', `${offset} of ${length} bytes`);
   }
   check?.finish();
-}
-
-/** Takes the body piece by piece, holding the source back while `take` is not ready. */
-export async function pump(
-  response: HttpStream,
-  take: (piece: Buffer) => Promise<void> | undefined,
-  room?: RoomForPiece,
-): Promise<void> {
-  let failure: unknown;
-  const fail = (error: unknown) => {
-    failure ??= error;
-    response.discard();
-  };
-  try {
-    const piped: TakePiece = (piece, resume) => {
-      if (failure !== undefined) return true;
-      try {
-        const wait = take(piece);
-        wait?.then(resume, fail);
-        return wait === undefined;
-      } catch (error) {
-        fail(error);
-        return true;
-      }
-    };
-    await response.pipe(piped, room);
-  } catch (error) {
-    throw failure ?? error;
-  }
-  if (failure !== undefined) throw failure;
 }

@@ -216,7 +216,8 @@ export class FetchSource extends TransferSource {
     const judged = judgeAnswer(status, fields, asked, pinned);
     if (judged.kind === 'range') return judged;
     // Without ranges the browser's own download is as good. Parts are sent only on request.
-    throw new MillraceError(judged.kind === 'parts' ? 'malformed-response' : 'range-ignored');
+    const inParts = judged.kind === 'parts' || judged.kind === 'first-parts';
+    throw new MillraceError(inParts ? 'malformed-response' : 'range-ignored');
   }
 
   /** The error for an answer without the file; an edge states the error itself. */

@@ -38,6 +38,12 @@ export type Judged =
       readonly version: PinnedVersion;
       readonly boundary: string;
     }
+  /** Parts that nothing is pinned for: the length of the file is stated in the parts only. */
+  | {
+      readonly kind: 'first-parts';
+      readonly validators: Validators;
+      readonly boundary: string;
+    }
   /** The whole file: the source serves no ranges. */
   | {
       readonly kind: 'whole';
@@ -108,12 +114,9 @@ function judgeParts(
   pinned: PinnedVersion | undefined,
 ): Judged {
   checkIdentity(headers);
-  if (pinned === undefined) {
-    // The length of the file is stated only in the first part, which has not come yet: without a
-    // pinned version this form is of no use.
-    throw new MillraceError('malformed-response', 'parts before the length is known');
-  }
-  checkVersion(pinned, undefined, readValidators(headers));
+  const validators = readValidators(headers);
+  if (pinned === undefined) return { kind: 'first-parts', validators, boundary };
+  checkVersion(pinned, undefined, validators);
   const range = { start: asked.start, end: Math.min(asked.end, pinned.length) };
   return { kind: 'parts', range, version: pinned, boundary };
 }
