@@ -56,14 +56,14 @@ export class Admissions {
     }
     metrics.gauges(
       'admission_use',
-      'What clients hold, by resource',
+      'Use by clients, by resource',
       'resource',
       () => this.#read(({ use }) => use?.()),
       'sum',
     );
     metrics.gauges(
       'admission_limit',
-      'Most that all clients together may hold, by resource',
+      'Limit for all clients together, by resource',
       'resource',
       () => this.#read(({ limit }) => limit),
       'sum',

@@ -85,7 +85,7 @@ export const SETTINGS = {
   },
   'tls-cert': {
     argument: '<file>',
-    help: 'certificate with its chain, PEM: --port then takes TLS only, with HTTP/2 and HTTP/1.1; read again when it changes, and on SIGHUP',
+    help: 'certificate with its chain, PEM; --port then takes TLS only, with HTTP/2 and HTTP/1.1; the edge reads the file again when it changes, and on SIGHUP',
     schema: z.string().min(1),
     default: undefined,
   },
@@ -103,7 +103,7 @@ export const SETTINGS = {
   },
   'http-answers': {
     argument: '<how>',
-    help: 'what clients get on --http-port: serve (as with TLS) or redirect (to --public-url if that has TLS, else to the same name at --port); health checks, Prometheus and other nodes are always served',
+    help: 'answer to clients on --http-port: serve (as with TLS) or redirect (to --public-url if that has TLS, else to the same name at --port); health checks, Prometheus and other nodes are always served',
     schema: z.enum(['serve', 'redirect'], 'must be serve or redirect'),
     default: 'serve',
   },
@@ -136,7 +136,7 @@ export const SETTINGS = {
   },
   'link-secret-file': {
     argument: '<file>',
-    help: 'file with the secrets of signed links, one per line, the first of which signs; read again on SIGHUP',
+    help: 'file with the secrets of signed links, one per line; the first signs new links; read again on SIGHUP',
     schema: usable(readLinkSecrets),
     default: undefined,
   },
@@ -148,19 +148,19 @@ export const SETTINGS = {
   },
   'cache-memory': {
     argument: '<size>',
-    help: 'memory for the cache: chunks and what is known of files; 0 for none',
+    help: 'memory for the cache: chunks, and the versions and headers of files; 0 for none',
     schema: text(parseBytes),
     default: '256MiB',
   },
   'max-memory': {
     argument: '<size>',
-    help: 'memory that the edge may take as a whole; close to it new transfers are refused and the slowest readers are reset; by default 1792MiB more than --cache-memory, and at most nine tenths of what the machine or container has',
+    help: 'most memory that the edge may take; close to it the edge refuses new transfers and resets the slowest readers; by default 1792MiB more than --cache-memory, and at most nine tenths of the memory of the machine or container',
     schema: text(parseBytes),
     default: undefined,
   },
   'cache-dir': {
     argument: '<folder>',
-    help: 'folder for the disk tier of the cache; none by default',
+    help: 'folder for the cache on disk; none by default',
     schema: z.string().min(1),
     default: undefined,
   },
@@ -172,7 +172,7 @@ export const SETTINGS = {
   },
   'chunk-size': {
     argument: '<size>',
-    help: 'size of the chunks files are cut into, a power of two from 64KiB to 16MiB',
+    help: 'size of the chunks that files are cut into, a power of two from 64KiB to 16MiB',
     schema: text((value) => {
       const bytes = parseBytes(value);
       if (isLegalChunkSize(bytes)) return bytes;
@@ -188,7 +188,7 @@ export const SETTINGS = {
   },
   'origin-timeout': {
     argument: '<time>',
-    help: 'how long an origin may take to answer, or send nothing in the middle',
+    help: 'longest time that an origin may take to answer, or pause in the middle of a body',
     schema: text(parseDuration),
     default: '30s',
   },
@@ -212,62 +212,62 @@ export const SETTINGS = {
   },
   'client-origins': {
     argument: '<number>',
-    help: 'origins per minute that one client address makes this edge ask, in bursts of 5 minutes; those that it has used lately do not count; 0 for no limit',
+    help: 'new origins per minute that one client address may name, in bursts of 5 minutes; origins that it has used lately do not count; 0 for no limit',
     schema: count,
     default: '30',
   },
   'max-amplification': {
     argument: '<number>',
-    help: 'bytes that may be fetched from origins per byte that a client address takes, beyond an allowance of 256 chunks that grows again by one each second; 0 for no limit',
+    help: 'bytes fetched from origins per byte that a client address takes, beyond an allowance of 256 chunks that grows back by one chunk each second; 0 for no limit',
     schema: z.coerce.number().min(0, 'must not be negative'),
     default: '10',
   },
   'trusted-proxy': {
     argument: '<network>',
-    help: 'reverse proxies before this edge, such as 10.0.0.0/8: the client is the address that they name',
+    help: 'reverse proxies in front of this edge, such as 10.0.0.0/8; the client is the address that they name',
     schema: z.array(text(parseNetwork)),
     default: undefined,
     repeatable: true,
   },
   'proxy-field': {
     argument: '<field>',
-    help: 'where those proxies name the client: x-forwarded-for or forwarded',
+    help: 'header field in which those proxies name the client: x-forwarded-for or forwarded',
     schema: z.enum(['x-forwarded-for', 'forwarded'], 'must be x-forwarded-for or forwarded'),
     default: 'x-forwarded-for',
   },
   'max-connections': {
     argument: '<number>',
-    help: 'client connections at a time; when all are taken, idle connections of the client address with most make room for others',
+    help: 'client connections at a time; when all are taken, the edge closes idle connections of the client address that has most',
     schema: count.min(1, 'must be at least 1'),
     default: '20000',
   },
   'client-connections': {
     argument: '<number>',
-    help: 'connections that one client address keeps when all are taken and in use: of those beyond, the newest make room for clients with fewer; an equal part of all where that is less; 0 for an eighth of --max-connections',
+    help: 'connections that one client address keeps when all are taken and in use; beyond them, its newest connections make room for clients with fewer; with many clients the number falls to an equal part of all; 0 for an eighth of --max-connections',
     schema: count,
     default: '0',
   },
   'max-origins': {
     argument: '<number>',
-    help: 'origins that are asked at a time, a quarter of them for one client address; idle ones make room',
+    help: 'origins in use at a time, a quarter of them for one client address; idle ones make room',
     schema: count.min(4, 'must be at least 4'),
     default: '1000',
   },
   'own-requests': {
     argument: '<number>',
-    help: 'requests for own pages and endpoints, such as /-/status, per second per client address, in bursts of 5 s; 0 for no limit',
+    help: "requests for the edge's own pages and endpoints, such as /-/status, per second per client address, in bursts of 5 s; 0 for no limit",
     schema: count,
     default: '20',
   },
   'status-age': {
     argument: '<time>',
-    help: 'how old the figures in /-/status, /-/metrics and /-/edges may be: all who ask within this time share them',
+    help: 'greatest age of the figures in /-/status, /-/metrics and /-/edges; requests within this time share them',
     schema: text(parseDuration),
     default: '1s',
   },
   peers: {
     argument: '<address>',
-    help: 'other nodes of the network, host:port, separated by commas; a DNS name stands for all its addresses; with it this edge becomes a node of a network',
+    help: 'other nodes of the network, host:port, separated by commas; a DNS name stands for all its addresses; this option makes the edge a node of a network',
     schema: z
       .array(text((list) => list.split(',').map((entry) => parseSeed(entry.trim()))))
       .transform((lists) => lists.flat()),
@@ -282,13 +282,13 @@ export const SETTINGS = {
   },
   'peer-url': {
     argument: '<url>',
-    help: 'address under which other nodes reach this one, where it is not the address they see it come from and its port',
+    help: 'address under which other nodes reach this one, if it is not the source address of its connections with --port',
     schema: text(parseBaseUrl),
     default: undefined,
   },
   'secret-file': {
     argument: '<file>',
-    help: "file with the network's secret, at least 16 characters, the same on all nodes; without it nodes accept each other on loopback only",
+    help: "file with the secret of the network, at least 16 characters, the same on all nodes; without it nodes accept each other on loopback only",
     schema: text((path) => readSecret(path, 16)),
     default: undefined,
   },
@@ -300,7 +300,7 @@ export const SETTINGS = {
   },
   'admin-port': {
     argument: '<number>',
-    help: 'a port of its own for the dashboard and administration, which --port then does not have; 0 takes a free one; none by default',
+    help: 'a separate port for the dashboard and administration, which --port then does not serve; 0 takes a free one; none by default',
     schema: count.max(65535, 'must be at most 65535'),
     default: undefined,
   },
@@ -312,7 +312,7 @@ export const SETTINGS = {
   },
   'pin-quota': {
     argument: '<size>',
-    help: 'how much of the disk tier (of memory where there is none) pinned files may take; half of it by default',
+    help: 'space that pinned files may take of the disk tier (of memory if there is none); half of it by default',
     schema: text(parseBytes),
     default: undefined,
   },
@@ -324,16 +324,16 @@ export const SETTINGS = {
   },
   'peer-policy': {
     argument: '<policy>',
-    help: 'which nodes may use this one: open, closed (none) or org:NAME (those of that organisation)',
+    help: 'nodes that may use this one: open (all), closed (none) or org:NAME (those of that organisation)',
     schema: z
       .string()
-      .regex(/^(open|closed|org:[A-Za-z0-9._-]{1,64})$/, 'must be open, closed or org:NAME'),
+      .regex(/^(open|closed|org:[A-Za-z0-9._-]1,64)$/, 'must be open, closed or org:NAME'),
     default: 'open',
   },
   org: {
     argument: '<name>',
     help: "this node's organisation, for peers with the policy org:NAME",
-    schema: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'may have letters, digits, . _ -'),
+    schema: z.string().regex(/^[A-Za-z0-9._-]1,64$/, 'may have letters, digits, . _ -'),
     default: undefined,
   },
   weight: {
@@ -344,25 +344,25 @@ export const SETTINGS = {
   },
   'max-hops': {
     argument: '<number>',
-    help: 'how often a request may be forwarded between peers, 1 to 8; once more where there are nodes too far to be peers',
+    help: 'most times that a request is forwarded between peers, 1 to 8; once more if some nodes are too far away to be peers',
     schema: count.min(1, 'must be at least 1').max(8, 'must be at most 8'),
     default: String(MAX_HOPS),
   },
   workers: {
     argument: '<number>',
-    help: 'processes behind one port, as nodes of one network; each also listens on a port of its own (--port + 1 and on) for other nodes, and has its part of the caches and limits',
+    help: 'processes behind one port, as nodes of one network; each also listens on its own port (--port + 1 and on) for other nodes, and has its part of the caches and limits',
     schema: count.min(1, 'must be at least 1').max(64, 'must be at most 64'),
     default: '1',
   },
   'offload-above': {
     argument: '<number>',
-    help: 'transfers at once above which the longest are reset, so that aware clients go on elsewhere; 0 for never',
+    help: 'number of transfers above which the edge resets the longest, so that aware clients continue elsewhere; 0 for never',
     schema: count,
     default: '0',
   },
   grace: {
     argument: '<time>',
-    help: 'on SIGTERM, how long running transfers may take to finish before they are reset',
+    help: 'time that running transfers have to finish after SIGTERM before they are reset',
     schema: text(parseDuration),
     default: '10s',
   },
@@ -372,10 +372,9 @@ export const SETTINGS = {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent'], 'must be a log level'),
     default: 'info',
   },
-  'local-token-file': {
+  'local-token-file': 
     argument: '<file>',
-    help: 'run for one user on loopback: requests with the token in this file (made if missing) may reach public origins that are not listed',
+    help: 'run for one user on loopback; requests with the token in this file (created if missing) may reach public origins that are not listed',
     schema: z.string().min(1),
-    default: undefined,
-  },
+    default: undefined,,
 } as const satisfies Record<string, Setting>;

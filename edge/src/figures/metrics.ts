@@ -7,15 +7,19 @@ export class Metrics {
   readonly requests = this.#counter('requests_total', 'Requests of clients', ['kind', 'status']);
   readonly clientBytes = this.#counter('client_bytes_total', 'Body bytes sent to clients');
   readonly originBytes = this.#counter('origin_bytes_total', 'Body bytes received from origins');
-  readonly chunks = this.#counter('chunks_total', 'Chunks delivered, by where they were', ['tier']);
+  readonly chunks = this.#counter(
+    'chunks_total',
+    'Chunks delivered, by the place where they were found',
+    ['tier'],
+  );
   readonly joins = this.#counter(
     'single_flight_joins_total',
     'Fetches shared with another request',
   );
-  readonly retries = this.#counter('chunk_retries_total', 'Chunks asked for again');
+  readonly retries = this.#counter('chunk_retries_total', 'Chunks requested again');
   readonly races = this.#counter(
     'chunk_races_total',
-    'Chunks that several requests competed for, by the one that won: the first or a retry',
+    'Chunks that several requests competed for, by winner: the first request or a retry',
     ['winner'],
   );
   readonly forwards = this.#counter(
@@ -25,7 +29,7 @@ export class Metrics {
   );
   readonly versionForwards = this.#counter(
     'version_forwards_total',
-    'Questions to other nodes for the current version of a file',
+    'Requests to other nodes for the current version of a file',
   );
   readonly peerFailures = this.#counter(
     'peer_failures_total',
@@ -38,22 +42,22 @@ export class Metrics {
   ]);
   readonly insideChunks = this.#counter(
     'inside_chunks_total',
-    'Chunks sent to other nodes, by where they were',
+    'Chunks sent to other nodes, by the place where they were found',
     ['tier'],
   );
   readonly reports = this.#counter(
     'reports_total',
-    'How often the figures of a process were collected for somebody who asked, by what',
+    'Collections of the figures of a process, by kind of report',
     ['what'],
   );
   readonly refusals = this.#counter(
     'admission_refusals_total',
-    'What clients were refused, made to wait for, or lost, by resource',
+    'Refusals, delays and losses of clients, by resource',
     ['resource', 'outcome'],
   );
   readonly refused = this.#counter(
     'connections_refused_total',
-    'New connections of clients turned away because all were in use',
+    'New client connections refused because all were in use',
   );
   readonly purges = this.#counter(
     'clients_purged_total',

@@ -51,7 +51,7 @@ export function addCacheGauges(
     () => cache.evictedBytes,
   );
   if (disk === undefined) return;
-  metrics.gauge('disk_cache_bytes', 'Disk space of cached chunks', () => disk.bytes);
+  metrics.gauge('disk_cache_bytes', 'Disk space used by cached chunks', () => disk.bytes);
   metrics.gauge('disk_cache_records', 'Records on disk', () => disk.count);
   metrics.gauge(
     'disk_cache_evicted_bytes',
@@ -75,9 +75,9 @@ export function addAdminGauges(metrics: Metrics, administration: Administration)
   type Figure = keyof ReturnType<Administration['counts']>;
   const gauge = (name: string, help: string, read: Figure, together?: 'max') =>
     metrics.gauge(name, help, () => administration.counts()[read], together);
-  gauge('purges_remembered', 'Purges that cached chunks are held against', 'purges', 'max');
+  gauge('purges_remembered', 'Purges that cached chunks are checked against', 'purges', 'max');
   gauge('prefetches_active', 'Prefetches that run or wait', 'prefetches');
   gauge('pins', 'Files pinned', 'pins', 'max');
-  gauge('pinned_bytes', 'Bytes charged for pins', 'pinnedBytes');
-  gauge('pin_quota_bytes', 'Bytes that pins may be charged', 'pinQuotaBytes');
+  gauge('pinned_bytes', 'Bytes that pins take', 'pinnedBytes');
+  gauge('pin_quota_bytes', 'Bytes that pins may take', 'pinQuotaBytes');
 }

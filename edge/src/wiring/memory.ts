@@ -43,12 +43,12 @@ export function guardMemory(
   });
   metrics.gauges(
     'memory_share_bytes',
-    'Memory charged, by what takes it',
+    'Memory charged, by share of the account',
     'share',
     () => Object.entries(account.report().shares),
     'sum',
   );
-  metrics.gauge('memory_limit_bytes', 'Memory that the edge may take', () => account.limitBytes);
+  metrics.gauge('memory_limit_bytes', 'Memory limit of the edge', () => account.limitBytes);
   metrics.gauge(
     'memory_stop_bytes',
     'Memory above which transfers are refused and slow readers are reset',
