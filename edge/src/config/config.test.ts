@@ -84,6 +84,14 @@ describe('settings', () => {
     );
   });
 
+  test('the organisation and the policy for peers may name any organisation', () => {
+    const { org, peerPolicy } = readConfig(
+      ['--org', 'acme.example', '--peer-policy', 'org:acme.example'],
+      {},
+    );
+    expect([org, peerPolicy]).toEqual(['acme.example', 'org:acme.example']);
+  });
+
   test('trusted proxies are networks', () => {
     expect(readConfig([], {})).toMatchObject({ trustedProxy: [], proxyField: 'x-forwarded-for' });
     const { trustedProxy } = readConfig(['--trusted-proxy', '10.0.0.0/8'], {});

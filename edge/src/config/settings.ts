@@ -288,7 +288,7 @@ export const SETTINGS = {
   },
   'secret-file': {
     argument: '<file>',
-    help: "file with the secret of the network, at least 16 characters, the same on all nodes; without it nodes accept each other on loopback only",
+    help: 'file with the secret of the network, at least 16 characters, the same on all nodes; without it nodes accept each other on loopback only',
     schema: text((path) => readSecret(path, 16)),
     default: undefined,
   },
@@ -327,13 +327,13 @@ export const SETTINGS = {
     help: 'nodes that may use this one: open (all), closed (none) or org:NAME (those of that organisation)',
     schema: z
       .string()
-      .regex(/^(open|closed|org:[A-Za-z0-9._-]1,64)$/, 'must be open, closed or org:NAME'),
+      .regex(/^(open|closed|org:[A-Za-z0-9._-]{1,64})$/, 'must be open, closed or org:NAME'),
     default: 'open',
   },
   org: {
     argument: '<name>',
     help: "this node's organisation, for peers with the policy org:NAME",
-    schema: z.string().regex(/^[A-Za-z0-9._-]1,64$/, 'may have letters, digits, . _ -'),
+    schema: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'may have letters, digits, . _ -'),
     default: undefined,
   },
   weight: {
@@ -372,9 +372,10 @@ export const SETTINGS = {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent'], 'must be a log level'),
     default: 'info',
   },
-  'local-token-file': 
+  'local-token-file': {
     argument: '<file>',
     help: 'run for one user on loopback; requests with the token in this file (created if missing) may reach public origins that are not listed',
     schema: z.string().min(1),
-    default: undefined,,
+    default: undefined,
+  },
 } as const satisfies Record<string, Setting>;
