@@ -1,4 +1,4 @@
-/** The daemon: state folder, database, downloads and RPC put together. */
+/** The daemon, which consists of state folder, database, downloads and RPC. */
 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -34,41 +34,41 @@ import { DownloadLogs } from '../views/download-logs.ts';
 import { Sessions } from '../web/sessions.ts';
 import { engineDownload } from './engine-download.ts';
 
-/** aria2's, so that its front ends find it. */
+/** Default port: aria2's, so that its front ends find the daemon. */
 const DAEMON_PORT = 6800;
-/** Longest wait for the answer to a new link. */
+/** Longest wait for the answer to a new link, in milliseconds. */
 const LINK_TIMEOUT_MS = 20_000;
-/** The interface as it is built. */
+/** Folder of the built user interface. */
 const PAGE = fileURLToPath(new URL('../../ui/dist', import.meta.url));
 
-/** Looks at the machine's addresses while a download waits for the network. */
+/** Waits until the network may be back. @returns false if the signal aborted */
 async function networkChange(signal: AbortSignal): Promise<boolean> {
   const { waitForNetworkChange } = await import('../net/network-watch.ts');
   return waitForNetworkChange(Number.POSITIVE_INFINITY, signal).then(
     () => true,
-    () => false, // the signal
+    () => false, // the signal aborted
   );
 }
 
 export interface DaemonOptions {
-  /** State folder: one daemon at a time. */
+  /** State folder, for one daemon at a time. */
   readonly state: string;
-  /** Default folder of downloads. */
+  /** Default folder for downloads. */
   readonly dir: string;
-  /** The user has chosen that folder: browsers' downloads go there as well. Default: false. */
+  /** True if the user chose that folder: browsers' downloads then go there too. Default: false. */
   readonly dirChosen?: boolean;
-  /** A loopback address. */
+  /** Loopback address to listen on. */
   readonly host?: string;
-  /** Default: aria2's 6800, or any free one where that is taken; 0: any free one. */
+  /** Default: aria2's 6800, or any free port if it is taken; 0: any free port. */
   readonly port?: number;
-  /** Origins of web pages that may call, such as `https://example.com`. */
+  /** Origins of web pages that may call the RPC, such as `https://example.com`. */
   readonly allowedOrigins?: readonly string[];
   readonly createDownload?: DownloadFactory;
-  /** Serves downloads to media players; without it none can be played. */
+  /** Serves downloads to media players; default: the server in `stream`. */
   readonly serveStream?: ServeStream;
-  /** Folder of the page's files; default: the interface as it is built. */
+  /** Folder of the page's files; default: the built user interface. */
   readonly page?: string;
-  /** Told of events that the user should know of. */
+  /** Called with events that the user should know about. */
   readonly onNote?: (text: string) => void;
 }
 
@@ -77,13 +77,15 @@ export interface Daemon {
   readonly url: string;
   readonly token: string;
   readonly manager: Manager;
-  /** Resolves when it has ended. */
+  /** Resolves when the daemon has ended. */
   readonly ended: Promise<void>;
-  /** Ends it; running downloads are interrupted, and continue at the next start. */
+  /** Ends the daemon; running downloads are interrupted, and continue at the next start. */
   close(): Promise<void>;
 }
 
 /**
+ * Starts the daemon.
+ *
  * @throws MillraceError `daemon-running`, `state-unusable`, `bad-option` if it cannot listen
  */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
@@ -201,7 +203,7 @@ async function openState(state: string) {
   }
 }
 
-/** Loaded with the first offer. */
+/** Loads the proof with the first offer. */
 const proveLater: OffersOptions['prove'] = async (request, offered, signal) => {
   const { proveOffer } = await import('../sources/offer-proof.ts');
   return proveOffer(request, offered, signal);
@@ -219,7 +221,7 @@ const proveLinkLater: ProveLink = async (request, begun) => {
   }
 };
 
-/** Loaded with the first stream: the daemon starts faster without it. */
+/** Loads the server with the first stream: the daemon starts faster without it. */
 const serveLater: ServeStream = async (download, finished) => {
   const { serveStream } = await import('../stream/serve-stream.ts');
   return serveStream(download, finished);

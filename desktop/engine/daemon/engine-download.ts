@@ -1,4 +1,7 @@
-/** The engine's downloads, as the daemon wants them. Loaded with the first: starting is quick without. */
+/**
+ * Creates the engine's downloads for the daemon. The engine is loaded with the first download: the
+ * daemon starts faster without it.
+ */
 
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { DownloadFactory, RunContext } from '../queue/contract.ts';

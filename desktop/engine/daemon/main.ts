@@ -1,4 +1,4 @@
-/** The daemon as a separate program. */
+/** Runs the daemon as a separate program. */
 
 import { writeSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
@@ -27,8 +27,8 @@ onFatalError((error) => {
 
 try {
   await makeStateFolder(values.state);
-  // Half of the start's time goes into reading the program. The cache is in the user's own folder,
-  // because its contents are executed.
+  // Half of the start-up time goes into loading the program. The compile cache is in the user's own
+  // folder, because its contents are executed.
   enableCompileCache(join(values.state, 'compile-cache'));
   const { startDaemon } = await import('./daemon.ts');
   const daemon = await startDaemon({

@@ -1,7 +1,7 @@
 /**
- * One attempt of a download: the first answer states the file's length and version, its partial
- * file is opened, and the rest comes in blocks or in one piece. Another attempt follows where the
- * file has changed, or where other sources may do better.
+ * One attempt of a download: the first answer states the file's length and version, the partial
+ * file is opened, and the rest is fetched in blocks or as one stream. Another attempt follows if
+ * the file has changed, or if other sources may do better.
  */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
@@ -33,13 +33,13 @@ import { type RateLimit, takeFromAll } from './rate-limit.ts';
 import { streamDownload } from './stream-download.ts';
 import type { TargetFile, UnsizedVersion } from './target-file.ts';
 
-/** An attempt's knowledge of the file, which the next attempt begins with. */
+/** Knowledge of the file from one attempt, passed on to the next. */
 export interface Findings {
-  /** Bytes of the file; undefined: not known yet, or not stated by any source. */
+  /** Length of the file in bytes; undefined: not known yet, or not stated by any source. */
   readonly length: number | undefined;
-  /** Digests of the whole file that any source has stated. */
+  /** Digests of the whole file, as stated by any source. */
   readonly said: readonly SaidDigest[];
-  /** An answer was one of a file, with validators. */
+  /** True if an answer contained a file with validators. */
   readonly sawFile: boolean;
 }
 
@@ -53,23 +53,23 @@ export interface AttemptOptions {
   readonly limits: readonly RateLimit[];
   /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** True for a source that is not asked any more. */
+  /** Returns true for a source that must not be asked any more. */
   readonly excludes: (id: string) => boolean;
-  /** Mirrors that were named after the request was made. */
+  /** Mirrors named after the request was made. */
   readonly addedUrls: readonly string[];
-  /** The byte position after which bytes are wanted first; undefined: the order does not matter. */
+  /** Position from which bytes are wanted first; undefined: the order does not matter. */
   readonly preferred: number | undefined;
-  /** From the attempt before this one. */
+  /** Findings of the previous attempt. */
   readonly earlier: Findings | undefined;
-  /** Told once the file is known and its partial file open. */
+  /** Called once the file is known and its partial file is open. */
   readonly onOpened: (file: PartialFile, described: Described) => void;
 }
 
-/** The file of an attempt that has come to its end. */
+/** A file that an attempt has fetched completely. */
 export interface Fetched {
   readonly first: First;
   readonly length: number;
-  /** The digest that the file was checked against, where there was one. */
+  /** Digest that the file was checked against, if any. */
   readonly digest: Digest | undefined;
   /** Bytes that were stored when the attempt began. */
   readonly resumedBytes: number;
@@ -110,7 +110,7 @@ export class Attempt {
     return this.#sources;
   }
 
-  /** The answer that has defined the file; undefined: none has yet. */
+  /** The answer that defined the file; undefined: none so far. */
   get first(): First | undefined {
     return this.#first;
   }
@@ -139,29 +139,29 @@ export class Attempt {
     return { first, length, digest, resumedBytes };
   }
 
-  /** One more source: it is used once it is shown to hold the same bytes. */
+  /** Adds a mirror, which is used once it is shown to hold the same bytes. */
   addMirror(url: string): void {
     const { connections, context } = this.#options;
     connections.name(url);
     this.#addSource(connections.source('mirror', url, context.random));
   }
 
-  /** @param position the bytes after it are wanted first; undefined: the order does not matter */
+  /** Sets the position from which bytes are wanted first; undefined: the order does not matter. */
   prefer(position: number | undefined): void {
     this.#preferred = position;
     this.#blocks?.prefer(position);
   }
 
-  /** Bytes that were stored no longer are: they are fetched again. */
+  /** Notes that bytes are no longer stored: they are fetched again. */
   discard(range: ByteRange): void {
     this.#blocks?.discard(range);
   }
 
   /**
    * Finds out the file's length and version and opens its partial file. A source that answers, but
-   * fails while earlier bytes are compared with its own, is treated like one that has not answered.
+   * fails while earlier bytes are compared with its own, counts as one that has not answered.
    *
-   * @throws MillraceError when no source is left, or none has succeeded for `retryForMs`
+   * @throws MillraceError if no source is left, or none has succeeded for `retryForMs`
    */
   async #open(): Promise<{
     readonly first: First;
@@ -203,7 +203,11 @@ export class Attempt {
     }
   }
 
-  /** @param version undefined: ranges cannot be shown to be of one version */
+  /**
+   * Fetches the rest of the file.
+   *
+   * @param version undefined: ranges cannot be shown to be of one version
+   */
   async #fetch(
     first: First,
     file: PartialFile,
@@ -234,7 +238,8 @@ export class Attempt {
   }
 
   /**
-   * Excludes edges from files that the origin does not give to everybody, and from the own network.
+   * Excludes edges from files that the origin does not give to everybody, and from files in the
+   * user's own network.
    */
   async #keepHome(answer: OriginAnswer): Promise<void> {
     const { connections, report } = this.#options;
@@ -249,7 +254,8 @@ export class Attempt {
   }
 
   /**
-   * A web page where a file was before is a log-in or an error page, whatever its status.
+   * Rejects a web page that comes instead of a file seen before: it is a log-in or an error page,
+   * whatever its status.
    *
    * @throws MillraceError `origin-denied`
    */
@@ -299,12 +305,15 @@ export class Attempt {
   }
 }
 
-/** True if another source may do better: a partial file of another file blocks them all. */
+/**
+ * Returns true if another source may do better. A partial file of another download blocks every
+ * source.
+ */
 function isOfSource({ code, row: { scope } }: MillraceError): boolean {
   return code !== 'different-file' && (scope === 'source' || scope === 'node');
 }
 
-/** Describes a file whose ranges cannot be told from those of other versions. */
+/** Describes a file whose ranges cannot be told apart from those of other versions. */
 function unpinned(opened: Opened): UnsizedVersion {
   if (opened.kind === 'whole') return { length: undefined, validators: {}, digests: [] };
   const { length, validators } = opened.version;

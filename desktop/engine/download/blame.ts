@@ -1,20 +1,20 @@
-/** Finds the sources of bytes that turn out to be wrong. */
+/** Finds the sources of bytes that turned out to be wrong. */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { HttpSource } from '../sources/http-source.ts';
 import { isDoubted } from './other-ways.ts';
 
-/** Rounds of checking pieces in which one source may have damaged some. */
+/** Number of checks with bad pieces from a source after which the source is excluded. */
 const MAX_BAD_ROUNDS = 4;
 
 /**
- * Blames the sources of bad pieces: they have broken the contract. A source that has given mostly
- * bad bytes has another file; damage on the way is forgiven a few times.
+ * Blames the sources of bad pieces, which have broken the contract. A source that gave mostly bad
+ * bytes has another file; damage on the way is forgiven a few times.
  *
- * @param onFailed told of each source that has given some
- * @throws MillraceError `wrong-digest` where sources that this one has put in doubt may have the
- *   file
+ * @param onFailed called with each source that gave bad pieces
+ * @throws MillraceError `wrong-digest` if a source that gave bad pieces is excluded while other
+ *   sources, which it may have put in doubt, could have the file
  */
 export function blame(
   bad: readonly ByteRange[],

@@ -1,6 +1,6 @@
 /**
- * A file whose ranges can be told from those of other versions: sources are found and admitted, its
- * bytes are fetched from all of them and checked, until all stored bytes are right.
+ * Downloads a file whose ranges can be told apart from those of other versions: finds and admits
+ * sources, and fetches bytes from all of them and checks them, until all stored bytes are right.
  */
 
 import { basename } from 'node:path';
@@ -24,18 +24,18 @@ import type { HttpSource } from '../sources/http-source.ts';
 import { blame } from './blame.ts';
 import type { DownloadWay, SaidDigest } from './download-way.ts';
 
-/** Sources with their own connection, beside the shared ones. */
+/** Number of sources that may have their own connection, beside the shared ones. */
 const OWN_CONNECTIONS = 8;
 
 export interface BlockDownloadOptions extends DownloadWay {
   readonly connections: Connections;
-  /** The file's version, by the first answer. */
+  /** Version of the file according to the first answer. */
   readonly version: SourceVersion;
-  /** Position after which bytes are wanted first; undefined: the order does not matter. */
+  /** Position from which bytes are wanted first; undefined: the order does not matter. */
   readonly preferred: number | undefined;
-  /** Told of discovered sources; wanted ones come back by `letIn`. */
+  /** Called with discovered sources; the caller passes wanted ones to `letIn`. */
   readonly onSource: (source: HttpSource) => void;
-  /** Told the expected digests of the whole file, before it is checked. */
+  /** Called with the expected digests of the whole file, before it is checked. */
   readonly onSaid: (said: readonly SaidDigest[]) => void;
 }
 
@@ -45,10 +45,10 @@ export class BlockDownload {
   /** Signal for the work beside the transfer. */
   readonly #signal: AbortSignal;
   readonly #gatekeeper: Gatekeeper;
-  /** The gatekeeper has begun: before, sources wait until it does. */
+  /** True once the gatekeeper has begun; sources that come earlier wait until then. */
   #isOpen = false;
   #discovery: Discovery | undefined;
-  /** While bytes are fetched. */
+  /** Defined while bytes are fetched. */
   #scheduler: Scheduler | undefined;
   #transfer: BlockTransfer<HttpSource> | undefined;
   #preferred: number | undefined;
@@ -81,7 +81,7 @@ export class BlockDownload {
   /**
    * Runs until all bytes are stored and right.
    *
-   * @returns the digest that the file was checked against, where there was one
+   * @returns the digest that the file was checked against, if any
    * @throws MillraceError; the signal's reason
    */
   async run(): Promise<Digest | undefined> {
@@ -119,24 +119,26 @@ export class BlockDownload {
     }
   }
 
-  /** One more source: it is used once it has shown that it holds the file. */
+  /** Admits a source, which is used once it has shown that it holds the file. */
   letIn(source: HttpSource): void {
     if (this.#isOpen) this.#gatekeeper.letIn(source);
   }
 
-  /** @param position the bytes after it are wanted first; undefined: the order does not matter */
+  /** Sets the position from which bytes are wanted first; undefined: the order does not matter. */
   prefer(position: number | undefined): void {
     this.#preferred = position;
     this.#scheduler?.prefer(position);
     this.#transfer?.kick();
   }
 
-  /** Bytes that were stored no longer are: they are fetched again. */
+  /** Notes that bytes are no longer stored: they are fetched again. */
   discard(range: ByteRange): void {
     this.#scheduler?.discard(range);
   }
 
-  /** The first edge that the user has named and that may be asked; it knows others of its network. */
+  /**
+   * Returns the first of the user's edges that may be asked; it knows other edges of its network.
+   */
   #ownEdge(): string | undefined {
     const { sources, request } = this.#options;
     const used = sources.sources.filter(
@@ -165,7 +167,7 @@ export class BlockDownload {
     }
   }
 
-  /** Transfers until every byte is stored; where the disk is full, waits until it is not. */
+  /** Transfers until every byte is stored, and waits while the disk is full. */
   async #fetchAll(): Promise<void> {
     const { request, context, report, file, session } = this.#options;
     for (;;) {
@@ -219,7 +221,7 @@ export class BlockDownload {
     await this.#transfer.run();
   }
 
-  /** Tells the scheduler of all sources that are in, and which chunks are their own by now. */
+  /** Tells the scheduler about all admitted sources, and which chunks they own by now. */
   #setOwners(): void {
     for (const source of this.#options.sources.sources) {
       if (source.version === undefined) continue;

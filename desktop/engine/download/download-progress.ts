@@ -1,4 +1,4 @@
-/** The progress of a download, put together from its parts on request. */
+/** Assembles the progress of a download from its parts on request. */
 
 import { broughtBy, giversOf, storedShares } from '@millrace/shared/download/figures/cell-map';
 import type { SourceSet } from '../sources/source-set.ts';
@@ -10,7 +10,7 @@ import type { TargetFile } from './target-file.ts';
 export interface ProgressParts {
   readonly report: DownloadReport;
   readonly target: TargetFile;
-  /** Length of the file; undefined: not known yet, or not stated by any source. */
+  /** Length of the file in bytes; undefined: not known yet, or not stated by any source. */
   readonly length: number | undefined;
   /** Undefined before the first attempt. */
   readonly sources: SourceSet | undefined;
@@ -20,7 +20,7 @@ export interface ProgressParts {
 export function progressOf(parts: ProgressParts): DownloadProgress {
   const { report, target, length, sources, said } = parts;
   const { path, partial } = target;
-  // Before the path is settled, the stored bytes may be those of another download.
+  // Before the path is settled, the stored bytes may belong to another download.
   const stored = path === undefined ? undefined : partial?.stored;
   const storedBytes = stored?.bytes ?? 0;
   const { state, receivedBytes, bytesPerSecond: rate } = report;

@@ -25,7 +25,7 @@ export class DownloadReport {
     return this.#state;
   }
 
-  /** Over the network, in this run. */
+  /** Bytes received over the network in this run. */
   get receivedBytes(): number {
     return this.#receivedBytes;
   }
@@ -34,7 +34,7 @@ export class DownloadReport {
     return this.#rate.bytesPerSecond(this.#now());
   }
 
-  /** Bytes have come in. */
+  /** Counts received bytes. */
   received(count: number): void {
     this.#receivedBytes += count;
     this.#rate.add(count);
@@ -46,7 +46,7 @@ export class DownloadReport {
     this.#tell({ kind: 'state', state });
   }
 
-  /** The whole is being checked. */
+  /** Reports that the whole file is being checked. */
   checking(): void {
     if (this.#state === 'checking') return;
     this.setState('checking');
@@ -63,10 +63,10 @@ export class DownloadReport {
     this.note(note);
   };
 
-  /** Reports a source that is given up; passing failures are not reported. */
+  /** Reports a source that was given up; temporary failures are not reported. */
   readonly sourceFailed = (source: HttpSource, error: MillraceError): void => {
     if (source.health.quarantine === undefined) return;
-    // That is as it should be: the file is fetched directly.
+    // This failure is expected: the file is fetched directly.
     if (source.edge !== undefined && error.code === 'private-address') return;
     this.noteOnce(noteOfError('source-left-out', error, { source: source.label }));
   };

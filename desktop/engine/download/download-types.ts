@@ -7,22 +7,26 @@ import type { SourceStatus } from '@millrace/shared/bridge/rpc/detail-api';
 import type { HostLimits } from '../sources/source-set.ts';
 import type { RateLimit } from './rate-limit.ts';
 
-/** Things that a download shares with others of the process. */
+/** Environment of a download, partly shared with other downloads of the process. */
 export interface DownloadContext {
-  /** Interrupts: the partial file stays, and a new download of the same request resumes it. */
+  /**
+   * Interrupts the download: the partial file stays, and a new download of the same request resumes
+   * it.
+   */
   readonly signal: AbortSignal;
   readonly onEvent: (event: DownloadEvent) => void;
   readonly random: Random;
   readonly rateLimits?: readonly RateLimit[];
   readonly hostLimits?: HostLimits;
   /**
-   * Longest wait with no request under way before the download fails, so that others can have its
-   * slot; where no server answers at all, it fails at once. Undefined: as long as `retryForMs`.
+   * Longest time without a request under way, in milliseconds, before the download fails, so that
+   * others can have its slot; if no server answers at all, it fails at once. Undefined: as long as
+   * `retryForMs`.
    */
   readonly yieldsAfterMs?: Millis | undefined;
   /**
-   * True: `settle` is called once it is written down that the download is complete. A run of it before
-   * that finds the file complete, also where the process was killed in between.
+   * True: the caller calls `settle` once the completion has been recorded. A run that begins before
+   * then finds the file complete, even if the process was killed in between.
    */
   readonly settles?: boolean;
 }
@@ -40,9 +44,9 @@ export type DownloadEvent =
   | {
       readonly kind: 'start';
       readonly path: string;
-      /** Undefined where the source does not say. */
+      /** Undefined if the source does not state it. */
       readonly length: number | undefined;
-      /** Bytes that an earlier run has brought. */
+      /** Bytes that an earlier run stored. */
       readonly resumedBytes: number;
       readonly via: string;
     }
@@ -55,11 +59,11 @@ export interface DownloadResult {
   /** Bytes received over the network in this run. */
   readonly receivedBytes: number;
   readonly resumedBytes: number;
-  /** The digest that the file was checked against, where there was one. */
+  /** Digest that the file was checked against, if any. */
   readonly digest?: Digest | undefined;
 }
 
-/** Where a download stands. */
+/** Progress of a download. */
 export interface DownloadProgress {
   readonly state: DownloadState;
   readonly path?: string | undefined;
@@ -67,21 +71,21 @@ export interface DownloadProgress {
   readonly storedBytes: number;
   readonly receivedBytes: number;
   readonly bytesPerSecond: number;
-  /** Undefined where it cannot be said. */
+  /** Undefined if it cannot be estimated. */
   readonly etaMs?: Millis | undefined;
   readonly sources: readonly SourceStatus[];
-  /** Digests of the whole file that any source has stated. */
+  /** Digests of the whole file, as stated by any source. */
   readonly digests: readonly { readonly by: string; readonly digest: Digest }[];
-  /** Share of each of `cells` equal parts of the file that is there, 0 to 1. */
+  /** Returns the stored share of each of `cells` equal parts of the file, 0 to 1. */
   strip(cells: number): number[];
   /**
-   * For each of `cells` equal parts: the index in `sources` of the one that brought most of it; -1:
-   * none.
+   * Returns, for each of `cells` equal parts, the index in `sources` of the source that brought
+   * most of it; -1: none.
    */
   brought(cells: number): number[];
 }
 
-/** Facts about a file before its bytes are there. */
+/** Facts about a file that are known before its bytes are stored. */
 export interface Described {
   readonly path: string;
   readonly length: number | undefined;

@@ -1,4 +1,4 @@
-/** Things that a download lends to the way on which its bytes come: in blocks, or in one piece. */
+/** Parts of a download that both ways of fetching use: in blocks, or as one stream. */
 
 import type { Digest } from '@millrace/shared/base/digest';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
@@ -18,7 +18,7 @@ export interface DownloadWay {
   readonly context: DownloadContext;
   readonly report: DownloadReport;
   readonly sources: SourceSet;
-  /** The answer that has defined the file; its body is still to be read. */
+  /** The answer that defined the file; its body has not been read yet. */
   readonly first: First;
   readonly target: TargetFile;
   /** The target's partial file. */
@@ -26,7 +26,7 @@ export interface DownloadWay {
   readonly pool: SegmentPool;
 }
 
-/** A digest that the whole file should have, and its source. */
+/** A stated digest of the whole file, and the source that stated it. */
 export interface SaidDigest {
   readonly by: string;
   readonly digest: Digest;

@@ -1,6 +1,6 @@
 /**
- * One download from beginning to end: attempt after attempt until one has brought the whole file,
- * which then gets its name.
+ * One download from beginning to end: attempts follow until one has fetched the whole file, which
+ * then gets its final name.
  */
 
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
@@ -31,7 +31,7 @@ export type {
   DownloadResult,
 } from './download-types.ts';
 
-/** Most restarts for a file that keeps changing during its download. */
+/** Restarts allowed for a file that keeps changing during its download. */
 const MAX_RESTARTS = 3;
 
 export class Download {
@@ -48,7 +48,7 @@ export class Download {
   readonly #target: TargetFile;
   readonly #ways = new OtherWays();
   #preferred: number | undefined;
-  /** The latest. */
+  /** The latest attempt. */
   #attempt: Attempt | undefined;
 
   constructor(request: DownloadRequest, context: DownloadContext) {
@@ -66,13 +66,13 @@ export class Download {
         for (const range of ranges) this.#attempt?.discard(range);
       },
     });
-    // Its result may remain unused.
+    // The promise may have no reader: its rejection must not count as unhandled.
     this.#described.promise.catch(() => {});
   }
 
   /**
    * Resolves once the file's description and path are known. @throws the errors of `run` before
-   * that
+   * then
    */
   get described(): Promise<Described> {
     return this.#described.promise;
@@ -117,9 +117,10 @@ export class Download {
   }
 
   /**
-   * Lets go of the complete file; nothing where there is none.
+   * Releases the complete file. Does nothing if there is none.
    *
-   * @param written the completion is recorded. Otherwise another run of it finds the file complete
+   * @param written true if the completion has been recorded; otherwise the next run finds the file
+   *   complete
    * @throws MillraceError of the folder
    */
   async settle(written: boolean): Promise<void> {
@@ -136,12 +137,12 @@ export class Download {
     });
   }
 
-  /** Another number: `read` gives the bytes of another version of the file than before. */
+  /** Changes when `read` begins to give the bytes of another version of the file. */
   get generation(): number {
     return this.#reader.generation;
   }
 
-  /** @param bytesPerSecond for this download, from now on; undefined: no limit */
+  /** Sets the limit of this download from now on; undefined: no limit. */
   setLimit(bytesPerSecond: number | undefined): void {
     this.#limit.set(bytesPerSecond);
   }
@@ -152,16 +153,16 @@ export class Download {
     this.#attempt?.addMirror(url);
   }
 
-  /** Sets the position after which bytes are wanted first; undefined: the order does not matter. */
+  /** Sets the position from which bytes are wanted first; undefined: the order does not matter. */
   prefer(position: number | undefined): void {
     this.#preferred = position;
     this.#attempt?.prefer(position);
   }
 
   /**
-   * Reads stored bytes, waiting until there is at least one at the position.
+   * Reads stored bytes, and waits until there is at least one at the position.
    *
-   * @returns how many bytes; 0 at the end of the file
+   * @returns number of bytes read; 0 at the end of the file
    * @throws the download's final error; the signal's reason
    */
   read(into: Buffer, position: number, signal: AbortSignal): Promise<number> {
@@ -189,7 +190,7 @@ export class Download {
     });
   }
 
-  /** Gives the complete file its name. */
+  /** Gives the complete file its final name. */
   async #finish({ first, length, digest, resumedBytes }: Fetched): Promise<DownloadResult> {
     const path = await this.#target.finish(length);
     this.#reader.finished(path);
@@ -208,7 +209,7 @@ export class Download {
   }
 }
 
-/** Finds the note for a download that begins again by itself; undefined: it does not. */
+/** Returns the note for a download that starts over by itself; undefined: it does not. */
 function restartNote(error: unknown): Note | undefined {
   if (isMillraceError(error, 'version-changed')) {
     return noteOf('new-version');

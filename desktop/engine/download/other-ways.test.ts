@@ -4,14 +4,14 @@ import { type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import type { HttpSource } from '../sources/http-source.ts';
 import { OtherWays } from './other-ways.ts';
 
-/** A source as it is at the end of a way. */
+/** Returns a source in its state at the end of a way. */
 function source(id: string, quarantine?: ErrorCode, givenBytes = 0): HttpSource {
   const given = new RangeSet([{ start: 0, end: givenBytes }]);
   const health = { quarantine: quarantine && new MillraceError(quarantine) };
   return { id, label: id, given, health } as unknown as HttpSource;
 }
 
-/** Takes a way, and lists the sources that are excluded then. */
+/** Chooses the next way, and lists the sources that it excludes. */
 function chosen(code: ErrorCode, sources: readonly HttpSource[], storedBytes: number) {
   const ways = new OtherWays();
   const text = ways.next(new MillraceError(code), sources, sources[0], storedBytes)?.text;
@@ -23,37 +23,37 @@ function chosen(code: ErrorCode, sources: readonly HttpSource[], storedBytes: nu
 }
 
 describe('other ways', () => {
-  test('a first source that has given nothing lets the others say what the file is', () => {
+  test('a first source that has given nothing lets the others define the file', () => {
     const sources = [source('a', 'malformed-response'), source('b')];
     expect(chosen('malformed-response', sources, 0).excluded).toEqual(['a']);
     expect(chosen('malformed-response', sources, 5).text).toBeUndefined();
     expect(chosen('malformed-response', sources.slice(0, 1), 0).text).toBeUndefined();
   });
 
-  test('a first source that breaks the contract makes room for those that differed from it', () => {
+  test('a first source that breaks the contract makes room for sources that differed from it', () => {
     const differs = source('c', 'different-file');
     const sources = [source('a', 'wrong-range', 9), source('b', 'wrong-length', 9), differs];
     const { text, excluded, ways } = chosen('wrong-range', sources, 9);
     expect(text).toMatch(/contradicts/);
     expect(excluded).toEqual(['a', 'b']);
-    // It comes to an end.
+    // The ways come to an end.
     expect(ways.next(new MillraceError('wrong-range'), [differs], differs, 9)).toBeUndefined();
-    // An expired link proves nothing against the file: its stored part stays.
+    // An expired link says nothing against the file: its stored part stays.
     const expired = [source('a', 'origin-denied', 9), differs];
     expect(chosen('origin-denied', expired, 9).text).toBeUndefined();
     expect(chosen('wrong-range', [source('a', 'wrong-range', 9)], 9).text).toBeUndefined();
   });
 
-  test('whoever gave the wrong file is left out, those that differed from it are asked', () => {
+  test('a source that gave the wrong file is excluded, and sources that differed from it are asked', () => {
     const sources = [source('a', undefined, 9), source('b', 'different-file')];
     expect(chosen('checksum-mismatch', sources, 0).excluded).toEqual(['a']);
     const known = [source('a', 'wrong-digest', 9), source('b', 'different-file'), source('c')];
     expect(chosen('wrong-digest', known, 0).excluded).toEqual(['a']);
-    // No source differed: all of them have this file.
+    // No source differed, so all of them have this file.
     expect(chosen('checksum-mismatch', [source('a', undefined, 9)], 0).text).toBeUndefined();
   });
 
-  test('sources without ranges or validators are asked for the whole, one after the other', () => {
+  test('sources without ranges or validators are asked for the whole file, one after the other', () => {
     const sources = [
       source('a', 'origin-gone', 9),
       source('b', 'version-unproven'),
@@ -63,7 +63,7 @@ describe('other ways', () => {
     expect(text).toMatch(/in one piece/);
     expect(excluded).toEqual(['a']);
     const [, b, c] = sources as [HttpSource, HttpSource, HttpSource];
-    // Another attempt: nothing is known yet against the source that was not asked.
+    // In another attempt, nothing is known yet against the source that was not asked.
     const fresh = source('c');
     const next = ways.next(new MillraceError('version-changed'), [b, fresh], b, 9);
     expect(next?.note).toBe('next-in-one-piece');
@@ -71,7 +71,7 @@ describe('other ways', () => {
     expect(ways.next(new MillraceError('version-changed'), [c], c, 9)).toBeUndefined();
   });
 
-  test('one that gives another file in one piece makes room for the next', () => {
+  test('a source that gives another file in one piece makes room for the next', () => {
     const sources = [source('a', 'range-ignored', 9), source('b', 'range-ignored')];
     const { ways } = chosen('range-ignored', sources, 9);
     const [a, b] = sources as [HttpSource, HttpSource];

@@ -1,34 +1,34 @@
 /**
- * Chooses another way where the admitted sources cannot continue. An excluded source stays
- * excluded, and each way excludes at least one: the ways come to an end.
+ * Chooses another way if the admitted sources cannot continue. An excluded source stays excluded,
+ * and each way excludes at least one: the ways come to an end.
  */
 
 import { type ErrorCode, EXIT, isMillraceError } from '@millrace/shared/base/errors';
 import { type Note, noteOf } from '@millrace/shared/base/notes';
 import type { HttpSource } from '../sources/http-source.ts';
 
-/** Failures that mean that the bytes which came are of another file. */
+/** Failures which mean that the received bytes are of another file. */
 const WRONG_FILE: ReadonlySet<ErrorCode> = new Set(['wrong-digest', 'checksum-mismatch']);
 /** Reasons why a source cannot take part by ranges, though it may have the file. */
 const WHOLE_ONLY: ReadonlySet<ErrorCode> = new Set(['version-unproven', 'range-ignored']);
 
-/** True for a source that was turned away because it differed from the first one. */
+/** Returns true for a source that was turned away because it differed from the first one. */
 export function isDoubted({ health }: HttpSource): boolean {
   return health.quarantine?.code === 'different-file';
 }
 
-/** True for a source whose own answers have proven it unreliable. */
+/** Returns true for a source whose own answers have proven it unreliable. */
 function isRefuted(source: HttpSource): boolean {
   return source.health.quarantine?.row.bytes === 'dropped' && !isDoubted(source);
 }
 
 export class OtherWays {
-  /** Sources that are not asked any more. */
+  /** Ids of sources that must not be asked any more. */
   readonly #excluded = new Set<string>();
-  /** Only sources that may give the file in one piece are left. */
+  /** True once the only sources left may give the file in one piece. */
   #inOnePiece = false;
 
-  /** @param id of a source */
+  /** Returns true for a source that must not be asked any more. */
   excludes(id: string): boolean {
     return this.#excluded.has(id);
   }
@@ -36,10 +36,10 @@ export class OtherWays {
   /**
    * Chooses another way.
    *
-   * @param sources as they are at the end of the way before
-   * @param first the source that has defined the file
+   * @param sources in their state at the end of the previous way
+   * @param first the source that defined the file
    * @param storedBytes stored bytes of the file
-   * @returns note for the user; undefined: there is no other way
+   * @returns a note for the user; undefined: there is no other way
    */
   next(
     error: unknown,
@@ -48,7 +48,7 @@ export class OtherWays {
     storedBytes: number,
   ): Note | undefined {
     if (!isMillraceError(error) || first === undefined) return undefined;
-    // Another source cannot help with this machine's troubles, or with the user's own orders.
+    // Another source cannot help with problems of this machine, or with the user's own orders.
     if (error.row.scope !== 'source' && error.row.scope !== 'node') return undefined;
     if (this.#inOnePiece) return this.#nextInOnePiece(sources, first);
     if (WRONG_FILE.has(error.code) && sources.some(isDoubted)) {
@@ -64,7 +64,8 @@ export class OtherWays {
   }
 
   /**
-   * The reference source had the wrong file: sources that differed from it may have the right one.
+   * Excludes sources of the wrong file, after the reference source had it: sources that differed
+   * from it may have the right one.
    */
   #withoutWrong(sources: readonly HttpSource[], all: boolean): Note | undefined {
     const wrong = sources.filter(
@@ -75,8 +76,8 @@ export class OtherWays {
   }
 
   /**
-   * The reference source has broken the range contract, so its statement about the file counts no
-   * more than those of the sources that differed from it.
+   * Excludes unreliable sources, after the reference source broke the range contract: its statement
+   * about the file counts no more than those of the sources that differed from it.
    */
   #withoutFirst(sources: readonly HttpSource[], first: HttpSource): Note {
     for (const source of sources) {
@@ -86,8 +87,8 @@ export class OtherWays {
   }
 
   /**
-   * Keeps only those that could not take part by ranges: they give the file in one piece, if at
-   * all.
+   * Keeps only sources that could not take part by ranges: they may still give the file in one
+   * piece.
    */
   #wholeOnly(sources: readonly HttpSource[]): Note | undefined {
     const whole = sources.filter(({ health }) => {
@@ -101,8 +102,8 @@ export class OtherWays {
   }
 
   /**
-   * One source at a time gives a file in one piece: where it has failed, whatever it sent, the next
-   * may have the file.
+   * Moves on to the next source for a file in one piece, which comes from one source at a time:
+   * after any failure of one source, the next may have the file.
    */
   #nextInOnePiece(sources: readonly HttpSource[], failed: HttpSource): Note | undefined {
     this.#excluded.add(failed.id);

@@ -3,7 +3,7 @@ import { AdjustableLimit, takeFromAll } from './rate-limit.ts';
 
 const never = new AbortController().signal;
 
-/** A limit whose clock stands until the test moves it. */
+/** Returns a limit whose clock stands still until the test moves it. */
 function limited(bytesPerSecond: number | undefined) {
   let now = 0;
   const limit = new AdjustableLimit(bytesPerSecond, () => now);
@@ -16,11 +16,11 @@ function limited(bytesPerSecond: number | undefined) {
 }
 
 describe('AdjustableLimit', () => {
-  test('without a limit nobody waits', () => {
+  test('without a limit no reader waits', () => {
     expect(limited(undefined).limit.take(1e9, never)).toBeUndefined();
   });
 
-  test('who takes more than there is waits; taking the limit away lets everybody go', async () => {
+  test('a reader that takes more than is available waits, and removing the limit releases all readers', async () => {
     const { limit } = limited(1000);
     expect(limit.take(250, never)).toBeUndefined();
     const order: string[] = [];
@@ -34,7 +34,7 @@ describe('AdjustableLimit', () => {
     expect(limit.take(1e9, never)).toBeUndefined();
   });
 
-  test('a request that ends wakes its own wait at once, while its download goes on', async () => {
+  test('a request that ends wakes its own wait at once, while its download continues', async () => {
     const { limit } = limited(1);
     const request = new AbortController();
     const download = new AbortController();
@@ -46,7 +46,7 @@ describe('AdjustableLimit', () => {
     expect(download.signal.aborted).toBe(false);
   });
 
-  test('no timer is left where everybody who waited has given up', async () => {
+  test('no timer is left after all waiting readers have given up', async () => {
     jest.useFakeTimers();
     try {
       const { limit } = limited(1);
@@ -62,7 +62,7 @@ describe('AdjustableLimit', () => {
     }
   });
 
-  test('who gives up waits no longer, and the others keep their turn', async () => {
+  test('a reader that gives up waits no longer, and the others keep their turn', async () => {
     const { limit } = limited(1000);
     limit.take(5000, never);
     const abort = new AbortController();
@@ -77,7 +77,7 @@ describe('AdjustableLimit', () => {
 });
 
 describe('several limits', () => {
-  test('every one of them is paid, and whoever waits waits for all', async () => {
+  test('bytes count against each of them, and a reader waits for all of them', async () => {
     const [own, all] = [limited(1000).limit, limited(1000).limit];
     expect(takeFromAll([own, all], 250, never)).toBeUndefined();
     const wait = takeFromAll([own, all], 1000, never);
@@ -93,7 +93,7 @@ describe('several limits', () => {
     expect(over).toBe(true);
   });
 
-  test('one that has nothing left holds back, whatever the others have', () => {
+  test('a limit that is used up holds readers back, whatever the others have left', () => {
     const [spent, free] = [limited(1000).limit, limited(undefined).limit];
     void spent.take(5000, never);
     expect(takeFromAll([free, spent], 1, never)).toBeDefined();

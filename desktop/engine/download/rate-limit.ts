@@ -1,22 +1,24 @@
 /**
- * Rate limits as shells around the token bucket: bytes are paid for after they have come, and
- * waiting readers are served in turn, so that connections and downloads get equal shares.
+ * Rate limits on top of the token bucket: bytes are paid for after they have arrived, and waiting
+ * readers are served in turn, so that connections and downloads get equal shares.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { TokenBucket } from '@millrace/shared/base/token-bucket';
 import { WaitingLine } from '@millrace/shared/base/waiting-line';
 
-/** One limit that several connections or downloads share. */
+/** A limit that several connections or downloads share. */
 export interface RateLimit {
   /**
-   * @returns undefined to continue, otherwise a promise for the time when the bytes are paid for,
-   *   or for the signal
+   * Pays for received bytes.
+   *
+   * @returns undefined to continue, otherwise a promise that resolves when the bytes are paid for,
+   *   or when the signal aborts
    */
   take(bytes: number, signal: AbortSignal): Promise<void> | undefined;
 }
 
-/** Seconds of the rate that the bucket holds: shorter bursts than a person notices. */
+/** Size of the bucket, in seconds at the limited rate: shorter bursts than a person notices. */
 const BURST_SECONDS = 0.25;
 
 /** Takes the same bytes from several limits. @returns as `RateLimit.take`, for all of them */
@@ -37,7 +39,7 @@ export function takeFromAll(
 export class AdjustableLimit implements RateLimit {
   readonly #now: () => Millis;
   #bucket: TokenBucket | undefined;
-  /** All waiting readers, in turn. */
+  /** All waiting readers, in the order of their turns. */
   readonly #waiting = new WaitingLine<{ readonly bytes: number; go(): void }>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -47,7 +49,7 @@ export class AdjustableLimit implements RateLimit {
     this.set(bytesPerSecond);
   }
 
-  /** @param bytesPerSecond from now on; undefined: no limit */
+  /** Changes the limit from now on. @param bytesPerSecond undefined: no limit */
   set(bytesPerSecond: number | undefined): void {
     this.#bucket =
       bytesPerSecond === undefined
@@ -78,7 +80,7 @@ export class AdjustableLimit implements RateLimit {
         },
       };
       const onAbort = () => {
-        // The bytes have come all the same: the remaining readers pay for them.
+        // The bytes have arrived in any case: the remaining readers pay for them.
         if (this.#waiting.delete(turn)) this.#bucket?.take(turn.bytes, this.#now());
         // A timer without a waiter would keep the process from ending.
         if (this.#waiting.size === 0) this.#stopTimer();
@@ -95,7 +97,7 @@ export class AdjustableLimit implements RateLimit {
     this.#timer = undefined;
   }
 
-  /** Releases the readers whose turn has come; runs again at the next one's turn. */
+  /** Releases the readers whose turn has come, and runs again at the turn of the next one. */
   #serve(): void {
     while (this.#waiting.size > 0) {
       const wait = this.#bucket?.waitMs(this.#now()) ?? 0;

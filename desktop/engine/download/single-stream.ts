@@ -1,7 +1,7 @@
 /**
- * For sources that cannot show which version a range is of: one answer at a time. Where they serve
- * ranges all the same, a download is resumed after comparing the last bytes held (ANYCAST
- * 3.1.1); where they do not, it starts again from the beginning.
+ * Downloads from a source that cannot show which version a range is of: one answer at a time. If
+ * the source serves ranges all the same, the download resumes after the last stored bytes were
+ * compared (ANYCAST 3.1.1); otherwise it starts again from the beginning.
  */
 
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
@@ -26,7 +26,7 @@ export interface SingleStreamOptions {
   readonly session: Session<HttpSource>;
 }
 
-/** Bytes compared before a download without validators is resumed. */
+/** Stored bytes to compare before a download without validators is resumed. */
 const OVERLAP_BYTES = 64 * 1024;
 const MAX_WHOLE_ATTEMPTS = 5;
 
@@ -43,9 +43,9 @@ export class SingleStream {
   /**
    * Reads the file to its end.
    *
-   * @param first an answer that is there already
-   * @returns length of the file
-   * @throws MillraceError `version-changed` where the bytes held are of another version
+   * @param first an answer that has already arrived
+   * @returns length of the file in bytes
+   * @throws MillraceError `version-changed` if the stored bytes are of another version
    */
   async run(first: Opened): Promise<number> {
     let opened: Opened | undefined = first;
@@ -64,7 +64,7 @@ export class SingleStream {
     }
   }
 
-  /** Asks for the missing bytes, with some stored ones before them. */
+  /** Asks for the missing bytes, together with some stored bytes before them. */
   #open(): Promise<Opened> {
     const { file, source, session } = this.#options;
     const { signal } = session;
@@ -94,7 +94,7 @@ export class SingleStream {
     await this.#read(opened, (position, bytes) => compareWithHeld(held, position, bytes));
   }
 
-  /** The bytes at the beginning of a range that are stored already. */
+  /** Reads the bytes at the beginning of a range that are already stored. */
   async #held(range: ByteRange): Promise<{ range: ByteRange; bytes: Buffer }> {
     const { file } = this.#options;
     const end = file.stored.missing(range)[0]?.start ?? range.end;
@@ -116,7 +116,11 @@ export class SingleStream {
     return bytes;
   }
 
-  /** @param skip how many bytes of a piece need not be stored */
+  /**
+   * Reads an answer to its end.
+   *
+   * @param skip returns how many bytes of a piece need not be stored
+   */
   async #read(
     opened: Opened,
     skip: (position: number, bytes: Uint8Array) => number,
@@ -165,7 +169,10 @@ export class SingleStream {
   }
 }
 
-/** @returns how many bytes of the piece are held already, and are the same */
+/**
+ * Compares a piece with stored bytes. @returns number of its bytes that are stored already, and
+ * equal
+ */
 function compareWithHeld(
   held: { readonly range: ByteRange; readonly bytes: Buffer },
   position: number,

@@ -1,4 +1,4 @@
-/** A file that comes in one piece, because its ranges cannot be shown to be of one version. */
+/** Downloads a file in one piece, because its ranges cannot be shown to be of one version. */
 
 import type { Digest } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -10,7 +10,7 @@ import { SingleStream } from './single-stream.ts';
 /**
  * Fetches the file to its end and checks it.
  *
- * @returns its length, and the digest that it was checked against, where there was one
+ * @returns its length in bytes, and the digest that it was checked against, if any
  * @throws MillraceError; the signal's reason
  */
 export async function streamDownload(
@@ -29,7 +29,9 @@ export async function streamDownload(
   return { length, digest: await checkWhole(way, length) };
 }
 
-/** A bad piece of a file that came in one piece cannot be fetched again. */
+/**
+ * Checks digest and pieces: a bad piece of a file that came in one piece cannot be fetched again.
+ */
 async function checkWhole(
   { request, context, first, target }: DownloadWay,
   length: number,

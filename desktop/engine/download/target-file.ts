@@ -1,6 +1,7 @@
 /**
  * The file that a download makes: its name, the partial file of that name, and the hasher that
- * follows its growth. A download that starts again closes it and opens it again; the name stays.
+ * follows its growth. A download that starts over closes the partial file and opens it again; the
+ * name stays.
  */
 
 import { basename, resolve } from 'node:path';
@@ -22,7 +23,7 @@ import type { DownloadReport } from './download-report.ts';
 import type { DownloadContext } from './download-types.ts';
 import { nameFor } from './server-name.ts';
 
-/** Numbered names that are tried where other downloads have those before. */
+/** Highest number to try in a name while other downloads have the lower ones. */
 const MAX_NUMBER = 99;
 const OF_ANOTHER: ReadonlySet<ErrorCode> = new Set(['different-file']);
 const TAKEN: ReadonlySet<ErrorCode> = new Set(['different-file', 'file-exists', 'file-in-use']);
@@ -36,16 +37,16 @@ export interface TargetFileOptions {
   readonly request: DownloadRequest;
   readonly context: DownloadContext;
   readonly report: DownloadReport;
-  /** Told when more has been stored. */
+  /** Called after more bytes have been stored. */
   readonly onStored: () => void;
-  /** Told of bytes that were stored and no longer are. */
+  /** Called with ranges that are no longer stored. */
   readonly onLost: (ranges: readonly ByteRange[]) => void;
 }
 
 export class TargetFile {
   readonly #options: TargetFileOptions;
   #file: PartialFile | undefined;
-  /** It has its name, and its completion is not recorded yet. */
+  /** File that has its final name, but whose completion has not been recorded yet. */
   #finished: PartialFile | undefined;
   #hasher: FileHasher | undefined;
   #path: string | undefined;
@@ -55,8 +56,7 @@ export class TargetFile {
   }
 
   /**
-   * Its final path, once that is settled: before, the stored bytes may be those of another
-   * download.
+   * The final path, once it is settled: before, the stored bytes may belong to another download.
    */
   get path(): string | undefined {
     return this.#path;
@@ -73,17 +73,17 @@ export class TargetFile {
     return this.#file;
   }
 
-  /** Hashes the partial file. @throws Error if it is not open */
+  /** The hasher of the partial file. @throws Error if the partial file is not open */
   get hasher(): FileHasher {
     if (this.#hasher === undefined) throw new Error('the partial file is not open');
     return this.#hasher;
   }
 
   /**
-   * Opens the partial file, under another name where an unfinished download of another file has the
-   * first, and keeps the bytes in it that are of this version.
+   * Opens the partial file, under another name if an unfinished download of another file has the
+   * first, and keeps its bytes that are of this version.
    *
-   * @param ownUrls all URLs that are known of the file
+   * @param ownUrls all known URLs of the file
    * @throws MillraceError
    */
   async open(
@@ -93,7 +93,7 @@ export class TargetFile {
   ): Promise<PartialFile> {
     const { file, dir, within, overwrite, rename = file === undefined } = this.#options.request;
     const named = () => resolve(dir, file ?? nameFor(first.source.url, first.opened.headers));
-    // A download that has begun keeps its name, whatever name another source gives.
+    // A download that has begun keeps its name, even if another source gives another one.
     const path = this.#path ?? named();
     if (within !== undefined) {
       await makeFolderOf(path, within).catch((error) => {
@@ -116,10 +116,10 @@ export class TargetFile {
   }
 
   /**
-   * Checks the digest of the whole.
+   * Checks the digest of the whole file.
    *
-   * @returns the digest that it has; undefined where none is known
-   * @throws MillraceError `checksum-mismatch`: the file has been deleted then
+   * @returns the matching digest; undefined if none is known
+   * @throws MillraceError `checksum-mismatch`: the file has then been deleted
    */
   async check(check: FileCheck, length: number): Promise<Digest | undefined> {
     if (!check.needed) return undefined;
@@ -132,7 +132,7 @@ export class TargetFile {
     }
   }
 
-  /** Gives the complete file its name. @returns the path @throws MillraceError */
+  /** Gives the complete file its final name. @returns the path @throws MillraceError */
   async finish(length: number): Promise<string> {
     const { file } = this;
     await this.#closeHasher();
@@ -142,20 +142,20 @@ export class TargetFile {
     return file.path;
   }
 
-  /** Lets go of the complete file, as `PartialFile` has it; nothing where there is none. */
+  /** Releases the complete file as `PartialFile.settle` does. Does nothing if there is none. */
   async settle(written: boolean): Promise<void> {
     await this.#finished?.settle(written);
     this.#finished = undefined;
   }
 
-  /** Deletes what is there. */
+  /** Deletes the partial file. */
   async discard(): Promise<void> {
     await this.#closeHasher();
     await this.#file?.discard();
     this.#file = undefined;
   }
 
-  /** Leaves the stored bytes for resuming; deletes them where that is not possible. */
+  /** Leaves the stored bytes for resuming, or deletes them if the download cannot be resumed. */
   async leave(): Promise<void> {
     await this.#closeHasher();
     await this.#file?.leave();
@@ -178,7 +178,7 @@ export class TargetFile {
         length: version.length,
         validators: version.validators,
       },
-      // Whether they are of the same file is found out by comparing.
+      // A comparison finds out whether they are of the same file.
       keepUnproven: true,
       ownUrls,
       signal: context.signal,

@@ -10,11 +10,11 @@ import { type NewDownload, newRecord } from './new-download.ts';
 export interface AdditionsOptions {
   readonly records: Records;
   readonly settings: Settings;
-  /** Download folder. */
+  /** Returns the download folder. */
   readonly dir: () => string;
-  /** Edges that `useEdges` means. */
+  /** Returns the edges that `useEdges` stands for. */
   readonly edges: () => readonly string[];
-  /** The edge among `edges` that runs on this machine. */
+  /** Returns the edge among `edges` that runs on this machine. */
   readonly localEdge: () => string | undefined;
   /** Unix milliseconds. */
   readonly now: () => Millis;
@@ -47,7 +47,7 @@ export class Additions {
   }
 
   /**
-   * Puts several into the queue, or none.
+   * Puts all of the downloads into the queue, or none.
    *
    * @returns their gids
    * @throws MillraceError as `draft`; `queue-full`
@@ -70,7 +70,7 @@ export class Additions {
     return [...gids];
   }
 
-  /** Adds the finished downloads of another list to the history. */
+  /** Adds a finished download from another list to the history. */
   addFinished(asked: NewDownload, ended: Partial<DownloadRecord>): DownloadRecord {
     const record = { ...this.draft(asked), ...ended };
     this.#options.records.store.put({ ...record, storedBytes: record.length ?? 0 });

@@ -1,4 +1,4 @@
-/** Changes of users to a download once it has been added. */
+/** Applies users' changes to downloads that have been added. */
 
 import { relative, resolve } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -25,12 +25,12 @@ export interface ChangesOptions {
   readonly records: Records;
   readonly queueRunner: QueueRunner;
   readonly settings: Settings;
-  /** The download folder. */
+  /** Returns the download folder. */
   readonly dir: () => string;
   readonly proveLink: ProveLink;
 }
 
-/** Rejects where the first URL of the request does not bring the file that has been begun. */
+/** Rejects if the first URL of the request does not lead to the file that was begun. */
 export type ProveLink = (request: DownloadRequest, begun: BegunFile) => Promise<void>;
 
 export class Changes {
@@ -49,8 +49,8 @@ export class Changes {
   }
 
   /**
-   * Changes an unfinished download: its limit, priority and category at once, the rest by
-   * restarting it. Of a finished one only the category can be changed.
+   * Changes an unfinished download: its limit, priority and category at once, the rest by a
+   * restart. For a finished download only the category can change.
    *
    * @throws MillraceError `no-such-download`, `wrong-state`, `bad-option`
    */
@@ -91,7 +91,8 @@ export class Changes {
   }
 
   /**
-   * Changes the URLs; a running download learns of new ones, other changes restart it.
+   * Changes the URLs. A running download gets additional URLs at once; any other change restarts
+   * it.
    *
    * @throws MillraceError `bad-url`, `credentials-in-url`, `bad-option` if there are none or too
    *   many
@@ -111,10 +112,10 @@ export class Changes {
   }
 
   /**
-   * Shows that a new link brings the file that has been begun. Nothing is changed by it.
+   * Checks that a new link leads to the file that was begun. Changes nothing.
    *
-   * @throws MillraceError `wrong-state` if it is complete, `bad-url`, `different-file`, and the
-   *   error with which the link fails
+   * @throws MillraceError `wrong-state` if the download is complete, `bad-url`, `different-file`,
+   *   and the error with which the link fails
    */
   async checkLink(gid: string, text: string): Promise<void> {
     const clean = cleanUrls([text]);
@@ -127,9 +128,10 @@ export class Changes {
   }
 
   /**
-   * A new URL for a download whose link has expired: the engine resumes it if the file is the same.
+   * Replaces the URL of a download whose link has expired: the engine resumes the download if the
+   * file is the same.
    *
-   * @throws MillraceError `wrong-state` if it is complete, `bad-url`
+   * @throws MillraceError `wrong-state` if the download is complete, `bad-url`
    */
   replaceUrl(gid: string, text: string): void {
     const clean = cleanUrls([text]);
@@ -137,13 +139,13 @@ export class Changes {
     const record = this.#records.get(gid);
     if (record.state === 'complete') throw new MillraceError('wrong-state', 'it is complete');
     if (isFinished(record.state)) this.#records.reopen(record);
-    // The name stays: the partial file is found by it.
+    // The name stays, because the partial file is found by its name.
     const { path, request } = record;
     const file = path === undefined ? request.file : relative(request.dir, targetOf(record));
     const urls = [url, ...request.urls.slice(1).filter((other) => other !== url)];
     const forUrls = this.#forUrls(gid, request, urls, clean.login);
     this.#fetchFrom(gid, { ...forUrls, file });
-    // It need not wait any longer.
+    // With a new URL, a waiting download need not wait any longer.
     if (record.state === 'waiting') {
       this.#records.queue.hurry(gid);
       this.#records.requeue(gid);
@@ -158,7 +160,10 @@ export class Changes {
     this.#records.update(gid, { request, host });
   }
 
-  /** The request with other URLs. Log-ins for the first one's origin are for no other. */
+  /**
+   * Returns the request with other URLs. Log-ins for the first URL's origin are left out for any
+   * other.
+   */
   #forUrls(
     gid: string,
     request: DownloadRequest,
@@ -177,7 +182,7 @@ export class Changes {
   #setLimit(gid: string, limit: number | undefined): void {
     const run = this.#queueRunner.running(gid);
     if (run !== undefined) return run.setLimit(limit);
-    // It may be about to run, with its earlier options.
+    // The download may be about to run with its earlier options.
     void this.#queueRunner.begun(gid).then(() => this.#queueRunner.running(gid)?.setLimit(limit));
   }
 }

@@ -7,18 +7,20 @@ import { setImmediate as turn } from 'node:timers/promises';
 
 /** A table whose rows can be read in steps. */
 export interface CheckedTable {
-  /** As `DownloadStore.checkSome`. */
+  /** Same as `DownloadStore.checkSome`. */
   checkSome(after: number, limit: number): number | undefined;
-  /** Gids of rows that are known to be damaged. */
+  /** Gids of rows known to be damaged. */
   readonly damaged: readonly string[];
 }
 
-/** Rows per step: a millisecond or two, in which no other work runs. */
+/** Rows to read per step: one step blocks other work for a millisecond or two. */
 const ROWS_AT_ONCE = 100;
 
 /**
- * @param onDamage called with the gids of a table, once it is through, if some cannot be read
- * @returns when it is through, or the signal has ended it
+ * Reads all rows of the tables.
+ *
+ * @param onDamage called after each table that has unreadable rows, with their gids
+ * @returns when all tables are read, or the signal aborts
  */
 export async function checkKept<T extends CheckedTable>(
   tables: readonly T[],

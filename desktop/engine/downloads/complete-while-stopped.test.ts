@@ -1,4 +1,4 @@
-/** Downloads that get their last byte while they are being stopped. */
+/** Downloads that receive their last byte while they are being stopped. */
 
 import { existsSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -12,7 +12,7 @@ afterEach(() => daemon.remove());
 
 const state = (gid: string) => daemon.manager.get(gid).state;
 
-/** Before `work` it is complete, unknown to the daemon; or it becomes complete after it. */
+/** When the run completes: before `work`, unnoticed by the daemon, or after it. */
 const WHEN = ['before', 'after'] as const;
 
 async function completing<T>(when: (typeof WHEN)[number], work: (gid: string) => T) {
@@ -22,7 +22,7 @@ async function completing<T>(when: (typeof WHEN)[number], work: (gid: string) =>
   if (when === 'before') void run.complete();
   const done = work(gid);
   if (when === 'after') {
-    // Until it has been told to stop.
+    // Waits until the run has been told to stop.
     await until(() => daemon.manager.running(gid) === undefined);
     await run.complete();
   }
@@ -39,7 +39,7 @@ const remove = (gid: string, more: object) =>
     ...more,
   });
 
-describe.each(WHEN)('what becomes complete while it is removed, %s that', (when) => {
+describe.each(WHEN)('a download that completes while it is removed (%s the removal)', (when) => {
   test.each([
     ['out of the list', {}],
     ['out of the list, with its file', { deleteFile: true }],
@@ -52,20 +52,20 @@ describe.each(WHEN)('what becomes complete while it is removed, %s that', (when)
     else expect(() => daemon.manager.get(gid)).toThrow(/no such download/);
   });
 
-  test('leaves no file where it is ended', async () => {
+  test('leaves no file if the removal deletes its partial file', async () => {
     const { gid, path } = await completing(when, (one) => daemon.manager.remove(one, true));
     await until(() => !existsSync(path));
     expect(state(gid)).toBe('removed');
   });
 
-  test('leaves no file once that cannot be undone', async () => {
+  test('leaves no file once the removal cannot be undone', async () => {
     const { path } = await completing(when, (one) => remove(one, { now: false }));
     await daemon.shut();
     expect(existsSync(path)).toBe(false);
     daemon.open();
   });
 
-  test('is back as complete when that is undone', async () => {
+  test('is back as complete when the removal is undone', async () => {
     const { gid, path, done } = await completing(when, (one) => remove(one, { now: false }));
     expect(await daemon.manager.undoRemove(done.undo as string)).toEqual([gid]);
     expect(daemon.manager.get(gid)).toMatchObject({
@@ -79,7 +79,7 @@ describe.each(WHEN)('what becomes complete while it is removed, %s that', (when)
     expect(daemon.runs).toHaveLength(1);
   });
 
-  test('is complete where nothing of it was to be deleted', async () => {
+  test('is complete if none of it was to be deleted', async () => {
     const { gid, path } = await completing(when, (one) => daemon.manager.remove(one, false));
     await until(() => state(gid) === 'complete');
     expect(daemon.manager.get(gid)).toMatchObject({ path, storedBytes: LENGTH });
@@ -88,17 +88,17 @@ describe.each(WHEN)('what becomes complete while it is removed, %s that', (when)
 });
 
 test.each(WHEN)(
-  'what is complete %s it is paused and resumed is not fetched again',
+  'a download that completes %s it is paused and resumed is not fetched again',
   async (when) => {
     const { gid, path } = await completing(when, (one) => {
       expect(daemon.manager.pause(one)).toBe(true);
       expect(daemon.manager.resume(one)).toBe(true);
-      // Once more, before its run has ended.
+      // Pauses and resumes once more, before the run has ended.
       expect(daemon.manager.pause(one)).toBe(true);
       expect(daemon.manager.resume(one)).toBe(true);
     });
     await until(() => state(gid) === 'complete');
-    // Waits for the other run, where there has to be one.
+    // Waits for a second run, in case one begins.
     await daemon.manager.begun(gid);
     expect(daemon.runs).toHaveLength(1);
     expect(daemon.manager.get(gid)).toMatchObject({ state: 'complete', path });

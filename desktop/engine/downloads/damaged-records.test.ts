@@ -25,7 +25,7 @@ const remove = (gids: readonly string[], more: object = {}) =>
     ...more,
   });
 
-/** A download that is complete, with its file. */
+/** Adds a download and completes it, with its file. */
 async function complete(name: string): Promise<{ gid: string; path: string }> {
   const { gid, run } = await daemon.run(name, { file: `${name}.bin` });
   writeFileSync(run.path, 'x'.repeat(LENGTH));
@@ -34,7 +34,7 @@ async function complete(name: string): Promise<{ gid: string; path: string }> {
   return { gid, path: run.path };
 }
 
-/** Three complete downloads in the trash, with their files; the second is damaged. */
+/** Puts three complete downloads into the trash, with their files; the second is damaged. */
 async function damagedTrash(damage: string): Promise<{ gid: string; path: string }[]> {
   const all = [await complete('one'), await complete('two'), await complete('three')];
   for (const { gid } of all) await remove([gid]);
@@ -43,7 +43,7 @@ async function damagedTrash(damage: string): Promise<{ gid: string; path: string
   return all.map((one) => ({ gid: one.gid, path: join(dirname(one.path), TRASH_FOLDER, one.gid) }));
 }
 
-test('the trash is shown, restored and emptied with a damaged entry in it', async () => {
+test('the trash can be listed, restored and emptied with a damaged entry in it', async () => {
   const [one, two, three] = await damagedTrash(`record = '{'`);
   const { trash } = daemon.manager;
   expect(trash.store.page(0, 9).map(({ gid }) => gid)).toEqual([three?.gid, one?.gid]);
@@ -51,13 +51,13 @@ test('the trash is shown, restored and emptied with a damaged entry in it', asyn
     one?.gid,
   ]);
   expect(daemon.notes).toEqual([expect.stringContaining(two?.gid as string)]);
-  // Its data goes with it: where that is can still be read.
+  // The damaged entry's data go with it: their path can still be read.
   expect(await trash.delete(trash.store.gids())).toMatchObject({ count: 2 });
   expect(trash.store.gids()).toEqual([]);
   expect([two, three].some((gone) => existsSync(gone?.path as string))).toBe(false);
 });
 
-test('what the trash cannot read is deleted by nobody but the user', async () => {
+test('only the user deletes an entry that the trash cannot read', async () => {
   const [one, two, three] = await damagedTrash(`record = 'null'`);
   daemon.now += 400 * DAY;
   daemon.manager.trash.sweep();
@@ -70,7 +70,7 @@ test('what the trash cannot read is deleted by nobody but the user', async () =>
   expect(daemon.notes).toHaveLength(1);
 });
 
-test('data in a place that cannot be read stays when the trash is emptied', async () => {
+test('data whose path cannot be read stay when the trash is emptied', async () => {
   const [, two] = await damagedTrash(`leftover = '{"path":1}'`);
   const { trash } = daemon.manager;
   expect(await trash.delete(trash.store.gids())).toMatchObject({ count: 3 });
@@ -78,7 +78,7 @@ test('data in a place that cannot be read stays when the trash is emptied', asyn
   expect(daemon.notes).toEqual([expect.stringContaining('leftover')]);
 });
 
-test('a daemon starts with damaged rows, shows the others and tells its watchers', async () => {
+test('a daemon with damaged rows starts, lists the intact ones and tells its listeners', async () => {
   const gids: string[] = [];
   for (const name of ['a', 'b', 'c', 'd']) gids.push((await complete(name)).gid);
   const paused = ['e', 'f'].map((name) => daemon.add(name, { paused: true }));
@@ -99,10 +99,10 @@ test('a daemon starts with damaged rows, shows the others and tells its watchers
   }
   expect(daemon.notes).toHaveLength(2);
   expect(() => manager.get(gids[1] as string)).toThrow(/no such download/i);
-  // No other record is written in its place.
+  // No other record can take the gid of a damaged one.
   const again = { urls: ['http://a.example/x'], gid: paused[0] as string };
   expect(() => manager.add(again)).toThrow(/is there already/);
-  // A caller that names it can take it out of the list; it cannot come back.
+  // A caller that names the gid can remove the damaged row for good, but not keep it listed.
   expect(await remove([gids[1] as string])).toEqual({ gids: [gids[1]] });
   expect(manager.store.has(gids[1] as string)).toBe(false);
   await expect(remove([paused[0] as string], { forget: false })).rejects.toThrow(
@@ -110,7 +110,7 @@ test('a daemon starts with damaged rows, shows the others and tells its watchers
   );
 });
 
-test('a check that is called off looks at no more rows', async () => {
+test('an aborted check reads no more rows', async () => {
   const looked: number[] = [];
   const abort = new AbortController();
   const table = {
@@ -126,7 +126,7 @@ test('a check that is called off looks at no more rows', async () => {
   expect(looked).toEqual([0, 1]);
 });
 
-test('one damaged entry of a list of settings costs no other, and limits never delete more', () => {
+test('a damaged entry in a list of settings costs no other, and never makes limits delete more', () => {
   const store = new SettingStore(daemon.db);
   const edge = { url: 'http://a.example/', name: '', enabled: true };
   store.set('edges', [edge, { url: 7 }, edge]);
@@ -144,7 +144,7 @@ test('one damaged entry of a list of settings costs no other, and limits never d
   expect(new Settings(new SettingStore(daemon.db)).app.trash.days).toBe(7);
 });
 
-test('of a damaged database the trash and the settings are taken over as well', async () => {
+test('the trash and the settings survive the repair of a damaged database', async () => {
   const { gid } = await complete('done');
   await complete('kept');
   await remove([gid]);
@@ -157,7 +157,7 @@ test('of a damaged database the trash and the settings are taken over as well', 
   before.exec(`UPDATE downloads SET length = 9223372036854775807`);
   before.exec(`CREATE TABLE filler (x); INSERT INTO filler VALUES (zeroblob(100000))`);
   before.close();
-  // The last pages are of the filler.
+  // The last pages belong to the filler.
   const bytes = readFileSync(path);
   for (let at = bytes.length - 10 * 4096; at < bytes.length; at++) bytes[at] = 0x5a;
   writeFileSync(path, bytes);

@@ -13,7 +13,7 @@ const find = (url: string) => duplicateOf(daemon.manager.store, url);
 const finished = (urls: string[], state: 'complete' | 'removed') =>
   daemon.manager.addFinished({ urls }, { state, createdAt: 1, finishedAt: 1 }).gid;
 
-test('the same URL is told from the same file under another signature', () => {
+test('an identical URL is told apart from the same file under another signature', () => {
   const { gid } = daemon.manager.add({ urls: ['http://b.example/x', URL], paused: true });
   expect(find(`${URL}#part`)).toMatchObject({ same: 'url', gid, status: 'paused' });
   expect(find(URL.replace('sig=1', 'sig=2'))).toMatchObject({ same: 'path', gid });
@@ -22,14 +22,14 @@ test('the same URL is told from the same file under another signature', () => {
   expect(find('no URL')).toBeUndefined();
 });
 
-test('the history is known too, but for what was removed', () => {
+test('completed downloads are found, and removed ones are not', () => {
   finished([URL], 'removed');
   expect(find(URL)).toBeUndefined();
   const gid = finished([URL], 'complete');
   expect(find(URL)).toMatchObject({ same: 'url', gid, status: 'complete' });
 });
 
-test('a URL that has been replaced is not known any more, nor what is forgotten', () => {
+test('a replaced URL is not found any more, nor is a forgotten download', () => {
   const { gid } = daemon.manager.add({ urls: [URL], paused: true });
   daemon.manager.setUrls(gid, ['http://c.example/new']);
   expect(find(URL)).toBeUndefined();
@@ -39,7 +39,7 @@ test('a URL that has been replaced is not known any more, nor what is forgotten'
   expect(daemon.db.prepare('SELECT count(*) AS n FROM urls').get()).toEqual({ n: 0 });
 });
 
-test('what is still to be done comes before what is done', () => {
+test('an unfinished download comes before a finished one', () => {
   finished([URL], 'complete');
   const { gid } = daemon.manager.add({ urls: [URL], paused: true });
   expect(find(URL)).toMatchObject({ gid, status: 'paused' });

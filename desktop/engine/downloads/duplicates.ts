@@ -1,12 +1,12 @@
-/** Existing downloads of a URL that is to be added. */
+/** Finds existing downloads of a URL that is to be added. */
 
 import type { Duplicate } from '@millrace/shared/bridge/rpc/adding-api';
 import type { DownloadStore } from '../store/download-store.ts';
 
-/** Most downloads with similar URLs that are looked at. */
+/** Most downloads with similar URLs that are compared. */
 const MAX_CANDIDATES = 20;
 
-/** The most similar download; an unfinished one before others, a removed one never. */
+/** Returns the most similar download: unfinished ones come first, removed ones are left out. */
 export function duplicateOf(store: DownloadStore, text: string): Duplicate | undefined {
   const url = normalised(text);
   if (url === undefined) return undefined;

@@ -15,7 +15,7 @@ function record(part: Partial<DownloadRecord> = {}): DownloadRecord {
 }
 
 describe('lists of downloads', () => {
-  test('our own is read as it was written', () => {
+  test('our own list is read as it was written', () => {
     const text = exportList([record({ state: 'paused', priority: 3 })], 'json', true);
     const [one] = importList(text, undefined);
     expect(one?.download).toMatchObject({
@@ -29,7 +29,7 @@ describe('lists of downloads', () => {
     expect(one?.ended).toBeUndefined();
   });
 
-  test('secrets stay unless they are wanted', () => {
+  test('secrets are left out unless the caller asks for them', () => {
     const logged = record();
     const withProxy = {
       ...logged,
@@ -47,7 +47,7 @@ describe('lists of downloads', () => {
     expect(exportList([withProxy], 'json', true)).toMatch(/x=y[\s\S]*secret|secret[\s\S]*x=y/);
   });
 
-  test("aria2's session has all URLs in a line and options under it", () => {
+  test("aria2's session has all URLs of a download on one line, and its options below", () => {
     const text = exportList([record({ state: 'paused' })], 'aria2', true);
     expect(text).toBe(
       [
@@ -78,7 +78,7 @@ describe('lists of downloads', () => {
     ]);
   });
 
-  test('a length and a log-in are kept, in our format and, as far as it can, in aria2’s', () => {
+  test('a length and a log-in survive in our format, and the log-in in aria2’s', () => {
     const login = { user: 'me', password: 'p' };
     const one = record();
     const logged = { ...one, request: { ...one.request, login, length: 5 } };
@@ -88,7 +88,7 @@ describe('lists of downloads', () => {
     expect(session?.options).toMatchObject({ 'http-user': 'me', 'http-passwd': 'p' });
   });
 
-  test('a value cannot begin an option of its own', () => {
+  test('a value cannot add an option of its own', () => {
     const sly = record();
     const text = exportList(
       [{ ...sly, request: { ...sly.request, file: 'x\n dir=/etc' } }],
@@ -107,7 +107,7 @@ describe('lists of downloads', () => {
     ]);
   });
 
-  test('finished ones come with how they ended', () => {
+  test('a finished download keeps its outcome', () => {
     const ended = record({
       state: 'error',
       finishedAt: 9,
@@ -126,12 +126,12 @@ describe('lists of downloads', () => {
     ['{"a":1}', /not a list/],
     ['{"millrace":"downloads","format":99,"downloads":[]}', /newer version/],
     ['http://a/\n'.repeat(20_001), /more than 20000/],
-  ])('what is none is refused %#', (text, message) => {
+  ])('an invalid list is refused %#', (text, message) => {
     expect(() => importList(text, undefined)).toThrow(message);
   });
 });
 
-test('a list that is null, or whose errors are objects with a toString of their own, is no crash', () => {
+test('a list that is null, or has error objects with their own toString, causes no crash', () => {
   expect(() => importList('null', 'json')).toThrow('not a list of downloads');
   const list = {
     millrace: 'downloads',

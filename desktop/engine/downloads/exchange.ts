@@ -11,14 +11,14 @@ import { withoutSecrets } from './secrets.ts';
 
 export type Format = 'json' | 'urls' | 'aria2';
 
-/** One download out of a list. */
+/** One download of a list. */
 export interface Listed {
-  /** Where in the list it stands, for messages: a line, or a number in the JSON. */
+  /** Position in the list, for messages: a line number, or a number in the JSON. */
   readonly at: number;
   readonly download: NewDownload;
   /** aria2's options as they were written. */
   readonly options?: Readonly<Record<string, string | string[]>>;
-  /** For finished ones: how they ended. */
+  /** Outcome of a finished download. */
   readonly ended?: Pick<
     DownloadRecord,
     'state' | 'finishedAt' | 'createdAt' | 'length' | 'path' | 'error' | 'digest'
@@ -28,7 +28,7 @@ export interface Listed {
 const FORMAT = 1;
 const MAX_LISTED = 20_000;
 
-/** Writes a list. */
+/** Writes a list of downloads. With `secrets` false, it leaves out passwords and cookies. */
 export function exportList(
   records: readonly DownloadRecord[],
   format: Format,
@@ -43,9 +43,9 @@ export function exportList(
 }
 
 /**
- * Reads a list of any of the formats.
+ * Reads a list in any of the formats.
  *
- * @throws MillraceError `bad-option` if it is none, or too long
+ * @throws MillraceError `bad-option` if the text is no list of downloads, or too long
  */
 export function importList(text: string, format: Format | undefined): Listed[] {
   const isJson = format === undefined ? /^\s*\{/.test(text) : format === 'json';
@@ -163,7 +163,10 @@ function endedOf(
   };
 }
 
-/** Empty for values other than text: an object's own `toString` is not called. */
+/**
+ * Returns text as it is, and an empty string for other values: an object's own `toString` is not
+ * called.
+ */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

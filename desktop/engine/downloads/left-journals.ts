@@ -1,15 +1,15 @@
-/** Journals that a crash has left, of downloads whose completion had just been recorded. */
+/** Deletes journals that a crash left after the completion of their downloads was recorded. */
 
 import type { DownloadFactory } from '../queue/contract.ts';
 import type { DownloadStore } from '../store/download-store.ts';
 
-/** Downloads checked, the latest first: more than ever run, and so end, at one time. */
+/** Number of the latest downloads to check: more than ever run, and so end, at one time. */
 const MAX_LOOKED_AT = 64;
 
 /**
- * Deletes them.
+ * Deletes the journals of the latest complete downloads.
  *
- * @param isTaken whether an unfinished download has that path
+ * @param isTaken returns true if an unfinished download has that path
  */
 export async function removeLeftJournals(
   store: DownloadStore,
@@ -19,7 +19,7 @@ export async function removeLeftJournals(
   const page = { offset: 0, limit: MAX_LOOKED_AT };
   for (const { gid, path, request } of store.history({ states: ['complete'] }, page).records) {
     if (path === undefined || isTaken(path, gid)) continue;
-    // Where the folder is away, the next start looks again.
+    // If the folder is not available, the next start tries again.
     await removeJournal(path, request.urls).catch(() => {});
   }
 }

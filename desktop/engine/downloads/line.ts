@@ -1,4 +1,4 @@
-/** Users' commands to downloads in the queue: pause, resume, try again, change the order. */
+/** Carries out users' commands to downloads in the queue: pause, resume, retry, reorder. */
 
 import type { DownloadQueue, Move } from '@millrace/shared/download/queue/queue';
 import type { QueueRunner } from '../queue/queue-runner.ts';
@@ -9,7 +9,7 @@ export interface LineOptions {
   readonly records: Records;
   readonly queueRunner: QueueRunner;
   readonly remover: Remover;
-  /** Continues work in the background. */
+  /** Lets work continue in the background. */
   readonly chore: (work: Promise<unknown>) => void;
 }
 
@@ -24,7 +24,7 @@ export class Line {
     return this.#options.records.queue;
   }
 
-  /** @returns false if it is paused or finished already */
+  /** Pauses a download. @returns false if it is already paused or finished */
   pause(gid: string): boolean {
     const { records, queueRunner, chore } = this.#options;
     if (!this.#queue.pause(gid)) return false;
@@ -35,7 +35,7 @@ export class Line {
     return true;
   }
 
-  /** @returns false if it was not paused */
+  /** Resumes a download. @returns false if it was not paused */
   resume(gid: string): boolean {
     const { records, queueRunner } = this.#options;
     if (!this.#queue.resume(gid)) return false;
@@ -44,12 +44,12 @@ export class Line {
     return true;
   }
 
-  /** Puts a failed or removed one into the queue again; a waiting one is tried at once. */
+  /** Puts a failed or removed download into the queue again, and retries a waiting one at once. */
   retry(gid: string): boolean {
     const { records, queueRunner, remover, chore } = this.#options;
     const record = records.get(gid);
     if (record.state === 'removed' && remover.trash.has(record.gid)) {
-      // It comes back with its data.
+      // The download comes back from the trash with its data.
       chore(remover.restore([record.gid]).then(() => this.resume(record.gid)));
       return true;
     }
@@ -61,7 +61,7 @@ export class Line {
     return true;
   }
 
-  /** @returns its new place; -1 if it is not in the queue */
+  /** Moves a download in the queue. @returns its new position; -1 if it is not in the queue */
   move(gid: string, offset: number, how: Move): number {
     const { records, queueRunner } = this.#options;
     const { position, changed } = this.#queue.move(gid, offset, how);
@@ -72,10 +72,10 @@ export class Line {
   }
 
   /**
-   * Puts downloads of the line, in this order, before another of it, or at its end.
+   * Moves downloads of the queue, in this order, before another one or to the end.
    *
-   * @param before undefined: at the end
-   * @returns those in the queue
+   * @param before gid of that other one; undefined: to the end
+   * @returns gids of the downloads that were moved
    */
   place(gids: readonly string[], before: string | undefined): string[] {
     const placed: string[] = [];
@@ -83,7 +83,7 @@ export class Line {
       const from = this.#queue.position(gid);
       if (from === undefined || gid === before) continue;
       const target = before === undefined ? undefined : this.#queue.position(before);
-      // Removed from the queue before it is put back, it moves those behind it up.
+      // Taking the download out moves the ones behind it up by one.
       const to = target === undefined ? undefined : target - (from < target ? 1 : 0);
       if (to === undefined) this.move(gid, 0, 'end');
       else this.move(gid, to, 'set');

@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => stage.clear());
 
 describe('changes', () => {
-  test('limit and priority at once, others by starting anew', async () => {
+  test('of limit and priority apply at once, others by a restart', async () => {
     const gid = await stage.add();
     stage.manager.change(gid, { limit: 500, priority: 3 });
     stage.manager.change(gid, { limit: null });
@@ -25,7 +25,7 @@ describe('changes', () => {
     expect(() => stage.manager.change(gid, { category: 'none' })).toThrow(/no "none"/);
   });
 
-  test('to another folder or name take along what is there', async () => {
+  test('of folder or name move the stored bytes along', async () => {
     const gid = await stage.add();
     stage.last().begin();
     stage.manager.change(gid, { dir: 'other' });
@@ -40,7 +40,7 @@ describe('changes', () => {
     expect(stage.last().request).toMatchObject({ dir: join(stage.folder, 'other'), file: 'y.bin' });
   });
 
-  test('of the category take the folder along where nothing has begun', async () => {
+  test('of the category change the folder too, if nothing has begun', async () => {
     stage.manager.settings.categories = [
       { name: 'films', folder: 'films', extensions: ['mkv'] },
       { name: 'notes', folder: 'notes', extensions: ['txt'] },
@@ -77,7 +77,7 @@ describe('changes', () => {
     );
   });
 
-  test('more URLs are told to the run, others need a new one', async () => {
+  test('of URLs: additional ones go to the run, others need a new run', async () => {
     const gid = await stage.add();
     const [url] = stage.manager.get(gid).request.urls as [string];
     stage.manager.setUrls(gid, [url, 'http://mirror.example/x']);
@@ -88,7 +88,7 @@ describe('changes', () => {
     expect(() => stage.manager.setUrls(gid, [])).toThrow(/none would be left/);
   });
 
-  test('what logs in at one host is not taken to another', async () => {
+  test('of the host leave out log-ins for the earlier one', async () => {
     const login = { user: 'me', password: 'secret' };
     const headers = { cookie: 'c=1', accept: '*/*' };
     const gid = await stage.add({ headers, login });
@@ -106,7 +106,7 @@ describe('changes', () => {
     expect(stage.last().request.login).toBeUndefined();
   });
 
-  test('the limit of a host is for those that are fetched from it', async () => {
+  test('of the host count against the limit of the new host', async () => {
     stage.manager.setLimits({ concurrent: 5, perHost: 1 });
     const first = await stage.add();
     const second = await stage.add({ urls: ['http://a.example/y.bin'] });
@@ -119,7 +119,7 @@ describe('changes', () => {
     ]);
   });
 
-  test('only the file that was downloaded is deleted', async () => {
+  test('only the downloaded file is deleted', async () => {
     const path = join(stage.folder, 'x.bin');
     const gid = await stage.add();
     stage.last().begin();
@@ -135,7 +135,7 @@ describe('changes', () => {
     await remove();
   });
 
-  test('a log-in in a new link is never part of it', async () => {
+  test('a log-in in a new link is stored apart from the URL', async () => {
     const gid = await stage.add();
     stage.manager.replaceUrl(gid, 'http://me:secret@b.example/x.bin');
     expect(stage.manager.get(gid).request).toMatchObject({
@@ -148,7 +148,7 @@ describe('changes', () => {
     expect(stage.manager.get(gid).request.login).toBeUndefined();
   });
 
-  test('a new link goes on with the file that the old one began', async () => {
+  test('a new link continues the file that the old one began', async () => {
     const gid = await stage.add({ urls: ['http://a.example/x.bin?key=old'] });
     stage.last().begin();
     await stage.last().fail('origin-denied');
@@ -164,8 +164,8 @@ describe('changes', () => {
   });
 });
 
-describe('limits over all', () => {
-  test('a host that asks for a pause gets it, and others go ahead', async () => {
+describe('limits for all downloads', () => {
+  test('a host that asks for a pause gets it, and other hosts go ahead', async () => {
     stage.manager.setLimits({ concurrent: 1 });
     stage.manager.hosts.onRefused('a.example', 1, 30_000);
     const gid = await stage.add();
@@ -201,7 +201,7 @@ describe('limits over all', () => {
     expect(stage.manager.get(gid).state).toBe('active');
   });
 
-  test('a gid, or as much of it as no other has, names a download', async () => {
+  test('a gid, or an unambiguous beginning of it, names a download', async () => {
     await stage.add({ gid: 'abcd000000000000' });
     await stage.add({ gid: 'abce000000000000' });
     expect(stage.manager.get('abcd').gid).toBe('abcd000000000000');
@@ -211,7 +211,7 @@ describe('limits over all', () => {
     expect(stage.manager.unfinished()).toHaveLength(2);
   });
 
-  test('several are put before another, or at the end, in the order given', async () => {
+  test('several downloads are placed before another, or at the end, in the given order', async () => {
     stage.manager.setLimits({ concurrent: 1 });
     await stage.add({ gid: 'ffff000000000000' });
     const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(16)) as [
@@ -232,7 +232,7 @@ describe('limits over all', () => {
     expect(line()).toBe('acbd');
   });
 
-  test('one that is to start later does so, also after a restart of the daemon', async () => {
+  test('a download with a start time starts then, even after a restart of the daemon', async () => {
     const startAt = T0 + 3 * 24 * 60 * MINUTE;
     const gid = await stage.add({ startAt });
     expect(stage.manager.get(gid).state).toBe('queued');
@@ -244,7 +244,7 @@ describe('limits over all', () => {
     expect(stage.manager.get(gid).state).toBe('active');
   });
 
-  test('a limit that is set while a run is about to begin counts', async () => {
+  test('a limit set while a run is about to begin applies to that run', async () => {
     const gid = await stage.add();
     stage.manager.pause(gid);
     stage.manager.resume(gid);
@@ -253,7 +253,7 @@ describe('limits over all', () => {
     expect(stage.last().limits).toEqual([123]);
   });
 
-  test('of several of which one cannot be, none is added', async () => {
+  test('if one of several downloads is invalid, none is added', async () => {
     const asked = [{ urls: ['http://a.example/1'] }, { urls: ['ftp://a.example/2'] }];
     expect(() => stage.manager.addAll(asked)).toThrow(/cannot be fetched/);
     expect(stage.manager.unfinished()).toEqual([]);

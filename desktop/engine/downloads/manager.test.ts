@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { ManagerStage, MINUTE, T0 } from '../../testing/manager-stage.ts';
 
 let stage: ManagerStage;
-/** Runs whose end has been reported. */
+/** Contexts of runs whose end has been reported. */
 const ended = new WeakSet<object>();
 
 beforeEach(() => {
@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => stage.clear());
 
 describe('a download that ends', () => {
-  test('complete is in the history, and the next begins', async () => {
+  test('complete is in the history, and the next one begins', async () => {
     stage.manager.setLimits({ concurrent: 1 });
     const first = await stage.add();
     const second = await stage.add({ urls: ['http://a.example/y.bin'] });
@@ -30,7 +30,7 @@ describe('a download that ends', () => {
     expect(stage.events).toEqual(['started', 'completed', 'started']);
   });
 
-  test('has taken the time in which it ran, not what it spent waiting', async () => {
+  test('counts the time in which it ran, not the time it waited', async () => {
     const gid = await stage.add();
     stage.now += 2000;
     await stage.last().fail('origin-error');
@@ -46,7 +46,7 @@ describe('a download that ends', () => {
     expect(stage.manager.get(gid)).toMatchObject({ state: 'complete', activeMs: 10_000 });
   });
 
-  test('lets go of its file once its completion is written down', async () => {
+  test('releases its file once its completion is recorded', async () => {
     const gid = await stage.add();
     const run = stage.last();
     const written: unknown[] = [];
@@ -57,7 +57,7 @@ describe('a download that ends', () => {
     expect(written).toEqual([true, 'complete']);
   });
 
-  test('that is completed while the daemon ends is left for the next start', async () => {
+  test('while the daemon shuts down is left for the next start', async () => {
     const gid = await stage.add();
     const run = stage.last();
     run.lingers = true;
@@ -68,7 +68,7 @@ describe('a download that ends', () => {
     expect(stage.manager.store.get(gid)?.finishedAt).toBeUndefined();
   });
 
-  test('in a failure that stays is not tried again', async () => {
+  test('in a permanent failure is not retried', async () => {
     const gid = await stage.add();
     await stage.last().fail('origin-not-found', 'it answered 404');
     expect(stage.manager.get(gid)).toMatchObject({
@@ -81,7 +81,7 @@ describe('a download that ends', () => {
     expect(stage.runs).toHaveLength(2);
   });
 
-  test('in a failure that may pass is tried again, later each time, and not for ever', async () => {
+  test('in a temporary failure is retried, later each time, and a limited number of times', async () => {
     const gid = await stage.add({ maxTries: 3 });
     await stage.last().fail('origin-error');
     expect(stage.manager.get(gid)).toMatchObject({
@@ -100,7 +100,7 @@ describe('a download that ends', () => {
     expect(stage.manager.get(gid).state).toBe('error');
   });
 
-  test('for want of room is tried until there is some', async () => {
+  test('for lack of disk space is retried until there is room', async () => {
     const gid = await stage.add({ maxTries: 1 });
     for (let i = 0; i < 12; i++) {
       await stage.last().fail('disk-full', stage.folder);
@@ -114,7 +114,7 @@ describe('a download that ends', () => {
     expect(stage.manager.get(gid)).toMatchObject({ state: 'complete', error: undefined });
   });
 
-  test('for want of a network is tried until there is one, if there ever was', async () => {
+  test('for lack of a network is retried until there is one, if bytes had come before', async () => {
     const never = await stage.add({ maxTries: 1 });
     await stage.last().fail('origin-unreachable');
     expect(stage.manager.get(never).state).toBe('error');
@@ -127,7 +127,7 @@ describe('a download that ends', () => {
     }
   });
 
-  test('five dead links and two slots: the good link behind them starts', async () => {
+  test('with two slots, five dead links do not keep the good link behind them from starting', async () => {
     stage.manager.setLimits({ concurrent: 2 });
     const dead: string[] = [];
     for (const n of [1, 2, 3, 4, 5]) {
@@ -136,7 +136,7 @@ describe('a download that ends', () => {
     const good = await stage.add({ urls: ['http://good.example/good.bin'] });
     const isGood = () => stage.manager.get(good).state === 'active';
     for (let tries = 0; !isGood() && tries < 5; tries++) {
-      // Downloads that came due meanwhile stand behind.
+      // Downloads that came due meanwhile queue up behind.
       stage.now += 6000;
       const run = stage.runs.find(({ context }) => !context.signal.aborted && !ended.has(context));
       if (run === undefined) break;
@@ -150,7 +150,7 @@ describe('a download that ends', () => {
     });
   });
 
-  test('for want of any network is tried as soon as there is another, however often it failed', async () => {
+  test('without any network is retried on the next network change, however often it failed', async () => {
     const gid = await stage.add({ maxTries: 1 });
     await stage.last().fail('network-away');
     expect(stage.manager.get(gid)).toMatchObject({ state: 'waiting', attempts: 1 });
@@ -161,7 +161,7 @@ describe('a download that ends', () => {
     expect(stage.manager.get(gid).state).toBe('active');
   });
 
-  test('for a folder that is a file is told, and goes on under no other name', async () => {
+  test('because its folder is a file fails, and does not continue under another name', async () => {
     writeFileSync(join(stage.folder, 'afile'), 'x');
     const gid = await stage.add({ dir: 'afile', maxTries: 1 });
     await new Promise<void>((resolve) => {
@@ -177,7 +177,7 @@ describe('a download that ends', () => {
     });
   });
 
-  test('because the name is taken goes on under the next', async () => {
+  test('because its name is taken continues under the next name', async () => {
     const gid = await stage.add();
     await stage.last().fail('file-exists', join(stage.folder, 'sent-by-server.tar.gz'));
     expect(stage.last().request.file).toBe('sent-by-server.tar.1.gz');
@@ -202,14 +202,14 @@ describe('a download that ends', () => {
 });
 
 describe('names', () => {
-  test('of downloads that go on at once are never the same', async () => {
+  test('of concurrent downloads are never the same', async () => {
     await stage.add();
     await stage.add({ urls: ['http://b.example/x.bin'] });
     await stage.add({ urls: ['http://c.example/x.bin'] });
     expect(stage.runs.map((run) => run.request.file)).toEqual([undefined, 'x.1.bin', 'x.2.bin']);
   });
 
-  test('a paused one keeps its own', async () => {
+  test('a paused download keeps its name', async () => {
     const first = await stage.add();
     stage.last().begin();
     stage.manager.pause(first);
@@ -235,13 +235,13 @@ describe('a name that another partial file has', () => {
     await stage.settled();
     stage.manager.resume(stage.manager.unfinished()[0]?.gid as string);
     await stage.settled();
-    // Its partial file belongs to it.
+    // The partial file belongs to this download.
     expect(stage.last().request.rename).toBe(false);
   });
 });
 
 describe('stopping', () => {
-  test('a resumed download waits for its own end before it goes on', async () => {
+  test('a resumed download waits for the end of its earlier run', async () => {
     const gid = await stage.add();
     stage.last().lingers = true;
     stage.manager.pause(gid);
@@ -258,7 +258,7 @@ describe('stopping', () => {
     expect(stage.events).toEqual(['started', 'paused', 'started', 'completed']);
   });
 
-  test('a removed one loses its partial file, when it has ended', async () => {
+  test('a removed download loses its partial file once its run has ended', async () => {
     const gid = await stage.add();
     stage.last().begin();
     stage.last().lingers = true;
@@ -271,7 +271,7 @@ describe('stopping', () => {
   });
 
   test.each([false, true])(
-    'one removed before its name is told loses it, paused: %s',
+    'a download removed before its name is reported loses its partial file (paused: %s)',
     async (paused) => {
       const gid = await stage.add();
       stage.last().hasFile = true;
@@ -286,7 +286,7 @@ describe('stopping', () => {
     },
   );
 
-  test('one that never began has nothing to lose', async () => {
+  test('a download that never began has no file to delete', async () => {
     stage.manager.setLimits({ concurrent: 1 });
     await stage.add();
     const second = await stage.add({ urls: ['http://a.example/y.bin'] });
@@ -295,7 +295,7 @@ describe('stopping', () => {
     expect(stage.removed).toEqual([]);
   });
 
-  test('one that has failed loses what it has left, unless another goes on with it', async () => {
+  test('deleting the partial file of a failed download spares one that another download continues', async () => {
     const first = await stage.add();
     stage.last().begin();
     await stage.last().fail('origin-gone');
@@ -315,7 +315,7 @@ describe('stopping', () => {
     });
   });
 
-  test('one that is tried again waits until what it had is deleted', async () => {
+  test('a retry waits until the earlier partial file is deleted', async () => {
     const gid = await stage.add();
     stage.last().begin();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -330,7 +330,7 @@ describe('stopping', () => {
     expect(stage.runs).toHaveLength(2);
   });
 
-  test('the end of the daemon is none of the download', async () => {
+  test('stopping the daemon does not end the download', async () => {
     const gid = await stage.add();
     stage.last().begin();
     stage.last().storedBytes = 40;
@@ -345,7 +345,7 @@ describe('stopping', () => {
 describe('a full disk under the list', () => {
   const pages = (count: number) => stage.db.exec(`PRAGMA max_page_count = ${count}`);
 
-  /** Leaves no room for another byte. */
+  /** Fills the database up to its last byte. */
   function fill(): void {
     pages(Number(stage.db.prepare('PRAGMA page_count').get()?.page_count));
     for (let bytes = 8192; bytes > 0; bytes = Math.floor(bytes / 2)) {
@@ -363,10 +363,10 @@ describe('a full disk under the list', () => {
     }
   }
 
-  test('ends neither downloads nor the daemon; what happened is written down later', async () => {
+  test('ends neither downloads nor the daemon, and their outcomes are stored later', async () => {
     const gid = await stage.add();
     fill();
-    // A download that cannot be stored is not added, nor are the others of the same call.
+    // If one download cannot be stored, none of the same call is added.
     const many = Array.from({ length: 200 }, (_, i) => ({ urls: [`http://c.example/${i}`] }));
     expect(() => stage.manager.addAll(many)).toThrow(/disk is full|room/i);
     expect(stage.manager.unfinished().map((one) => one.gid)).toEqual([gid]);

@@ -1,4 +1,4 @@
-/** Users' commands to the daemon's downloads. */
+/** Carries out users' commands to the daemon's downloads. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { DownloadQueue, Move } from '@millrace/shared/download/queue/queue';
@@ -23,16 +23,16 @@ import type { Change, NewDownload } from './new-download.ts';
 
 export interface ManagerOptions extends Omit<QueueRunnerOptions, 'records'> {
   readonly store: DownloadStore;
-  /** Store of the pending deletions. */
+  /** Store for pending deletions. */
   readonly settingStore: SettingStore;
   readonly trashStore: TrashStore;
-  /** Default: every new link is taken. */
+  /** Default: accepts every new link. */
   readonly proveLink?: ProveLink;
-  /** Edges that `useEdges` means. */
+  /** Returns the edges that `useEdges` stands for. */
   readonly edges?: () => readonly string[];
-  /** The edge among them that runs on this machine. */
+  /** Returns the edge among them that runs on this machine. */
   readonly localEdge?: () => string | undefined;
-  /** Download folder unless the settings have one. */
+  /** Download folder, unless the settings name one. */
   readonly dir: string;
 }
 
@@ -100,7 +100,7 @@ export class Manager {
     return this.settings.dir ?? this.#options.dir;
   }
 
-  /** Takes up the queue as the last run has left it. */
+  /** Loads the queue as the last run left it, and starts it. */
   start(): void {
     this.#records.load();
     this.#remover.start();
@@ -127,43 +127,45 @@ export class Manager {
     await Promise.all(this.#chores);
   }
 
-  /** @returns takes the listener away again */
+  /** Adds a listener for events. @returns a function that removes it */
   listen(listener: (event: ManagerEvent) => void): () => void {
     return this.#records.listen(listener);
   }
 
-  /** The download as it runs; undefined while it does not. */
+  /** Returns the running download; undefined if it does not run. */
   running(gid: string): Run | undefined {
     return this.#queueRunner.running(gid);
   }
 
-  /** Resolves when a download that was just started can be got, or has ended. */
+  /** Resolves when `running` can return a download that was just started, or when it has ended. */
   begun(gid: string): Promise<void> {
     return this.#queueRunner.begun(gid);
   }
 
-  /** How the run under way will end; undefined if there is none. */
+  /** Returns a promise for the end of the present run; undefined if there is none. */
   finished(gid: string): Promise<{ readonly path: string }> | undefined {
     return this.#queueRunner.finished(gid);
   }
 
-  /** The schedule's present effect. */
+  /** Returns the schedule's present effect. */
   schedule(): ScheduleState {
     return this.#queueRunner.schedule();
   }
 
-  /** Unfinished downloads: running ones, then the queue in order. */
+  /** Returns unfinished downloads: running ones, then the queue in order. */
   unfinished(): DownloadRecord[] {
     return this.#records.unfinished();
   }
 
-  /** An unfinished download. */
+  /** Returns an unfinished download. */
   find(gid: string): DownloadRecord | undefined {
     return this.#records.find(gid);
   }
 
   /**
-   * @param gid or any beginning of it that no other has
+   * Returns a download.
+   *
+   * @param gid the whole gid, or any unambiguous beginning of it
    * @throws MillraceError `no-such-download`
    */
   get(gid: string): DownloadRecord {
@@ -175,24 +177,26 @@ export class Manager {
     return this.#additions.draft(asked);
   }
 
-  /** @throws MillraceError for requests that cannot be downloaded; nothing has been added then */
+  /**
+   * Adds a download. @throws MillraceError if the request cannot be downloaded: nothing is added
+   */
   add(asked: NewDownload): DownloadRecord {
     return this.addAll([asked])[0] as DownloadRecord;
   }
 
-  /** Adds several, or none. */
+  /** Adds all of the downloads, or none. */
   addAll(asked: readonly NewDownload[]): DownloadRecord[] {
     const gids = this.#additions.enqueue(asked);
     this.#queueRunner.tick();
     return gids.map((gid) => this.get(gid));
   }
 
-  /** Does many things as one: written down together, and decided on together. */
+  /** Groups many changes: they are stored together, and the queue decides once after them. */
   atOnce<T>(work: () => T): T {
     return this.#queueRunner.hold(() => this.store.atOnce(work));
   }
 
-  /** Adds the finished downloads of another list to the history. */
+  /** Adds a finished download from another list to the history. */
   addFinished(
     asked: NewDownload,
     ended: Pick<DownloadRecord, 'state' | 'finishedAt' | 'createdAt'> & Partial<DownloadRecord>,
@@ -200,27 +204,27 @@ export class Manager {
     return this.#additions.addFinished(asked, ended);
   }
 
-  /** As `Line.pause`. */
+  /** Same as `Line.pause`. */
   pause(gid: string): boolean {
     return this.#line.pause(gid);
   }
 
-  /** As `Line.resume`. */
+  /** Same as `Line.resume`. */
   resume(gid: string): boolean {
     return this.#line.resume(gid);
   }
 
-  /** As `Line.retry`. */
+  /** Same as `Line.retry`. */
   retry(gid: string): boolean {
     return this.#line.retry(gid);
   }
 
-  /** As `Line.move`. */
+  /** Same as `Line.move`. */
   move(gid: string, offset: number, how: Move): number {
     return this.#line.move(gid, offset, how);
   }
 
-  /** As `Line.place`. */
+  /** Same as `Line.place`. */
   place(gids: readonly string[], before: string | undefined): string[] {
     return this.atOnce(() => this.#line.place(gids, before));
   }
@@ -228,8 +232,8 @@ export class Manager {
   /**
    * Ends an unfinished download.
    *
-   * @param deletePartial also its partial file
-   * @returns false if it was finished already
+   * @param deletePartial also deletes its partial file
+   * @returns false if the download was already finished
    */
   remove(gid: string, deletePartial: boolean): boolean {
     if (!this.#remover.end(gid, deletePartial)) return false;
@@ -240,18 +244,19 @@ export class Manager {
   /**
    * Deletes the remains of a failed or removed download's file.
    *
-   * @returns false if it is neither
+   * @returns false if the download is neither failed nor removed
    */
   deleteLeft(gid: string): boolean {
     return this.#remover.deleteLeft(gid);
   }
 
   /**
-   * Removes downloads, finished or not: into the trash, or for good.
+   * Removes downloads, finished or not, into the trash or for good.
    *
-   * @returns the affected downloads, and the argument for `undoRemove` unless it was for good
-   * @throws MillraceError `no-such-download`, or `wrong-state` where a file to be deleted is
-   *   another than was downloaded: nothing has been removed then
+   * @returns the removed downloads, and the argument for `undoRemove` unless they were removed for
+   *   good
+   * @throws MillraceError `no-such-download`; `wrong-state` if a file to be deleted is not the file
+   *   that was downloaded. Nothing is removed then
    */
   removeAll(what: Removing): Promise<{ gids: string[]; undo?: string }> {
     return this.#remover.remove(what);
@@ -261,14 +266,14 @@ export class Manager {
    * Restores the downloads of a removal.
    *
    * @param id undefined: the last removal
-   * @returns the restored ones
-   * @throws MillraceError `wrong-state` if nothing of it is in the trash, `queue-full`
+   * @returns gids of the restored downloads
+   * @throws MillraceError `wrong-state` if none of them is in the trash, `queue-full`
    */
   undoRemove(id?: string): Promise<string[]> {
     return this.#remover.undo(id);
   }
 
-  /** Removed downloads. */
+  /** The removed downloads. */
   get trash(): Trash {
     return this.#remover.trash;
   }
@@ -278,12 +283,14 @@ export class Manager {
     return this.#remover.restore(gids);
   }
 
-  /** Takes a finished download out of the history. @returns false if it is none */
+  /**
+   * Takes a finished download out of the history. @returns false if the download is not finished
+   */
   forget(gid: string): boolean {
     return this.#records.forget(gid);
   }
 
-  /** As `Remover.purge`. */
+  /** Same as `Remover.purge`. */
   purge(
     states: readonly FinishedState[] | undefined,
     before?: Millis,
@@ -291,33 +298,33 @@ export class Manager {
     return this.#remover.purge(states, before);
   }
 
-  /** As `Changes.change`. */
+  /** Same as `Changes.change`. */
   change(gid: string, wanted: Change): void {
     this.#changes.change(gid, wanted);
   }
 
-  /** As `Changes.setUrls`. */
+  /** Same as `Changes.setUrls`. */
   setUrls(gid: string, texts: readonly string[]): void {
     this.#changes.setUrls(gid, texts);
   }
 
-  /** As `Changes.checkLink`. */
+  /** Same as `Changes.checkLink`. */
   checkLink(gid: string, text: string): Promise<void> {
     return this.#changes.checkLink(gid, text);
   }
 
-  /** As `Changes.replaceUrl`. */
+  /** Same as `Changes.replaceUrl`. */
   replaceUrl(gid: string, text: string): void {
     this.#changes.replaceUrl(gid, text);
   }
 
-  /** Sets the limits over all downloads. */
+  /** Sets the limits for all downloads. */
   setLimits(limits: Limits): void {
     this.settings.limits = limits;
     this.settingsChanged();
   }
 
-  /** Call it when the schedule, or any other setting, has been changed. */
+  /** Applies changed settings: to be called after the schedule or any other setting has changed. */
   settingsChanged(): void {
     this.trash.sweep();
     this.#queueRunner.tick();

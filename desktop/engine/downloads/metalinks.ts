@@ -1,4 +1,4 @@
-/** Metalink documents as downloads, one for each file. */
+/** Turns Metalink documents into downloads, one for each file. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError } from '@millrace/shared/base/errors';
@@ -9,15 +9,17 @@ import type { NewDownload } from './new-download.ts';
 /** @param now Unix milliseconds */
 export type ParseMetalink = (document: Uint8Array, now: Millis) => Promise<NewDownload[]>;
 
-/** A file of a document. */
+/** A file in a Metalink document. */
 export interface DescribedDownload {
   readonly file: FileDescription;
-  /** Undefined if nothing that we speak can fetch it. */
+  /** Undefined if the file has no URL that we can fetch. */
   readonly download: NewDownload | undefined;
 }
 
 /**
- * @throws MillraceError `bad-metalink`, also for a file that nothing we speak can fetch
+ * Returns a download for each file of a document.
+ *
+ * @throws MillraceError `bad-metalink`, also if a file has no URL that we can fetch
  */
 export const parseMetalinkDownloads: ParseMetalink = async (document, now) => {
   const { files, requestOf } = await read(document);
@@ -25,7 +27,7 @@ export const parseMetalinkDownloads: ParseMetalink = async (document, now) => {
 };
 
 /**
- * All files of a document.
+ * Returns all files of a document.
  *
  * @param now Unix milliseconds
  * @throws MillraceError `bad-metalink`
@@ -45,7 +47,10 @@ export async function readMetalink(
   });
 }
 
-/** Loads the reader with the first document: the daemon starts faster without it. */
+/**
+ * Parses a document. The parser is loaded with the first document: the daemon starts faster without
+ * it.
+ */
 async function read(document: Uint8Array) {
   const [{ parseMetalink }, { requestOf }] = await Promise.all([
     import('@millrace/shared/download/metalink/metalink'),

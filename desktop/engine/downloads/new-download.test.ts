@@ -41,7 +41,7 @@ describe('a new download', () => {
     expect(make(part).request.dir).toBe(dir);
   });
 
-  test('of this network is told to edges of this network only, and not to that on this machine', () => {
+  test('in the user’s network is told only to edges there, and not to the edge on this machine', () => {
     const [localEdge, other] = ['http://127.0.0.1:3125', 'http://10.0.0.2:3125'];
     const edges = [localEdge, other, 'https://edge.example'];
     const edgesOf = (url: string) =>
@@ -60,12 +60,12 @@ describe('a new download', () => {
     expect(make({ urls: ['http://me:x@a.example/x'], login }).request.login).toEqual(login);
   });
 
-  test('never sends them to another host', () => {
+  test('never sends a log-in to another host', () => {
     const urls = ['http://me:secret@a.example/x', 'http://b.example/x'];
     expect(() => make({ urls })).toThrow(/user name or password/);
   });
 
-  test('counts one URL once, and leaves fragments out', () => {
+  test('counts equal URLs once, and leaves fragments out', () => {
     const urls = ['http://a.example/x#1', 'http://a.example/x#2', 'http://A.example:80/x'];
     expect(make({ urls }).request.urls).toEqual(['http://a.example/x']);
   });
@@ -100,7 +100,7 @@ describe('a new download', () => {
     expect(() => make(part)).toThrow(/cannot be (used|fetched)/);
   });
 
-  test('knows the categories that everybody begins with', () => {
+  test('knows the default categories', () => {
     const record = newRecord(
       { urls: ['http://a.example/film.mkv'] },
       { ...around, categories: DEFAULT_CATEGORIES },
@@ -109,7 +109,7 @@ describe('a new download', () => {
   });
 });
 
-describe('names that are given', () => {
+describe('given names', () => {
   test.each([
     ['x.iso', 'x.iso'],
     ['sub/x.iso', join('sub', 'x.iso')],

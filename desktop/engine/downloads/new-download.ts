@@ -1,4 +1,4 @@
-/** Makes a record of a request for a download: checked, and with all defaults. */
+/** Turns a request for a download into a checked record with all defaults. */
 
 import { isAbsolute, join, resolve } from 'node:path';
 import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '@millrace/shared/base/digest';
@@ -23,7 +23,10 @@ const MAX_LOGIN_CHARS = 2048;
 const MAX_PIECES = 1_000_000;
 const MAX_PATH_CHARS = 4096;
 const DAY_MS = 24 * 3600_000;
-/** Silence of all sources after which a download makes room for others and is tried again later. */
+/**
+ * Time without an answer from any source, in milliseconds, after which a download makes room for
+ * others and is retried later.
+ */
 const RETRY_FOR_MS = 120_000;
 const DEFAULT_TRIES = 5;
 
@@ -63,7 +66,7 @@ const login = z.strictObject({
     .regex(/^[^\x00-\x1f\x7f]*$/, 'has forbidden characters'),
 });
 
-/** The parts of a request that can be changed later. */
+/** Parts of a request that can be changed later. */
 const changeable = {
   dir: path,
   file: path,
@@ -76,13 +79,15 @@ const changeable = {
 
 export const newDownloadSchema = z.strictObject({
   urls: z.array(url).min(1).max(MAX_URLS),
-  /** A list or a description has named the URLs: they may not lead into the user's network. */
+  /** URLs that a list or a description named: they may not lead into the user's network. */
   listed: z.union([z.boolean(), z.array(url).max(MAX_URLS)]).optional(),
   edges: z.array(url).max(MAX_EDGES).optional(),
   direct: z.boolean().optional(),
   dir: changeable.dir.optional(),
   file: changeable.file.optional(),
-  /** Relative to the folder that it is saved in, or absolute: no link may lead the file out of it. */
+  /**
+   * Folder that no link may lead the file out of: absolute, or relative to the download's folder.
+   */
   within: path.optional(),
   overwrite: z.boolean().optional(),
   connections: connections.optional(),
@@ -94,7 +99,7 @@ export const newDownloadSchema = z.strictObject({
   cookieFile: path.optional(),
   netrc: z.boolean().optional(),
   proxy: changeable.proxy.optional(),
-  /** Bytes that the file must have. */
+  /** Expected length of the file in bytes. */
   length: z.number().int().min(0).optional(),
   digests: z
     .array(
@@ -124,15 +129,15 @@ export const newDownloadSchema = z.strictObject({
   paused: z.boolean().optional(),
   /** Unix milliseconds. */
   startAt: z.number().int().min(0).optional(),
-  /** Through the edges that the user has set up; `edges` comes before it. */
+  /** True: uses the edges that the user has set up. `edges` takes precedence. */
   useEdges: z.boolean().optional(),
   category: z.string().max(64).optional(),
   rename: z.boolean().optional(),
   maxTries: z.number().int().min(0).max(1_000_000).optional(),
   aria2: z.record(z.string(), z.string()).optional(),
-  /** UUID of the hand-off by which a browser has given it to us. */
+  /** UUID of the hand-off by which a browser passed the download to us. */
   handOff: z.uuid().optional(),
-  /** As `DownloadRequest` and `RecordOptions` have them. */
+  /** Same as in `DownloadRequest` and `RecordOptions`. */
   held: z.uuid().optional(),
   elsewhere: path.optional(),
 });
@@ -146,17 +151,17 @@ export interface Surroundings {
   readonly categories: readonly Category[];
   /** Edges that the user has set up and switched on. */
   readonly edges?: readonly string[];
-  /** One of them that runs on this machine for its user. */
+  /** The edge among them that runs on this machine for its user. */
   readonly localEdge?: string | undefined;
-  /** Values where nothing is asked for. */
+  /** Values for options that the request leaves out. */
   readonly defaults?: Pick<NewDownload, 'proxy' | 'connections' | 'sidecars'>;
   /** Unix milliseconds. */
   readonly now: number;
 }
 
 /**
- * Files in the user's network are named only to edges in that network, and not to the one on this
- * machine: it reaches no more than this machine does.
+ * Returns the edges for a download. Files in the user's network are named only to edges in that
+ * network, and not to the edge on this machine: it reaches no more than this machine does.
  */
 function edgesFor(urls: readonly string[], { edges = [], localEdge }: Surroundings) {
   if (urls.every((url) => isPublicHost(new URL(url).hostname))) return edges;
@@ -164,6 +169,8 @@ function edgesFor(urls: readonly string[], { edges = [], localEdge }: Surroundin
 }
 
 /**
+ * Makes the record of a requested download.
+ *
  * @throws MillraceError `bad-url`, `bad-option`, `credentials-in-url`
  */
 export function newRecord(asked: NewDownload, around: Surroundings): DownloadRecord {
@@ -185,7 +192,7 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
     dir,
     file,
     within: given.within === undefined ? undefined : resolve(dir, given.within),
-    // The token for an edge is never in its URL.
+    // An edge's token is never part of its URL.
     edges: edges.map((edge) => takeLogin(edgeUrl(edge)).url),
     headers: given.headers ?? {},
     login: given.login ?? inUrl,
@@ -227,7 +234,7 @@ export const changeSchema = z.strictObject({
   dir: changeable.dir.optional(),
   file: changeable.file.optional(),
   headers: headers.optional(),
-  /** null: none. */
+  /** null: no log-in. */
   login: login.nullable().optional(),
   connections: connections.optional(),
   connectionsPerHost: connections.optional(),
@@ -235,9 +242,9 @@ export const changeSchema = z.strictObject({
   /** null: no limit. */
   limit: changeable.limit.nullable().optional(),
   priority: z.number().int().min(MIN_PRIORITY).max(MAX_PRIORITY).optional(),
-  /** null: none. */
+  /** null: no category. */
   category: z.string().max(64).nullable().optional(),
-  /** null: now. */
+  /** null: starts now. */
   startAt: z.number().int().min(0).nullable().optional(),
   rename: z.boolean().optional(),
   overwrite: z.boolean().optional(),
@@ -249,15 +256,15 @@ export const changeSchema = z.strictObject({
 
 export type Change = z.input<typeof changeSchema>;
 
-/** True for the one change that a finished download allows: its category. */
+/** Returns true if only the category changes: a finished download allows no other change. */
 export function isOnlyCategory(change: Change): boolean {
   return change.category !== undefined && Object.keys(change).length === 1;
 }
 
 /**
- * A path below the folder.
+ * Returns a file's path relative to the folder, with a safe name.
  *
- * @throws MillraceError `bad-option` if it would lead out of it
+ * @throws MillraceError `bad-option` if the path would lead out of the folder
  */
 export function checkFile(file: string): string {
   const parts = file.split(/[/\\]/);
@@ -269,7 +276,7 @@ export function checkFile(file: string): string {
 }
 
 /**
- * Takes user name and password out of URLs; only where no other host sees them.
+ * Removes the user name and password from URLs, if no URL leads to another host.
  *
  * @throws MillraceError `bad-url`, `credentials-in-url`
  */

@@ -1,4 +1,4 @@
-/** Putting a download that is there under another category. */
+/** Files an existing download under another category. */
 
 import { resolve } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -13,13 +13,13 @@ interface Shelves {
 
 export interface Refiled {
   readonly category: string | undefined;
-  /** The new category's folder, where the download follows it. */
+  /** The new category's folder, if the download moves there. */
   readonly dir?: string;
 }
 
 /**
- * Changes the category of a download. The folder follows if it was the old category's and nothing
- * is in it yet: files that have been begun stay where they are.
+ * Changes the category of a download. The download moves to the new category's folder if it was to
+ * go to the old one's and has not begun: files that have been begun stay where they are.
  *
  * @param wanted null: none
  * @throws MillraceError `bad-option` if there is no such category

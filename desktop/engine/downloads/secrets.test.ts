@@ -11,14 +11,14 @@ const request: DownloadRequest = {
   proxy: 'http://me:secret@proxy.example/',
 };
 
-test('another origin gets nothing that logs somebody in', () => {
+test('a request for another origin has no log-in', () => {
   const { headers, login, proxy } = withoutLogins(request);
   expect(headers).toEqual({ accept: '*/*' });
   expect(login).toBeUndefined();
   expect(proxy).toBe(request.proxy);
 });
 
-test('what is passed on has no password at all', () => {
+test('an exported request has no password', () => {
   expect(JSON.stringify(withoutSecrets(request))).not.toContain('secret');
   const open = { ...request, proxy: 'http://proxy.example/' };
   expect(withoutSecrets(open).proxy).toBe('http://proxy.example/');

@@ -1,4 +1,4 @@
-/** Names the parts of a download that log a user in: they are for its origin alone. */
+/** Removes the parts of a download that log a user in: they are for its origin alone. */
 
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import { takeLogin } from '../net/credentials.ts';
@@ -7,7 +7,7 @@ const SECRET_FIELDS: readonly string[] = ['authorization', 'cookie', 'proxy-auth
 const SECRET_OPTIONS: readonly string[] = ['http-passwd', 'all-proxy-passwd'];
 const PROXY_OPTIONS: readonly string[] = ['all-proxy', 'http-proxy', 'https-proxy'];
 
-/** The request without the parts meant for its origin: another one must not have them. */
+/** Returns the request without log-ins, which only its own origin may have. */
 export function withoutLogins(request: DownloadRequest): DownloadRequest {
   const headers = Object.fromEntries(
     Object.entries(request.headers).filter(([name]) => !SECRET_FIELDS.includes(name)),
@@ -15,13 +15,13 @@ export function withoutLogins(request: DownloadRequest): DownloadRequest {
   return { ...request, headers, login: undefined };
 }
 
-/** The request as it can be passed on: also without a proxy that has a password. */
+/** Returns the request without any secret: no log-ins, and no proxy that has a password. */
 export function withoutSecrets(request: DownloadRequest): DownloadRequest {
   const { proxy } = request;
   return { ...withoutLogins(request), proxy: /@/.test(proxy ?? '') ? undefined : proxy };
 }
 
-/** aria2's options as they can be shown: without passwords. Header fields are as they were given. */
+/** Returns aria2's options without passwords, for display. Header fields stay as they are. */
 export function shownOptions(options: Readonly<Record<string, string>>): Record<string, string> {
   const shown = Object.entries(options).filter(([name]) => !SECRET_OPTIONS.includes(name));
   return Object.fromEntries(

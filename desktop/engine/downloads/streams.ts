@@ -1,10 +1,13 @@
-/** Downloads that are being played: one address each, while they run and when they are complete. */
+/**
+ * Serves downloads to media players, at one address each, while they run and when they are
+ * complete.
+ */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Run } from '../queue/contract.ts';
 import type { Manager } from './manager.ts';
 
-/** As much of a download as playing it needs. */
+/** The parts of a download that a player needs. */
 type Streamed = Pick<Run, 'described' | 'read' | 'prefer'>;
 
 /** Serves a download to players on this machine, at an unguessable address. */
@@ -13,7 +16,7 @@ export type ServeStream = (
   finished: Promise<{ readonly path: string }>,
 ) => Promise<{
   readonly url: string;
-  /** How many players read at the moment. */
+  /** Number of players that read at the moment. */
   readonly readers: number;
   close(): Promise<void>;
 }>;
@@ -31,7 +34,7 @@ export class Streams {
     this.#manager = manager;
     this.#serve = serve;
     manager.listen((event) => {
-      // The bytes that it would wait for will not come.
+      // The stream would wait for bytes that will not come.
       if (event.kind === 'paused' || event.kind === 'stopped' || event.kind === 'failed') {
         void this.#close(event.gid);
       }
@@ -40,10 +43,10 @@ export class Streams {
   }
 
   /**
-   * The address of a download for a media player.
+   * Returns the address of a download for a media player.
    *
-   * @throws MillraceError `wrong-state` if it neither runs nor is complete; its own error if it
-   *   fails before its file is known
+   * @throws MillraceError `wrong-state` if the download neither runs nor is complete; the
+   *   download's own error if it fails before its file is known
    */
   async open(gid: string): Promise<string> {
     await this.#manager.begun(gid);
@@ -66,7 +69,7 @@ export class Streams {
     await Promise.all([...this.#served.keys()].map((gid) => this.#close(gid)));
   }
 
-  /** @returns `of` is the same object for as long as the stream is good */
+  /** Finds the data to serve. @returns `of` stays the same object as long as the stream is valid */
   #source(gid: string) {
     const run = this.#manager.running(gid);
     const finished = this.#manager.finished(gid);
@@ -85,7 +88,7 @@ export class Streams {
     return { download, finished: Promise.resolve({ path }), of: there ?? download };
   }
 
-  /** Makes room: closes the oldest unused one. @throws MillraceError `too-many-transfers` */
+  /** Makes room: closes the oldest idle stream. @throws MillraceError `too-many-transfers` */
   async #closeIdle(): Promise<void> {
     for (const [gid, { stream }] of this.#served) {
       const served = await stream.catch(() => undefined);

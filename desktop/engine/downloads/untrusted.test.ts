@@ -9,7 +9,7 @@ const BASE = '/home/u/Downloads';
 const urls = ['https://a.example/f.iso'];
 const clean = (entry: Partial<NewDownload>) => withoutDelicate({ urls, ...entry }, BASE, false);
 
-describe('an entry of a list that nobody has said to trust', () => {
+describe('an entry of an untrusted list', () => {
   test.each<[string, Partial<NewDownload>]>([
     ['folder', { dir: '/home/u/.ssh' }],
     ['name', { file: '../.bashrc' }],
@@ -30,7 +30,7 @@ describe('an entry of a list that nobody has said to trust', () => {
     expect(download).toEqual({ urls, listed: true, rename: true, overwrite: false });
   });
 
-  test('keeps what can do no harm', () => {
+  test('keeps harmless members', () => {
     const entry = { length: 5, limit: 9, paused: true, headers: { referer: 'https://a.example/' } };
     expect(clean(entry)).toEqual({
       download: { urls, ...entry, listed: true, rename: true, overwrite: false },
@@ -38,7 +38,7 @@ describe('an entry of a list that nobody has said to trust', () => {
     });
   });
 
-  test('keeps folders and names below the download folder, and holds them there', () => {
+  test('keeps folders and names below the download folder, and confines them there', () => {
     expect(clean({ dir: `${BASE}/films/.old`, file: '.a.mkv' }).download).toMatchObject({
       dir: 'films/old',
       file: 'a.mkv',
@@ -47,12 +47,12 @@ describe('an entry of a list that nobody has said to trust', () => {
     expect(clean({ file: 'films/a.mkv' }).download).toMatchObject({ within: '.' });
   });
 
-  test('cannot widen where it is held', () => {
+  test('cannot widen the folder that it is confined to', () => {
     expect(clean({ file: 'a', within: '/' }).download.within).toBe('.');
     expect(clean({ within: '/' }).download.within).toBeUndefined();
   });
 
-  test('in the words of aria2 is no different', () => {
+  test('is treated the same if it comes as aria2 options', () => {
     const options = {
       dir: '/etc/cron.d',
       out: '/../x',
@@ -69,7 +69,7 @@ describe('an entry of a list that nobody has said to trust', () => {
     expect(JSON.stringify(delicate)).not.toContain('secret');
   });
 
-  test('has nothing taken that has not been thought about: each member is either here or left out', () => {
+  test('keeps only the members that are listed here as harmless', () => {
     const harmless = Object.keys(newDownloadSchema.shape).filter((name) => {
       const { download } = clean({ [name]: 'x' } as Partial<NewDownload>);
       return download[name as keyof NewDownload] === 'x';
@@ -81,7 +81,7 @@ describe('an entry of a list that nobody has said to trust', () => {
   });
 });
 
-test('the preview names folders, what is left out and what is skipped, without moving a cursor', () => {
+test('the preview names folders, parts left out and lines skipped, without control characters', () => {
   const entry = {
     line: 1,
     url: urls[0] as string,

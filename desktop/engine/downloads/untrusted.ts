@@ -1,7 +1,7 @@
 /**
- * Reduces an untrusted list to its harmless members: URLs, names and folders below the download
- * folder, digests, and how fast and when. Members that are not named here are left out, so that a
- * new member stays out until its harmlessness has been considered.
+ * Reduces the entries of an untrusted list to harmless members: URLs, names and folders below the
+ * download folder, digests, speeds and times. Members that are not named here are left out, so that
+ * a new member stays out until it has been judged harmless.
  */
 
 import type { DelicateKind, DelicatePart } from '@millrace/shared/bridge/rpc/adding-api';
@@ -16,7 +16,7 @@ export interface Cleaned {
   readonly delicate: readonly DelicatePart[];
 }
 
-/** Members that the others imply, or that are set for every entry. */
+/** Members that follow from others, or that are set for every entry. */
 const IMPLIED: ReadonlySet<string> = new Set(['aria2', 'rename', 'within', 'listed']);
 
 const HARMLESS: ReadonlySet<string> = new Set<keyof NewDownload>([
@@ -41,7 +41,7 @@ const HARMLESS: ReadonlySet<string> = new Set<keyof NewDownload>([
   'maxTries',
 ]);
 
-/** Members that say nothing where they have these values. */
+/** Values that change nothing: members with these values are left out without a report. */
 const USUAL: Readonly<Record<string, unknown>> = {
   overwrite: false,
   rename: true,
@@ -79,7 +79,7 @@ export function withoutDelicate(entry: NewDownload, base: string, windows: boole
       delicate.push({ what, value: what === 'other' ? name : shown(name, value) });
     }
   }
-  // Never in the place of another file.
+  // The file never replaces another one.
   const safe = { ...download, listed: true, rename: true, overwrite: false };
   return { download: safe as unknown as NewDownload, delicate };
 
@@ -111,7 +111,7 @@ export function withoutDelicate(entry: NewDownload, base: string, windows: boole
 }
 
 function shown(name: string, value: unknown): string {
-  // A proxy's URL may have a password in it.
+  // A proxy's URL may contain a password.
   if (name === 'proxy') return String(value).replace(/\/\/[^@]*@/, '//');
   if (Array.isArray(value)) return value.join(', ');
   return typeof value === 'string' ? value : '';

@@ -1,4 +1,4 @@
-/** Another name where one is taken. */
+/** Chooses another name if one is taken. */
 
 import { existsSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
@@ -11,9 +11,11 @@ import { DATA_SUFFIX } from './partial-names.ts';
 const MAX_NUMBER = 9999;
 
 /**
+ * Returns the first free path with a number.
+ *
  * @param path the taken path
- * @param taken whether other downloads have a path, besides files on disk
- * @throws MillraceError `file-exists` when all numbers are taken
+ * @param taken returns true for paths of other downloads; files on disk are found without it
+ * @throws MillraceError `file-exists` if all numbers are taken
  */
 export function freePath(path: string, taken: (path: string) => boolean): string {
   for (let number = 1; number <= MAX_NUMBER; number++) {
@@ -24,12 +26,12 @@ export function freePath(path: string, taken: (path: string) => boolean): string
 }
 
 /**
- * Chooses the next path once a download's name is taken: the next number. Where a name was held for
- * it among a browser's downloads, no other name there belongs to us: it goes to the folder for that
- * case.
+ * Chooses the next path after a download's name turned out to be taken: the next number. If its
+ * name was held among a browser's downloads, no other name there belongs to us: the download goes
+ * to the folder for that case.
  *
  * @param path the taken path
- * @param taken as of `freePath`
+ * @param taken as for `freePath`
  * @throws MillraceError `file-exists`
  */
 export function atFreePath(

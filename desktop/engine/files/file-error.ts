@@ -1,8 +1,8 @@
-/** Turns errors of the file system into errors of the table. */
+/** Turns errors of the file system into errors of our table. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 
-/** @param path the file that was to be read or written */
+/** Returns the matching error. @param path the file that was to be read or written */
 export function fileError(error: unknown, path: string): MillraceError {
   if (error instanceof MillraceError) return error;
   const code = (error as NodeJS.ErrnoException).code ?? '';

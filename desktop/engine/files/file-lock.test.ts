@@ -21,10 +21,10 @@ const exists = () =>
     () => false,
   );
 
-/** The process that the lock names. */
+/** Returns the process number in the lock. */
 const owner = async () => Number.parseInt(await readFile(path, 'utf8'), 10);
 
-/** The number of a process that has ended. */
+/** Returns the number of a process that has ended. */
 async function endedProcess(): Promise<number> {
   const child = spawn(process.execPath, ['-e', '']);
   await once(child, 'exit');
@@ -32,14 +32,14 @@ async function endedProcess(): Promise<number> {
 }
 
 describe('lockFile', () => {
-  test('names the process that has the lock, until it is given back', async () => {
+  test('names the process that has the lock, until the lock is released', async () => {
     const unlock = await lockFile(path);
     expect(await owner()).toBe(process.pid);
     await unlock();
     expect(await exists()).toBe(false);
   });
 
-  test('refuses a file that a running process has locked, and names that', async () => {
+  test('refuses a file that a running process has locked, and names that process', async () => {
     await writeFile(path, `${process.ppid}\n`);
     await expect(lockFile(path)).rejects.toMatchObject({
       code: 'file-in-use',
@@ -56,7 +56,7 @@ describe('lockFile', () => {
   });
 
   test.each(['', '\n', 'x\n', '0\n', '-1\n', '1.5\n', '\0\0\0\0'])(
-    'takes over what a crash has left: %j',
+    'takes over a lock that a crash left: %j',
     async (content) => {
       await writeFile(path, content);
       const unlock = await lockFile(path);
@@ -72,7 +72,7 @@ describe('lockFile', () => {
     await (await lockFile(path))();
   });
 
-  test('takes over from a process whose number another one has by now', async () => {
+  test('takes over from a process whose number now belongs to another process', async () => {
     const unlock = await lockFile(path);
     const started = (await readFile(path, 'utf8')).split('\n')[1];
     await unlock();
@@ -84,7 +84,7 @@ describe('lockFile', () => {
     await (await taken)();
   });
 
-  test('giving back twice does not take away the lock of the next', async () => {
+  test('a second release does not remove the next owner’s lock', async () => {
     const unlock = await lockFile(path);
     await unlock();
     await writeFile(path, `${process.ppid}\n`);
@@ -92,13 +92,13 @@ describe('lockFile', () => {
     expect(await exists()).toBe(true);
   });
 
-  test('giving back what is gone already is no error', async () => {
+  test('releasing a lock that is already gone is no error', async () => {
     const unlock = await lockFile(path);
     await rm(path);
     await unlock();
   });
 
-  test('a folder that is not there is an error of its own', async () => {
+  test('a missing folder is an error of its own', async () => {
     await expect(lockFile(join(dir, 'missing', 'lock'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 });

@@ -1,6 +1,7 @@
 /**
- * One writer per partial file: a lock file with the writer's process number, and where the system
- * tells, when that process started: after the end of the machine another one may have the number.
+ * Ensures one writer per partial file, with a lock file that contains the writer's process number
+ * and, if the system reports it, when that process started: after a reboot another process may have
+ * the number.
  */
 
 import { access, open, readFile, rm } from 'node:fs/promises';
@@ -8,13 +9,13 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { processState } from '../../local/process-state.ts';
 
 const ATTEMPTS = 3;
-/** Locks of this process: its own number in a lock file proves nothing. */
+/** Paths locked by this process: its own number in a lock file proves nothing. */
 const held = new Set<string>();
 
 /**
- * Takes the lock; one left by a process that has died is taken over.
+ * Takes the lock, or takes it over from a process that has died.
  *
- * @returns gives the lock back
+ * @returns a function that releases the lock
  * @throws MillraceError `file-in-use`; errors of the file system
  */
 export async function lockFile(path: string): Promise<() => Promise<void>> {
@@ -36,14 +37,14 @@ export async function lockFile(path: string): Promise<() => Promise<void>> {
   };
 }
 
-/** Deletes a lock whose process was killed; leaves one that is held. */
+/** Deletes a lock whose process was killed; leaves a lock that is held. */
 export async function removeLeftLock(path: string): Promise<void> {
   try {
     await access(path);
     const unlock = await lockFile(path);
     await unlock();
   } catch {
-    // There is no lock, it is held, or the folder cannot be written to.
+    // There is no lock, the lock is held, or the folder cannot be written to.
   }
 }
 
@@ -67,12 +68,12 @@ async function take(path: string): Promise<void> {
   throw new MillraceError('file-in-use', path);
 }
 
-/** When a process started, in a form that no other process with its number has (Linux). */
+/** Returns when a process started, in a form that no other process with its number has (Linux). */
 async function startOf(pid: number): Promise<string | undefined> {
   try {
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
     const status = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The name before it may contain anything, spaces and brackets too.
+    // The process name before these fields may contain anything, even spaces and brackets.
     const fields = status.slice(status.lastIndexOf(')') + 2).split(' ');
     return `${boot.trim()} ${fields[19]}`;
   } catch {

@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe('makeFolder', () => {
-  test('makes all that are missing, and leaves those that are there', async () => {
+  test('makes all missing folders, and leaves existing ones', async () => {
     const path = join(folder, 'a', 'b', 'c');
     await Promise.all([makeFolder(path), makeFolder(path), makeFolder(join(folder, 'a', 'd'))]);
     expect((await stat(path)).isDirectory()).toBe(true);
@@ -19,14 +19,14 @@ describe('makeFolder', () => {
   });
 
   test.each([[['file']], [['file', 'x']], [['file', 'x', 'y']]])(
-    'a file in the place of one is told of: %j',
+    'a file in place of a folder is reported: %j',
     async (names) => {
       await writeFile(join(folder, 'file'), 'x');
       await expect(makeFolder(join(folder, ...names))).rejects.toMatchObject({ code: 'ENOTDIR' });
     },
   );
 
-  test('a system that takes no folders is not asked for ever', async () => {
+  test('a system that refuses new folders does not cause an endless loop', async () => {
     // Without /proc, only root could make a folder of that name.
     const known = (await stat('/proc/self').catch(() => undefined)) !== undefined;
     const path = known ? '/proc/millrace/x' : '/\0';

@@ -1,10 +1,10 @@
-/** Steps on files that a single call of the system does not do, or not everywhere. */
+/** File operations that take more than one system call, or differ between systems. */
 
 import { type FileHandle, link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 
-/** Writes all of it: the system may take less than it is given. */
+/** Writes all bytes: the system may take fewer than it is given. */
 export async function writeAll(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
   for (let done = 0; done < bytes.length; ) {
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
@@ -12,7 +12,7 @@ export async function writeAll(file: FileHandle, bytes: Buffer, position: number
   }
 }
 
-/** Fills the buffer. @returns false if the file ends before */
+/** Fills the buffer. @returns false if the file ends too early */
 export async function readAll(file: FileHandle, into: Buffer, position: number): Promise<boolean> {
   for (let done = 0; done < into.length; ) {
     const { bytesRead } = await file.read(into, done, into.length - done, position + done);
@@ -33,23 +33,26 @@ export async function exists(path: string): Promise<boolean> {
 }
 
 /**
- * Makes a folder, and missing ones above it. Node's own function never returns where the system
+ * Makes a folder and the missing folders above it. Node's own function never returns if the system
  * refuses by reporting an existing parent as missing (as /proc does).
  *
- * @throws Error of the file system; ENOTDIR where a file has one of the names
+ * @throws Error of the file system; ENOTDIR if a file has one of the names
  */
 export async function makeFolder(path: string): Promise<void> {
   const missing: string[] = [];
   for (let at = path; !(await isFolder(at)); at = dirname(at)) missing.unshift(at);
   for (const folder of missing) {
     await mkdir(folder).catch(async (error: NodeJS.ErrnoException) => {
-      // Somebody was quicker.
+      // Another process may have made the folder meanwhile.
       if (error.code !== 'EEXIST' || !(await isFolder(folder))) throw error;
     });
   }
 }
 
-/** @returns false if there is nothing. @throws Error, also if the path is not a folder */
+/**
+ * Checks for a folder. @returns false if the path does not exist. @throws Error, also if it is no
+ * folder
+ */
 async function isFolder(path: string): Promise<boolean> {
   const there = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -59,7 +62,7 @@ async function isFolder(path: string): Promise<boolean> {
   throw Object.assign(new Error(`${path} is not a folder`), { code: 'ENOTDIR', path });
 }
 
-/** True if the path leads to the file that is open. */
+/** Returns true if the path leads to the open file. */
 export async function isAt(file: FileHandle, path: string): Promise<boolean> {
   const [open, named] = await Promise.all([
     file.stat({ bigint: true }),
@@ -68,13 +71,16 @@ export async function isAt(file: FileHandle, path: string): Promise<boolean> {
   return named !== undefined && named.ino === open.ino && named.dev === open.dev;
 }
 
-/** A rename would replace a file that has been created meanwhile; a link cannot. */
+/**
+ * Renames a file by means of a link, which cannot replace a file created meanwhile as a plain
+ * rename would.
+ */
 export async function renameWithoutReplacing(from: string, to: string): Promise<void> {
   try {
     await link(from, to);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? '';
-    // File systems without links (FAT, some network shares): look, then rename.
+    // On file systems without links (FAT, some network shares): check, then rename.
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(code)) throw error;
     if (await exists(to)) throw new MillraceError('file-exists', to);
     return rename(from, to);
@@ -82,9 +88,9 @@ export async function renameWithoutReplacing(from: string, to: string): Promise<
   await rm(from);
 }
 
-/** Makes names in a folder survive the end of the machine. */
+/** Makes the names in a folder survive a crash of the machine. */
 export async function syncFolder(path: string): Promise<void> {
-  // Not every system can open a folder for this; the names are there either way.
+  // Not every system can open a folder for this; the names are on disk either way.
   const folder = await open(path, 'r').catch(() => undefined);
   await folder?.sync().catch(() => {});
   await folder?.close();

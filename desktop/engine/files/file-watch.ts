@@ -1,7 +1,7 @@
 /**
- * Notices changes to an open file by other programs: deletion, replacement, truncation, writing.
- * The first three are noticed reliably; a write shows only as a new modification time while we have
- * not written.
+ * Detects changes to an open file by other programs: deletion, replacement, truncation, writing.
+ * The first three are detected reliably; a write shows only as a new modification time while we do
+ * not write.
  */
 
 import { type FileHandle, stat } from 'node:fs/promises';
@@ -11,11 +11,11 @@ export class FileWatch {
   readonly #file: FileHandle;
   readonly #path: string;
   #length: number | undefined;
-  /** Of our last write; undefined while we write. */
+  /** Modification time after our last write, in nanoseconds; undefined while we write. */
   #quietSince: bigint | undefined;
   #comparing: Promise<void> | undefined;
   #writes = 0;
-  /** Another program has written to the file, or may have: some systems report the time late. */
+  /** True if another program wrote to the file, or may have: some systems report the time late. */
   edited = false;
 
   constructor(file: FileHandle, path: string) {
@@ -23,13 +23,13 @@ export class FileWatch {
     this.#path = path;
   }
 
-  /** The file has this length from now on, bytes; undefined: it grows. */
+  /** Sets the length that the file must have from now on, in bytes; undefined: it grows. */
   expect(length: number | undefined): void {
     this.#length = length;
     this.#quietSince = undefined;
   }
 
-  /** A write begins. @returns undefined, or a promise to wait for */
+  /** Notes that a write begins. @returns undefined, or a promise to wait for first */
   beforeWrite(): Promise<void> | undefined {
     this.#writes++;
     if (this.#quietSince === undefined) return this.#comparing;
@@ -40,14 +40,17 @@ export class FileWatch {
     return this.#comparing;
   }
 
-  /** No write is under way, and all earlier ones are on disk. */
+  /** Notes that no write is under way, and that all earlier ones are on disk. */
   async afterWrites(): Promise<void> {
     const writes = this.#writes;
     const { mtimeNs } = await this.#file.stat({ bigint: true });
     if (writes === this.#writes) this.#quietSince = mtimeNs;
   }
 
-  /** @throws MillraceError `file-changed` where the path leads to another file, or to none */
+  /**
+   * Checks the file. @throws MillraceError `file-changed` if it was deleted or replaced, or its
+   * length differs
+   */
   async check(): Promise<void> {
     const open = await this.#file.stat({ bigint: true });
     const named = await stat(this.#path, { bigint: true }).catch(() => undefined);

@@ -18,7 +18,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 describe('a folder that has to stay below another', () => {
-  test('is made, with those above it', async () => {
+  test('is made, with the folders above it', async () => {
     await makeFolderOf(join(downloads, 'a', 'b', 'x.iso'), downloads);
     expect(statSync(join(downloads, 'a', 'b')).isDirectory()).toBe(true);
   });
@@ -36,7 +36,7 @@ describe('a folder that has to stay below another', () => {
     expect(readdirSync(outside)).toEqual([]);
   });
 
-  test('may be reached by links that stay below, and the other one may be a link itself', async () => {
+  test('may be reached by links that stay below, and the other folder may itself be a link', async () => {
     mkdirSync(join(downloads, 'films'));
     symlinkSync(join(downloads, 'films'), join(downloads, 'videos'));
     symlinkSync(downloads, join(root, 'dl'));
@@ -44,7 +44,7 @@ describe('a folder that has to stay below another', () => {
     expect(readdirSync(join(downloads, 'films'))).toEqual(['new']);
   });
 
-  test('is wherever the user has moved it since', async () => {
+  test('is made as it is if the user has moved it elsewhere since', async () => {
     await makeFolderWithin(join(outside, 'a'), downloads);
     expect(readdirSync(outside)).toEqual(['a']);
   });

@@ -1,6 +1,6 @@
 /**
- * Folders that a list or a description names must be below the folder that the user has chosen, also
- * where links lead: `videos` in the download folder may be a link to anywhere.
+ * Keeps folders that a list or a description names below the folder that the user has chosen, even
+ * through links: `videos` in the download folder may be a link to anywhere.
  */
 
 import { lstat, realpath } from 'node:fs/promises';
@@ -9,12 +9,12 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { makeFolder } from './file-steps.ts';
 
 /**
- * Makes a folder, and those above it, without following links out of `within`. A folder that is not
- * below `within` even by name was chosen by the user since, and is made as it is.
+ * Makes a folder and the folders above it, without following links out of `within`. A folder that
+ * is not below `within` even by name was chosen by the user later, and is made as it is.
  *
  * @param folder absolute
  * @param within absolute; undefined: anywhere
- * @throws MillraceError `file-not-writable` where a link leads out; Error of the file system
+ * @throws MillraceError `file-not-writable` if a link leads out; Error of the file system
  */
 export async function makeFolderWithin(folder: string, within: string | undefined): Promise<void> {
   if (within === undefined || !isBelow(folder, within)) return makeFolder(folder);
@@ -33,12 +33,12 @@ export async function makeFolderWithin(folder: string, within: string | undefine
   }
 }
 
-/** As `makeFolderWithin`, for the folder of a file. */
+/** Makes the folder of a file, as `makeFolderWithin` does. */
 export function makeFolderOf(path: string, within: string | undefined): Promise<void> {
   return makeFolderWithin(dirname(path), within);
 }
 
-/** True for the folder itself, and for paths below it. */
+/** Returns true for the folder itself, and for paths below it. */
 function isBelow(path: string, folder: string): boolean {
   const way = relative(folder, path);
   return way === '' || !(way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way));

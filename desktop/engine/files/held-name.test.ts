@@ -27,7 +27,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const there = () => readdirSync(folder);
 
 describe('a name', () => {
-  test('is held for one, and let go of', async () => {
+  test('is held for one download, and released', async () => {
     holdName(path, TOKEN);
     expect(there()).toEqual(['a.bin']);
     expect(await isHeld(path, TOKEN)).toBe(true);
@@ -47,19 +47,19 @@ describe('a name', () => {
     ['a link to nothing', () => symlinkSync(join(folder, 'none'), path)],
     ['another download', () => holdName(path, OTHER)],
     ['the same download', () => holdName(path, TOKEN)],
-  ])('is not held where there is %s', (_, make) => {
+  ])('is not held if there is %s', (_, make) => {
     make();
     const before = there();
     expect(() => holdName(path, TOKEN)).toThrow(expect.objectContaining({ code: 'EEXIST' }));
     expect(there()).toEqual(before);
   });
 
-  test('is not held where its folder is gone', () => {
+  test('is not held if its folder is gone', () => {
     rmSync(folder, { recursive: true });
     expect(() => holdName(path, TOKEN)).toThrow(expect.objectContaining({ code: 'ENOENT' }));
   });
 
-  test('is not held by a link to what holds another', async () => {
+  test('is not held by a link to a file that holds another name', async () => {
     holdName(path, TOKEN);
     const link = join(folder, 'b.bin');
     symlinkSync(path, link);
@@ -68,7 +68,7 @@ describe('a name', () => {
     expect(there()).toEqual(['a.bin', 'b.bin']);
   });
 
-  test('that others have put a file to is not taken from them', async () => {
+  test('under which another program has put a file stays with that file', async () => {
     holdName(path, TOKEN);
     writeFileSync(path, 'the browser’s');
     await releaseName(path, TOKEN);
@@ -82,7 +82,7 @@ describe('a name', () => {
 describe('after a crash', () => {
   const aside = () => path + ASIDE_SUFFIX;
 
-  test.each([0, 1, 20, 60])('that came after %i bytes, nothing is left', async (bytes) => {
+  test.each([0, 1, 20, 60])('with %i bytes written, nothing is left', async (bytes) => {
     holdName(path, TOKEN);
     const text = readFileSync(path).subarray(0, bytes);
     rmSync(path);
@@ -91,21 +91,21 @@ describe('after a crash', () => {
     expect(there()).toEqual([]);
   });
 
-  test('between the two names of what holds it, nothing is left', async () => {
+  test('while the file that holds the name has two names, nothing is left', async () => {
     holdName(path, TOKEN);
     linkSync(path, aside());
     await releaseName(path, TOKEN);
     expect(there()).toEqual([]);
   });
 
-  test('what others had put there is put back', async () => {
+  test('a file of another program that was moved aside is put back', async () => {
     writeFileSync(aside(), 'the browser’s');
     await releaseName(path, TOKEN);
     expect(there()).toEqual(['a.bin']);
     expect(readFileSync(path, 'utf8')).toBe('the browser’s');
   });
 
-  test('it is put beside what has come there since', async () => {
+  test('a file moved aside is put beside a newer one of its name', async () => {
     writeFileSync(aside(), 'the browser’s');
     writeFileSync(path, 'the user’s');
     await releaseName(path, TOKEN);

@@ -1,7 +1,7 @@
 /**
- * Reserves the name of a file while it is downloaded. Chromium chooses the name of a download once,
+ * Reserves the name of a file during its download. Chromium chooses the name of a download once,
  * beside the files that exist then, and in the end replaces any file of that name. So a file that
- * names its owner has the name until the download is complete.
+ * names its owner holds the name until the download is complete.
  */
 
 import { closeSync, constants, linkSync, openSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { exists, renameWithoutReplacing } from './file-steps.ts';
 import { numberedPath } from './numbered-path.ts';
 
-/** Ending of files that are not yet known to be ours, or not yet complete. */
+/** Suffix of files that are not yet known to be ours, or not yet complete. */
 export const ASIDE_SUFFIX = '.millrace-held';
 const MAX_BYTES = 256;
 const MAX_NUMBER = 99;
@@ -21,11 +21,11 @@ function textOf(token: string): string {
 }
 
 /**
- * Makes a file of that name, either with all its contents or not at all.
+ * Makes the file that holds a name, either with all its contents or not at all.
  *
- * @param token nobody else's
- * @throws Error of the file system: EEXIST where the name is taken; where the file system has no
- *   links, its error for that. Nothing is left then
+ * @param token unique to the owner
+ * @throws Error of the file system: EEXIST if the name is taken, or the error for missing support
+ *   of links. No file is left then
  */
 export function holdName(path: string, token: string): void {
   const aside = path + ASIDE_SUFFIX;
@@ -40,7 +40,7 @@ export function holdName(path: string, token: string): void {
 }
 
 /**
- * True if the file of that name is the token's holder and nothing else.
+ * Returns true if the file of that name holds it for the token, and is nothing else.
  *
  * @param token undefined: the name is not held
  */
@@ -49,8 +49,9 @@ export async function isHeld(path: string, token: string | undefined): Promise<b
 }
 
 /**
- * Releases a name, and the remains of a crash while holding it. Files of other programs stay, even
- * if they are created at this very moment: a file is moved aside and checked before it is deleted.
+ * Releases a name, and removes the remains of a crash during `holdName`. Files of other programs
+ * stay, even if they are created at this very moment: a file is moved aside and checked before it
+ * is deleted.
  */
 export async function releaseName(path: string, token: string): Promise<void> {
   const aside = path + ASIDE_SUFFIX;
@@ -63,7 +64,7 @@ export async function releaseName(path: string, token: string): Promise<void> {
 /** Deletes the file moved aside, or puts it back if it is not ours. */
 async function settle(path: string, aside: string, token: string): Promise<void> {
   const text = await textAt(aside);
-  // A crash may have left its beginning only.
+  // A crash may have left only the beginning of the text.
   if (text !== undefined && textOf(token).startsWith(text)) return rm(aside, { force: true });
   if (!(await exists(aside))) return;
   for (let number = 0; number <= MAX_NUMBER; number++) {
@@ -77,7 +78,7 @@ async function settle(path: string, aside: string, token: string): Promise<void>
   }
 }
 
-/** Reads a short plain file; undefined where there is none. */
+/** Reads a short plain file; undefined if there is none. */
 async function textAt(path: string): Promise<string | undefined> {
   const file = await open(path, constants.O_RDONLY | NO_LINK | NO_WAIT).catch(() => undefined);
   if (file === undefined) return undefined;

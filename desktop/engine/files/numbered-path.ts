@@ -1,8 +1,8 @@
-/** Another name where one is taken: `name.1.ext`, `name.2.ext` ... as aria2 has it. */
+/** Numbered names for files whose name is taken: `name.1.ext`, `name.2.ext` ... as in aria2. */
 
 import { basename, dirname, extname, join } from 'node:path';
 
-/** The path with a number before its extension; 0: as it is. */
+/** Returns the path with a number before its extension; 0: unchanged. */
 export function numberedPath(path: string, number: number): string {
   if (number === 0) return path;
   const extension = extname(path);

@@ -38,14 +38,14 @@ describe('a partial file', () => {
     ['another name of a file', (at) => linkSync(victim, at)],
     ['a folder', (at) => mkdirSync(at)],
     ['a pipe', (at) => void execFileSync('mkfifo', [at])],
-  ])('is not written to where somebody has put %s', async (_, put) => {
+  ])('is not opened if another user has put %s in its place', async (_, put) => {
     put(path + DATA_SUFFIX);
     await expect(open()).rejects.toMatchObject({ code: 'file-not-writable' });
     expect(readFileSync(victim, 'utf8')).toBe('mine');
     expect(() => readFileSync(join(folder, 'new'))).toThrow();
   });
 
-  test('is resumed where it is our own', async () => {
+  test('is resumed if it is our own', async () => {
     const file = await open();
     await file.store(0, Buffer.from('ab'));
     await file.close();
@@ -57,7 +57,7 @@ describe('a partial file', () => {
     expect(readFileSync(path, 'utf8')).toBe('abcd');
   });
 
-  test('that was swapped at the last moment does not pass for the complete one', async () => {
+  test('that is swapped at the last moment is not taken for the complete one', async () => {
     const file = await open();
     await file.store(0, Buffer.from('abcd'));
     rmSync(path + DATA_SUFFIX);
@@ -69,7 +69,7 @@ describe('a partial file', () => {
 });
 
 describe('its journal', () => {
-  test('is not read through a link, and waits for no pipe', async () => {
+  test('is not read through a link, and a pipe is not waited for', async () => {
     symlinkSync(victim, path + JOURNAL_SUFFIX);
     expect(await readJournal(path + JOURNAL_SUFFIX)).toBeUndefined();
     rmSync(path + JOURNAL_SUFFIX);
@@ -77,7 +77,7 @@ describe('its journal', () => {
     expect(await readJournal(path + JOURNAL_SUFFIX)).toBeUndefined();
   });
 
-  test('is written anew beside a link, not through it', async () => {
+  test('is rewritten in place of a link, not through it', async () => {
     symlinkSync(victim, path + NEW_JOURNAL_SUFFIX);
     const file = await open();
     await file.store(0, Buffer.from('ab'));

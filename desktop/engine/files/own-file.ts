@@ -1,6 +1,6 @@
 /**
- * Our own files beside the user's: opened so that another user with write access to the folder
- * cannot lead us elsewhere with a link, a pipe, or a file of his own in their place.
+ * Opens our own files beside the user's, so that another user with write access to the folder
+ * cannot redirect us with a link, a pipe, or a file of their own in place of ours.
  */
 
 import { constants } from 'node:fs';
@@ -9,13 +9,13 @@ import { dirname } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 
 const { O_RDWR, O_RDONLY, O_CREAT, O_EXCL } = constants;
-/** Windows has neither: there links are looked for by name. */
+/** Windows has neither flag: there, links are detected by name. */
 const NO_LINK = constants.O_NOFOLLOW ?? 0;
-/** A pipe must not be waited for. */
+/** Opening a pipe must not block. */
 const NO_WAIT = constants.O_NONBLOCK ?? 0;
 
 /**
- * Opens a file for reading and writing, and makes it where it is not there.
+ * Opens a file for reading and writing, and creates it if it does not exist.
  *
  * @throws MillraceError `file-not-writable` for anything but a plain file with one name that
  *   belongs to us; Error of the file system, ELOOP for a link
@@ -29,7 +29,7 @@ export async function openOwn(path: string): Promise<FileHandle> {
   return checked(await openThere(path, O_RDWR), path);
 }
 
-/** Opens a file of ours that is there for reading. @throws as `openOwn`; ENOENT */
+/** Opens an existing file of ours for reading. @throws as `openOwn`; ENOENT */
 export async function openOwnToRead(path: string): Promise<FileHandle> {
   return checked(await openThere(path, O_RDONLY), path);
 }
@@ -57,7 +57,10 @@ async function checked(file: FileHandle, path: string): Promise<FileHandle> {
   }
 }
 
-/** Network file systems assign all files to one user: the owner of the folder owns the file too. */
+/**
+ * Checks the owner. Network file systems assign all files to one user: the owner of the folder owns
+ * the file too.
+ */
 async function isOurs(uid: number, path: string): Promise<boolean> {
   const me = process.getuid?.();
   return me === undefined || uid === me || uid === (await stat(dirname(path))).uid;

@@ -1,7 +1,7 @@
-/** Endings of the files beside a download that is not complete. */
+/** Suffixes of the files beside an incomplete download. */
 
 export const DATA_SUFFIX = '.millrace-part';
 export const JOURNAL_SUFFIX = '.millrace-journal';
 export const LOCK_SUFFIX = '.millrace-lock';
-/** The journal while it is being rewritten. */
+/** Suffix of the journal while it is being rewritten. */
 export const NEW_JOURNAL_SUFFIX = `${JOURNAL_SUFFIX}.new`;

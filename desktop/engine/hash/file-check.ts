@@ -1,4 +1,4 @@
-/** Decides whether a complete file is right: by the digests of the whole and of its pieces. */
+/** Decides whether a complete file is right, by the digests of the whole file and of its pieces. */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import {
@@ -31,12 +31,12 @@ export class FileCheck {
     this.#pieces = [...pieces].sort((a, b) => rank(b) - rank(a))[0];
   }
 
-  /** False if nothing is known that the file must have. */
+  /** False if no digest is known for the file. */
   get needed(): boolean {
     return this.#digest !== undefined || this.#pieces !== undefined;
   }
 
-  /** Pieces whose bytes do not match their digest. @throws MillraceError */
+  /** Returns the pieces whose bytes do not match their digest. @throws MillraceError */
   async badPieces(hasher: FileHasher, length: number, signal: AbortSignal): Promise<ByteRange[]> {
     const pieces = this.#pieces;
     if (pieces === undefined || pieces.hexes.length !== Math.ceil(length / pieces.pieceBytes)) {
@@ -46,9 +46,10 @@ export class FileCheck {
   }
 
   /**
-   * Compares the digest of the whole file.
+   * Checks the digest of the whole file.
    *
-   * @param hasher the one that has followed the file's growth, if there is one
+   * @param hasher the hasher that followed the file's growth, if any
+   * @returns the matching digest; undefined if none is known
    * @throws MillraceError `checksum-mismatch`
    */
   async whole(

@@ -23,7 +23,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true });
 });
 
-/** A file in which bytes can be stored, and taken away again. */
+/** A file in which a test can store bytes, and remove them again. */
 class Stored implements HashedFile {
   readonly dataPath = join(dir, 'data');
   readonly stored = new RangeSet();
@@ -75,7 +75,7 @@ describe('FileHasher', () => {
     );
   });
 
-  test('does not wait for the end', async () => {
+  test('begins before the file is complete', async () => {
     const { file, hasher } = await setUp('sha256');
     await file.store(0, 60_000);
     await file.store(80_000, 100_000);
@@ -87,7 +87,7 @@ describe('FileHasher', () => {
     expect((await hasher.finish(CONTENT.length))[0]?.hex).toBe(hexOf('sha256'));
   });
 
-  test('what was there at the beginning is hashed without having been told of', async () => {
+  test('hashes bytes that it was not told of', async () => {
     const { file, hasher } = await setUp('sha1');
     await file.store(0, CONTENT.length);
     expect(await hasher.finish(CONTENT.length)).toEqual([
@@ -96,7 +96,7 @@ describe('FileHasher', () => {
     expect((await hasher.finish(CONTENT.length))[0]?.hex).toBe(hexOf('sha1'));
   });
 
-  test('bytes that were taken away and came again are hashed again', async () => {
+  test('hashes bytes again that were removed and stored again', async () => {
     const { file, hasher } = await setUp('sha256');
     const wrong = Buffer.from(CONTENT).fill(0, 1000, 2000);
     await file.store(0, 50_000, wrong);
@@ -109,12 +109,12 @@ describe('FileHasher', () => {
     expect((await hasher.finish(CONTENT.length))[0]?.hex).toBe(hexOf('sha256'));
   });
 
-  test('an empty file has a digest', async () => {
+  test('gives an empty file a digest', async () => {
     const { hasher } = await setUp('sha256');
     expect((await hasher.finish(0))[0]?.hex).toBe(hexOf('sha256', Buffer.alloc(0)));
   });
 
-  test('finds the pieces that are wrong, the last and shorter one too', async () => {
+  test('finds wrong pieces, the shorter last one too', async () => {
     const { file, hasher } = await setUp();
     const damaged = Buffer.from(CONTENT);
     for (const at of [0, 34_999, 99_999]) damaged.writeUInt8(damaged.readUInt8(at) ^ 1, at);
@@ -133,7 +133,7 @@ describe('FileHasher', () => {
     await expect(hasher.badPieces(pieces, CONTENT.length, ended)).rejects.toThrow('enough');
   });
 
-  test('a file that has become shorter, or is gone, is told as such', async () => {
+  test('reports a file that has become shorter, or is gone', async () => {
     const { file, hasher } = await setUp('sha256');
     file.stored.add({ start: 0, end: 10 });
     await expect(hasher.finish(10)).rejects.toMatchObject({ code: 'file-not-writable' });
@@ -144,7 +144,7 @@ describe('FileHasher', () => {
     await (await open(gone.file.dataPath, 'w')).close();
   });
 
-  test('closing in the middle ends it', async () => {
+  test('ends while it is hashing when it is closed', async () => {
     const { file, hasher } = await setUp('sha256');
     await file.store(0, CONTENT.length);
     hasher.advance();

@@ -1,23 +1,23 @@
 /**
- * Digests of a file that is still being downloaded: its beginning is hashed as it grows, so that
- * verification ends with the download. It runs in a thread, because it takes as long as receiving
- * does, and reads from the file instead of memory: with several connections most bytes come out of
- * order anyway, the kernel still has them cached, and the hashed bytes are the very ones that the
- * user gets.
+ * Computes digests of a file during its download: the beginning of the file is hashed as it grows,
+ * so that verification ends with the download. Hashing runs in a thread, because it takes as long
+ * as receiving does. It reads from the file instead of memory: with several connections most bytes
+ * come out of order anyway, the kernel still has them cached, and the hashed bytes are the very
+ * bytes that the user gets.
  */
 
 import type { ByteRange, RangeSet } from '@millrace/shared/base/byte-range';
 import type { Digest, DigestAlgorithm, PieceDigests } from '@millrace/shared/base/digest';
 import { HashThread } from './hash-thread.ts';
 
-/** Bytes requested at a time: the most that a reset costs. */
+/** Bytes to hash per request to the thread: a restart waits for at most that many. */
 const STEP_BYTES = 16 * 1024 * 1024;
 
 /** The part of a `PartialFile` that hashing needs. */
 export interface HashedFile {
   readonly dataPath: string;
   readonly stored: RangeSet;
-  /** How often bytes have been taken out of `stored`. */
+  /** Number of times that bytes were removed from `stored`. */
   readonly removals: number;
 }
 
@@ -33,8 +33,8 @@ export class FileHasher {
   #failure: unknown;
 
   /**
-   * @param file open; it keeps its name until this is closed
-   * @param algorithms of the whole file; none where only pieces are checked
+   * @param file an open file, which keeps its name until the hasher is closed
+   * @param algorithms for the whole file; none if only pieces are checked
    */
   constructor(file: HashedFile, algorithms: readonly DigestAlgorithm[]) {
     this.#file = file;
@@ -42,17 +42,17 @@ export class FileHasher {
     this.#removals = file.removals;
   }
 
-  /** Algorithms that hash the whole file. */
+  /** Algorithms for the digests of the whole file. */
   get algorithms(): readonly DigestAlgorithm[] {
     return this.#algorithms;
   }
 
-  /** How far the digests are, bytes. */
+  /** Number of bytes that the digests cover. */
   get hashedBytes(): number {
     return this.#hashedBytes;
   }
 
-  /** To be called after bytes have been stored: hashes on, if there is more and it is not at it. */
+  /** Continues hashing unless it is already running. To be called after bytes have been stored. */
   advance(): void {
     if (this.#running !== undefined || this.#failure !== undefined) return;
     if (this.#algorithms.length === 0 || this.#next() === undefined) return;
@@ -66,11 +66,12 @@ export class FileHasher {
   }
 
   /**
-   * Waits for the rest.
+   * Hashes the rest of the file.
    *
-   * @param length of the file, all of which is stored
-   * @returns a digest per algorithm, in the order given
-   * @throws MillraceError `file-not-writable` where it cannot be read
+   * @param length of the file in bytes, all of which are stored
+   * @returns one digest per algorithm, in the given order
+   * @throws MillraceError `file-not-writable` if the file cannot be read; RangeError if not all of
+   *   it is stored
    */
   async finish(length: number): Promise<Digest[]> {
     for (;;) {
@@ -88,9 +89,9 @@ export class FileHasher {
   /**
    * Compares the pieces of the file with their digests.
    *
-   * @param length of the file, all of which is stored
-   * @returns the pieces that are wrong, ascending
-   * @throws MillraceError `file-not-writable` where it cannot be read; the signal's reason
+   * @param length of the file in bytes, all of which are stored
+   * @returns the wrong pieces, in ascending order
+   * @throws MillraceError `file-not-writable` if the file cannot be read; the signal's reason
    */
   async badPieces(
     pieces: PieceDigests,
@@ -118,7 +119,7 @@ export class FileHasher {
     await this.#running;
   }
 
-  /** Where the beginning of the file that is stored ends, if that is further than the digests. */
+  /** Returns where the stored beginning of the file ends; undefined: nothing is left to hash. */
   #next(): number | undefined {
     const first = this.#file.stored.ranges[0];
     const end = first === undefined || first.start > 0 ? 0 : first.end;
@@ -130,7 +131,7 @@ export class FileHasher {
     await this.#open();
     for (let end = this.#next(); end !== undefined; end = this.#next()) {
       if (this.#removals !== this.#file.removals) {
-        // Bytes that are in the digests may have been replaced.
+        // Bytes that the digests cover may have been replaced.
         this.#removals = this.#file.removals;
         this.#hashedBytes = 0;
         await this.#thread.ask({ kind: 'restart' });

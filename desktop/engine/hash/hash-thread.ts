@@ -15,12 +15,12 @@ export class HashThread {
   #nextId = 0;
 
   /**
-   * Asks for something; the thread starts with the first request, and keeps the process alive only
-   * while there are any.
+   * Sends a request. The thread starts with the first request, and keeps the process alive only
+   * while requests are open.
    *
-   * @returns result of the request, hexadecimal
-   * @throws MillraceError `file-not-writable` where a file cannot be read; `internal` where the
-   *   thread has ended
+   * @returns the result of the request, hexadecimal
+   * @throws MillraceError `file-not-writable` if a file cannot be read; `internal` if the thread
+   *   has ended
    */
   ask(request: HashRequest): Promise<readonly string[]> {
     this.#worker ??= this.#start();
@@ -32,7 +32,7 @@ export class HashThread {
     return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
   }
 
-  /** Ends the thread; unanswered requests fail. */
+  /** Ends the thread; open requests fail. */
   async close(): Promise<void> {
     const worker = this.#worker;
     this.#worker = undefined;
@@ -41,7 +41,7 @@ export class HashThread {
 
   #start(): Worker {
     const worker = new Worker(new URL('./hash-worker.ts', import.meta.url), {
-      // It holds one buffer and a few numbers.
+      // The thread holds one buffer and a few numbers.
       resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 },
     });
     worker.unref();

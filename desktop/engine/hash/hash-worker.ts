@@ -1,23 +1,23 @@
 /**
- * A thread that hashes a file, to spare the thread that serves the connections: it reads the bytes
- * itself, mostly from the kernel's cache. Serves the requests of a `HashThread`.
+ * A thread that hashes a file, to spare the thread that serves connections: it reads the bytes
+ * itself, mostly from the kernel's cache. It answers the requests of a `HashThread`.
  */
 
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
 
-/** Requests to the thread; each is answered in turn. */
+/** Requests to the thread, which answers them in order. */
 export type HashRequest =
-  /** Opens the file that the other requests are about, and begins digests of its beginning. */
+  /** Opens the file for the other requests, and begins digests of its beginning. */
   | { readonly kind: 'open'; readonly path: string; readonly algorithms: readonly string[] }
   /** Adds the file's next bytes, up to `end`, to the running digests. */
   | { readonly kind: 'extend'; readonly end: number }
-  /** Begins them again. */
+  /** Restarts the running digests. */
   | { readonly kind: 'restart' }
-  /** The digests of all bytes so far, one per algorithm. */
+  /** Returns the digests of all bytes so far, one per algorithm. */
   | { readonly kind: 'digests' }
-  /** A digest of some bytes of the file. */
+  /** Returns a digest of some bytes of the file. */
   | {
       readonly kind: 'range';
       readonly algorithm: string;
@@ -25,7 +25,7 @@ export type HashRequest =
       readonly end: number;
     };
 
-/** Numbered, as answers may be waited for side by side. */
+/** A request with a number, because several requests may be open at once. */
 export interface NumberedRequest {
   readonly id: number;
   readonly request: HashRequest;
@@ -33,12 +33,15 @@ export interface NumberedRequest {
 
 export interface HashReply {
   readonly id: number;
-  /** Hexadecimal; nothing for requests that ask for none. */
+  /** Hexadecimal; undefined for requests without a result. */
   readonly hexes?: readonly string[];
   readonly error?: string;
 }
 
-/** Small enough to be hashed out of the processor's cache, where the kernel has just put it. */
+/**
+ * Bytes to read at a time: few enough to be hashed from the processor's cache, where the kernel has
+ * just put them.
+ */
 const READ_BYTES = 256 * 1024;
 
 class File {
@@ -64,7 +67,9 @@ class File {
     this.#at = end;
   }
 
-  /** Copies: more bytes may be taken afterwards. */
+  /**
+   * Returns the digests so far. They are computed from copies: more bytes may be added afterwards.
+   */
   digests(): string[] {
     return this.#hashes.map((running) => running.copy().digest('hex'));
   }

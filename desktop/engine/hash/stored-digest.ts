@@ -1,4 +1,4 @@
-/** The digest of a file that nothing has hashed while it grew. */
+/** Computes the digest of a file that was not hashed as it grew. */
 
 import { createHash } from 'node:crypto';
 
@@ -11,10 +11,12 @@ interface ReadFile {
 }
 
 /**
+ * Reads a stored file, and returns its digest.
+ *
  * @param algorithm a name that Node's crypto knows
  * @param length bytes
  * @returns hexadecimal
- * @throws MillraceError `file-not-writable` where the file has become shorter
+ * @throws MillraceError `file-not-writable` if the file has become shorter
  */
 export async function storedDigest(
   file: ReadFile,

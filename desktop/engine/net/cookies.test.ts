@@ -15,7 +15,7 @@ describe('the cookies of a Cookie field', () => {
   const cookies = new Cookies();
   cookies.addField('a=1; b="2 x"; c=d=e; ;bare', new URL('https://files.test/x/y'));
 
-  test('go to that host as they were, over https:// only', () => {
+  test('go to that host unchanged, over https:// only', () => {
     expect(field(cookies, 'https://files.test/')).toBe('a=1; b="2 x"; c=d=e; bare');
     expect(field(cookies, 'https://files.test:8443/elsewhere')).toContain('a=1');
     expect(field(cookies, 'http://files.test/x/y')).toBeUndefined();
@@ -27,7 +27,7 @@ describe('the cookies of a Cookie field', () => {
     }
   });
 
-  test('a plain http:// URL keeps them when it moves to https://', () => {
+  test('from a plain http:// URL stay when it moves to https://', () => {
     const plain = new Cookies();
     plain.addField('a=1', new URL('http://127.0.0.1:8080/'));
     expect(field(plain, 'http://127.0.0.1:8080/x')).toBe('a=1');
@@ -37,7 +37,7 @@ describe('the cookies of a Cookie field', () => {
 });
 
 describe('cookies.txt', () => {
-  // As curl, yt-dlp and the exporters of browsers write it.
+  // Written like the files of curl, yt-dlp and the exporters of browsers.
   const FILE = [
     '# Netscape HTTP Cookie File',
     '# https://curl.se/docs/http-cookies.html',
@@ -51,7 +51,7 @@ describe('cookies.txt', () => {
     'localhost\tTRUE\t/\tFALSE\t0\tlocal\t6',
   ].join('\r\n');
 
-  test('each cookie goes where its domain, path and Secure say', () => {
+  test('each cookie goes only where its domain, path and Secure allow it', () => {
     const cookies = from(FILE);
     expect(field(cookies, 'http://example.com/')).toBe('wide=1; empty=');
     expect(field(cookies, 'http://a.b.example.com/')).toBe('wide=1');
@@ -65,7 +65,7 @@ describe('cookies.txt', () => {
     expect(field(cookies, 'https://example.com.evil.test/')).toBeUndefined();
   });
 
-  test('lines that are none are counted, the others are used', () => {
+  test('invalid lines are counted, and the others are used', () => {
     const lines = [
       'nonsense',
       '.github.io\tTRUE\t/\tFALSE\t0\tall\t1',
@@ -83,7 +83,7 @@ describe('cookies.txt', () => {
     expect(field(cookies, 'https://other.co.uk/')).toBeUndefined();
   });
 
-  test('an empty file is fine, one of another form is not', () => {
+  test('an empty file is accepted, a file in another format is not', () => {
     expect(new Cookies().addFile('# Netscape HTTP Cookie File\n\n')).toEqual({
       taken: 0,
       skipped: 0,
@@ -91,7 +91,7 @@ describe('cookies.txt', () => {
     expect(() => new Cookies().addFile('[{"domain": "example.com"}]')).toThrow(/cookies\.txt/);
   });
 
-  test('more cookies than a server would take are cut at a whole one', () => {
+  test('a field that is too long for servers is cut after a whole cookie', () => {
     const lines = Array.from(
       { length: 100 },
       (_, i) => `example.com\tFALSE\t/\tFALSE\t0\tn${i}\t${'v'.repeat(1000)}`,
@@ -106,7 +106,7 @@ describe('cookies.txt', () => {
 describe('cookies that servers set', () => {
   const at = new URL('https://www.example.com/login');
 
-  test('are kept, replaced and taken back', () => {
+  test('are kept, replaced and removed', () => {
     const cookies = new Cookies();
     cookies.addField('session=old', at);
     cookies.onSetCookie(at, ['session=new; Path=/; Secure', 'wide=1; Domain=example.com']);
@@ -117,7 +117,7 @@ describe('cookies that servers set', () => {
     cookies.onSetCookie(at, undefined);
   });
 
-  test('a server sets none for others', () => {
+  test('for other hosts are refused', () => {
     const cookies = new Cookies();
     cookies.onSetCookie(at, [
       'a=1; Domain=other.com',
@@ -132,7 +132,7 @@ describe('cookies that servers set', () => {
     }
   });
 
-  test('a server that never stops setting cookies is not listened to for ever', () => {
+  test('are refused beyond a limit', () => {
     const cookies = new Cookies();
     for (let i = 0; i < 600; i++) cookies.onSetCookie(at, `n${i}=1; Path=/`);
     expect(field(cookies, at.href)?.split('; ')).toHaveLength(500);
@@ -146,7 +146,7 @@ describe('readCookieFile', () => {
   });
   afterEach(() => rm(dir, { recursive: true }));
 
-  test('bytes of any encoding come through', async () => {
+  test('bytes of any encoding are sent unchanged', async () => {
     const path = join(dir, 'cookies.txt');
     await writeFile(path, 'example.com\tFALSE\t/\tFALSE\t0\tname\tgrün\n');
     const cookies = new Cookies();

@@ -1,6 +1,6 @@
 /**
- * The cookies of one download (RFC 6265): those of a Cookie field, of a browser's cookies.txt, and
- * those that servers set on the way. Domain, path and Secure decide which requests carry each of
+ * The cookies of one download (RFC 6265): from a Cookie field, from a browser's cookies.txt, and
+ * from servers during the download. Domain, path and Secure decide which requests carry each of
  * them.
  */
 
@@ -12,15 +12,15 @@ import type { Cookie, CookieJar } from 'tough-cookie';
 
 const require = createRequire(import.meta.url);
 
-/** Longest cookie, its attributes included (RFC 6265 6.1). */
+/** Longest cookie with its attributes, in characters (RFC 6265 6.1). */
 const MAX_COOKIE_CHARS = 4096;
 /** Cookies that servers may set during one download. */
 const MAX_SET_COOKIES = 500;
-/** Longest Cookie field: servers refuse longer ones. */
+/** Longest Cookie field, in characters: servers refuse longer ones. */
 const MAX_FIELD_CHARS = 16 * 1024;
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 const MAX_FILE_COOKIES = 20_000;
-/** Characters that a field's value cannot have. */
+/** Characters that a field's value must not have. */
 const FORBIDDEN = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 export class Cookies {
@@ -29,7 +29,7 @@ export class Cookies {
 
   /**
    * Takes the cookies of a Cookie field that a browser would send with `url`: they stay with its
-   * host, and with https:// where it has that.
+   * host, and with https:// if the URL has it.
    */
   addField(value: string, url: URL): void {
     for (const pair of value.split(';')) {
@@ -45,9 +45,9 @@ export class Cookies {
   /**
    * Takes the cookies of a cookies.txt.
    *
-   * @param text each byte a character, as Latin-1
-   * @returns how many were taken, and how many lines were not understood
-   * @throws MillraceError `bad-option` where not one line was
+   * @param text one character per byte, as Latin-1
+   * @returns number of cookies taken, and of lines that were not understood
+   * @throws MillraceError `bad-option` if lines were not understood, and no cookie was taken
    */
   addFile(text: string): { taken: number; skipped: number } {
     let taken = 0;
@@ -67,7 +67,7 @@ export class Cookies {
     return { taken, skipped };
   }
 
-  /** The Cookie field for a request; undefined: none. */
+  /** Returns the Cookie field for a request; undefined: none. */
   fieldFor(url: URL): string | undefined {
     let field = '';
     for (const cookie of this.#cookiesFor(url)) {
@@ -82,7 +82,7 @@ export class Cookies {
     try {
       return this.#jar?.getCookiesSync(url.href) ?? [];
     } catch {
-      return []; // a host called "local", "test" or "example", which the library does not like
+      return []; // the library rejects a host called "local", "test" or "example"
     }
   }
 
@@ -101,7 +101,10 @@ export class Cookies {
     return this.#jar;
   }
 
-  /** Domain, subdomains too, path, Secure, Unix time or 0, name, value; tabs in between. */
+  /**
+   * Takes a line of tab-separated values: domain, subdomains too, path, Secure, Unix time or 0,
+   * name, value.
+   */
   #addLine(line: string): boolean {
     const [domain = '', subdomains, path = '', secure, expires, name, ...values] = line.split('\t');
     const value = values.join('\t');
@@ -124,7 +127,7 @@ export class Cookies {
       expires: seconds > 0 ? new Date(Math.min(seconds, 8.64e12) * 1000) : 'Infinity',
     });
     try {
-      // A cookie for all of com or co.uk is refused here.
+      // The library refuses a cookie for all of com or co.uk.
       return this.#getJar().setCookieSync(cookie, `https://${host}${path}`) !== undefined;
     } catch {
       return false;
@@ -133,8 +136,8 @@ export class Cookies {
 }
 
 /**
- * The library, loaded with the first cookie: most downloads have none, and it brings the list of
- * all public suffixes. Required, because answers that set cookies are not waited for.
+ * Loads the library with the first cookie: most downloads have none, and it contains the list of
+ * all public suffixes. `require` is used because answers that set cookies are not waited for.
  */
 function library(): typeof import('tough-cookie') {
   return require('tough-cookie');

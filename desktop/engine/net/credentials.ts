@@ -1,4 +1,4 @@
-/** Log-ins of basic authentication (RFC 7617): from options, from URLs, from a netrc file. */
+/** Log-ins for basic authentication (RFC 7617), from options, URLs or a netrc file. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 
@@ -10,9 +10,10 @@ export interface Login {
 const MAX_LOGIN_CHARS = 4096;
 
 /**
- * The value of Authorization.
+ * Returns the value of Authorization.
  *
- * @throws MillraceError `bad-option` for text that cannot be sent; it shows neither part
+ * @throws MillraceError `bad-option` for text that cannot be sent; the error shows neither user
+ *   name nor password
  */
 export function basicAuthorization(login: Login): string {
   const { user, password } = login;
@@ -26,9 +27,9 @@ export function basicAuthorization(login: Login): string {
 }
 
 /**
- * Takes user name, password and fragment out of a URL, which can then be stored, shown and logged.
+ * Removes user name, password and fragment from a URL, which can then be stored, shown and logged.
  *
- * @throws MillraceError `bad-url`, which does not show the URL where it has a password
+ * @throws MillraceError `bad-url`, which does not show the URL if it has a password
  */
 export function takeLogin(text: string): { url: string; login: Login | undefined } {
   const url = httpUrl(text);
@@ -55,7 +56,7 @@ function httpUrl(text: string): URL {
   throw new MillraceError('bad-url', afterAt(text));
 }
 
-/** Makes a URL that a user has typed, right or wrong, fit to be shown. */
+/** Makes a URL that a user typed, valid or not, safe to show. */
 export function withoutLogin(text: string): string {
   try {
     return takeLogin(text).url;

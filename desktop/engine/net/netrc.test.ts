@@ -30,13 +30,13 @@ default login anonymous password guest@
     expect(findInNetrc(FILE, host)).toEqual({ user, password });
   });
 
-  test('no entry, no log-in; a missing password is an empty one', () => {
+  test('a missing entry means no log-in, and a missing password an empty one', () => {
     expect(findInNetrc('machine a login b password c', 'd')).toBeUndefined();
     expect(findInNetrc('machine a login b', 'a')).toEqual({ user: 'b', password: '' });
   });
 
   test.each(['machine', 'machine a login', '"', 'default', 'login x password y', '\0'])(
-    'a broken file is no log-in: %j',
+    'a broken file has no log-in: %j',
     (text) => {
       expect(findInNetrc(text, 'a')).toBeUndefined();
     },
@@ -60,7 +60,7 @@ describe('readNetrc', () => {
     expect(await readNetrc('a', undefined, { NETRC: join(dir, 'none') })).toBeUndefined();
   });
 
-  test('a file that was named and cannot be used is an error', async () => {
+  test('a named file that cannot be used is an error', async () => {
     const open = join(dir, 'open');
     await writeFile(open, 'machine a login b password secret');
     await chmod(open, 0o644);

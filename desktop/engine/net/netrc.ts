@@ -1,4 +1,4 @@
-/** The netrc file of ftp(1) and curl: log-ins by host. */
+/** Reads the netrc file of ftp(1) and curl: log-ins by host. */
 
 import { open } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -7,11 +7,11 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import type { Login } from './credentials.ts';
 
 const MAX_BYTES = 1024 * 1024;
-/** Permission bits of other users. */
+/** Read and write permission bits of other users. */
 const OTHERS = 0o066;
 
 /**
- * Looks a host up: the first `machine` of that name, otherwise `default`.
+ * Finds the log-in for a host: from the first `machine` of that name, otherwise from `default`.
  *
  * @param text quoted tokens have \", \\, \n, \r and \t; `macdef` ends with an empty line
  */
@@ -34,11 +34,12 @@ export function findInNetrc(text: string, host: string): Login | undefined {
 }
 
 /**
- * Looks a host up in a file.
+ * Finds the log-in for a host in a file.
  *
  * @param path undefined: `NETRC`, otherwise `.netrc` (`_netrc` on Windows) in the home folder
- * @returns undefined also where there is no file and none was named
- * @throws MillraceError `bad-option` where it cannot be read, is too large, or others may read it
+ * @returns undefined if there is no log-in, or if no file was named and there is none
+ * @throws MillraceError `bad-option` if the file cannot be read, is too large, or can be read or
+ *   written by other users
  */
 export async function readNetrc(
   host: string,
@@ -68,7 +69,7 @@ export async function readNetrc(
   }
 }
 
-/** Words and quoted words, without comments and macros. */
+/** Splits the text into words and quoted words, without comments and macros. */
 function tokensOf(text: string): string[] {
   const plain = text.replace(/^[ \t]*macdef\b[^\n]*\n(?:[^\n]*\S[^\n]*(?:\n|$))*/gm, '');
   const tokens: string[] = [];

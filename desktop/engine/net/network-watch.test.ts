@@ -21,7 +21,7 @@ describe('waitForNetworkChange', () => {
     jest.useRealTimers();
   });
 
-  test('ends soon after an address has come', async () => {
+  test('ends soon after an address appears', async () => {
     const waiting = wait(Number.POSITIVE_INFINITY);
     await jest.advanceTimersByTimeAsync(3_600_000);
     addresses = [];
@@ -55,7 +55,7 @@ describe('waitForNetworkChange', () => {
     expect(await endless).toBe('changed');
   });
 
-  test('an abort ends it with its reason, and nobody looks any more afterwards', async () => {
+  test('an abort ends it with its reason, and stops the polling', async () => {
     const controller = new AbortController();
     const waiting = wait(5000, controller.signal);
     controller.abort(new Error('enough'));
@@ -72,7 +72,7 @@ describe('networkSeemsAway', () => {
   const failed = (code: string) =>
     new MillraceError('origin-unreachable', '', { cause: Object.assign(new Error(), { code }) });
 
-  test('no route and no resolver are this machine’s, others only if it has no address', () => {
+  test('blames this machine for a missing route or resolver, and for other failures only without an address', () => {
     for (const code of ['ENETUNREACH', 'ENETDOWN', 'EAI_AGAIN']) {
       expect(networkSeemsAway(failed(code), 2)).toBe(true);
     }
@@ -84,7 +84,7 @@ describe('networkSeemsAway', () => {
     expect(networkSeemsAway(new MillraceError('origin-denied'), 0)).toBe(false);
   });
 
-  test('is seen inside what wraps it', () => {
+  test('finds the failure inside wrapping errors', () => {
     const inner = Object.assign(new Error(), { code: 'ENETUNREACH' });
     const several = new AggregateError([inner]);
     expect(networkSeemsAway(new MillraceError('proxy-failed', '', { cause: several }), 1)).toBe(
@@ -93,6 +93,6 @@ describe('networkSeemsAway', () => {
   });
 });
 
-test('loopback is no network', () => {
+test('loopback addresses are left out', () => {
   expect(networkAddresses().filter((each) => /\/(127\.|::1$)/.test(each))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /**
- * Waits for the network: reports when it may be back. No system tells Node of changes, so addresses
- * and clocks are polled now and then, only while there is a waiter.
+ * Waits until the network may be back. No system tells Node of changes, so addresses and clocks are
+ * polled now and then, but only while there is a waiter.
  */
 
 import { networkInterfaces } from 'node:os';
@@ -8,30 +8,34 @@ import type { Millis } from '@millrace/shared/base/clock';
 import type { MillraceError } from '@millrace/shared/base/errors';
 import { type NetworkLook, NetworkState } from '@millrace/shared/download/transfer/network-state';
 
-/** How often the machine is looked at: some tens of microseconds each time. */
+/**
+ * Interval between checks of addresses and clocks, in milliseconds; one check takes some tens of
+ * microseconds.
+ */
 const LOOK_MS = 2000;
-/** The longest a timer can run; later deadlines take several. */
+/** Longest time that a timer can run, in milliseconds; later deadlines take several timers. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const AWAY = new Set(['ENETDOWN', 'ENETUNREACH', 'EHOSTDOWN', 'EADDRNOTAVAIL', 'EAI_AGAIN']);
-/** These say so only where this machine has no address. */
+/** Codes that mean a missing network only if this machine has no address. */
 const PERHAPS_AWAY = new Set(['ENOTFOUND', 'EHOSTUNREACH', 'ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT']);
 
-/** Addresses of all interfaces but loopback, each with its interface. */
+/** Returns the addresses of all interfaces except loopback, each with its interface. */
 export function networkAddresses(): string[] {
   try {
     return Object.entries(networkInterfaces()).flatMap(([name, all = []]) =>
       all.filter((each) => !each.internal).map((each) => `${name}/${each.address}`),
     );
   } catch {
-    return []; // some systems do not tell
+    return []; // some systems do not report interfaces
   }
 }
 
 /**
- * True if a failure says that this machine has no network, rather than anything of the server.
+ * Returns true if a failure means that this machine has no network, and says nothing about the
+ * server.
  *
- * @param addresses how many this machine has
+ * @param addresses number of this machine's addresses
  */
 export function networkSeemsAway(
   error: MillraceError,
@@ -44,10 +48,10 @@ export function networkSeemsAway(
 /**
  * Waits until the network may be back.
  *
- * @param deadline when to stop waiting, on the clock of `performance.now()`; may be infinite. The
- *   process stays alive that long.
- * @param addresses of the machine at each look
- * @returns why it ended
+ * @param deadline time to stop waiting, on the clock of `performance.now()`; may be infinite. The
+ *   process stays alive until then.
+ * @param addresses returns the machine's addresses at each check
+ * @returns why the wait ended
  * @throws the signal's reason
  */
 export function waitForNetworkChange(
@@ -93,7 +97,7 @@ export function waitForNetworkChange(
   });
 }
 
-/** The codes of an error and of its causes, a few deep. */
+/** Returns the codes of an error and of its causes, a few levels deep. */
 export function errorCodes(error: unknown): string[] {
   const codes: string[] = [];
   let level: unknown[] = [error];

@@ -1,18 +1,23 @@
-/** The `no_proxy` variable: hosts that are fetched directly, and the names of this machine. */
+/**
+ * Reads the `no_proxy` variable, which lists hosts to fetch directly, and recognises the names of
+ * this machine.
+ */
 
 import { BlockList, isIP } from 'node:net';
 
-/** Contents of a `no_proxy`. */
+/** Contents of a `no_proxy` variable. */
 export interface NoProxy {
   /**
+   * Returns true for a host that is fetched directly.
+   *
    * @param host in lower case, IPv6 without brackets
    */
   matches(host: string, port: number): boolean;
-  /** `<-loopback>` was given: even this machine is reached through the proxy. */
+  /** True if `<-loopback>` was given: even this machine is reached through the proxy. */
   readonly loopbackProxied: boolean;
 }
 
-/** Longest value that is read, and most entries: the rest is ignored. */
+/** Longest value to read, in characters, and most entries: the rest is ignored. */
 const MAX_CHARS = 64 * 1024;
 const MAX_ENTRIES = 1000;
 
@@ -22,7 +27,7 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** True for this machine itself (RFC 6761 6.3; RFC 1122 3.2.1.3; RFC 4291 2.5.3). */
+/** Returns true for this machine itself (RFC 6761 6.3; RFC 1122 3.2.1.3; RFC 4291 2.5.3). */
 export function isLoopback(host: string): boolean {
   const family = isIP(host);
   if (family !== 0) return LOOPBACK.check(host, family === 4 ? 'ipv4' : 'ipv6');
@@ -55,7 +60,7 @@ function ruleOf(entry: string): Rule {
   return port === undefined ? byHost : (name, at) => at === port && byHost(name, at);
 }
 
-/** An IPv6 address has colons of its own: with a port it stands in brackets. */
+/** Splits off the port. An IPv6 address contains colons: with a port, it stands in brackets. */
 function splitPort(entry: string): { host: string; port: number | undefined } {
   const bracketed = /^\[(.*)\](?::(\d+))?$/.exec(entry);
   const plain = /^([^:]*):(\d+)$/.exec(entry);

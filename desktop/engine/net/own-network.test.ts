@@ -5,7 +5,7 @@ import { OwnNetwork } from './own-network.ts';
 const PUBLIC = '93.184.216.34';
 const PRIVATE = ['127.0.0.1', '10.0.0.1', '192.168.0.1', '169.254.169.254', '::1', 'fd00::1'];
 
-/** Names that resolve as a test says, changeable while it runs. */
+/** Addresses that names resolve to, which a test may change while it runs. */
 const names = new Map<string, string[]>();
 const resolve = ((
   name: string,
@@ -55,13 +55,13 @@ describe('beside a public download', () => {
     },
   );
 
-  test('a mirror and an edge that the user has named may be in his network', async () => {
+  test('a mirror and an edge that the user named may be in the user’s own network', async () => {
     const own = network('https://a.example/f.iso', 'http://192.168.0.9/f.iso', 'http://edge.lan/');
     own.check(new URL('http://192.168.0.9/f.iso'));
     own.check(new URL('http://edge.lan/https://a.example/f.iso'));
     names.set('edge.lan', ['192.168.0.5']);
     expect(await looked(own, 'edge.lan')).toEqual(['192.168.0.5']);
-    // And nothing else, for that.
+    // No other host is allowed there.
     expect(() => own.check(new URL('http://192.168.0.1/'))).toThrow();
   });
 
@@ -73,7 +73,7 @@ describe('beside a public download', () => {
     await expect(looked(own, 'a.example')).rejects.toMatchObject(REFUSED);
   });
 
-  test('a host with one private address of several opens the network to nobody else', async () => {
+  test('a host with one private address among several opens the network to no other host', async () => {
     const own = network('https://a.example/f.iso');
     names.set('a.example', [PUBLIC, '192.168.0.1']);
     expect(await looked(own, 'a.example')).toHaveLength(2);
@@ -81,15 +81,15 @@ describe('beside a public download', () => {
   });
 });
 
-describe('a download in the own network', () => {
+describe('a download in the user’s own network', () => {
   test.each(['http://127.0.0.1/f', 'http://nas/f', 'http://10.0.0.9/f'])(
-    '%s has its mirrors and redirects there',
+    '%s may have its mirrors and redirects there',
     (url) => {
       expect(() => network(url).check(new URL('http://192.168.0.1/'))).not.toThrow();
     },
   );
 
-  test('is known as that by where its name leads', async () => {
+  test('is recognised by the address that its name resolves to', async () => {
     const own = network('https://files.corp.example/f.iso');
     names.set('files.corp.example', ['10.1.1.1']);
     expect(await looked(own, 'files.corp.example')).toEqual(['10.1.1.1']);
@@ -97,14 +97,14 @@ describe('a download in the own network', () => {
   });
 });
 
-test('nothing that only a list has named is in the own network', async () => {
+test('a URL that only a list has named may not lead into the user’s own network', async () => {
   const own = network(undefined);
   names.set('a.example', ['192.168.0.1']);
   await expect(looked(own, 'a.example')).rejects.toMatchObject(REFUSED);
   expect(() => own.check(new URL('http://192.168.0.1/'))).toThrow();
 });
 
-describe('whether the download is in the own network', () => {
+describe('whether a download is in the user’s own network', () => {
   test('shows in its name', () => {
     expect(network('http://nas.local/f.iso').isHome).toBe(true);
     expect(network('http://192.168.0.1/f.iso').isHome).toBe(true);
@@ -123,7 +123,7 @@ describe('whether the download is in the own network', () => {
     expect(own.isHome).toBe(home);
   });
 
-  test('is another question for edges: all of their addresses are there', async () => {
+  test('follows a stricter rule for edges: all of their addresses must be there', async () => {
     const own = network('http://nas.local/f.iso');
     names.set('edge.example', ['10.0.0.1']);
     expect(await own.leadsHome('edge.example')).toBe(true);

@@ -12,9 +12,9 @@ import { isPublicAddress } from '@millrace/shared/http/urls/public-address';
 import { isPublicHost } from '@millrace/shared/http/urls/public-host';
 
 export interface NamedHosts {
-  /** The download itself; undefined where nothing of its URLs is the user's own choice. */
+  /** The download itself; undefined if the user chose none of its URLs. */
   readonly download: URL | undefined;
-  /** Further URLs that the user has named: mirrors and edges. */
+  /** Further URLs that the user named: mirrors and edges. */
   readonly others: readonly URL[];
 }
 
@@ -22,10 +22,10 @@ type Resolve = typeof dnsLookup;
 
 export class OwnNetwork {
   readonly #download: string | undefined;
-  /** Hosts that the user has named, and whether they were public when they were first looked up. */
+  /** Hosts that the user named, and whether they were public when they were first looked up. */
   readonly #named = new Map<string, 'unknown' | 'public' | 'own'>();
   readonly #resolve: Resolve;
-  /** The download itself is in the user's network. */
+  /** True if the download itself is in the user's network. */
   #isHome = false;
 
   constructor({ download, others }: NamedHosts, resolve: Resolve = dnsLookup) {
@@ -37,20 +37,20 @@ export class OwnNetwork {
     this.#isHome = !isPublicHost(download.hostname);
   }
 
-  /** The user has named it: it may be anywhere. */
+  /** Notes that the user named a URL: its host may be anywhere. */
   name({ hostname }: URL): void {
     if (!this.#named.has(hostname)) this.#named.set(hostname, 'unknown');
   }
 
   /**
-   * True where the download leads into the user's network, as far as its name says, and once it has
-   * been connected to, its address.
+   * True if the download leads into the user's network, according to its name, and after the first
+   * connection also to its address.
    */
   get isHome(): boolean {
     return this.#isHome || this.#named.get(this.#download ?? '') === 'own';
   }
 
-  /** True where all addresses of a host are in the user's network; false where it has none. */
+  /** Returns true if all addresses of a host are in the user's network; false if it has none. */
   leadsHome(hostname: string): Promise<boolean> {
     return new Promise((resolve) => {
       this.#resolve(hostname, { all: true }, (error, found: LookupAddress[]) => {
@@ -61,7 +61,7 @@ export class OwnNetwork {
   }
 
   /**
-   * Call it before each request: names are checked again where the connection is made, but
+   * Checks a URL before each request: names are checked again when the connection is made, but
    * addresses, and names that a proxy would look up, are not.
    *
    * @throws MillraceError `source-refused`
@@ -71,7 +71,10 @@ export class OwnNetwork {
     throw refused(hostname);
   }
 
-  /** For sockets: yields the addresses that a host may be connected to, and fails without any. */
+  /**
+   * Look-up function for sockets: yields the addresses that a host may be connected to, and fails
+   * if there are none.
+   */
   readonly lookup: LookupFunction = (hostname: string, options: LookupOptions, callback) => {
     this.#resolve(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
       if (error) return callback(error, '', 0);
@@ -90,10 +93,11 @@ export class OwnNetwork {
     if (before === 'unknown' && found.length > 0) {
       const own = open.length < found.length;
       this.#named.set(hostname, own ? 'own' : 'public');
-      // Where only some addresses are private, its redirects may have come from outside.
+      // If only some addresses are private, its redirects may have come from outside.
       if (open.length === 0 && hostname === this.#download) this.#isHome = true;
     }
-    // A host that was public and now leads into the user's network has been turned by its owner.
+    // A host that was public and now leads into the user's network has been redirected by its
+    // owner.
     return before === 'public' && !this.#isHome ? open : [...found];
   }
 }

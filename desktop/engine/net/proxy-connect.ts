@@ -1,6 +1,6 @@
 /**
- * Ways to an origin's port through a proxy: CONNECT (RFC 9110 9.3.6) and SOCKS (RFC 1928, 1929;
- * SOCKS4 and 4a). Every failure up to the tunnel is the proxy's and says so.
+ * Opens connections to an origin's port through a proxy: CONNECT (RFC 9110 9.3.6) and SOCKS (RFC
+ * 1928, 1929; SOCKS4 and 4a). Every failure before the tunnel is open is reported as the proxy's.
  */
 
 import { lookup } from 'node:dns/promises';
@@ -12,27 +12,29 @@ import { SocksClient } from 'socks';
 import type { buildConnector } from 'undici';
 import { formatProxy, type ProxyServer } from './proxy-settings.ts';
 
-/** Where a tunnel is to lead. */
+/** Destination of a tunnel. */
 export interface Target {
   /** Name or address, IPv6 without brackets. */
   readonly host: string;
   readonly port: number;
 }
 
-/** Opens sockets; the function of undici's `buildConnector`, as a promise. */
+/** Opens a socket: the function of undici's `buildConnector`, as a promise. */
 export type Connect = (options: buildConnector.Options) => Promise<Socket>;
 
-/** Most bytes of a proxy's answer to CONNECT. */
+/** Longest answer of a proxy to CONNECT, in bytes. */
 const MAX_HEAD_BYTES = 16 * 1024;
 
-/** The value of Proxy-Authorization (RFC 7617), where the proxy's URL has a user or password. */
+/**
+ * Returns the value of Proxy-Authorization (RFC 7617), if the proxy's URL has a user or password.
+ */
 export function proxyAuthorization(proxy: ProxyServer): string | undefined {
   const { user, password } = proxy;
   if (user === undefined && password === undefined) return undefined;
   return `Basic ${Buffer.from(`${user ?? ''}:${password ?? ''}`).toString('base64')}`;
 }
 
-/** The error for a proxy's answer 407. */
+/** Returns the error for a proxy's answer 407. */
 export function askedToLogIn(proxy: ProxyServer): MillraceError {
   const given = proxyAuthorization(proxy) !== undefined;
   const what = given
@@ -66,10 +68,11 @@ export async function connectToProxy(proxy: ProxyServer, connect: Connect): Prom
 }
 
 /**
- * Makes `socket`, a connection to the proxy, one to the target.
+ * Turns `socket`, a connection to the proxy, into a connection to the target.
  *
- * @param timeoutMs how long the proxy may take
- * @throws MillraceError `proxy-failed`, `proxy-denied`, `origin-unreachable`; the socket is destroyed
+ * @param timeoutMs time limit for the proxy, in milliseconds
+ * @throws MillraceError `proxy-failed`, `proxy-denied`, `origin-unreachable`; the socket is
+ *   destroyed
  */
 export async function openTunnel(
   proxy: ProxyServer,
@@ -110,7 +113,7 @@ async function httpTunnel(
     },
   });
   const { status, early } = await answerTo(asked, proxy, timeoutMs);
-  // tinyproxy says 401 to a wrong password.
+  // tinyproxy answers 401 to a wrong password.
   if (status === 407 || status === 401) throw askedToLogIn(proxy);
   if (status >= 200 && status < 300) {
     if (early.length > 0) socket.unshift(early);
@@ -171,12 +174,15 @@ async function socksTunnel(
       timeout: timeoutMs,
     });
   } catch (error) {
-    // Not kept as the cause: it has the password in it.
+    // The error is not kept as the cause: it contains the password.
     throw socksError(proxy, target, error instanceof Error ? error.message : String(error));
   }
 }
 
-/** SOCKS4 knows IPv4 addresses only; 4a and 5 leave names to the proxy. */
+/**
+ * Returns the host as sent to the proxy. SOCKS4 knows IPv4 addresses only; with 4a and 5, the proxy
+ * looks names up.
+ */
 async function socksHost(scheme: ProxyServer['scheme'], host: string): Promise<string> {
   if (scheme === 'socks5') return host;
   if (isIP(host) === 6) {
@@ -190,7 +196,7 @@ async function socksHost(scheme: ProxyServer['scheme'], host: string): Promise<s
   }
 }
 
-/** The library reports the reason only in words. */
+/** Turns an error of the library, which reports the reason only in words, into one of ours. */
 function socksError(proxy: ProxyServer, target: Target, message: string): MillraceError {
   const text = `${formatProxy(proxy)}: ${message}`;
   if (/Authentication failed|no accepted authentication|RejectedIdent/i.test(message)) {

@@ -35,7 +35,7 @@ describe('parseProxy', () => {
     'socks4://user%00secret@proxy.test',
     '',
     `http://secret.${'x'.repeat(3000)}`,
-  ])('%# is refused without telling the password', (text) => {
+  ])('%# is refused without showing the password', (text) => {
     let thrown: unknown;
     try {
       parseProxy(text, 'HTTPS_PROXY');
@@ -54,7 +54,7 @@ describe('proxyChoice', () => {
     return chosen === undefined ? 'direct' : formatProxy(chosen);
   };
 
-  test('each kind of URL has its variable, all_proxy stands in', () => {
+  test('each scheme has its own variable, and all_proxy is the fallback', () => {
     const env = { http_proxy: 'http://h:1', HTTPS_PROXY: 'http://s:1', all_proxy: 'socks5://a:1' };
     expect(choose('http://x.test/', env)).toBe('http://h:1');
     expect(choose('https://x.test/', env)).toBe('http://s:1');
@@ -63,7 +63,7 @@ describe('proxyChoice', () => {
     expect(choose('http://x.test/', { http_proxy: '', HTTP_PROXY: ' ' })).toBe('direct');
   });
 
-  test('lower case goes first, and HTTP_PROXY is not believed in a CGI program', () => {
+  test('lower case takes precedence, and HTTP_PROXY is ignored in a CGI program', () => {
     expect(choose('http://x.test/', { http_proxy: 'http://l:1', HTTP_PROXY: 'http://u:1' })).toBe(
       'http://l:1',
     );
@@ -73,14 +73,14 @@ describe('proxyChoice', () => {
     );
   });
 
-  test('what is given goes before the environment, and "direct" before all', () => {
+  test('a given proxy takes precedence over the environment, and "direct" ignores both', () => {
     const env = { http_proxy: 'http://h:1', https_proxy: 'http://h:1' };
     expect(choose('https://x.test/', env, 'socks5://own:1')).toBe('socks5://own:1');
     expect(choose('https://x.test/', env, 'direct')).toBe('direct');
     expect(choose('https://x.test/', { https_proxy: 'nonsense://' }, 'direct')).toBe('direct');
   });
 
-  test('a variable that cannot be read is an error that names it', () => {
+  test('a variable that cannot be parsed is an error that names it', () => {
     expect(() => proxyChoice(undefined, { ALL_PROXY: 'gopher://x' })).toThrow(/ALL_PROXY/);
   });
 

@@ -1,6 +1,6 @@
 /**
- * Chooses the proxy that a URL is fetched through: the download's own, otherwise the environment's,
- * in the conventions of curl. Pure.
+ * Chooses the proxy for a URL: the download's own, otherwise the environment's, following the
+ * conventions of curl. Pure.
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -13,16 +13,16 @@ export interface ProxyServer {
   /** Name or address, IPv6 without brackets. */
   readonly host: string;
   readonly port: number;
-  /** Decoded; a secret as much as the password. */
+  /** Decoded; as secret as the password. */
   readonly user: string | undefined;
   readonly password: string | undefined;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Longest URL of a proxy. */
+/** Longest URL of a proxy, in characters. */
 const MAX_PROXY_CHARS = 2048;
-/** RFC 1929: lengths are one byte. */
+/** Longest user name or password for SOCKS, in bytes: its length takes one byte (RFC 1929). */
 const MAX_SOCKS_CREDENTIAL_BYTES = 255;
 
 const SCHEMES: Readonly<Record<string, ProxyScheme>> = {
@@ -30,7 +30,7 @@ const SCHEMES: Readonly<Record<string, ProxyScheme>> = {
   'https:': 'https',
   'socks4:': 'socks4',
   'socks4a:': 'socks4a',
-  // The proxy looks names up in both: a name that is asked for here tells where one is going.
+  // With either scheme the proxy looks names up: a look-up here would reveal the destination.
   'socks5:': 'socks5',
   'socks5h:': 'socks5',
   'socks:': 'socks5',
@@ -44,9 +44,10 @@ const DEFAULT_PORTS: Readonly<Record<ProxyScheme, number>> = {
 };
 
 /**
- * Reads the URL of a proxy; without a scheme it is an HTTP proxy.
+ * Parses the URL of a proxy; without a scheme it is an HTTP proxy.
  *
- * @param what names the option in the error, which never shows the URL: it may hold a password
+ * @param what name of the option for the error, which never shows the URL: it may contain a
+ *   password
  * @throws MillraceError `bad-option`
  */
 export function parseProxy(text: string, what = 'the proxy'): ProxyServer {
@@ -81,19 +82,19 @@ export function parseProxy(text: string, what = 'the proxy'): ProxyServer {
   };
 }
 
-/** How a proxy is shown: without its user name and password. */
+/** Returns the URL of a proxy for display, without user name and password. */
 export function formatProxy(proxy: ProxyServer): string {
   const { scheme, host, port } = proxy;
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /**
- * Decides for each URL.
+ * Returns a function that chooses the proxy for each URL.
  *
  * @param proxy a proxy's URL, `direct` for no proxy, undefined for the environment's
- * @param env `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, in lower case first. Hosts in
- *   `no_proxy` are fetched directly even where `proxy` is given, and so is this machine itself,
- *   unless `no_proxy` has `<-loopback>`, as in browsers.
+ * @param env `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`; lower case takes precedence.
+ *   Hosts in `no_proxy` are fetched directly even if `proxy` is a URL, and so is this machine
+ *   itself, unless `no_proxy` has `<-loopback>`, as in browsers.
  * @throws MillraceError `bad-option`
  */
 export function proxyChoice(
@@ -120,10 +121,10 @@ function environmentProxy(env: Environment, name: string): ProxyServer | undefin
   return found === undefined ? undefined : parseProxy(found.value, found.name);
 }
 
-/** A variable that is set and not empty, in lower case first. */
+/** Returns a variable that is set and not empty; lower case takes precedence. */
 function variable(env: Environment, name: string): { name: string; value: string } | undefined {
   for (const each of [name, name.toUpperCase()]) {
-    // In a CGI program it is the field "Proxy" of the request's sender.
+    // In a CGI program, the sender of the request sets this variable with the field "Proxy".
     if (each === 'HTTP_PROXY' && env.REQUEST_METHOD !== undefined) continue;
     const value = env[each]?.trim();
     if (value !== undefined && value !== '') return { name: each, value };

@@ -16,7 +16,7 @@ const sent = (fields: RequestFields, url: string, start = FIRST, role: Chain['ro
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
 
 describe('takeLogin', () => {
-  test('what is left of a URL can be shown', () => {
+  test('the remaining URL can be shown', () => {
     expect(takeLogin('https://us%40er:p%3Aw@Files.test/a?b#c')).toEqual({
       url: 'https://files.test/a?b',
       login: { user: 'us@er', password: 'p:w' },
@@ -33,7 +33,7 @@ describe('takeLogin', () => {
     'http://u:secret@',
     'http://u:secret@x:99999/',
     'http://u:secret%zz@x/',
-  ])('%# is refused without the password', (text) => {
+  ])('%# is refused without showing the password', (text) => {
     expect(() => takeLogin(text)).toThrow(expect.objectContaining({ code: 'bad-url' }));
     expect(() => takeLogin(text)).not.toThrow(/secret/);
   });
@@ -51,7 +51,7 @@ test.each([
 });
 
 describe('log-ins', () => {
-  test('a field goes before an option, that before the URL, that before netrc', () => {
+  test('a field comes before an option, an option before the URL, and the URL before netrc', () => {
     const login = { user: 'option', password: 'ü' };
     const netrc = { user: 'netrc', password: 'n' };
     const urls = ['https://in:url@www.files.test/a'];
@@ -64,7 +64,7 @@ describe('log-ins', () => {
     expect(of({})).toBeUndefined();
   });
 
-  test('each URL has its own, and they do not meet', () => {
+  test('each URL has its own, which is sent with no other URL', () => {
     const fields = make({
       urls: ['https://a:1@www.files.test/a', 'https://b:2@mirror.test/a', 'https://third.test/a'],
     });
@@ -98,7 +98,7 @@ describe('fields', () => {
     referrer: 'https://tom:secret@page.test/x?y#z',
   });
 
-  test('the user’s own origin gets all', () => {
+  test('the user’s own origin gets all of them', () => {
     expect(sent(fields, 'https://www.files.test/b')).toEqual({
       'x-own': '1',
       'user-agent': 'Other/1',
@@ -108,7 +108,7 @@ describe('fields', () => {
     });
   });
 
-  test('another origin gets next to nothing, a mirror less, an edge nothing', () => {
+  test('another origin gets user agent and referrer, a mirror only the user agent, an edge neither', () => {
     expect(sent(fields, 'https://cdn.test/')).toEqual({
       'user-agent': 'Other/1',
       referer: 'https://page.test/',
@@ -121,7 +121,7 @@ describe('fields', () => {
     expect(sent(fields, FIRST, edge, 'edge')).toEqual({ 'user-agent': 'Millrace/0.1' });
   });
 
-  test('only what edges do not carry makes a download personal', () => {
+  test('only fields that edges do not get make a download personal', () => {
     expect(fields.personal).toBe(true);
     expect(make().personal).toBe(false);
     expect(make({ userAgent: 'Other/1' }).personal).toBe(false);
@@ -129,7 +129,7 @@ describe('fields', () => {
     expect(make({ headers: { cookie: 'a=1' } }).personal).toBe(true);
   });
 
-  test('a user agent and a referrer cannot begin another field', () => {
+  test('a user agent and a referrer cannot add another field', () => {
     expect(() => make({ userAgent: 'a\r\nX: y' })).toThrow(/user-agent/);
     expect(() => make({ referrer: 'about:blank' })).toThrow(/referrer/);
     expect(
@@ -138,7 +138,7 @@ describe('fields', () => {
     ).toBe('https://page.test/X:%20y');
   });
 
-  test('whatever the redirects: no secret leaves its host', () => {
+  test('no redirect takes a secret to another host', () => {
     const host = fc.constantFrom('www.files.test', 'files.test', 'cdn.files.test', 'evil.test');
     const url = fc
       .tuple(fc.constantFrom('http', 'https'), host, fc.constantFrom('', ':8443'))
@@ -163,17 +163,17 @@ describe('fields', () => {
   });
 });
 
-describe('cookies on the way', () => {
+describe('cookies of answers', () => {
   const set = { 'set-cookie': ['s=1; Domain=files.test; Path=/'] };
 
-  test('a redirect’s cookies are sent on, to where they belong', () => {
+  test('a redirect’s cookies are sent on, but only to hosts that they are for', () => {
     const fields = make();
     fields.onResponse(new URL(FIRST), chain(FIRST), set);
     expect(sent(fields, 'https://cdn.files.test/').cookie).toBe('s=1');
     expect(sent(fields, 'https://evil.test/').cookie).toBeUndefined();
   });
 
-  test('mirrors and edges neither set nor get any', () => {
+  test('are neither set by mirrors and edges nor sent to them', () => {
     const fields = make();
     const mirror = 'https://mirror.files.test/';
     fields.onResponse(new URL(mirror), chain(mirror), set);

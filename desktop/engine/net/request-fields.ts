@@ -1,6 +1,6 @@
 /**
- * The header fields of a download's requests: the user's own, and the cookies that came on the way,
- * each only where it may go.
+ * Builds the header fields of a download's requests: the user's own fields, and the cookies
+ * received during the download, each sent only where it may go.
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -17,25 +17,27 @@ import { Cookies } from './cookies.ts';
 import { basicAuthorization, type Login, takeLogin } from './credentials.ts';
 
 export interface RequestFieldsOptions {
-  /** URLs of the file, the user's own first; the fields below are for that one's origin. */
+  /**
+   * URLs of the file, the user's own first; the fields below are for the origin of that first URL.
+   */
   readonly urls: readonly string[];
-  /** Cookie, Authorization, Referer and User-Agent among them. */
+  /** The user's fields; they may include Cookie, Authorization, Referer and User-Agent. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Goes before a log-in in the URL, and after an Authorization field. */
+  /** Takes precedence over a log-in in the URL, but not over an Authorization field. */
   readonly login?: Login | undefined;
-  /** Goes before a Referer field. */
+  /** Takes precedence over a Referer field. */
   readonly referrer?: string | undefined;
   readonly userAgent?: string | undefined;
-  /** Cookies of a file; further ones are added to it. */
+  /** Cookies from a file; further cookies are added to them. */
   readonly cookies?: Cookies | undefined;
-  /** The netrc's log-in for the first URL's host: used if there is no other. */
+  /** Log-in from netrc for the first URL's host: used if there is no other. */
   readonly netrc?: Login | undefined;
 }
 
 const USER_AGENT = 'Millrace/0.1';
 
 export class RequestFields {
-  /** The URLs, without user names and passwords: these may be stored, shown and logged. */
+  /** The URLs without user names and passwords, safe to store, show and log. */
   readonly urls: readonly string[];
   readonly #first: URL;
   /** Fields for the first URL's origin. */
@@ -80,8 +82,8 @@ export class RequestFields {
   }
 
   /**
-   * True if requests to the first URL carry fields that edges do not: a download through them would
-   * differ.
+   * True if requests to the first URL carry fields that requests to edges do not: a download
+   * through edges would differ.
    */
   get personal(): boolean {
     return (
@@ -93,7 +95,7 @@ export class RequestFields {
   }
 
   /**
-   * The fields that may be sent.
+   * Returns the fields that may be sent.
    *
    * @param url requested URL, after redirects
    * @param chain start of those redirects
@@ -114,14 +116,14 @@ export class RequestFields {
     return fields;
   }
 
-  /** Takes the cookies of an answer, redirects among them. */
+  /** Takes the cookies of an answer, also of a redirect. */
   onResponse(url: URL, chain: Chain, headers: Headers): void {
     if (!mayHaveCookies(scopeOf(url, chain, this.#first))) return;
     this.#cookies.onSetCookie(url, headers['set-cookie']);
   }
 }
 
-/** A page's URL, without the parts that are private. */
+/** Returns a page's URL without its private parts. */
 function referrerUrl(text: string | undefined): URL | undefined {
   if (text === undefined || text === '') return undefined;
   try {

@@ -14,13 +14,13 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-/** The origin's view of a request. */
+/** A request as the origin sees it. */
 interface Seen {
   readonly url: string | undefined;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** An origin that answers with its Host; of its name only the proxies know. */
+/** Starts an origin that answers with its Host; only the proxies know its name. */
 async function origin(tls = false): Promise<{ port: number; seen: Seen[] }> {
   const seen: Seen[] = [];
   const server: Server = tls ? createTlsServer({ key: KEY, cert: CERTIFICATE }) : createServer();
@@ -77,7 +77,7 @@ async function get(
   return `${response.status} ${body}`;
 }
 
-/** The error of a request, and that it tells no password. */
+/** Returns the error of a request, and checks that it shows no password. */
 async function failure(promise: Promise<unknown>): Promise<{ code: string; detail: string }> {
   const error = await promise.then(
     () => undefined,
@@ -89,7 +89,7 @@ async function failure(promise: Promise<unknown>): Promise<{ code: string; detai
 }
 
 describe('directly', () => {
-  test('http, https and a certificate that nobody vouches for', async () => {
+  test('http and https work, and an untrusted certificate is refused', async () => {
     const plain = await origin();
     const secure = await origin(true);
     const direct = transport(undefined);
@@ -101,12 +101,12 @@ describe('directly', () => {
     expect(secure.seen).toHaveLength(1);
   });
 
-  test('a name with several addresses: the one that answers is found', async () => {
-    const { port } = await origin(); // at 127.0.0.1 alone, where localhost may be ::1 first
+  test('of a name’s several addresses, the one that answers is found', async () => {
+    const { port } = await origin(); // listens at 127.0.0.1 only, while localhost may be ::1 first
     expect(await get(transport(undefined), `http://localhost:${port}/`)).toContain('200');
   });
 
-  test('this machine is not proxied, and "direct" leaves the environment out', async () => {
+  test('this machine is not proxied, and "direct" ignores the environment', async () => {
     const { port } = await origin();
     const proxied = transport('http://127.0.0.1:9');
     expect(proxied.proxied(new URL('http://127.0.0.1/'))).toBe(false);
@@ -116,7 +116,7 @@ describe('directly', () => {
     expect(direct.proxied(new URL('http://origin.test/'))).toBe(false);
   });
 
-  test('TLS at a port that has none is told as that', async () => {
+  test('TLS at a port without TLS is reported as such', async () => {
     const { port } = await origin();
     const told = await failure(get(transport(undefined), `https://127.0.0.1:${port}/`));
     expect(told).toEqual({ code: 'origin-unreachable', detail: expect.stringMatching(/^TLS: /) });
@@ -127,7 +127,7 @@ describe.each([false, true])('through an HTTP proxy (TLS: %s)', (tls) => {
   const url = (proxy: HttpProxy, login = '') =>
     `${tls ? 'https' : 'http'}://${login}localhost:${proxy.port}`;
 
-  test('http:// is forwarded and not tunnelled, credentials stay with the proxy', async () => {
+  test('http:// is forwarded and not tunnelled, and credentials stay with the proxy', async () => {
     const { port, seen } = await origin();
     const proxy = await httpProxy({ tls, login: 'us@er:sec:ret' });
     const via = transport(url(proxy, 'us%40er:sec%3Aret@'));
@@ -156,7 +156,7 @@ describe.each([false, true])('through an HTTP proxy (TLS: %s)', (tls) => {
     );
   });
 
-  test('a certificate of another host is refused, at the end of a tunnel as well', async () => {
+  test('a certificate of another host is refused, even at the end of a tunnel', async () => {
     const { port, seen } = await origin(true);
     const via = transport(url(await httpProxy({ tls })));
     const told = await failure(get(via, `https://other.test:${port}/`));
@@ -165,7 +165,7 @@ describe.each([false, true])('through an HTTP proxy (TLS: %s)', (tls) => {
     expect(seen).toHaveLength(1);
   });
 
-  test.each(['', 'user:secret@'])('credentials that are missing or wrong: "%s"', async (login) => {
+  test.each(['', 'user:secret@'])('missing or wrong credentials fail: "%s"', async (login) => {
     const { port, seen } = await origin();
     const proxy = await httpProxy({ tls, login: 'other:one' });
     const via = transport(url(proxy, login));
@@ -183,20 +183,20 @@ describe.each([false, true])('through an HTTP proxy (TLS: %s)', (tls) => {
     ['nonsense', 'proxy-failed', 'not HTTP'],
     ['hangs-up', 'proxy-failed', 'hung up'],
     ['dies-in-head', 'proxy-failed', 'hung up'],
-  ] as const)('a proxy that %s: %s', async (fault, code, text) => {
+  ] as const)('a proxy with the fault "%s": %s', async (fault, code, text) => {
     const proxy = await httpProxy({ tls, fault });
     const told = await failure(get(transport(url(proxy, 'u:secret@')), 'https://origin.test/'));
     expect(told).toEqual({ code, detail: expect.stringContaining(text) });
   });
 
-  test('an origin that the proxy cannot reach is the proxy’s word', async () => {
+  test('an origin that the proxy cannot reach is reported as a failure of the proxy', async () => {
     const proxy = await httpProxy({ tls });
     const told = await failure(get(transport(url(proxy)), 'https://origin.test:9/'));
     expect(told).toEqual({ code: 'proxy-failed', detail: expect.stringContaining('502') });
   });
 });
 
-describe('proxies that are not there', () => {
+describe('proxies that cannot be reached', () => {
   test.each(['http', 'https', 'socks4a', 'socks5'])('%s', async (scheme) => {
     const gone = createSocketServer().listen(0, '127.0.0.1');
     await once(gone, 'listening');
@@ -211,7 +211,7 @@ describe('proxies that are not there', () => {
     }
   });
 
-  test('an HTTPS proxy without a certificate to be trusted gets no request', async () => {
+  test('an HTTPS proxy without a trusted certificate gets no request', async () => {
     const proxy = await httpProxy({ tls: true });
     const via = transport(`https://user:secret@localhost:${proxy.port}`, { ca: undefined });
     for (const target of ['http://origin.test/', 'https://origin.test/']) {
@@ -236,7 +236,7 @@ describe('through a SOCKS proxy', () => {
     expect(proxy.asked).toEqual([asked]);
   });
 
-  test('addresses go as they are; SOCKS4 looks names up here', async () => {
+  test('addresses are passed on unchanged; for SOCKS4, names are looked up here', async () => {
     const { port } = await origin();
     const proxy = await socksProxy();
     const options = { env: { no_proxy: '<-loopback>' } };
@@ -255,7 +255,7 @@ describe('through a SOCKS proxy', () => {
     expect(proxy.logins).toEqual(['tom']);
   });
 
-  test('user and password', async () => {
+  test('user and password are sent, and wrong ones are reported', async () => {
     const { port } = await origin();
     const proxy = await socksProxy({ login: 'us@er:sécret' });
     const target = `http://origin.test:${port}/`;
@@ -288,22 +288,22 @@ describe('through a SOCKS proxy', () => {
     ['socks5', 'nonsense'],
     ['socks4a', 'hangs-up'],
     ['socks4a', 'nonsense'],
-  ] as const)('%s: a proxy that does "%s"', async (scheme, fault) => {
+  ] as const)('%s: a proxy with the fault "%s"', async (scheme, fault) => {
     const proxy = await socksProxy({ fault });
     const via = transport(`${scheme}://user:secret@127.0.0.1:${proxy.port}`);
     expect((await failure(get(via, 'https://origin.test/'))).code).toBe('proxy-failed');
   });
 });
 
-describe('proxies that are silent', () => {
-  test.each(['http', 'socks5'])('%s: given up in time', async (scheme) => {
+describe('silent proxies', () => {
+  test.each(['http', 'socks5'])('%s: the request fails at the time limit', async (scheme) => {
     const start = scheme === 'http' ? httpProxy : socksProxy;
     const proxy = await start({ fault: 'silent' });
     const via = transport(`${scheme}://127.0.0.1:${proxy.port}`, { timeoutMs: 50 });
     expect((await failure(get(via, 'https://origin.test/'))).code).toBe('proxy-failed');
   });
 
-  test.each(['http', 'socks5'])('%s: an interrupt does not wait for it', async (scheme) => {
+  test.each(['http', 'socks5'])('%s: an interrupt does not wait for the proxy', async (scheme) => {
     const start = scheme === 'http' ? httpProxy : socksProxy;
     const proxy = await start({ fault: 'silent' });
     const via = transport(`${scheme}://127.0.0.1:${proxy.port}`);

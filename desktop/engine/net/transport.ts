@@ -1,6 +1,6 @@
 /**
- * How a download's requests reach their servers: directly, through an HTTP proxy or through a
- * SOCKS proxy. One undici Agent for each way; they differ in how a connection is opened.
+ * Carries a download's requests to their servers: directly, through an HTTP proxy or through a
+ * SOCKS proxy. Each way has one undici Agent; they differ in how a connection is opened.
  */
 
 import type { LookupFunction, Socket } from 'node:net';
@@ -17,39 +17,46 @@ import {
 import { type Environment, type ProxyServer, proxyChoice } from './proxy-settings.ts';
 
 export interface TransportOptions {
-  /** http://, https://, socks4://, socks4a:// or socks5:// URL; `direct`: none; undefined: env's. */
+  /**
+   * URL with http://, https://, socks4://, socks4a:// or socks5://; `direct`: no proxy; undefined:
+   * the environment's proxy.
+   */
   readonly proxy?: string | undefined;
   /** Environment with `http_proxy`, `no_proxy` and so on; usually `process.env`. */
   readonly env: Environment;
-  /** How long answering, and sending nothing, may each take; connecting at most 10 s of it. */
+  /**
+   * Time limit for the head of an answer, and for silence during its body, in milliseconds;
+   * connecting may take at most 10 s of it.
+   */
   readonly timeoutMs: Millis;
-  /** Connections at a time to one origin. */
+  /** Most simultaneous connections to one origin. */
   readonly connections: number;
-  /** Resolves names of servers, without a proxy; by default the system's resolver. */
+  /** Resolves names of servers if no proxy is used; default: the system's resolver. */
   readonly lookup?: LookupFunction | undefined;
-  /** Certificates (PEM) that are trusted besides those of the system. */
+  /** Certificates (PEM) that are trusted besides the system's. */
   readonly ca?: readonly string[] | undefined;
 }
 
 export interface Transport {
-  /** Dispatcher of requests to this URL; the same for all URLs of one origin. */
+  /** Returns the dispatcher for requests to this URL; the same for all URLs of one origin. */
   dispatcherFor(url: URL): Dispatcher;
-  /** Dispatcher of requests to servers themselves, whatever the proxy. */
+  /** Dispatcher for requests to servers themselves, whatever the proxy. */
   readonly direct: Dispatcher;
-  /** True if that goes through a proxy. */
+  /** Returns true if requests to this URL go through a proxy. */
   proxied(url: URL): boolean;
-  /** Ends everything that is under way. */
+  /** Ends all requests under way. */
   close(): Promise<void>;
 }
 
 const MAX_CONNECT_MS = 10_000;
 /**
- * For each address of a host but the last (RFC 8305). Node gives an attempt up before it makes the
- * next, and its 250 ms are less than a round trip to the far side of the world.
+ * Time limit for connecting to each address of a host but the last, in milliseconds (RFC 8305).
+ * Node gives up an attempt before it begins the next, and its default of 250 ms is less than a
+ * round trip to the far side of the world.
  */
 const ADDRESS_ATTEMPT_MS = 1000;
 
-/** @throws MillraceError `bad-option` for a proxy that cannot be used */
+/** Creates a transport. @throws MillraceError `bad-option` for a proxy that cannot be used */
 export function createTransport(options: TransportOptions): Transport {
   const choose = proxyChoice(options.proxy, options.env);
   const sockets = new ConnectingSockets();
@@ -107,14 +114,18 @@ function connector(
   } as buildConnector.BuildOptions);
 }
 
-/** Made once: reading all certificates for each connection would take longer than the handshake. */
+/**
+ * Builds the context once: reading all certificates for each connection would take longer than the
+ * handshake.
+ */
 function trusting(ca: readonly string[]): SecureContext {
   return createSecureContext({ ca: [...getCACertificates('default'), ...ca] });
 }
 
 /**
- * Opens connections through a proxy: for http:// URLs of an HTTP proxy one to the proxy, for all
- * others a tunnel, since many proxies tunnel to ports of https:// only.
+ * Opens connections through a proxy. For an http:// URL at an HTTP proxy, the connection leads to
+ * the proxy itself; in all other cases it is a tunnel, because many proxies tunnel only to ports of
+ * https://.
  */
 function viaProxy(
   proxy: ProxyServer,
@@ -124,7 +135,8 @@ function viaProxy(
   const open = connector(options);
   const connect: Connect = (to) =>
     new Promise((resolve, reject) => {
-      // undici's types hide that the socket is returned: it must be ended if all is ended.
+      // undici's types hide that the socket is returned: it must be ended when the transport
+      // closes.
       const socket = open(to, (error, ready) => {
         sockets.delete(socket);
         if (error === null) resolve(ready);
@@ -157,8 +169,9 @@ function viaProxy(
 }
 
 /**
- * Requests for http:// URLs name the whole URL (RFC 9112 3.2.2) and carry the proxy's credentials.
- * Their connections lead only to the proxy, so that no origin sees those.
+ * Returns an interceptor for http:// URLs: their requests name the whole URL (RFC 9112 3.2.2) and
+ * carry the proxy's credentials. Their connections lead only to the proxy, so that no origin sees
+ * the credentials.
  */
 function absoluteForm(proxy: ProxyServer): Dispatcher.DispatcherComposeInterceptor {
   const authorization = proxyAuthorization(proxy);
@@ -174,7 +187,7 @@ function absoluteForm(proxy: ProxyServer): Dispatcher.DispatcherComposeIntercept
   };
 }
 
-/** Reads 407 as an answer of the proxy, not of the origin. */
+/** Treats 407 as an answer of the proxy, not of the origin. */
 function refusing(
   proxy: ProxyServer,
   handler: Dispatcher.DispatchHandler,
@@ -193,7 +206,7 @@ function refusing(
   };
 }
 
-/** Sockets that no Agent knows of yet. */
+/** Sockets that no Agent knows yet. */
 class ConnectingSockets {
   readonly #sockets = new Set<Socket>();
   #over = false;

@@ -25,16 +25,16 @@ describe('a server out of reach', () => {
     ['a resolver out of reach', ['EAI_AGAIN'], 2, 'network-away'],
     ['no route at all', ['ENETUNREACH'], 2, 'network-away'],
     ['no route to one host', ['EHOSTUNREACH'], 2, 'origin-unreachable'],
-  ])('%s is said in its own words', (_what, codes, addresses, code) => {
+  ])('%s is reported as such', (_what, codes, addresses, code) => {
     expect(told(failed(...codes), addresses)).toBe(code);
   });
 
-  test('keeps what was said, and its cause', () => {
+  test('keeps the detail and the cause', () => {
     const error = failed('ECONNREFUSED');
     expect(whyUnreachable(error)).toMatchObject({ detail: 'as it was said', cause: error.cause });
   });
 
-  test('other failures stay what they are', () => {
+  test('leaves other failures unchanged', () => {
     const cause = Object.assign(new Error(), { code: 'ECONNREFUSED' });
     expect(told(new MillraceError('proxy-failed', '', { cause }))).toBe('proxy-failed');
     expect(whyUnreachable('odd')).toBe('odd');

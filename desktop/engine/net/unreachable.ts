@@ -4,10 +4,11 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { errorCodes, networkAddresses, networkSeemsAway } from './network-watch.ts';
 
 /**
- * Tells `origin-refused`, `origin-unknown` and `network-away` from other ways of being out of reach.
+ * Distinguishes `origin-refused`, `origin-unknown` and `network-away` from other reasons why a
+ * server is out of reach.
  *
  * @param error of an attempt to connect
- * @param addresses how many addresses this machine has
+ * @param addresses returns the number of this machine's addresses
  * @returns the same error unless it is `origin-unreachable` and its cause says more
  */
 export function whyUnreachable(
@@ -18,7 +19,7 @@ export function whyUnreachable(
   const codes = errorCodes(error);
   const say = (code: 'origin-refused' | 'origin-unknown' | 'network-away') =>
     new MillraceError(code, error.detail, { cause: error.cause });
-  // Of several addresses one has answered, and be it with a refusal: there is a network.
+  // If one of several addresses has answered, even with a refusal, there is a network.
   if (codes.includes('ECONNREFUSED')) return say('origin-refused');
   if (networkSeemsAway(error, addresses())) return say('network-away');
   return codes.includes('ENOTFOUND') ? say('origin-unknown') : error;

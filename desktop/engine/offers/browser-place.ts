@@ -1,4 +1,6 @@
-/** Where a browser would have put a handed-over download, if it may be saved there. */
+/**
+ * Finds the place where a browser would have put a handed-over download, if it may be saved there.
+ */
 
 import { realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -10,9 +12,9 @@ import type { NewDownload } from '../downloads/new-download.ts';
 
 export interface BrowserPlaceOptions {
   readonly manager: Manager;
-  /** Download folder where the user has chosen none. */
+  /** Download folder if the settings have none. */
   readonly dir: string;
-  /** The user has chosen that one when the daemon was started. */
+  /** True if the user chose `dir` when the daemon was started. */
   readonly chosen: boolean;
   /** State folder. */
   readonly state: string;
@@ -21,7 +23,7 @@ export interface BrowserPlaceOptions {
 }
 
 export interface Place {
-  /** Absolute, without links in it. */
+  /** Absolute, without links. */
   readonly dir: string;
   readonly file: string;
 }
@@ -34,13 +36,16 @@ export class BrowserPlaces {
   }
 
   /**
-   * @param path as the extension says that the browser has it
-   * @returns undefined: the app's folder and name have to be used. Never rejects
+   * Returns the browser's place for a download.
+   *
+   * @param path the browser's path, according to the extension
+   * @returns undefined: the app's folder and name must be used. An unusable path does not reject
    */
   async of(download: NewDownload, path: string | undefined): Promise<Place | undefined> {
     if (path === undefined || !isAbsolute(path)) return undefined;
     const file = basename(path);
-    // Under another name than the browser's it could meet downloads that others have begun there.
+    // Under another name than the browser's, the file could meet downloads that other programs have
+    // begun there.
     if (file !== download.file || safeFileName(file) !== file) return undefined;
     const { manager, home = homedir(), state } = this.#options;
     const { request, category } = manager.draft(download);
@@ -71,7 +76,7 @@ export class BrowserPlaces {
   }
 }
 
-/** The path that `hold` and the download have to agree on. */
+/** Returns the path that `HeldNames.while` and the download have to agree on. */
 export function pathOf({ dir, file }: Place): string {
   return join(dir, file);
 }
@@ -88,7 +93,7 @@ async function folderAt(path: string) {
   }
 }
 
-/** Without links, as far as it is there. */
+/** Returns the path without links, or unchanged if it does not exist. */
 function real(path: string): Promise<string> {
   return realpath(path).catch(() => path);
 }

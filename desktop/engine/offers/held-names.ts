@@ -1,7 +1,7 @@
 /**
- * The names that are held for downloads which browsers have handed over. They are recorded before
- * they are held, and released as soon as their download has ended, has got another place, or was
- * never added: also where the daemon was killed in between.
+ * Names held for downloads that browsers handed over. A name is recorded before it is held, and
+ * released as soon as its download has ended, has moved elsewhere, or was never added, even if the
+ * daemon was killed in between.
  */
 
 import { existsSync } from 'node:fs';
@@ -36,17 +36,17 @@ export class HeldNames {
   }
 
   /**
-   * Holds a name while `add` adds the download that it is for.
+   * Holds a name while `add` adds its download.
    *
    * @param token name of the hand-off
-   * @returns the result of `add`; undefined where the name is taken or cannot be held: nothing has
+   * @returns the result of `add`; undefined if the name is taken or cannot be held: nothing has
    *   been added then
    * @throws the error of `add`: the name is released again
    */
   while<T>(path: string, token: string, add: () => T): T | undefined {
     if (this.#isTaken(path)) return undefined;
     const before = this.#held;
-    // If the process is killed after this, the next start finds it.
+    // If the process is killed after this, the next start finds the record.
     this.#keep([...before, { path, token }]);
     try {
       holdName(path, token);
@@ -57,12 +57,14 @@ export class HeldNames {
     try {
       return add();
     } finally {
-      // It stays where the download is there.
+      // The name stays held if the download exists.
       this.sweep();
     }
   }
 
-  /** Releases all names whose downloads no longer need them. Call it once at the start. */
+  /**
+   * Releases all names whose downloads no longer need them. Must also be called once at the start.
+   */
   sweep(): void {
     if (this.#held.length === 0) return;
     this.#again = true;
@@ -72,7 +74,7 @@ export class HeldNames {
   }
 
   /**
-   * Resolves when no work is under way. Names of downloads that continue at the next start stay
+   * Resolves when no release is under way. Names of downloads that continue at the next start stay
    * held.
    */
   async close(): Promise<void> {
@@ -83,7 +85,7 @@ export class HeldNames {
   async #sweep(): Promise<void> {
     while (this.#again) {
       this.#again = false;
-      // Many events come at once; and a download that is being added exists after this.
+      // Many events come at once, and a download that is being added exists after this.
       await new Promise((resolve) => setImmediate(resolve));
       for (const held of this.#held) {
         if (this.#isNeeded(held)) continue;
@@ -91,7 +93,7 @@ export class HeldNames {
           await releaseName(held.path, held.token);
           this.#keep(this.#held.filter((one) => one !== held));
         } catch {
-          // Its folder may be away: with the next change it is tried again.
+          // The folder may be missing: the next change tries again.
         }
       }
     }
@@ -103,7 +105,7 @@ export class HeldNames {
     return record?.request.held === token && targetOf(record) === path;
   }
 
-  /** Chromium does not know the downloads that others have begun. */
+  /** Returns true if a download has that name. Chromium does not know downloads begun by others. */
   #isTaken(path: string): boolean {
     const beside = [DATA_SUFFIX, JOURNAL_SUFFIX, ASIDE_SUFFIX];
     if (beside.some((suffix) => existsSync(path + suffix))) return true;

@@ -44,10 +44,10 @@ function offerOf(number: number, more: Partial<NativeOffer> = {}): NativeOffer {
 let daemon: FakeDaemon;
 let offers: Offers;
 let names: HeldNames;
-/** Of the user, with the browser's folder in it. */
+/** The user's home folder, with the browser's folder in it. */
 let home: string;
 let clock = 0;
-/** The origins' behaviour. */
+/** Stands in for the origins: rejects if the request does not bring the file. */
 let prove: (request: DownloadRequest, signal: AbortSignal) => Promise<void>;
 const asked: DownloadRequest[] = [];
 
@@ -104,7 +104,7 @@ afterEach(async () => {
 });
 
 describe('an offer', () => {
-  test('becomes a download when it is taken, and not before', async () => {
+  test('becomes a download when it is committed, and not before', async () => {
     await offers.offer(offerOf(1));
     expect(offers.state(FIRST)).toEqual({ state: 'proven' });
     expect(downloads()).toEqual([]);
@@ -119,11 +119,11 @@ describe('an offer', () => {
       headers: { 'user-agent': 'Browser/1', referer: 'https://files.example/' },
       edges: [],
     });
-    // The proven file is the one that is downloaded.
+    // The proven request is the one that is downloaded.
     expect(asked).toEqual([{ ...request, file: '1.iso' }]);
   });
 
-  test('twice is one: also when it is taken, after a restart, and after a change', async () => {
+  test('made twice counts once, even after it was committed, after a restart, and after a change', async () => {
     const both = Promise.all([offers.offer(offerOf(1)), offers.offer(offerOf(1))]);
     await both;
     expect(asked).toHaveLength(1);
@@ -137,7 +137,7 @@ describe('an offer', () => {
     expect(downloads()).toHaveLength(1);
   });
 
-  test('is still known when the download is complete, for a day', async () => {
+  test('is remembered for a day, even after the download is complete', async () => {
     await offers.offer(offerOf(1));
     const gid = offers.commit(FIRST);
     await until(() => daemon.runs.length === 1);
@@ -147,14 +147,14 @@ describe('an offer', () => {
     expect(offers.state(FIRST)).toEqual({ state: 'unknown' });
   });
 
-  test('of the same name and another file is refused', async () => {
+  test('with the same hand-off and another file is refused', async () => {
     await offers.offer(offerOf(1));
     const other = { ...offerOf(1), length: 999 };
     expect(() => offers.offer(other)).toThrow(code('bad-option'));
     expect(offers.state(FIRST)).toEqual({ state: 'proven' });
   });
 
-  test('leaves nothing where it cannot be proven', async () => {
+  test('leaves nothing if it cannot be proven', async () => {
     prove = async () => {
       throw new MillraceError('different-file');
     };
@@ -166,21 +166,21 @@ describe('an offer', () => {
     expect(downloads()).toEqual([]);
   });
 
-  test('cannot be taken before it is proven', () => {
+  test('cannot be committed before it is proven', () => {
     prove = hangs;
     offers.offer(offerOf(1)).catch(() => {});
     expect(offers.state(FIRST)).toEqual({ state: 'proving' });
     expect(() => offers.commit(FIRST)).toThrow(code('wrong-state'));
   });
 
-  test('that nobody takes is forgotten', async () => {
+  test('that is not committed in time is forgotten', async () => {
     await offers.offer(offerOf(1));
     clock += OFFER_KEPT_MS + 1;
     expect(offers.state(FIRST)).toEqual({ state: 'unknown' });
     expect(() => offers.commit(FIRST)).toThrow(code('no-such-download'));
   });
 
-  test('ends by itself where the origin hangs', async () => {
+  test('fails at the time limit if the origin hangs', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     try {
       prove = hangs;
@@ -194,7 +194,7 @@ describe('an offer', () => {
     }
   });
 
-  test('is one of so many', async () => {
+  test('is refused while there are too many', async () => {
     prove = hangs;
     for (let i = 0; i < MAX_OFFERS; i++) offers.offer(offerOf(i)).catch(() => {});
     expect(() => offers.offer(offerOf(MAX_OFFERS))).toThrow(code('queue-full'));
@@ -204,8 +204,8 @@ describe('an offer', () => {
   });
 });
 
-describe('what is withdrawn', () => {
-  test('leaves nothing, and can be offered anew at once', async () => {
+describe('a withdrawn offer', () => {
+  test('leaves nothing, and can be made again at once', async () => {
     prove = hangs;
     const first = offers.offer(offerOf(1));
     const failed = expect(first).rejects.toEqual(code('interrupted'));
@@ -239,13 +239,13 @@ describe('what is withdrawn', () => {
 describe('edges', () => {
   const edges = ['http://edge.example:3125/'];
 
-  test('are used without what says who asks', async () => {
+  test('are used without fields that identify the user', async () => {
     await offers.offer(offerOf(1, { edges }));
     const { request } = daemon.manager.get(offers.commit(FIRST));
     expect(request).toMatchObject({ edges, headers: { 'user-agent': 'Browser/1' } });
   });
 
-  test('are not used where the origin gives the file to this browser only', async () => {
+  test('are not used if the origin gives the file to this browser only', async () => {
     prove = async ({ headers }) => {
       if (headers.referer === undefined) throw new MillraceError('origin-denied');
     };
@@ -256,7 +256,7 @@ describe('edges', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('are not used where a redirect leads into a private network', async () => {
+  test('are not used if a redirect leads into a private network', async () => {
     const finalUrl = 'http://10.0.0.1/1.iso';
     await offers.offer(offerOf(1, { edges, finalUrl }));
     expect(daemon.manager.get(offers.commit(FIRST)).request.edges).toEqual([]);
@@ -271,7 +271,7 @@ describe('edges', () => {
   });
 });
 
-describe('where the browser would have put it', () => {
+describe('the browser’s place for a download', () => {
   const pictures = () => join(home, 'Pictures');
   const there = () => readdirSync(pictures());
   const offerAt = (number: number, path = join(pictures(), `${number}.iso`)) =>
@@ -282,7 +282,7 @@ describe('where the browser would have put it', () => {
     return offers.commit(nameOf(number));
   }
 
-  test('its name is held, until the download is removed', async () => {
+  test('has its name held until the download is removed', async () => {
     const gid = await take(1);
     expect(daemon.manager.get(gid).request).toMatchObject({ dir: pictures(), file: '1.iso' });
     expect(readFileSync(join(pictures(), '1.iso'), 'utf8')).toContain(FIRST);
@@ -290,7 +290,7 @@ describe('where the browser would have put it', () => {
     await until(() => there().length === 0);
   });
 
-  test('its name is held over a restart, and again by nobody when the file is complete', async () => {
+  test('has its name held over a restart, but no longer once the file is complete', async () => {
     const gid = await take(1);
     await until(() => daemon.runs.length === 1);
     await reopen();
@@ -304,7 +304,7 @@ describe('where the browser would have put it', () => {
     expect(readFileSync(path, 'utf8')).toBe('the file');
   });
 
-  test('what has the name already stays, and the download goes to the app’s folder', async () => {
+  test('keeps an existing file of that name, and the download goes to the app’s folder', async () => {
     writeFileSync(join(pictures(), '1.iso'), 'another');
     const gid = await take(1);
     expect(daemon.manager.get(gid).request.dir).toBe(daemon.folder);
@@ -312,7 +312,7 @@ describe('where the browser would have put it', () => {
     expect(there()).toEqual(['1.iso']);
   });
 
-  test('what another download has begun under that name stays', async () => {
+  test('keeps the files of another download under that name', async () => {
     daemon.add('a', { dir: pictures(), file: '1.iso', paused: true });
     expect(daemon.manager.get(await take(1)).request.dir).toBe(daemon.folder);
     writeFileSync(join(pictures(), '2.iso.millrace-part'), 'left');
@@ -320,7 +320,7 @@ describe('where the browser would have put it', () => {
     expect(there()).toEqual(['2.iso.millrace-part']);
   });
 
-  test('who loses the name goes to the app’s folder, not to another name there', async () => {
+  test('is given up for the app’s folder, not for another name there, if the held name is lost', async () => {
     const gid = await take(1);
     await until(() => daemon.runs.length === 1);
     writeFileSync(join(daemon.folder, '1.iso'), 'there before');
@@ -334,7 +334,7 @@ describe('where the browser would have put it', () => {
     expect(there()).toEqual(['1.iso']);
   });
 
-  test('a name is let go of that a daemon held when it was killed before it had a download', async () => {
+  test('loses a held name whose daemon was killed before it added the download', async () => {
     const path = join(pictures(), '9.iso');
     new SettingStore(daemon.db).set('held-names', [{ path, token: nameOf(9) }]);
     holdName(path, nameOf(9));
@@ -342,7 +342,7 @@ describe('where the browser would have put it', () => {
     await until(() => there().length === 0);
   });
 
-  test('a name is let go of whose download cannot be added', async () => {
+  test('loses a held name whose download cannot be added', async () => {
     const path = join(pictures(), '9.iso');
     const adding = () =>
       names.while(path, nameOf(9), () => {
@@ -353,7 +353,7 @@ describe('where the browser would have put it', () => {
     await until(() => there().length === 0);
   });
 
-  test('no name is held that cannot be written down', async () => {
+  test('has no name held that cannot be recorded', async () => {
     await offers.offer(offerAt(1));
     daemon.db.exec('PRAGMA query_only = 1');
     expect(() => offers.commit(FIRST)).toThrow(MillraceError);
@@ -386,13 +386,13 @@ describe('where the browser would have put it', () => {
     ]).toEqual([]);
   });
 
-  test('through a link that stays below the home folder it is the folder itself', async () => {
+  test('is the folder itself if a link to it stays below the home folder', async () => {
     symlinkSync(pictures(), join(home, 'link'));
     const gid = await take(1, join(home, 'link', '1.iso'));
     expect(daemon.manager.get(gid).request.dir).toBe(pictures());
   });
 
-  test('is not used where the user has chosen a folder, or does not want it', async () => {
+  test('is not used if the user has chosen a folder, or has switched it off', async () => {
     const { settings } = daemon.manager;
     settings.app = { ...settings.app, browserFolder: false };
     expect(daemon.manager.get(await take(1)).request.dir).toBe(daemon.folder);

@@ -1,7 +1,7 @@
 /**
- * Downloads that a browser offers. The browser continues its own until we have shown that we get
- * the same file, and ends it when the download has been recorded here. An offer that is not taken
- * leaves nothing.
+ * Handles downloads that a browser offers. The browser continues its own download until we have
+ * proven that we get the same file, and ends it once the download has been recorded here. An offer
+ * that is not committed leaves nothing.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -17,20 +17,20 @@ import type { DownloadRecord } from '../store/record.ts';
 import { type BrowserPlaces, type Place, pathOf } from './browser-place.ts';
 import type { HeldNames } from './held-names.ts';
 
-/** Offers at a time. */
+/** Number of offers that may be open at a time. */
 export const MAX_OFFERS = 64;
-/** How long a proven offer waits to be taken. */
+/** Time for which a proven offer waits to be committed, in milliseconds. */
 export const OFFER_KEPT_MS = 60_000;
-/** The browser waits for a proof; longer than this it does not. */
+/** Time limit for a proof, in milliseconds: the browser waits no longer. */
 export const PROOF_TIMEOUT_MS = 10_000;
-/** How long it is remembered that a hand-off has become a download. */
+/** Time for which a committed hand-off is remembered, in milliseconds. */
 const HAND_OFF_KEPT_MS = 24 * 3600_000;
 
 export interface OffersOptions {
   readonly manager: Manager;
   readonly places: Pick<BrowserPlaces, 'of'>;
   readonly names: Pick<HeldNames, 'while'>;
-  /** Rejects where the request does not bring the file. */
+  /** Rejects if the request does not bring the file. */
   readonly prove: (
     request: DownloadRequest,
     offered: OfferedFile,
@@ -45,16 +45,16 @@ export interface OffersOptions {
 /** Result of proving an offer. */
 interface Proven {
   readonly download: NewDownload;
-  /** The browser's place for it; undefined: it must not go there. */
+  /** The browser's place for the download; undefined: it must not go there. */
   readonly place: Place | undefined;
 }
 
 interface Offer {
-  /** To tell another offer of the same name from the same one. */
+  /** The offer as text, to tell a repeated offer from another one of the same name. */
   readonly text: string;
   readonly proof: Promise<void>;
   readonly abort: AbortController;
-  /** Set when it is proven. */
+  /** Defined once the offer is proven. */
   proven: (Proven & { readonly at: Millis }) | undefined;
 }
 
@@ -67,9 +67,10 @@ export class Offers {
   }
 
   /**
-   * Resolves when the offer is proven, for a minute. The same offer twice is one.
+   * Resolves when the offer is proven; it then stays open for a minute. The same offer made twice
+   * counts once.
    *
-   * @throws MillraceError: nothing is left of it; `queue-full` where there are too many
+   * @throws MillraceError: the offer leaves nothing; `queue-full` if there are too many
    */
   offer(asked: NativeOffer): Promise<void> {
     const { handOff } = asked;
@@ -90,7 +91,7 @@ export class Offers {
         offer.proven = { ...proven, at: this.#options.clock() };
       },
       (error) => {
-        // After a withdrawal and a new offer, the place belongs to the new one.
+        // After a withdrawal and a new offer, the entry belongs to the new one.
         if (this.#offers.get(handOff) === offer) this.#offers.delete(handOff);
         throw error;
       },
@@ -101,8 +102,8 @@ export class Offers {
   }
 
   /**
-   * Makes a proven offer a download; when it returns, that is written down. Twice is once, also
-   * after a restart, for a day.
+   * Turns a proven offer into a download, which has been recorded when this returns. For a day,
+   * even after a restart, a repeated call returns the same download.
    *
    * @returns the download's gid
    * @throws MillraceError `no-such-download` for an unknown or expired offer, `wrong-state` for one
@@ -120,7 +121,7 @@ export class Offers {
     return gid;
   }
 
-  /** Leaves nothing of an offer, nor of an unfinished download that it has become. */
+  /** Removes an offer, and the unfinished download that it may have become. */
   async withdraw(handOff: string): Promise<void> {
     const { manager } = this.#options;
     this.#offers.get(handOff)?.abort.abort(new MillraceError('interrupted', 'withdrawn'));
@@ -146,8 +147,8 @@ export class Offers {
   }
 
   /**
-   * The browser's place, under the name that the browser keeps from its other downloads until it
-   * has ended this one: from then on the name is held here.
+   * Adds the download at the browser's place. The browser keeps that name from its other downloads
+   * until it has ended this one: from then on the name is held here.
    */
   #add(handOff: string, { download, place }: Proven): DownloadRecord {
     const { manager, names } = this.#options;
@@ -158,7 +159,7 @@ export class Offers {
     return added ?? manager.add(download);
   }
 
-  /** @returns the download that brings the file */
+  /** Proves an offer. @returns the download that brings the file, and its place */
   async #prove(asked: NativeOffer, abort: AbortController): Promise<Proven> {
     const { manager, places, prove } = this.#options;
     const { signal } = abort;
@@ -170,7 +171,7 @@ export class Offers {
     try {
       for (const download of waysOf(asked)) {
         try {
-          // With the defaults of all downloads, such as a proxy.
+          // The draft has the defaults of all downloads, such as a proxy.
           await prove(manager.draft(download).request, asked, signal);
           const place = await places.of(download, asked.path);
           signal.throwIfAborted();
@@ -200,8 +201,8 @@ export class Offers {
 }
 
 /**
- * The downloads that could bring an offered file, the best first. Edges carry nothing about the
- * user: they are used if the origin gives the file to everybody.
+ * Returns the downloads that could bring an offered file, the best first. Edges carry nothing about
+ * the user: they are used if the origin gives the file to everybody.
  */
 function waysOf(asked: NativeOffer): readonly NewDownload[] {
   const { handOff, url, finalUrl, fileName, length, headers } = asked;

@@ -1,6 +1,6 @@
 /**
- * Brings the bytes written to a partial file durably to the disk at intervals, and records that in
- * the journal. A failed flush is repeated the next time; until one succeeds nothing can be stored.
+ * Brings written bytes of a partial file durably to the disk at intervals, and records this in the
+ * journal. The next flush repeats a failed one; until one succeeds nothing can be stored.
  */
 
 import type { FileHandle } from 'node:fs/promises';
@@ -11,25 +11,25 @@ import type { FileWatch } from '../files/file-watch.ts';
 import type { StoredBytes } from './stored-bytes.ts';
 
 /**
- * Written bytes are flushed after this time or number: with the time for which they are collected
- * before (`SegmentWriter`), the end of the machine costs at most a second.
+ * Time, in milliseconds, and number of written bytes after which a flush is due. Together with the
+ * time for which `SegmentWriter` collects bytes, a crash of the machine costs at most one second.
  */
 const FLUSH_EVERY_MS = 500;
 const FLUSH_EVERY_BYTES = 64 * 1024 * 1024;
 
 export interface DataFlushOptions {
-  /** Of the complete file, for errors. */
+  /** Path of the complete file, for errors. */
   readonly path: string;
   readonly data: FileHandle;
   readonly watch: FileWatch;
   readonly stored: StoredBytes;
-  /** True while something is being written. */
+  /** Returns true while a write is under way. */
   readonly isWriting: () => boolean;
 }
 
 export class DataFlush {
   readonly #options: DataFlushOptions;
-  /** Written, but not yet flushed. */
+  /** Ranges that are written but not yet flushed. */
   #unflushed: ByteRange[] = [];
   #unflushedBytes = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -40,23 +40,23 @@ export class DataFlush {
     this.#options = options;
   }
 
-  /** Why nothing can be stored now; undefined: it can. */
+  /** Why nothing can be stored now; undefined: storing works. */
   get failure(): MillraceError | undefined {
     return this.#failure;
   }
 
-  /** Something could not be written down: that is made up for with the next flush. */
+  /** Notes that a journal line could not be written. The next flush writes it. */
   failed(error: unknown): void {
     this.#failure ??= fileError(error, this.#options.path);
   }
 
-  /** Bytes have been written, and the journal is to say so once they are on disk. */
+  /** Notes that bytes have been written. The journal records them once they are on disk. */
   written(range: ByteRange): void {
     this.#unflushed.push(range);
     this.#unflushedBytes += range.end - range.start;
   }
 
-  /** Flushes now, where that is worth it, or before long. */
+  /** Flushes at once if enough bytes are waiting, otherwise before long. */
   soon(): void {
     if (this.#unflushedBytes >= FLUSH_EVERY_BYTES) void this.flush().catch(() => {});
     else this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), FLUSH_EVERY_MS);
@@ -66,11 +66,11 @@ export class DataFlush {
    * Flushes all bytes written so far.
    *
    * @throws MillraceError `disk-full`, `file-not-writable`: the next flush tries again;
-   *   `file-changed`, and every later one with it
+   *   `file-changed`: every later flush fails with it too
    */
   flush(): Promise<void> {
     this.stop();
-    // Beside the other tasks: lines for new bytes do not wait until old ones are on disk.
+    // Flushes run beside other tasks: journal lines for new bytes do not wait for old bytes.
     const flush = this.#flushes.then(() => this.#flushOnce());
     this.#flushes = flush.catch(() => {});
     return flush;
@@ -82,7 +82,7 @@ export class DataFlush {
     this.#unflushedBytes = 0;
   }
 
-  /** Flushes no more by itself. */
+  /** Cancels the scheduled flush. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -109,13 +109,18 @@ export class DataFlush {
     }
   }
 
-  /** @param ranges bytes written since the last time */
+  /**
+   * Flushes the data file.
+   *
+   * @param ranges bytes written since the last flush; emptied if the flush fails, because they may
+   *   be lost
+   */
   async #syncData(ranges: ByteRange[]): Promise<void> {
     const { data, watch, stored } = this.#options;
     try {
       await data.datasync();
     } catch (error) {
-      // The system has tried and given up: it may have dropped the bytes, and says so only once.
+      // The system gave up: it may have dropped the bytes, and reports that only once.
       const lost = ranges.splice(0);
       watch.edited = true;
       await stored.forget(lost);

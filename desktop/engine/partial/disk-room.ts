@@ -1,18 +1,20 @@
-/** Room on the disk that a file grows on. */
+/** Disk space for a growing file. */
 
 import { type FileHandle, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { fileError } from '../files/file-error.ts';
 
-/** Share of the file's size that its journal takes on disk, at least. */
+/** Smallest share of the file's size to reserve on disk for its journal. */
 const JOURNAL_SHARE = 1 / 4096;
 const JOURNAL_ROOM_BYTES = 256 * 1024;
 
 /**
+ * Compares the space a download needs with the free space.
+ *
  * @param path of the file
  * @param bytes still to be stored
- * @returns bytes: the need of data and journal, and the room there is
+ * @returns bytes needed for data and journal, and bytes free on the disk
  * @throws MillraceError of the file system
  */
 export async function roomFor(
@@ -28,9 +30,10 @@ export async function roomFor(
 }
 
 /**
- * Gives a file its length. Better to hear now than after hours that the disk is too small.
+ * Sets the length of a file, after a check that the disk has room for it: the user learns now, not
+ * hours later, that the disk is too small.
  *
- * @param path of the file, or of one in the same folder
+ * @param path of the file, or of another file in the same folder
  * @throws MillraceError `disk-full`; Error of the file system
  */
 export async function makeRoom(file: FileHandle, path: string, length: number): Promise<void> {

@@ -1,4 +1,4 @@
-/** Reads a file while it is being downloaded: waits for bytes that are not there yet. */
+/** Reads a file during its download, and waits for bytes that have not arrived yet. */
 
 import { open } from 'node:fs/promises';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -11,50 +11,53 @@ export class FileReader {
   #waiting: (() => void)[] = [];
   #generation = 0;
 
-  /** How often the file has turned out to be another one: bytes read before are not of this one. */
+  /**
+   * Increases whenever the file is replaced by another: bytes read before then belong to the
+   * earlier file.
+   */
   get generation(): number {
     return this.#generation;
   }
 
-  /** The file is fetched from the beginning: no more is read of the earlier one. */
+  /** Notes that the download starts over: the earlier file is not read any more. */
   restart(): void {
     this.#generation++;
     this.#file = undefined;
     this.wake();
   }
 
-  /** The partial file is there. */
+  /** Notes that the partial file exists. */
   begin(file: PartialFile): void {
-    // Length and name may be others from here on only.
+    // From here on the length and the name may differ from the earlier ones.
     if (this.#generation > 0) this.#generation++;
     this.#file = file;
     this.wake();
   }
 
-  /** The file is complete and has its name. */
+  /** Notes that the file is complete and has its final name. */
   finished(path: string): void {
     this.#path = path;
     this.#file = undefined;
     this.wake();
   }
 
-  /** The download has ended without the file. */
+  /** Notes that the download ended without the file. */
   fail(error: MillraceError): void {
     this.#failure = error;
     this.#file = undefined;
     this.wake();
   }
 
-  /** More has been stored. */
+  /** Wakes waiting readers: more bytes are stored. */
   wake(): void {
     if (this.#waiting.length === 0) return;
     for (const go of this.#waiting.splice(0)) go();
   }
 
   /**
-   * Reads the bytes at a position, waiting until there is at least one.
+   * Reads the bytes at a position, and waits until there is at least one.
    *
-   * @returns how many bytes; 0 at the end of the file
+   * @returns number of bytes read; 0 at the end of the file
    * @throws the download's final error; the signal's reason
    */
   async read(into: Buffer, position: number, signal: AbortSignal): Promise<number> {

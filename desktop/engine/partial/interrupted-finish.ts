@@ -1,6 +1,7 @@
 /**
- * A crash while a complete file was being given its name: it has the name already, but its journal
- * and data file are still there. The naming is undone, so that it is finished in the usual way.
+ * Recovers from a crash while a complete file was being named: the file has its final name, but its
+ * journal and data file still exist. The naming is undone, so that the file is finished in the
+ * usual way.
  */
 
 import { open, rename, rm, stat } from 'node:fs/promises';
@@ -9,21 +10,24 @@ import { readJournal } from './journal-file.ts';
 import { verifyEntries } from './verify.ts';
 
 export interface FileNames {
-  /** Of the complete file. */
+  /** Path of the complete file. */
   readonly path: string;
   readonly data: string;
   readonly journal: string;
 }
 
 /**
- * @returns true if the complete file was ours, as the journal proves, and is the partial file again
+ * Turns a complete file back into the partial file, if the journal proves that the file is ours.
+ *
+ * @returns true if the file is the partial file again
  * @throws Error of the file system; the signal's reason
  */
 export async function undoFinish(names: FileNames, signal?: AbortSignal): Promise<boolean> {
   const [complete, partial] = await Promise.all([identity(names.path), identity(names.data)]);
   if (complete === undefined) return false;
   if (partial !== undefined) {
-    // Two names of one file: the second had been made, the first not yet deleted.
+    // Two names for one file: the crash came after the second was made, before the first was
+    // deleted.
     if (partial !== complete) return false;
     await rm(names.path);
     return true;

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-test('lines that are just being written are among those that a mark counts', async () => {
+test('a mark counts lines that are being written', async () => {
   const entries = new JournalEntries(1000, 1000);
   const journal = new JournalFile(path, HEADER, entries);
   await journal.write();

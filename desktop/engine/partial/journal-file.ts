@@ -1,6 +1,6 @@
 /**
- * The journal on disk. Lines are appended as bytes are written; now and then it is rewritten
- * without superfluous lines. It exists as a whole or not at all.
+ * The journal on disk. Lines are appended as bytes are written; now and then the journal is
+ * rewritten without superfluous lines. A rewrite replaces the file as a whole or not at all.
  */
 
 import { type FileHandle, rename, rm } from 'node:fs/promises';
@@ -19,11 +19,11 @@ import { isAt, syncFolder, writeAll } from '../files/file-steps.ts';
 import { makeOwn, openOwnToRead } from '../files/own-file.ts';
 
 /**
- * Superfluous lines that a journal may have before it is rewritten, beside one for each needed
- * line.
+ * Superfluous lines that a journal may have, beside one for each needed line, before it is
+ * rewritten.
  */
 const SPARE_LINES = 10_000;
-/** A journal of a file of 2 TiB; a longer one is not ours. */
+/** Longest journal that is read, in bytes: that of a file of 2 TiB. A longer one is not ours. */
 const MAX_JOURNAL_BYTES = 256 * 1024 * 1024;
 
 /** Reads the journal of an earlier run; undefined if the file is not a journal. */
@@ -39,7 +39,7 @@ export async function readJournal(path: string): Promise<Journal | undefined> {
   }
 }
 
-/** A place in a journal. */
+/** A position in a journal. */
 export interface JournalMark {
   readonly edition: number;
   readonly lines: number;
@@ -50,15 +50,15 @@ export class JournalFile {
   #header: JournalHeader;
   readonly #entries: JournalEntries;
   #file: FileHandle | undefined;
-  /** Position of the next line. A line whose writing failed is overwritten. */
+  /** Position of the next line, in bytes. A line whose write failed is overwritten. */
   #size = 0;
   #lines = 0;
-  /** Lines that the file does not have yet. */
+  /** Lines that are not in the file yet. */
   #waiting: string[] = [];
-  /** Lines that are being written. */
+  /** Number of lines that are being written. */
   #underWay = 0;
   #stale = true;
-  /** How often it has been rewritten. */
+  /** Number of times the journal has been rewritten. */
   #edition = 0;
 
   /** @param entries contents of a rewritten journal */
@@ -68,7 +68,7 @@ export class JournalFile {
     this.#entries = entries;
   }
 
-  /** Sets another name or version of the file: the next `write` writes it down. */
+  /** Sets a changed URL or version of the file, for the next `write`. */
   setHeader(header: JournalHeader): void {
     this.#header = header;
     this.#stale = true;
@@ -79,22 +79,22 @@ export class JournalFile {
     this.#waiting.push(formatEntry(entry));
   }
 
-  /** The lines no longer match the entries: the next `write` rewrites all. */
+  /** Notes that the lines no longer match the entries: the next `write` rewrites the journal. */
   replace(): void {
     this.#stale = true;
   }
 
-  /** True when there are lines that the file does not have. */
+  /** True if there are lines that are not in the file yet. */
   get behind(): boolean {
     return this.#stale || this.#waiting.length > 0;
   }
 
-  /** The lines so far, including waiting ones: an argument for `writeFlushed`. */
+  /** The lines so far, including waiting ones, as an argument for `writeFlushed`. */
   get mark(): JournalMark {
     return { edition: this.#edition, lines: this.#lines + this.#underWay + this.#waiting.length };
   }
 
-  /** Hands all lines to the system. @throws Error; they still wait then */
+  /** Hands all lines to the system. @throws Error; the lines then wait for the next `write` */
   async write(): Promise<void> {
     const tooLong = this.#lines > 2 * this.#entries.count + SPARE_LINES;
     if (this.#stale || tooLong) return this.#writeAnew();
@@ -114,28 +114,28 @@ export class JournalFile {
   }
 
   /**
-   * Says that the bytes of some lines are on disk for good.
+   * Records that the bytes of some lines are on disk for good.
    *
-   * @param mark taken before the bytes were brought to disk
+   * @param mark taken before the bytes were flushed
    */
   async writeFlushed(mark: JournalMark): Promise<void> {
     await this.write();
-    // In a journal rewritten since then, the lines are others.
+    // A journal that was rewritten since then has other lines.
     if (mark.edition === this.#edition) await this.#append([formatFlushed(mark.lines)]);
   }
 
-  /** Makes the lines of the journal survive the end of the machine. */
+  /** Flushes the journal's lines, so that they survive a crash of the machine. */
   async sync(): Promise<void> {
     const file = this.#file;
     try {
       await file?.datasync();
     } catch (error) {
-      // A journal that has been rewritten meanwhile is on disk already.
+      // A journal that was rewritten meanwhile is already on disk.
       if (file === this.#file) throw error;
     }
   }
 
-  /** Writes the journal again if another program has removed it or changed its length. */
+  /** Marks the journal for rewriting if another program removed it or changed its length. */
   async restore(): Promise<void> {
     const file = this.#file;
     if (file === undefined || this.#stale) return;
@@ -172,7 +172,7 @@ export class JournalFile {
     const aside = `${this.#path}.new`;
     const entries = [...this.#entries];
     const text = Buffer.from(formatHeader(this.#header) + entries.map(formatEntry).join(''));
-    // They are among the entries. Others may be added meanwhile.
+    // The waiting lines are among the entries. More may be added meanwhile.
     const waiting = this.#waiting;
     this.#waiting = [];
     this.#stale = false;

@@ -28,7 +28,7 @@ test('a partial file is deleted with its journal, and nothing else', async () =>
   expect(await readdir(folder)).toEqual(['x.bin']);
 });
 
-test('so is a lock that a killed process has left, and not one that somebody has', async () => {
+test('a lock that a killed process left is deleted, and a lock in use is not', async () => {
   const lock = join(folder, 'x.bin.millrace-lock');
   await writeFile(join(folder, 'x.bin'), 'complete');
   await writeFile(lock, `${process.ppid}\n`);
@@ -39,14 +39,14 @@ test('so is a lock that a killed process has left, and not one that somebody has
   expect(await readdir(folder)).toEqual(['x.bin']);
 });
 
-test('so is a journal that a killed process was writing anew', async () => {
+test('an unfinished rewrite of the journal by a killed process is deleted', async () => {
   await (await begin('x.bin')).close();
   await writeFile(join(folder, 'x.bin.millrace-journal.new'), '{"millrace":');
   await removePartial(join(folder, 'x.bin'));
   expect(await readdir(folder)).toEqual([]);
 });
 
-test('what is of another URL stays where only certain ones are meant', async () => {
+test('a partial file of another URL stays if the call names certain URLs', async () => {
   await (await begin('x.bin')).close();
   const before = await readdir(folder);
   await removePartial(join(folder, 'x.bin'), ['http://b.example/x.bin']);
@@ -55,7 +55,7 @@ test('what is of another URL stays where only certain ones are meant', async () 
   expect(await readdir(folder)).toEqual([]);
 });
 
-test('a journal that a crash has left beside a complete file is deleted, and nothing else', async () => {
+test('a journal that a crash left beside a complete file is deleted, and nothing else', async () => {
   const path = join(folder, 'x.bin');
   const file = await begin('x.bin');
   await file.store(100, Buffer.alloc(900, 1));
@@ -78,7 +78,7 @@ test('a journal that a crash has left beside a complete file is deleted, and not
   expect(await readdir(folder)).toHaveLength(3);
 });
 
-test('what somebody is writing to stays', async () => {
+test('a partial file in use stays', async () => {
   const file = await begin('x.bin');
   const before = await readdir(folder);
   await removePartial(join(folder, 'x.bin'));
@@ -86,13 +86,13 @@ test('what somebody is writing to stays', async () => {
   await file.discard();
 });
 
-test('where there is nothing, nothing happens', async () => {
+test('nothing happens where there is no partial file', async () => {
   await removePartial(join(folder, 'none', 'x.bin'));
   await movePartial(join(folder, 'none', 'x.bin'), join(folder, 'y.bin'));
   expect(await readdir(folder)).toEqual([]);
 });
 
-test('what is moved is resumed', async () => {
+test('a moved partial file is resumed', async () => {
   await (await begin('x.bin')).close();
   await mkdir(join(folder, 'other'));
   await movePartial(join(folder, 'x.bin'), join(folder, 'other', 'y.bin'));
@@ -103,7 +103,7 @@ test('what is moved is resumed', async () => {
   await file.discard();
 });
 
-test('what is moved takes nobody’s place', async () => {
+test('a moved partial file replaces no other', async () => {
   await (await begin('x.bin')).close();
   await (await begin('y.bin')).close();
   const before = await readdir(folder);

@@ -1,4 +1,4 @@
-/** Handles the partial file of a download that does not run any more. */
+/** Deletes and moves the partial file of a download that no longer runs. */
 
 import { constants } from 'node:fs';
 import { copyFile, rename, rm, stat } from 'node:fs/promises';
@@ -14,13 +14,13 @@ import {
 } from '../files/partial-names.ts';
 import { readJournal } from './journal-file.ts';
 
-/** Unit of `stat`'s `blocks`: partial files have holes, which take no room. */
+/** Unit of `stat`'s `blocks`, in bytes. Holes of a partial file take no blocks. */
 const BLOCK_BYTES = 512;
 const SUFFIXES = [DATA_SUFFIX, JOURNAL_SUFFIX];
 
 /**
- * Deletes the partial file and its journal, unless they are in use, and a lock that a killed
- * process has left.
+ * Deletes the partial file and its journal unless they are in use, and a lock that a killed process
+ * left.
  *
  * @param path of the complete file
  * @param onlyOf URLs: a partial file whose journal names another URL stays; undefined: none stays
@@ -47,24 +47,24 @@ export async function removePartial(path: string, onlyOf?: readonly string[]): P
 }
 
 /**
- * Deletes the journal that a crash has left beside a complete file, unless it is in use.
+ * Deletes the journal that a crash left beside a complete file, unless it is in use.
  *
  * @param path of the complete file
- * @param onlyOf URLs: a journal of any other stays
+ * @param onlyOf URLs: a journal of any other URL stays
  * @throws Error of the file system
  */
 export async function removeJournal(path: string, onlyOf: readonly string[]): Promise<void> {
-  // With data beside it, it belongs to an unfinished download.
+  // A journal with data beside it belongs to an unfinished download.
   if (!(await exists(path + DATA_SUFFIX))) await removePartial(path, onlyOf);
 }
 
 /**
- * Takes the partial file and its journal to another path, where it is resumed; does nothing where
- * there is none.
+ * Moves the partial file and its journal to another path, where the download resumes. Does nothing
+ * if there is no partial file.
  *
  * @param onlyOf URLs: a partial file whose journal names another URL stays; undefined: none stays
- * @returns bytes that the partial file takes on disk; 0 where nothing was moved
- * @throws MillraceError `file-exists` if there is one at the other path, `file-in-use`,
+ * @returns bytes that the partial file takes on disk; 0 if nothing was moved
+ * @throws MillraceError `file-exists` if the other path has a partial file, `file-in-use`,
  *   `disk-full`, `file-not-writable`
  */
 export async function movePartial(
@@ -78,7 +78,8 @@ export async function movePartial(
     const url = (await readJournal(path + JOURNAL_SUFFIX))?.header.url;
     if (onlyOf !== undefined && (url === undefined || !onlyOf.includes(url))) return 0;
     if (await isThere(to)) throw new MillraceError('file-exists', to);
-    // The journal last: without it the next run could not tell whose the bytes are.
+    // The journal moves last: without it the next run could not tell which download the bytes are
+    // of.
     for (const suffix of SUFFIXES) {
       if (await exists(path + suffix)) await move(path + suffix, to + suffix);
     }
@@ -101,7 +102,7 @@ async function move(from: string, to: string): Promise<void> {
     await rename(from, to);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
-    // Another file system: copied under its name only when all of it is there.
+    // On another file system the copy gets its name only once it is complete.
     const copy = `${to}.copy`;
     try {
       await copyFile(from, copy, constants.COPYFILE_FICLONE);

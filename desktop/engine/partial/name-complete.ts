@@ -1,18 +1,18 @@
-/** The step with which a partial file becomes the complete one. */
+/** Turns a partial file into the complete file. */
 
 import { type FileHandle, lstat, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { renameWithoutReplacing, syncFolder } from '../files/file-steps.ts';
 
-/** Identity of a file that another program may move meanwhile. */
+/** Identity of a file, to recognise it after another program may have moved it. */
 export interface FileIdentity {
   readonly ino: bigint;
   readonly dev: bigint;
 }
 
 /**
- * Cuts the data to the length of the file and brings them to the disk for good; closes them.
+ * Cuts the data to the length of the file, flushes them to the disk, and closes them.
  *
  * @param length bytes
  */
@@ -25,11 +25,11 @@ export async function closeComplete(data: FileHandle, length: number): Promise<F
 }
 
 /**
- * Gives complete data their name, at once.
+ * Gives complete data their final name in one step.
  *
- * @param own the data, as they were closed
- * @param replaces whether a file of that name is replaced
- * @throws MillraceError `file-changed` where others have put something in place of the data; `Error`
+ * @param own identity of the data when they were closed
+ * @param replaces whether an existing file of that name is replaced
+ * @throws MillraceError `file-changed` if another program put a file in place of the data; `Error`
  *   of the file system
  */
 export async function nameComplete(

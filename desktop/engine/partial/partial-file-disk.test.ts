@@ -1,4 +1,4 @@
-/** Disks that are full, get full while a file comes, or cannot be written: nothing is lost. */
+/** Disks that are full, fill up during a download, or cannot be written: no stored byte is lost. */
 
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -35,7 +35,7 @@ async function start(content: Buffer): Promise<PartialFile> {
   return file;
 }
 
-/** Leaves no room on the disk. @returns makes it again */
+/** Fills the disk. @returns a function that frees the space */
 async function fill(): Promise<() => Promise<void>> {
   const name = path('filler');
   for (let bytes = MiB; bytes >= 1; bytes = Math.floor(bytes / 2)) {
@@ -52,8 +52,8 @@ async function fill(): Promise<() => Promise<void>> {
 
 const full = { code: 'disk-full' };
 
-describe('a disk that gets full', () => {
-  test('while data are written: it goes on when there is room, with what there was', async () => {
+describe('a disk that fills up', () => {
+  test('while data are written: the download keeps its bytes and continues once there is room', async () => {
     if (disk === undefined) return;
     const content = randomBytes(5 * MiB);
     const file = await start(content);
@@ -79,9 +79,9 @@ describe('a disk that gets full', () => {
     expect((await readFile(path('file'))).equals(content)).toBe(true);
   });
 
-  test('while the journal is written: what is stored is known when there is room', async () => {
+  test('while the journal is written: stored bytes are recorded once there is room', async () => {
     if (disk === undefined) return;
-    // All data lie in one page, which exists already; the journal needs more and more.
+    // All data lie in one page that exists already; only the journal grows.
     const content = randomBytes(4096);
     const file = await start(content);
     await file.store(0, content.subarray(0, 4));
@@ -108,7 +108,7 @@ describe('a disk that gets full', () => {
     expect((await readFile(path('file'))).equals(content)).toBe(true);
   });
 
-  test('and stays so: the next run goes on with what had been stored', async () => {
+  test('and stays full: the next run continues with the bytes stored before', async () => {
     if (disk === undefined) return;
     const content = randomBytes(5 * MiB);
     const file = await start(content);
@@ -124,13 +124,13 @@ describe('a disk that gets full', () => {
   });
 });
 
-test('a disk that is too small is told of before anything is written', async () => {
+test('a disk that is too small is reported before anything is written', async () => {
   if (disk === undefined) return;
   await expect(start(Buffer.alloc(9 * MiB))).rejects.toMatchObject(full);
   expect(await readdir(disk.path)).toEqual(['file.millrace-part']);
 });
 
-test('a folder that cannot be written is told as such, and nothing is left there', async () => {
+test('a folder that cannot be written is reported as such, and nothing is left there', async () => {
   if (disk === undefined) return;
   disk.setReadOnly();
   await expect(start(Buffer.alloc(1))).rejects.toMatchObject({

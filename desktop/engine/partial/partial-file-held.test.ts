@@ -9,7 +9,7 @@ const other = '00000000-0000-4000-8000-000000000002';
 const code = (code: string) => expect.objectContaining({ code });
 
 describe('a file whose name is held for it', () => {
-  test('takes the place of what holds it', async () => {
+  test('takes the place of the file that holds its name', async () => {
     holdName(stage.path, held);
     const file = await stage.start({ held });
     await stage.store(file, [0, 1000]);
@@ -32,7 +32,7 @@ describe('a file whose name is held for it', () => {
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
-  test('replaces nothing that others have put there', async () => {
+  test('replaces no file that another program put there', async () => {
     holdName(stage.path, held);
     const file = await stage.start({ held });
     await stage.store(file, [0, 1000]);
@@ -41,7 +41,7 @@ describe('a file whose name is held for it', () => {
     expect(await readFile(stage.path, 'utf8')).toBe('the browser’s');
   });
 
-  test('needs nothing that holds it', async () => {
+  test('is finished even if the holding file is gone', async () => {
     holdName(stage.path, held);
     const file = await stage.start({ held });
     await stage.store(file, [0, 1000]);
@@ -51,7 +51,7 @@ describe('a file whose name is held for it', () => {
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
-  test('is not begun in the place of another’s', async () => {
+  test('is not begun if another download holds the name', async () => {
     holdName(stage.path, other);
     await expect(stage.start({ held })).rejects.toEqual(code('file-exists'));
     await expect(stage.start()).rejects.toEqual(code('file-exists'));

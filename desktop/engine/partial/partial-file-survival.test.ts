@@ -8,7 +8,7 @@ import { segmentDigest } from './segment-digest.ts';
 
 const stage = PartialFileStage.forEachTest();
 
-/** The journal as text, once it has a line for the byte before `end`. */
+/** Returns the journal's text, once it has a line for the byte before `end`. */
 async function journalUpTo(end: number): Promise<string> {
   for (;;) {
     const text = await readFile(stage.journalPath, 'utf8');
@@ -18,7 +18,7 @@ async function journalUpTo(end: number): Promise<string> {
 }
 
 describe('PartialFile and the end of the process', () => {
-  test('what was stored survives it without having been flushed', async () => {
+  test('stored bytes survive it without a flush', async () => {
     const file = await stage.start();
     await file.store(0, CONTENT.subarray(0, 100));
     await file.store(300, CONTENT.subarray(300, 350));
@@ -32,7 +32,7 @@ describe('PartialFile and the end of the process', () => {
     expect(after.damagedBytes).toBe(0);
   });
 
-  test('bytes that had been flushed and are others now are counted as damaged', async () => {
+  test('flushed bytes that have changed since are counted as damaged', async () => {
     const before = await stage.start();
     await stage.store(before, [0, 100], [100, 200]);
     await stage.end(before);
@@ -43,7 +43,7 @@ describe('PartialFile and the end of the process', () => {
     expect([stage.stored(after), after.damagedBytes]).toEqual([[[0, 100]], 100]);
   });
 
-  test('small pieces become one line of the journal', async () => {
+  test('small segments become one line of the journal', async () => {
     const before = await stage.start();
     for (let at = 0; at < 1000; at += 10) await before.store(at, CONTENT.subarray(at, at + 10));
     await stage.end(before);
@@ -54,7 +54,7 @@ describe('PartialFile and the end of the process', () => {
     expect(text.split('\n').filter((line) => /^\[\d/.test(line))).toHaveLength(1);
   });
 
-  test('stretches across units, as others may write them, are understood', async () => {
+  test('journal lines that cover several segments, as other versions may write, are understood', async () => {
     const length = 3 * 1024 * 1024;
     const content = Buffer.alloc(length, 'x');
     await (await stage.start({ length })).close();
@@ -66,7 +66,7 @@ describe('PartialFile and the end of the process', () => {
     expect(stage.stored(await stage.start({ length }))).toEqual([[10, length]]);
   });
 
-  test('a crash before a completion is written down leaves a file that the next run knows', async () => {
+  test('after a crash before the completion is recorded, the next run recognises the file', async () => {
     const before = await stage.start();
     await stage.store(before, [0, 1000]);
     await before.finish(1000);
@@ -81,7 +81,7 @@ describe('PartialFile and the end of the process', () => {
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
-  test('a crash between the two names of a complete file costs nothing', async () => {
+  test('a crash while a complete file has two names costs nothing', async () => {
     const before = await stage.start();
     await stage.store(before, [0, 1000]);
     await stage.end(before);
@@ -95,7 +95,7 @@ describe('PartialFile and the end of the process', () => {
   });
 
   test.each([[false], [true]])(
-    'nor does one before the journal is deleted (overwrite: %s)',
+    'a crash before the journal is deleted costs nothing (overwrite: %s)',
     async (overwrite) => {
       const before = await stage.start();
       await stage.store(before, [0, 1000]);
@@ -112,7 +112,7 @@ describe('PartialFile and the end of the process', () => {
   test.each([
     ['another', Buffer.from('precious')],
     ['one with a wrong byte', Buffer.from(CONTENT).fill(0, 999)],
-  ])('a complete file that is %s is somebody else\u2019s', async (_, content) => {
+  ])('a complete file that is %s is not ours', async (_, content) => {
     const before = await stage.start();
     await stage.store(before, [0, 1000]);
     await stage.end(before);
@@ -122,7 +122,7 @@ describe('PartialFile and the end of the process', () => {
     expect((await readFile(stage.path)).equals(content)).toBe(true);
   });
 
-  test('verifying tells how far it has come, and can be ended', async () => {
+  test('verification reports its progress, and can be aborted', async () => {
     const before = await stage.start();
     await stage.store(before, [0, 100], [200, 250], [500, 1000]);
     await stage.end(before);
@@ -159,12 +159,12 @@ describe('PartialFile and other programs', () => {
     await expect(file.finish(1000)).rejects.toMatchObject({ code: 'file-changed' });
     expect(await stage.names()).not.toContain('file.iso');
     await file.discard();
-    // Another program's file is not deleted.
+    // A file of another program is not deleted.
     const left = (await stage.names()).includes(basename(stage.dataPath));
     expect(left).toBe(what !== 'deleted');
   });
 
-  test('after that, only what is wrong is fetched again', async () => {
+  test('after another program truncated the file, only lost bytes are fetched again', async () => {
     const file = await stage.start();
     await stage.store(file, [0, 300], [500, 1000]);
     await truncate(stage.dataPath, 900);
@@ -178,7 +178,7 @@ describe('PartialFile and other programs', () => {
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
-  test('bytes that somebody has changed never get the final name', async () => {
+  test('bytes that another program has changed never get the final name', async () => {
     const lost: ByteRange[] = [];
     const file = await stage.start({ onLost: (ranges) => lost.push(...ranges) });
     await stage.store(file, [0, 400], [400, 700], [700, 1000]);
@@ -187,7 +187,7 @@ describe('PartialFile and other programs', () => {
     await other.utimes(1, 1);
     await other.close();
     await expect(file.finish(1000)).rejects.toMatchObject({ code: 'file-changed' });
-    // They had become one stretch.
+    // The three ranges had been joined into one.
     expect(lost).toEqual([{ start: 0, end: 1000 }]);
     expect(await stage.names()).not.toContain('file.iso');
     await stage.store(file, [0, 1000]);
@@ -196,7 +196,7 @@ describe('PartialFile and other programs', () => {
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
-  test('a file that was only touched is whole', async () => {
+  test('a file whose times alone were changed is whole', async () => {
     const file = await stage.start();
     await stage.store(file, [0, 1000]);
     await utimes(stage.dataPath, 1, 1);
@@ -223,7 +223,7 @@ describe('PartialFile and other programs', () => {
 });
 
 describe('PartialFile and wrong bytes', () => {
-  test('what is forgotten is gone, after a restart too; what is beside it stays', async () => {
+  test('forgotten bytes stay gone after a restart, and the bytes beside them stay', async () => {
     const lost: ByteRange[] = [];
     const file = await stage.start({ onLost: (ranges) => lost.push(...ranges) });
     await stage.store(file, [0, 1000]);
@@ -246,7 +246,7 @@ describe('PartialFile and wrong bytes', () => {
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
-  test('the first copy of bytes stays, whatever the second is', async () => {
+  test('the first copy of bytes stays, whatever the second copy is', async () => {
     const file = await stage.start();
     await stage.store(file, [100, 200]);
     await file.store(0, Buffer.from(CONTENT).fill(0, 100, 200));
@@ -255,7 +255,7 @@ describe('PartialFile and wrong bytes', () => {
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
-  test('of copies that come at the same time, one is kept', async () => {
+  test('one of several copies that arrive at the same time is kept', async () => {
     const file = await stage.start();
     const copies = Array.from({ length: 8 }, (_, i) => Buffer.alloc(1000, i + 1));
     await Promise.all(copies.map((copy, i) => file.store(i * 10, copy.subarray(i * 10))));

@@ -10,7 +10,7 @@ import { segmentDigest } from './segment-digest.ts';
 const stage = PartialFileStage.forEachTest();
 
 describe('PartialFile', () => {
-  test('a file that is complete has its name, its bytes, and nothing beside it', async () => {
+  test('a complete file has its name, its bytes, and nothing beside it', async () => {
     const file = await stage.start();
     expect([file.path, stage.stored(file), file.startedOver]).toEqual([stage.path, [], false]);
     await stage.store(file, [500, 1000], [0, 500]);
@@ -22,7 +22,7 @@ describe('PartialFile', () => {
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
-  test('a later run goes on with what is there, after having checked it', async () => {
+  test('a later run verifies the stored bytes and continues with them', async () => {
     const before = await stage.start();
     await stage.store(before, [0, 100], [300, 400]);
     await stage.end(before);
@@ -47,7 +47,7 @@ describe('PartialFile', () => {
     expect(verified).toBe(0);
   });
 
-  test('a damaged stretch is fetched again, the others are not', async () => {
+  test('a damaged range is fetched again, and the others are not', async () => {
     const before = await stage.start();
     await stage.store(before, [0, 100], [100, 200], [200, 300]);
     await stage.end(before);
@@ -61,7 +61,7 @@ describe('PartialFile', () => {
     ]);
   });
 
-  test('what was lost at the end of the data is fetched again', async () => {
+  test('bytes lost at the end of the data are fetched again', async () => {
     const before = await stage.start();
     await stage.store(before, [0, 100], [100, 200]);
     await stage.end(before);
@@ -69,7 +69,7 @@ describe('PartialFile', () => {
     expect(stage.stored(await stage.start())).toEqual([[0, 100]]);
   });
 
-  test('a journal that claims what is not there is not believed', async () => {
+  test('a journal line whose digest does not match the data is not believed', async () => {
     const before = await stage.start();
     await stage.store(before, [0, 100]);
     await stage.end(before);
@@ -89,7 +89,7 @@ describe('PartialFile', () => {
     expect(stage.stored(await stage.start())).toEqual([[0, 200]]);
   });
 
-  test('confirming says nothing of bytes that were taken back meanwhile', async () => {
+  test('confirming does not cover bytes that were forgotten meanwhile', async () => {
     const before = await stage.start();
     await before.store(0, CONTENT.subarray(0, 300), true);
     await before.forget({ start: 50, end: 100 });
@@ -101,7 +101,7 @@ describe('PartialFile', () => {
     ]);
   });
 
-  test('bytes that another has brought are no more provisional than before', async () => {
+  test('a provisional copy of stored bytes does not make them provisional', async () => {
     const before = await stage.start();
     await stage.store(before, [0, 100]);
     await before.store(50, CONTENT.subarray(50, 150), true);
@@ -109,7 +109,7 @@ describe('PartialFile', () => {
     expect(stage.stored(await stage.start())).toEqual([[0, 100]]);
   });
 
-  test('without its journal nothing of the data is believed', async () => {
+  test('without its journal none of the data is believed', async () => {
     const before = await stage.start();
     await stage.store(before, [0, 1000]);
     await stage.end(before);
@@ -118,7 +118,7 @@ describe('PartialFile', () => {
     expect([stage.stored(after), after.startedOver]).toEqual([[], true]);
   });
 
-  test('without its data nothing of the journal is believed', async () => {
+  test('without its data nothing in the journal is believed', async () => {
     const before = await stage.start();
     await stage.store(before, [0, 1000]);
     await stage.end(before);
@@ -147,7 +147,7 @@ describe('PartialFile', () => {
     expect(data.subarray(0, 100).equals(Buffer.alloc(100))).toBe(true);
   });
 
-  test('a journal torn at any byte gives what stands before, and never a wrong byte', async () => {
+  test('a journal torn at any byte gives the lines before that byte, and never a wrong byte', async () => {
     const before = await stage.start();
     await stage.store(before, [0, 100], [500, 700], [100, 120]);
     await stage.end(before);
@@ -173,7 +173,7 @@ describe('PartialFile', () => {
     }
   });
 
-  test('what has been flushed survives a crash at any later moment', async () => {
+  test('flushed bytes survive a crash at any later moment', async () => {
     const file = await stage.start();
     await stage.store(file, [0, 100]);
     await file.store(100, CONTENT.subarray(100, 200));
@@ -186,7 +186,7 @@ describe('PartialFile', () => {
     }
   });
 
-  test('a file of that name is never replaced, unless that is wanted', async () => {
+  test('an existing file of that name is never replaced, unless the caller asks for it', async () => {
     await writeFile(stage.path, 'precious');
     await expect(stage.start()).rejects.toMatchObject({ code: 'file-exists' });
     expect(await stage.names()).toEqual(['file.iso']);
@@ -199,7 +199,7 @@ describe('PartialFile', () => {
     expect(await stage.names()).toEqual(['file.iso']);
   });
 
-  test('a file that came into being meanwhile is not replaced, and nothing is lost', async () => {
+  test('a file created meanwhile is not replaced, and no byte is lost', async () => {
     const file = await stage.start();
     await stage.store(file, [0, 1000]);
     await writeFile(stage.path, 'precious');
@@ -216,14 +216,14 @@ describe('PartialFile', () => {
     expect(await stage.names()).toEqual(['file.iso.millrace-lock']);
   });
 
-  test('a lock that was left beside a complete file by a killed process goes with the next run', async () => {
+  test('the next run deletes a lock that a killed process left beside a complete file', async () => {
     await writeFile(stage.path, 'complete');
     await writeFile(`${stage.path}.millrace-lock`, `${2 ** 22 + 1}\n`);
     await expect(stage.start()).rejects.toMatchObject({ code: 'file-exists' });
     expect(await stage.names()).toEqual(['file.iso']);
   });
 
-  test('a folder that is not there is told as such', async () => {
+  test('a folder that does not exist is reported as such', async () => {
     await expect(stage.start({ path: join(stage.dir, 'missing', 'f') })).rejects.toMatchObject({
       code: 'file-not-writable',
     });
@@ -250,7 +250,7 @@ describe('PartialFile', () => {
     expect((await readFile(stage.path)).equals(CONTENT.subarray(0, 600))).toBe(true);
   });
 
-  test('leaving keeps what can be resumed, discarding keeps nothing', async () => {
+  test('leaving keeps resumable bytes, discarding keeps nothing', async () => {
     const file = await stage.start();
     await stage.store(file, [0, 100]);
     await file.leave();
@@ -259,7 +259,7 @@ describe('PartialFile', () => {
     expect(await stage.names()).toEqual([]);
   });
 
-  test('starting over forgets everything, also after a restart', async () => {
+  test('starting over forgets everything, even after a restart', async () => {
     const file = await stage.start();
     await stage.store(file, [0, 1000]);
     await file.startOver();
@@ -269,7 +269,7 @@ describe('PartialFile', () => {
     expect(stage.stored(await stage.start())).toEqual([[0, 50]]);
   });
 
-  test('what is stored counts when it is written, and reaches the disk by itself on closing', async () => {
+  test('bytes count as stored once they are written, and closing flushes them to the disk', async () => {
     const file = await stage.start();
     const writing = file.store(0, CONTENT);
     expect(stage.stored(file)).toEqual([]);
@@ -279,7 +279,7 @@ describe('PartialFile', () => {
     expect(stage.stored(await stage.start())).toEqual([[0, 1000]]);
   });
 
-  test.each(['sha256', 'md5'])('the %s of the file is that of its bytes', async (algorithm) => {
+  test.each(['sha256', 'md5'])('the %s digest covers the whole file', async (algorithm) => {
     const file = await stage.start();
     await stage.store(file, [0, 1000]);
     expect(await storedDigest(file, algorithm, 1000)).toBe(

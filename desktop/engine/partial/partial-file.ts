@@ -1,8 +1,8 @@
 /**
- * A download on disk while it is not complete: the data at their final positions, and a journal of
- * the bytes known to be right. The journal is trusted only where the bytes still have their digest:
- * damage in between costs some bytes, but never brings a wrong one. Written bytes survive the end
- * of the process at once, and that of the machine after the next flush.
+ * The unfinished file of a download on disk: the data at their final positions, and a journal of
+ * the bytes known to be right. The journal is trusted only where the bytes still match their
+ * digest: damage between two runs costs some bytes, but never yields a wrong one. Written bytes
+ * survive the end of the process at once, and a crash of the machine after the next flush.
  */
 
 import { type FileHandle, rm } from 'node:fs/promises';
@@ -26,13 +26,13 @@ import { StoredBytes } from './stored-bytes.ts';
 import { Writes } from './writes.ts';
 
 export interface PartialFileOptions extends RecoveryOptions {
-  /** Where the complete file will be. */
+  /** Final path of the complete file. */
   readonly path: string;
-  /** Mark of the file that holds that name for this download; undefined: nothing holds it. */
+  /** Mark of the file that holds that path for this download; undefined: no file holds it. */
   readonly held?: string | undefined;
-  /** Told when more has been stored. */
+  /** Called after more bytes have been stored. */
   readonly onStored?: () => void;
-  /** Told of bytes that were stored and no longer are: they must be fetched again. */
+  /** Called with ranges that are no longer stored: they must be fetched again. */
   readonly onLost?: (ranges: readonly ByteRange[]) => void;
 }
 
@@ -48,11 +48,11 @@ export class PartialFile {
   readonly #fail = (error: unknown): never => {
     throw fileError(error, this.#options.path);
   };
-  /** The earlier bytes were of another file or version, and have been given up. */
+  /** True if the bytes of an earlier run were of another file or version, and were given up. */
   startedOver = false;
-  /** Header of the earlier run that has left the bytes. */
+  /** Header from the journal of the earlier run that left the bytes. */
   earlier: JournalHeader | undefined;
-  /** Bytes that an earlier run had brought to disk for good, and that were found to be others. */
+  /** Number of bytes that an earlier run had flushed, and that have changed since. */
   damagedBytes = 0;
 
   private constructor(
@@ -82,7 +82,7 @@ export class PartialFile {
   }
 
   /**
-   * Opens the partial file for a download: keeps the bytes of an earlier run where they are of the
+   * Opens the partial file for a download: keeps the bytes of an earlier run if they are of the
    * same version, and reserves room for the rest.
    *
    * @throws MillraceError `file-exists`, `file-in-use`, `disk-full`, `file-not-writable`; the
@@ -94,7 +94,7 @@ export class PartialFile {
     try {
       const taken = !overwrite && (await exists(path)) && !(await isHeld(path, held));
       if (taken && !(await exists(names.journal))) {
-        // A run that was killed after everything else was done has left only this.
+        // A run that was killed after all other work was done left only its lock.
         await removeLeftLock(path + LOCK_SUFFIX);
         throw new MillraceError('file-exists', path);
       }
@@ -118,12 +118,12 @@ export class PartialFile {
     }
   }
 
-  /** Where the complete file will be. */
+  /** Final path of the complete file. */
   get path(): string {
     return this.#options.path;
   }
 
-  /** Length of the complete file; undefined: not known. */
+  /** Length of the complete file in bytes; undefined: not known. */
   get length(): number | undefined {
     return this.#options.header.length;
   }
@@ -132,12 +132,12 @@ export class PartialFile {
     return this.#options.header.validators;
   }
 
-  /** True if a file of that name may be replaced. */
+  /** True if an existing file of that name may be replaced. */
   get overwrite(): boolean {
     return this.#options.overwrite;
   }
 
-  /** Where the data are until then. */
+  /** Path of the data until the file is complete. */
   get dataPath(): string {
     return this.#names.data;
   }
@@ -147,21 +147,23 @@ export class PartialFile {
     return this.#stored.ranges;
   }
 
-  /** How often bytes have been removed from `stored`: readers of them must read again. */
+  /**
+   * Number of times that bytes were removed from `stored`: readers of them must then read again.
+   */
   get removals(): number {
     return this.#stored.removals;
   }
 
   /**
-   * Writes bytes at their position. They count as stored when this resolves, survive the end of the
-   * process from then on, and that of the machine after the next flush. Bytes that are stored
-   * already stay as they are: the first copy wins (LOCI 3.2).
+   * Writes bytes at their position. They count as stored when this resolves; from then on they
+   * survive the end of the process, and after the next flush a crash of the machine. Bytes that are
+   * already stored stay as they are: the first copy wins (LOCI 3.2).
    *
    * @param bytes must not change until this resolves
-   * @param provisional it may turn out that they are wrong: without `confirm` the next run does not
-   *   believe them
+   * @param provisional the bytes may turn out to be wrong: without `confirm` the next run does not
+   *   trust them
    * @throws MillraceError `disk-full`, `file-not-writable`, `file-changed`. Bytes stored before
-   *   stay, and after a successful `flush` writing can continue
+   *   stay, and writing can continue after a successful `flush`
    */
   async store(position: number, bytes: Buffer, provisional = false): Promise<void> {
     const range = { start: position, end: position + bytes.length };
@@ -181,19 +183,18 @@ export class PartialFile {
   }
 
   /**
-   * Makes the bytes stored so far survive the end of the machine. After a failure it also finds out
-   * whether the file can be written again: there may be room now.
+   * Makes the bytes stored so far survive a crash of the machine. After a failure it also checks
+   * whether the file can be written again: the disk may have room now.
    *
-   * @throws MillraceError `disk-full`, `file-not-writable`: the next flush tries again, `store`
-   *   fails until then; `file-changed`, and every later call with it
+   * @throws MillraceError `disk-full`, `file-not-writable`: the next flush tries again, and `store`
+   *   fails until then; `file-changed`: every later call fails with it too
    */
   flush(): Promise<void> {
     return this.#flush.flush();
   }
 
   /**
-   * Removes stored bytes that have turned out to be wrong. They will not be there after a crash
-   * either.
+   * Removes stored bytes that turned out to be wrong. They stay removed after a crash.
    *
    * @throws MillraceError
    */
@@ -202,7 +203,7 @@ export class PartialFile {
   }
 
   /**
-   * Confirms bytes that were stored as provisional: they have been shown to be right.
+   * Confirms provisional bytes that have been shown to be right.
    *
    * @throws MillraceError `file-not-writable`
    */
@@ -214,14 +215,16 @@ export class PartialFile {
    * Reads stored bytes.
    *
    * @returns `into.length`
-   * @throws MillraceError where the file has become shorter
+   * @throws MillraceError if the file has become shorter
    */
   async read(into: Buffer, position: number): Promise<number> {
     if (await readAll(this.#data, into, position)) return into.length;
     throw new MillraceError('file-not-writable', 'it has become shorter');
   }
 
-  /** The bytes of the earlier run have been shown to be of this version. @throws MillraceError */
+  /**
+   * Notes that the bytes of the earlier run are proven to be of this version. @throws MillraceError
+   */
   async adopt(): Promise<void> {
     const { url, length, validators } = this.#options.header;
     if (length === undefined) return;
@@ -229,7 +232,7 @@ export class PartialFile {
     await this.#stored.write().catch(this.#fail);
   }
 
-  /** Removes all stored bytes: they have turned out to be useless. */
+  /** Removes all stored bytes, because they turned out to be useless. */
   async startOver(): Promise<void> {
     await this.#settle();
     this.#stored.clear();
@@ -241,12 +244,12 @@ export class PartialFile {
   }
 
   /**
-   * Gives the complete file its name, in one step and without replacing another unless ordered;
-   * `settle` has to be called then.
+   * Gives the complete file its final name in one step, and replaces an existing file only if
+   * `overwrite` is set. The caller must then call `settle`.
    *
-   * @param length expected length of the file
-   * @throws MillraceError; `file-changed` where another program has written to it: bytes that are
-   *   still right stay, `onLost` is told of the rest
+   * @param length expected length of the file, in bytes
+   * @throws MillraceError; `file-changed` if another program has written to the file: bytes that
+   *   are still right stay, `onLost` is called with the rest
    */
   async finish(length: number): Promise<void> {
     const { path, overwrite, held } = this.#options;
@@ -269,10 +272,10 @@ export class PartialFile {
   }
 
   /**
-   * Lets go of the complete file. Its journal stays until then, so that the next run can tell that
-   * the file was ours.
+   * Releases the complete file. Its journal stays until then, so that after a crash the next run
+   * can tell that the file is ours.
    *
-   * @param written it is written down that the file is complete: the journal goes
+   * @param written true if the completion has been recorded: deletes the journal
    */
   async settle(written: boolean): Promise<void> {
     try {
@@ -284,13 +287,13 @@ export class PartialFile {
     }
   }
 
-  /** Leaves the stored bytes for resuming; deletes them where that is not possible. */
+  /** Leaves the stored bytes for resuming, or deletes them if the download cannot be resumed. */
   async leave(): Promise<void> {
     if (this.#stored.journal === undefined) await this.discard();
     else await this.close();
   }
 
-  /** Closes the file as it is. */
+  /** Closes the partial file as it is. */
   async close(): Promise<void> {
     await this.#settle();
     this.#flush.stop();
@@ -301,7 +304,7 @@ export class PartialFile {
 
   /** Deletes the partial file. */
   async discard(): Promise<void> {
-    // A file that another program has put in its place is not ours to delete.
+    // A file that another program put in its place is not ours to delete.
     const ours = await this.#watch.check().then(
       () => true,
       () => false,
@@ -311,7 +314,7 @@ export class PartialFile {
     await rm(this.#names.journal, { force: true });
   }
 
-  /** Waits for all work under way, and flushes if possible. */
+  /** Waits for all writes under way, and flushes if possible. */
   async #settle(): Promise<void> {
     await this.#writes.settled();
     await this.flush().catch(() => {});
@@ -328,7 +331,7 @@ export class PartialFile {
       for (const range of this.#stored.cut(gap)) {
         const part = bytes.subarray(range.start - position, range.end - position);
         const write = writeAll(this.#data, part, range.start);
-        // Beside the write.
+        // The digest is computed while the system writes.
         const digest = provisional ? undefined : segmentDigest(part);
         await write;
         this.#stored.add(range, digest);
@@ -337,7 +340,7 @@ export class PartialFile {
     }
   }
 
-  /** Another program has written to the file: keeps the bytes that are unchanged. */
+  /** Verifies the file after another program wrote to it: keeps the bytes that are unchanged. */
   async #verifyAgain(): Promise<void> {
     const wrong = await this.#stored.changed();
     this.#watch.edited = false;

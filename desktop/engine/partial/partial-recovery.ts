@@ -1,6 +1,6 @@
 /**
- * Recovers the partial file of an earlier run, as far as it is of the same version, and prepares
- * data and journal for this run.
+ * Recovers the partial file of an earlier run if it is of the same version, and prepares data and
+ * journal for this run.
  */
 
 import { type FileHandle, rm } from 'node:fs/promises';
@@ -18,42 +18,44 @@ import type { StoredBytes } from './stored-bytes.ts';
 
 export interface RecoveryOptions {
   /**
-   * Identity of the file that is being downloaded; undefined length: not known, and not to be
+   * Identity of the file to download. An undefined length is unknown: the download cannot be
    * resumed.
    */
   readonly header: PartialHeader;
-  /** May take the place of a download of another file. */
+  /** True if this download may take the place of a download of another file. */
   readonly overwrite: boolean;
   /**
-   * True: bytes of an earlier run are kept where the length is the same, even if the validators do
-   * not show that they are of this version; `earlier` describes their version.
+   * True: bytes of an earlier run are kept if the length is the same, even if the validators do not
+   * prove that they are of this version; `earlier` describes their version.
    */
   readonly keepUnproven?: boolean;
   /**
-   * URLs of the file, where more than one is known. Bytes from any other URL are given up only on
-   * the user's order. Undefined: they are given up.
+   * URLs of the file, if more than one is known. Bytes from any other URL are given up only on the
+   * user's order. Undefined: they are given up.
    */
   readonly ownUrls?: readonly string[];
-  /** Called before bytes of an earlier run are verified: that can take a while. */
+  /** Called before bytes of an earlier run are verified, which can take a while. */
   readonly onVerify?: () => void;
-  /** Told how far that has come. */
+  /** Called with the progress of the verification. */
   readonly onVerifyProgress?: (doneBytes: number, totalBytes: number) => void;
-  /** Ends the verification. */
+  /** Aborts the verification. */
   readonly signal?: AbortSignal;
 }
 
 export interface Recovered {
-  /** The earlier bytes were of another file or version, and have been given up. */
+  /** True if the bytes of an earlier run were of another file or version, and were given up. */
   readonly startedOver: boolean;
-  /** Header of the earlier run that has left the bytes. */
+  /** Header from the journal of the earlier run that left the bytes. */
   readonly earlier: JournalHeader | undefined;
-  /** Bytes that it had brought to disk for good, and that were found to be others. */
+  /** Number of bytes that the earlier run had flushed, and that have changed since. */
   readonly damagedBytes: number;
 }
 
 /**
+ * Recovers the bytes of an earlier run, and opens the journal.
+ *
  * @param data the data file, open
- * @throws MillraceError `different-file` where the stored bytes belong to another download,
+ * @throws MillraceError `different-file` if the stored bytes belong to another download,
  *   `disk-full`; Error of the file system; the signal's reason
  */
 export async function recoverPartial(
@@ -88,7 +90,7 @@ export async function recoverPartial(
   }
   await makeRoom(data, names.path, length);
   watch.expect(length);
-  // Until it is shown that the bytes are of this version, they are of the earlier one.
+  // Until the bytes are proven to be of this version, the journal names the earlier one.
   const others = verdict === 'unproven' && stored.ranges.bytes > 0;
   await stored.open(
     names.journal,

@@ -1,4 +1,4 @@
-/** A partial file as the store of a transfer. */
+/** Offers a partial file as the store of a transfer. */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { TransferStore } from '@millrace/shared/download/transfer/transfer-ports';

@@ -13,7 +13,7 @@ describe('segmentDigest', () => {
     expect(segmentDigest(Buffer.from(text))).toBe(digest);
   });
 
-  test('keeps zeros in front', () => {
+  test('keeps leading zeros', () => {
     for (let i = 0; i < 1000; i++) {
       expect(segmentDigest(Buffer.from(`${i}`))).toMatch(/^[0-9a-f]{16}$/);
     }
@@ -32,8 +32,8 @@ describe('segmentDigest', () => {
   });
 });
 
-// A journal that one machine or version has written is read by another.
-describe('both ways to work it out', () => {
+// One machine or version may read a journal that another one wrote.
+describe('both implementations', () => {
   test.each([0, 1, 31, 32, 33, MIB - 1, MIB, MIB + 1, 3 * MIB + 12_345])(
     'agree about %d bytes',
     async (n) => {

@@ -1,28 +1,29 @@
 /**
  * Digests of the segments of downloads, for the journal: XXH64. Like the checksums of file systems,
- * it detects bytes damaged by an unfinished write, a failing disk or an editor, and two stretches
- * agree by chance once in 2^64. It is no defence against an attacker: one who can write to the
- * partial file can write to the journal. A publisher's own digests are checked with the stated
- * algorithm.
+ * it detects bytes damaged by an unfinished write, a failing disk or an editor; two different
+ * segments have the same digest by chance once in 2^64. It is no defence against an attacker: one
+ * who can write to the partial file can write to the journal. Digests that a publisher states are
+ * checked with the stated algorithm.
  *
- * Computed on the thread that received the bytes, which has them in its cache: a seventh of a
- * millisecond for 1 MiB in native code. WebAssembly, which takes nearly twice that because the
- * bytes must be copied into its memory, stands in where there is no native code for the system.
+ * The digest is computed on the thread that received the bytes, which has them in its cache: native
+ * code takes a seventh of a millisecond for 1 MiB. Where there is no native code for the system,
+ * WebAssembly stands in. It takes nearly twice that time, because the bytes must be copied into its
+ * memory.
  */
 
 type Xxh64 = (bytes: Uint8Array) => bigint;
 
-/** Bytes copied into the memory of the WebAssembly module at a time: it never shrinks. */
+/** Bytes to copy into the memory of the WebAssembly module at a time: that memory never shrinks. */
 const STEP_BYTES = 1024 * 1024;
 
 const xxh64 = await native().catch(webAssembly);
 
-/** @returns 16 hexadecimal digits */
+/** Returns the digest of a segment: 16 hexadecimal digits. */
 export function segmentDigest(bytes: Uint8Array): string {
   return xxh64(bytes).toString(16).padStart(16, '0');
 }
 
-/** @throws Error where there is none for this system */
+/** Loads the native implementation. @throws Error if there is none for this system */
 export async function native(): Promise<Xxh64> {
   const { xxh64 } = await import('@node-rs/xxhash');
   return (bytes) => xxh64(bytes);

@@ -1,8 +1,8 @@
-/** Memory for the segments of a download's file, and a bound on the bytes being written. */
+/** Segment buffers for a download, and a bound on the bytes being written. */
 
-/** Longest segment: a unit of writing, hashing and journaling, bytes. */
+/** Longest segment, the unit of writing, hashing and journaling, in bytes. */
 export const SEGMENT_BYTES = 512 * 1024;
-/** Bytes on their way to the disk at a time, over all connections of a download. */
+/** Bytes that all connections of a download may have on their way to the disk. */
 const MAX_WRITING_BYTES = 4 * 1024 * 1024;
 
 /** Memory and progress of writing, shared by the connections of one download. */
@@ -19,13 +19,16 @@ export class SegmentPool {
     this.#free.push(buffer);
   }
 
-  /** Counts bytes that are being written, negative ones when they are done. */
+  /** Counts bytes whose write begins; a negative number when it ends. */
   writing(bytes: number): void {
     this.#writingBytes += bytes;
     if (this.#writingBytes <= MAX_WRITING_BYTES) for (const go of this.#waiting.splice(0)) go();
   }
 
-  /** Undefined while there is room for more, otherwise a promise to wait for. */
+  /**
+   * Returns undefined while there is room for more, otherwise a promise that resolves when there
+   * is.
+   */
   room(): Promise<void> | undefined {
     if (this.#writingBytes <= MAX_WRITING_BYTES) return undefined;
     return new Promise((resolve) => this.#waiting.push(resolve));

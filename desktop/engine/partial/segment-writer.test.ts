@@ -5,7 +5,7 @@ import type { PartialFile } from './partial-file.ts';
 import { SEGMENT_BYTES, SegmentPool } from './segment-pool.ts';
 import { SegmentWriter } from './segment-writer.ts';
 
-/** A file whose writes end when the test orders it, or at once. */
+/** Returns a file whose writes end at once, or when the test ends them. */
 function setUp(atOnce = true) {
   const stores: { position: number; bytes: Buffer; finish(error?: Error): void }[] = [];
   const file = {
@@ -28,7 +28,7 @@ const places = (stores: { position: number; bytes: Buffer }[]) =>
   stores.map(({ position, bytes }) => [position, bytes.length]);
 
 describe('SegmentWriter', () => {
-  test('collects bytes and writes what is left at the end', async () => {
+  test('collects bytes and writes the rest at the end', async () => {
     const { stores, writer } = setUp();
     for (let i = 0; i < 1000; i++) writer.write(i * 3, Buffer.from('abc'));
     expect(stores).toHaveLength(0);
@@ -48,7 +48,7 @@ describe('SegmentWriter', () => {
     ]);
   });
 
-  test('bytes at another position begin another segment', async () => {
+  test('bytes at another position begin a new segment', async () => {
     const { stores, writer } = setUp();
     writer.write(0, Buffer.from('aa'));
     writer.write(2, Buffer.from('bb'));
@@ -62,7 +62,7 @@ describe('SegmentWriter', () => {
     ]);
   });
 
-  test('bytes are copied: the memory they came in may be used again', async () => {
+  test('bytes are copied: their memory may be used again', async () => {
     const { stores, writer } = setUp();
     const input = Buffer.from('abc');
     writer.write(0, input);
@@ -71,7 +71,7 @@ describe('SegmentWriter', () => {
     expect(stores[0]?.bytes.toString()).toBe('abc');
   });
 
-  test('what comes slowly is not kept in memory until there is enough of it', async () => {
+  test('bytes that arrive slowly are written after a time limit, even if the segment is not full', async () => {
     jest.useFakeTimers();
     try {
       const { stores, writer } = setUp();
@@ -93,7 +93,7 @@ describe('SegmentWriter', () => {
     }
   });
 
-  test('nothing written is nothing stored', async () => {
+  test('an empty write stores nothing', async () => {
     const { stores, writer } = setUp();
     writer.write(5, Buffer.alloc(0));
     await writer.end();
@@ -127,7 +127,7 @@ describe('SegmentWriter', () => {
     expect(stores[1]?.bytes.every((byte) => byte === 0x62)).toBe(true);
   });
 
-  test('a disk that is behind holds the source back, until it has caught up', async () => {
+  test('a slow disk holds the source back until it has caught up', async () => {
     const { stores, writer } = setUp(false);
     let position = 0;
     let wait: Promise<void> | undefined;
@@ -150,7 +150,7 @@ describe('SegmentWriter', () => {
   describe('room', () => {
     const fill = (room: Buffer, text: string) => room.subarray(0, room.write(text));
 
-    test('bytes that have been read into it are not copied', async () => {
+    test('bytes that were read into the room are not copied', async () => {
       const { stores, pool, file } = setUp(false);
       const writer = new SegmentWriter(file as unknown as PartialFile, pool, 100);
       const room = writer.room();
@@ -165,7 +165,7 @@ describe('SegmentWriter', () => {
       await ended;
     });
 
-    test('an end leaves room up to it, and is none once it has been passed', () => {
+    test('an end position limits the room, unless the next bytes are already beyond it', () => {
       const { writer } = setUp();
       expect(writer.room(1000).length).toBe(1000);
       writer.write(0, fill(writer.room(1000), 'abc'));
@@ -175,7 +175,7 @@ describe('SegmentWriter', () => {
       expect(writer.room(2 * SEGMENT_BYTES).length).toBe(SEGMENT_BYTES - 3);
     });
 
-    test('fewer bytes than came, or none, leave the others out', async () => {
+    test('a write of only some of the bytes read, or of none, leaves the others out', async () => {
       const { stores, writer } = setUp();
       writer.write(0, fill(writer.room(), 'abcdef').subarray(0, 3));
       fill(writer.room(), 'xyz');
@@ -184,7 +184,7 @@ describe('SegmentWriter', () => {
       expect(stores[0]?.bytes.toString()).toBe('abcg');
     });
 
-    test('other bytes are copied into it, the room that follows is behind them', async () => {
+    test('bytes from elsewhere are copied, and the next room begins after them', async () => {
       const { stores, writer } = setUp();
       writer.write(0, fill(writer.room(), 'ab'));
       writer.write(2, Buffer.from('cd'));
@@ -193,7 +193,7 @@ describe('SegmentWriter', () => {
       expect(stores[0]?.bytes.toString()).toBe('abcdef');
     });
 
-    test('memory that is being read into is nobody else’s after bytes came slowly', async () => {
+    test('memory that a read still uses is not reused after a timed write', async () => {
       jest.useFakeTimers();
       try {
         const { stores, file, pool, writer } = setUp(false);
@@ -217,7 +217,7 @@ describe('SegmentWriter', () => {
       }
     });
 
-    test('memory goes back when nothing is read into it any more, and all of it is written', async () => {
+    test('memory returns to the pool when no read uses it and all of its bytes are written', async () => {
       const { stores, pool, writer } = setUp(false);
       const memory = writer.room().buffer;
       writer.write(0, fill(writer.room(), 'ab'));
@@ -229,7 +229,7 @@ describe('SegmentWriter', () => {
     });
   });
 
-  test('connections of one download share the room', async () => {
+  test('connections of one download share the bound on bytes being written', async () => {
     const { stores, file, pool, writer } = setUp(false);
     const other = new SegmentWriter(file as unknown as PartialFile, pool);
     for (let i = 0; i < 16; i++) writer.write(i * SEGMENT_BYTES, Buffer.alloc(SEGMENT_BYTES));
@@ -239,7 +239,7 @@ describe('SegmentWriter', () => {
     await wait;
   });
 
-  test('a failure shows at the next write and at the end, and gives the room back', async () => {
+  test('a failure shows at the next write and at the end, and frees the room', async () => {
     const { stores, pool, writer } = setUp(false);
     for (let i = 0; i < 17; i++) writer.write(i * SEGMENT_BYTES, Buffer.alloc(SEGMENT_BYTES));
     const full = new MillraceError('disk-full');
@@ -250,7 +250,7 @@ describe('SegmentWriter', () => {
     expect(pool.room()).toBeUndefined();
   });
 
-  test('bytes in any order and any pieces end up where they belong', async () => {
+  test('bytes in any order and in pieces of any size end up where they belong', async () => {
     const random = seededRandom(5);
     const { stores, writer } = setUp();
     const length = 3 * SEGMENT_BYTES + 12_345;

@@ -1,12 +1,12 @@
 /**
- * From the bytes of a response to the partial file: collects them into segments, so that writing,
+ * Takes the bytes of a response to the partial file: collects them into segments, so that writing,
  * hashing and journaling cost little per byte, and holds the source back when the disk is slower.
  */
 
 import type { PartialFile } from './partial-file.ts';
 import { SEGMENT_BYTES, type SegmentPool } from './segment-pool.ts';
 
-/** Longest time for which bytes stay in memory: a crash loses them. */
+/** Longest time for which bytes stay in memory, in milliseconds: a crash loses them. */
 const COLLECT_MS = 500;
 
 export class SegmentWriter {
@@ -21,9 +21,9 @@ export class SegmentWriter {
   #failure: unknown;
 
   /**
-   * @param start position that the first bytes are expected at
-   * @param provisional written bytes count for this run only, until the file is told that they are
-   *   right (`PartialFile.confirm`)
+   * @param start position of the first expected bytes
+   * @param provisional written bytes count for this run only, until `PartialFile.confirm` confirms
+   *   them
    */
   constructor(file: PartialFile, pool: SegmentPool, start = 0, provisional = false) {
     this.#file = file;
@@ -33,12 +33,11 @@ export class SegmentWriter {
   }
 
   /**
-   * Memory for the next bytes: those read into its beginning need not be copied when `write` is
-   * called with it. Valid until the next call of `room` or `end`, or until a `write` of other
-   * bytes.
+   * Returns memory for the next bytes: bytes read into its beginning need not be copied when
+   * `write` is called with them. The memory is valid until the next call of `room` or `end`, or
+   * until a `write` of other bytes.
    *
-   * @param end no bytes from this position on are wanted, unless the next ones are already beyond
-   *   it
+   * @param end position that bounds the wanted bytes, unless the next ones are already beyond it
    */
   room(end = Number.POSITIVE_INFINITY): Buffer {
     const { memory, filled, capacity } = this.#current();
@@ -47,9 +46,9 @@ export class SegmentWriter {
   }
 
   /**
-   * Takes bytes at a position, in any order; they are copied, unless they are where `room` said.
+   * Takes bytes at a position, in any order, and copies them unless they were read into `room`.
    *
-   * @returns a promise to wait for before taking more, where the disk is behind
+   * @returns a promise to wait for before taking more, if the disk is behind
    * @throws the error of a failed write
    */
   write(position: number, bytes: Uint8Array): Promise<void> | undefined {
@@ -75,7 +74,7 @@ export class SegmentWriter {
   }
 
   /**
-   * Writes the rest and waits for all of it. Nothing may be read into `room` any more.
+   * Writes the remaining bytes and waits for all writes. Nothing may be read into `room` any more.
    *
    * @throws the error of a failed write
    */
@@ -85,7 +84,7 @@ export class SegmentWriter {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** The segment that the next bytes go to. */
+  /** Returns the segment for the next bytes. */
   #current(): Segment {
     if (this.#segment === undefined) {
       // Segments end at multiples of their size, so that neighbours do not leave slivers.
@@ -120,7 +119,7 @@ export class SegmentWriter {
     this.#writes.add(write);
   }
 
-  /** Writes the bytes received so far; no more go to this segment. */
+  /** Writes the bytes received so far, and ends the segment. */
   #retire(): void {
     this.#store();
     const segment = this.#segment;
@@ -128,22 +127,22 @@ export class SegmentWriter {
     if (segment !== undefined) this.#release(segment);
   }
 
-  /** Memory in use by a write or a read must not be reused. */
+  /** Ends one use of the segment: its memory is reused once no write or read uses it. */
   #release(segment: Segment): void {
     if (--segment.users === 0) this.#pool.giveBack(segment.memory);
   }
 }
 
-/** Bytes that follow on each other, being collected. */
+/** Consecutive bytes that are being collected. */
 interface Segment {
-  /** Position of the first in the file. */
+  /** Position of the segment's first byte in the file. */
   readonly start: number;
   readonly memory: Buffer;
-  /** Bytes of the memory that belong to it. */
+  /** Number of bytes of the memory that belong to the segment. */
   readonly capacity: number;
   filled: number;
-  /** The part of them that is on its way to the disk or there. */
+  /** Number of bytes that are on disk or on their way there. */
   stored: number;
-  /** Writes under way, and the connection. */
+  /** Number of writes under way, plus one for the connection. */
   users: number;
 }

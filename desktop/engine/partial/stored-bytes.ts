@@ -1,6 +1,7 @@
 /**
  * Keeps account of the right bytes of a partial file: in memory for this run, and in the journal
- * for the next, with a digest per segment. Others write the data; this says which of them count.
+ * for the next, with a digest per segment. Other classes write the data; this one says which bytes
+ * count.
  */
 
 import type { FileHandle } from 'node:fs/promises';
@@ -17,18 +18,21 @@ import { segmentDigest } from './segment-digest.ts';
 import { SEGMENT_BYTES } from './segment-pool.ts';
 import { type VerifyOptions, verifyEntries } from './verify.ts';
 
-/** Stretches with a digest each, however small the pieces were in which they came. */
+/** Longest range with one digest, in bytes: smaller pieces are merged up to it. */
 const UNIT_BYTES = SEGMENT_BYTES;
-/** Bytes and time for which lines are collected: the most that a killed process loses. */
+/**
+ * Bytes, and time in milliseconds, for which journal lines are collected: the most that a killed
+ * process loses.
+ */
 const JOURNAL_EVERY_BYTES = 4 * SEGMENT_BYTES;
 const JOURNAL_EVERY_MS = 50;
 
 export interface StoredBytesOptions {
-  /** Length of the file; undefined: not known, and nothing is kept for another run. */
+  /** Length of the file in bytes; undefined: not known, and no bytes are kept for another run. */
   readonly length: number | undefined;
-  /** Told of bytes that were stored and no longer are. */
+  /** Called with ranges that are no longer stored. */
   readonly onLost: (ranges: readonly ByteRange[]) => void;
-  /** Told that lines could not be written; they wait for the next flush. */
+  /** Called when journal lines could not be written; they wait for the next flush. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -42,10 +46,10 @@ export class StoredBytes {
   /** Bytes that count for this run only. */
   readonly #provisional = new RangeSet();
   #removals = 0;
-  /** Work on the journal, one step after the other. */
+  /** Tasks that use the journal, run one after the other. */
   #tasks: Promise<void> = Promise.resolve();
   #unwrittenBytes = 0;
-  /** Where stretches are read into that need another digest, one after the other. */
+  /** Buffer for ranges that need a new digest, read one after the other. */
   #scratch: Buffer | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -56,12 +60,12 @@ export class StoredBytes {
     if (length !== undefined) this.#entries = new JournalEntries(length, UNIT_BYTES);
   }
 
-  /** How often bytes have been removed: readers of them must read again. */
+  /** Number of times that bytes were removed: readers of them must then read again. */
   get removals(): number {
     return this.#removals;
   }
 
-  /** The journal; undefined where nothing is kept for another run. */
+  /** The journal; undefined if no bytes are kept for another run. */
   get journal(): JournalFile | undefined {
     return this.#journal;
   }
@@ -72,15 +76,15 @@ export class StoredBytes {
     await this.#journal.write();
   }
 
-  /** The parts of a range that can have a digest each. */
+  /** Splits a range into parts that can each have a digest. */
   cut(range: ByteRange): Iterable<ByteRange> {
     return this.#entries?.cut(range) ?? [range];
   }
 
   /**
-   * Bytes have been written.
+   * Notes that bytes have been written.
    *
-   * @param range one of `cut`
+   * @param range one of the parts that `cut` returns
    * @param digest of the bytes; undefined: they count for this run only, until `confirm`
    */
   add(range: ByteRange, digest: string | undefined): void {
@@ -98,7 +102,7 @@ export class StoredBytes {
     this.#journalSoon(range.end - range.start);
   }
 
-  /** Provisional bytes within a range have been shown to be right. @throws Error */
+  /** Confirms provisional bytes in a range that was shown to be right. @throws Error */
   async confirm(range: ByteRange): Promise<void> {
     const proven = this.#provisional.ranges.flatMap((part) => intersect(part, range) ?? []);
     this.#provisional.remove(range);
@@ -112,7 +116,7 @@ export class StoredBytes {
     });
   }
 
-  /** Takes bytes out, in the journal too. @throws Error of the file system */
+  /** Removes bytes, from the journal too. @throws Error of the file system */
   forget(ranges: readonly ByteRange[]): Promise<void> {
     return this.run(async () => {
       const entries = this.#entries;
@@ -131,7 +135,7 @@ export class StoredBytes {
     });
   }
 
-  /** Takes everything out; the journal says so with the next `write`. */
+  /** Removes all bytes; the next `write` records that in the journal. */
   clear(): void {
     const all = { start: 0, end: this.#options.length ?? Number.MAX_SAFE_INTEGER };
     this.#removals++;
@@ -141,7 +145,9 @@ export class StoredBytes {
     this.#journal?.replace();
   }
 
-  /** Hands all lines of the journal to the system. @throws Error; they still wait then */
+  /**
+   * Hands all journal lines to the system. @throws Error; the lines then wait for the next write
+   */
   write(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -150,9 +156,9 @@ export class StoredBytes {
   }
 
   /**
-   * Says in the journal that bytes are on disk for good, and brings that to disk.
+   * Records in the journal that bytes are on disk for good, and flushes the journal.
    *
-   * @param mark taken before they were
+   * @param mark taken before the bytes were flushed
    * @throws Error of the file system
    */
   async flushed(mark: JournalMark): Promise<void> {
@@ -165,14 +171,14 @@ export class StoredBytes {
   }
 
   /**
-   * Restores the bytes of an earlier run, as far as they match its journal.
+   * Restores the bytes of an earlier run that match its journal.
    *
-   * @returns bytes that the run had brought to disk for good, and that are others now
+   * @returns number of bytes that the run had flushed, and that have changed since
    * @throws Error of the file system; the signal's reason
    */
   async recover({ entries, flushed }: Journal, options: VerifyOptions): Promise<number> {
     const known = this.#entries as JournalEntries;
-    // Later lines replace earlier ones; those that do not fit in are cut up.
+    // Later lines replace earlier ones. Lines that span several units are cut up.
     const unfit = new Set<JournalEntry>();
     const durable = new RangeSet();
     for (const [index, entry] of entries.entries()) {
@@ -194,14 +200,14 @@ export class StoredBytes {
     return durable.bytes - kept;
   }
 
-  /** @returns stretches whose bytes have changed since they were written. @throws Error */
+  /** Returns ranges whose bytes have changed since they were written. @throws Error */
   async changed(): Promise<ByteRange[]> {
     const entries = [...(this.#entries ?? [])];
     const right = new Set(await verifyEntries(this.#data, entries));
     return entries.filter((entry) => !right.has(entry)).map(({ range }) => range);
   }
 
-  /** Does something with the journal when all before it is done. */
+  /** Runs a task on the journal after all earlier tasks. */
   run<T>(task: () => Promise<T>): Promise<T> {
     const run = this.#tasks.then(task);
     this.#tasks = run.then(
@@ -223,7 +229,7 @@ export class StoredBytes {
     else this.#timer ??= setTimeout(write, JOURNAL_EVERY_MS);
   }
 
-  /** Replaces several digests by one, where their bytes are still unchanged. */
+  /** Replaces several digests by one if their bytes are unchanged. */
   async #merge(
     entries: JournalEntries,
     parts: readonly JournalEntry[],
@@ -243,7 +249,7 @@ export class StoredBytes {
     this.#journal?.add(entry);
   }
 
-  /** Computes digests for the stored rest of a stretch that has lost its own. */
+  /** Computes digests for the stored bytes in a range that has lost its own digest. */
   async #proveAgain(entries: JournalEntries, stretch: ByteRange): Promise<void> {
     const kept = this.ranges.ranges.flatMap((range) => intersect(range, stretch) ?? []);
     for (const range of kept) {
@@ -253,9 +259,9 @@ export class StoredBytes {
   }
 
   /**
-   * Reads a stretch of one unit at most.
+   * Reads a range of one unit at most.
    *
-   * @returns its bytes, good until the next call; undefined where the file ends before
+   * @returns its bytes, valid until the next call; undefined if the file ends before them
    */
   async #read({ start, end }: ByteRange): Promise<Buffer | undefined> {
     this.#scratch ??= Buffer.allocUnsafeSlow(UNIT_BYTES);

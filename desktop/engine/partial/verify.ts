@@ -1,13 +1,13 @@
-/** Compares the bytes of a file with the digests that a journal has of them. */
+/** Compares the bytes of a file with the digests in its journal. */
 
 import type { FileHandle } from 'node:fs/promises';
 import type { JournalEntry } from '@millrace/shared/download/journal/journal';
 import { readAll } from '../files/file-steps.ts';
 import { segmentDigest } from './segment-digest.ts';
 
-/** Reads under way: the disk reads on while the processor hashes. */
+/** Number of concurrent reads: the disk reads ahead while the processor hashes. */
 const READS = 4;
-/** Longer stretches are not read as a whole. */
+/** Longest journal entry that is read, in bytes; a longer one counts as wrong. */
 const MAX_ENTRY_BYTES = 64 * 1024 * 1024;
 
 export interface VerifyOptions {
@@ -16,6 +16,8 @@ export interface VerifyOptions {
 }
 
 /**
+ * Verifies the journal's entries.
+ *
  * @returns the entries whose bytes match their digest, in the given order
  * @throws Error of the file system; the signal's reason
  */

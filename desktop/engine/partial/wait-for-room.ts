@@ -5,14 +5,17 @@ import { sleep } from '../platform/sleep.ts';
 import { roomFor } from './disk-room.ts';
 import type { PartialFile } from './partial-file.ts';
 
-/** How often it is looked whether there is room again. */
+/** Interval between checks for free space, in milliseconds. */
 const ROOM_POLL_MS = 2000;
 
 /**
+ * Waits for room, and flushes the file once there is room.
+ *
  * @param waitMs longest wait; undefined: for ever
  * @param now monotonic milliseconds
- * @returns false if there is still none after that
- * @throws MillraceError if the file cannot be written to all the same; the signal's reason
+ * @returns false if the disk still has no room after the longest wait
+ * @throws MillraceError if the file cannot be written even though there is room; the signal's
+ *   reason
  */
 export async function waitForRoom(
   file: PartialFile,

@@ -15,10 +15,10 @@ export class Writes {
   }
 
   /**
-   * A write that touches the range, as it ends: of two copies written at the same time, either
-   * could end up on disk.
+   * Returns a promise for the end of a write that touches the range: of two copies written at the
+   * same time, either could end up on disk.
    *
-   * @returns undefined: there is none
+   * @returns undefined if no write touches it
    */
   touching(range: ByteRange): Promise<void> | undefined {
     for (const write of this.#running) if (intersect(write.range, range)) return write.done;
@@ -36,7 +36,7 @@ export class Writes {
     }
   }
 
-  /** Resolves when those under way have ended, successfully or not. */
+  /** Resolves when all writes under way have ended, successfully or not. */
   async settled(): Promise<void> {
     await Promise.all([...this.#running].map(({ done }) => done));
   }

@@ -1,4 +1,4 @@
-/** An HTTP proxy for tests: forwards, tunnels, takes notes, and fails when told to. */
+/** An HTTP proxy for tests: forwards and tunnels requests, records them, and fails on demand. */
 
 import {
   createServer,
@@ -14,14 +14,14 @@ import { ProxyServer } from './proxy-server.ts';
 
 export interface HttpProxyOptions {
   readonly tls?: boolean;
-  /** `user:password` that is asked for. */
+  /** `user:password` that the proxy asks for. */
   readonly login?: string;
-  /** Fault in place of service. */
+  /** Fault to show instead of serving requests. */
   readonly fault?: 'denies' | 'busy' | 'nonsense' | 'hangs-up' | 'dies-in-head' | 'silent';
 }
 
 export class HttpProxy extends ProxyServer {
-  /** Requests as they came: "CONNECT origin.test:443", "GET http://origin.test/". */
+  /** Recorded requests: "CONNECT origin.test:443", "GET http://origin.test/". */
   readonly asked: string[] = [];
   readonly headers: IncomingHttpHeaders[] = [];
   readonly #options: HttpProxyOptions;
@@ -43,7 +43,7 @@ export class HttpProxy extends ProxyServer {
     this.headers.push(asked.headers);
   }
 
-  /** The status that is answered instead of service. */
+  /** Returns the status to answer instead of serving the request; undefined: serves it. */
   #refusal(asked: IncomingMessage): number | undefined {
     const { login, fault } = this.#options;
     const expected = `Basic ${Buffer.from(login ?? '').toString('base64')}`;

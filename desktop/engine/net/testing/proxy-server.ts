@@ -1,4 +1,4 @@
-/** Parts that proxies for tests share: a free port, tunnels, and an end of everything. */
+/** Shared parts of proxies for tests: a free port, tunnels, and a stop for all of them. */
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
@@ -23,7 +23,7 @@ export abstract class ProxyServer {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Ends it, and all its connections. */
+  /** Stops the proxy, and ends all its connections. */
   async stop(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     this.#server.close();
@@ -31,9 +31,9 @@ export abstract class ProxyServer {
   }
 
   /**
-   * Joins a client with a port of this machine: only the proxy knows where names lead.
+   * Connects a client with a port of this machine: only the proxy knows where names lead.
    *
-   * @param onOpen called when the far end is there, before anything goes through
+   * @param onOpen called once the port is connected, before any bytes pass
    */
   protected tunnel(client: Duplex, port: number, onOpen: () => void): Socket {
     const origin = connect(port, '127.0.0.1', () => {

@@ -1,21 +1,24 @@
-/** A SOCKS server for tests (RFC 1928, 1929; SOCKS4 and 4a): tunnels, takes notes, fails. */
+/**
+ * A SOCKS server for tests (RFC 1928, 1929; SOCKS4 and 4a): tunnels requests, records them, and
+ * fails on demand.
+ */
 
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { ProxyServer } from './proxy-server.ts';
 
 export interface SocksProxyOptions {
-  /** `user:password` that is asked for (SOCKS5). */
+  /** `user:password` that the proxy asks for (SOCKS5). */
   readonly login?: string;
-  /** The reply to every request, instead of service. */
+  /** Reply to every request, instead of serving it. */
   readonly reply?: number;
   readonly fault?: 'hangs-up' | 'nonsense' | 'silent';
 }
 
 export class SocksProxy extends ProxyServer {
-  /** Targets as they came: "5 name origin.test", "4 address 127.0.0.1". */
+  /** Recorded targets: "5 name origin.test", "4 address 127.0.0.1". */
   readonly asked: string[] = [];
-  /** `user:password`, or the user of SOCKS4. */
+  /** Recorded log-ins: `user:password`, or the user of SOCKS4. */
   readonly logins: string[] = [];
   readonly #options: SocksProxyOptions;
 
@@ -83,7 +86,7 @@ export class SocksProxy extends ProxyServer {
 
 type Read = (bytes: number) => Promise<Buffer>;
 
-/** Reads exactly as many bytes as asked for. */
+/** Returns a function that reads exactly as many bytes as asked for. */
 function reader(socket: Socket): Read {
   return async (bytes) => {
     if (bytes === 0) return Buffer.alloc(0);
