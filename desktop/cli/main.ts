@@ -9,12 +9,12 @@ import { buildProgram } from './program.ts';
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
-    // Asked twice: do not wait for anything.
+    // A second signal: end without waiting for anything.
     if (interrupted.signal.aborted) process.exit(EXIT.interrupted);
     interrupted.abort(new Error(signal));
   });
 }
-// The reader of our output may have seen enough (| head).
+// The reader of our output may have closed it, as in `| head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(process.exitCode ?? EXIT.ok);
   throw error;
@@ -38,6 +38,6 @@ try {
   await program.parseAsync(words, { from: 'user' });
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error;
-  // Commander has printed the fault, with the nearest option.
+  // Commander has printed the error, with the nearest option.
   process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
 }

@@ -15,7 +15,7 @@ const NOTHING = {} as CliContext; // no command runs
 const whole = await buildProgram(NOTHING);
 
 test.each(whole.commands.map((command) => command.name()).filter((name) => name !== '__complete'))(
-  '%s is the same alone as among all',
+  '%s has the same help alone as among all commands',
   async (name) => {
     const [alone, ...more] = (await buildProgram(NOTHING, [name, 'x'])).commands;
     expect(more).toHaveLength(0);
@@ -28,7 +28,7 @@ test.each(whole.commands.map((command) => command.name()).filter((name) => name 
 );
 
 test.each([[], ['help', 'get'], ['--help'], ['ls'], ['gte'], ['__complete', '--', 'ge']])(
-  '%j can be about any command',
+  '%j loads all commands',
   async (...words) => {
     expect((await buildProgram(NOTHING, words)).commands).toHaveLength(whole.commands.length);
   },
@@ -55,7 +55,7 @@ test.each([
   expect(said).not.toContain('secret');
 });
 
-test('an ordinary download is made without what only special ones need', async () => {
+test('an ordinary download loads no modules that only special ones need', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
   const server = createServer((_request, response) => {
     response.writeHead(200, { etag: '"x"', 'content-length': 5 }).end('right');

@@ -1,6 +1,6 @@
 /**
- * The command line: all commands, in one program. Only the module of the command that is asked for
- * is loaded; help and completion, which tell of all, load all.
+ * The command line: all commands, in one program. Only the module of the requested command is
+ * loaded; help and completion cover all commands, and load all modules.
  */
 
 import { VERSION } from '@millrace/shared/base/version';
@@ -9,7 +9,7 @@ import type { CliContext } from './console/context.ts';
 
 type Make = (context: CliContext, program: Command) => Command;
 
-/** Command that the completion of shells calls. */
+/** Command that shells call for completion. */
 const COMPLETE = '__complete';
 
 /** The commands by group and name, as help shows them. */
@@ -53,10 +53,10 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
 };
 
 /**
- * The program; nothing runs before it parses its arguments.
+ * Builds the program; nothing runs before it parses its arguments.
  *
- * @param words words to parse: where they name a command, the program has no other; without them it
- *   has all
+ * @param words words to parse. If they name a command, the program has no other; without words it
+ * has all
  */
 export async function buildProgram(
   context: CliContext,
@@ -77,7 +77,7 @@ export async function buildProgram(
   program.helpCommand('help [command]', 'print help for a command');
   program.addHelpText('after', '\nmillrace help COMMAND tells more of each.');
   for (const command of everyCommand(program)) {
-    // Set for each: commands that are added inherit nothing.
+    // Set for each command: added commands inherit nothing.
     command.exitOverride().configureHelp({ showGlobalOptions: false });
     command.allowExcessArguments(false).showSuggestionAfterError(true);
     command.helpOption('-h, --help', 'print help');
@@ -103,19 +103,21 @@ function withoutValue(text: string): string {
     );
 }
 
-/** Names of the commands that the words can be about; all where they say none, or one not known. */
+/**
+ * Returns the names of the commands that the words can be about: all, unless they name a known one.
+ */
 function wantedNames(words: readonly string[]): ReadonlySet<string> {
   const all = new Set(Object.values(GROUPS).flatMap((commands) => Object.keys(commands)));
   const [name = ''] = words;
   if (name !== COMPLETE) return all.has(name) ? new Set([name]) : all;
-  // "__complete -- NAME ...": while NAME is being written, it can be any.
+  // In "__complete -- NAME ...", a NAME that is still being typed can become any command.
   const [, , asked = '', ...more] = words;
   return more.length > 0 && all.has(asked) ? new Set([COMPLETE, asked]) : all;
 }
 
 /**
- * A mistyped word after a group of commands would be taken for an argument of its default one, and
- * refused without naming the word that was probably meant.
+ * Refuses a mistyped word after a group of commands. The group's default command would take the
+ * word for an argument, and refuse it without naming the word that was probably meant.
  */
 function refuseUnknown(group: Command): void {
   group.hook('preSubcommand', ({ args, commands }) => {
@@ -126,7 +128,7 @@ function refuseUnknown(group: Command): void {
   });
 }
 
-/** A command and all below it. */
+/** Returns a command and all commands below it. */
 export function everyCommand(command: Command): Command[] {
   return [command, ...command.commands.flatMap(everyCommand)];
 }

@@ -17,7 +17,7 @@ export class DaemonLink {
     this.#client = client;
   }
 
-  /** @throws MillraceError `daemon-not-running`, `daemon-silent` */
+  /** Connects to the daemon. @throws MillraceError `daemon-not-running`, `daemon-silent` */
   static async open(state: string): Promise<DaemonLink> {
     const at = await runningDaemon(state);
     if (at === undefined) throw new MillraceError('daemon-not-running');
@@ -25,12 +25,16 @@ export class DaemonLink {
       return new DaemonLink(await inTime(RpcClient.connect(at), CONNECT_TIMEOUT_MS));
     } catch (cause) {
       if (isMillraceError(cause, 'daemon-silent')) throw cause;
-      // Killed, and its address has stayed behind.
+      // The daemon was killed and has left its address behind.
       throw new MillraceError('daemon-not-running', `nothing answers at ${at.url}`, { cause });
     }
   }
 
-  /** As `open`, but starts a daemon where none runs. @param start returns when it can be reached */
+  /**
+   * Connects as `open` does, and starts a daemon if none runs.
+   *
+   * @param start returns when the daemon can be reached
+   */
   static async openOrStart(state: string, start: () => Promise<unknown>): Promise<DaemonLink> {
     try {
       return await DaemonLink.open(state);
@@ -41,7 +45,7 @@ export class DaemonLink {
     }
   }
 
-  /** Resolves when the daemon has gone. */
+  /** Resolves when the connection has ended. */
   get closed(): Promise<void> {
     return this.#client.closed;
   }
@@ -49,7 +53,7 @@ export class DaemonLink {
   /**
    * Calls a method of the contract.
    *
-   * @throws MillraceError as the daemon has it; `daemon-silent` without an answer in half a minute
+   * @throws MillraceError the daemon's error; `daemon-silent` without an answer in half a minute
    */
   async call<M extends MethodName>(method: M, ...params: ParamsIf<M>): Promise<ResultOf<M>> {
     try {
@@ -68,7 +72,7 @@ export class DaemonLink {
   }
 }
 
-/** The daemon's error as one of the table. */
+/** Returns the daemon's error as an error of the table. */
 function asTableError(error: unknown): unknown {
   if (!(error instanceof RpcError)) return error;
   const data = error.data as Partial<FailureData> | undefined;

@@ -31,9 +31,9 @@ export class RpcClient {
     });
   }
 
-  /** @throws MillraceError `daemon-not-running` without an answer */
+  /** Connects to the daemon. @throws MillraceError `daemon-not-running` without an answer */
   static async connect(at: { readonly ws: string; readonly token: string }): Promise<RpcClient> {
-    // Shown at once, long messages are taken (an import of many downloads).
+    // A connection that shows the token at once may send long messages, such as large imports.
     const headers = { authorization: `Bearer ${at.token}` };
     const socket = new WebSocket(at.ws, { headers });
     await new Promise<void>((resolve, reject) => {
@@ -53,16 +53,16 @@ export class RpcClient {
     return new RpcClient(socket, at.token);
   }
 
-  /** Resolves when the connection has ended, from whichever side. */
+  /** Resolves when either side has ended the connection. */
   get closed(): Promise<void> {
     return this.#closed.promise;
   }
 
   /**
-   * Calls a method of ours.
+   * Calls one of Millrace's own methods.
    *
-   * @throws RpcError; its `data` has code, advice and exit status (`FailureData`) where the error is
-   *   one of the table
+   * @throws RpcError; its `data` has code, advice and exit status (`FailureData`) where the error
+   * is one of the table
    * @throws MillraceError `daemon-not-running`, `daemon-silent` without an answer
    */
   call<T>(method: string, params?: object): Promise<T> {

@@ -1,9 +1,9 @@
-/** The user's browser. */
+/** Opens addresses in the user's browser. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** The system's way to open an address; undefined: there is no screen to show it on. */
+/** Returns the system's command that opens an address; undefined without a screen to show it on. */
 export function browserCommand(
   platform: NodeJS.Platform,
   env: NodeJS.ProcessEnv,
@@ -14,21 +14,23 @@ export function browserCommand(
   return screen === undefined || screen === '' ? undefined : ['xdg-open'];
 }
 
-/** True where there is something to show an address on. */
+/** Returns true where there is a screen to show an address on. */
 export function canOpen(): boolean {
   return browserCommand(process.platform, process.env) !== undefined;
 }
 
 /**
- * @param url without secrets: all users of the machine can read command lines
- * @returns false if there is no browser that could be asked
+ * Opens an address in the user's browser.
+ *
+ * @param url URL without secrets: all users of the machine can read command lines
+ * @returns false if there is no browser to ask
  */
 export async function openInBrowser(url: string): Promise<boolean> {
   const words = browserCommand(process.platform, process.env);
   return words !== undefined && startProgram([...words, url]);
 }
 
-/** Starts a program that outlives us. @returns false if it is not installed */
+/** Starts a program that outlives this process. @returns false if it cannot be started */
 export async function startProgram(
   [program = '', ...args]: readonly string[],
   env: NodeJS.ProcessEnv = process.env,

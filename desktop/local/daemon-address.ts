@@ -1,4 +1,4 @@
-/** Where the daemon is, and the secret that lets its user in: files that only the user can read. */
+/** Keeps the daemon's address and its secret token in files that only the user can read. */
 
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -7,9 +7,9 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { processState } from './process-state.ts';
 
 export interface DaemonAddress {
-  /** For HTTP: http://127.0.0.1:PORT/jsonrpc. */
+  /** Endpoint for HTTP: http://127.0.0.1:PORT/jsonrpc. */
   readonly url: string;
-  /** For WebSocket. */
+  /** Endpoint for WebSocket. */
   readonly ws: string;
   readonly pid: number;
   readonly version: string;
@@ -22,7 +22,7 @@ const TOKEN = /^[A-Za-z0-9_-]{32,}$/;
 const addressFile = (state: string) => join(state, 'daemon.json');
 const secretFile = (state: string) => join(state, 'daemon-token');
 
-/** The daemon's token; made when there is none. */
+/** Returns the daemon's token; makes one if there is none. */
 export async function daemonToken(state: string): Promise<string> {
   const path = secretFile(state);
   const present = (await readFile(path, 'utf8').catch(() => '')).trim();
@@ -39,12 +39,12 @@ export async function writeAddress(state: string, address: DaemonAddress): Promi
   await writeWhole(addressFile(state), `${JSON.stringify(address)}\n`);
 }
 
-/** Removes the address if it is still that of the process. */
+/** Removes the address if it still belongs to the process. */
 export async function removeAddress(state: string, pid: number): Promise<void> {
   if ((await readAddress(state))?.pid === pid) await rm(addressFile(state), { force: true });
 }
 
-/** @returns undefined if there is none, or the process it names is gone */
+/** Reads the daemon's address. @returns undefined if there is none, or its process has gone */
 export async function readAddress(state: string): Promise<DaemonAddress | undefined> {
   try {
     const value = JSON.parse(await readFile(addressFile(state), 'utf8')) as Partial<DaemonAddress>;
@@ -52,7 +52,7 @@ export async function readAddress(state: string): Promise<DaemonAddress | undefi
     if (typeof url !== 'string' || typeof ws !== 'string' || typeof pid !== 'number') {
       return undefined;
     }
-    // They throw where they are none: the app's window has a Node without URL.canParse.
+    // `new URL` throws for invalid URLs: the app's window has a Node without URL.canParse.
     new URL(url);
     new URL(ws);
     if (processState(pid) !== 'ours') return undefined;
@@ -63,7 +63,7 @@ export async function readAddress(state: string): Promise<DaemonAddress | undefi
 }
 
 /**
- * The daemon that runs for a state folder.
+ * Finds the daemon that runs for a state folder.
  *
  * @throws MillraceError `daemon-not-running`
  */
@@ -74,12 +74,12 @@ export async function findDaemon(state: string): Promise<FoundDaemon> {
   return { ...address, token };
 }
 
-/** The daemon that runs for a state folder; undefined: none does. */
+/** Finds the daemon that runs for a state folder; returns undefined if none does. */
 export async function runningDaemon(state: string): Promise<FoundDaemon | undefined> {
   return findDaemon(state).catch(() => undefined);
 }
 
-/** Never half written, never readable by others. */
+/** Writes a file that is never half written and never readable by others. */
 async function writeWhole(path: string, text: string): Promise<void> {
   const temporary = `${path}.${process.pid}.new`;
   await writeFile(temporary, text, { mode: 0o600 });

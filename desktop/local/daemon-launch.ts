@@ -1,6 +1,6 @@
 /**
  * Starts the daemon as a separate process and waits until it can be reached: for commands, the
- * native host, the app's window and `npm start`. Runs on whatever Node is in Electron.
+ * native host, the app's window and `npm start`. Has to run on whatever Node is in Electron.
  */
 
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
@@ -12,34 +12,34 @@ import { type FoundDaemon, makeStateFolder, runningDaemon } from './daemon-addre
 
 const START_TIMEOUT_MS = 30_000;
 const POLL_MS = 25;
-/** Size at which the log is started again; the one before is kept. */
+/** Size of the log, bytes, above which a new log is begun; the previous one is kept. */
 const MAX_LOG_BYTES = 1024 * 1024;
 
 /** How the daemon is run. */
 export interface DaemonProgram {
   readonly command: string;
-  /** Paths among them absolute: the daemon runs in its state folder. */
+  /** Arguments, with absolute paths: the daemon runs in its state folder. */
   readonly args: readonly string[];
-  /** Variables besides those of this process. */
+  /** Environment variables besides those of this process. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface LaunchedDaemon {
-  /** The running one, which may belong to another process if two were started at once. */
+  /** The running daemon, which may be another process's if two were started at once. */
   readonly daemon: FoundDaemon;
   readonly child: ChildProcess;
 }
 
-/** The file into which a daemon in the background writes. */
+/** Returns the path of the log of a daemon in the background. */
 export function logFile(state: string): string {
   return join(state, 'daemon.log');
 }
 
 /**
- * Starts it in the background: it outlives this process, and Ctrl-C does not reach it.
+ * Starts the daemon in the background: it outlives this process, and Ctrl-C does not reach it.
  *
- * @throws MillraceError `state-unusable` with its first line of output, `internal` where it cannot
- *   be run at all
+ * @throws MillraceError `state-unusable` with the daemon's first line of output, `internal` where
+ * the daemon cannot be run at all
  */
 export async function launchDaemon(program: DaemonProgram, state: string): Promise<LaunchedDaemon> {
   await makeStateFolder(state);
@@ -56,7 +56,7 @@ export async function launchDaemon(program: DaemonProgram, state: string): Promi
 }
 
 /**
- * Starts it in the terminal of this process, where its output appears.
+ * Starts the daemon in the terminal of this process, where its output appears.
  *
  * @throws MillraceError `state-unusable`, `internal`
  */
@@ -70,7 +70,11 @@ export async function launchInTerminal(
   });
 }
 
-/** @param words returns its output, once it has ended or takes too long */
+/**
+ * Starts the daemon and waits until it can be reached.
+ *
+ * @param words returns the daemon's output, once the daemon has ended or takes too long
+ */
 async function untilReached(
   { command, args, env }: DaemonProgram,
   state: string,
@@ -79,7 +83,7 @@ async function untilReached(
 ): Promise<LaunchedDaemon> {
   const child = spawn(command, [...args], {
     ...options,
-    // Not where the user is: that folder may be on something to be unmounted.
+    // Not the user's current folder, which may be on a disk that is to be unmounted.
     cwd: state,
     env: { ...process.env, ...env, MILLRACE_STATE: state },
     windowsHide: true,
@@ -96,7 +100,7 @@ async function untilReached(
     if (daemon !== undefined && daemon.pid === child.pid) return { daemon, child };
     if (failure !== undefined) throw new MillraceError('internal', failure.message);
     if (child.exitCode !== null || child.signalCode !== null) {
-      // Another process may have started one meanwhile.
+      // Another process may have started a daemon meanwhile.
       if (daemon !== undefined) return { daemon, child };
       throw new MillraceError('state-unusable', await words());
     }
@@ -118,8 +122,9 @@ async function openLog(state: string): Promise<FileHandle> {
 }
 
 /**
- * @param from where the log ended before the daemon was started
- * @returns where the log is, if nothing has come into it
+ * Returns the first line that the daemon has logged, or the path of the log if there is none.
+ *
+ * @param from length of the log, bytes, before the daemon was started
  */
 async function firstWords(state: string, from: number): Promise<string> {
   const log = await readFile(logFile(state)).catch(() => Buffer.alloc(0));

@@ -7,7 +7,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** Port of edges, the paper's (NSDI 2.3). */
+/** Port of edges, as in the paper (NSDI 2.3). */
 export const EDGE_PORT = 3125;
 
 interface Registration {
@@ -15,7 +15,7 @@ interface Registration {
   readonly pid: number;
 }
 
-/** The folder for Millrace's data between runs, by the conventions of the system. */
+/** Returns the folder for Millrace's data between runs, by the conventions of the system. */
 export function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
   if (env.MILLRACE_STATE !== undefined) return env.MILLRACE_STATE;
   if (process.platform === 'win32') {
@@ -27,7 +27,7 @@ export function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
   return join(env.XDG_STATE_HOME ?? join(homedir(), '.local', 'state'), 'millrace');
 }
 
-/** File with the token of this user's edge. */
+/** Returns the file with the token of this user's edge. */
 export function tokenFile(): string {
   return join(stateFolder(), 'edge-token');
 }
@@ -36,18 +36,18 @@ function registrationFile(): string {
   return join(stateFolder(), 'edge.json');
 }
 
-/** Notes that this user's edge runs. */
+/** Records that this user's edge runs. */
 export async function registerLocalEdge(registration: Registration): Promise<void> {
   await mkdir(stateFolder(), { recursive: true, mode: 0o700 });
   await writeFile(registrationFile(), JSON.stringify(registration), { mode: 0o600 });
 }
 
-/** Takes the note back, if it is still about this process. */
+/** Removes the record if it is still about this process. */
 export async function unregisterLocalEdge(pid: number): Promise<void> {
   if ((await registration())?.pid === pid) await rm(registrationFile(), { force: true });
 }
 
-/** True if an edge answers at the address. */
+/** Returns true if an edge answers at the address. */
 export async function isEdge(url: string): Promise<boolean> {
   try {
     const response = await fetch(new URL('/-/live', url), { signal: AbortSignal.timeout(2000) });
@@ -58,20 +58,20 @@ export async function isEdge(url: string): Promise<boolean> {
   }
 }
 
-/** Address of the edge that this user runs; undefined: none does. */
+/** Returns the address of the edge that this user runs; undefined if none runs. */
 export async function localEdge(): Promise<string | undefined> {
   const own = await registration();
   try {
     if (own !== undefined && process.kill(own.pid, 0)) return new URL(own.url).origin;
   } catch {
-    // It has ended without taking its note back.
+    // The edge has ended without removing its record.
   }
   return undefined;
 }
 
 /**
- * Header fields for requests to an edge: the local token if it is this user's own, none otherwise.
- * Another program that listens on the port of an ended edge does not get the token.
+ * Returns header fields for requests to an edge: the local token if the edge is this user's own,
+ * none otherwise. Another program that listens on the port of an ended edge does not get the token.
  */
 export async function edgeHeaders(edge: string): Promise<Record<string, string>> {
   const own = await registration();

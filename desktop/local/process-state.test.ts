@@ -26,7 +26,7 @@ test('a process is ours until it has ended', async () => {
   expect(processState(pid)).toBe('gone');
 });
 
-test('what is no number of a process is none', () => {
+test('a number that no process has counts as gone', () => {
   for (const pid of [0, -1, 1.5, Number.NaN, 2 ** 30]) expect(processState(pid)).toBe('gone');
 });
 
@@ -36,7 +36,7 @@ const onLinux = (name: string, body: () => Promise<void>) => {
 };
 
 onLinux('one that has ended is gone, though its parent has not asked for its end', async () => {
-  // The shell becomes a program that knows of no children, and only then its child ends.
+  // The shell becomes a program that waits for no child; only then does the child end.
   const parent = start('exec 3<&0; read line <&3 & echo $!; exec sleep 1000');
   const lines = createInterface({ input: parent.stdout as NodeJS.ReadableStream });
   const pid = Number((await once(lines, 'line'))[0]);

@@ -5,10 +5,10 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { openInBrowser, startProgram } from '../local/browser.ts';
 import type { EngineLink } from './engine-link.ts';
 
-/** Variable with the app's program and arguments, as JSON; the launcher of the host sets it. */
+/** Variable with the app's program and arguments, as JSON; the host's launcher sets it. */
 export const APP_VARIABLE = 'MILLRACE_APP';
 
-/** @throws MillraceError where there is no screen to show it on */
+/** Opens the app. @throws MillraceError where there is no screen to show it on */
 export async function openApp(
   engine: Pick<EngineLink, 'call'>,
   env: NodeJS.ProcessEnv = process.env,

@@ -1,4 +1,4 @@
-/** Finds the browser that has started the host: browsers tell in the arguments. */
+/** Tells from the host's arguments whether our extension has started the host. */
 
 import {
   CHROMIUM_EXTENSION_ID,
@@ -9,8 +9,10 @@ import {
 export const CHROMIUM_ORIGIN = `chrome-extension://${CHROMIUM_EXTENSION_ID}/`;
 
 /**
+ * Returns true if our extension has started the host.
+ *
  * @param args Chromium-based browsers: the extension's origin, and more on Windows; Firefox: the
- *   path of the manifest, and the extension's id
+ * path of the manifest, and the extension's id
  */
 export function isOurExtension(args: readonly string[]): boolean {
   return args[0] === CHROMIUM_ORIGIN || args[1] === FIREFOX_EXTENSION_ID;

@@ -1,4 +1,6 @@
-/** The host's connection to the daemon: made when it is needed, and again when the daemon has ended. */
+/**
+ * The host's connection to the daemon: opened when needed, and again after the daemon has ended.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMillraceError } from '@millrace/shared/base/errors';
@@ -16,13 +18,13 @@ export interface EngineLinkOptions {
   readonly state: string;
   /** Starts a daemon, and returns when it can be reached. */
   readonly start: () => Promise<unknown>;
-  /** Something has changed, while it is watched: four times a second at most. */
+  /** Called when something has changed, while changes are watched: at most four times a second. */
   readonly onChanged: () => void;
-  /** The daemon has ended. */
+  /** Called when the daemon has ended. */
   readonly onEnded: () => void;
 }
 
-/** Interval at which a daemon started by others is looked for. */
+/** Interval, ms, at which the host looks for a daemon started by others. */
 const LOOK_AGAIN_MS = 1000;
 
 export class EngineLink {
@@ -39,8 +41,9 @@ export class EngineLink {
   /**
    * Calls a method of the contract; starts a daemon where none runs.
    *
-   * @param again it may be called twice: where the connection has just ended, it is
-   * @throws MillraceError as the daemon has it; `daemon-not-running` if it ends meanwhile
+   * @param again true if the call may be made twice: it is repeated where the connection has just
+   * ended
+   * @throws MillraceError the daemon's error; `daemon-not-running` if the daemon ends meanwhile
    */
   async call<M extends MethodName>(
     method: M,
@@ -53,14 +56,17 @@ export class EngineLink {
       return await (await link).call(method, ...given);
     } catch (error) {
       if (!isMillraceError(error, 'daemon-not-running')) throw error;
-      // It may not have been told yet that the connection has ended.
+      // The link may not have noticed yet that the connection has ended.
       if (this.#link === link) this.#link = undefined;
       if (!again) throw error;
     }
     return (await this.#open()).call(method, ...given);
   }
 
-  /** As `call`, but on a separate connection: the daemon serves each one call at a time. */
+  /**
+   * Calls as `call` does, but on a separate connection: the daemon serves the calls of each
+   * connection one at a time.
+   */
   async callAlone<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
     const given = [params] as unknown as ParamsIf<M>;
     const link = await DaemonLink.openOrStart(this.#options.state, this.#options.start);
@@ -76,7 +82,7 @@ export class EngineLink {
 
   async watch(on: boolean): Promise<void> {
     this.#watching = on;
-    // No daemon is started to be left alone.
+    // Do not start a daemon only to stop watching it.
     if (!on && this.#link === undefined) return;
     await this.call(on ? 'millrace.watch' : 'millrace.unwatch', {}, true);
   }
@@ -117,7 +123,7 @@ export class EngineLink {
     void this.#lookForAnother();
   }
 
-  /** Looks for a daemon that comes back by itself, for watchers; starts none. */
+  /** Looks for a daemon that others start, while changes are watched; starts none itself. */
   async #lookForAnother(): Promise<void> {
     if (this.#looking) return;
     this.#looking = true;
@@ -131,7 +137,7 @@ export class EngineLink {
         await link.catch(() => {});
       }
     } catch {
-      return; // it is being closed
+      return; // the link is being closed
     } finally {
       this.#looking = false;
     }

@@ -10,8 +10,8 @@ import { browserCommand, startProgram } from '../local/browser.ts';
 /**
  * Opens a complete download with the program that the system has for it.
  *
- * @throws MillraceError `wrong-state` where it is not complete, not there, or may be a program:
- *   there is no user to ask whether it may run
+ * @throws MillraceError `wrong-state` where the download is not complete, its file is not there, or
+ * the file may be a program: there is no user to ask whether it may run
  */
 export async function openFile(download: DownloadView): Promise<void> {
   const path = finishedPath(download);
@@ -21,7 +21,7 @@ export async function openFile(download: DownloadView): Promise<void> {
   await start(openCommand(path));
 }
 
-/** Shows it among its neighbours, or the folder that it will be in. @throws as `openFile` */
+/** Shows the file among its neighbours, or else its folder. @throws as `openFile` */
 export async function showFile(download: DownloadView): Promise<void> {
   const { path, dir } = download;
   if (path !== undefined && existsSync(path)) return start(showCommand(process.platform, path));
@@ -38,7 +38,7 @@ function finishedPath({ status, path }: DownloadView): string {
   return path;
 }
 
-/** @param path absolute: it cannot be taken for an option */
+/** Returns the command that opens a path. @param path absolute, so never taken for an option */
 function openCommand(path: string): readonly string[] {
   const words = browserCommand(process.platform, process.env);
   return words === undefined ? [] : [...words, path];

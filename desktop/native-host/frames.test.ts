@@ -22,7 +22,7 @@ function read(reader: FrameReader, ...pieces: Buffer[]): Frame[] {
 }
 
 describe('frames', () => {
-  test('are what was written, however they are cut', () => {
+  test('are read as they were written, however the pieces are cut', () => {
     fc.assert(
       fc.property(
         fc.array(fc.jsonValue(), { maxLength: 5 }),
@@ -49,14 +49,14 @@ describe('frames', () => {
     ['no JSON', Buffer.from('{"id":')],
     ['no UTF-8', Buffer.from([0x22, 0xff, 0x22])],
     ['too long', Buffer.alloc(MAX_FROM_BROWSER_BYTES + 1, 0x20)],
-  ])('one that is %s is refused, and the next one is read', (_, body) => {
+  ])('that are %s are refused, and the next one is read', (_, body) => {
     expect(read(new FrameReader(), raw(body), encodeFrame({ id: 2 }))).toEqual([
       refused,
       { message: { id: 2 } },
     ]);
   });
 
-  test('one that says it is huge takes no memory', () => {
+  test('that claim a huge length take no memory', () => {
     const reader = new FrameReader();
     const before = process.memoryUsage().arrayBuffers;
     expect(read(reader, head(0xffff_ffff))).toEqual([]);
@@ -65,7 +65,7 @@ describe('frames', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 * 1024);
   });
 
-  test('longer ones than browsers take are not made', () => {
+  test('are not made longer than browsers accept', () => {
     const text = 'x'.repeat(MAX_TO_BROWSER_BYTES - 2);
     expect(encodeFrame(text)).toHaveLength(MAX_TO_BROWSER_BYTES + 4);
     expect(() => encodeFrame(`${text}x`)).toThrow(expect.objectContaining({ code: 'bad-option' }));

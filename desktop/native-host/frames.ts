@@ -16,15 +16,15 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 export type Frame = { readonly message: unknown } | { readonly error: MillraceError };
 
-/** Assembles frames from pieces of any size. One that is too long is skipped. */
+/** Assembles frames from pieces of any size. A frame that is too long is skipped. */
 export class FrameReader {
-  /** Of the present head or body. */
+  /** Pieces of the present head or body. */
   #pieces: Buffer[] = [];
   #have = 0;
-  /** Bytes of the present body; undefined: the head is being read. */
+  /** Length of the present body, bytes; undefined while the head is being read. */
   #length: number | undefined;
 
-  /** @returns the frames that are complete now */
+  /** Takes a piece. @returns the frames that are complete now */
   *push(piece: Buffer): Generator<Frame> {
     let left = piece;
     while (left.length > 0) {
@@ -57,7 +57,7 @@ export class FrameReader {
   }
 }
 
-/** @throws MillraceError `bad-option` for a message that browsers do not take */
+/** Encodes a message. @throws MillraceError `bad-option` if it is too long for browsers */
 export function encodeFrame(message: unknown): Buffer {
   const body = Buffer.from(JSON.stringify(message));
   if (body.length > MAX_TO_BROWSER_BYTES) throw tooLong(body.length, MAX_TO_BROWSER_BYTES);

@@ -1,4 +1,4 @@
-/** Answers the browser extension. It passes requests on to the daemon, and decides nothing. */
+/** Answers the browser extension: passes requests on to the daemon, and decides nothing. */
 
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { MethodName, ParamsOf, ResultOf } from '@millrace/shared/bridge/contract/contract';
@@ -23,7 +23,7 @@ export interface HostOptions {
   readonly openApp: () => Promise<void>;
 }
 
-/** Offers being proven at a time: each has a separate connection. */
+/** Most offers that are proven at a time: each has a separate connection. */
 const MAX_PROVING = 16;
 
 type Answers = {
@@ -41,7 +41,7 @@ export class NativeHost {
     this.#options = options;
   }
 
-  /** Answers any message. Never rejects. */
+  /** Answers any message; never rejects. */
   async answer(message: unknown): Promise<NativeMessage> {
     const id = nativeIdOf(message);
     try {
@@ -106,7 +106,7 @@ export class NativeHost {
   };
 
   async #discard(gid: string, kept: string | undefined): Promise<Record<string, never>> {
-    // Not the user's removal: nothing of it is for the trash.
+    // The user did not remove the download, so nothing of it goes to the trash.
     const what = { gids: [gid], forget: true, now: true };
     try {
       if (kept !== undefined) {
@@ -119,7 +119,7 @@ export class NativeHost {
     } catch (error) {
       if (isMillraceError(error, 'no-such-download')) return {};
       if (!isMillraceError(error, 'wrong-state')) throw error;
-      // Another file in its place belongs to another program.
+      // A file that has taken the place of the download's belongs to another program.
       return this.#do('millrace.remove', what);
     }
   }
@@ -152,7 +152,7 @@ export class NativeHost {
     return { gids: links.map((_, i) => (lost.has(i) ? null : (added.next().value ?? null))) };
   }
 
-  /** @param again it does the same twice as once */
+  /** Calls the daemon. @param again true if calling twice has the effect of calling once */
   #call<M extends MethodName>(
     method: M,
     params: ParamsOf<M>,

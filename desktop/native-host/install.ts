@@ -1,4 +1,4 @@
-/** Registers the host with browsers, and takes it away again. */
+/** Registers the host with browsers, and unregisters it. */
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -16,15 +16,17 @@ import {
   type Surroundings,
 } from './registration.ts';
 
-/** current: as it should be. other: it is that of another Millrace. none: it is not registered. */
+/**
+ * current: registered for this Millrace. other: registered for another one. none: not registered.
+ */
 type HostState = 'current' | 'other' | 'none';
 
 export interface Registered {
   readonly browser: Browser;
-  /** False: this user has not used the browser here. */
+  /** False if this user has not used the browser on this machine. */
   readonly present: boolean;
   readonly state: HostState;
-  /** The manifest. */
+  /** Path of the manifest. */
   readonly file: string;
 }
 
@@ -56,7 +58,11 @@ export async function installHost(
   return hostStates(browsers, program, around, registry);
 }
 
-/** Removes it; a missing one is not an error. @throws MillraceError `file-not-writable` */
+/**
+ * Unregisters the host; a missing registration is not an error.
+ *
+ * @throws MillraceError `file-not-writable`
+ */
 export async function uninstallHost(
   browsers: readonly Browser[],
   program: HostProgram,
@@ -66,7 +72,7 @@ export async function uninstallHost(
   const registrations = browsers.map((browser) => registrationOf(browser, around));
   for (const { file, key } of registrations) {
     if (key === undefined) await remove(file);
-    // On Windows several browsers share the file.
+    // On Windows several browsers share the manifest.
     else if ((await keyValue(key, registry)) !== undefined) {
       await inRegistry(registry, ['delete', key, '/f']);
     }
@@ -79,7 +85,7 @@ export async function uninstallHost(
   return hostStates(browsers, program, around, registry);
 }
 
-/** How the host is registered with these browsers. */
+/** Tells how the host is registered with these browsers. */
 export function hostStates(
   browsers: readonly Browser[],
   program: HostProgram,
@@ -110,7 +116,7 @@ async function stateOf(
   return same ? 'current' : 'other';
 }
 
-/** The default value of a key; undefined: there is none. */
+/** Returns the default value of a registry key; undefined if there is none. */
 async function keyValue(key: string, registry: RunRegistry): Promise<string | undefined> {
   try {
     const [, value] = /REG_SZ\s+(.*\S)/.exec(await registry(['query', key, '/ve'])) ?? [];
@@ -132,7 +138,7 @@ async function textOf(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch(() => undefined);
 }
 
-/** Never half written: a browser may look at any time. */
+/** Writes a file that is never half written: a browser may read it at any time. */
 async function write(path: string, text: string, mode: number): Promise<void> {
   if ((await textOf(path)) === text) return;
   const temporary = `${path}.${process.pid}.new`;

@@ -1,6 +1,7 @@
 /**
  * The native host: a browser starts it for our extension, speaks to it on its standard input and
- * output, and closes them when it is no longer wanted. Only frames are ever written there.
+ * output, and closes them when the host is no longer wanted. Only frames are ever written to
+ * standard output.
  */
 
 import { Console } from 'node:console';
@@ -13,14 +14,14 @@ import { makeStateFolder } from '../local/daemon-address.ts';
 import { stateFolder } from '../local/local-edge.ts';
 import { isOurExtension } from './caller.ts';
 
-/** Requests that are being answered at a time; the browser waits with more. */
+/** Most requests that are answered at a time; the browser waits with more. */
 const MAX_AT_A_TIME = 128;
-/** Unread bytes from which the browser gets no further notifications. */
+/** Unread bytes above which the browser gets no further notifications. */
 const CONGESTED_BYTES = 64 * 1024;
 
-// Printed text must not get into the messages.
+// Printed text must not get between the messages.
 globalThis.console = new Console(process.stderr, process.stderr);
-// The browser has gone.
+// An error means that the browser has gone.
 process.stdout.on('error', () => process.exit(EXIT.ok));
 
 if (isOurExtension(process.argv.slice(2))) await serve(stateFolder());
@@ -30,7 +31,7 @@ else {
 }
 
 async function serve(state: string): Promise<void> {
-  // Where it cannot be made, every answer says so.
+  // If the folder cannot be made, every answer says so.
   await makeStateFolder(state).catch(() => {});
   enableCompileCache(join(state, 'compile-cache'));
   const { FrameReader, encodeFrame } = await import('./frames.ts');

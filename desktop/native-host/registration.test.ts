@@ -66,7 +66,7 @@ describe('where browsers look', () => {
     ]);
   });
 
-  test('the manifest is for our extension and nobody else', () => {
+  test('the manifest allows our extension and nobody else', () => {
     expect(JSON.parse(registrationOf('chrome', LINUX).contents)).toEqual({
       name: 'dev.millrace.host',
       description: 'Hands downloads of the browser to Millrace',
@@ -82,7 +82,7 @@ describe('where browsers look', () => {
 });
 
 describe('the launcher', () => {
-  test('for Windows says the same in its words', () => {
+  test('is a batch file on Windows', () => {
     const program = { words: ['C:\\100%\\node.exe', 'C:\\a b\\main.ts'], env: { A: '1' } };
     expect(launcherOf(program, WINDOWS).contents.split('\r\n')).toEqual([
       '@echo off',
@@ -93,7 +93,7 @@ describe('the launcher', () => {
     ]);
   });
 
-  test('is not made of a path that could end a line', () => {
+  test('refuses a path with a line break', () => {
     expect(() => launcherOf({ words: ['/a\nb'], env: {} }, LINUX)).toThrow(/line break/);
   });
 });
@@ -106,7 +106,7 @@ test.each([
   [['--x', 'chrome-extension://fbgofjbfhfaiaophmcbdpombpjckagjn/'], false],
   [['/x.json', 'other@example.org'], false],
   [[], false],
-])('%j is started by our extension: %s', (args, ours) => {
+])('arguments %j come from our extension: %s', (args, ours) => {
   expect(isOurExtension(args)).toBe(ours);
 });
 
@@ -124,7 +124,7 @@ describe('on this machine', () => {
   const states = async (of = program) =>
     (await hostStates(BROWSERS, of, around)).map(({ state }) => state);
 
-  test('it is registered, known as ours, and taken away again', async () => {
+  test('the host is registered, recognized as ours, and unregistered again', async () => {
     await installHost(['chrome', 'firefox'], program, around);
     expect(await states()).toEqual(['current', 'none', 'none', 'none', 'current']);
     const moved = { ...program, words: ['/bin/echo', 'moved'] };
@@ -140,7 +140,7 @@ describe('on this machine', () => {
     expect(readdirSync(join(folder, 'state', 'native-host'))).toEqual([]);
   });
 
-  test('the launcher runs the program, whatever is in its path, and hands on arguments', async () => {
+  test('the launcher runs a program of any path, and passes arguments on', async () => {
     await installHost(['chromium'], program, around);
     const { path } = JSON.parse(readFileSync(registrationOf('chromium', around).file, 'utf8'));
     expect(statSync(path).mode & 0o111).toBe(0o111);
@@ -156,7 +156,7 @@ describe('on this machine', () => {
       else if (verb === 'delete') keys.delete(key);
       return `\r\n${key}\r\n    (Default)    REG_SZ    ${keys.get(key)}\r\n\r\n`;
     };
-    // Here, paths of that system are names of files in the present folder.
+    // On this system, Windows paths are names of files in the present folder.
     const windows: Surroundings = { ...around, platform: 'win32', state: 'C:\\state' };
     const before = process.cwd();
     process.chdir(folder);

@@ -15,20 +15,20 @@ export interface Surroundings {
   readonly platform: NodeJS.Platform;
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** State folder: launcher and, on Windows, manifests are kept there. */
+  /** State folder, which holds the launcher and, on Windows, the manifests. */
   readonly state: string;
-  /** Folder of a browser's profile in place of the usual ones. */
+  /** Folder of a browser's profile, in place of the usual folders. */
   readonly profile?: string | undefined;
 }
 
 export interface Registration {
   readonly browser: Browser;
-  /** There where the browser has been used. */
+  /** Folder that exists where the browser has been used. */
   readonly config: string;
-  /** The manifest. */
+  /** Path of the manifest. */
   readonly file: string;
   readonly contents: string;
-  /** Windows: its default value names the manifest. */
+  /** Windows: registry key whose default value names the manifest. */
   readonly key?: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface HostProgram {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Below the folder for applications' settings: Linux, macOS, Windows (its profiles, its key). */
+/** Folders below that for applications' settings (Linux, macOS, Windows), and the registry key. */
 const PLACES: Readonly<
   Record<Browser, readonly [linux: string, mac: string, windows: string, key: string]>
 > = {
@@ -59,7 +59,7 @@ const PLACES: Readonly<
   firefox: ['.mozilla', 'Mozilla', 'Mozilla/Firefox', 'Mozilla'],
 };
 
-/** How the host is registered with a browser. */
+/** Returns the host's registration with a browser. */
 export function registrationOf(browser: Browser, around: Surroundings): Registration {
   const { platform, profile, state } = around;
   const { join } = pathsOf(platform);
@@ -73,7 +73,7 @@ export function registrationOf(browser: Browser, around: Surroundings): Registra
   return { browser, config, file: name, contents, ...(usual ? { key } : {}) };
 }
 
-/** Manifests name one executable, without arguments: a script that knows where we are. */
+/** Returns the launcher, a script: manifests name one executable, without arguments. */
 export function launcherOf(program: HostProgram, around: Surroundings): Launcher {
   const { platform, state } = around;
   const env = Object.entries({ MILLRACE_STATE: state, ...program.env });
@@ -136,12 +136,12 @@ function pathsOf(platform: NodeJS.Platform) {
   return platform === 'win32' ? win32 : posix;
 }
 
-/** As a word of a shell. */
+/** Quotes a word for a shell. */
 function quoted(word: string): string {
   return `'${word.replace(/'/g, "'\\''")}'`;
 }
 
-/** In a batch file, where quotes cannot be in paths anyway. */
+/** Escapes percent signs for a batch file; Windows paths cannot contain quotes anyway. */
 function percents(text: string): string {
   return text.replace(/%/g, '%%');
 }

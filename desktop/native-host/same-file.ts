@@ -5,7 +5,7 @@
 
 import { stat } from 'node:fs/promises';
 
-/** @returns false where one of them leads to nothing */
+/** Returns true if both paths lead to one file; false also where one of them leads to nothing. */
 export async function isSameFile(one: string, other: string): Promise<boolean> {
   const [a, b] = await Promise.all([one, other].map(identity));
   return a !== undefined && a === b;

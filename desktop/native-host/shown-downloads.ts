@@ -1,4 +1,4 @@
-/** Makes the extension's view of downloads: less than the page of the app has. */
+/** Makes the extension's view of downloads, which holds less than that of the app's page. */
 
 import {
   MAX_TO_BROWSER_BYTES,
@@ -8,13 +8,13 @@ import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 
 const MAX_NAME_CHARS = 255;
 const MAX_MESSAGE_CHARS = 500;
-/** Room for the rest of the message, around the list. */
+/** Room, bytes, for the rest of the message around the list. */
 const ROOM_BYTES = 1024;
 
-/** Statuses of downloads in lists: removed ones are in none. */
+/** Statuses of the downloads that lists show; removed downloads are in no list. */
 export const LISTED = ['active', 'queued', 'waiting', 'paused', 'complete', 'error'] as const;
 
-/** As many as there is room for in one message. */
+/** Returns as many downloads as fit into one message. */
 export function shownDownloads(views: readonly DownloadView[]): readonly NativeDownload[] {
   let room = MAX_TO_BROWSER_BYTES - ROOM_BYTES;
   const shown: NativeDownload[] = [];

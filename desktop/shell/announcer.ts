@@ -11,12 +11,12 @@ import {
 import type { Words } from './logic/words-en.ts';
 
 export interface AnnouncerOptions {
-  /** Unix ms: downloads that ended before are no news. */
+  /** Unix ms; downloads that ended before are not announced. */
   readonly since: number;
   readonly words: () => Words;
-  /** True while notices are wanted and the user is not looking at the list anyway. */
+  /** Returns true while notices are wanted and the user is not looking at the list anyway. */
   readonly wanted: () => boolean;
-  /** @param gid download that a click shows; undefined: the list */
+  /** Shows a notice. @param gid download that a click shows; undefined: the list */
   show(text: { title: string; body: string }, gid: string | undefined): void;
 }
 

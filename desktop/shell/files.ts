@@ -1,9 +1,9 @@
-/** Where the parts of the app are: beside each other in development, in the package otherwise. */
+/** Locates the parts of the app: beside each other in development, in the package otherwise. */
 
 import { join } from 'node:path';
 import { app } from 'electron';
 
-/** The folder with the bundles, pages and icons. */
+/** Folder with the bundles, pages and icons. */
 export const SHELL_FILES = import.meta.dirname;
 
 export const ICON = join(SHELL_FILES, 'icons', '256.png');
@@ -13,10 +13,10 @@ export const TRAY_ICON = join(
   process.platform === 'win32' ? '16.png' : '24.png',
 );
 
-/** The daemon's main file. */
+/** Returns the daemon's main file. */
 export const daemonMain = () => mainOf('engine', 'daemon');
 
-/** Main file of the program that browsers start. */
+/** Returns the main file of the program that browsers start. */
 export const nativeHostMain = () => mainOf('native-host');
 
 function mainOf(...folders: string[]): string {

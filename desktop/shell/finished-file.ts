@@ -9,7 +9,7 @@ import { dialog, shell } from 'electron';
 import type { DaemonLink } from './daemon/daemon-link.ts';
 import type { Words } from './logic/words-en.ts';
 
-/** Opens it with the program that the system has for it; asks first unless it is merely shown. */
+/** Opens a file with the program that the system has for it; asks first if the file may run. */
 export async function openFile(
   link: DaemonLink | undefined,
   gid: string,
@@ -25,7 +25,7 @@ export async function openFile(
   return reason === '' ? {} : { problem: words.cannotOpen(reason) };
 }
 
-/** Shows it in its folder; if it is not there yet, shows only the folder. */
+/** Shows a file in its folder; while the file is not there, shows only the folder. */
 export async function showInFolder(
   link: DaemonLink | undefined,
   gid: string,

@@ -1,4 +1,4 @@
-/** The app's main process. One at a time: another start hands over its arguments, and ends. */
+/** The app's main process. Only one runs: another start hands over its arguments, and ends. */
 
 import { dirname, join } from 'node:path';
 import { app, dialog } from 'electron';
@@ -10,7 +10,7 @@ import { isMetalinkFile, type LaunchRequest, readArguments, urlsOfLink } from '.
 import { ShellApp } from './shell-app.ts';
 
 const state = stateFolder();
-// Chromium's own files beside ours: one state folder, one app.
+// Chromium's own files are kept beside ours: one state folder, one app.
 app.setPath('userData', join(state, 'window'));
 app.setName('Millrace');
 if (process.platform === 'win32') app.setAppUserModelId('dev.millrace.app');
@@ -20,7 +20,7 @@ else app.quit();
 
 function start(): void {
   let shell: ShellApp | undefined;
-  /** Requests from the system before the app can take them. */
+  /** Requests from the system that came before the app could take them. */
   const early: LaunchRequest[] = [];
   const take = (request: LaunchRequest, folder: string) => {
     if (shell === undefined) early.push(request);
@@ -54,7 +54,7 @@ function start(): void {
       main: daemonMain(),
     }),
   };
-  // Asked to quit while the daemon is still being started.
+  // Set when the app is asked to quit while the daemon is still being started.
   let quitEarly = false;
   app.on('before-quit', (event) => {
     if (shell !== undefined) return;
@@ -67,9 +67,9 @@ function start(): void {
     });
   }
   const run = async () => {
-    // Beside Electron's own start: both take their time.
+    // Runs beside Electron's own start: both take their time.
     const first = findOrStart(place);
-    first.catch(() => {}); // seen by whoever waits for it
+    first.catch(() => {}); // the supervisor reports the failure
     await app.whenReady();
     shell = new ShellApp(place, first);
     if (quitEarly) return app.quit();

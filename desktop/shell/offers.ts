@@ -1,4 +1,4 @@
-/** Passes things from outside on to the page: URLs, and Metalink files read. */
+/** Passes downloads from outside on to the page: URLs, and the contents of Metalink files. */
 
 import { readFile, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
@@ -6,15 +6,15 @@ import type { OfferedMetalink, ShellMessage } from '@millrace/shared/bridge/page
 import type { LaunchRequest } from './logic/links.ts';
 import type { Words } from './logic/words-en.ts';
 
-/** In base64 the daemon still accepts a message of this size. */
+/** Most bytes of a Metalink file: in base64 the daemon still accepts a message of this size. */
 const MAX_METALINK_BYTES = 8 * 1024 * 1024;
 const MAX_METALINKS = 20;
 
 /**
  * Reads the request of a start of the app.
  *
- * @param folder that relative paths are in
- * @param onProblem is told of files that cannot be read
+ * @param folder folder that relative paths are in
+ * @param onProblem called for files that cannot be read
  * @returns undefined if there is nothing to offer
  */
 export async function offerOf(

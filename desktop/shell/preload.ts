@@ -1,4 +1,4 @@
-/** Runs before the page, isolated from it: gives it only `window.millraceShell`. */
+/** Runs before the page, isolated from it, and gives the page only `window.millraceShell`. */
 
 import type {
   ShellApi,

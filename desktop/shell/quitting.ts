@@ -1,10 +1,10 @@
-/** Quitting: asks if downloads would stop, and ends the daemon in time. */
+/** Controls how the app quits: asks if downloads would stop, and ends the daemon in time. */
 
 import { app, dialog, powerMonitor } from 'electron';
 import { QUIT_ANSWERS, type QuitQuestion } from './logic/quit-question.ts';
 
 export interface QuittingOptions {
-  /** @returns undefined: quit without asking */
+  /** Returns the question to ask; undefined: quit without asking. */
   question(forced: boolean): QuitQuestion | undefined;
   /** Closes the window and lets everything else continue. */
   toBackground(): void;
@@ -47,7 +47,7 @@ export function watchQuitting({ question, toBackground, finish }: QuittingOption
   app.on('before-quit', (event) => {
     if (stage === 'done') return;
     event.preventDefault();
-    // Asked already: a second time the question is not put twice.
+    // Already asking or finishing: the question is not put twice.
     if (stage !== 'none') return;
     stage = 'asking';
     void ask().finally(() => {
@@ -55,9 +55,9 @@ export function watchQuitting({ question, toBackground, finish }: QuittingOption
     });
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // Chromium has replaced Node's handler by its own: it asks as if the user had quit, and only
-    // once, and a second signal ends the app with its daemon left behind. Node restores its own for
-    // the first listener only.
+    // Chromium has replaced Node's handler by its own. Chromium's handler asks as if the user had
+    // quit, and only once: a second signal ends the app and leaves its daemon behind. Node restores
+    // its own handler for the first listener only.
     process.removeAllListeners(signal);
     process.on(signal, () => {
       forced = true;

@@ -31,7 +31,7 @@ import { offerOf } from './offers.ts';
 import { watchQuitting } from './quitting.ts';
 import { StatusDisplay } from './status-display.ts';
 
-/** Names that a notification lists. */
+/** Most names that a notification lists. */
 const MAX_NAMES = 3;
 
 export class ShellApp {
@@ -48,10 +48,10 @@ export class ShellApp {
   #quitting = false;
 
   /**
-   * Electron has to be ready.
+   * Makes the app. Electron has to be ready.
    *
-   * @param place of the daemon
-   * @param first a `findOrStart` of it that has begun already
+   * @param place folders and program of the daemon
+   * @param first a `findOrStart` of that daemon that has begun already
    */
   constructor(place: DaemonPlace, first: Promise<Connected>) {
     const { state } = place;
@@ -74,11 +74,11 @@ export class ShellApp {
     this.#serve();
   }
 
-  /** Starts everything. */
+  /** Starts all parts, and runs until the app quits. */
   async run(request: LaunchRequest, folder: string): Promise<void> {
     setAppMenu(this.#words, this.#actions);
     void this.#clipboard.set(this.#preferences.watchClipboard);
-    // Also corrects a registration that an update has moved.
+    // Also corrects the registration after an update has moved the host.
     if (this.#preferences.browserHost) void this.#setBrowserHost(true);
     this.#showStatus();
     if (!request.hidden) this.#window.show();
@@ -87,10 +87,7 @@ export class ShellApp {
     await this.#supervisor.run();
   }
 
-  /**
-   * Another start, a link or a file of the system: shows the window, and offers the given
-   * downloads.
-   */
+  /** Offers the downloads of a start, a link or a file in the window, if there are any. */
   async take(request: LaunchRequest, folder: string): Promise<void> {
     const problem = (title: string, body: string) => this.#notify({ title, body }, () => {});
     const offer = await offerOf(request, folder, this.#words, problem);
@@ -187,12 +184,12 @@ export class ShellApp {
       onChanged: (downloads) => this.#announcer.changed(downloads),
       onSettings: (settings) => this.#onSettings(settings),
     });
-    // Always notified: users who look at the list have seen it stop.
+    // Users who look at the list are notified too: they have seen it stop.
     if (restarted) this.#notify(this.#words.engineRestarted, () => this.#window.show());
     await this.#window.load();
   }
 
-  /** Language and theme are kept by the daemon, for the page as well. */
+  /** Applies language and theme, which the daemon keeps for the page as well. */
   #onSettings({ language, appearance }: AppSettings): void {
     nativeTheme.themeSource = appearance.theme;
     const words = wordsFor([language, app.getLocale()]);
@@ -206,7 +203,7 @@ export class ShellApp {
     this.#status.show(this.#daemonState, this.#totals, this.#words, this.#window.browserWindow);
   }
 
-  /** A link that logs the window in, once. */
+  /** Returns a link that logs the window in, once. */
   async #pageAddress(): Promise<string | undefined> {
     const { link, origin } = this.#supervisor;
     if (link === undefined || origin === undefined) return undefined;
@@ -278,7 +275,7 @@ export class ShellApp {
     if (!canceled) await this.take({ urls: [], files: filePaths, hidden: false }, '/');
   }
 
-  /** @returns true: hide it, the app continues */
+  /** Called when the user closes the window. @returns true to hide it: the app continues */
   #onCloseWindow(): boolean {
     if (this.#quitting) return false;
     if (!this.#preferences.stayInTray) {

@@ -1,4 +1,4 @@
-/** Shows how the downloads are, outside the window: tray, taskbar, dock. */
+/** Shows the state of the downloads outside the window: in tray, taskbar and dock. */
 
 import {
   app,
@@ -14,7 +14,7 @@ import type { Words } from './logic/words-en.ts';
 export interface StatusDisplayOptions {
   readonly trayIcon: string;
   onTrayClick(): void;
-  /** The tray's menu, with the tray's text. */
+  /** Returns the tray's menu, which shows the tray's text. */
   menu(text: string): MenuItemConstructorOptions[];
 }
 
@@ -41,7 +41,7 @@ export class StatusDisplay {
     this.#stayAwake(sums.active > 0);
   }
 
-  /** A machine that falls asleep downloads nothing; its screen may. */
+  /** Keeps the machine awake, as it downloads nothing while asleep; its screen may sleep. */
   #stayAwake(on: boolean): void {
     if (on === (this.#blocker !== undefined)) return;
     if (this.#blocker !== undefined) powerSaveBlocker.stop(this.#blocker);

@@ -1,6 +1,4 @@
-/**
- * A manager over a real database, with downloads that follow the test's orders, and its own clock.
- */
+/** A manager over a real database, with downloads and a clock that the test controls. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,7 +36,7 @@ export class FakeRun implements Run {
   readonly #end = Promise.withResolvers<RunResult>();
   storedBytes = 0;
   limit: number | undefined;
-  /** It does not hear that it is to stop. */
+  /** True if the run ignores the order to stop. */
   lingers = false;
 
   constructor(request: DownloadRequest, context: RunContext) {
@@ -175,7 +173,7 @@ export class FakeDaemon {
     this.manager.start();
   }
 
-  /** Ends as a daemon does. */
+  /** Closes the manager and its database as a daemon does at its end. */
   async shut(): Promise<void> {
     this.downloadLogs.close();
     await this.manager.close();
@@ -205,7 +203,7 @@ export async function until(check: () => boolean): Promise<void> {
   while (!check()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Lets promises that can be kept be kept. */
+/** Waits a few turns of the event loop, so that promises can settle. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { ManagerStage } from './manager-stage.ts';
 
-test('nobody waits for what a closed manager will never start', async () => {
+test('`settled` does not wait for a download that a closed manager will never start', async () => {
   const stage = new ManagerStage();
   const gid = await stage.add();
   await stage.shut();

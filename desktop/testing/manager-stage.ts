@@ -1,4 +1,4 @@
-/** A manager for tests: with a real database, downloads that follow orders, and its own time. */
+/** A manager for tests, over a real database, with downloads and a clock that the test controls. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,27 +25,27 @@ export class ManagerStage {
   now = T0;
   db!: DatabaseSync;
   runs: ScriptedRun[] = [];
-  /** Partial files that have been deleted, and from where to where they have been moved. */
+  /** Partial files that have been deleted; `moved` has the old and new paths of moved ones. */
   removed: string[] = [];
-  /** Files whose journals were to be deleted. */
+  /** Files whose journals the manager has deleted. */
   journals: string[] = [];
   moved: string[][] = [];
-  /** Deleting a partial file waits for this. */
+  /** Deleting a partial file waits for this promise. */
   deletion: Promise<void> = Promise.resolve();
   /** Kinds of the events of single downloads. */
   events: string[] = [];
-  /** Set while a run waits for another network. */
+  /** Reports another network; set while a run waits for one. */
   changeNetwork: (() => void) | undefined;
   rate!: SharedRate;
   manager!: Manager;
-  /** The open manager; a closed one starts nothing any more. */
+  /** The open manager; a closed manager starts nothing any more. */
   #open: Manager | undefined;
 
   constructor() {
     this.open();
   }
 
-  /** Starts a daemon on the state that the one before has left. */
+  /** Starts a daemon on the state that the previous one has left. */
   open(): void {
     this.db = openDatabase(join(this.folder, 'downloads.db'), this.now).db;
     this.runs = [];
@@ -93,7 +93,7 @@ export class ManagerStage {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** Lets all decided steps happen; those that the end of the daemon prevents, never do. */
+  /** Lets all decided steps happen; does not wait for steps that the end of the daemon prevents. */
   async settled(): Promise<void> {
     const turn = () => new Promise((resolve) => setImmediate(resolve));
     for (let i = 0; i < 5; i++) await turn();
@@ -112,7 +112,7 @@ export class ManagerStage {
     return gid;
   }
 
-  /** Time passes, and the timers with it. */
+  /** Moves the clock on, and lets the timers fire. */
   async later(ms: number): Promise<void> {
     this.now += ms;
     this.manager.settingsChanged();

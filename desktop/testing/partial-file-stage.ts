@@ -1,4 +1,4 @@
-/** A folder for tests of partial files, and the open files in it. */
+/** A folder for tests of partial files, and the files opened in it. */
 
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ export class PartialFileStage {
   dir = '';
   readonly #open: PartialFile[] = [];
 
-  /** For the tests of a file: each of them finds the folder empty. */
+  /** Returns a stage for the tests of a file: each test finds the folder empty. */
   static forEachTest(): PartialFileStage {
     const stage = new PartialFileStage();
     beforeEach(() => stage.#set());
@@ -28,7 +28,7 @@ export class PartialFileStage {
     return stage;
   }
 
-  /** Path of the complete file, beside which the partial one is. */
+  /** Path of the complete file; the partial file is beside it. */
   get path(): string {
     return join(this.dir, 'file.iso');
   }
@@ -59,7 +59,7 @@ export class PartialFileStage {
     return file;
   }
 
-  /** Ends the use of a file as the end of the process would, once everything is on disk. */
+  /** Closes a file as the end of the process would, once everything is on disk. */
   async end(file: PartialFile): Promise<void> {
     await file.close();
     this.#open.splice(this.#open.indexOf(file), 1);
@@ -87,7 +87,7 @@ export class PartialFileStage {
     }
   }
 
-  /** Stored bytes, as pairs of positions. */
+  /** Returns the stored bytes, as pairs of positions. */
   stored(file: PartialFile): number[][] {
     return file.stored.ranges.map(({ start, end }) => [start, end]);
   }

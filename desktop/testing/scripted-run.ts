@@ -14,16 +14,16 @@ export class ScriptedRun implements Run {
   readonly urls: string[] = [];
   readonly #end = Promise.withResolvers<RunResult>();
   storedBytes = 0;
-  /** For each time that its file was let go of: whether its completion was written down. */
+  /** One entry for each call of `settle`: whether the completion was written down. */
   readonly settlings: boolean[] = [];
-  /** True: it has a partial file that it has not reported. */
+  /** True if the run has a partial file that it has not reported. */
   hasFile = false;
-  /** True: the run takes its time to end when it is stopped. */
+  /** True if the run takes its time to end when it is stopped. */
   lingers = false;
 
   readonly #settled: () => Promise<void>;
 
-  /** @param settled lets everything happen that follows from how it ends */
+  /** Makes a run. @param settled lets everything happen that follows from the end of the run */
   constructor(request: DownloadRequest, context: RunContext, settled: () => Promise<void>) {
     this.#settled = settled;
     this.request = request;

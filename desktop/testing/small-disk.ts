@@ -1,11 +1,13 @@
-/** A disk that is soon full, or cannot be written: a file system in memory. Linux and root needed. */
+/**
+ * A disk that is soon full, or cannot be written: a file system in memory. Needs Linux and root.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** For tests that need such a disk: says loudly that they prove nothing without it. */
+/** Tells whether there can be a small disk; if not, says loudly that `what` is not tested. */
 export function smallDiskOrComplain(what: string): boolean {
   try {
     new SmallDisk(1).remove();
@@ -20,7 +22,7 @@ export function smallDiskOrComplain(what: string): boolean {
 export class SmallDisk {
   readonly path = mkdtempSync(join(tmpdir(), 'millrace-disk-'));
 
-  /** @throws Error with the output of `mount`, where it cannot be made */
+  /** Mounts the disk. @throws Error with the output of `mount`, where that fails */
   constructor(mebibytes: number) {
     try {
       run('mount', '-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'millrace-test', this.path);

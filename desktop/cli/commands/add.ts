@@ -1,4 +1,4 @@
-/** `millrace add`: gives downloads to the daemon, starting it where none runs. */
+/** `millrace add`: gives downloads to the daemon, and starts one if none runs. */
 
 import { asMillraceError, type ErrorCode, EXIT, MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
@@ -34,12 +34,12 @@ interface AddOptions extends RequestOptions, QueueOptions, CommonOptions {
   readonly start: boolean;
 }
 
-/** Downloads that are added by one call. */
+/** Most downloads that one call adds. */
 const BATCH = 1000;
-/** Failures that are told one by one. */
+/** Most failures that are reported one by one. */
 const MAX_TOLD = 20;
 
-/** One thing to add: a URL, or a metalink, which may be several downloads. */
+/** One item to add: a URL, or a metalink, which may describe several downloads. */
 type Item =
   | { readonly kind: 'url'; readonly given: string }
   | { readonly kind: 'metalink'; readonly given: string };
@@ -93,7 +93,7 @@ async function add(
           added.push(await daemon.call('millrace.status', { gid }));
         }
       } catch (thrown) {
-        // The next may be fine.
+        // The next item may still succeed.
         const error = asMillraceError(thrown);
         if (status === EXIT.ok) status = error.row.exit;
         const url = withoutLogin(item.given);
@@ -108,7 +108,7 @@ async function add(
   return status;
 }
 
-/** Adds the URLs of a list, many with each call. */
+/** Adds the URLs of a list, up to BATCH of them per call. */
 async function addList(
   context: CliContext,
   report: Report,
@@ -140,7 +140,7 @@ async function addList(
       return [];
     }
   });
-  // The last one put at a place would come first: this keeps the order of the list.
+  // Each insertion at a position pushes the earlier ones back: reversing keeps the list's order.
   if (position !== undefined) requests.reverse();
   const daemon = options.start ? await openOrStart(state, () => {}) : await DaemonLink.open(state);
   try {

@@ -18,7 +18,7 @@ interface ChangeOptions extends Pick<RequestOptions, Changeable>, QueueOptions, 
   readonly limit?: number | 'none';
 }
 
-/** Options of a download that can be changed; its limit accepts one more word. */
+/** Options of a download that can be changed; its limit is apart, as it also accepts "none". */
 const CHANGEABLE = [
   'output',
   'dir',

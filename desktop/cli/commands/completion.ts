@@ -1,4 +1,4 @@
-/** `millrace completion`: the scripts that shells load, and the answers to their questions. */
+/** `millrace completion`: prints the scripts that shells load, and answers their questions. */
 
 import { basename } from 'node:path';
 import { Argument, Command } from 'commander';
@@ -30,8 +30,8 @@ export function completionCommand(context: CliContext, program: Command): Comman
 }
 
 /**
- * Answers the scripts: the first line tells the shell which other completions to add, every other
- * is a candidate, a tab, and a short description.
+ * Answers the scripts. The first line tells the shell which other completions to add; every other
+ * line is a candidate, a tab, and a short description.
  */
 export function completeCommand(context: CliContext, program: Command): Command {
   return new Command('__complete').argument('[word...]').action(async (words: string[]) => {
@@ -45,7 +45,7 @@ export function completeCommand(context: CliContext, program: Command): Command 
   });
 }
 
-/** Ids of the daemon's downloads; none is no reason to start it. */
+/** Returns ids of the daemon's downloads. Does not start a daemon for them. */
 async function idsOf(context: CliContext, begin: string) {
   try {
     return await withDaemon(context.state, async (daemon) => {

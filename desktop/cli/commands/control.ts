@@ -81,7 +81,7 @@ export function removeCommand(context: CliContext): Command {
 
 function changed(method: 'millrace.pause' | 'millrace.resume' | 'millrace.retry'): Act<object> {
   return async (daemon, gids) =>
-    // Without ids all are meant, but failed ones only if they are named.
+    // Without ids the call applies to all downloads; failed ones are retried only by id.
     (await daemon.call(method, { gids })).gids;
 }
 

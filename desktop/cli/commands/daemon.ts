@@ -1,4 +1,4 @@
-/** `millrace daemon`: runs the daemon, here or in the background; ends it; says how it is. */
+/** `millrace daemon`: runs the daemon here or in the background, stops it, shows its status. */
 
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -28,7 +28,7 @@ type Info = DaemonInfo & { readonly url: string | undefined };
 
 const STOP_TIMEOUT_MS = 60_000;
 const POLL_MS = 25;
-/** As services say it that are asked for their state and do not run. */
+/** Exit status where no daemon runs: 3, as init scripts report a stopped service. */
 const NOT_RUNNING = EXIT.network;
 
 export function daemonCommand(context: CliContext): Command {
@@ -73,7 +73,7 @@ async function start(
     if (before !== undefined) {
       throw new MillraceError('daemon-running', `process ${before.pid} at ${before.url}`);
     }
-    // The default folder is the same there, and must not look chosen.
+    // The daemon has the same default folder; passing it would make it look chosen by the user.
     const flags = dir === undefined ? [] : ['--dir', folder];
     if (port !== undefined) flags.push('--port', String(port));
     for (const origin of allowOrigin) flags.push('--allow-origin', origin);
@@ -82,7 +82,7 @@ async function start(
     report.result({ pid, url, log }, () => [`A Millrace daemon runs at ${url}`, `Log: ${log}`]);
     return;
   }
-  // Loaded here: the other commands start faster without it.
+  // Imported here: the other commands start faster without it.
   const { startDaemon } = await import('../../engine/daemon/daemon.ts');
   const daemon = await startDaemon({
     state,
@@ -109,7 +109,7 @@ async function stop({ state, signal }: CliContext, report: Report): Promise<unde
   try {
     await withDaemon(state, (daemon) => daemon.call('millrace.shutdown'));
   } catch (error) {
-    // It is ours and hangs: asked as the system does it.
+    // The daemon is ours and hangs: SIGTERM ends it.
     if (isMillraceError(error, 'daemon-silent')) process.kill(running.pid, 'SIGTERM');
     else if (!isMillraceError(error, 'daemon-not-running')) throw error;
   }

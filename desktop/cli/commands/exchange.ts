@@ -107,7 +107,7 @@ export function importCommand(context: CliContext): Command {
     );
 }
 
-/** True where a user can see the question and answer it. */
+/** Returns true where a user can see the question and answer it. */
 function isPerson({ stdin, stdout }: CliContext): boolean {
   return stdout.isTTY === true && (stdin as { isTTY?: boolean }).isTTY === true;
 }
@@ -126,7 +126,7 @@ async function confirmed(context: CliContext, count: number): Promise<boolean> {
   }
 }
 
-/** Readable for its owner only: URLs may contain secrets. */
+/** Writes a list that only its owner can read: URLs may contain secrets. */
 async function write(path: string, text: string, overwrite: boolean): Promise<void> {
   try {
     const file = await open(path, overwrite ? 'w' : 'wx', 0o600);

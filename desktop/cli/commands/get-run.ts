@@ -1,4 +1,4 @@
-/** One run of `millrace get`: one download after the other, and how it goes. */
+/** Carries out `millrace get`: downloads one URL after the other, and reports on each. */
 
 import { asMillraceError, EXIT, type MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
@@ -20,9 +20,9 @@ export interface GetOptions extends RequestOptions, CommonOptions {
 }
 
 /**
- * Downloads the URLs in order; a failure does not keep the next from being tried.
+ * Downloads the URLs in order; a failure does not stop the next URL from being tried.
  *
- * @param texts URLs and names of metalinks, as they are typed
+ * @param texts URLs and names of metalinks, as typed
  * @returns the exit status: 0, or that of the first failure
  * @throws UsageError for options that contradict each other
  */
@@ -32,7 +32,7 @@ export async function get(
   report: Report,
   context: CliContext,
 ): Promise<number> {
-  // A metalink's name is not the user's choice: it makes way for existing files.
+  // A name that the user did not choose, such as a metalink's, makes way for existing files.
   const asked = {
     ...requestOf('', options, context.cwd),
     rename: options.output === undefined,
@@ -48,7 +48,7 @@ export async function get(
   return status;
 }
 
-/** One download, or several where the text names a metalink. */
+/** Downloads one URL, or the files of a metalink. @returns the first failure */
 async function getOne(
   text: string,
   asked: AskedRequest,
@@ -78,7 +78,7 @@ async function requestsFor(
   if (!looksLikeMetalinkName(text)) {
     return [wholeRequest({ ...asked, urls: [downloadUrl(text), ...mirrors] }, cwd)];
   }
-  // Loaded here: most downloads have none, and do without an XML parser.
+  // Imported here: most downloads have no metalink and need no XML parser.
   const { describedDownloads } = await import('../options/described-downloads.ts');
   return describedDownloads(text, wholeRequest(asked, cwd), cwd, signal);
 }

@@ -1,4 +1,4 @@
-/** `millrace get`: downloads here and now. */
+/** `millrace get`: downloads files in this process, without the daemon. */
 
 import { Command } from 'commander';
 import { action, type CliContext } from '../console/context.ts';
@@ -26,7 +26,7 @@ With several URLs it is that of the first that failed.`,
     .action(
       action<GetOptions, [string[]]>(context, async (report, options, texts) => {
         if (texts.length > 1) refuseOneFileOptions(options);
-        // Loaded here: its help needs no engine.
+        // Imported here: the command's help needs no engine.
         const { get } = await import('./get-run.ts');
         return get(texts, options, report, context);
       }),

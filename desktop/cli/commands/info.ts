@@ -1,4 +1,4 @@
-/** `millrace info`: everything about one download. */
+/** `millrace info`: shows everything about one download. */
 
 import { Command } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../console/context.ts';

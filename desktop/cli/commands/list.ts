@@ -1,4 +1,4 @@
-/** `millrace list` and `millrace history`: the daemon's downloads. */
+/** `millrace list` and `millrace history`: list the daemon's downloads. */
 
 import { parseDuration } from '@millrace/shared/base/units';
 import type { ParamsOf } from '@millrace/shared/bridge/contract/contract';
@@ -22,14 +22,14 @@ interface ListOptions extends CommonOptions {
 }
 
 const STOPPED = ['complete', 'error', 'removed'] as const;
-/** The filters, by the words that aria2's interface has for them. */
+/** States that each filter selects. The filters are named as in aria2's interface. */
 const FILTERS: Readonly<Record<string, readonly DownloadStatus[] | undefined>> = {
   all: undefined,
   active: ['active'],
   waiting: ['queued', 'waiting', 'paused'],
   stopped: STOPPED,
 };
-/** Most that the daemon gives at a time. */
+/** Most downloads that the daemon returns per call. */
 const PAGE = 1000;
 const most = () =>
   new Option('--limit <number>', 'most to show').argParser(wholeNumber(1, 1_000_000)).default(100);
@@ -119,7 +119,7 @@ export function historyCommand(context: CliContext): Command {
   return command;
 }
 
-/** All downloads in some states: for commands to all of them. */
+/** Returns all downloads in some states, for commands that apply to all of them. */
 export async function fetchAll(
   daemon: DaemonLink,
   status: readonly DownloadStatus[],
@@ -159,7 +159,7 @@ function show(report: Report, { total, downloads }: Page, none: string): undefin
   });
 }
 
-/** Reads ids or --all, exactly one of which must be given. */
+/** Tells whether ids or --all were given. @throws UsageError unless exactly one was */
 export function whichOnes(ids: readonly string[], all: boolean | undefined): 'all' | 'ids' {
   if (all === true && ids.length > 0) {
     throw new UsageError('ids and --all are one too many');

@@ -18,7 +18,7 @@ interface MetalinkOptions extends CommonOptions {
 }
 
 const MIN_PIECE_BYTES = 256 * 1024;
-/** Most digests of pieces in a document, so that documents stay small. */
+/** Most piece digests in one document, so that documents stay small. */
 const MAX_PIECES = 4096;
 const READ_BYTES = 256 * 1024;
 
@@ -47,7 +47,7 @@ export function metalinkCommand(context: CliContext): Command {
     );
 }
 
-/** Reads a file once, for all of its digests. */
+/** Reads a file once, and computes all of its digests. */
 async function describe(
   path: string,
   urls: readonly string[],
@@ -66,7 +66,7 @@ async function describe(
     let piece = createHash('sha256');
     for (let at = 0; at < size; ) {
       if (signal.aborted) throw new MillraceError('interrupted');
-      // Pieces are multiples of the read buffer.
+      // A piece is a multiple of the read buffer.
       const { bytesRead } = await handle.read(buffer, 0, READ_BYTES, at);
       if (bytesRead === 0) throw new MillraceError('file-changed', `${path} has become shorter`);
       const bytes = buffer.subarray(0, bytesRead);

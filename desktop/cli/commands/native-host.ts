@@ -66,7 +66,11 @@ export function nativeHostCommand(context: CliContext): Command {
   return command;
 }
 
-/** @param asked all: without a named browser, the command applies to all of them */
+/**
+ * Runs one subcommand.
+ *
+ * @param asked `all`: without a named browser, the command applies to all of them
+ */
 async function run(
   context: CliContext,
   report: Report,

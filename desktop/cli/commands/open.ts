@@ -1,4 +1,4 @@
-/** `millrace open`: the interface, in the browser, logged in. */
+/** `millrace open`: opens the interface in the browser, logged in. */
 
 import { pathToFileURL } from 'node:url';
 import { Command } from 'commander';

@@ -1,4 +1,4 @@
-/** `millrace limit`, `schedule` and `categories`: how much, when, and where. */
+/** `millrace limit`, `schedule` and `categories`: how much to download, when, and where to. */
 
 import { formatRate } from '@millrace/shared/base/units';
 import {

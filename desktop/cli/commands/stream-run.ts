@@ -1,4 +1,4 @@
-/** One run of `millrace stream`: the download, the address, the player. */
+/** Carries out `millrace stream`: runs the download, serves it, and starts the player. */
 
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -39,7 +39,8 @@ export class StreamRun {
   #player: Player | undefined;
   #name = '';
   /**
-   * Whether a line is redrawn: not where a player has the terminal, or the output is no terminal.
+   * Whether a progress line is redrawn in place: not where a player has the terminal, or the output
+   * is no terminal.
    */
   readonly #moving: boolean;
 
@@ -100,21 +101,25 @@ export class StreamRun {
       const playing = this.#player?.ended;
       const result = await this.#toTheEnd(finished, playing);
       clearInterval(timer);
-      if (result === undefined) return EXIT.ok; // what is not kept need not be complete
+      if (result === undefined) return EXIT.ok; // a file that is not kept need not be complete
       this.#saved(result, performance.now() - startedAt);
       await this.#untilEnough(playing);
       return EXIT.ok;
     } finally {
       clearInterval(timer);
       this.#clear();
-      // Its file is closed before it is moved or deleted.
+      // The download ends first: its file is closed before it is moved or deleted.
       this.#ended.abort();
       await finished.catch(() => {});
       await this.#player?.close();
     }
   }
 
-  /** @returns undefined if the player has ended and nothing has to be kept */
+  /**
+   * Waits for the end of the download.
+   *
+   * @returns undefined if the player has ended and nothing has to be kept
+   */
   async #toTheEnd(
     finished: Promise<RunResult>,
     playing: Promise<void> | undefined,
@@ -126,7 +131,7 @@ export class StreamRun {
     return finished;
   }
 
-  /** The file is there; it may be played on until the user has enough. */
+  /** Keeps serving the complete file until the player ends or the user interrupts. */
   async #untilEnough(playing: Promise<void> | undefined): Promise<void> {
     const { signal } = this.#ended;
     if (signal.aborted) return;
@@ -176,7 +181,7 @@ export class StreamRun {
     this.#say(this.#options.keep ? `Saved ${path} (${formatBytes(bytes)})` : 'All of it is here.');
   }
 
-  /** For people. */
+  /** Prints a line, unless a script reads the output. */
   #say(text: string): void {
     if (this.#report.json || this.#options.printUrl === true) return;
     this.#clear();

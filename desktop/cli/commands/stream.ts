@@ -8,7 +8,7 @@ import { addRequestOptions } from '../options/request-options.ts';
 import { splitWords } from '../text/words.ts';
 import type { StreamOptions } from './stream-run.ts';
 
-/** As "millrace list" shows them; no host is called so. */
+/** An id as "millrace list" shows it; no host has such a name. */
 const ID = /^[0-9a-f]{6,16}$/i;
 
 export function streamCommand(context: CliContext): Command {
@@ -41,7 +41,7 @@ MILLRACE_STREAM_URL, where nobody else can read it.`,
     .action(
       action<StreamOptions, [string]>(context, async (report, options, text) => {
         if (ID.test(text)) return playDownload(context, report, options, text.toLowerCase());
-        // Loaded here: the other commands start faster without the engine.
+        // Imported here: the other commands start faster without the engine.
         const { StreamRun } = await import('./stream-run.ts');
         const { engineDownload } = await import('../../engine/daemon/engine-download.ts');
         return new StreamRun(context, report, options, engineDownload).run(text);
@@ -49,7 +49,7 @@ MILLRACE_STREAM_URL, where nobody else can read it.`,
     );
 }
 
-/** The daemon serves it: the command only prints the address. */
+/** Prints the address of a stream that the daemon serves, and starts the player if one is given. */
 async function playDownload(
   { state, signal }: CliContext,
   report: Report,

@@ -47,7 +47,7 @@ export interface PublishOptions extends ScriptOptions {
 const FAILURES_NAMED = 10;
 const PROGRESS_MS = 200;
 
-/** @throws MillraceError */
+/** Writes the manifest of a folder, and its archive and script if asked. @throws MillraceError */
 export async function publishFolder(
   folder: string,
   options: PublishOptions,
@@ -72,7 +72,12 @@ export async function publishFolder(
   return undefined;
 }
 
-/** @returns the exit status @throws MillraceError, UsageError */
+/**
+ * Brings a folder to the state of a manifest, or writes the script that does.
+ *
+ * @returns the exit status
+ * @throws MillraceError, UsageError
+ */
 export async function applyToFolder(
   text: string,
   folder: string | undefined,
@@ -208,7 +213,7 @@ async function fetchManifest(
   fetcher: SyncFetcher,
   signal: AbortSignal,
 ): Promise<Manifest> {
-  // With its digest it is asked for as every other file; without, it must be the current one.
+  // With a digest, the manifest is fetched like any other file; without one, it must be current.
   if (checksum === undefined) return parse(await fetcher.current(url, MAX_MANIFEST_BYTES, signal));
   const content = { size: MAX_MANIFEST_BYTES, sha256: checksum.hex };
   return parse(await fetcher.small(url, content, signal));
@@ -233,7 +238,7 @@ async function writeScript(
   await chmod(path, 0o777 & ~process.umask());
 }
 
-/** A line that moves, on a terminal. */
+/** The progress line, drawn only on a terminal. */
 class Progress {
   receivedBytes = 0;
   readonly #context: CliContext;

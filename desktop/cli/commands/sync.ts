@@ -1,4 +1,4 @@
-/** `millrace sync`: a folder that is published at one place and brought to many others. */
+/** `millrace sync`: publishes a folder at one place and brings it to many others. */
 
 import type { Digest } from '@millrace/shared/base/digest';
 import { Command, InvalidArgumentError } from 'commander';

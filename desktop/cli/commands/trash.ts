@@ -1,4 +1,4 @@
-/** `millrace trash`: removed downloads, brought back or deleted for good. */
+/** `millrace trash`: lists removed downloads, brings them back, or deletes them for good. */
 
 import { formatBytes } from '@millrace/shared/base/units';
 import type { TrashItem, TrashPage } from '@millrace/shared/bridge/rpc/trash-api';

@@ -1,4 +1,4 @@
-/** `millrace watch`: the daemon's activity, live. */
+/** `millrace watch`: shows the daemon's activity live. */
 
 import { asMillraceError, EXIT, MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
@@ -16,7 +16,7 @@ interface WatchOptions extends CommonOptions {
 }
 
 const PROGRESS_MS = 500;
-/** Requested again now and then, should a notification have been lost. */
+/** Interval of full refreshes, ms: a notification may have been lost. */
 const REFRESH_MS = 10_000;
 const RECENT = 10;
 const STRIP_CELLS = 16;
@@ -68,7 +68,7 @@ class Watch {
     if (signal.aborted) stop();
     const gids = ids.length === 0 ? undefined : await this.#resolve(ids);
     this.#model = new WatchModel(gids);
-    // Notifications that come before the list are taken in after it.
+    // Notifications that arrive before the list are applied after it.
     const early: [string, readonly unknown[]][] = [];
     let listener = (method: string, params: readonly unknown[]): void => {
       early.push([method, params]);
@@ -103,7 +103,7 @@ class Watch {
     return (await Promise.all(views)).map(({ gid }) => gid);
   }
 
-  /** Reads the current downloads; of finished ones, only the latest. */
+  /** Reads the watched downloads; without ids, all unfinished ones and the latest finished ones. */
   async #refresh(gids: readonly string[] | undefined): Promise<void> {
     const calls = gids?.map((gid) => this.#daemon.call('millrace.status', { gid }));
     const downloads = calls === undefined ? await this.#everything() : await Promise.all(calls);
@@ -177,7 +177,7 @@ class Watch {
     this.#area.draw(this.#model.frame(this.#area.rows, this.#limit, options));
   }
 
-  /** Runs work whose failure shows when the daemon is found to have ended. */
+  /** Runs work and ignores its failures: `run` notices when the daemon has ended. */
   #background(work: () => Promise<void>): void {
     work().catch(() => {});
   }

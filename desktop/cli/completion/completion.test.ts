@@ -4,15 +4,15 @@ import { buildProgram, everyCommand } from '../program.ts';
 import { complete } from './model.ts';
 import { completionScript, SHELLS } from './scripts.ts';
 
-// Nothing of it is used: no command runs.
+// No command runs, so nothing reads the context.
 const program = await buildProgram({} as CliContext);
 
 function candidates(...words: string[]): string[] {
   return complete(program, words).candidates.map(({ text }) => text);
 }
 
-describe('what can be written', () => {
-  test('commands, but not those that are for scripts', () => {
+describe('completion', () => {
+  test('offers commands, except those for scripts', () => {
     expect(candidates('')).toEqual(expect.arrayContaining(['get', 'add', 'list', 'help']));
     expect(candidates('')).not.toContain('__complete');
     expect(candidates('li')).toEqual(['list', 'limit']);
@@ -20,7 +20,7 @@ describe('what can be written', () => {
     expect(candidates('daemon', '')).toEqual(['start', 'stop', 'status', 'help']);
   });
 
-  test('the options of the command, also of one that is meant without being named', () => {
+  test('offers the options of the command, including those of its default subcommand', () => {
     expect(candidates('list', '--s')).toEqual(['--search']);
     expect(candidates('ls', '--s')).toEqual(['--search']);
     expect(candidates('daemon', '--de')).toEqual(['--detach']);
@@ -28,14 +28,14 @@ describe('what can be written', () => {
     expect(candidates('get', '--', '--s')).toEqual([]);
   });
 
-  test('the values that an option can have', () => {
+  test('offers the values that an option accepts', () => {
     expect(candidates('export', '--format', '')).toEqual(['json', 'urls', 'aria2']);
     expect(candidates('export', '--format=u')).toEqual(['--format=urls']);
     expect(candidates('export', '--format', 'urls', '--which', 'q')).toEqual(['queue']);
     expect(candidates('export', '--nonsense=')).toEqual([]);
   });
 
-  test('arguments by their place', () => {
+  test('offers arguments by their position', () => {
     expect(candidates('list', '')).toEqual(['all', 'active', 'waiting', 'stopped']);
     expect(candidates('list', '--search', 'x', 'st')).toEqual(['stopped']);
     expect(candidates('list', 'all', '')).toEqual([]);
@@ -54,11 +54,11 @@ describe('what can be written', () => {
     [['get', ''], 'files'],
     [['history', 'search', ''], 'nothing'],
     [['nonsense', ''], 'nothing'],
-  ] as const)('after %j: %s', (words, also) => {
+  ] as const)('after %j it also offers %s', (words, also) => {
     expect(complete(program, words).also).toBe(also);
   });
 
-  test('whatever stands there, nothing breaks', () => {
+  test('does not fail on unusual words', () => {
     for (const words of [[], [''], ['-'], ['--'], ['--', ''], ['-x', ''], ['list', '-', '']]) {
       expect(() => complete(program, words)).not.toThrow();
     }
@@ -66,7 +66,7 @@ describe('what can be written', () => {
 });
 
 describe('the program', () => {
-  test('every command says what it is for, and has help', () => {
+  test('every command has a description and help', () => {
     for (const command of everyCommand(program)) {
       if (command.name() === '__complete') continue;
       expect([command.name(), command.description()]).not.toContain('');
@@ -83,12 +83,12 @@ describe('the program', () => {
   });
 });
 
-describe('what shells load', () => {
-  test.each(SHELLS)('%s asks the program, by the name it has there', (shell) => {
+describe('completion scripts', () => {
+  test.each(SHELLS)('%s: the script calls the program by the given name', (shell) => {
     const script = completionScript(shell, 'mill-2');
     expect(script).toContain('mill-2 __complete -- ');
     expect(script).not.toContain('millrace');
-    // A function's name has no minus everywhere.
+    // Not every shell allows a minus in the name of a function.
     expect(script).toContain('_mill_2_complete');
   });
 });

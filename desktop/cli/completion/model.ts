@@ -1,24 +1,26 @@
-/** Finds the words that can stand at a place of the command line, from the program itself. */
+/** Finds the words that are valid at a place on the command line, from the program's commands. */
 
 import type { Command, Option } from 'commander';
 
 interface Candidate {
   readonly text: string;
-  /** A few words about it; may be empty. */
+  /** Short description; may be empty. */
   readonly about: string;
 }
 
 /** Words that the shell offers for the word under the cursor. */
 export interface Completion {
   readonly candidates: readonly Candidate[];
-  /** Things to look for besides. */
+  /** Other completions that the shell adds. */
   readonly also: 'files' | 'folders' | 'ids' | 'nothing';
 }
 
 const NOTHING: Completion = { candidates: [], also: 'nothing' };
 
 /**
- * @param words the words after the name of the program; the last is being typed, and may be empty
+ * Returns the words that complete the last one.
+ *
+ * @param words the words after the program's name; the last is being typed, and may be empty
  */
 export function complete(program: Command, words: readonly string[]): Completion {
   const current = words.at(-1) ?? '';
@@ -34,7 +36,7 @@ export function complete(program: Command, words: readonly string[]): Completion
     } else if (!optionsOver && word.startsWith('-') && word !== '-') {
       expecting = takesValue(command, word);
     } else if (position > 0 || word !== 'help' || command.commands.length === 0) {
-      // After "help" come the words that are valid in its place.
+      // "help" is skipped: the words after it are valid in its place.
       const next = position === 0 ? named(command, word) : undefined;
       if (next !== undefined) command = next;
       else position++;
@@ -54,7 +56,7 @@ export function complete(program: Command, words: readonly string[]): Completion
   return argumentsOf(command, position, current);
 }
 
-/** Every word that is valid where a command's arguments are expected. */
+/** Returns every word that is valid where a command's arguments are expected. */
 function argumentsOf(command: Command, position: number, current: string): Completion {
   const subcommands = position === 0 ? visible(command) : [];
   const declared = effective(command).registeredArguments;
@@ -62,7 +64,7 @@ function argumentsOf(command: Command, position: number, current: string): Compl
   const choices = (argument?.argChoices ?? []).map((text) => ({ text, about: '' }));
   const candidates = matching(current, [...subcommands, ...choices]);
   const name = argument?.name() ?? '';
-  // Ids are known to the daemon alone.
+  // Only the daemon knows the ids.
   if (name === 'id' || name === 'url-or-id') return { candidates, also: 'ids' };
   return { candidates, also: name.includes('file') ? 'files' : 'nothing' };
 }
@@ -85,7 +87,7 @@ function visible(command: Command): Candidate[] {
     .map((sub) => ({ text: sub.name(), about: sub.summary() || sub.description() }));
 }
 
-/** The options of a command, and of its default subcommand. */
+/** Returns the options of a command and of its default subcommand. */
 function flags(command: Command): Candidate[] {
   const options = [...new Set([command, effective(command)])].flatMap((c) =>
     c.createHelp().visibleOptions(c),
@@ -101,7 +103,7 @@ function named(command: Command, word: string): Command | undefined {
   return command.commands.find((sub) => sub.name() === word || sub.aliases().includes(word));
 }
 
-/** A group without a subcommand stands for its default command. */
+/** Returns the default subcommand of a group, or the command itself. */
 function effective(command: Command): Command {
   const name = (command as unknown as { _defaultCommandName: string | null })._defaultCommandName;
   return (name == null ? undefined : named(command, name)) ?? command;
@@ -112,7 +114,7 @@ function findOption(command: Command, flag: string): Option | undefined {
   return all.find((option) => option.long === flag || option.short === flag);
 }
 
-/** The option whose value the next word is, if there is one. */
+/** Returns the option whose value the next word is, if there is one. */
 function takesValue(command: Command, flag: string): Option | undefined {
   const option = findOption(command, flag);
   return option !== undefined && (option.required || option.optional) ? option : undefined;

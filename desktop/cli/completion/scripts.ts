@@ -1,15 +1,15 @@
 /**
- * Scripts that shells load. They ask the program itself for words, so that they are never out of
- * date; loading costs nothing.
+ * Completion scripts for shells. They ask the program itself for words, so that they are never out
+ * of date; loading costs nothing.
  */
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
 /**
- * The script for a shell.
+ * Returns the completion script for a shell.
  *
- * @param name of the program, as it is written on the command line
+ * @param name name of the program, as typed on the command line
  */
 export function completionScript(shell: Shell, name: string): string {
   const identifier = name.replace(/\W/g, '_');

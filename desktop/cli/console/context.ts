@@ -6,7 +6,7 @@ import { UsageError } from '../text/option-values.ts';
 import { printable } from '../text/printable.ts';
 import { type Style, styleFor } from '../text/style.ts';
 
-/** Where output goes; tests give their own. */
+/** Streams for output; tests pass their own. */
 export interface Terminal {
   readonly stdout: NodeJS.WritableStream & {
     readonly isTTY?: boolean;
@@ -18,13 +18,13 @@ export interface Terminal {
 
 export interface CliContext extends Terminal {
   readonly stdin: NodeJS.ReadableStream;
-  /** Aborts on Ctrl-C and the like. */
+  /** Aborts on SIGINT, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
-  /** Folder that relative paths are meant from. */
+  /** Folder that relative paths start from. */
   readonly cwd: string;
-  /** State folder: the daemon is found there. */
+  /** State folder, which holds the daemon's address. */
   readonly state: string;
-  /** Ends the process with this status, once everything is written. */
+  /** Sets the exit status; the process ends once everything is written. */
   exit(status: number): void;
 }
 
@@ -43,7 +43,7 @@ export class Report {
     this.json = json;
   }
 
-  /** Columns of a line; undefined where the output is no terminal. */
+  /** Width of a line, columns; undefined where the output is no terminal. */
   get width(): number | undefined {
     return this.#out.stdout.isTTY === true ? this.#out.stdout.columns || 80 : undefined;
   }
@@ -52,13 +52,13 @@ export class Report {
     return styleFor(this.#out.stdout);
   }
 
-  /** The result: one JSON document, or lines of text. */
+  /** Prints the result: one JSON document, or lines of text. */
   result(document: unknown, lines: () => readonly string[]): void {
     if (this.json) return this.object(document);
     for (const line of lines()) this.#out.stdout.write(`${line}\n`);
   }
 
-  /** One line of JSON. */
+  /** Prints one line of JSON. */
   object(value: unknown): void {
     this.#out.stdout.write(`${JSON.stringify(value)}\n`);
   }
@@ -68,19 +68,19 @@ export class Report {
     this.#out.stderr.write(`${printable(text)}\n`);
   }
 
-  /** An error. @param about the URL that it is about, without user name and password */
+  /** Prints an error. @param about the URL of the error, without user name and password */
   error(error: MillraceError, about?: string): void {
     if (this.json) return this.object({ event: 'error', url: about, ...errorObject(error) });
     const interrupted = error.code === 'interrupted';
     const what = interrupted || about === undefined ? '' : `${about}: `;
-    // The subject is not said twice.
+    // The subject is not printed twice.
     const alone = interrupted || (about !== undefined && error.detail === about);
     const message = alone ? error.row.title : error.message;
     this.#out.stderr.write(`${printable(what + message)}.\n${printable(error.row.advice)}\n`);
   }
 }
 
-/** An error as programs get it. */
+/** Returns an error in the form that programs get. */
 export function errorObject(error: MillraceError): object {
   const { code, detail, message, row } = error;
   const { retryable, exit, advice } = row;
@@ -88,9 +88,10 @@ export function errorObject(error: MillraceError): object {
 }
 
 /**
- * Makes an action of commander: runs it, prints its errors, and sets the exit status.
+ * Makes an action for commander that prints errors and sets the exit status.
  *
- * @param run gets the arguments and then the options; returns the exit status, by default 0
+ * @param run gets a report, the options, and then the arguments; returns the exit status, by
+ * default 0
  */
 export function action<O extends CommonOptions, A extends unknown[]>(
   context: CliContext,

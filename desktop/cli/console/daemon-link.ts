@@ -5,12 +5,12 @@ import { startDetached } from './daemon-process.ts';
 
 export { DaemonLink } from '../../client/daemon-link.ts';
 
-/** Starts a daemon where none runs. @param onStart is told of its process */
+/** Connects to the daemon, and starts one if none runs. @param onStart gets its process id */
 export function openOrStart(state: string, onStart: (pid: number) => void): Promise<DaemonLink> {
   return DaemonLink.openOrStart(state, async () => onStart((await startDetached(state, [])).pid));
 }
 
-/** Runs something with a connection that is closed afterwards. */
+/** Calls `use` with a connection, and closes the connection afterwards. */
 export async function withDaemon<T>(
   state: string,
   use: (daemon: DaemonLink) => Promise<T>,

@@ -1,4 +1,4 @@
-/** The daemon as a process in the background, started by the command line. */
+/** Starts the daemon as a background process, for the command line. */
 
 import { fileURLToPath } from 'node:url';
 import type { DaemonAddress } from '../../local/daemon-address.ts';
@@ -9,7 +9,7 @@ const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
 /**
  * Starts a daemon that outlives this process, and waits until it can be reached.
  *
- * @param flags options of `millrace daemon start`, paths absolute
+ * @param flags options of `millrace daemon start`, with absolute paths
  * @throws as `launchDaemon`
  */
 export async function startDetached(

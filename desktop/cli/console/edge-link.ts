@@ -1,6 +1,6 @@
 /**
- * Administers an edge over HTTP: its address, the token, requests, and errors as the edge tells
- * them.
+ * Administers an edge over HTTP: finds its address and the token, sends requests, and reports the
+ * edge's own errors.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ export interface EdgeOptions extends CommonOptions {
   readonly tokenFile?: string;
 }
 
-/** Where the token may be instead of a file. */
+/** Environment variable that may hold the token instead of a file. */
 const TOKEN_VARIABLE = 'MILLRACE_EDGE_TOKEN';
 const TIMEOUT_MS = 30_000;
 
@@ -47,7 +47,7 @@ export class EdgeLink {
     this.#signal = signal;
   }
 
-  /** @throws MillraceError `bad-option` where the token cannot be read */
+  /** Finds the address and the token. @throws MillraceError `bad-option` if one is unreadable */
   static async open(context: CliContext, options: EdgeOptions): Promise<EdgeLink> {
     const { MILLRACE_EDGE, [TOKEN_VARIABLE]: given } = process.env;
     const first = MILLRACE_EDGE?.split(',')[0]?.trim();
@@ -67,10 +67,11 @@ export class EdgeLink {
   }
 
   /**
-   * Sends a request.
+   * Sends a request, and returns the answer's document.
    *
-   * @param path after `/-/`
-   * @throws MillraceError the edge's own error; `origin-unreachable` without an answer
+   * @param path path after `/-/`
+   * @throws MillraceError the edge's own error; `origin-unreachable` without an answer;
+   * `malformed-response`, `interrupted`
    */
   async ask<T>(method: string, path: string, body?: unknown): Promise<T> {
     const response = await this.#send(method, path, body);

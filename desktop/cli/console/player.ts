@@ -15,17 +15,17 @@ import {
 import { UsageError } from '../text/option-values.ts';
 
 export interface Player {
-  /** Resolves when it has ended. @throws UsageError if it cannot be started */
+  /** Resolves when the player has ended; rejects with UsageError if it cannot be started. */
   readonly ended: Promise<void>;
-  /** Ends it, and takes its playlist away. */
+  /** Ends the player and deletes its playlist. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a player, which gets the terminal. Where it gets a playlist, only this user can read that.
+ * Starts a player, which gets the terminal. Only this user can read a playlist for the player.
  *
  * @param command program and arguments
- * @param url of the stream; also in its environment, which other users cannot read
+ * @param url URL of the stream; also in the player's environment, which other users cannot read
  */
 export async function startPlayer(command: readonly string[], url: string): Promise<Player> {
   const [program = ''] = command;
@@ -51,9 +51,9 @@ export async function startPlayer(command: readonly string[], url: string): Prom
 }
 
 async function writePlaylist(url: string) {
-  // Players in snaps see neither the folder for temporary files nor hidden ones.
+  // Players in snaps see neither the temporary folder nor hidden folders.
   const parent = existsSync('/snap/bin') ? homedir() : tmpdir();
-  // Made for its user alone (mode 0700).
+  // mkdtemp makes a folder that only its user can enter (mode 0700).
   const folder = await mkdtemp(join(parent, 'millrace-player-'));
   const path = join(folder, 'stream.m3u');
   await writeFile(path, playlistOf(url), { mode: 0o600 });

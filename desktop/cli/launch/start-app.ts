@@ -1,4 +1,6 @@
-/** The app of `npm start`: a window where Electron can run, otherwise the page for a browser. */
+/**
+ * Opens the app of `npm start`: a window where Electron can run, otherwise a page for a browser.
+ */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,15 +23,15 @@ export type App =
   | { readonly kind: 'window'; readonly child: ChildProcess }
   | {
       readonly kind: 'page';
-      /** Logs in, once and within a minute. */
+      /** Address that logs in, once and within a minute. */
       readonly url: string;
       /** Why there is no window. */
       readonly reason: string;
-      /** The daemon, if it was started for this. */
+      /** The daemon's process, if it was started for this page. */
       readonly child: ChildProcess | undefined;
     };
 
-/** @throws MillraceError if neither a window nor a daemon can be started */
+/** Opens the app. @throws MillraceError if neither a window nor a daemon can be started */
 export async function openApp(): Promise<App> {
   const electron = electronProgram();
   if ('reason' in electron) return openPage(electron.reason);
@@ -45,7 +47,7 @@ export async function openApp(): Promise<App> {
   }
 }
 
-/** Electron where it can run, or why it cannot. */
+/** Returns Electron's program, or the reason why it cannot run. */
 function electronProgram(): { program: string } | { reason: string } {
   if (browserCommand(process.platform, process.env) === undefined) {
     return { reason: 'there is no screen' };
@@ -57,7 +59,7 @@ function electronProgram(): { program: string } | { reason: string } {
   return existsSync(program) ? { program } : { reason: 'Electron is not installed' };
 }
 
-/** Electron's package names its program for this system. */
+/** Returns the name of Electron's program, which Electron's package records for this system. */
 function programName(): string {
   try {
     return readFileSync(join(ELECTRON, 'path.txt'), 'utf8');
@@ -66,12 +68,12 @@ function programName(): string {
   }
 }
 
-/** Root cannot use Chromium's sandbox, and would get no window. */
+/** Returns flags for Electron. Root cannot use Chromium's sandbox, and would get no window. */
 function electronFlags(): string[] {
   return process.getuid?.() === 0 ? ['--no-sandbox'] : [];
 }
 
-/** @param reason why there is no window, for the user */
+/** Opens the app as a page. @param reason why there is no window, for the user */
 export async function openPage(reason: string): Promise<App> {
   const state = stateFolder();
   const child = (await runningDaemon(state)) === undefined ? await startDaemon(state) : undefined;
@@ -85,8 +87,8 @@ export async function openPage(reason: string): Promise<App> {
 }
 
 /**
- * Starts the page's daemon again: where it was, so that pages that are open find it. Where that
- * fails, anywhere.
+ * Starts the page's daemon again: first at the same port, so that open pages find it; after a
+ * failure, at any port.
  *
  * @param attempt from 1
  * @returns undefined if it does not start
@@ -97,11 +99,11 @@ export async function startDaemonAgain(
 ): Promise<ChildProcess | undefined> {
   const state = stateFolder();
   const options = attempt === 1 ? ['--port', new URL(url).port] : [];
-  // It has said why, in the terminal.
+  // The daemon has printed the reason in the terminal.
   return startDaemon(state, options).catch(() => undefined);
 }
 
-/** @returns its process; undefined: another one has been quicker, and it has ended */
+/** Starts a daemon. @returns its process; undefined if another daemon was quicker */
 async function startDaemon(
   state: string,
   options: readonly string[] = [],

@@ -1,6 +1,6 @@
 /**
- * `npm start`: the app, and an edge on this machine for its user; `npm start -- get URL`: a download
- * through such an edge, with one of its own if none runs.
+ * `npm start` opens the app, and starts an edge on this machine for its user.
+ * `npm start -- get URL` downloads through such an edge, and starts one if none runs.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -19,13 +19,14 @@ import { Supervised } from './supervised.ts';
 
 const EDGE = fileURLToPath(new URL('../../../edge/src/main.ts', import.meta.url));
 const CLI = fileURLToPath(new URL('../main.ts', import.meta.url));
-/** The edge's own variable, so that both sides mean the same port. */
+/** Port of the edge, from the edge's own variable, so that both sides mean the same port. */
 const PORT = Number(process.env.MILLRACE_EDGE_PORT ?? EDGE_PORT);
 /**
- * The edge's own setting: origins that its user lists besides, such as a server in the own network.
+ * Further origins that the user lists, such as a server in the user's own network; the variable is
+ * the edge's own.
  */
 const LISTED = process.env.MILLRACE_EDGE_ALLOW_ORIGIN;
-/** A window that ends so soon, with an error, has never been one. */
+/** Time, ms: a window that fails sooner has never opened. */
 const FAILS_WITHIN_MS = 10_000;
 const EDGE_URL = `http://127.0.0.1:${PORT}`;
 
@@ -72,7 +73,7 @@ async function serve(): Promise<number> {
   }
   const show = (opened: App) => {
     app = shown(opened);
-    // Meanwhile.
+    // The stop may have come while the app was opening.
     if (stopped) app.stop();
     process.stdout.write(aboutApp(opened));
     return endTogether(opened, app, edge);
@@ -80,7 +81,7 @@ async function serve(): Promise<number> {
   const openedAt = performance.now();
   const first = await openApp();
   const status = await show(first);
-  // At once: Electron is there, but a library is missing, or there is no screen after all.
+  // Failed at once: Electron is there, but a library is missing, or there is no screen after all.
   const failed = status !== 0 && performance.now() - openedAt < FAILS_WITHIN_MS;
   if (first.kind === 'page' || stopped || !failed) {
     edge?.stop();
@@ -89,7 +90,7 @@ async function serve(): Promise<number> {
   return show(await openPage('Electron cannot run here'));
 }
 
-/** Until the window is closed for good, or everything is stopped from here. */
+/** Waits until the window is closed for good or a signal stops everything. @returns exit status */
 async function endTogether(
   { kind, child }: App,
   app: Shown,
@@ -106,7 +107,10 @@ async function endTogether(
 /** The process of the app that was started here. */
 type Shown = Pick<Supervised, 'ended' | 'stop'>;
 
-/** The window looks after its daemon itself; where the app is a page, that is done here. */
+/**
+ * Returns the app's process. A window looks after its daemon itself; a page's daemon is supervised
+ * here.
+ */
 function shown(app: App): Shown {
   const { child } = app;
   if (child === undefined) return { ended: Promise.resolve(0), stop: () => {} };
@@ -135,7 +139,7 @@ function aboutApp(app: App): string {
 async function getThroughEdge(getArgs: string[]): Promise<number> {
   if (getArgs.includes('--help') || getArgs.includes('-h')) return runCli(['get', ...getArgs]);
   if (await running()) return runCli(['get', '--edge', EDGE_URL, ...getArgs]);
-  // Port 0 where another program has the usual one: the edge is for this download only.
+  // Any port will do where another program has the usual one: the edge is for this download only.
   let edge = await startEdge(PORT, 'ignore');
   if (edge.url === undefined) edge = await startEdge(0);
   if (edge.url === undefined) return 1;
@@ -150,12 +154,12 @@ async function getThroughEdge(getArgs: string[]): Promise<number> {
   }
 }
 
-/** True if an edge answers at the usual port; port 0 is never usual. */
+/** Returns true if an edge answers at the usual port; port 0 is never usual. */
 async function running(): Promise<boolean> {
   return PORT !== 0 && isEdge(EDGE_URL);
 }
 
-/** Starts an edge for this user; without a URL if it cannot listen. */
+/** Starts an edge for this user; returns no URL if the edge cannot listen. */
 async function startEdge(
   port: number,
   stderr: 'inherit' | 'ignore' = 'inherit',
@@ -166,7 +170,7 @@ async function startEdge(
     'local-token-file': tokenFile(),
     'log-level': 'warn',
   };
-  // Flags win over the environment, which would be ignored without this.
+  // Flags win over the environment: its origins would be ignored unless repeated as flags.
   const listed = (LISTED ?? '').split(',').flatMap((origin) => origin.trim() || []);
   const flags = [
     ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),

@@ -23,7 +23,7 @@ function supervise(first: ChildProcess, again: (attempt: number) => ChildProcess
 }
 
 describe('a supervised process', () => {
-  test('that is killed is started again, which is said', async () => {
+  test('that is killed is started again, and the user is told', async () => {
     const first = run(FOREVER);
     const { supervised, lines } = supervise(first, () => run('process.exit(0)'));
     first.kill('SIGKILL');
@@ -34,13 +34,13 @@ describe('a supervised process', () => {
     ]);
   });
 
-  test('that ends as it was asked to is left alone', async () => {
+  test('that exits with 0 is left alone', async () => {
     const { supervised, lines } = supervise(run('process.exit(0)'), () => undefined);
     expect(await supervised.ended).toBe(0);
     expect(lines).toEqual([]);
   });
 
-  test('that is stopped is not started again, also while it is about to be', async () => {
+  test('that is stopped is not started again, even during a restart', async () => {
     const first = run(FOREVER);
     const { supervised, lines } = supervise(first, () => {
       supervised.stop();
@@ -51,7 +51,7 @@ describe('a supervised process', () => {
     expect(lines).toHaveLength(1);
   });
 
-  test('that cannot be started is given up after a few times', async () => {
+  test('that cannot be started is given up after a few attempts', async () => {
     const { supervised, lines, attempts } = supervise(run('process.exit(3)'), () => undefined);
     expect(await supervised.ended).toBe(1);
     expect(lines.at(-1)).toMatch(/not started again/);

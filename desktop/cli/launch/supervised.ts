@@ -1,4 +1,4 @@
-/** A process that is started again when it ends unexpectedly, for as long as that seems to help. */
+/** Starts a process again when it ends unexpectedly, for as long as that seems to help. */
 
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,19 +6,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEnd, type Ends } from '@millrace/shared/base/restart-policy';
 
 export interface SupervisedOptions {
-  /** Name of the process, as a sentence begins. */
+  /** Name of the process, as it begins a sentence. */
   readonly name: string;
-  /** The process as it runs; undefined: it could not be started. */
+  /** The running process; undefined if it could not be started. */
   readonly first: ChildProcess;
   /**
-   * Starts it again; resolves when it can be used.
+   * Starts the process again; resolves when it can be used.
    *
-   * @param attempt from 1, since it was last seen running
+   * @param attempt from 1, counted since the process was last seen running
    */
   readonly again: (attempt: number) => Promise<ChildProcess | undefined>;
   /** Line to print once the process runs again. */
   readonly back: string;
-  /** Tells the user a line. */
+  /** Shows a line to the user. */
   readonly say: (line: string) => void;
 }
 
@@ -26,7 +26,7 @@ export class Supervised {
   readonly #options: SupervisedOptions;
   readonly #stopping = new AbortController();
   #child: ChildProcess | undefined;
-  /** Resolves when it has ended for good, with its exit status. */
+  /** Resolves with the exit status when the process has ended for good. */
   readonly ended: Promise<number>;
 
   constructor(options: SupervisedOptions) {
@@ -35,7 +35,7 @@ export class Supervised {
     this.ended = this.#run();
   }
 
-  /** Ends it, for good. */
+  /** Ends the process for good. */
   stop(): void {
     this.#stopping.abort();
     this.#child?.kill('SIGTERM');
@@ -47,7 +47,7 @@ export class Supervised {
     for (;;) {
       const status = await statusOf(this.#child);
       if (this.#child !== undefined) attempt = 0;
-      // A process that exits with 0 was asked to.
+      // A process that exits with 0 was asked to end.
       if (status === 0 || this.#stopped) return status;
       const after = afterEnd(ends, performance.now());
       ends = after.ends;
@@ -61,7 +61,7 @@ export class Supervised {
       await sleep(after.next.afterMs, undefined, { signal: this.#stopping.signal }).catch(() => {});
       if (this.#stopped) return status;
       this.#child = await again(++attempt);
-      // Meanwhile.
+      // `stop` may have been called while the process was starting.
       if (this.#stopped) this.#child?.kill('SIGTERM');
       else if (this.#child !== undefined) say(back);
     }

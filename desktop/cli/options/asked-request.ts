@@ -11,7 +11,7 @@ import { RETRY_FOR_MS, type RequestOptions } from './request-options.ts';
 export type AskedRequest = Pick<DownloadRequest, 'urls'> & Partial<DownloadRequest>;
 
 /**
- * A URL as it is typed: without a scheme https:// is meant.
+ * Reads a URL as typed; a URL without a scheme gets https://.
  *
  * @throws MillraceError `bad-url`, which does not show a password
  */
@@ -23,16 +23,16 @@ export function downloadUrl(text: string): string {
   }
 }
 
-/** A request that the engine takes, for downloads here and now. @param cwd the folder without -d */
+/** Completes a request for a download in this process. @param cwd the folder if -d is not given */
 export function wholeRequest(asked: AskedRequest, cwd: string): DownloadRequest {
   return { ...REQUEST_DEFAULTS, retryForMs: RETRY_FOR_MS, dir: cwd, ...asked };
 }
 
 /**
- * The request of one download.
+ * Returns the request of one download.
  *
  * @param url the first URL
- * @param cwd folder that relative paths are meant from
+ * @param cwd folder that relative paths start from
  * @throws UsageError for options that contradict each other
  */
 export function requestOf(url: string, options: RequestOptions, cwd: string): AskedRequest {
@@ -66,7 +66,10 @@ function given<K extends keyof DownloadRequest>(
   return value === undefined ? {} : { [key]: value };
 }
 
-/** A bare name belongs to the folder; a path is relative to the current folder. */
+/**
+ * Returns folder and file name. A bare name belongs to the folder; a path without -d is relative to
+ * the current folder.
+ */
 function placeOf({ output, dir }: RequestOptions, cwd: string): { dir?: string; file?: string } {
   const folder = dir === undefined ? {} : { dir: resolve(cwd, dir) };
   if (output === undefined) return folder;
@@ -95,9 +98,9 @@ function headersOf(options: RequestOptions): Record<string, string> {
 }
 
 /**
- * Options that say something of one file.
+ * Refuses options that apply to one file only.
  *
- * @throws UsageError if one is given
+ * @throws UsageError if one of them is given
  */
 export function refuseOneFileOptions(options: RequestOptions): void {
   for (const name of ['output', 'mirror', 'checksum'] as const) {

@@ -10,7 +10,7 @@ import { readMetalink } from './fetch-metalink.ts';
  * Reads a metalink into a request per file.
  *
  * @param given URL, or path relative to `cwd`
- * @param asked the user's options; their digests are demanded besides those of the metalink
+ * @param asked the user's options; files must have their digests besides those of the metalink
  * @throws MillraceError as `readMetalink`; `bad-metalink`, `bad-option`
  */
 export async function describedDownloads(

@@ -1,4 +1,4 @@
-/** Metalinks that users name: files, or small documents that are fetched. */
+/** Reads metalinks that users name, from files or URLs. */
 
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -36,9 +36,10 @@ export async function readMetalink(
 }
 
 /**
- * Fetched as downloads are: by way of the proxy, and by no redirect into the user's own network.
+ * Fetches a metalink as downloads are fetched: through the proxy, and without redirects into the
+ * user's own network.
  *
- * @throws MillraceError `origin-...`, `wrong-length` if it is too large
+ * @throws MillraceError `origin-...`, `wrong-length` if the metalink is too large
  */
 async function fetchMetalink(url: string, signal: AbortSignal): Promise<Buffer> {
   const accept = 'application/metalink4+xml, application/metalink+xml, */*;q=0.5';

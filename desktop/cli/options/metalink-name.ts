@@ -1,6 +1,6 @@
-/** Names of metalinks, as users give them. */
+/** Recognizes metalinks by the names that users give. */
 
-/** True for a URL or path that ends as metalinks do. */
+/** Returns true for a URL or path with the extension of a metalink. */
 export function looksLikeMetalinkName(given: string): boolean {
   const path = /^https?:/i.test(given) && URL.canParse(given) ? new URL(given).pathname : given;
   return /\.(meta4|metalink)$/i.test(path);

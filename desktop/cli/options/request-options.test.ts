@@ -15,11 +15,11 @@ function read(...args: string[]) {
 }
 
 describe('options of a download', () => {
-  test('what is not said is left to the engine', () => {
+  test('omitted options are left to the engine', () => {
     expect(read()).toEqual({ urls: [URL] });
   });
 
-  test('everything that can be said', () => {
+  test('every option is read', () => {
     const sha = 'ab'.repeat(32);
     expect(
       read(
@@ -109,7 +109,7 @@ describe('options of a download', () => {
     expect((thrown as CommanderError).message).toMatch(message);
   });
 
-  test('edges from the environment are a list; an empty one is none', () => {
+  test('the environment variable holds a list of edges; an empty list means none', () => {
     const before = process.env.MILLRACE_EDGE;
     try {
       process.env.MILLRACE_EDGE = '127.0.0.1:1, https://edge.example';

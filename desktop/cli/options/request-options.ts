@@ -43,7 +43,7 @@ export interface RequestOptions {
 
 const MAX_CONNECTIONS = 32;
 const MODES: readonly RedundancyMode[] = ['basic', 'aggressive', 'progress'];
-/** Silence of all sources after which a download fails; the daemon has the same. */
+/** Silence of all sources, ms, after which a download fails; the daemon uses the same time. */
 export const RETRY_FOR_MS = 120_000;
 
 const connections = wholeNumber(1, MAX_CONNECTIONS);
@@ -54,7 +54,7 @@ const {
   timeoutMs,
 } = REQUEST_DEFAULTS;
 
-/** None of them has a default: the engine chooses it. */
+/** No option has a default here: the engine chooses it. */
 const DECLARED = {
   output: () => new Option('-o, --output <file>', 'name or path to save it under (with one URL)'),
   dir: () => new Option('-d, --dir <folder>', 'folder to save in'),
@@ -121,7 +121,7 @@ const DECLARED = {
     ),
 } satisfies Record<keyof RequestOptions, () => Option>;
 
-/** Defaults in words. */
+/** Defaults as help shows them. */
 const ASSUMED: Readonly<Partial<Record<string, string>>> = {
   connections: `${many}`,
   connectionsPerHost: `${manyPerHost}`,
@@ -131,7 +131,7 @@ const ASSUMED: Readonly<Partial<Record<string, string>>> = {
 };
 
 /**
- * Declares all of them.
+ * Adds all options to a command.
  *
  * @param folder where files go without `-d`, in words
  */
@@ -145,7 +145,7 @@ export function addRequestOptions(command: Command, folder: string): Command {
   return command;
 }
 
-/** One of them, for commands that have only some. */
+/** Returns one option, for commands that have only some. */
 export function requestOption(name: keyof RequestOptions): Option {
   return DECLARED[name]();
 }
@@ -170,7 +170,7 @@ function several<T>(flags: string, description: string, read: (text: string) => 
   );
 }
 
-/** The environment variable holds a list; an empty one is none. */
+/** Reads a list of edges, as the environment variable holds it; an empty list means none. */
 function edgeValues(text: string, before: string[] | undefined): string[] {
   const items = text.split(',').map((item) => item.trim());
   const urls = items.filter((item) => item !== '').map((item) => urlValue(item, ['http', 'https']));

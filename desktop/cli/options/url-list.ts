@@ -9,10 +9,10 @@ import { UsageError } from '../text/option-values.ts';
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
- * Reads URLs, one per line; empty lines and those that begin with "#" are skipped.
+ * Reads URLs, one per line; skips empty lines and lines that begin with "#".
  *
- * @param file "-": standard input
- * @throws UsageError for a file that cannot be read, or with more URLs than the queue holds
+ * @param file "-" for standard input
+ * @throws UsageError for a file that cannot be read, has no URLs, or more than the queue holds
  */
 export async function readUrlList(
   file: string,

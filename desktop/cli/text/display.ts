@@ -2,7 +2,7 @@
 
 import stringWidth from 'string-width';
 
-/** Columns that a text takes; wide characters (CJK, emoji) take two. */
+/** Returns the columns that a text takes; wide characters (CJK, emoji) take two. */
 export function displayWidth(text: string): number {
   return stringWidth(text);
 }
@@ -20,7 +20,7 @@ export function cutEnd(text: string, width: number): string {
   return `${firstColumns(text, width - 1)}…`;
 }
 
-/** Cuts the middle: beginning and extension of a file name are the telling parts. */
+/** Cuts out the middle: the beginning and the extension of a file name tell most about it. */
 export function cutMiddle(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   if (width <= 0) return '';
@@ -35,7 +35,7 @@ function graphemes(text: string): string[] {
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
-/** As many whole characters as fit. */
+/** Returns as many whole characters as fit into `width` columns. */
 function firstColumns(text: string | readonly string[], width: number): string {
   let taken = '';
   let room = width;

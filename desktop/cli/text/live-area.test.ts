@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { displayWidth } from './display.ts';
 import { LiveArea } from './live-area.ts';
 
-/** A terminal with the features that we use: the contents of its lines. */
+/** Emulates the terminal features that LiveArea uses; `lines` returns the lines shown. */
 function screen(columns: number, rows: number) {
   const out = Object.assign(new PassThrough({ encoding: 'utf8' }), { columns, rows });
   const lines = () => {
@@ -23,7 +23,7 @@ function screen(columns: number, rows: number) {
   return { out, lines };
 }
 
-test('what is drawn again stands where it stood, whatever was there', () => {
+test('a redraw replaces the earlier lines in place', () => {
   const { out, lines } = screen(40, 10);
   const area = new LiveArea(out);
   area.draw(['one', 'two', 'three']);
@@ -41,7 +41,7 @@ test('no line wraps, no line scrolls away', () => {
   for (const line of drawn) expect(displayWidth(line)).toBeLessThan(10);
 });
 
-test('the cursor is given back', () => {
+test('the cursor is shown again at the end', () => {
   const { out } = screen(40, 10);
   const area = new LiveArea(out);
   area.draw(['one']);
@@ -51,7 +51,7 @@ test('the cursor is given back', () => {
   expect(written.endsWith('\x1b[?25h')).toBe(true);
 });
 
-test('a terminal that does not know its size has an ordinary one', () => {
+test('a terminal of unknown size is taken for one of ordinary size', () => {
   const { out, lines } = screen(0, 0);
   const area = new LiveArea(out);
   expect(area.rows).toBe(23);

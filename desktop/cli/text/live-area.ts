@@ -1,4 +1,4 @@
-/** Lines at the bottom of a terminal that are drawn again and again in place. */
+/** Lines at the bottom of a terminal that are redrawn in place. */
 
 import { stripVTControlCharacters } from 'node:util';
 import { cutEnd, displayWidth } from './display.ts';
@@ -19,15 +19,15 @@ export class LiveArea {
     this.#out = out;
   }
 
-  /** Lines that fit: those that have scrolled away cannot be redrawn. */
+  /** Returns the number of lines that fit: lines that have scrolled away cannot be redrawn. */
   get rows(): number {
     return Math.max(1, (this.#out.rows || DEFAULT_ROWS) - 1);
   }
 
-  /** Replaces the earlier lines, in one write: nothing flickers. */
+  /** Replaces the earlier lines in one write, so that nothing flickers. */
   draw(lines: readonly string[]): void {
     const columns = this.#out.columns || 80;
-    // A line that wraps would be two, and shift all others.
+    // A line that wraps would take two rows and shift all others.
     const fitting = lines
       .slice(0, this.rows)
       .map((line) =>
@@ -39,7 +39,7 @@ export class LiveArea {
     this.#drawn = fitting.length;
   }
 
-  /** Leaves the drawn lines where they are. */
+  /** Leaves the drawn lines where they are, and shows the cursor again. */
   leave(): void {
     if (this.#drawn > 0) this.#out.write(SHOW_CURSOR);
     this.#drawn = 0;

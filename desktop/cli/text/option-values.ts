@@ -1,4 +1,4 @@
-/** Values of options, read strictly: faults are reported before anything happens. */
+/** Reads option values strictly: errors are reported before anything happens. */
 
 import {
   algorithmNamed,
@@ -34,7 +34,7 @@ export function repeated<T>(
   return (text, before) => [...(before ?? []), read(text)];
 }
 
-/** A whole number from `min` to `max`. */
+/** Returns a reader of whole numbers from `min` to `max`. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
     const number = Number(text);
@@ -43,22 +43,22 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   };
 }
 
-/** A rate in bytes per second, or `none`: commander does not let null through. */
+/** Reads a rate in bytes per second, or `none`: commander does not let null through. */
 export function rateOrNone(text: string): number | 'none' {
   return text.trim().toLowerCase() === 'none' ? 'none' : reading(parseRate)(text);
 }
 
-/** Turns `none` into the daemon's value for it. */
+/** Turns `none` into null, which the daemon expects for it. */
 export function noneAsNull<T>(value: T | 'none'): T | null {
   return value === 'none' ? null : value;
 }
 
-/** A number of at least 1, or `none`. */
+/** Returns a reader of whole numbers from 1 to `max`, or `none`. */
 export function countOrNone(max: number): (text: string) => number | 'none' {
   return (text) => (text.trim().toLowerCase() === 'none' ? 'none' : wholeNumber(1, max)(text));
 }
 
-/** `sha-256=HEX` */
+/** Reads a digest, such as `sha-256=HEX`. */
 export function digestValue(text: string): Digest {
   const [name = '', value = ''] = text.split('=');
   const algorithm = algorithmNamed(name);
@@ -72,7 +72,7 @@ export function digestValue(text: string): Digest {
   return digest;
 }
 
-/** A URL with one of the schemes; without any it gets the first. */
+/** Reads a URL with one of the schemes; a URL without a scheme gets the first one. */
 export function urlValue(text: string, schemes: readonly string[] = ['https', 'http']): string {
   try {
     const url = new URL(text.includes('://') ? text : `${schemes[0]}://${text}`);
@@ -84,14 +84,14 @@ export function urlValue(text: string, schemes: readonly string[] = ['https', 'h
   throw new InvalidArgumentError(`that is not a URL of ${schemes.join(' or ')}`);
 }
 
-/** `Name: value`, the name in lower case. */
+/** Reads a header field, `Name: value`; returns the name in lower case. */
 export function headerValue(text: string): readonly [name: string, value: string] {
   const match = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*([\t\x20-\x7e\x80-\xff]*)$/.exec(text);
   if (!match) throw new InvalidArgumentError('a header field is given as "Name: value"');
   return [(match[1] as string).toLowerCase(), (match[2] as string).trim()];
 }
 
-/** `name=value`, as a cookie. */
+/** Reads a cookie, `name=value`. */
 export function cookieValue(text: string): string {
   if (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+=[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e"]*$/.test(text)) {
     return text;
@@ -99,7 +99,7 @@ export function cookieValue(text: string): string {
   throw new InvalidArgumentError('a cookie is given as name=value');
 }
 
-/** The id of a download, or the beginning of one. */
+/** Reads the id of a download, or the beginning of one. */
 export function idValue(text: string): string {
   const id = text.toLowerCase();
   if (/^[0-9a-f]{1,16}$/.test(id)) return id;

@@ -30,18 +30,18 @@ function progress(part: Partial<DownloadProgress> = {}): DownloadProgress {
 }
 
 describe('progress lines', () => {
-  test('a terminal shows name, share, the file as it fills, speed and time left', () => {
+  test('a terminal shows name, percentage, strip of the file, speed and time left', () => {
     expect(terminalLine('file.iso', progress(), 60)).toBe(
       `file.iso  25% ${'█'.repeat(6)}░${'·'.repeat(18)} 2.5 MiB/s 0:30 left`,
     );
   });
 
-  test('the picture of the file does not grow without bound', () => {
+  test('the strip of the file has at most 60 cells', () => {
     const line = terminalLine('file.iso', progress(), 500);
     expect(line.match(/[·░▒▓█]/g)).toHaveLength(60);
   });
 
-  test('a narrow terminal gets the words without the picture, cut to fit', () => {
+  test('a narrow terminal gets the text without the strip, cut to fit', () => {
     expect(terminalLine('file.iso', progress(), 44)).toBe('file.iso  25% 2.5 MiB/s 0:30 left');
     expect(terminalLine('file.iso', progress(), 10)).toBe('file.iso…');
     expect(terminalLine('file.iso', progress(), 0)).toBe('');
@@ -74,19 +74,19 @@ describe('progress lines', () => {
     expect(plainLine('f', progress({ length: 0, storedBytes: 0 }))).toContain('0 B of 0 B (100%)');
   });
 
-  test('without a length there is no share, no picture and no end in sight', () => {
+  test('without a length there is no percentage, no strip and no time left', () => {
     const unknown = progress({ length: undefined, etaMs: undefined });
     expect(terminalLine('f', unknown, 100)).toBe('f 25 MiB  2.5 MiB/s');
     expect(plainLine('f', unknown)).toBe('f: 25 MiB, 2.5 MiB/s');
   });
 
-  test('a log gets everything in words', () => {
+  test('a log gets everything as text', () => {
     expect(plainLine('file.iso', progress())).toBe(
       'file.iso: 25 MiB of 100 MiB (25%), 2.5 MiB/s, 0:30 left',
     );
   });
 
-  test('a part of the file is the fuller the more of it is there', () => {
+  test('a cell of the strip is fuller the more of its part is stored', () => {
     expect(blockStrip([0, 0.001, 0.33, 0.34, 0.66, 0.67, 0.999, 1])).toBe('·░░▒▒▓▓█');
     expect(blockStrip([-1, 2])).toBe('·█');
     expect(blockStrip([])).toBe('');

@@ -10,14 +10,14 @@ export type Shown = Pick<
 >;
 
 const CELLS = ['·', '░', '▒', '▓', '█'];
-/** A line for a log. */
+/** Returns a line for a log. */
 export function plainLine(name: string, p: Shown): string {
   const of = p.length === undefined ? '' : ` of ${formatBytes(p.length)} (${percent(p)})`;
   const rest = [formatRate(p.bytesPerSecond), timeLeft(p)].filter((text) => text !== '');
   return `${name}: ${formatBytes(p.storedBytes)}${of}, ${rest.join(', ')}`;
 }
 
-/** One character per part of the file, fuller as more of it is there. */
+/** Returns one character per part of the file, fuller as more of the part is stored. */
 export function blockStrip(shares: readonly number[]): string {
   return shares
     .map((share) => {
@@ -27,13 +27,13 @@ export function blockStrip(shares: readonly number[]): string {
     .join('');
 }
 
-/** Share of the file that is there; bytes where its length is not known. */
+/** Returns the stored percentage of the file; the stored bytes where its length is not known. */
 export function percent({ length, storedBytes }: Shown): string {
   if (length === undefined) return formatBytes(storedBytes);
   return `${length === 0 ? 100 : Math.floor((storedBytes / length) * 100)}%`;
 }
 
-/** Nothing where it cannot be said. */
+/** Returns the time left in words; an empty text where it is not known. */
 export function timeLeft({ etaMs }: Shown): string {
   return etaMs === undefined ? '' : `${formatDuration(etaMs)} left`;
 }

@@ -4,7 +4,7 @@ import { styleText } from 'node:util';
 
 export type Meaning = 'good' | 'busy' | 'held' | 'bad' | 'quiet' | 'title' | 'plain';
 
-/** Makes a text look like its meaning; never changes its width. */
+/** Styles a text by its meaning; never changes the text's width. */
 export type Style = (meaning: Meaning, text: string) => string;
 
 const FORMATS = {
@@ -18,7 +18,10 @@ const FORMATS = {
 
 export const plainStyle: Style = (_meaning, text) => text;
 
-/** Colours where the stream is a terminal that wants them (NO_COLOR, FORCE_COLOR). */
+/**
+ * Returns a style that uses colours where the stream is a terminal that wants them (NO_COLOR,
+ * FORCE_COLOR).
+ */
 export function styleFor(stream: NodeJS.WritableStream): Style {
   return (meaning, text) =>
     meaning === 'plain' ? text : styleText(FORMATS[meaning], text, { stream: stream as never });

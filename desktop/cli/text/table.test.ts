@@ -5,7 +5,7 @@ import { printable } from './printable.ts';
 import { type Column, table } from './table.ts';
 
 describe('text on a terminal', () => {
-  test('what would do something to the terminal is made visible', () => {
+  test('characters that would act on the terminal become visible', () => {
     expect(printable('a\x1b[31mred\x07\nb')).toBe('a\ufffd[31mred\ufffd\ufffdb');
     expect(printable('photo\u202egpj.exe')).toBe('photo\ufffdgpj.exe');
     expect(printable('ünïcödé 文件 😀')).toBe('ünïcödé 文件 😀');
@@ -18,7 +18,7 @@ describe('text on a terminal', () => {
     expect(pad('longer', 4, 'left')).toBe('longer');
   });
 
-  test('the end is cut of sentences, the middle of file names', () => {
+  test('sentences lose their end, file names their middle', () => {
     expect(cutEnd('The origin is busy', 11)).toBe('The origin…');
     expect(cutMiddle('debian-13.2.0-amd64-DVD-1.iso', 20)).toBe('debian-13.…DVD-1.iso');
     expect(cutMiddle('short.iso', 20)).toBe('short.iso');
@@ -27,7 +27,7 @@ describe('text on a terminal', () => {
     expect(cutMiddle('xy', 1)).toBe('…');
   });
 
-  test('what is cut fits, and no character is cut in two', () => {
+  test('cut text fits, and no character is split', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.nat(40), (text, width) => {
         for (const cut of [cutEnd(text, width), cutMiddle(text, width)]) {
@@ -47,7 +47,7 @@ const COLUMNS: readonly Column[] = [
 ];
 
 describe('tables', () => {
-  test('columns are as wide as what stands in them', () => {
+  test('columns are as wide as their widest cell', () => {
     expect(
       table(
         COLUMNS,
@@ -60,30 +60,30 @@ describe('tables', () => {
     ).toEqual(['ID  NAME       SIZE  NOTE', 'a1  文件.iso  3 GiB  fine', 'b2  x          12 B']);
   });
 
-  test('a column in which nothing stands is left out', () => {
+  test('an empty column is left out', () => {
     expect(table(COLUMNS, [['a1', 'x', '', '']], undefined)).toEqual(['ID  NAME', 'a1  x']);
   });
 
-  test('where there is no room, the widest column that can be cut gives way', () => {
+  test('where room is short, the widest column that can be cut is narrowed', () => {
     const rows = [['a1', 'debian-13.2.0-amd64-DVD-1.iso', '3.7 GiB', 'again in 0:30']];
     const lines = table(COLUMNS, rows, 40);
     expect(lines[1]).toBe('a1  debian…1.iso  3.7 GiB  again in 0:…');
     for (const line of lines) expect(displayWidth(line)).toBeLessThan(40);
   });
 
-  test('painting does not move anything', () => {
+  test('painting does not change the layout', () => {
     const rows = [['a1', '文件', '1 B', 'x']];
     const painted = table(COLUMNS, rows, 30, (text) => `\x1b[1m${text}\x1b[22m`);
     expect(painted.map(displayWidth)).toEqual(table(COLUMNS, rows, 30).map(displayWidth));
     expect(painted[0]).not.toContain('\x1b');
   });
 
-  test('without rows there is nothing to say', () => {
+  test('a table without rows has an empty head', () => {
     expect(table(COLUMNS, [], 80)).toEqual(['']);
   });
 });
 
-describe('tables that have no room at all', () => {
+describe('tables with too little room', () => {
   const narrow: readonly Column[] = [
     { title: 'ID' },
     { title: 'NAME', cut: 'middle', min: 6 },
@@ -99,7 +99,7 @@ describe('tables that have no room at all', () => {
     expect(table(narrow, rows, 1)).toEqual(['ID  NAME', 'a1  lon…so']);
   });
 
-  test('what fits, fits whatever stands in it', () => {
+  test('stay within the width whatever their cells contain', () => {
     fc.assert(
       fc.property(fc.array(fc.array(fc.string(), { maxLength: 4 })), (cells) => {
         const clean = cells.map((row) => row.map((text) => printable(text).slice(0, 9)));

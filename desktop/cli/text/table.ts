@@ -7,23 +7,23 @@ export interface Column {
   readonly align?: 'left' | 'right';
   /** How a cell is shortened where there is no room; without it the column keeps its width. */
   readonly cut?: 'middle' | 'end';
-  /** Narrowest width that a column which can be cut is given. */
+  /** Narrowest width, terminal columns, of a column that can be cut. */
   readonly min?: number;
-  /** Where the table is still too wide, columns are left out: those with 1 first, then 2 ... */
+  /** Order in which columns are left out of a table that is still too wide: 1 first, then 2 ... */
   readonly drop?: number;
 }
 
-/** Gives a cell its looks, such as a colour; must not change its width. */
+/** Styles a cell, for example with a colour; must not change the cell's width. */
 export type Paint = (text: string, row: number, column: number) => string;
 
 const GAP = 2;
 const DEFAULT_MIN = 8;
 
 /**
- * Lines of a table: a head, then the rows. Empty columns are left out.
+ * Returns the lines of a table: a head, then the rows. Empty columns are left out.
  *
- * @param width columns of the terminal; lines are shorter than that where the columns that can be
- *   cut allow it. Undefined: as wide as it gets
+ * @param width columns of the terminal; lines are shorter than that as far as cutting and leaving
+ * out columns allows. Undefined: no limit
  */
 export function table(
   columns: readonly Column[],
@@ -51,7 +51,7 @@ export function table(
     shown
       .map(({ column, index }, i) => {
         const text = shorten(cell(cells, index), widths[i] as number, column.cut);
-        // Nothing to the right of it: trailing spaces are left out.
+        // The last column needs no trailing spaces.
         const last = i === shown.length - 1 && column.align !== 'right';
         const padded = last ? text : pad(text, widths[i] as number, column.align ?? 'left');
         return row < 0 ? padded : paint(padded, row, index);
@@ -61,7 +61,7 @@ export function table(
   return [line(head, -1), ...rows.map(line)].map((text) => text.trimEnd());
 }
 
-/** Takes room from the columns that can be cut, from the widest first; false if that is too little. */
+/** Narrows the columns that can be cut, the widest first; returns false if that is not enough. */
 function shrink(columns: readonly Column[], widths: number[], room: number): boolean {
   let over = widths.reduce((sum, w) => sum + w, 0) + GAP * Math.max(0, widths.length - 1) - room;
   for (; over > 0; over--) {

@@ -1,4 +1,4 @@
-/** The progress of a download as one line of a terminal, drawn again and again. */
+/** Formats the progress of a download as one line of a terminal, drawn again and again. */
 
 import { formatRate } from '@millrace/shared/base/units';
 import { cutEnd, cutMiddle, displayWidth } from './display.ts';
@@ -9,9 +9,9 @@ const MAX_STRIP = 60;
 const MAX_NAME = 28;
 
 /**
- * Name, share, a strip of the file's blocks as they fill, speed, time left.
+ * Returns name, share, a strip of the file's blocks as they fill, speed, and time left.
  *
- * @param name as it can be printed
+ * @param name printable name
  * @param columns width of the terminal; the line is shorter than that
  */
 export function terminalLine(name: string, p: Shown, columns: number): string {

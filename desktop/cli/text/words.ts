@@ -1,9 +1,9 @@
-/** Command lines in words. */
+/** Splits command lines into words. */
 
 import { UsageError } from './option-values.ts';
 
 /**
- * Splits a command at blanks, with a shell's quotes; other syntax of shells has no meaning.
+ * Splits a command at white space, and honours quotes; other shell syntax has no meaning.
  *
  * @throws UsageError for a quote without an end, or no words
  */

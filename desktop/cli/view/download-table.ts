@@ -23,16 +23,16 @@ const MEANT = new Set([1, 7]);
 const QUIET = new Set([0]);
 
 export interface TableOptions {
-  /** Unix milliseconds. */
+  /** Current time, Unix milliseconds. */
   readonly now: Millis;
   /** Columns of the terminal; undefined: no limit. */
   readonly width: number | undefined;
   readonly style: Style;
-  /** Stored shares of the files' parts, by gid, where they are shown. */
+  /** Stored shares of each file's parts, by gid, of the downloads that show them. */
   readonly strips?: ReadonlyMap<string, readonly number[]>;
 }
 
-/** A head and a line per download. */
+/** Returns a head and a line per download. */
 export function downloadTable(
   downloads: readonly DownloadView[],
   { now, width, style, strips }: TableOptions,
@@ -54,7 +54,7 @@ export function downloadTable(
   });
 }
 
-/** One line about everything that runs: `2 active, 3 queued, 12 MiB/s`. */
+/** Returns one line about all downloads: `2 active, 3 queued, 12 MiB/s`. */
 export function summary(downloads: readonly DownloadView[], limit: number | undefined): string {
   const counts = new Map<string, number>();
   for (const d of downloads) {

@@ -7,12 +7,12 @@ import type { Meaning } from '../text/style.ts';
 
 const MIN_ID_CHARS = 6;
 
-/** Downloads that will not run any more by themselves. */
+/** Returns true for downloads that will not run again by themselves. */
 export function isStopped({ status }: DownloadView): boolean {
   return status === 'complete' || status === 'error' || status === 'removed';
 }
 
-/** Meaning of a state for the reader. */
+/** Returns the meaning of a state for the reader. */
 export function meaningOf({ status, phase }: DownloadView): Meaning {
   if (status === 'complete') return 'good';
   if (status === 'error') return 'bad';
@@ -21,7 +21,7 @@ export function meaningOf({ status, phase }: DownloadView): Meaning {
   return phase?.startsWith('waiting') ? 'held' : 'busy';
 }
 
-/** Share of the file that is there: `42%`; nothing where it cannot be said. */
+/** Returns the stored share of the file, such as `42%`; an empty text where it is not known. */
 export function share({ length, storedBytes, status }: DownloadView): string {
   if (status === 'complete') return '100%';
   if (length === undefined) return '';
@@ -40,7 +40,7 @@ const HELD: Readonly<Record<string, string>> = {
   schedule: 'the schedule says to wait',
 };
 
-/** Words beyond state and figures: time left, the reason of a wait, the failure. */
+/** Returns words beyond state and figures: time left, the reason of a wait, the failure. */
 export function note(d: DownloadView, now: Millis): string {
   switch (d.status) {
     case 'active': {
@@ -66,7 +66,7 @@ export function note(d: DownloadView, now: Millis): string {
   }
 }
 
-/** A span of time, roughly, as `3 h ago`. */
+/** Returns a span of time roughly, as `3 h ago`. */
 export function ago(ms: Millis): string {
   const minutes = Math.floor(Math.max(0, ms) / 60_000);
   if (minutes < 1) return 'just now';
@@ -75,11 +75,7 @@ export function ago(ms: Millis): string {
   return `${Math.floor(minutes / 1440)} days ago`;
 }
 
-/**
- * The shortest beginnings, of 6 digits at least, by which some ids can be told from each other.
- *
- * @returns their one length
- */
+/** Returns the shortest length, 6 digits at least, at which the beginnings of some ids differ. */
 export function shortIdChars(ids: readonly string[]): number {
   const sorted = [...ids].sort();
   let chars = MIN_ID_CHARS;
@@ -90,7 +86,7 @@ export function shortIdChars(ids: readonly string[]): number {
   return chars;
 }
 
-/** A number of downloads in words. */
+/** Returns a number of downloads in words. */
 export function counted(count: number): string {
   return count === 1 ? '1 download' : `${count} downloads`;
 }

@@ -18,7 +18,7 @@ export interface Prefetch {
   readonly totalBytes?: number;
   readonly doneBytes: number;
   readonly fetchedBytes: number;
-  /** Missing where the edge is of an older version. */
+  /** Absent in answers of older edges. */
   readonly outlivesRestart?: boolean;
   readonly sha256?: string;
   readonly code?: string;
@@ -31,7 +31,7 @@ export interface Pin {
   readonly bytes: number;
   readonly length: number;
   readonly expiresAt: number;
-  /** Missing where the edge is of an older version. */
+  /** Absent in answers of older edges. */
   readonly network?: boolean;
   readonly held?: boolean;
 }
@@ -42,7 +42,7 @@ export interface Pins {
   readonly pins: readonly Pin[];
 }
 
-/** As much of `/-/status` as is shown. */
+/** Members of `/-/status` that are shown. */
 export interface EdgeStatus {
   readonly name: string;
   readonly uptimeSeconds: number;
@@ -64,7 +64,7 @@ export interface EdgeStatus {
   readonly peers: readonly { readonly name: string; readonly usable: boolean }[];
 }
 
-/** The other nodes' results, a line for each; none where they were not asked. */
+/** Returns one line for each other node's result; none where other nodes were not asked. */
 export function nodeLines(nodes: readonly NodeResult[] | undefined): string[] {
   return (nodes ?? []).map(({ name, ok, code, detail = '' }) =>
     ok
@@ -73,7 +73,7 @@ export function nodeLines(nodes: readonly NodeResult[] | undefined): string[] {
   );
 }
 
-/** One line: how far a prefetch is. */
+/** Returns one line about the progress of a prefetch. */
 export function prefetchLine({ state, doneBytes, totalBytes, code, detail }: Prefetch): string {
   const of = totalBytes === undefined ? '' : ` of ${formatBytes(totalBytes)}`;
   const share = totalBytes ? ` (${Math.floor((100 * doneBytes) / totalBytes)}%)` : '';
@@ -100,7 +100,7 @@ export function prefetchTable(
   return [...table(columns, rows, width), ...(isLost ? [note] : [])];
 }
 
-/** @param now Unix milliseconds */
+/** Returns the table of pins. @param now Unix milliseconds */
 export function pinTable(
   { pins, usedBytes, quotaBytes }: Pins,
   now: number,
@@ -131,7 +131,7 @@ const UNITS = [
   ['min', 60],
 ] as const;
 
-/** How long a lease still is: `3 d`, `5 h`, `20 s`. */
+/** Returns the time left of a lease: `3 d`, `5 h`, `20 s`. */
 export function leaseText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   for (const [unit, size] of UNITS) {

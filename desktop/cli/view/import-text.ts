@@ -1,4 +1,4 @@
-/** The preview of an import, in lines. */
+/** The preview of an import, as lines of text. */
 
 import { formatBytes } from '@millrace/shared/base/units';
 import type {
@@ -10,7 +10,7 @@ import { printable } from '../text/printable.ts';
 import { type Column, table } from '../text/table.ts';
 import { counted } from './download-words.ts';
 
-/** Entries, and of each kind of remark, that are shown; the others are counted. */
+/** Most entries per folder, and most remarks of each kind, that are shown; the rest is counted. */
 const MAX_SHOWN = 20;
 
 const COLUMNS: readonly Column[] = [
@@ -34,8 +34,10 @@ const KINDS: Readonly<Record<DelicateKind, string>> = {
 };
 
 /**
+ * Returns the lines of the preview.
+ *
  * @param trusted true where delicate settings are used
- * @param width columns of the terminal; undefined: as wide as it gets
+ * @param width columns of the terminal; undefined: no limit
  */
 export function importLines(
   { entries, skipped }: ImportPreview,

@@ -13,7 +13,7 @@ import { ago, meaningOf, note, share } from './download-words.ts';
 export interface Details {
   readonly download: DownloadView;
   readonly sources: readonly SourceStatus[];
-  /** Shares of the parts of the file that are there. */
+  /** Stored shares of the parts of the file. */
   readonly strip: readonly number[];
 }
 
@@ -34,6 +34,8 @@ const SOURCE_MEANINGS: Readonly<Record<string, Meaning>> = {
 const LABEL_CHARS = 11;
 
 /**
+ * Returns the lines about one download.
+ *
  * @param now Unix milliseconds
  * @param width columns of the terminal; undefined: no limit
  */

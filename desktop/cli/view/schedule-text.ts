@@ -9,7 +9,7 @@ type Day = (typeof DAYS)[number];
 
 const WINDOW = /^(\S+)\s+(\d{1,2}:\d{2})\s*-\s*(\d{1,2}:\d{2})\s+(.+)$/;
 
-/** @throws MillraceError `bad-option` that names the fault */
+/** Reads a window of the schedule. @throws MillraceError `bad-option` that names the fault */
 export function parseWindow(text: string): WindowView {
   const match = WINDOW.exec(text.trim().toLowerCase());
   if (!match) {
@@ -23,9 +23,9 @@ export function parseWindow(text: string): WindowView {
   return what.trim() === 'pause' ? { ...times, pause: true } : { ...times, limit: parseRate(what) };
 }
 
-/** Writes a window so that it is read as the same. */
+/** Writes a window so that `parseWindow` reads the same one. */
 export function formatWindow(window: WindowView): string {
-  // A rounded rate would be another one.
+  // A rounded rate would be read as another rate.
   const rate = (limit: number) => {
     const text = formatRate(limit).replace(' ', '');
     return parseRate(text) === limit ? text : `${limit}B/s`;
@@ -43,7 +43,7 @@ function parseDays(text: string): Day[] {
     if (from < 0 || to < 0 || rest.length > 0) {
       throw new MillraceError('bad-option', `"${part}" is not a day: ${DAYS.join(', ')}, daily`);
     }
-    // fri-mon goes over the end of the week.
+    // A range such as fri-mon crosses the end of the week.
     for (let i = from; ; i = (i + 1) % DAYS.length) {
       days.add(DAYS[i] as Day);
       if (i === to) break;
@@ -73,7 +73,7 @@ function formatDays(days: readonly Day[]): string {
   return runs.map((run) => (run.length > 2 ? `${run[0]}-${run.at(-1)}` : run.join(','))).join(',');
 }
 
-/** The schedule's present effect, in words. */
+/** Returns the schedule's present effect in words. */
 export function nowText({ now, limit = 0, nextChangeAt }: ScheduleNow): string {
   const words: Readonly<Record<string, string>> = {
     pause: 'downloads wait',
@@ -83,7 +83,7 @@ export function nowText({ now, limit = 0, nextChangeAt }: ScheduleNow): string {
   if (nextChangeAt === undefined) return what;
   const at = new Date(nextChangeAt);
   const two = (number: number) => String(number).padStart(2, '0');
-  // Sunday is the first in JavaScript, and the last of ours.
+  // JavaScript's week begins with Sunday, DAYS with Monday.
   const day = DAYS[(at.getDay() + 6) % DAYS.length];
   return `${what} until ${day} ${two(at.getHours())}:${two(at.getMinutes())}`;
 }

@@ -8,8 +8,8 @@ const file = (path: string): SyncFile => ({
   ...{ path, size: 1024, sha256: '0'.repeat(64), mode: '644', modified: 0 },
 });
 
-describe('what sync says', () => {
-  test('of what was done, only what there was', () => {
+describe('sync prints', () => {
+  test('only the kinds of work that it did', () => {
     expect(appliedLine(COUNTS, 0)).toBe('0 files fetched (2 KiB received), 3 unchanged');
     const all = { ...COUNTS, fetched: 1, copied: 2, settled: 3, removed: 4 };
     expect(appliedLine(all, 5)).toBe(
@@ -18,7 +18,7 @@ describe('what sync says', () => {
     );
   });
 
-  test('of a plan: a line for each thing, and nothing that a terminal would obey', () => {
+  test('a plan: a line for each step, without control characters', () => {
     const plan: SyncPlan = {
       clear: ['link'],
       folders: ['b'],
@@ -38,7 +38,7 @@ describe('what sync says', () => {
     ]);
   });
 
-  test('of a manifest: where it is and how it can be known', () => {
+  test('the path and the digest of a manifest', () => {
     const published = { path: '/m.json', sha256: 'ab', files: 1, bytes: 10, script: '/s.sh' };
     expect(publishedLines(published)).toEqual([
       '1 file, 10 B: /m.json',
@@ -47,7 +47,7 @@ describe('what sync says', () => {
     ]);
   });
 
-  test('how far it is', () => {
+  test('its progress', () => {
     const stand = { files: 1, ofFiles: 3, ofBytes: 4096 };
     expect(progressText(stand, 2048, 1000)).toBe('1 of 3 files, 2 KiB of 4 KiB, 2 KiB/s');
   });

@@ -14,7 +14,7 @@ export interface AppliedCounts {
   readonly receivedBytes: number;
 }
 
-/** The work done, in one line. */
+/** Returns one line about the work done. */
 export function appliedLine(counts: AppliedCounts, failed: number): string {
   const { fetched, copied, settled, removed, unchanged, receivedBytes } = counts;
   const parts = [
@@ -28,7 +28,7 @@ export function appliedLine(counts: AppliedCounts, failed: number): string {
   return parts.join(', ');
 }
 
-/** The planned work, one line per step. */
+/** Returns the planned work, one line per step. */
 export function planLines(plan: SyncPlan): string[] {
   const { clear, folders, fetch, copy, settle, remove, unchanged, fetchFiles, fetchBytes } = plan;
   const lines = [
@@ -60,7 +60,7 @@ export function publishedLines(published: {
   ];
 }
 
-/** How far it is. */
+/** Returns the progress in one line. */
 export function progressText(
   { files: done, ofFiles, ofBytes }: ApplyProgress,
   receivedBytes: number,

@@ -1,4 +1,4 @@
-/** How a download that runs here is shown: to people on a terminal, in a log, or to programs. */
+/** Shows a download of this process: to people on a terminal, in a log, or to programs. */
 
 import { basename } from 'node:path';
 import type { MillraceError } from '@millrace/shared/base/errors';
@@ -18,16 +18,16 @@ const PLAIN_INTERVAL_MS = 5000;
 const JSON_INTERVAL_MS = 1000;
 
 export interface TransferView {
-  /** Interval between updates of the progress. */
+  /** Interval between updates of the progress, ms. */
   readonly intervalMs: number;
-  /** @param url without user name and password */
+  /** Shows an event. @param url without user name and password */
   event(event: DownloadEvent, url: string): void;
   progress(progress: DownloadProgress): void;
   done(result: DownloadResult, ms: number): void;
   failed(error: MillraceError, url: string): void;
 }
 
-/** @param quiet only errors; programs still get everything */
+/** Chooses the view of downloads. @param quiet only errors; programs still get everything */
 export async function transferView(
   out: Terminal,
   report: Report,
@@ -35,12 +35,12 @@ export async function transferView(
 ): Promise<TransferView> {
   if (report.json) return new JsonView(report);
   if (quiet || out.stdout.isTTY !== true) return new TextView(out, report, quiet);
-  // Loaded here: only a terminal has columns to be counted.
+  // Imported here: only a terminal needs widths in columns.
   const { terminalLine } = await import('../text/terminal-line.ts');
   return new TextView(out, report, false, terminalLine);
 }
 
-/** For people: a line that moves on a terminal, lines now and then elsewhere. */
+/** For people: a line that is redrawn on a terminal, a line now and then elsewhere. */
 class TextView implements TransferView {
   readonly intervalMs: number;
   readonly #out: Terminal;

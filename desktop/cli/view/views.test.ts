@@ -88,7 +88,7 @@ describe('downloads in words', () => {
     ]);
   });
 
-  test('ids are shown as short as they can be told apart', () => {
+  test('ids are shortened as far as they stay distinct', () => {
     expect(shortIdChars([])).toBe(6);
     expect(shortIdChars(['abcdef0000000000', 'abcdef1000000000', 'b'.repeat(16)])).toBe(7);
     const ids = fc.uniqueArray(fc.stringMatching(/^[ab]{16}$/), { maxLength: 40 });
@@ -107,7 +107,7 @@ describe('the table', () => {
     download({ gid: 'ffffffffffffffff', status: 'queued', position: 0, name: '文件\x1b[31m.mkv' }),
   ];
 
-  test('has what is to be known of each', () => {
+  test('shows state, name, progress, size, speed and a note of each download', () => {
     const options = { now: NOW, width: 100, style: plainStyle };
     expect(downloadTable(rows, options)).toEqual([
       'ID      STATE   NAME           DONE     SIZE    SPEED  NOTE',
@@ -116,13 +116,13 @@ describe('the table', () => {
     ]);
   });
 
-  test('shows how files fill where that is known', () => {
+  test('shows the strips of files where they are known', () => {
     const strips = new Map([[rows[0]?.gid as string, [1, 0.5, 0]]]);
     const lines = downloadTable(rows, { now: NOW, width: undefined, style: plainStyle, strips });
     expect(lines[1]).toContain(' █▒· ');
   });
 
-  test('one line sums it up', () => {
+  test('has a summary of one line', () => {
     expect(summary([], undefined)).toBe('no downloads');
     const all = [
       ...rows,
@@ -137,7 +137,7 @@ describe('the table', () => {
 });
 
 describe('everything about one download', () => {
-  test('sources with their state and why, blocks, error and advice', () => {
+  test('lists facts, blocks, and sources with their state and reason', () => {
     const sources: SourceStatus[] = [
       {
         label: 'example.com',
@@ -182,18 +182,18 @@ describe('everything about one download', () => {
     ]);
   });
 
-  test('one that failed says what to do', () => {
+  test('a failed download comes with advice', () => {
     const d = download({ status: 'error', error: FAILURE, expiredLink: true });
     const text = infoText({ download: d, sources: [], strip: [] }, NOW, 80, plainStyle).join('\n');
     expect(text).toContain('\n\nThe origin refuses access.\nGet a new one.\n');
     expect(text).toContain('millrace url a1b2c3 URL');
   });
 
-  test('one that is complete says what it was shown to have', () => {
+  test('a complete download shows its digest and how long it was active', () => {
     const d = download({
       status: 'complete',
       path: '/srv/debian.iso',
-      // It waited for most of the hour.
+      // The download waited for most of the hour.
       startedAt: NOW - 3_600_000,
       finishedAt: NOW,
       activeMs: 10_000,
@@ -207,7 +207,7 @@ describe('everything about one download', () => {
 });
 
 describe('watching', () => {
-  test('a line per change of state, none for mere progress', () => {
+  test('prints a line per change of state, and none for mere progress', () => {
     const model = new WatchModel();
     expect(model.apply(download({ phase: 'starting', storedBytes: 0 }), NOW)).toBeDefined();
     expect(model.apply(download({ storedBytes: 30 * MiB }), NOW)).toBeUndefined();
@@ -220,13 +220,13 @@ describe('watching', () => {
     );
   });
 
-  test('what is asked for, and nothing else', () => {
+  test('ignores downloads that were not asked for', () => {
     const model = new WatchModel(['a1b2c3d4e5f60718']);
     expect(model.apply(download({ gid: 'other' }), NOW)).toBeUndefined();
     expect(model.downloads).toHaveLength(0);
   });
 
-  test('it is over when nothing goes on by itself', () => {
+  test('is over when no download goes on by itself', () => {
     const model = new WatchModel();
     expect(model.isOver).toBe(true);
     model.apply(download(), NOW);
@@ -236,7 +236,7 @@ describe('watching', () => {
     expect(model.isOver).toBe(true);
   });
 
-  test('what runs is first, then the queue in order, then the latest of what is over', () => {
+  test('lists running downloads, then the queue in order, then finished ones, latest first', () => {
     const model = new WatchModel();
     const put = (gid: string, part: Partial<DownloadView>) =>
       model.apply(download({ gid, ...part }), NOW);
@@ -252,7 +252,7 @@ describe('watching', () => {
     expect(model.downloads).toHaveLength(5);
   });
 
-  test('the picture has as many lines as there is room for', () => {
+  test('draws no more lines than there is room for', () => {
     const model = new WatchModel();
     for (let i = 0; i < 30; i++) {
       model.apply(download({ gid: String(i).padStart(16, '0'), createdAt: i }), NOW);
@@ -265,7 +265,7 @@ describe('watching', () => {
     expect(model.frame(100, undefined, options)).toHaveLength(32);
   });
 
-  test('names cannot break out of their line', () => {
+  test('keeps names within their line', () => {
     expect(changeLine(download({ name: 'a\nb' }), NOW)).not.toContain('\n');
   });
 });
@@ -277,7 +277,7 @@ describe('the schedule', () => {
     ['sat,sun 00:00-23:59 500K', 'sat,sun 00:00-23:59 500KiB/s'],
     ['fri-mon 10:00-11:00 pause', 'mon,fri-sun 10:00-11:00 pause'],
     ['mon 10:00-11:00 1234567', 'mon 10:00-11:00 1234567B/s'],
-  ])('%s', (text, written) => {
+  ])('reads and writes %s', (text, written) => {
     expect(formatWindow(parseWindow(text))).toBe(written);
     expect(parseWindow(written)).toEqual(parseWindow(text));
   });
@@ -297,7 +297,7 @@ describe('the schedule', () => {
     expect(() => parseWindow(text)).toThrow(MillraceError);
   });
 
-  test('what it says now', () => {
+  test('its present effect in words', () => {
     expect(nowText({ now: 'free' })).toBe('downloads run freely');
     expect(nowText({ now: 'limit', limit: MiB })).toBe('downloads are limited to 1 MiB/s');
     const at = new Date(2026, 0, 4, 7, 5).getTime(); // a Sunday

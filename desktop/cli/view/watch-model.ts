@@ -1,4 +1,4 @@
-/** State of `millrace watch`: the downloads as notifications change them, and the news. */
+/** State of `millrace watch`: the downloads, kept up to date by notifications. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { formatBytes, formatRate } from '@millrace/shared/base/units';
@@ -7,7 +7,7 @@ import { printable } from '../text/printable.ts';
 import { downloadTable, summary, type TableOptions } from './download-table.ts';
 import { isStopped, note, share } from './download-words.ts';
 
-/** Ordered like the daemon's list: running, coming, finished. */
+/** Sort order, as in the daemon's list: running, unfinished, finished. */
 const ORDER: Readonly<Record<string, number>> = { active: 0, queued: 1, waiting: 1, paused: 2 };
 const OVER = 3;
 const ID_CHARS = 6;
@@ -21,7 +21,7 @@ export class WatchModel {
     this.#only = only === undefined ? undefined : new Set(only);
   }
 
-  /** Downloads that are watched, in the order in which they are shown. */
+  /** Returns the watched downloads in the order in which they are shown. */
   get downloads(): DownloadView[] {
     const place = ({ status }: DownloadView) => ORDER[status] ?? OVER;
     const newest = (d: DownloadView) => -(d.finishedAt ?? d.createdAt);
@@ -32,15 +32,15 @@ export class WatchModel {
     });
   }
 
-  /** True when no watched download will run any more, unless the user resumes it. */
+  /** Returns true when no watched download will run again, unless the user resumes it. */
   get isOver(): boolean {
     return this.downloads.every((d) => isStopped(d) || d.status === 'paused');
   }
 
   /**
-   * Takes the daemon's update of a download.
+   * Applies the daemon's update of a download.
    *
-   * @returns a line about it if its state is another one now, or undefined
+   * @returns a line about the download if its state has changed, or undefined
    */
   apply(download: DownloadView, now: Millis): string | undefined {
     if (this.#only !== undefined && !this.#only.has(download.gid)) return undefined;
@@ -51,7 +51,7 @@ export class WatchModel {
       : changeLine(download, now);
   }
 
-  /** A download has left the list. */
+  /** Removes a download that has left the list. */
   forget(gid: string): void {
     this.#downloads.delete(gid);
   }
@@ -61,7 +61,7 @@ export class WatchModel {
   }
 
   /**
-   * The picture for a terminal: a summary and a table.
+   * Returns the lines for a terminal: a summary and a table.
    *
    * @param rows most lines that there is room for
    */
@@ -79,14 +79,14 @@ export class WatchModel {
   }
 }
 
-/** Text that differs between two states of a download. */
+/** Returns a text that changes whenever the state of a download changes. */
 function stateOf({ status, phase, error, held }: DownloadView): string {
   // Starting and running look the same to the user.
   const waits = phase?.startsWith('waiting') || phase === 'checking' ? phase : '';
   return [status, waits, error?.code ?? '', held ?? ''].join(' ');
 }
 
-/** A line for a log: `a1b2c3 active file.iso: 42% of 3 GiB, 1 MiB/s, 0:30 left`. */
+/** Returns a line for a log: `a1b2c3 active file.iso: 42% of 3 GiB, 1 MiB/s, 0:30 left`. */
 export function changeLine(d: DownloadView, now: Millis): string {
   const size = d.length === undefined ? '' : formatBytes(d.length);
   const done = share(d);

@@ -1,6 +1,6 @@
 /**
- * The app's connection to the daemon. Commands have one on the WebSocket of newer Nodes; this one has
- * to run on whatever Node is in Electron.
+ * The app's connection to the daemon. Commands use the WebSocket of newer Nodes; this connection
+ * has to work on whatever Node is in Electron.
  */
 
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { CallLost, Calls } from '@millrace/shared/bridge/rpc/calls';
 import WebSocket from 'ws';
 
 const CONNECT_TIMEOUT_MS = 5000;
-/** As much as the daemon takes. */
+/** Most bytes of a message, as at the daemon. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 export class DaemonLink {
@@ -36,7 +36,7 @@ export class DaemonLink {
     });
   }
 
-  /** @throws Error without an answer */
+  /** Connects to the daemon. @throws Error without an answer */
   static async connect(at: { readonly ws: string; readonly token: string }): Promise<DaemonLink> {
     const socket = new WebSocket(at.ws, {
       headers: { authorization: `Bearer ${at.token}` },

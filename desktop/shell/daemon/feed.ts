@@ -1,4 +1,4 @@
-/** Events of downloads, as the daemon tells them. */
+/** Follows the events of downloads that the daemon reports. */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { Totals } from '@millrace/shared/bridge/rpc/list-api';
@@ -8,19 +8,19 @@ import type { DaemonLink } from './daemon-link.ts';
 
 export interface FeedListener {
   onTotals(totals: Totals): void;
-  /** Downloads that have changed their state. */
+  /** Called with downloads whose state has changed. */
   onChanged(downloads: readonly DownloadView[]): void;
   onSettings(settings: AppSettings): void;
 }
 
-/** Follows from now on; how things are comes first. */
+/** Follows the daemon from now on, beginning with the present totals and settings. */
 export async function follow(link: DaemonLink, listener: FeedListener): Promise<void> {
   link.onNotification((method, [param]) => {
     if (method !== ON_UPDATE) return;
     const { totals, rows = [], settings } = param as LiveUpdate;
     if (totals !== undefined) listener.onTotals(totals);
     if (settings !== undefined) listener.onSettings(settings);
-    // Rows that are new or changed their state are complete; of others only figures come.
+    // Rows of new downloads and of changed states are complete; other rows have figures only.
     const changed = rows.filter((row) => row.status !== undefined);
     if (changed.length > 0) listener.onChanged(changed as readonly DownloadView[]);
   });

@@ -1,10 +1,10 @@
-/** Waiting for the end of a process that is not our child. */
+/** Waits for the end of a process that is not our child. */
 
 import { processState } from '../../local/process-state.ts';
 
 const POLL_MS = 25;
 
-/** Waits until a process has gone. @returns false if it has not after that time */
+/** Waits until a process has gone. @returns false if it is still there after `withinMs` */
 export async function hasGone(pid: number, withinMs: number): Promise<boolean> {
   const giveUpAt = Date.now() + withinMs;
   while (processState(pid) === 'ours') {

@@ -1,4 +1,4 @@
-/** The file with the shell's data between runs, beside the daemon's state. */
+/** Keeps the shell's data between runs, in a file beside the daemon's state. */
 
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,7 +8,7 @@ export class MemoryFile {
   readonly #path: string;
   #value: Remembered;
 
-  /** @param state folder; without a file in it that can be read, everything is as at first */
+  /** Reads the file. @param state folder; without a readable file, all values are the defaults */
   constructor(state: string) {
     this.#path = join(state, 'shell.json');
     let text = '';
@@ -24,7 +24,10 @@ export class MemoryFile {
     return this.#value;
   }
 
-  /** Never half written; changes that cannot be written apply until the app ends. */
+  /**
+   * Changes values. The file is never half written; changes that cannot be written apply until the
+   * app ends.
+   */
   change(changes: Partial<Remembered>): void {
     this.#value = { ...this.#value, ...changes };
     try {

@@ -1,4 +1,4 @@
-/** Finds the daemon or starts it, stays connected to it, and starts it again when it has crashed. */
+/** Finds or starts the daemon, stays connected to it, and starts it again after a crash. */
 
 import { afterEnd, type Ends } from '@millrace/shared/base/restart-policy';
 import { type FoundDaemon, runningDaemon } from '../../local/daemon-address.ts';
@@ -14,21 +14,23 @@ export interface DaemonPlace {
   readonly state: string;
   /** Download folder. */
   readonly dir: string;
-  /** undefined: none can be started here; a running one is used. */
+  /** undefined: no daemon can be started here; only a running one can be used. */
   readonly program: DaemonProgram | undefined;
 }
 
 export interface Connected {
   readonly daemon: FoundDaemon;
   readonly link: DaemonLink;
-  /** It was started here. */
+  /** True if the daemon was started here. */
   readonly started: boolean;
 }
 
 /**
- * @param before URL of the daemon that ran until now: a new one is tried at the same address first, so
- *   that pages which are open find it
- * @throws Error if none runs and none can be started
+ * Connects to the running daemon, or to one that it starts.
+ *
+ * @param before URL of the daemon that ran until now: a new one is tried at the same address first,
+ * so that open pages find it
+ * @throws Error if no daemon runs and none can be started
  */
 export async function findOrStart(
   { state, dir, program }: DaemonPlace,
@@ -36,7 +38,7 @@ export async function findOrStart(
 ): Promise<Connected> {
   const found = await runningDaemon(state);
   if (found !== undefined) {
-    // Killed, its address may have stayed behind, and another process may have its number.
+    // A killed daemon may have left its address behind, and another process may have its number.
     const link = await DaemonLink.connect(found).catch(() => undefined);
     if (link !== undefined) return { daemon: found, link, started: false };
   }
@@ -55,16 +57,16 @@ export async function findOrStart(
 }
 
 export interface SupervisorOptions extends DaemonPlace {
-  /** A first `findOrStart` that has begun already, so that windows and daemon start side by side. */
+  /** A `findOrStart` that has begun already, so that window and daemon start side by side. */
   readonly first: Promise<Connected>;
-  /** A daemon that an earlier run of the app has started, and that ends with it. */
+  /** Process of a daemon that an earlier run of the app has started, and that ends with the app. */
   readonly earlierPid: number | undefined;
   onState(state: DaemonState): void;
-  /** @param restarted true if the one before has crashed */
+  /** Called when a daemon can be used. @param restarted true if it replaces one that has ended */
   onReady(link: DaemonLink, daemon: FoundDaemon, restarted: boolean): Promise<void>;
-  /** A daemon of our own runs now; undefined: not any more. */
+  /** Called with the process of a daemon of our own; with undefined when it has been ended. */
   onOwned(pid: number | undefined): void;
-  /** It does not stay up; it is tried again when this resolves. */
+  /** Called when no daemon stays up; another try follows when the promise resolves. */
   onGaveUp(reason: string): Promise<void>;
 }
 
@@ -85,22 +87,22 @@ export class Supervisor {
     this.#ownedPid = options.earlierPid;
   }
 
-  /** The daemon that runs; undefined while none does. */
+  /** Connection to the running daemon; undefined while none runs. */
   get link(): DaemonLink | undefined {
     return this.#link;
   }
 
-  /** Origin of its page, such as `http://127.0.0.1:6800`. */
+  /** Origin of the daemon's page, such as `http://127.0.0.1:6800`. */
   get origin(): string | undefined {
     return this.#daemon === undefined ? undefined : new URL(this.#daemon.url).origin;
   }
 
-  /** True if the daemon ends with the app. */
+  /** Returns true if the daemon ends with the app. */
   get endsDaemon(): boolean {
     return this.#daemon !== undefined && this.#daemon.pid === this.#ownedPid;
   }
 
-  /** Runs until `stop`. */
+  /** Keeps a daemon running and connected until `stop`. */
   async run(): Promise<void> {
     while (!this.#stopping) {
       let reason = '';
@@ -110,7 +112,7 @@ export class Supervisor {
       } catch (error) {
         reason = error instanceof Error ? error.message : String(error);
       }
-      // The caller that stops it still has to reach it.
+      // `stop` still has to reach the daemon.
       if (this.#stopping) return;
       this.#link = undefined;
       this.#current = undefined;
@@ -127,7 +129,7 @@ export class Supervisor {
   }
 
   /**
-   * Leaves the daemon, and ends it if it is our own. One that is just being started is waited for.
+   * Leaves the daemon, and ends it if it is our own. Waits for a daemon that is just being started.
    */
   async stop(): Promise<void> {
     this.#stopping = true;
@@ -142,7 +144,7 @@ export class Supervisor {
     link.close();
   }
 
-  /** One daemon, for as long as it answers. */
+  /** Uses one daemon for as long as it answers. */
   async #once(): Promise<void> {
     const before = this.#daemon;
     this.#current = this.#first ?? findOrStart(this.#options, before?.url);

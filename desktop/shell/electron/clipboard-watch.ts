@@ -1,15 +1,15 @@
-/** Looks at the clipboard, while the user wants that, for links that have been copied. */
+/** Watches the clipboard for copied links, while the user wants that. */
 
 import { clipboard } from 'electron';
 import { urlsOfCopied } from '../logic/links.ts';
 
-/** Systems do not tell of changes. */
+/** Interval, ms, at which the clipboard is read: systems do not report changes. */
 const POLL_MS = 1000;
 
 export class ClipboardWatch {
   readonly #onUrls: (urls: readonly string[]) => void;
   #timer: NodeJS.Timeout | undefined;
-  /** Seen already, or our own. */
+  /** Text that was seen already, or that the app has copied itself. */
   #last = '';
 
   constructor(onUrls: (urls: readonly string[]) => void) {
@@ -17,7 +17,8 @@ export class ClipboardWatch {
   }
 
   /**
-   * Switches the watch. The present text is no offer: only texts that are copied from now on are.
+   * Switches the watch on or off. The present text is ignored: only texts that are copied from now
+   * on are offered.
    */
   async set(on: boolean): Promise<void> {
     clearInterval(this.#timer);
@@ -27,7 +28,7 @@ export class ClipboardWatch {
     this.#last = await clipboard.readText();
   }
 
-  /** Copies, without taking it for an offer. */
+  /** Copies a text without offering its links. */
   async write(text: string): Promise<void> {
     this.#last = text;
     await clipboard.writeText(text);

@@ -14,7 +14,9 @@ import { SCHEME } from '../logic/links.ts';
 const DESKTOP_FILE = 'millrace.desktop';
 const METALINK_TYPES = ['application/metalink4+xml', 'application/metalink+xml'];
 
-/** Program and arguments that start the app; in development Electron needs the app's path. */
+/**
+ * Returns program and arguments that start the app; in development Electron needs the app's path.
+ */
 function startCommand(): [program: string, ...args: string[]] {
   const program = process.env.APPIMAGE ?? process.execPath;
   return app.isPackaged ? [program] : [program, app.getAppPath()];
@@ -37,9 +39,9 @@ export function setStartAtLogin(on: boolean): void {
 }
 
 /**
- * Registers the native host with the browsers that are used here, or takes it away from all.
+ * Registers the native host with the browsers that are used here, or unregisters it from all.
  *
- * @param state folder
+ * @param state state folder
  * @param main the host's main file
  */
 export async function setBrowserHost(on: boolean, state: string, main: string): Promise<void> {
@@ -52,7 +54,11 @@ export async function setBrowserHost(on: boolean, state: string, main: string): 
   if (used.length > 0) await installHost(used, program, around);
 }
 
-/** @returns undefined: there is no Node, or none that is there when the app does not run */
+/**
+ * Returns the program that runs the host.
+ *
+ * @returns undefined if there is no Node, or only one that exists while the app runs
+ */
 function hostProgram(main: string): HostProgram | undefined {
   // An AppImage is a folder only while it runs.
   if (process.env.APPIMAGE !== undefined) return undefined;
@@ -70,7 +76,10 @@ function hostProgram(main: string): HostProgram | undefined {
   };
 }
 
-/** Files are associated by the packages; here the user's choice among programs is set. */
+/**
+ * Makes the app the default for links and Metalink files, or takes that back for links. The
+ * packages associate the files.
+ */
 export function setDefaultHandler(on: boolean): void {
   const [program, ...args] = startCommand();
   if (on) app.setAsDefaultProtocolClient(SCHEME, program, args);

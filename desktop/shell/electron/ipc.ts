@@ -1,4 +1,4 @@
-/** Calls from the page: only from the daemon's page in our window, only with the right payload. */
+/** Serves calls of the daemon's page in our window, and of no other page; checks their payloads. */
 
 import { type IpcMainInvokeEvent, ipcMain, type WebContents } from 'electron';
 import { mayCall } from '../logic/page-policy.ts';
@@ -10,8 +10,10 @@ export type ShellHandlers = {
 };
 
 /**
- * @param page contents of the window; undefined: there is none
- * @param origin of the daemon's page
+ * Serves the page's calls.
+ *
+ * @param page contents of the window; undefined without a window
+ * @param origin origin of the daemon's page
  */
 export function serveCalls(
   handlers: ShellHandlers,
@@ -30,7 +32,7 @@ export function serveCalls(
 }
 
 function isTrusted(event: IpcMainInvokeEvent, origin: string | undefined): boolean {
-  // Electron before 12 has no frames here; its page can have none either (frame-ancestors).
+  // Electron before 12 reports no frame; no frame can show the daemon's page (frame-ancestors).
   const frame = event.senderFrame ?? undefined;
   if (frame === undefined) return mayCall(event.sender.getURL(), origin);
   return frame === event.sender.mainFrame && mayCall(frame.url, origin);

@@ -1,4 +1,4 @@
-/** The menus of app and tray. */
+/** The menus of the app and the tray. */
 
 import type { ShellCommand } from '@millrace/shared/bridge/page/shell-api';
 import { app, Menu, type MenuItemConstructorOptions } from 'electron';
@@ -72,7 +72,7 @@ export function setAppMenu(words: Words, actions: MenuActions): void {
   Menu.setApplicationMenu(Menu.buildFromTemplate(template));
 }
 
-/** @param text of the tray: some desktops show no tooltips */
+/** Returns the tray's menu. @param text the tray's text: some desktops show no tooltips */
 export function trayMenu(text: string, words: Words, actions: MenuActions): Items {
   return [
     { label: text, enabled: false },

@@ -1,4 +1,4 @@
-/** Notifications of the system. */
+/** Shows notifications of the system. */
 
 import { Notification } from 'electron';
 
@@ -7,11 +7,11 @@ export interface NotifyText {
   readonly body: string;
 }
 
-/** Referred to until they have gone: a notification that is collected cannot be clicked. */
+/** Notifications on display: one that is garbage-collected cannot be clicked. */
 const shown = new Set<Notification>();
 const MAX_SHOWN = 50;
 
-/** Shows one where the desktop has notifications. */
+/** Shows a notification where the desktop supports them. */
 export function notify({ title, body }: NotifyText, icon: string, onClick: () => void): void {
   if (!Notification.isSupported()) return;
   const notification = new Notification({ title, body, icon });

@@ -3,18 +3,20 @@
 import { app, type Session, type WebContents } from 'electron';
 import { CONTENT_SECURITY_POLICY, isOwnPage, mayLoad, maySave } from '../logic/page-policy.ts';
 
-/** Where the daemon's page is, and the shell's own pages (`file:` URL with a slash at its end). */
+/**
+ * Origin of the daemon's page, and `file:` URL of the shell's own pages, with a slash at its end.
+ */
 export interface PageSources {
   readonly origin: () => string | undefined;
   readonly own: string;
 }
 
-/** Applies to all contents that will ever be made; call it before the first window. */
+/** Protects all contents that will ever be made; must be called before the first window. */
 export function protectContents(sources: PageSources): void {
   app.on('web-contents-created', (_event, contents) => protect(contents, sources));
 }
 
-/** No permissions, no requests elsewhere, always a policy. */
+/** Denies permissions and requests elsewhere, and gives every answer a content security policy. */
 export function protectSession(session: Session, { origin, own }: PageSources): void {
   session.setPermissionRequestHandler((_contents, _permission, answer) => answer(false));
   session.setPermissionCheckHandler(() => false);

@@ -1,4 +1,4 @@
-/** The tray: picture with progress, one line of text, a short menu. */
+/** The tray: an icon with progress, one line of text, a short menu. */
 
 import { Menu, type MenuItemConstructorOptions, nativeImage, Tray } from 'electron';
 import { type Bitmap, trayStep, withProgress } from '../logic/tray-image.ts';
@@ -9,7 +9,7 @@ export class TrayIcon {
   #step = -1;
   #text = '';
 
-  /** @param icon PNG file. Without a tray on this desktop, nothing is shown. */
+  /** Makes the icon; without a tray on this desktop, nothing is shown. @param icon PNG file */
   constructor(icon: string, onClick: () => void) {
     const image = nativeImage.createFromPath(icon);
     this.#picture = { ...image.getSize(), pixels: image.toBitmap() };

@@ -1,4 +1,6 @@
-/** Updates: looked for in the background, installed when the app quits. Off in development. */
+/**
+ * Looks for updates in the background; they are installed when the app quits. Off in development.
+ */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,8 +9,10 @@ import { app } from 'electron';
 const EVERY_MS = 24 * 3_600_000;
 
 /**
- * @param onReady is told the version that has been fetched
- * @returns without doing anything where the app was not packaged with an address for updates
+ * Looks for updates from now on. Does nothing where the app was not packaged with an address for
+ * updates.
+ *
+ * @param onReady gets the version that has been fetched
  */
 export function watchForUpdates(onReady: (version: string) => void): void {
   if (!app.isPackaged || !existsSync(join(process.resourcesPath, 'app-update.yml'))) return;
@@ -16,7 +20,7 @@ export function watchForUpdates(onReady: (version: string) => void): void {
 }
 
 async function start(onReady: (version: string) => void): Promise<void> {
-  // Loaded here: no other part needs it, and it takes its time.
+  // Imported here: no other part needs it, and loading it takes time.
   const { autoUpdater } = await import('electron-updater');
   autoUpdater.autoDownload = true;
   autoUpdater.autoInstallOnAppQuit = true;

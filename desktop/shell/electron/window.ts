@@ -1,4 +1,4 @@
-/** The window: on a page of our own until the daemon's can be shown. */
+/** The window: shows a page of our own until the daemon's page can be shown. */
 
 import { join } from 'node:path';
 import type { ShellMessage } from '@millrace/shared/bridge/page/shell-api';
@@ -6,9 +6,9 @@ import { BrowserWindow, nativeTheme, screen } from 'electron';
 import { MESSAGE_CHANNEL } from '../logic/payload-channels.ts';
 import { type Bounds, boundsOnScreen } from '../logic/preferences.ts';
 
-/** Messages kept for a page that does not listen yet. */
+/** Most messages that are kept for a page that does not listen yet. */
 const MAX_KEPT = 100;
-/** List and details have room side by side. */
+/** First size of the window, pixels: list and details fit side by side. */
 const SIZE = { width: 1200, height: 780 };
 
 export interface WindowOptions {
@@ -17,9 +17,9 @@ export interface WindowOptions {
   readonly icon: string;
   readonly bounds: () => Bounds | undefined;
   onBounds(bounds: Bounds): void;
-  /** @returns true: the window is only hidden */
+  /** Called when the user closes the window. @returns true if the window is only hidden */
   onClose(): boolean;
-  /** Called before the page is shown or shown again. */
+  /** Returns the address of the daemon's page. Called before each load. */
   address(): Promise<string | undefined>;
 }
 
@@ -39,7 +39,7 @@ export class MainWindow {
     return this.#window;
   }
 
-  /** Opens it, or brings it to the front. */
+  /** Opens the window, or brings it to the front. */
   show(): void {
     if (this.#window === undefined) return this.#create();
     this.#wanted = true;
@@ -48,28 +48,28 @@ export class MainWindow {
     this.#window.focus();
   }
 
-  /** Loads the daemon's page, where there is a window. */
+  /** Loads the daemon's page, if there is a window. */
   async load(): Promise<void> {
     if (this.#window === undefined) return;
     const address = await this.#options.address();
     if (address === undefined || this.#window === undefined) return;
     this.#listening = false;
-    // A restarted daemon has the same address: navigation to it, with only the log-in code behind
-    // the `#` changed, would be a step within the old page, which would not load anything.
+    // A restarted daemon has the same address. Navigation to it, with only the log-in code behind
+    // the `#` changed, would be a step within the old page and load nothing.
     const url = new URL(address);
     url.searchParams.set('start', String(++this.#loads));
-    // The next daemon reloads a page that a crashed daemon has left behind.
+    // A failure is ignored: the next daemon reloads a page that a crashed daemon has left behind.
     await this.#window.loadURL(url.href).catch(() => {});
   }
 
-  /** Tells the page, at once or when it listens. */
+  /** Sends a message to the page, at once or when the page listens. */
   tell(message: ShellMessage): void {
     if (this.#listening && this.#window !== undefined) {
       this.#window.webContents.send(MESSAGE_CHANNEL, message);
     } else this.#kept = [...this.#kept, message].slice(-MAX_KEPT);
   }
 
-  /** The page listens from now on. */
+  /** Sends the kept messages to the page, which listens from now on. */
   listen(): void {
     this.#listening = true;
     for (const message of this.#kept.splice(0)) this.tell(message);
@@ -104,7 +104,7 @@ export class MainWindow {
       },
     });
     this.#window = window;
-    // Not before there is something to see; not at all if it has been closed meanwhile.
+    // Show the window when there is something to see, unless the user has closed it meanwhile.
     this.#wanted = true;
     window.once('ready-to-show', () => {
       if (this.#wanted) window.show();
@@ -119,11 +119,11 @@ export class MainWindow {
       this.#window = undefined;
       this.#listening = false;
     });
-    // Another document: the earlier listeners are gone.
+    // A new document does not have the listeners of the earlier one.
     window.webContents.on('did-navigate', () => {
       this.#listening = false;
     });
-    // Memory ran out, or a bug of Chromium: without the page there is no interface.
+    // Memory ran out, or Chromium has a bug: without its page the app has no interface.
     const revive = () => void this.load();
     window.webContents.on('render-process-gone', revive);
     window

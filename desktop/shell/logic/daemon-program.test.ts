@@ -16,7 +16,7 @@ test('a Node that is named comes first', () => {
   });
 });
 
-test('else Electron runs as Node where it is new enough', () => {
+test('without one, Electron runs as Node where it is new enough', () => {
   expect(daemonProgram(here)).toEqual({
     command: here.electron,
     args: [here.main],

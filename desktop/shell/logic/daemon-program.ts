@@ -1,12 +1,14 @@
-/** How the daemon is run: which Node, and which of the daemon's files. */
+/** Chooses the Node that runs the daemon. */
 
-/** The daemon is TypeScript that Node runs as it is, with SQLite in it. */
+/**
+ * Oldest usable major version of Node: it runs the daemon's TypeScript directly, and has SQLite.
+ */
 const NODE_MAJOR = 24;
 
 export interface Surroundings {
   /** MILLRACE_NODE: a Node to run the daemon with. */
   readonly node: string | undefined;
-  /** Electron's own program, and the version of the Node in it, such as `24.1.0`. */
+  /** Electron's own program, and the version of its Node, such as `24.1.0`. */
   readonly electron: string;
   readonly electronNode: string;
   /** The daemon's main file. */
@@ -21,9 +23,10 @@ export interface Program {
 }
 
 /**
- * A Node from the environment comes first; otherwise Electron runs as one where it is new enough.
+ * Returns the program that runs the daemon: a Node from the environment comes first; otherwise
+ * Electron runs as Node where it is new enough.
  *
- * @returns undefined: there is none
+ * @returns undefined if there is no usable Node
  */
 export function daemonProgram({
   node,

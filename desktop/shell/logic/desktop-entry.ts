@@ -1,7 +1,10 @@
-/** Starting at login where the system has no call for it: a file by the XDG autostart convention. */
+/**
+ * Starts the app at login where the system has no call for it: by a file of the XDG autostart
+ * convention.
+ */
 
 /**
- * Text of the `.desktop` file (Desktop Entry Specification 1.5).
+ * Returns the text of the `.desktop` file (Desktop Entry Specification 1.5).
  *
  * @param command program and arguments
  */
@@ -18,7 +21,9 @@ export function autostartEntry(command: readonly string[]): string {
   ].join('\n');
 }
 
-/** An argument of Exec: quoted, its special characters escaped, and once more as a string value. */
+/**
+ * Quotes an argument of Exec: escapes its special characters, then escapes it as a string value.
+ */
 function quoted(argument: string): string {
   if (/[\n\r\0]/.test(argument)) throw new TypeError('a path with a line break cannot be written');
   const escaped = argument.replace(/["`$\\]/g, '\\$&').replace(/%/g, '%%');

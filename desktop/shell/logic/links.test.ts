@@ -21,7 +21,7 @@ describe('urlsOfLink', () => {
     [`millrace:?url=${encodeURIComponent(ISO)}`, [ISO]],
     [`millrace://add?url=${encodeURIComponent(ISO)}&url=http%3A%2F%2Fb%2F`, [ISO, 'http://b/']],
     [`millrace://add/?url=${encodeURIComponent(ISO)}`, [ISO]],
-  ])('%s', (link, urls) => {
+  ])('reads %s', (link, urls) => {
     expect(urlsOfLink(link)).toEqual(urls);
   });
 
@@ -34,7 +34,7 @@ describe('urlsOfLink', () => {
     'millrace:https://user:secret@example.com/',
     `millrace:https://example.com/${'a'.repeat(9000)}`,
     'other:https://example.com/',
-  ])('nothing in %s', (link) => {
+  ])('finds nothing in %s', (link) => {
     expect(urlsOfLink(link)).toEqual([]);
   });
 
@@ -46,7 +46,7 @@ describe('urlsOfLink', () => {
     );
   });
 
-  test('takes anything, and no more than 50', () => {
+  test('accepts any text, and returns at most 50 URLs', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         for (const url of urlsOfLink(`millrace:${text}`)) expect(isDownloadUrl(url)).toBe(true);
@@ -57,7 +57,7 @@ describe('urlsOfLink', () => {
   });
 });
 
-test('readArguments finds links and files among what the system passes', () => {
+test('readArguments finds links and files among the arguments that the system passes', () => {
   const args = [
     '/opt/Millrace/millrace',
     '--enable-features=x',
@@ -77,7 +77,7 @@ test('readArguments finds links and files among what the system passes', () => {
 });
 
 describe('urlsOfCopied', () => {
-  test('links to files, also several', () => {
+  test('finds one or several links to files', () => {
     expect(urlsOfCopied(` ${ISO}\n`)).toEqual([ISO]);
     expect(urlsOfCopied(`${ISO}\r\nhttps://example.com/page`)).toHaveLength(2);
     expect(urlsOfCopied('https://example.com/many.meta4')).toHaveLength(1);
@@ -90,12 +90,12 @@ describe('urlsOfCopied', () => {
     'https://example.com/news.html',
     'https://example.com.iso/',
     `https://example.com/${'a/'.repeat(40_000)}b.iso`,
-  ])('not %.60s', (text) => {
+  ])('finds nothing in %.60s', (text) => {
     expect(urlsOfCopied(text)).toEqual([]);
   });
 });
 
-test('nameOfUrl is the name of the file, else the host', () => {
+test('nameOfUrl returns the name of the file, or else the host', () => {
   expect(nameOfUrl('https://example.com/a%20b.iso?x')).toBe('a b.iso');
   expect(nameOfUrl('https://example.com/%E0%A4.iso')).toBe('%E0%A4.iso');
   expect(nameOfUrl('https://example.com/')).toBe('example.com');

@@ -1,19 +1,19 @@
-/** Links and files that come from outside: as arguments, by `millrace:` links, by the clipboard. */
+/** Reads links and files that come from outside: in arguments, `millrace:` links, the clipboard. */
 
 import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
 import { categoryOf, DEFAULT_CATEGORIES } from '@millrace/shared/download/request/category';
 
 export const SCHEME = 'millrace';
 
-/** URLs that one link may carry. */
+/** Most URLs that one link may carry. */
 const MAX_LINK_URLS = 50;
-/** URLs that one copied text may have; more than that is a text, not a choice. */
+/** Most URLs in a copied text: a text with more was not copied to be downloaded. */
 const MAX_COPIED_URLS = 50;
-/** Copied texts that are longer are not looked at. */
+/** Most characters of a copied text; longer texts are not looked at. */
 const MAX_COPIED_CHARS = 64 * 1024;
 const MAX_ARGUMENTS = 200;
 
-/** Contents of a start of the app. */
+/** The request that a start of the app carries. */
 export interface LaunchRequest {
   readonly urls: readonly string[];
   /** Metalink files, paths as they were given. */
@@ -22,7 +22,7 @@ export interface LaunchRequest {
   readonly hidden: boolean;
 }
 
-/** True for absolute http: and https: URLs without a log-in in them. */
+/** Returns true for absolute http: and https: URLs without a log-in in them. */
 export function isDownloadUrl(text: string): boolean {
   if (text.length > MAX_URL_CHARS) return false;
   const url = parsed(text);
@@ -31,8 +31,9 @@ export function isDownloadUrl(text: string): boolean {
 }
 
 /**
- * URLs of a `millrace:` link. It is `millrace:URL`, or `millrace:?url=URL&url=URL` with the URLs
- * percent-encoded; some browsers insist on slashes, so `millrace://add?url=URL` is the same.
+ * Returns the URLs of a `millrace:` link. A link is `millrace:URL`, or `millrace:?url=URL&url=URL`
+ * with the URLs percent-encoded; some browsers insist on slashes, so `millrace://add?url=URL` is
+ * the same.
  *
  * @returns none where the link has none that can be downloaded
  */
@@ -45,15 +46,12 @@ export function urlsOfLink(link: string): readonly string[] {
   return unique(urls.filter(isDownloadUrl)).slice(0, MAX_LINK_URLS);
 }
 
-/** A link that opens the app with these URLs. */
+/** Returns a link that opens the app with these URLs. */
 export function linkOf(urls: readonly string[]): string {
   return `${SCHEME}:?${urls.map((url) => `url=${encodeURIComponent(url)}`).join('&')}`;
 }
 
-/**
- * Sorts the arguments of a start. Foreign ones (Chromium's switches, the program itself) are
- * skipped.
- */
+/** Sorts the arguments of a start; skips foreign ones (Chromium's switches, the program itself). */
 export function readArguments(args: readonly string[]): LaunchRequest {
   const urls: string[] = [];
   const files: string[] = [];
@@ -66,14 +64,14 @@ export function readArguments(args: readonly string[]): LaunchRequest {
   return { urls: unique(urls), files: unique(files), hidden: args.includes('--hidden') };
 }
 
-/** True for names that Metalink files have. */
+/** Returns true for names that Metalink files have. */
 export function isMetalinkFile(name: string): boolean {
   return /\.(?:meta4|metalink)$/i.test(name);
 }
 
 /**
- * URLs of a copied text if they are likely to be downloads: only URLs, at least one of them with a
- * file name that people download.
+ * Returns the URLs of a copied text if they are likely to be downloads: the text has only URLs, and
+ * at least one of them has a file name that people download.
  */
 export function urlsOfCopied(text: string): readonly string[] {
   if (text.length > MAX_COPIED_CHARS) return [];
@@ -82,7 +80,7 @@ export function urlsOfCopied(text: string): readonly string[] {
   return words.some(looksLikeFile) ? unique(words) : [];
 }
 
-/** Names a URL in a few words: its file, otherwise its host. */
+/** Returns a short name of a URL: its file, otherwise its host. */
 export function nameOfUrl(url: string): string {
   const { pathname, hostname } = new URL(url);
   const last = pathname.slice(pathname.lastIndexOf('/') + 1);
@@ -96,12 +94,12 @@ export function nameOfUrl(url: string): string {
 function looksLikeFile(url: string): boolean {
   const { pathname, hostname } = new URL(url);
   const name = nameOfUrl(url);
-  // A host may be called like a file.
+  // A host may have a name like that of a file.
   if (pathname === '/' && name === hostname) return false;
   return isMetalinkFile(name) || categoryOf(name, DEFAULT_CATEGORIES) !== undefined;
 }
 
-/** Without the slashes of `millrace://https://...`, where the inner colon may have been lost. */
+/** Removes the slashes of `millrace://https://...`, where the inner colon may have been lost. */
 function plainUrl(rest: string): string {
   const url = rest.replace(/^\/\/(?=https?:?\/)/i, '');
   return url.replace(/^(https?)\/\//i, '$1://');

@@ -20,26 +20,26 @@ const failed = (gid: string, finishedAt: number): EndedDownload => ({
   },
 });
 
-test('a download that completes, and one that fails', () => {
+test('a completed download and a failed one are announced', () => {
   const one = withEnded(NO_NOTICES, [complete('a', 100)], 0, 100, en);
   expect(one.notices).toEqual([{ title: 'Download complete', body: 'a.iso', gid: 'a' }]);
   const other = withEnded(NO_NOTICES, [failed('b', 100)], 0, 100, en);
   expect(other.notices).toEqual([{ title: 'b.iso failed', body: 'The file is gone', gid: 'b' }]);
 });
 
-test('each end once, but a second failure is another end', () => {
+test('each end is announced once; a second failure is another end', () => {
   const first = withEnded(NO_NOTICES, [failed('a', 100)], 0, 100, en);
   expect(withEnded(first.state, [failed('a', 100)], 0, 20_000, en).notices).toEqual([]);
   expect(withEnded(first.state, [failed('a', 15_000)], 0, 20_000, en).notices).toHaveLength(1);
 });
 
-test('what ended before, or has not ended, is no news', () => {
+test('ends before the start, and other states, are not announced', () => {
   const old = [complete('a', 99), { ...complete('b', 101), status: 'removed' as const }];
   const step = withEnded(NO_NOTICES, old, 100, 200, en);
   expect(step).toEqual({ state: { ...NO_NOTICES }, notices: [], deadline: undefined });
 });
 
-test('what ends soon after is collected and told as one', () => {
+test('ends in the seconds after a notice are announced as one', () => {
   let step = withEnded(NO_NOTICES, [complete('a', 1000)], 0, 1000, en);
   step = withEnded(step.state, [complete('b', 2000)], 0, 2000, en);
   expect(step).toMatchObject({ notices: [], deadline: 6000 });
@@ -53,7 +53,7 @@ test('what ends soon after is collected and told as one', () => {
       gid: undefined,
     },
   ]);
-  // And quiet again: nothing is told twice.
+  // Nothing is announced twice.
   expect(afterQuiet(step.state, 60_000, en)).toMatchObject({ notices: [], deadline: undefined });
 });
 

@@ -1,6 +1,6 @@
 /**
- * Chooses notifications for events. The first comes at once; one more covers all events of the
- * seconds after it, so that a finished queue is not a dozen bubbles.
+ * Chooses notifications for ended downloads. The first is shown at once; one more covers all ends
+ * of the seconds after it, so that a finished queue does not show a dozen of them.
  */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
@@ -16,17 +16,17 @@ interface Notice {
 }
 
 export interface NoticesState {
-  /** Ends that have been told or are about to be, oldest first. */
+  /** Ends that have been announced or soon will be, oldest first. */
   readonly known: readonly string[];
   readonly pending: readonly EndedDownload[];
-  /** Until then, events are collected. */
+  /** End of the quiet time, Unix ms, during which ends are collected. */
   readonly quietUntil: number;
 }
 
 export interface NoticesStep {
   readonly state: NoticesState;
   readonly notices: readonly Notice[];
-  /** When to call `afterQuiet`, Unix ms; undefined: never. */
+  /** Time, Unix ms, at which to call `afterQuiet`; undefined: never. */
   readonly deadline: number | undefined;
 }
 
@@ -37,8 +37,10 @@ const MAX_PENDING = 1000;
 export const NO_NOTICES: NoticesState = { known: [], pending: [], quietUntil: 0 };
 
 /**
+ * Takes in the downloads that have ended.
+ *
  * @param changed downloads that have changed in some way
- * @param since Unix ms: downloads that ended before are history, not news
+ * @param since Unix ms: downloads that ended before are not announced
  * @param now Unix ms
  */
 export function withEnded(
@@ -51,7 +53,7 @@ export function withEnded(
   const known = new Set(before.known);
   const news = changed.filter((download) => {
     if (download.status !== 'complete' && download.status !== 'error') return false;
-    // A failure that was tried again may fail again: that is another end.
+    // A failed download that was tried again may fail again: that is another end.
     const end = `${download.gid} ${download.finishedAt}`;
     if ((download.finishedAt ?? 0) < since || known.has(end)) return false;
     known.add(end);
@@ -65,7 +67,7 @@ export function withEnded(
   return afterQuiet(state, now, words);
 }
 
-/** Makes the notification for the collected events, once the quiet time is over. */
+/** Makes the notification for the collected ends, once the quiet time is over. */
 export function afterQuiet(state: NoticesState, now: number, words: Words): NoticesStep {
   const { pending, quietUntil } = state;
   if (pending.length === 0) return { state, notices: [], deadline: undefined };

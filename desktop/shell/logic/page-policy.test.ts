@@ -20,12 +20,12 @@ test.each([
   ['data:text/html,x', false],
   ['about:blank', false],
   ['', false],
-])('goes to %s: %s', (address, allowed) => {
+])('the window may show %s: %s', (address, allowed) => {
   expect(isOwnPage(address, DAEMON, OWN)).toBe(allowed);
   if (!address.startsWith('file:')) expect(mayCall(address, DAEMON)).toBe(allowed);
 });
 
-test('its own files may not call, and nobody may while no daemon runs', () => {
+test("the shell's own files may not call, and no page may while no daemon runs", () => {
   expect(mayCall(`${OWN}starting.html`, DAEMON)).toBe(false);
   expect(mayCall(`${DAEMON}/`, undefined)).toBe(false);
   expect(mayCall('null', undefined)).toBe(false);
@@ -40,7 +40,7 @@ test.each([
   ['wss://127.0.0.1:6800/jsonrpc', false],
   ['https://example.com/track.js', false],
   ['ftp://127.0.0.1:6800/', false],
-])('loads %s: %s', (address, allowed) => {
+])('a page may load %s: %s', (address, allowed) => {
   expect(mayLoad(address, DAEMON, OWN)).toBe(allowed);
 });
 
@@ -51,7 +51,7 @@ test.each([
   [`${DAEMON}/big.iso`, false],
   ['https://example.com/big.iso', false],
   ['data:text/plain,x', false],
-])('saves %s: %s', (address, allowed) => {
+])('a page may save %s: %s', (address, allowed) => {
   expect(maySave(address, DAEMON)).toBe(allowed);
   expect(maySave(address, undefined)).toBe(false);
 });

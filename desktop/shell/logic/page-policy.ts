@@ -1,13 +1,14 @@
 /** Decides which pages the window may show, and what they may load and request. */
 
-/** For the shell's own pages, and for answers without a policy. */
+/** Policy of the shell's own pages, and of answers that come without one. */
 export const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
   "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; " +
   "frame-ancestors 'none'";
 
 /**
- * True for addresses that the window may go to: the daemon's page, and the shell's own files.
+ * Returns true for addresses that the window may show: the daemon's page, and the shell's own
+ * files.
  *
  * @param daemon origin of the daemon such as `http://127.0.0.1:6800`; undefined: none runs
  * @param own `file:` URL of the folder with the shell's own pages, with a slash at its end
@@ -19,7 +20,7 @@ export function isOwnPage(address: string, daemon: string | undefined, own: stri
   return daemon !== undefined && url.origin === daemon;
 }
 
-/** True for addresses that a page may load; on top of its policy, which might be missing. */
+/** Returns true for addresses that a page may load: its own policy might be missing. */
 export function mayLoad(address: string, daemon: string | undefined, own: string): boolean {
   const url = parsed(address);
   if (url === undefined) return false;
@@ -28,14 +29,14 @@ export function mayLoad(address: string, daemon: string | undefined, own: string
   return isOwnPage(address, daemon, own);
 }
 
-/** True for senders that may call the shell: only the daemon's page. */
+/** Returns true for senders that may call the shell: only the daemon's page. */
 export function mayCall(address: string, daemon: string | undefined): boolean {
   return daemon !== undefined && parsed(address)?.origin === daemon;
 }
 
 /**
- * True for data of the page itself, which may be saved where the user says. Files come through the
- * daemon.
+ * Returns true for data of the page itself, which may be saved where the user says. Files come
+ * through the daemon.
  */
 export function maySave(url: string, origin: string | undefined): boolean {
   return origin !== undefined && url.startsWith(`blob:${origin}/`);

@@ -1,8 +1,8 @@
-/** Channels between page and shell. Kept small: the preload has it. */
+/** Channels between page and shell. Kept small: the preload includes this module. */
 
 import type { ShellPreferences } from '@millrace/shared/bridge/page/shell-api';
 
-/** Payloads as they are once they have been checked. */
+/** Payloads of the calls, after they have been checked. */
 export interface ShellCalls {
   readonly openFile: string;
   readonly showInFolder: string;
@@ -16,10 +16,10 @@ export interface ShellCalls {
 
 export type ShellCall = keyof ShellCalls;
 
-/** Name of the channel, where page and shell meet. */
+/** Returns the name of a call's channel. */
 export function channel(call: ShellCall): string {
   return `millrace:${call}`;
 }
 
-/** Channel on which the shell tells the page. */
+/** Channel on which the shell sends messages to the page. */
 export const MESSAGE_CHANNEL = 'millrace:message';

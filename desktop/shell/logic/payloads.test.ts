@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { PARSERS, SHELL_CALLS } from './payloads.ts';
 
-test('takes what the page sends', () => {
+test('accepts the payloads that the page sends', () => {
   expect(PARSERS.openFile('0123456789abcdef')).toBe('0123456789abcdef');
   expect(PARSERS.chooseFolder(undefined)).toBeUndefined();
   expect(PARSERS.chooseFolder('/home/me')).toBe('/home/me');
@@ -19,11 +19,11 @@ test.each<[keyof typeof PARSERS, unknown]>([
   ['setPreferences', { shell: true }],
   ['getPreferences', {}],
   ['listen', 'all'],
-])('%s refuses what it does not take', (call, payload) => {
+])('%s refuses an invalid payload', (call, payload) => {
   expect(() => PARSERS[call](payload)).toThrow(TypeError);
 });
 
-test('whatever comes, it is parsed or refused', () => {
+test('any payload is either parsed or refused with a TypeError', () => {
   fc.assert(
     fc.property(fc.constantFrom(...SHELL_CALLS), fc.anything(), (call, payload) => {
       try {

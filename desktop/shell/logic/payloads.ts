@@ -9,7 +9,7 @@ const MAX_COPY_CHARS = 16 * 1024 * 1024;
 
 type Parsers = { readonly [C in ShellCall]: (value: unknown) => ShellCalls[C] };
 
-/** Each throws a TypeError for an invalid payload. */
+/** Parsers by call; each throws a TypeError for an invalid payload. */
 export const PARSERS: Parsers = {
   openFile: gid,
   showInFolder: gid,

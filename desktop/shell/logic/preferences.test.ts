@@ -3,7 +3,7 @@ import { PREFERENCE_NAMES } from '@millrace/shared/bridge/page/shell-api';
 import fc from 'fast-check';
 import { boundsOnScreen, DEFAULT_PREFERENCES, readChanges, readRemembered } from './preferences.ts';
 
-test('clipboard and start at login are off until somebody wants them', () => {
+test('clipboard watch and start at login are off by default', () => {
   expect(readRemembered('').preferences).toMatchObject({
     watchClipboard: false,
     startAtLogin: false,
@@ -12,7 +12,7 @@ test('clipboard and start at login are off until somebody wants them', () => {
   });
 });
 
-test('what was kept comes back; what is damaged is as if it were not there', () => {
+test('kept data are read back; damaged members count as absent', () => {
   const kept = {
     preferences: { ...DEFAULT_PREFERENCES, watchClipboard: true },
     toldOfTray: true,
@@ -34,7 +34,7 @@ test('what was kept comes back; what is damaged is as if it were not there', () 
   });
 });
 
-test('any text and any value is taken without an error', () => {
+test('any text and any value is accepted without an error', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), fc.anything(), (text, value) => {
       expect(Object.keys(readRemembered(text).preferences)).toHaveLength(PREFERENCE_NAMES.length);
@@ -43,7 +43,7 @@ test('any text and any value is taken without an error', () => {
   );
 });
 
-test('changes are known preferences and nothing else', () => {
+test('changes may have known preferences only', () => {
   expect(readChanges({ watchClipboard: true })).toEqual({ watchClipboard: true });
   expect(readChanges({})).toEqual({});
   for (const wrong of [null, [true], 'x', { watchClipboard: 1 }, { other: true }]) {
@@ -51,7 +51,7 @@ test('changes are known preferences and nothing else', () => {
   }
 });
 
-test('a window comes back where a screen still shows it', () => {
+test('a window keeps its place where a screen still shows it', () => {
   const screen = { x: 0, y: 0, width: 1920, height: 1080 };
   const bounds = { x: 100, y: 100, width: 900, height: 600 };
   expect(boundsOnScreen(bounds, [screen])).toBe(bounds);

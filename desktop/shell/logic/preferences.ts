@@ -15,10 +15,10 @@ export const DEFAULT_PREFERENCES: ShellPreferences = {
 /** State that the shell keeps between runs. */
 export interface Remembered {
   readonly preferences: ShellPreferences;
-  /** The user has been told once that the app continues without its window. */
+  /** True once the user has been told that the app continues without its window. */
   readonly toldOfTray: boolean;
   readonly bounds: Bounds | undefined;
-  /** Process of the daemon that the app has started: it ends with the app. */
+  /** Process of the daemon that the app has started, and that ends with the app. */
   readonly daemonPid: number | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface Bounds {
   readonly height: number;
 }
 
-/** Reads a file of any content: members that are no good count as absent. */
+/** Reads the kept state from any text: invalid members count as absent. */
 export function readRemembered(text: string): Remembered {
   const value = parsed(text);
   const { toldOfTray, bounds, daemonPid } = value;
@@ -41,14 +41,14 @@ export function readRemembered(text: string): Remembered {
   };
 }
 
-/** @returns undefined for anything that is not a change of preferences */
+/** Reads a change of preferences. @returns undefined for anything else */
 export function readChanges(value: unknown): Partial<ShellPreferences> | undefined {
   if (!isObject(value)) return undefined;
   const changes = booleansOf(value);
   return Object.keys(changes).length === Object.keys(value).length ? changes : undefined;
 }
 
-/** A window where it was, unless no screen shows enough of it there. */
+/** Returns the bounds of the window, unless no screen shows enough of it there. */
 export function boundsOnScreen(
   bounds: Bounds | undefined,
   screens: readonly Bounds[],

@@ -5,7 +5,7 @@ import { en } from './words-en.ts';
 
 const state: QuitState = { active: 2, waiting: 3, endsDaemon: true, forced: false };
 
-test('asks where downloads would stop', () => {
+test('asks if downloads would stop', () => {
   const question = quitQuestion(state, en);
   expect(question?.message).toBe('Quit while 2 downloads are running?');
   expect(question?.detail).toMatch(/3 more would be next/);
@@ -17,6 +17,6 @@ test.each<[string, Partial<QuitState>]>([
   ['nothing runs', { active: 0 }],
   ['the daemon goes on without the app', { endsDaemon: false }],
   ['there is nobody to ask', { forced: true }],
-])('does not ask where %s', (_, changes) => {
+])('does not ask if %s', (_, changes) => {
   expect(quitQuestion({ ...state, ...changes }, en)).toBeUndefined();
 });

@@ -3,13 +3,13 @@
 import type { Words } from './words-en.ts';
 
 export interface QuitState {
-  /** Downloads that run. */
+  /** Number of downloads that run. */
   readonly active: number;
-  /** Downloads that would run sooner or later. */
+  /** Number of downloads that would run sooner or later. */
   readonly waiting: number;
-  /** The daemon ends with the app: it was started by it. */
+  /** True if the daemon ends with the app, which has started it. */
   readonly endsDaemon: boolean;
-  /** The system shuts down, or an update is being installed: there is no user to ask. */
+  /** True if the system shuts down, or a signal ends the app: there is no user to ask. */
   readonly forced: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface QuitQuestion {
   readonly buttons: readonly string[];
 }
 
-/** @returns undefined: quit without a word, as nothing stops that runs */
+/** Returns the question; undefined if no running download would stop, so the app quits silently. */
 export function quitQuestion(state: QuitState, words: Words): QuitQuestion | undefined {
   if (state.forced || !state.endsDaemon || state.active === 0) return undefined;
   return {

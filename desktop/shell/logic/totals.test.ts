@@ -19,11 +19,11 @@ function told(
   };
 }
 
-test('of nothing that runs or will', () => {
+test('paused and ended downloads count for nothing', () => {
   expect(totalsOf(told({ paused: 3 }))).toEqual(NOTHING);
 });
 
-test('what runs, what waits, how far, how long', () => {
+test('counts running and waiting downloads, and gives their share and time left', () => {
   expect(totalsOf(told({ active: 3, queued: 2, waiting: 1 }, 250, [2000, 4000]))).toEqual({
     active: 3,
     waiting: 3,
@@ -33,11 +33,11 @@ test('what runs, what waits, how far, how long', () => {
   });
 });
 
-test('without lengths, or speed, nothing is promised', () => {
+test('without lengths there is no share, and without speed no time left', () => {
   expect(totalsOf(told({ active: 1 }, 50))).toMatchObject({ share: undefined, etaMs: undefined });
   expect(totalsOf(told({ active: 1 }, 0, [1, 4]))).toMatchObject({ share: 0.25, etaMs: undefined });
 });
 
-test('more stored than there is to be is no more than all', () => {
+test('more stored bytes than the length count as the whole length', () => {
   expect(totalsOf(told({ active: 1 }, 10, [9, 4]))).toMatchObject({ share: 1, etaMs: 0 });
 });

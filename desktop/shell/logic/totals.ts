@@ -1,4 +1,4 @@
-/** Sums all downloads up, for tray and taskbar. */
+/** Sums up all downloads, for tray and taskbar. */
 
 import type { Totals as DaemonTotals } from '@millrace/shared/bridge/rpc/list-api';
 
@@ -21,7 +21,7 @@ export const NOTHING: Totals = {
   etaMs: undefined,
 };
 
-/** Weighs by bytes; downloads of unknown length do not count. */
+/** Returns the sums, weighed by bytes; downloads of unknown length do not count in the share. */
 export function totalsOf({ byStatus, bytesPerSecond, activeBytes }: DaemonTotals): Totals {
   const { length } = activeBytes;
   const stored = Math.min(activeBytes.stored, length);

@@ -1,6 +1,6 @@
-/** The tray's picture with a bar of progress on it, pixel by pixel. */
+/** Draws a bar of progress on the tray's image, pixel by pixel. */
 
-/** Four bytes a pixel, rows from the top, as Electron's bitmaps: blue, green, red, alpha. */
+/** A bitmap as Electron has it: four bytes a pixel (blue, green, red, alpha), rows from the top. */
 export interface Bitmap {
   readonly width: number;
   readonly height: number;
@@ -10,13 +10,13 @@ export interface Bitmap {
 type Pixel = readonly [blue: number, green: number, red: number, alpha: number];
 
 const TRACK: Pixel = [0x40, 0x40, 0x40, 0xff];
-/** The accent colour of the icon, lighter: it has to show on dark panels. */
+/** Accent colour of the icon, lighter: it has to show on dark panels. */
 const FILLED: Pixel = [0xd2, 0xbf, 0x3f, 0xff];
 
 /**
  * Draws a bar along the bottom.
  *
- * @param share 0 to 1; undefined: the picture as it is
+ * @param share 0 to 1; undefined: the picture is returned as it is
  */
 export function withProgress(picture: Bitmap, share: number | undefined): Bitmap {
   if (share === undefined) return picture;
@@ -30,7 +30,7 @@ export function withProgress(picture: Bitmap, share: number | undefined): Bitmap
   return { width, height, pixels };
 }
 
-/** Steps that can be told apart on a bar as wide as the picture: no need to draw more often. */
+/** Returns the step of a bar as wide as the picture; within a step no redrawing is needed. */
 export function trayStep(share: number | undefined, width: number): number {
   return share === undefined ? -1 : Math.round(share * width);
 }

@@ -28,12 +28,12 @@ test.each<[string, Partial<Totals>, string]>([
   expect(trayText('running', { ...idle, ...totals }, en)).toBe(text);
 });
 
-test('says that the daemon is not there', () => {
+test('tells when the daemon is not running', () => {
   expect(trayText('starting', busy, en)).toBe('The engine is starting');
   expect(trayText('down', busy, en)).toBe('The engine is not running');
 });
 
-test('in German as well, and in no language that is not there', () => {
+test('is in German for German users, and in English for unknown languages', () => {
   const german = trayText('running', busy, wordsFor(['xx', 'de-AT', 'en']));
   expect(german).toBe('3 Downloads · 99% · 12 MiB/s · noch 4 min · 2 warten');
   expect(wordsFor(['system', 'fr'])).toBe(en);
@@ -44,7 +44,7 @@ test('the longest remaining time still fits a tooltip', () => {
   expect(trayText('running', long, en).length).toBeLessThanOrEqual(127);
 });
 
-test('the taskbar shows nothing, something, or how much', () => {
+test('the taskbar shows nothing, an unknown share, or a share', () => {
   expect(taskbarProgress(idle)).toBe(-1);
   expect(taskbarProgress({ ...idle, active: 1 })).toBe(2);
   expect(taskbarProgress({ ...busy, share: 0.426 })).toBe(0.42);

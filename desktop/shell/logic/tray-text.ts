@@ -1,4 +1,4 @@
-/** Texts of tray and title about the downloads. */
+/** Texts and figures about the downloads, for tray and taskbar. */
 
 import { formatRate } from '@millrace/shared/base/units';
 import type { Totals } from './totals.ts';
@@ -6,10 +6,10 @@ import type { Words } from './words-en.ts';
 
 export type DaemonState = 'starting' | 'running' | 'down';
 
-/** Windows cuts a tooltip off there. */
+/** Most characters of a tooltip: Windows cuts off longer ones. */
 const MAX_CHARS = 127;
 
-/** One line, such as `3 downloads · 42% · 12 MiB/s · 4 min left`. */
+/** Returns one line, such as `3 downloads · 42% · 12 MiB/s · 4 min left`. */
 export function trayText(daemon: DaemonState, totals: Totals, words: Words): string {
   if (daemon === 'starting') return words.engineStarting;
   if (daemon === 'down') return words.engineDown;
@@ -27,20 +27,20 @@ export function trayText(daemon: DaemonState, totals: Totals, words: Words): str
 }
 
 /**
- * Figure for taskbar and dock: 0 to 1; 2: busy for an unknown time; -1: nothing. In whole percents,
- * so that they are redrawn only when needed.
+ * Returns the figure for taskbar and dock: 0 to 1; 2: busy for an unknown time; -1: nothing. In
+ * whole percents, so that they are redrawn only when needed.
  */
 export function taskbarProgress({ active, share }: Totals): number {
   if (active === 0) return -1;
   return share === undefined ? 2 : percent(share) / 100;
 }
 
-/** Never 100 before all of it is there. */
+/** Returns whole percents; never 100, as a download still runs. */
 function percent(share: number): number {
   return Math.min(Math.floor(share * 100), 99);
 }
 
-/** The largest unit and no more: `40 s`, `5 min`, `3 h`, `2 d`. */
+/** Returns a time in its largest unit only: `40 s`, `5 min`, `3 h`, `2 d`. */
 function roughTime(ms: number): string {
   const seconds = Math.max(1, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds} s`;

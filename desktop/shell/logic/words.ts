@@ -6,7 +6,7 @@ import { en, type Words } from './words-en.ts';
 const CATALOGUES: Readonly<Record<string, Words>> = { en, de };
 
 /**
- * The catalogue for a language.
+ * Returns the texts in a language.
  *
  * @param tags language tags such as `de-AT`, the best first; `system` and unknown ones are skipped
  */

@@ -27,7 +27,7 @@ import { Provider } from './view/common/context.tsx';
 import { applyKeptTheme } from './view/common/theme.ts';
 import { Root } from './view/frame/root.tsx';
 
-/** With the code of a log-in link, or with the session that there is. */
+/** Logs in with the code of a log-in link. @returns undefined if the URL has none */
 async function enter(): Promise<SessionAnswer | undefined> {
   const code = codeInFragment(location.hash);
   if (code === undefined) return undefined;
@@ -38,7 +38,7 @@ async function enter(): Promise<SessionAnswer | undefined> {
 async function start(): Promise<void> {
   applyKeptTheme();
   const app = new App();
-  // The details have a place beside the list only where there is room for both.
+  // Details open beside the list only where there is room for both.
   app.store.set({ panelOpen: window.innerWidth >= 1100 });
   const given = await enter();
   const answer = given === 'good' ? given : await hasSession();

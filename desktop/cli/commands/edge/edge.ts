@@ -90,7 +90,7 @@ function addPurge(parent: Command, context: CliContext): void {
   );
 }
 
-/** Makes the request for each URL. @throws UsageError for options that contradict each other */
+/** Returns the bodies of the purge requests. @throws UsageError for contradictory options */
 function purgeBodies(
   { prefix, etag, all, network }: PurgeOptions,
   urls: readonly string[],
@@ -198,7 +198,7 @@ function addDrain(parent: Command, context: CliContext): void {
   );
 }
 
-/** Exit status where other nodes were asked as well. */
+/** Returns the exit status of a command that other nodes were asked to carry out as well. */
 function passedStatus(
   report: Report,
   nodes: readonly NodeResult[] | undefined,

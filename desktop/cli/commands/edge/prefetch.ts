@@ -22,7 +22,7 @@ interface PrefetchOptions extends EdgeOptions {
 }
 
 const POLL_MS = 250;
-/** Longest absence of an edge that continues a prefetch when it is back. */
+/** Longest wait, ms, for an absent edge whose prefetches outlive a restart. */
 const AWAY_MS = 2 * 60_000;
 
 export function addPrefetchCommands(parent: Command, context: CliContext): void {
@@ -65,7 +65,7 @@ export function addPrefetchCommands(parent: Command, context: CliContext): void 
   );
 }
 
-/** Shows the progress of a prefetch until its end. Interrupted here, it continues at the edge. */
+/** Shows the progress of a prefetch until its end. An interrupt ends only the display. */
 async function follow(
   context: CliContext,
   edge: EdgeLink,
@@ -90,9 +90,9 @@ async function follow(
 }
 
 /**
- * How far a prefetch is; undefined while the edge is away, as in a restart.
+ * Returns the state of a prefetch; undefined while the edge is away, for example restarting.
  *
- * @param mayBeAway whether that is no reason to give up yet
+ * @param mayBeAway whether an absent edge may still come back; if not, the error is thrown
  */
 async function progress(
   edge: EdgeLink,

@@ -1,4 +1,4 @@
-/** `millrace edge sign`: makes a link that edges take though its origin is not listed there. */
+/** `millrace edge sign`: makes a link that edges serve although they do not list its origin. */
 
 import { resolve } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -18,7 +18,7 @@ interface SignOptions extends CommonOptions {
 }
 
 const WEEK_MS = 7 * 86_400_000;
-/** The latest time that a permit can name, Unix seconds. */
+/** Latest time that a permit can name, Unix seconds. */
 const MAX_EXPIRES = 9_999_999_999;
 
 export function edgeSignCommand(context: CliContext): Command {
@@ -42,7 +42,7 @@ export function edgeSignCommand(context: CliContext): Command {
       action<SignOptions, [string]>(context, async (report, options, text) => {
         const [secret] = readSecrets(resolve(context.cwd, options.secretFile));
         const url = parseOriginUrl(text);
-        // Rounded up: a time of a second is not over at once.
+        // Rounded up: a link for one second does not expire at once.
         const expires = Math.ceil((Date.now() + (options.expires ?? WEEK_MS)) / 1000);
         if (expires > MAX_EXPIRES) throw new MillraceError('bad-option', 'that is too far away');
         const permit = signLink(url, expires, options.below === true, secret as string);

@@ -1,4 +1,4 @@
-/** The connection to the daemon: one WebSocket, made again whenever it breaks. */
+/** The page's connection to the daemon: one WebSocket, opened again whenever it breaks. */
 
 import type { MethodName, ParamsOf, ResultOf } from '@millrace/shared/bridge/contract/contract';
 import { RPC_PATH, SESSION_ENDED } from '@millrace/shared/bridge/page/session-api';
@@ -10,7 +10,7 @@ import { hasSession } from './session.ts';
 
 /** A call that failed: refused by the daemon, or lost with the connection. */
 export class CallError extends Error {
-  /** A code of the table of errors; `connection` if there was no answer. */
+  /** Code of the table of errors; `connection` if there was no answer. */
   readonly code: string;
   readonly detail: string;
 
@@ -24,12 +24,12 @@ export class CallError extends Error {
 export type LinkState =
   | { readonly kind: 'connecting' }
   | { readonly kind: 'open' }
-  /** retryAt: Unix milliseconds of the next attempt. */
+  /** `retryAt`: time of the next attempt, Unix milliseconds. */
   | { readonly kind: 'lost'; readonly retryAt: number }
   | { readonly kind: 'logged-out' };
 
 export interface ConnectionEvents {
-  /** Connected, for the first time or again: before this, nothing that was asked for is watched. */
+  /** Called after each connect: a new connection watches nothing until it is asked to. */
   onOpen(): void;
   onState(state: LinkState): void;
   onNotification(method: string, param: unknown): void;
@@ -51,7 +51,7 @@ export class Connection {
     });
   }
 
-  /** Connects, at once; also while waiting for the next attempt. */
+  /** Connects at once, even while waiting for the next attempt. */
   connect(): void {
     clearTimeout(this.#timer);
     this.#socket?.close();
@@ -82,20 +82,20 @@ export class Connection {
     this.#calls.onEnd();
   }
 
-  /** @throws CallError */
+  /** Calls a method. @throws CallError */
   async call<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
     const socket = this.#socket;
     try {
       return (await this.#calls.call(method, [params])) as ResultOf<M>;
     } catch (error) {
-      // A daemon that says nothing for longer is taken for lost.
+      // A daemon that does not answer in time is taken for lost.
       if (error instanceof CallLost && error.reason === 'silent') socket?.close();
       throw toCallError(error);
     }
   }
 
   async #afterLoss(): Promise<void> {
-    // A handshake that was refused looks like any other loss: the session is asked about.
+    // A refused handshake looks like any other loss, so the page asks about its session.
     const delay = retryDelay(this.#attempt++, Math.random);
     this.#events.onState({ kind: 'lost', retryAt: Date.now() + delay });
     const answer = await hasSession();

@@ -1,4 +1,4 @@
-/** Logging in: the page has a cookie that only the browser can see, so the daemon is asked. */
+/** Logs in and out. Only the browser can see the page's cookie, so the page asks the daemon. */
 
 import { SESSION_PATH, type SessionRequest } from '@millrace/shared/bridge/page/session-api';
 

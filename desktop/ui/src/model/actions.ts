@@ -1,4 +1,4 @@
-/** Users' actions on downloads; each tells its outcome where that does not show by itself. */
+/** Users' actions on downloads; each reports its outcome where that does not show by itself. */
 
 import type { RemovalSummary } from '@millrace/shared/bridge/rpc/trash-api';
 import { CallError } from '../api/connection.ts';
@@ -10,7 +10,7 @@ import { mustAsk, onlyEntries } from './removal.ts';
 import { choose, type Modifiers, NO_SELECTION, step } from './selection.ts';
 import { copyText, shell } from './shell.ts';
 
-/** How long undoing is offered; Ctrl+Z and the trash do it for days. */
+/** Time, ms, for which undoing is offered; Ctrl+Z and the trash offer it for days. */
 export const UNDO_MS = 10_000;
 
 export class Actions {
@@ -59,8 +59,8 @@ export class Actions {
   }
 
   /**
-   * Moves downloads to the trash; of complete ones only the entry. Asks first if there are many, or
-   * much data.
+   * Moves downloads to the trash, complete ones without their files. Asks first about many
+   * downloads or much data.
    */
   async remove(gids: readonly string[]): Promise<void> {
     if (gids.length === 0) return;
@@ -89,12 +89,12 @@ export class Actions {
     this.#toastRemoved(said, result.undo);
   }
 
-  /** Restores the last removal; called again, the one before that. */
+  /** Restores the last removal; called again, the one before it. */
   async undo(undo?: string): Promise<void> {
     const asked = undo === undefined ? {} : { undo };
     try {
       const { gids } = await this.#app.call('millrace.undoRemove', asked);
-      // Its offer has been taken.
+      // The user has taken the offer of the message.
       if (this.#undoToast !== undefined) this.#app.dismiss(this.#undoToast);
       this.#app.toast(this.#app.text.n('toast.restored', gids.length));
     } catch (error) {
@@ -106,7 +106,7 @@ export class Actions {
     }
   }
 
-  /** Forgets finished downloads: their files stay. */
+  /** Forgets finished downloads; their files stay. */
   async clearDone(): Promise<void> {
     const asked = { status: ['complete', 'removed'] } as const;
     const result = await this.#app.attempt(this.#app.call('millrace.purge', asked));
@@ -120,12 +120,12 @@ export class Actions {
     if (undo !== undefined) this.#undoToast = id;
   }
 
-  /** @param category null: none */
+  /** Sets the category of downloads. @param category null: none */
   async setCategory(gids: readonly string[], category: string | null): Promise<void> {
     await this.#app.attempt(this.#app.call('millrace.changeMany', { gids, category }));
   }
 
-  /** Puts downloads before another one of the queue, or at its end. */
+  /** Puts downloads before another download of the queue, or at the queue's end. */
   async place(gids: readonly string[], before: string | null): Promise<void> {
     const placed = await this.#app.attempt(this.#app.call('millrace.place', { gids, before }));
     if (placed !== undefined) await this.#app.renew();
@@ -139,7 +139,7 @@ export class Actions {
     if (before !== undefined && before !== gids[0]) await this.place(gids, before);
   }
 
-  /** By keyboard: the selected downloads go one place up or down, one step after the other. */
+  /** Moves the selected downloads one place up or down, for the keyboard; moves run one by one. */
   shift(gids: readonly string[], by: 1 | -1): Promise<void> {
     this.#moves = this.#moves.then(() => this.#shift(gids, by));
     return this.#moves;
@@ -171,7 +171,7 @@ export class Actions {
     this.#showFocus();
   }
 
-  /** Adds the row with the focus to the selection, or takes it away. */
+  /** Adds the focused row to the selection, or removes it from there. */
   toggleFocus(): void {
     const { focus } = this.#app.state.selection;
     if (focus !== undefined) this.choose(focus, { shift: false, toggle: true });

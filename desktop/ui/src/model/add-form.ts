@@ -1,4 +1,4 @@
-/** The dialog for adding downloads: from the typed text to the request to the daemon. */
+/** The form for adding downloads: from the typed text to the requests to the daemon. */
 
 import { parseRate } from '@millrace/shared/base/units';
 import type { AddRequest } from '@millrace/shared/bridge/rpc/adding-api';
@@ -6,9 +6,9 @@ import type { AddRequest } from '@millrace/shared/bridge/rpc/adding-api';
 export type Start = 'now' | 'next' | 'paused' | 'at';
 
 export interface AddForm {
-  /** Empty: by category. */
+  /** Empty: chosen by category. */
   readonly dir: string;
-  /** Empty: as the server says. */
+  /** Empty: named by the server. */
   readonly file: string;
   readonly edges: boolean;
   readonly checksum: string;
@@ -17,7 +17,7 @@ export interface AddForm {
   readonly headers: string;
   readonly limit: string;
   readonly start: Start;
-  /** As an input of type datetime-local has it. */
+  /** Value of an input of type datetime-local. */
   readonly startAt: string;
 }
 
@@ -42,7 +42,7 @@ const ALGORITHMS: Readonly<Record<number, string>> = {
   128: 'sha512',
 };
 
-/** @returns the digest with its algorithm by its length; undefined if it is none */
+/** Reads a digest; its length tells its algorithm. @returns undefined if it is no digest */
 export function readChecksum(text: string): { algorithm: string; hex: string } | undefined {
   const hex = text
     .trim()
@@ -55,7 +55,7 @@ export function readChecksum(text: string): { algorithm: string; hex: string } |
 
 const FIELD = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*(.*)$/;
 
-/** @returns the fields, or the number of the first line that is none, from 1 */
+/** Reads header fields. @returns the fields, or the number of the first invalid line, from 1 */
 export function readHeaders(text: string): Record<string, string> | number {
   const fields: Record<string, string> = {};
   for (const [i, line] of text.split('\n').entries()) {
@@ -67,7 +67,11 @@ export function readHeaders(text: string): Record<string, string> | number {
   return fields;
 }
 
-/** A speed as people write it, also with a decimal comma. @returns bytes/s; null: none; undefined: wrong */
+/**
+ * Reads a speed as people write it, also with a decimal comma.
+ *
+ * @returns bytes/s; null for an empty text; undefined for an invalid one
+ */
 export function readRate(text: string): number | null | undefined {
   if (text.trim() === '') return null;
   try {
@@ -79,7 +83,7 @@ export function readRate(text: string): number | null | undefined {
 
 export type AddProblem = 'checksum' | 'headers' | 'limit' | 'startAt';
 
-/** Finds the mistakes in the form. @param single one file is asked for */
+/** Finds the mistakes in the form. @param single true if one file is asked for */
 export function problemsOf(form: AddForm, single: boolean): ReadonlySet<AddProblem> {
   const problems = new Set<AddProblem>();
   const checksum = form.checksum.trim();
@@ -90,7 +94,7 @@ export function problemsOf(form: AddForm, single: boolean): ReadonlySet<AddProbl
   return problems;
 }
 
-/** Makes the part of the request that holds for every download of the form. */
+/** Makes the part of the request that all downloads of the form share. */
 export function commonRequest(form: AddForm): Omit<AddRequest, 'urls' | 'file' | 'digests'> {
   const headers = readHeaders(form.headers);
   const limit = readRate(form.limit);
@@ -106,7 +110,7 @@ export function commonRequest(form: AddForm): Omit<AddRequest, 'urls' | 'file' |
   };
 }
 
-/** One download for each URL, or one for all of them together. */
+/** Makes one request for each URL, or one for all of them together. */
 export function requestsOf(
   form: AddForm,
   urls: readonly string[],
@@ -115,7 +119,7 @@ export function requestsOf(
   const groups = together ? [urls] : urls.map((url) => [url]);
   const common = commonRequest(form);
   if (groups.length !== 1) {
-    // The last one put first would come first: this keeps the order of the links.
+    // Each request is put before the one added earlier: reversing keeps the order of the links.
     const list = form.start === 'next' ? [...groups].reverse() : groups;
     return list.map((group) => ({ ...common, urls: group }));
   }

@@ -1,4 +1,4 @@
-/** Everything that the interface shows, but for the rows of the list. */
+/** The state of everything that the interface shows, except the rows of the list. */
 
 import type { MetalinkFile } from '@millrace/shared/bridge/rpc/adding-api';
 import type { DownloadDetail, SpeedHistory } from '@millrace/shared/bridge/rpc/detail-api';
@@ -23,7 +23,7 @@ export type SettingsPage =
   | 'appearance'
   | 'language';
 
-/** A given Metalink document, and its contents as the daemon reads them. */
+/** A Metalink document from the user, and its contents as the daemon reads them. */
 export interface GivenMetalink {
   readonly name: string;
   readonly base64: string;
@@ -47,7 +47,7 @@ export type DialogState =
 
 export interface AppState {
   readonly link: LinkState;
-  /** True once there has been a connection: the shown data are old then, not missing. */
+  /** True once there has been a connection: without one, shown data are old, not missing. */
   readonly known: boolean;
   readonly totals: Totals | undefined;
   readonly settings: AppSettings | undefined;
@@ -60,7 +60,7 @@ export interface AppState {
   readonly detail: DownloadDetail | undefined;
   readonly toasts: readonly Toast[];
   readonly dialog: DialogState | undefined;
-  /** The side bar, where the window is narrow. */
+  /** True while the side bar is open in a narrow window. */
   readonly sideOpen: boolean;
 }
 

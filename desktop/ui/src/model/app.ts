@@ -1,4 +1,4 @@
-/** The interface's one shell around its state: listens to the daemon and reads the data to show. */
+/** The shell around the interface's state: listens to the daemon and reads the data to show. */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { type LiveUpdate, ON_UPDATE } from '@millrace/shared/bridge/rpc/live-api';
@@ -21,16 +21,16 @@ import { NO_SELECTION, within, without } from './selection.ts';
 import { Rows, Store } from './store.ts';
 import { withoutToast, withToast } from './toasts.ts';
 
-/** Lists that keep changing are read so often. */
+/** Interval, ms, at which lists that keep changing are read again. */
 const REREAD_MS = 300;
 const MAX_ROWS = 5000;
 const MAP_CELLS = 1024;
-/** A line that has been asked for all at once is read in pieces of this many. */
+/** Rows per call when all rows of a list are read. */
 const BULK_ROWS = 1000;
 const MAX_BULK = 20_000;
-/** Orders by figures that change all the time are looked at again so often. */
+/** Interval, ms, at which lists ordered by ever-changing figures are read again. */
 const REORDER_MS = 3000;
-/** Message that calls without a session are answered with. */
+/** Message of the daemon's answer to calls without a session. */
 const UNAUTHORIZED = 'Unauthorized';
 
 export class App {
@@ -67,22 +67,22 @@ export class App {
     return this.connection.call.bind(this.connection);
   }
 
-  /** Rows that can be seen: their pages are read. */
+  /** Sets the visible rows, and reads their pages. */
   setVisible(first: number, last: number): void {
     this.#visible = { first, last };
     void this.#read(first, last);
   }
 
-  /** Other filter, order or words: shown once the first page is there. */
+  /** Changes filter, order or words; the new list is shown once its first page is there. */
   async setView(view: View): Promise<void> {
     const query = ++this.#query;
-    // Hidden downloads must not be changed.
+    // The user must not change downloads that are selected but hidden.
     const selection = showsOthers(this.state.view, view) ? NO_SELECTION : this.state.selection;
     this.store.set({ view, sideOpen: false, selection });
     await this.#readPage(0, query, true);
   }
 
-  /** Makes sure that the rows between two places are here. */
+  /** Makes sure that the rows between two places are loaded. */
   ensure(first: number, last: number): Promise<void> {
     return this.#read(Math.min(first, last), Math.max(first, last));
   }
@@ -95,7 +95,7 @@ export class App {
     return this.#read(this.#visible.first, this.#visible.last);
   }
 
-  /** All downloads of the view, as many as one call takes. */
+  /** Returns the downloads of the view, at most as many as one call takes. */
   async allGids(): Promise<string[]> {
     const gids: string[] = [];
     const query = queryOf(this.state.view);
@@ -115,7 +115,7 @@ export class App {
     return gids;
   }
 
-  /** The download whose details are open, or none. */
+  /** Shows the details of a download, or of none. */
   async showDetail(gid: string | undefined): Promise<void> {
     if (this.state.detail?.gid !== gid) this.store.set({ detail: undefined });
     if (this.state.link.kind === 'open') await this.#watch(gid).catch(() => undefined);
@@ -140,7 +140,7 @@ export class App {
     this.store.set({ toasts: withoutToast(this.state.toasts, id) });
   }
 
-  /** Words for the error of a call. */
+  /** Returns words for the error of a call. */
   reason(error: unknown): string {
     if (!(error instanceof CallError)) return String(error);
     if (error.code === 'connection') return this.text.t('problem.connection');
@@ -148,7 +148,7 @@ export class App {
     return error.detail === '' ? title : `${title}: ${error.detail}`;
   }
 
-  /** Waits for a call, and says so if it fails. @returns undefined then */
+  /** Waits for a call, and shows its failure. @returns undefined if it has failed */
   async attempt<T>(call: Promise<T>): Promise<T | undefined> {
     try {
       return await call;
@@ -162,7 +162,7 @@ export class App {
     try {
       await this.#watch(this.state.panelOpen ? this.state.selection.focus : undefined);
       this.#reads = new PageReads();
-      // The daemon may be another one: the known order may not be its order.
+      // The daemon may be another one now, with another order.
       const { list } = this.state;
       this.store.set({ list: { ...list, revision: -1, pages: stale(list.pages) } });
       await this.#readPage(0, ++this.#query, !this.state.known);
@@ -222,7 +222,7 @@ export class App {
     if (update.incomplete) void this.#checkSelection();
   }
 
-  /** A selected download may have gone without a notice. */
+  /** Checks the selection: a selected download may have gone without a notice. */
   async #checkSelection(): Promise<void> {
     const { selection } = this.state;
     if (selection.gids.size === 0 && selection.focus === undefined) return;
@@ -277,7 +277,7 @@ export class App {
     }
   }
 
-  /** Far from the visible rows, pages are read again when they are needed. */
+  /** Forgets rows far from the visible ones; their pages are read again when they are needed. */
   #forgetRows(): void {
     const { list, selection } = this.state;
     const first = Math.floor(this.#visible.first / PAGE_ROWS) - 1;
@@ -294,7 +294,7 @@ function textFor(wanted: string): Text {
   return new Text(language, localeFor(language, navigator.languages));
 }
 
-/** Pages as of a revision that nothing has: all are read again when they are needed. */
+/** Gives pages a revision that no list has: all are read again when they are needed. */
 function stale(pages: AppState['list']['pages']): AppState['list']['pages'] {
   return new Map([...pages].map(([number, page]) => [number, { ...page, revision: -1 }]));
 }

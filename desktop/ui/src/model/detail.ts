@@ -1,4 +1,4 @@
-/** One download in detail, kept up to date. */
+/** Keeps the details of one download up to date. */
 
 import type { DownloadDetail, SpeedHistory } from '@millrace/shared/bridge/rpc/detail-api';
 import type { DetailPatch } from '@millrace/shared/bridge/rpc/live-api';
@@ -6,7 +6,9 @@ import type { DetailPatch } from '@millrace/shared/bridge/rpc/live-api';
 const MAX_SAMPLES = 600;
 const MAX_LOG = 200;
 
-/** @returns the detail with its changes; as it was if the patch is of another download */
+/**
+ * Returns the detail with the changes of a patch; unchanged if the patch is of another download.
+ */
 export function patchDetail(
   detail: DownloadDetail | undefined,
   { newLog, newSpeed, ...members }: DetailPatch,
@@ -22,7 +24,7 @@ export function patchDetail(
   };
 }
 
-/** Appends the new samples; those in both are taken once. */
+/** Appends the new samples; a sample in both histories is taken once. */
 export function appendSpeed(before: SpeedHistory, after: SpeedHistory): SpeedHistory {
   if (after.bytesPerSecond.length === 0) return before;
   const { endsAt, stepMs } = after;
@@ -30,7 +32,7 @@ export function appendSpeed(before: SpeedHistory, after: SpeedHistory): SpeedHis
   const fresh = before.bytesPerSecond.length === 0 ? after.bytesPerSecond.length : ahead;
   if (fresh <= 0) return before;
   const taken = after.bytesPerSecond.slice(-fresh);
-  // Seconds without a sample were idle ones.
+  // Seconds without a sample were idle.
   const gap = Array.from({ length: Math.min(MAX_SAMPLES, fresh - taken.length) }, () => 0);
   const all = [...before.bytesPerSecond, ...gap, ...taken].slice(-MAX_SAMPLES);
   return { endsAt, stepMs, bytesPerSecond: all };

@@ -3,7 +3,10 @@
 import type { ErrorCode } from '@millrace/shared/base/errors';
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 
-/** retry: once more; newLink: another URL of the same file; change: folder or name; the settings. */
+/**
+ * Remedies. retry: once more; newLink: another URL of the same file; change: folder or name;
+ * edges, proxy: the settings of that name.
+ */
 export type Remedy = 'retry' | 'newLink' | 'change' | 'edges' | 'proxy';
 
 const REMEDIES: Readonly<Partial<Record<ErrorCode, Remedy>>> = {
@@ -27,7 +30,7 @@ const REMEDIES: Readonly<Partial<Record<ErrorCode, Remedy>>> = {
   'private-address': 'edges',
 };
 
-/** The action that helps most; trying again is always possible as well. */
+/** Returns the action that helps most; trying again is always possible as well. */
 export function remedyOf({ error, expiredLink }: DownloadView): Remedy {
   if (expiredLink) return 'newLink';
   return REMEDIES[error?.code as ErrorCode] ?? 'retry';
@@ -49,7 +52,7 @@ export function isQueued({ status }: DownloadView): boolean {
   return status === 'queued' || status === 'waiting' || status === 'paused';
 }
 
-/** Share that is there, 0 to 1; undefined where it cannot be said. */
+/** Returns the stored share of the file, 0 to 1; undefined where it is not known. */
 export function shareOf({ status, length, storedBytes }: DownloadView): number | undefined {
   if (status === 'complete') return 1;
   if (length === undefined) return undefined;

@@ -14,7 +14,7 @@ const STATUSES: Readonly<Record<StateFilter, readonly DownloadStatus[] | undefin
   failed: ['error'],
 };
 
-/** Either a state or a category, in an order, and words to look for. */
+/** Downloads to show: of a state or a category, in an order, with words to look for. */
 export interface View {
   readonly state: StateFilter;
   readonly category?: string | undefined;
@@ -25,7 +25,7 @@ export interface View {
 
 export const FIRST_VIEW: View = { state: 'all', text: '', sort: 'queue', descending: false };
 
-/** Orders that make sense to choose, and which way round they begin. */
+/** Orders that users can choose, and those of them that begin descending. */
 export const SORTS = ['queue', 'name', 'size', 'progress', 'speed', 'added', 'finished'] as const;
 const DESCENDING_FIRST: ReadonlySet<SortKey> = new Set(['size', 'speed', 'added', 'finished']);
 
@@ -40,19 +40,19 @@ export function queryOf({ state, category, text, sort, descending }: View): List
   };
 }
 
-/** True if a download still fits the view; the daemon compares the words. */
+/** Returns true if a download still fits the view; only the daemon compares the words. */
 export function isShown({ state, category }: View, row: DownloadView): boolean {
   const statuses = STATUSES[state];
   if (category !== undefined && row.category !== category) return false;
   return statuses === undefined || statuses.includes(row.status);
 }
 
-/** True if another view shows other downloads, and not the same in another order. */
+/** Returns true if another view shows other downloads, and not the same in another order. */
 export function showsOthers(a: View, b: View): boolean {
   return a.state !== b.state || a.category !== b.category || a.text.trim() !== b.text.trim();
 }
 
-/** Another order; chosen again, the other way round. */
+/** Changes the order; the same order, chosen again, is reversed. */
 export function sortBy(view: View, sort: SortKey): View {
   if (sort === view.sort && sort !== 'queue') return { ...view, descending: !view.descending };
   return { ...view, sort, descending: DESCENDING_FIRST.has(sort) };
@@ -64,7 +64,7 @@ export function countOf(totals: Totals | undefined, state: StateFilter): number 
   return statuses.reduce((sum, status) => sum + (totals.byStatus[status] ?? 0), 0);
 }
 
-/** Rows can be dragged where the list shows the queue as it is. */
+/** Returns true where rows can be dragged: the list shows the queue as it is. */
 export function canReorder({ sort, text }: View): boolean {
   return sort === 'queue' && text.trim() === '';
 }

@@ -20,11 +20,11 @@ const at = (from: number, total: number, revision: number) =>
   withPage(EMPTY_WINDOW, from, page(from, total, revision));
 
 describe('a window on a list', () => {
-  test('of which nothing is here needs its first page', () => {
+  test('needs its first page when nothing is loaded', () => {
     expect(pagesToRead(EMPTY_WINDOW, 0, 20)).toEqual([0]);
   });
 
-  test('reads what can be seen and is missing, to the end of the list', () => {
+  test('reads visible pages that are missing, to the end of the list', () => {
     const list = at(0, 250, 7);
     expect(pagesToRead(list, 0, 99)).toEqual([]);
     expect(pagesToRead(list, 90, 1000)).toEqual([100, 200]);
@@ -47,7 +47,7 @@ describe('a window on a list', () => {
     expect(withPage(list, 0, { total: 3, revision: 8, gids: ['x'] })).toBe(list);
   });
 
-  test('drops pages that the list does not reach any more', () => {
+  test('drops pages behind the end of a list that has shrunk', () => {
     const list = withPage(at(0, 250, 7), 200, page(200, 250, 7));
     const shrunk = withPage(list, 0, page(0, 120, 8));
     expect(gidAt(shrunk, 210)).toBeUndefined();
@@ -57,7 +57,7 @@ describe('a window on a list', () => {
 });
 
 describe('reading pages', () => {
-  test('reads no page twice at a time', () => {
+  test('does not read a page twice at a time', () => {
     const reads = new PageReads();
     const done = reads.begin(1, 0, 7);
     expect(done).toBeDefined();
@@ -69,7 +69,7 @@ describe('reading pages', () => {
     expect(reads.begin(1, 0, 7)).toBeDefined();
   });
 
-  test('reads a page again that was asked for before the list changed', () => {
+  test('reads a page again that was requested before the list changed', () => {
     const reads = new PageReads();
     const before = reads.begin(1, 0, 7);
     reads.outdate();

@@ -1,6 +1,6 @@
 /**
- * The part of a long list that is here: pages of it, each as of some revision of the whole. Pages of
- * an older revision are shown until they have been read again, so that nothing flickers.
+ * The loaded part of a long list: pages, each as of some revision of the whole list. Pages of an
+ * older revision are shown until they have been read again, so that nothing flickers.
  */
 
 export const PAGE_ROWS = 100;
@@ -11,18 +11,16 @@ interface Page {
 }
 
 export interface ListWindow {
-  /** Rows of the whole list. */
+  /** Number of rows of the whole list. */
   readonly total: number;
-  /** Newest revision that is known of. */
+  /** Newest known revision. */
   readonly revision: number;
   readonly pages: ReadonlyMap<number, Page>;
 }
 
 export const EMPTY_WINDOW: ListWindow = { total: 0, revision: -1, pages: new Map() };
 
-/**
- * Takes in a page, unless the answer is older than the list. @param offset a multiple of PAGE_ROWS
- */
+/** Takes in a page, unless the known page is newer. @param offset a multiple of PAGE_ROWS */
 export function withPage(
   list: ListWindow,
   offset: number,
@@ -38,12 +36,12 @@ export function withPage(
   return { total: page.total, revision: Math.max(list.revision, page.revision), pages };
 }
 
-/** Notes that the list may have changed: its pages have to be read again. */
+/** Sets the list's revision: pages of other revisions have to be read again. */
 export function withRevision(list: ListWindow, revision: number): ListWindow {
   return revision === list.revision ? list : { ...list, revision };
 }
 
-/** Offsets of pages that rows from `first` to `last` need and that are missing or out of date. */
+/** Returns the offsets of pages that rows from `first` to `last` need, but are missing or old. */
 export function pagesToRead(list: ListWindow, first: number, last: number): number[] {
   const end = Math.min(last, Math.max(0, list.total - 1));
   const offsets: number[] = [];
@@ -57,7 +55,7 @@ export function gidAt(list: ListWindow, index: number): string | undefined {
   return list.pages.get(Math.floor(index / PAGE_ROWS))?.gids[index % PAGE_ROWS];
 }
 
-/** Place of a download among the pages that are here; -1 if it is not. */
+/** Returns the place of a download in the loaded pages; -1 if it is in none of them. */
 export function indexOf(list: ListWindow, gid: string): number {
   for (const [number, { gids }] of list.pages) {
     const at = gids.indexOf(gid);
@@ -66,7 +64,7 @@ export function indexOf(list: ListWindow, gid: string): number {
   return -1;
 }
 
-/** The known gids between two places, both included. */
+/** Returns the known gids between two places, both included. */
 export function gidsBetween(list: ListWindow, a: number, b: number): string[] {
   const gids: string[] = [];
   for (let i = Math.min(a, b); i <= Math.max(a, b); i++) {
@@ -76,22 +74,22 @@ export function gidsBetween(list: ListWindow, a: number, b: number): string[] {
   return gids;
 }
 
-/** Reads of pages under way, so that no page is read twice for the same reason. */
+/** Records the reads of pages under way, so that no page is read twice for the same reason. */
 export class PageReads {
   readonly #running = new Set<string>();
   #round = 0;
 
-  /** Requests under way are out of date from now on: the list has changed since. */
+  /** Marks the reads under way as out of date: the list has changed since they began. */
   outdate(): void {
     this.#round++;
   }
 
   /**
-   * Notes that a page is about to be read.
+   * Records that a page is about to be read.
    *
-   * @param query number of the filter, order and words that it is read for
-   * @param revision newest revision of the list that is known of
-   * @returns to be called once it has been read; undefined if it is being read already
+   * @param query number of the filter, order and words that the page is read for
+   * @param revision newest known revision of the list
+   * @returns a function to call after the read; undefined if the page is being read already
    */
   begin(query: number, offset: number, revision: number): (() => void) | undefined {
     const key = `${query}:${offset}:${revision}:${this.#round}`;

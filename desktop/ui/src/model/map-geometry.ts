@@ -1,4 +1,4 @@
-/** Where the cells of a block map are drawn. */
+/** Computes where the cells of a block map are drawn. */
 
 export interface MapGrid {
   readonly columns: number;
@@ -7,11 +7,11 @@ export interface MapGrid {
   readonly pitch: number;
 }
 
-/** So small a cell can still be seen, and so large is large enough. */
+/** Smallest and largest pitch, pixels: smaller cells are hard to see, larger ones need not be. */
 const MIN_PITCH = 6;
 const MAX_PITCH = 14;
 
-/** The largest cells with which all of them fit into a width and a height. */
+/** Returns the grid with the largest cells that all fit into a width and a height, pixels. */
 export function gridFor(cells: number, width: number, height: number): MapGrid {
   let pitch = MAX_PITCH;
   const rowsAt = (size: number) => Math.ceil(cells / Math.max(1, Math.floor(width / size)));
@@ -20,7 +20,7 @@ export function gridFor(cells: number, width: number, height: number): MapGrid {
   return { columns, rows: Math.ceil(cells / columns), pitch };
 }
 
-/** The cell at a point of the drawing; undefined if there is none. */
+/** Returns the cell at a point of the drawing; undefined if there is none. */
 export function cellAt(grid: MapGrid, cells: number, x: number, y: number): number | undefined {
   const column = Math.floor(x / grid.pitch);
   const row = Math.floor(y / grid.pitch);
@@ -29,7 +29,7 @@ export function cellAt(grid: MapGrid, cells: number, x: number, y: number): numb
   return cell < cells ? cell : undefined;
 }
 
-/** Bytes of a cell, end not included. */
+/** Returns the bytes of a cell, end not included. */
 export function cellBytes(length: number, cells: number, cell: number): [number, number] {
   return [Math.floor((length * cell) / cells), Math.floor((length * (cell + 1)) / cells)];
 }

@@ -1,4 +1,4 @@
-/** Metalink files that were dropped or chosen, read by the daemon. */
+/** Has the daemon read Metalink files that were dropped or chosen. */
 
 import type { App } from './app.ts';
 import type { GivenMetalink } from './app-state.ts';
@@ -10,7 +10,7 @@ export function isMetalinkName(name: string): boolean {
   return /\.(meta4|metalink)$/i.test(name);
 }
 
-/** Reads Metalink files. @returns the readable ones, and the names of the others */
+/** Reads Metalink files, and shows a message for each unreadable one. @returns the readable ones */
 export async function readMetalinkFiles(
   app: App,
   files: readonly File[],
@@ -28,7 +28,7 @@ export async function readMetalinkFiles(
   return given;
 }
 
-/** @throws CallError if it is none */
+/** Reads a Metalink document. @throws CallError if it is none */
 export async function readMetalink(app: App, name: string, base64: string): Promise<GivenMetalink> {
   const { files } = await app.call('millrace.readMetalink', { metalink: base64 });
   return { name, base64, files };

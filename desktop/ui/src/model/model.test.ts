@@ -29,7 +29,7 @@ describe('the form for adding', () => {
     expect(readChecksum('xy'.repeat(32))).toBeUndefined();
   });
 
-  test('reads header fields, and names the line that is none', () => {
+  test('reads header fields, and gives the number of an invalid line', () => {
     expect(readHeaders('Cookie: a=b; c: d\n\n Referer :http://x/')).toEqual({
       Cookie: 'a=b; c: d',
       Referer: 'http://x/',
@@ -37,14 +37,14 @@ describe('the form for adding', () => {
     expect(readHeaders('Cookie: a\nnonsense')).toBe(2);
   });
 
-  test('takes a speed with a decimal comma, none, or says that it is none', () => {
+  test('accepts a speed with a decimal comma, or none, and refuses other text', () => {
     expect(readRate('1,5 MiB/s')).toBe(1_572_864);
     expect(readRate(' ')).toBeNull();
     expect(readRate('fast')).toBeUndefined();
     expect(readRate('0')).toBeUndefined();
   });
 
-  test('asks for each link, or for all as sources of one file', () => {
+  test('makes a request for each link, or one for all as sources of one file', () => {
     const form = { ...FIRST_FORM, file: 'x.iso', checksum: 'ab'.repeat(32), dir: ' /data ' };
     const digests = [{ algorithm: 'sha256', hex: 'ab'.repeat(32) }];
     const common = { useEdges: true, dir: '/data' };
@@ -65,7 +65,7 @@ describe('the form for adding', () => {
     ]);
   });
 
-  test('says what is wrong', () => {
+  test('names the fields that are wrong', () => {
     const bad = { ...FIRST_FORM, checksum: '1', headers: 'x', limit: 'x', start: 'at' as const };
     expect([...problemsOf(bad, true)].sort()).toEqual(['checksum', 'headers', 'limit', 'startAt']);
     expect(problemsOf({ ...FIRST_FORM, checksum: '1' }, false).size).toBe(0);
@@ -80,7 +80,7 @@ describe('the details', () => {
   const entry = (seq: number) => ({ seq, at: 0, event: 'note' as const });
   const detail = { gid: 'a', log: [entry(1)], speed, running: true } as unknown as DownloadDetail;
 
-  test('grow by what is new, and take nothing twice', () => {
+  test('grow by new entries and samples, and take none twice', () => {
     const patched = patchDetail(detail, {
       gid: 'a',
       running: false,
@@ -93,7 +93,7 @@ describe('the details', () => {
     expect(patchDetail(detail, { gid: 'b', running: false })).toBe(detail);
   });
 
-  test('know seconds of which nobody told as idle, and keep ten minutes', () => {
+  test('count missing seconds as idle, and keep ten minutes', () => {
     const later = appendSpeed(speed, { endsAt: 8000, stepMs: 1000, bytesPerSecond: [9] });
     expect(later.bytesPerSecond).toEqual([1, 2, 0, 0, 9]);
     const much = {
@@ -116,7 +116,7 @@ describe('lists', () => {
     });
   });
 
-  test('begin with the largest and the newest, and turn round when chosen again', () => {
+  test('begin with the largest or the newest, and are reversed when chosen again', () => {
     const bySize = sortBy(FIRST_VIEW, 'size');
     expect(bySize.descending).toBe(true);
     expect(sortBy(bySize, 'size').descending).toBe(false);
@@ -124,7 +124,7 @@ describe('lists', () => {
   });
 });
 
-test('what helps depends on what went wrong', () => {
+test('the remedy depends on the error', () => {
   const failed = (code: string, expiredLink = false) =>
     ({ error: { code }, expiredLink }) as unknown as DownloadView;
   expect(remedyOf(failed('origin-denied', true))).toBe('newLink');
@@ -134,7 +134,7 @@ test('what helps depends on what went wrong', () => {
   expect(remedyOf(failed('of-tomorrow'))).toBe('retry');
 });
 
-test('a share is said only where it is known', () => {
+test('a share is given only where it is known', () => {
   const view = (status: string, length: number | undefined, storedBytes: number) =>
     shareOf({ status, length, storedBytes } as DownloadView);
   expect(view('active', undefined, 5)).toBeUndefined();
@@ -144,7 +144,7 @@ test('a share is said only where it is known', () => {
 });
 
 describe('the block map', () => {
-  test('fits into its place, with every cell where the pointer finds it', () => {
+  test('fits into its area, and the pointer finds every cell', () => {
     const grid = gridFor(1024, 360, 190);
     expect(grid.rows * grid.pitch).toBeLessThanOrEqual(190);
     expect(grid.columns * grid.pitch).toBeLessThanOrEqual(360);
@@ -162,7 +162,7 @@ describe('the block map', () => {
   });
 });
 
-test('a window over midnight goes on the next day, also from Sunday to Monday', () => {
+test('a window over midnight continues on the next day, also from Sunday to Monday', () => {
   const week = weekBars([{ days: ['sun'], from: '22:00', to: '06:00', pause: true }]);
   expect(week[6]).toEqual([{ from: 1320, to: 1440, pause: true }]);
   expect(week[0]).toEqual([{ from: 0, to: 360, pause: true }]);
@@ -178,7 +178,7 @@ test('edges have the names that their user gave them', () => {
   expect(sourceLabel({ kind: 'origin', label: 'a.example' }, edges)).toBe('a.example');
 });
 
-test('attempts to connect become rare, but never too rare', () => {
+test('the wait between attempts to connect doubles, up to a limit', () => {
   const delays = Array.from({ length: 12 }, (_, attempt) => retryDelay(attempt, () => 0));
   expect(delays.slice(0, 4)).toEqual([250, 500, 1000, 2000]);
   expect(Math.max(...delays)).toBe(8000);

@@ -1,18 +1,18 @@
-/** Decides which removals are asked about, and words the question. */
+/** Decides which removals the user is asked about. */
 
 import type { RemovalSummary } from '@millrace/shared/bridge/rpc/trash-api';
 
-/** More downloads than this at once are asked about. */
+/** Removals of more downloads than this are asked about. */
 const MANY = 20;
-/** More bytes on disk than this are asked about. */
+/** Removals of more bytes on disk than this are asked about. */
 const MUCH_BYTES = 1024 ** 3;
 
-/** True for removals that a slip of the hand should not make: of many downloads, or of much data. */
+/** Returns true for removals that must not happen by a slip: of many downloads, or of much data. */
 export function mustAsk({ count, partialBytes }: RemovalSummary): boolean {
   return count > MANY || partialBytes > MUCH_BYTES;
 }
 
-/** True if only entries go: every file stays where it is. */
+/** Returns true if only entries go: every file stays where it is. */
 export function onlyEntries({ count, complete }: RemovalSummary): boolean {
   return count === complete;
 }

@@ -23,7 +23,7 @@ const chosen = ({ gids }: Selection) => [...gids].sort().join('');
 describe('by pointer', () => {
   const b = choose(NO_SELECTION, list, 'b', plain);
 
-  test('one row is chosen, a click with Ctrl adds and takes away', () => {
+  test('a click selects one row; a click with Ctrl adds or removes a row', () => {
     expect(chosen(b)).toBe('b');
     const two = choose(b, list, 'e', toggle);
     expect(chosen(two)).toBe('be');
@@ -31,7 +31,7 @@ describe('by pointer', () => {
     expect(chosen(choose(two, list, 'c', plain))).toBe('c');
   });
 
-  test('a click with Shift chooses a range from where it began, up and down', () => {
+  test('a click with Shift selects a range from where it began, up and down', () => {
     const down = choose(b, list, 'd', shift);
     expect(chosen(down)).toBe('bcd');
     expect(chosen(choose(down, list, 'a', shift))).toBe('ab');
@@ -41,20 +41,20 @@ describe('by pointer', () => {
 });
 
 describe('by keyboard', () => {
-  test('the first step is to the first row, or up to the last', () => {
+  test('the first step down goes to the first row, the first step up to the last', () => {
     expect(step(NO_SELECTION, list, 1, plain).focus).toBe('a');
     expect(step(NO_SELECTION, list, -1, plain).focus).toBe('f');
     expect(step(NO_SELECTION, list, -6, plain).focus).toBe('a');
     expect(step(NO_SELECTION, list, 6, plain).focus).toBe('f');
   });
 
-  test('steps end at the ends', () => {
+  test('steps stop at the ends of the list', () => {
     const last = step(NO_SELECTION, list, -1, plain);
     expect(step(last, list, 5, plain).focus).toBe('f');
     expect(step(last, list, -100, plain).focus).toBe('a');
   });
 
-  test('Shift extends, Ctrl only moves', () => {
+  test('Shift extends the selection, Ctrl only moves the focus', () => {
     const b = choose(NO_SELECTION, list, 'b', plain);
     const two = step(step(b, list, 1, shift), list, 1, shift);
     expect(chosen(two)).toBe('bcd');
@@ -63,14 +63,14 @@ describe('by keyboard', () => {
     expect({ chosen: chosen(moved), focus: moved.focus }).toEqual({ chosen: 'bcd', focus: 'e' });
   });
 
-  test('rows that are not here are not chosen', () => {
+  test('rows that are not loaded are not selected', () => {
     const long = withPage(EMPTY_WINDOW, 0, { total: 900, revision: 1, gids: ['a', 'b'] });
     const a = choose(NO_SELECTION, long, 'a', plain);
     expect(step(a, long, 900, plain).focus).toBe('b');
   });
 });
 
-test('what is gone is not selected any more, and is no target', () => {
+test('a download that has gone is neither selected nor a target', () => {
   const some = { gids: new Set(['a', 'b']), anchor: 'a', focus: 'b' };
   const left = without(some, ['b']);
   expect({ chosen: chosen(left), focus: left.focus }).toEqual({ chosen: 'a', focus: undefined });
@@ -79,7 +79,7 @@ test('what is gone is not selected any more, and is no target', () => {
   expect(targets({ gids: new Set(), focus: 'c' })).toEqual(['c']);
 });
 
-test('what is not in the list any more is not selected any more', () => {
+test('downloads that are not in the list are not selected any more', () => {
   const some: Selection = { gids: new Set(['a', 'b', 'c']), anchor: 'a', focus: 'c' };
   const left = within(some, new Set(['b', 'c', 'd']));
   expect(chosen(left)).toBe('bc');

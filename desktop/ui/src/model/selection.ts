@@ -1,25 +1,25 @@
-/** The selected downloads, and the place of the keyboard. */
+/** The selected downloads, and the row with the keyboard's focus. */
 
 import { gidAt, gidsBetween, indexOf, type ListWindow } from './list-window.ts';
 
 export interface Selection {
   readonly gids: ReadonlySet<string>;
-  /** Where a range begins. */
+  /** Gid at which a range begins. */
   readonly anchor?: string | undefined;
-  /** Where the keyboard is. */
+  /** Gid of the row with the focus. */
   readonly focus?: string | undefined;
 }
 
 export const NO_SELECTION: Selection = { gids: new Set() };
 
 export interface Modifiers {
-  /** As far as here. */
+  /** Select the range up to this row. */
   readonly shift: boolean;
-  /** Add or take away. */
+  /** Add the row, or take it away. */
   readonly toggle: boolean;
 }
 
-/** A row has been chosen by pointer or keyboard. */
+/** Returns the selection after a row has been chosen by pointer or keyboard. */
 export function choose(
   selection: Selection,
   list: ListWindow,
@@ -39,9 +39,10 @@ export function choose(
 }
 
 /**
- * The keyboard goes some rows up or down; only the focus moves where `toggle` is set.
+ * Returns the selection after the keyboard has gone some rows up or down; with `toggle`, only the
+ * focus moves.
  *
- * @param by rows, also more than there are
+ * @param by number of rows, down if positive; may be more than there are
  */
 export function step(
   selection: Selection,
@@ -51,10 +52,10 @@ export function step(
 ): Selection {
   if (list.total === 0) return selection;
   const from = selection.focus === undefined ? -1 : indexOf(list, selection.focus);
-  // From nowhere, the first step down is to the first row, the first one up to the last.
+  // Without a focus, the first step down goes to the first row, the first step up to the last.
   const wanted = from < 0 ? (by > 0 ? by - 1 : list.total + by) : from + by;
   let to = Math.min(list.total - 1, Math.max(0, wanted));
-  // Rows that are not loaded cannot be chosen: the nearest loaded one is.
+  // Rows that are not loaded cannot be chosen: the nearest loaded row is.
   const towards = to >= from ? -1 : 1;
   while (gidAt(list, to) === undefined && to !== from && to >= 0 && to < list.total) to += towards;
   const gid = gidAt(list, to);
@@ -63,7 +64,7 @@ export function step(
   return choose(selection, list, gid, { shift: modifiers.shift, toggle: false });
 }
 
-/** Without downloads that are in no list any more. */
+/** Returns the selection without downloads that are in no list any more. */
 export function without(selection: Selection, gone: readonly string[]): Selection {
   const { anchor, focus } = selection;
   const matters = (gid: string) => selection.gids.has(gid) || focus === gid || anchor === gid;
@@ -75,14 +76,14 @@ export function without(selection: Selection, gone: readonly string[]): Selectio
   return { gids, anchor: keep(selection.anchor), focus: keep(selection.focus) };
 }
 
-/** Reduced to downloads of a list, all of which is known. */
+/** Returns the selection reduced to the downloads of a list, all of which are known. */
 export function within(selection: Selection, gids: ReadonlySet<string>): Selection {
   const all = [...selection.gids, selection.anchor, selection.focus];
   const gone = all.filter((gid): gid is string => gid !== undefined && !gids.has(gid));
   return without(selection, gone);
 }
 
-/** Downloads that a command applies to: the selected ones, or the one with the focus. */
+/** Returns the downloads that a command applies to: the selected ones, or the focused one. */
 export function targets({ gids, focus }: Selection): string[] {
   if (gids.size > 0) return [...gids];
   return focus === undefined ? [] : [focus];

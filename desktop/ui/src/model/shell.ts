@@ -1,4 +1,4 @@
-/** The desktop app's additions to the page; none in a browser. */
+/** The desktop app's additions to the page; undefined in a browser. */
 
 import type { ShellApi } from '@millrace/shared/bridge/page/shell-api';
 
@@ -10,7 +10,7 @@ declare global {
 
 export const shell: ShellApi | undefined = window.millraceShell;
 
-/** @returns true once the text is on the clipboard */
+/** Copies a text. @returns true once it is on the clipboard */
 export async function copyText(text: string): Promise<boolean> {
   try {
     if (shell !== undefined) return (await shell.copyText(text)).problem === undefined;

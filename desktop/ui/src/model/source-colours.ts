@@ -1,4 +1,4 @@
-/** Colours by which sources are told apart in map and tables; the first is the accent's own. */
+/** Colours that tell sources apart in map and tables; the first is the accent colour. */
 
 const LIGHT = [
   '#0b7285',

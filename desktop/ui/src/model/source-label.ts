@@ -1,10 +1,11 @@
-/** Names of sources. */
+/** Names sources. */
 
 import type { SourceView } from '@millrace/shared/bridge/rpc/detail-api';
 import type { EdgeEntry } from '@millrace/shared/bridge/rpc/edge-api';
 
 /**
- * An edge by the name that the user has given it, otherwise by the telling parts of its address.
+ * Returns the name that the user has given an edge; for other sources the address, without scheme
+ * and final slashes.
  */
 export function sourceLabel(
   { label, kind }: Pick<SourceView, 'label' | 'kind'>,

@@ -20,7 +20,7 @@ export class Store<T extends object> implements Readable<T> {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Replaces some members. Watchers are told at once. */
+  /** Replaces some members, and notifies the watchers at once. */
   set(change: Partial<T>): void {
     this.#state = { ...this.#state, ...change };
     for (const listener of [...this.#listeners]) listener();

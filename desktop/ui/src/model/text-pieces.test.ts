@@ -4,7 +4,7 @@ import { batches, MAX_TEXT_CHARS, textPieces } from './text-pieces.ts';
 const linksIn = (text: string) => text.match(/https?:\/\/\S+/g) ?? [];
 
 describe('a long text', () => {
-  test('is cut between links, and nothing of it is lost', () => {
+  test('is cut between links, and no character is lost', () => {
     const text = Array.from({ length: 5000 }, (_, i) => `https://a.example/file-${i}.bin`).join(
       '\n',
     );
@@ -22,13 +22,13 @@ describe('a long text', () => {
     for (const piece of pieces) expect(piece.length).toBeLessThanOrEqual(250_010);
   });
 
-  test('is looked at as far as is sensible', () => {
+  test('is read up to a fixed number of characters', () => {
     const text = 'x '.repeat(MAX_TEXT_CHARS);
     expect([...textPieces(text)].join('')).toHaveLength(MAX_TEXT_CHARS);
     expect([...textPieces('')]).toEqual([]);
   });
 
-  test('a list comes some at a time, in order', () => {
+  test('a list comes in batches, in order', () => {
     expect([...batches([1, 2, 3, 4, 5], 2)]).toEqual([[1, 2], [3, 4], [5]]);
   });
 });

@@ -1,8 +1,8 @@
-/** Long texts in pieces that the daemon reads one after the other. */
+/** Cuts long texts into pieces that the daemon reads one after the other. */
 
 /** Most links that are taken from one text: as many as the queue holds. */
 export const MAX_LINKS = 20_000;
-/** Most characters that are looked at. */
+/** Most characters of a text that are read. */
 export const MAX_TEXT_CHARS = 4_000_000;
 const PIECE_LINKS = 900;
 const PIECE_CHARS = 250_000;
@@ -25,7 +25,7 @@ export function* textPieces(text: string): Generator<string> {
   if (from < most.length) yield most.slice(from);
 }
 
-/** Some of a list at a time. @param size 1 or more */
+/** Yields a list in batches. @param size most items of a batch, 1 or more */
 export function* batches<T>(list: readonly T[], size: number): Generator<readonly T[]> {
   for (let from = 0; from < list.length; from += size) yield list.slice(from, from + size);
 }

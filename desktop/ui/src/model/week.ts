@@ -11,7 +11,7 @@ export interface WeekBar {
   readonly pause: boolean;
 }
 
-/** @returns bars of each day, Monday first; a window over midnight has a part on the next day */
+/** Returns bars by day, Monday first; a window over midnight has a part on the next day. */
 export function weekBars(windows: readonly WindowView[]): WeekBar[][] {
   const week: WeekBar[][] = WEEKDAYS.map(() => []);
   for (const { days, from, to, pause } of windows) {
@@ -27,7 +27,7 @@ export function weekBars(windows: readonly WindowView[]): WeekBar[][] {
   return week;
 }
 
-/** @param time HH:MM */
+/** Returns the minute of the day. @param time HH:MM */
 function minuteOf(time: string): number {
   const [hours = 0, minutes = 0] = time.split(':').map(Number);
   return hours * 60 + minutes;

@@ -16,7 +16,7 @@ describe('sizes', () => {
     [1024 ** 5, '1,024 TiB'],
   ])('%d is %s', (value, text) => expect(plain(bytes(en, value))).toBe(text));
 
-  test('have the comma of their language', () => {
+  test('have the decimal sign of their language', () => {
     expect(plain(rate(de, 1536))).toBe('1,5 KiB/s');
   });
 });
@@ -52,7 +52,7 @@ describe('moments', () => {
   ])('%s is %s', (at, text) => expect(when(en, at.getTime(), now)).toBe(text));
 });
 
-test('hosts are shown with their port, and what is no URL as it is', () => {
+test('hosts are shown with their port; text that is no URL is shown as it is', () => {
   expect(hostOf('https://a.example:8080/x')).toBe('a.example:8080');
   expect(hostOf('nothing')).toBe('nothing');
 });

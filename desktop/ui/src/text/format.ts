@@ -1,4 +1,4 @@
-/** Sizes, rates, times and shares as the reader of a language expects them. */
+/** Formats sizes, rates, times and shares as the readers of a language expect them. */
 
 import type { Text } from './text.ts';
 
@@ -15,7 +15,7 @@ const CLOCK = { hour: '2-digit', minute: '2-digit', hour12: false } as const;
 const CLOCK_SECONDS = { ...CLOCK, second: '2-digit' } as const;
 
 /**
- * A moment as people say it: just now, 5 minutes ago, today 14:02, 3 March 14:02.
+ * Returns a moment as people say it: just now, 5 minutes ago, today 14:02, 3 March 14:02.
  *
  * @param at Unix milliseconds, as `now`
  */
@@ -31,17 +31,17 @@ export function when(text: Text, at: number, now: number): string {
   return `${text.date(at, thisYear ? DAY : DAY_AND_YEAR)}, ${time}`;
 }
 
-/** A day and time in full, for where there is room. */
+/** Returns a day and time in full, for where there is room. */
 export function dateTime(text: Text, at: number): string {
   return text.date(at, DATE_TIME);
 }
 
-/** A time of day: `14:02`. */
+/** Returns a time of day: `14:02`. */
 export function clock(text: Text, at: number): string {
   return text.date(at, CLOCK);
 }
 
-/** A time of day to the second. */
+/** Returns a time of day to the second. */
 export function clockSeconds(text: Text, at: number): string {
   return text.date(at, CLOCK_SECONDS);
 }
@@ -53,7 +53,7 @@ function dayNumber(at: number): number {
   );
 }
 
-/** A hash algorithm as it is written: `SHA-256`. @param name as the daemon has it: `sha256` */
+/** Returns a hash algorithm as it is written: `SHA-256`. @param name the daemon's name: `sha256` */
 export function algorithmName(name: string): string {
   return name.replace(/^sha-?/, 'SHA-').toUpperCase();
 }

@@ -5,7 +5,7 @@ import { placeholdersOf, translationFaults } from '@millrace/shared/testing/cata
 import { CATALOGUES, chooseLanguage, ERROR_WORDS, LANGUAGES, localeFor, Text } from './text.ts';
 
 describe('catalogues', () => {
-  test.each(LANGUAGES)('%s says everything that English says, with the same values', (language) => {
+  test.each(LANGUAGES)('%s has every text of English, with the same placeholders', (language) => {
     expect(translationFaults(CATALOGUES.en, language, CATALOGUES[language])).toEqual([]);
   });
 
@@ -17,7 +17,7 @@ describe('catalogues', () => {
     }
   });
 
-  test('every note of the table is there, with the same values', () => {
+  test('every note of the table has a text, with the same placeholders', () => {
     for (const [code, text] of Object.entries(NOTES)) {
       const said = CATALOGUES.en[`note.${code as NoteCode}`];
       expect({ code, names: placeholdersOf(said) }).toEqual({ code, names: placeholdersOf(text) });
@@ -26,7 +26,7 @@ describe('catalogues', () => {
 });
 
 describe('texts', () => {
-  test('are filled in, and follow the number', () => {
+  test('are filled in, and have the plural form of their number', () => {
     const [en, de] = [new Text('en'), new Text('de')];
     expect(en.t('list.of', { part: '1 MiB', whole: '2 MiB' })).toBe('1 MiB of 2 MiB');
     expect(en.n('toast.removed', 1)).toBe('1 download removed');
@@ -35,14 +35,14 @@ describe('texts', () => {
     expect(en.n('remove.files', 1, { bytes: '2 MiB' })).toBe('1 file of 2 MiB');
   });
 
-  test('of an error that is not known are the daemon’s own', () => {
+  test('of an unknown error are the daemon’s own', () => {
     const error = { code: 'of-tomorrow', message: 'New trouble', advice: 'Wait.' };
     expect(new Text('de').error(error)).toEqual({ title: 'New trouble', help: 'Wait.' });
     expect(new Text('en').error({ code: 'toString' }).title).toBe('toString');
   });
 });
 
-test('notes are said in the language of the page, with the reason', () => {
+test('notes are shown in the language of the page, with the reason', () => {
   const error = { code: 'wrong-range', message: 'The answer is for another range' };
   const left = noteOfError('source-left-out', error, { source: 'a.example' });
   expect(new Text('de').note(left)).toBe(
@@ -60,7 +60,7 @@ test.each([
   ['system', ['fr'], 'en'],
   ['de', ['en'], 'de'],
   ['tlh', ['de'], 'en'],
-])('%s for %j is %s', (wanted, preferred, language) => {
+])('the setting %s with preferred languages %j gives %s', (wanted, preferred, language) => {
   expect(chooseLanguage(wanted, preferred)).toBe(language);
 });
 

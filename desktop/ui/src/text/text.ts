@@ -1,4 +1,6 @@
-/** The interface's words in one language: from the catalogues, with numbers and dates as usual there. */
+/**
+ * The interface's words in one language, with numbers and dates as usual in the reader's country.
+ */
 
 import type { NoteCode, NoteValues } from '@millrace/shared/base/notes';
 import { Catalogue, fill, type Texts } from '@millrace/shared/text/catalogue';
@@ -25,7 +27,7 @@ export const CATALOGUES: Readonly<Record<Language, Texts<Key>>> = { en, de };
 interface NoteWords {
   readonly note?: string | undefined;
   readonly values?: NoteValues | undefined;
-  /** In English. */
+  /** The note in English. */
   readonly text?: string | undefined;
 }
 
@@ -34,12 +36,12 @@ export class Text extends Catalogue<Key, Placeholders> {
     super(language, CATALOGUES[language], locale);
   }
 
-  /** The words for an error; the daemon's own where the code is of another version. */
+  /** Returns the words for an error; the daemon's own where another version's code is not known. */
   error(error: Parameters<typeof errorWords>[1]): ErrorWords {
     return errorWords(this.language, error);
   }
 
-  /** The words for a note; the daemon's own where it is of another version. */
+  /** Returns the words for a note; the daemon's own where another version's note is not known. */
   note({ note, values = {}, text = '' }: NoteWords): string {
     const words: string | undefined = CATALOGUES[this.language][`note.${note as NoteCode}`];
     if (words === undefined) return text;
@@ -49,8 +51,8 @@ export class Text extends Catalogue<Key, Placeholders> {
   }
 
   /**
-   * The reason why a source is not used: the words for downloads do not always fit one source of
-   * many.
+   * Returns the reason why a source is not used: the words for downloads do not always fit one
+   * source of many.
    */
   reason(code: string | undefined, message: string | undefined): string | undefined {
     if (code === 'different-file') return this.t('source.different');

@@ -1,4 +1,6 @@
-/** Adding downloads: links from any text, Metalink documents, and the options for both. */
+/**
+ * The dialog for adding downloads: links from any text, Metalink documents, and options for both.
+ */
 
 import type { AddManyResult, FoundLink } from '@millrace/shared/bridge/rpc/adding-api';
 import { Lines } from '@millrace/shared/ui/fields';
@@ -14,9 +16,9 @@ import { FoundFile, FoundLinks } from './add-found.tsx';
 import { AddOptions } from './add-options.tsx';
 
 const TYPING_MS = 120;
-/** Downloads that are added by one call. */
+/** Most downloads that one call adds. */
 const BATCH = 1000;
-/** Failures that are told one by one. */
+/** Most failures that are reported one by one. */
 const TOLD = 3;
 
 interface AddProps {
@@ -212,13 +214,13 @@ interface Found {
   readonly links: readonly FoundLink[];
   readonly truncated: boolean;
   readonly asked: boolean;
-  /** There is more of the text to be read. */
+  /** True while more of the text is being read. */
   readonly reading: boolean;
 }
 
 const NOTHING: Found = { links: [], truncated: false, asked: false, reading: false };
 
-/** Links in a text, as the daemon reads it; those already in the list start unchecked. */
+/** Has the daemon find the links in a text; links already in the list start unchecked. */
 function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => void): Found {
   const app = useApp();
   const [found, setFound] = useState(NOTHING);

@@ -1,4 +1,4 @@
-/** Downloads that were found: each can be left out. */
+/** Shows the downloads that were found; each can be left out. */
 
 import type { Duplicate, FoundLink, MetalinkFile } from '@millrace/shared/bridge/rpc/adding-api';
 import { Icon } from '@millrace/shared/ui/icons';
@@ -13,7 +13,7 @@ interface LinksProps {
   readonly toggle: (url: string) => void;
 }
 
-/** Rows shown at a time: thousands would not be read anyway. */
+/** Rows shown at first: nobody would read thousands. */
 const SHOWN = 200;
 
 export function FoundLinks({ links, left, toggle }: LinksProps) {

@@ -1,4 +1,4 @@
-/** Options of new downloads: folder and edges at once, the rest behind a button. */
+/** Options of new downloads: folder and edges are shown at once, the rest behind a button. */
 
 import { Field, Lines, Select, Switch } from '@millrace/shared/ui/fields';
 import { Icon } from '@millrace/shared/ui/icons';
@@ -17,7 +17,7 @@ import { FolderField } from '../common/folder-field.tsx';
 interface OptionsProps {
   readonly form: AddForm;
   readonly problems: ReadonlySet<AddProblem>;
-  /** One file is asked for: it can have a name and a checksum. */
+  /** True if one file is asked for: only then it can have a name and a checksum. */
   readonly single: boolean;
   readonly several: boolean;
   readonly together: boolean;

@@ -21,7 +21,7 @@ export function useCategories(): CategoryChoice[] {
 
 interface SelectProps {
   readonly value: string | null;
-  /** True: another element beside it names it. */
+  /** True if another element beside the field names it. */
   readonly bare?: boolean;
   readonly onChange: (category: string | null) => void;
 }

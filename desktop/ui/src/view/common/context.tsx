@@ -23,7 +23,7 @@ const TextContext = createContext<Text | undefined>(undefined);
 
 export function Provider({ shared, children }: { shared: Shared; children: ReactNode }) {
   const { app } = shared;
-  // Settings decide the language: with them the words change.
+  // The language is a setting: words change with the settings.
   const text = useSyncExternalStore(app.store.subscribe, () => app.text);
   return (
     <SharedContext.Provider value={shared}>
@@ -41,13 +41,13 @@ export const useApp = () => needed(useContext(SharedContext)).app;
 export const useActions = () => needed(useContext(SharedContext)).actions;
 export const useText = () => needed(useContext(TextContext));
 
-/** A part of the state. @param pick must give the same object while nothing has changed */
+/** Returns a part of the state. @param pick must return the same object until it changes */
 export function useAppState<T>(pick: (state: AppState) => T): T {
   const { store } = useApp();
   return useSyncExternalStore(store.subscribe, () => pick(store.get()));
 }
 
-/** One row of the list, as it is now. */
+/** Returns one row of the list, and follows its changes. */
 export function useRow(gid: string | undefined): DownloadView | undefined {
   const { rows } = useApp();
   const subscribe = useCallback(

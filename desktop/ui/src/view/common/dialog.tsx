@@ -1,4 +1,4 @@
-/** A window over the page: with a title, closed by Escape, and the focus kept inside. */
+/** A dialog over the page: has a title, is closed by Escape, and keeps the focus inside. */
 
 import { Icon } from '@millrace/shared/ui/icons';
 import * as Radix from '@radix-ui/react-dialog';
@@ -12,7 +12,7 @@ interface DialogProps {
   readonly alert?: boolean;
 }
 
-/** Where one begins: the first field, the page of the settings, or the button that does nothing. */
+/** First focus: a field, the page of the settings, or the button that does nothing. */
 const FIRST =
   'textarea, input:not([hidden]):not([type="checkbox"]), select, ' +
   '[role="tab"][data-state="active"], .dialog-foot .button';
@@ -27,7 +27,7 @@ export function Dialog({ title, children, size = 'medium', alert = false }: Dial
     event.preventDefault();
     first.focus();
   };
-  // Opened by a key, a dialog has no button to give the focus back to.
+  // A dialog that a key has opened has no button to give the focus back to.
   const giveBack = (event: Event) => {
     event.preventDefault();
     const usable = before instanceof HTMLElement && before.isConnected && before !== document.body;
@@ -66,7 +66,7 @@ interface FormProps {
   readonly children: ReactNode;
 }
 
-/** The body of a dialog that is answered by a button. */
+/** The body of a dialog that is submitted by a button. */
 export function DialogForm({ submit, disabled = false, danger, onSubmit, children }: FormProps) {
   const text = useText();
   const send = (event: FormEvent) => {

@@ -1,8 +1,8 @@
-/** The width of an element, which media queries cannot tell. */
+/** Measures an element's width, which media queries cannot tell. */
 
 import { type RefObject, useLayoutEffect, useState } from 'react';
 
-/** @returns pixels, 0 until it is there */
+/** Returns the width, pixels; 0 until the element is there. */
 export function useElementWidth(ref: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {

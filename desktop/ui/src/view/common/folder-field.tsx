@@ -1,14 +1,14 @@
-/** A folder for downloads; in the app it can be chosen. */
+/** A field for a download folder; in the app, users can choose the folder in a dialog. */
 
 import { Field } from '@millrace/shared/ui/fields';
 import { shell } from '../../model/shell.ts';
 import { useAppState, useText } from './context.tsx';
 
 interface FolderProps {
-  /** Default: that of one download. */
+  /** Default: the label for one download's folder. */
   readonly label?: string;
   readonly value: string;
-  /** Text in an empty field; default: that the category decides. */
+  /** Text in an empty field; default: it says that the category decides. */
   readonly placeholder?: string;
   readonly problem?: string | undefined;
   readonly onChange: (dir: string) => void;

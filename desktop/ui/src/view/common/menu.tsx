@@ -1,4 +1,4 @@
-/** Contents of menus, both those of the right mouse button and those behind a button. */
+/** Contents of menus, both of context menus and of menus behind a button. */
 
 import { Icon, type IconName } from '@millrace/shared/ui/icons';
 import type * as ContextMenu from '@radix-ui/react-context-menu';
@@ -12,7 +12,7 @@ export interface MenuEntry {
   readonly key?: string;
   readonly danger?: boolean;
   readonly run: () => void;
-  /** In a menu of their own beside it; it does nothing itself. */
+  /** Choices in a submenu; an entry with choices does nothing itself. */
   readonly choices?: readonly MenuChoice[];
 }
 
@@ -23,13 +23,13 @@ interface MenuChoice {
 }
 
 interface GroupsProps {
-  /** The parts that menus of this kind are made of. */
+  /** Components that menus of this kind are made of. */
   readonly kit: typeof ContextMenu | typeof Dropdown;
   readonly groups: readonly (readonly MenuEntry[])[];
 }
 
 export function MenuGroups({ kit, groups }: GroupsProps) {
-  // Both kinds have the same parts.
+  // Both kinds have the same components.
   const { Group, Item } = kit as typeof Dropdown;
   return groups
     .filter((entries) => entries.length > 0)
@@ -100,7 +100,7 @@ interface ButtonMenuProps {
   readonly children: ReactNode;
 }
 
-/** A menu below a button. */
+/** A menu that a button opens. */
 export function ButtonMenu({ label, face, className = 'icon-button', children }: ButtonMenuProps) {
   const { direction } = useText();
   return (

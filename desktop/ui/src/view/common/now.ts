@@ -1,4 +1,4 @@
-/** The time, for ages on the screen. One timer per pace serves all users. */
+/** The present time, for ages on the screen. One timer per interval serves all components. */
 
 import { useSyncExternalStore } from 'react';
 
@@ -36,10 +36,10 @@ function paceOf(everyMs: number): Pace {
   return pace;
 }
 
-/** Unix milliseconds, renewed at a pace. */
+/** Returns Unix milliseconds, renewed at an interval. */
 export function useNow(everyMs: number): number {
   const pace = paceOf(everyMs);
   useSyncExternalStore(pace.subscribe, () => pace.now);
-  // A part that is drawn for another reason gets the time as it is.
+  // A component that is drawn for another reason gets the exact time.
   return Date.now();
 }

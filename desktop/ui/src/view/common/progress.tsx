@@ -1,4 +1,4 @@
-/** How much of a download is there, as a bar. */
+/** Shows the stored share of a download as a bar. */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Bar } from '@millrace/shared/ui/row-signs';

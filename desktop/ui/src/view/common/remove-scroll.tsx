@@ -1,4 +1,4 @@
-/** In place of the library that keeps the page from scrolling below a dialog: ours never scrolls. */
+/** Replaces the library that keeps a page from scrolling below a dialog: our page never scrolls. */
 
 import { cloneElement, type HTMLAttributes, isValidElement, type ReactNode, type Ref } from 'react';
 

@@ -1,4 +1,4 @@
-/** Dialogs with a question or two: another link, a change, a limit, the keys. */
+/** Dialogs with a question or two: a new link, a change, a limit, the keys. */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Choice, Field } from '@millrace/shared/ui/fields';
@@ -141,7 +141,7 @@ function ChangeForm({ row }: { row: DownloadView }) {
 const MIB = 1024 * 1024;
 const USUAL = [MIB / 2, MIB, 2 * MIB, 5 * MIB, 10 * MIB, 50 * MIB];
 
-/** The limit of all downloads together. */
+/** Sets the limit of all downloads together. */
 export function LimitDialog() {
   const text = useText();
   const app = useApp();

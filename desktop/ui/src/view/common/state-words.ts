@@ -14,7 +14,7 @@ const PHASES: ReadonlySet<string> = new Set([
   'checking',
 ]);
 
-/** @param now Unix milliseconds */
+/** Returns the state in words. @param now Unix milliseconds */
 export function stateWords(text: Text, row: DownloadView, now: number): string {
   switch (row.status) {
     case 'active': {
@@ -43,7 +43,7 @@ export function stateWords(text: Text, row: DownloadView, now: number): string {
   }
 }
 
-/** One word where there is room for no more. */
+/** Returns one word, for where there is room for no more. */
 export function stateWord(text: Text, row: DownloadView, now: number): string {
   if (row.status === 'queued' && row.position !== undefined) return `#${row.position + 1}`;
   if (row.status === 'waiting' && row.retryAt !== undefined)

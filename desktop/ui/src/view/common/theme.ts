@@ -1,4 +1,4 @@
-/** Light or dark: as the settings say, or as the system has it. */
+/** Applies the light or the dark theme: as the settings say, or as the system has it. */
 
 import { useEffect, useSyncExternalStore } from 'react';
 import { useAppState } from './context.tsx';
@@ -6,7 +6,7 @@ import { useAppState } from './context.tsx';
 const system = window.matchMedia('(prefers-color-scheme: dark)');
 const listeners = new Set<() => void>();
 
-/** Key of the last looks, which show from the first moment on, before the settings are there. */
+/** Key of the last theme and density, which apply from the first moment, before the settings. */
 const KEPT = 'millrace-appearance';
 
 function applyTheme(theme: string, density: string): void {
@@ -37,7 +37,7 @@ export function useTheme(): void {
     try {
       localStorage.setItem(KEPT, `${theme} ${density}`);
     } catch {
-      // Nothing is lost but the first moment.
+      // Without a kept value, only the first moment of the page may look different.
     }
     system.addEventListener('change', apply);
     return () => system.removeEventListener('change', apply);

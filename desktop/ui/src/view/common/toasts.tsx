@@ -1,4 +1,4 @@
-/** Passing messages; they wait while they are pointed at or have the focus. */
+/** Passing messages; a message waits while it is pointed at or has the focus. */
 
 import { IconButton } from '@millrace/shared/ui/icon-button';
 import { useEffect, useState } from 'react';
@@ -27,7 +27,7 @@ function Toast({ toast }: { toast: ToastState }) {
   const [held, setHeld] = useState(false);
   const { id, kind, action } = toast;
   useEffect(() => {
-    // An undo runs out even while the pointer rests on it.
+    // An offer to undo runs out even while the pointer rests on it.
     if (held && action === undefined) return;
     const shown = action !== undefined ? UNDO_MS : kind === 'bad' ? BAD_MS : PLAIN_MS;
     const timer = setTimeout(() => app.dismiss(id), shown);
@@ -35,7 +35,7 @@ function Toast({ toast }: { toast: ToastState }) {
   }, [app, id, kind, action, held]);
   const hold = (on: boolean) => () => action === undefined && setHeld(on);
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it only waits while it is read.
+    // biome-ignore lint/a11y/noStaticElementInteractions: a message only waits while it is read.
     <div
       className={`toast ${kind}`}
       onPointerEnter={hold(true)}

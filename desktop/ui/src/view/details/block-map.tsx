@@ -1,4 +1,4 @@
-/** The map of a file's blocks: stored ones by their source, and those under way. */
+/** The map of a file's blocks: stored ones by their source, and those being received. */
 
 import type { BlockMap as Blocks, SourceView } from '@millrace/shared/bridge/rpc/detail-api';
 import { type PointerEvent, useEffect, useRef, useState } from 'react';
@@ -16,7 +16,7 @@ const GAP = 1;
 interface MapProps {
   readonly map: Blocks;
   readonly sources: readonly SourceView[];
-  /** 0 to 1. */
+  /** Stored share, 0 to 1. */
   readonly share: number;
 }
 
@@ -135,7 +135,7 @@ function draw(
     context.fillRect(x, y, size, size);
     if (stored > 0) {
       context.fillStyle = sourceColour(map.by[cell] ?? -1, dark);
-      // A part of a cell grows from below, as water does.
+      // A partly stored cell is filled from below.
       const part = stored >= 100 ? size : Math.max(1, (size * stored) / 100);
       context.fillRect(x, y + size - part, size, part);
     }

@@ -1,4 +1,4 @@
-/** The panel beside the list: how one download goes. */
+/** The panel beside the list: the details of one download. */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { DownloadDetail } from '@millrace/shared/bridge/rpc/detail-api';

@@ -1,4 +1,4 @@
-/** Where a download comes from, and how each source does. */
+/** The sources of a download, with the state and the speed of each. */
 
 import type { SourceView } from '@millrace/shared/bridge/rpc/detail-api';
 import { sourceColour } from '../../model/source-colours.ts';

@@ -1,4 +1,4 @@
-/** Speed over the last ten minutes. */
+/** The graph of a download's speed over the last ten minutes. */
 
 import type { SpeedHistory } from '@millrace/shared/bridge/rpc/detail-api';
 import { useEffect, useRef } from 'react';
@@ -11,7 +11,7 @@ import { useDark } from '../common/theme.ts';
 
 const HEIGHT = 132;
 const MINUTES = 10;
-/** Steps of the scale that make round figures in KiB and MiB. */
+/** Steps of the scale: powers of two make round figures in KiB and MiB. */
 const BINARY_STEPS = Array.from({ length: 40 }, (_, i) => 2 ** i);
 
 export function SpeedGraph({ speed }: { speed: SpeedHistory }) {
@@ -24,7 +24,7 @@ export function SpeedGraph({ speed }: { speed: SpeedHistory }) {
   const width = useElementWidth(frame);
   const has = speed.bytesPerSecond.length > 1;
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: colours are read when it is made.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the plot reads colours once.
   useEffect(() => {
     if (frame.current === null || width === 0 || !has) return;
     const made = new UPlot(options(text, width), dataOf(latest.current), frame.current);

@@ -1,4 +1,4 @@
-/** While the daemon does not answer: that it is so, and when it is tried again. */
+/** The banner while the daemon does not answer; it shows when the next attempt is. */
 
 import { Icon } from '@millrace/shared/ui/icons';
 import { useApp, useAppState, useText } from '../common/context.tsx';

@@ -1,4 +1,4 @@
-/** The page without a log-in: asks for the token, or a link from the command line. */
+/** The page of users who are not logged in: asks for the token, or a link of the command line. */
 
 import { Field } from '@millrace/shared/ui/fields';
 import { Logo } from '@millrace/shared/ui/icons';

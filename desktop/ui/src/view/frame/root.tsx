@@ -62,7 +62,7 @@ function Page() {
   );
 }
 
-/** An empty list has no details to show. */
+/** Returns true if the panel is shown: an empty list has no details to show. */
 function hasPanel({ panelOpen, selection, list }: AppState): boolean {
   return panelOpen && (selection.focus !== undefined || list.total > 0);
 }
@@ -90,7 +90,7 @@ function OpenDialog({ dialog }: { dialog: DialogState }) {
 
 type SearchField = React.RefObject<HTMLInputElement | null>;
 
-/** Keys that mean the same everywhere where nothing is typed. */
+/** Handles keys that mean the same everywhere; most of them do nothing while the user types. */
 function useKeys(search: SearchField): void {
   const app = useApp();
   const actions = useActions();
@@ -122,7 +122,7 @@ function useKeys(search: SearchField): void {
   }, [app, actions, search]);
 }
 
-/** Total progress in the title, for users who see only the tab. */
+/** Shows total progress in the title, for users who see only the tab. */
 function useTitle(): void {
   const text = useText();
   const percent = useAppState(({ totals }) => {

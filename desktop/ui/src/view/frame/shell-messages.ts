@@ -1,4 +1,4 @@
-/** Messages of the desktop app to the page: links from outside, commands of its menus. */
+/** Handles the desktop app's messages to the page: links from outside, commands of its menus. */
 
 import type { ShellMessage } from '@millrace/shared/bridge/page/shell-api';
 import { type RefObject, useEffect } from 'react';

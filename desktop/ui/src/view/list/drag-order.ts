@@ -1,4 +1,4 @@
-/** Dragging rows of the queue to another place. */
+/** Lets users drag rows of the queue to another place. */
 
 import { type PointerEvent, type RefObject, useRef, useState } from 'react';
 import { isQueued } from '../../model/failure.ts';
@@ -6,15 +6,17 @@ import { canReorder } from '../../model/filter.ts';
 import { gidAt } from '../../model/list-window.ts';
 import { useActions, useApp } from '../common/context.tsx';
 
-/** Less than this is a click with an unsteady hand. */
+/** Distance, pixels, below which a drag is taken for a click with an unsteady hand. */
 const FAR_PX = 6;
-/** Distance from the edge at which the list scrolls, and its step per move. */
+/**
+ * Distance from the edge at which the list scrolls (twice that at the top), and its step per move.
+ */
 const EDGE_PX = 36;
 const SCROLL_PX = 14;
 const DROP_QUIET_MS = 50;
 const FINISHED: ReadonlySet<string> = new Set(['complete', 'error', 'removed']);
 
-/** @returns line: where the drop line is, pixels from the top of the rows */
+/** Handles the dragging of rows. @returns line: drop line, pixels from the top of the rows */
 export function useDragOrder(scroller: RefObject<HTMLDivElement | null>, rowPx: number) {
   const app = useApp();
   const actions = useActions();
@@ -26,7 +28,7 @@ export function useDragOrder(scroller: RefObject<HTMLDivElement | null>, rowPx: 
     return row !== undefined && isQueued(row);
   };
 
-  /** Rows may go before any of the queue, and after its last one. */
+  /** Returns the index of a drop: before any row of the queue, or after its last one. */
   const placeAt = (y: number): number => {
     const { list } = app.state;
     const statusAt = (index: number) => app.rows.get(gidAt(list, index) ?? '')?.status ?? '';
@@ -87,7 +89,7 @@ export function useDragOrder(scroller: RefObject<HTMLDivElement | null>, rowPx: 
     window.addEventListener('keydown', onEscape, true);
   };
 
-  /** The click that ends a drag is none. */
+  /** Returns true for the click that ends a drag: it selects nothing. */
   const justDropped = () => Date.now() - droppedAt.current < DROP_QUIET_MS;
   return { line, onPointerDown, justDropped };
 }

@@ -29,7 +29,7 @@ function Entries() {
   return <MenuGroups kit={ContextMenu} groups={useDownloadMenu()} />;
 }
 
-/** Actions on the selected downloads, in groups. */
+/** Returns the actions on the selected downloads, in groups. */
 export function useDownloadMenu(): MenuEntry[][] {
   const app = useApp();
   const actions = useActions();

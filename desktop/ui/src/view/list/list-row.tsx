@@ -114,8 +114,8 @@ function Figures({ row }: { row: DownloadView }) {
 }
 
 /**
- * True where a bar is useful: a sign shows that a download is done, and one that has not begun has
- * no progress.
+ * Returns true where a bar is useful: a complete download has a sign, and one that has not begun
+ * has no progress.
  */
 function hasBar({ status, storedBytes }: DownloadView): boolean {
   return status !== 'complete' && (status === 'active' || storedBytes > 0);

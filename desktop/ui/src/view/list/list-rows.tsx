@@ -1,4 +1,4 @@
-/** The mounted rows of the list: those in sight and some around them. */
+/** The mounted rows of the list: the visible rows and some around them. */
 
 import { type Range, useVirtualizer } from '@tanstack/react-virtual';
 import { memo, type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
@@ -6,11 +6,11 @@ import { gidAt, indexOf } from '../../model/list-window.ts';
 import { useApp, useAppState } from '../common/context.tsx';
 import { ListRow } from './list-row.tsx';
 
-/** Fewest rows above and below the visible ones. */
+/** Fewest rows that are mounted above and below the visible ones. */
 const OVERSCAN_ROWS = 4;
 /**
- * Rows mounted and unmounted at a time. Most frames of scrolling then only move rows that are
- * already drawn.
+ * Number of rows that are mounted or unmounted at a time. Most frames of scrolling then only move
+ * rows that are already drawn.
  */
 const STEP_ROWS = 4;
 
@@ -18,13 +18,13 @@ interface ListRowsProps {
   readonly scroller: RefObject<HTMLDivElement | null>;
   readonly total: number;
   readonly rowPx: number;
-  /** Height of the line with the names of the columns. */
+  /** Height of the line with the names of the columns, pixels. */
   readonly headPx: number;
-  /** Where dragged rows would go, pixels from the top of the rows. */
+  /** Place where dragged rows would go, pixels from the top of the rows. */
   readonly dropLine: number | undefined;
 }
 
-/** Apart from the list around it, which then need not be drawn again while it is scrolled. */
+/** Separate from the list around it, which then need not be drawn again while it is scrolled. */
 export const ListRows = memo(function ListRows(props: ListRowsProps) {
   const { scroller, total, rowPx, headPx, dropLine } = props;
   const app = useApp();
@@ -43,7 +43,7 @@ export const ListRows = memo(function ListRows(props: ListRowsProps) {
   const first = items[0]?.index ?? 0;
   const last = items[items.length - 1]?.index ?? 0;
   useEffect(() => app.setVisible(first, last), [app, first, last]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: rows have another height then.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the height of rows changes with it.
   useLayoutEffect(() => virtual.measure(), [virtual, rowPx]);
 
   const focusIndex = selection.focus === undefined ? -1 : indexOf(list, selection.focus);

@@ -11,7 +11,7 @@ import { ListMenu } from './list-menu.tsx';
 import { ListRows } from './list-rows.tsx';
 
 const ROW_PX = { comfortable: 56, compact: 34 } as const;
-/** Below these widths columns give way to the name. */
+/** Widths of the list, pixels, below which columns give way to the name. */
 const WIDE_PX = 760;
 const HEAD_PX = 30;
 const MEDIUM_PX = 560;
@@ -35,7 +35,7 @@ export function DownloadList() {
   );
 }
 
-/** @param headPx height of the line with the names of the columns */
+/** Shows head and rows. @param headPx height of the line with the names of the columns, pixels */
 function Grid({ total, headPx }: { total: number; headPx: number }) {
   const actions = useActions();
   const text = useText();
@@ -120,7 +120,7 @@ function Head() {
 
 type ListActions = ReturnType<typeof useActions>;
 
-/** @returns true if the key means something to the list */
+/** Handles a key. @returns true if the key means something to the list */
 function listKey(
   event: KeyboardEvent,
   actions: ListActions,

@@ -1,4 +1,4 @@
-/** The last minutes of speed as a small picture, without figures. */
+/** A small graph of the latest total speed, without figures. */
 
 import { useAppState } from '../common/context.tsx';
 

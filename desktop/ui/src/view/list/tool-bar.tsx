@@ -1,4 +1,4 @@
-/** Above the list: search, order, and actions for all or the selected downloads. */
+/** The bar above the list: search, order, and actions for all or the selected downloads. */
 
 import { IconButton } from '@millrace/shared/ui/icon-button';
 import { Icon } from '@millrace/shared/ui/icons';

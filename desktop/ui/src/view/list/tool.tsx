@@ -1,4 +1,4 @@
-/** A button of the tool bar: its words give way to its sign where there is no room. */
+/** A button of the tool bar; its label is hidden where there is room only for its icon. */
 
 import { Icon, type IconName } from '@millrace/shared/ui/icons';
 

@@ -1,4 +1,4 @@
-/** Removed downloads: the question before a large removal, and the trash. */
+/** Dialogs about removed downloads: the question before a large removal, and the trash. */
 
 import type { RemovalSummary, TrashItem, TrashPage } from '@millrace/shared/bridge/rpc/trash-api';
 import { Icon } from '@millrace/shared/ui/icons';
@@ -15,7 +15,7 @@ const DAY_MS = 24 * 3600_000;
 interface RemoveProps {
   readonly gids: readonly string[];
   readonly summary: RemovalSummary;
-  /** The files of finished downloads as well. */
+  /** True if the files of finished downloads are removed as well. */
   readonly files: boolean;
 }
 
@@ -81,7 +81,7 @@ export function TrashDialog() {
       }
     }
   }, [app, shown]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it is read again when it has changed.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: reads the trash again after changes.
   useEffect(() => {
     void read();
   }, [read, total?.count, total?.bytes]);

@@ -70,7 +70,7 @@ function Edge({ edge, onEdges }: EdgeProps) {
     setResult('testing');
     setResult(await app.call('millrace.testEdge', { url }).catch(() => undefined));
   }, [app, url]);
-  // The figures of the page are as of when it was opened.
+  // Edges are tested when the page opens.
   useEffect(() => void test(), [test]);
   const change = async (call: Promise<{ readonly edges: readonly EdgeEntry[] }>) => {
     const changed = await app.attempt(call);

@@ -4,7 +4,7 @@ import { exportName, FORMATS, type Format, saveText } from '../../model/exchange
 import { useApp, useText } from '../common/context.tsx';
 import { Import } from './import-section.tsx';
 
-/** Taking the list out and in. */
+/** The page that exports and imports the list of downloads. */
 export function ExchangePage() {
   const text = useText();
   return (

@@ -7,7 +7,7 @@ import { NumberField, readWhole } from './number-field.tsx';
 import type { PageProps } from './page-props.ts';
 import { SaveButton } from './save-button.tsx';
 
-/** An absolute path, here or on Windows. */
+/** An absolute path, of Unix or of Windows. */
 const ABSOLUTE = /^(?:\/|[A-Za-z]:[/\\]|\\\\)/;
 
 const GIB = 1024 ** 3;

@@ -1,4 +1,4 @@
-/** Importing downloads from a file, with a preview. */
+/** Imports downloads from a file, after a preview. */
 
 import type { ParamsOf, ResultOf } from '@millrace/shared/bridge/contract/contract';
 import type { ImportEntry, ImportPreview } from '@millrace/shared/bridge/rpc/adding-api';
@@ -8,9 +8,9 @@ import { foldersOf, MAX_IMPORT_BYTES } from '../../model/exchange.ts';
 import { bytes, hostOf } from '../../text/format.ts';
 import { useApp, useText } from '../common/context.tsx';
 
-/** Lines shown of each kind; further ones are counted. */
+/** Most lines of each kind that are shown; further lines are counted. */
 const MAX_LINES = 8;
-/** Entries of each folder that are shown. */
+/** Most entries of each folder that are shown. */
 const MAX_ENTRIES = 50;
 
 type Stage =
@@ -55,7 +55,7 @@ export function Import() {
     const [file] = event.target.files ?? [];
     if (file === undefined) return;
     await attempt(() => read(file));
-    // The same file can be chosen again.
+    // Cleared, so that the same file can be chosen again.
     if (field.current !== null) field.current.value = '';
   };
   const add = (list: ParamsOf<'millrace.import'>) =>

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import { shell } from '../../model/shell.ts';
 import { useText } from '../common/context.tsx';
 
-/** The desktop app's own preferences, which it keeps itself. */
+/** The page of the desktop app's own preferences, which the app keeps itself. */
 export function IntegrationPage() {
   const text = useText();
   const [preferences, setPreferences] = useState<ShellPreferences | undefined>(undefined);

@@ -1,5 +1,5 @@
 /**
- * Limits that servers have taught: how many requests at a time each stands. One or all can be
+ * Limits learned from servers: how many requests at a time each server accepts. One or all can be
  * forgotten.
  */
 
@@ -10,7 +10,7 @@ import { useEffect, useState } from 'react';
 import { dateTime } from '../../text/format.ts';
 import { useApp, useText } from '../common/context.tsx';
 
-/** The highest limit: a host with it has refused, but not because of the number of connections. */
+/** Highest limit: a host with it has refused, but not because of the number of connections. */
 const MANY = 32;
 
 export function LearnedHosts() {
@@ -57,7 +57,7 @@ export function LearnedHosts() {
   );
 }
 
-/** Latest first. */
+/** Sorts the latest first. */
 const byTime = (a: LearnedHost, b: LearnedHost) => b.learnedAt - a.learnedAt;
 
 function Host({ learned, forget }: { learned: LearnedHost; forget: () => void }) {

@@ -3,10 +3,11 @@
 import { Field } from '@millrace/shared/ui/fields';
 
 /**
- * Reads what was typed.
+ * Reads a whole number as typed.
  *
- * @param least and `most`: the range, both ends included
- * @returns undefined: no whole number of that range
+ * @param least lower end of the range, included
+ * @param most upper end of the range, included
+ * @returns undefined if it is no whole number of that range
  */
 export function readWhole(typed: string, least: number, most: number): number | undefined {
   const number = Number(typed);
@@ -18,7 +19,7 @@ interface NumberProps {
   readonly label: string;
   readonly note?: string;
   readonly problem: string | undefined;
-  /** As typed. */
+  /** Text as typed. */
   readonly value: string;
   readonly onChange: (typed: string) => void;
 }

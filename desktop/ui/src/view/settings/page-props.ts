@@ -4,6 +4,6 @@ import type { AppSettings, SettingsChange } from '@millrace/shared/bridge/rpc/se
 
 export interface PageProps {
   readonly settings: AppSettings;
-  /** @returns true once it is kept */
+  /** Saves a change. @returns true once it is saved */
   readonly save: (change: SettingsChange) => Promise<boolean>;
 }

@@ -64,7 +64,7 @@ export function SchedulePage({ settings, save }: PageProps) {
   );
 }
 
-/** @returns undefined if something is missing */
+/** Reads a window of the schedule. @returns undefined if something is missing */
 function fromDraft({ days, from, to, pause, speed }: Draft): WindowView | undefined {
   const limit = readRate(speed);
   if (days.length === 0 || from === '' || to === '') return undefined;
@@ -140,12 +140,12 @@ function Window({ draft, change, remove }: WindowProps) {
   );
 }
 
-/** The week at a glance: a line for each day. */
+/** Shows the week at a glance: a line for each day. */
 function Week({ windows }: { windows: readonly WindowView[] }) {
   const text = useText();
   const schedule = useAppState(({ totals }) => totals?.schedule);
   const bars = weekBars(windows);
-  // The Chromium of Electron 9 has no logical property for it.
+  // The Chromium of Electron 9 has no logical property for this offset.
   const start = text.direction === 'rtl' ? 'right' : 'left';
   const now =
     schedule?.now === 'limit' && schedule.limit !== undefined
