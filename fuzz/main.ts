@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { runCases, runLongCase } from './run-target.ts';
 import type { FuzzTarget } from './target.ts';
 
-/** Cases between two reports. Each batch has a seed of its own. */
+/** Cases of one batch; each batch has its own seed. */
 const BATCH = 20_000;
 const USAGE = 'npm run bench -- fuzz [--cases N] [--seed S] [--target NAME]';
 

@@ -22,7 +22,9 @@ interface OnRead {
   callback(count: number, buffer: Uint8Array): boolean;
 }
 
-/** The parts of a socket that a connection uses. Requests the memory for a read in advance. */
+/**
+ * Fake socket with the members that a connection uses. Asks for the memory for a read in advance.
+ */
 class FakeSocket extends EventEmitter {
   readonly #onread: OnRead;
   #next: Uint8Array;

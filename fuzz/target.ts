@@ -4,7 +4,9 @@ import fc from 'fast-check';
 import { type ErrorCode, isMillraceError } from '../shared/src/base/errors.ts';
 import { withoutEdits } from './mutate.ts';
 
-/** Cases enough to draw every seed of a target: none has more than a few dozen combinations. */
+/**
+ * Number of cases that draws every seed of a target: none has more than a few dozen combinations.
+ */
 const SEED_DRAWS = 500;
 
 /** One reader under test. */
@@ -81,7 +83,10 @@ export interface TargetOptions<A extends fc.Arbitrary<unknown>> {
   readonly long?: Readonly<Record<string, () => CaseOf<A>>>;
 }
 
-/** Makes a target. The type of its cases stays inside, so that targets of all types fit one list. */
+/**
+ * Makes a target. The type of its cases stays inside, so that targets of all types fit into one
+ * list.
+ */
 export function fuzzTarget<A extends fc.Arbitrary<unknown>>(options: TargetOptions<A>): FuzzTarget {
   const { name, cases, check, found = [], long = {}, takesAll = false } = options;
   const { sound = () => true, asynchronous = false } = options;

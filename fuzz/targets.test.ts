@@ -22,7 +22,7 @@ test('a fault of one character is found, minimised and shown with its seed', asy
   const report = await runCases(target, 20_000, 7);
   expect(report).toContain('seed 7');
   expect(report).toContain('--target faulty --seed 7');
-  // Of up to five edits, minimising leaves one.
+  // Minimising leaves one of up to five edits.
   expect(report).toMatch(/\n"(?:a sound text|another one|\\u0000)*"\n|\n".{0,13}\\u0000.{0,13}"\n/);
   expect(report).toContain('does not hold: there is no NUL');
 });

@@ -15,7 +15,7 @@ const shell = join(root, 'desktop', 'shell');
 const require = createRequire(join(root, 'desktop', 'package.json'));
 const dist = join(shell, 'dist');
 
-/** Sizes of tray, windows and packages, in pixels. */
+/** Sizes of the icon for the tray, windows and packages, in pixels. */
 const ICON_SIZES = [16, 24, 32, 48, 64, 128, 256, 512, 1024];
 
 /** Resolves `node:fs/promises` to `fs.promises`, its name in Node before 14. */

@@ -12,7 +12,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const ui = join(root, 'desktop', 'ui');
 const stampFile = join(ui, 'dist', '.stamp');
 
-/** Everything that the built files depend on; tests and pictures are no part of them. */
+/** Returns the files that the build depends on; tests and pictures are not among them. */
 function inputs() {
   const files = ['desktop/package.json', 'pnpm-lock.yaml', 'scripts/build-ui.mjs'];
   for (const folder of [

@@ -1,4 +1,4 @@
-/** Styles of the interfaces follow the direction in which their language is read. */
+/** Checks that styles of the interfaces follow the reading direction of their language. */
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -6,13 +6,16 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** Pages that are translated; those of the edge are in English only. */
+/** Folders of translated pages; the edge's pages are in English only. */
 const FOLDERS = ['desktop/ui', 'extension', 'shared/style'];
 
-/** Built for Chromium 83, which knows no logical insets: rules for right-to-left stand beside others. */
+/**
+ * Style sheets for Chromium 83, which has no logical insets: they have extra rules for right to
+ * left.
+ */
 const WITHOUT_INSETS = /^(?:desktop\/ui|shared)\//;
 
-/** Declarations for one side of the screen; in the middle both sides are alike. */
+/** Declarations for one side of the screen, except in the middle, where both sides are alike. */
 const PHYSICAL =
   /^\s*(?:(?:margin|padding|border)-(?:left|right)\b.*|(?:left|right): (?!50%;).*|(?:text-align|float|transform-origin): (?:left|right);|.*translateX\((?!calc\(.*--forward|0\)|-50%\)).*|(?:margin|padding): \S+ (\S+) \S+ (?!\1;)\S+;)/gm;
 
@@ -20,7 +23,10 @@ function physicalIn(text: string): string[] {
   return [...text.matchAll(PHYSICAL)].map(([whole]) => whole.trim());
 }
 
-/** Selectors of rules whose insets differ by side, and that have no rule for the other direction. */
+/**
+ * Returns the selectors of rules whose insets differ by side, without a rule for the other
+ * direction.
+ */
 function oneSidedIn(text: string): string[] {
   return [...text.matchAll(/^ *([^@{}\n]*(?:,\n[^@{}\n]*)*) \{\n([^{}]*)\}/gm)].flatMap(
     ([, selector = '', body = '']) => {
@@ -45,7 +51,7 @@ test.each([
   ['  transform: translateX(calc(14px * var(--forward)));', 0],
   ['  transform: translateX(-50%);', 0],
   ['  inset-inline-start: 0;', 0],
-])('%j has %i', (text, count) => {
+])('%j has %i one-sided declarations', (text, count) => {
   expect(physicalIn(text)).toHaveLength(count);
 });
 

@@ -2,13 +2,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { DOCUMENTS, documentUrl, generate } from './docs.ts';
 
-test.each(Object.keys(DOCUMENTS))('%s has what the programs say about themselves', async (path) => {
+test.each(Object.keys(DOCUMENTS))('%s matches the programs', async (path) => {
   const text = readFileSync(documentUrl(path), 'utf8');
   // If this fails: npm run docs
   expect(text).toBe(await generate(path, text));
 });
 
-test('every test, benchmark and experiment that a document names is there', () => {
+test('every test, benchmark and experiment that a document names exists', () => {
   const texts = ['README.md', 'e2e/README.md', 'BENCHMARKS.md'].map((path) =>
     readFileSync(documentUrl(path), 'utf8'),
   );
@@ -35,7 +35,7 @@ test('every test, benchmark and experiment that a document names is there', () =
   expect(found).toBeGreaterThan(30);
 });
 
-test('every test that SECURITY.md names is in the file that it names', () => {
+test('every test that SECURITY.md names is in the named file', () => {
   const text = readFileSync(documentUrl('SECURITY.md'), 'utf8');
   const named = [...text.matchAll(/`([\w./-]+\.test\.ts)`: “([^”]+)”/g)];
   const missing = named.filter(([, path, title]) => {
@@ -78,7 +78,7 @@ describe('links of documents', () => {
     expect(broken.map(([link]) => link)).toEqual([]);
   });
 
-  test('the first page is short', () => {
+  test('README.md is short', () => {
     const lines = readFileSync(documentUrl('README.md'), 'utf8').split('\n');
     expect(lines.length).toBeLessThanOrEqual(161);
   });

@@ -1,7 +1,7 @@
 /**
- * The parts of the documents that the programs know themselves: commands, options, errors, metrics,
- * methods of the daemon; and the types of the interfaces' texts. `npm run docs` writes them; a test
- * fails while they differ from the programs.
+ * Generates the parts of documents that come from the programs: commands, options, errors, metrics
+ * and methods of the daemon; also the types of the interfaces' texts. `npm run docs` writes them; a
+ * test fails while they differ from the programs.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,13 +14,15 @@ import { placeholders } from './placeholders.ts';
 import { rpcMethods, rpcObjects } from './rpc-reference.ts';
 
 type Part = () => string | Promise<string>;
-/** A whole document, or parts of it by their name. */
+/** A whole document, or parts of a document by name. */
 type Generated = Part | Readonly<Record<string, Part>>;
 
-/** The documents with generated parts, by their path in the repository, and what makes each part. */
+/**
+ * Documents with generated parts, by their path in the repository, with the function for each part.
+ */
 export const DOCUMENTS: Readonly<Record<string, Generated>> = {
   'desktop/README.md': {
-    // No command runs: it needs no context.
+    // No command runs, so the program needs no context.
     commands: async () => commands(await buildProgram({} as never)),
   },
   'desktop/RPC.md': { methods: rpcMethods, objects: rpcObjects },
@@ -31,12 +33,16 @@ export const DOCUMENTS: Readonly<Record<string, Generated>> = {
   'shared/README.md': { errors },
 };
 
-/** Where a document is. */
+/** Returns the URL of a document. */
 export function documentUrl(path: string): URL {
   return new URL(`../${path}`, import.meta.url);
 }
 
-/** A document with its generated parts as they should be. @throws Error where a part has no place */
+/**
+ * Returns a document with its generated parts up to date.
+ *
+ * @throws Error if a part has no place in it
+ */
 export async function generate(path: string, text: string): Promise<string> {
   const generated = DOCUMENTS[path] ?? {};
   if (typeof generated === 'function') return generated();
@@ -56,7 +62,7 @@ function withPart(text: string, name: string, part: string): string {
 
 type Command = Awaited<ReturnType<typeof buildProgram>>;
 
-/** As much of an option of commander as is written down. */
+/** The members of an option of commander that documents use. */
 interface Described {
   readonly flags: string;
   readonly description: string;
@@ -67,12 +73,12 @@ interface Described {
 }
 
 const HEAD = ['| option | |', '|---|---|'];
-/** Commands that download: most of their options are the same. */
+/** Commands that download; they share most of their options. */
 const DOWNLOADING = ['get', 'stream', 'add'];
-/** Said once for all. */
+/** Option of almost all commands, which the document names only once. */
 const EVERYWHERE = '--json';
 
-/** Lists the commands; their options can be folded out. */
+/** Lists the commands, with their options in sections that can be folded out. */
 function commands(program: Command): string {
   const all = program.commands
     .filter((command) => !command.name().startsWith('_'))
@@ -99,7 +105,7 @@ function commands(program: Command): string {
   ].join('\n\n');
 }
 
-/** Commands that do something, each with the words it is called by. */
+/** Returns the commands without subcommands, each with its full name. */
 function leaves(command: Command): { words: string; command: Command }[] {
   const words = command.name();
   if (command.commands.length === 0) return [{ words, command }];
@@ -163,7 +169,7 @@ function admission(): string {
   return [head, '|---|---|---|---|---|---|', ...rows].join('\n');
 }
 
-/** Our own: what the library has for every process is not the same on all systems. */
+/** Lists our own metrics: those that the library has for every process differ between systems. */
 function metrics(rows: readonly MetricRow[]): string {
   const head = ['| metric | type | labels | meaning |', '|---|---|---|---|'];
   const row = ({ name, type, labels, help }: MetricRow) =>

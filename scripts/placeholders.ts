@@ -1,9 +1,9 @@
 /**
- * The placeholders of an interface's English texts as types: a text whose values are missing or
- * misspelt does not compile.
+ * Generates types for the placeholders of an interface's English texts, so that code with missing
+ * or misspelt values does not compile.
  */
 
-/** @param texts in English, by their key */
+/** Returns the text of a module with the types. @param texts English texts, by key */
 export function placeholders(texts: Readonly<Record<string, string>>): string {
   const rows = Object.entries(texts).flatMap(([key, text]) => {
     const names = [...new Set([...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => `'${name}'`))];

@@ -8,14 +8,14 @@ import { expect, test } from '@jest/globals';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SOURCES = ['*.ts', '*.tsx', '*.mjs', '*.js', '*.css'];
 
-/** Openings of comments that leave out what they speak of. */
+/** Openings of comments that do not name their subject. */
 const RIDDLES =
   /^(?:What(?:ever)?|Who(?:ever|m|se)?|Which|(?:Of|To|For|From|With) (?:what|whom|which)|So (?:many|long|much)|That which|Those (?:that|who)|The ones\b|The one (?:that|who|of them|used)|One (?:that|who)|Else)\b/;
 /** The first line of a comment, or the text of one of its tags. */
 const OPENING =
   /^\s*(?:\/\*\*? |\/\*\*?\n\s*\* |\* @(?:param \w+|returns|throws) )(.*)$|(?<!^\s*\/\/.*\n)^\s*\/\/ (.*)$/gm;
 
-/** Openings of the comments of a text that are riddles. */
+/** Returns the openings of a text's comments that do not name their subject. */
 function riddlesIn(text: string): string[] {
   return [...text.matchAll(OPENING)]
     .map(([, block, line]) => block ?? line ?? '')
@@ -30,11 +30,11 @@ test.each([
   ['// Requests of one client.\n// What follows belongs to it.', 0],
   ['/** Forgets unflushed writes. */', 0],
   ["const text = 'What is this?';", 0],
-])('%j has %i', (text, count) => {
+])('%j has %i such openings', (text, count) => {
   expect(riddlesIn(text)).toHaveLength(count);
 });
 
-test('no comment leaves out what it speaks of', () => {
+test('every comment names its subject', () => {
   const files = execFileSync('git', ['ls-files', ...SOURCES], { cwd: ROOT, encoding: 'utf8' })
     .split('\n')
     .filter((file) => file !== '' && !file.startsWith('scripts/prose.test'));

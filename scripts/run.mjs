@@ -112,7 +112,9 @@ const PROJECTS = [
   'shared',
 ];
 
-/** Projects checked at once. Several threads for one project would each compute the same types. */
+/**
+ * Most projects checked at once. Several threads for one project would each compute the same types.
+ */
 const CHECKS_AT_A_TIME = Math.min(4, availableParallelism());
 
 async function typecheck() {

@@ -1,4 +1,4 @@
-/** How long the extension takes to decide whether a download is taken, with all its stores full. */
+/** Measures the time the extension needs to decide on a download when all its stores are full. */
 
 import { DEFAULT_SETTINGS, type Settings } from '../src/contract/settings.ts';
 import { decide } from '../src/intercept/decision.ts';
@@ -9,7 +9,7 @@ const ROUNDS = 20_000;
 const LENGTH = 64 * 1024 * 1024;
 const GOAL_MS = 5;
 
-/** Lists as long as they may be. */
+/** Settings whose lists have the longest permitted length. */
 const settings: Settings = {
   ...DEFAULT_SETTINGS,
   offHosts: Array.from({ length: 1000 }, (_, i) => `off-${i}.example.com`),
@@ -38,7 +38,7 @@ const downloadOf = (url: string, begunAt: number) => ({
   dangerous: false,
 });
 
-/** Measures. @returns the result as a Markdown table */
+/** Runs the measurement. @returns the result as a Markdown table */
 function measure(): string {
   const log = new RequestLog();
   const now = Date.now();

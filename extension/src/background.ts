@@ -1,7 +1,7 @@
 /**
- * The extension's background: a service worker in Chromium, an event page in Firefox. It ends
- * whenever the browser likes, and begins with the next event: all listeners are there before anything
- * is waited for.
+ * The extension's background: a service worker in Chromium, an event page in Firefox. The browser
+ * may end it at any time and starts it again with the next event, so all listeners are added before
+ * the script awaits anything.
  */
 
 import { Activity } from './background/activity.ts';
@@ -57,7 +57,7 @@ const ready = handOffs.restart();
 api.alarms.onAlarm.addListener(({ name }) => {
   if (name === ALARM) void ready.then(() => handOffs.tick());
 });
-// Without a listener the browser would not start the background at its own start.
+// Without this listener, the browser would not start the background when it starts itself.
 api.runtime.onStartup.addListener(() => {});
 
 const activity = new Activity({

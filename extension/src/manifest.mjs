@@ -1,15 +1,15 @@
 /** The extension's manifest, for Chromium and Firefox. */
 
 /**
- * The key gives the extension the same identity wherever it is loaded from; the native host knows
- * it by that. It signs nothing.
+ * Key that gives the extension the same identity wherever it is loaded from; the native host knows
+ * the extension by that identity. The key signs nothing.
  */
 const CHROMIUM_KEY =
   'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAsY/YqQbYd4Qa+fKzj8c0X5KGqMDWxVC56UYW8mbXtrMkefy+8bIUdiBS1NF+lttVm+6blFmmje1VlTqQQaDsHJ2Fi78DeH1Y8HTFs0cNTxrXrHq7T9AWu5++Tg8tm1dEsqGJiFAKZVaWoS9uhpV+1zniXNhSrNeRZ3UmcM09IswCwJ4vz5Fee0Z5KpeWX2Am2DrquY1btCZzYAXjZ68XZ6Ug7qoMA47w9t8KRMFXJCCQ1swId0wwiMwAp+D9imXTVzBku4O13xSJZBL74G0r0iqLn+iMb6bt9YQFuoEl2PCVJB9PhDQHkf70UIn/I8iCmQGNUVCAF5C3y1uXA6YhvQIDAQAB';
 
 const FIREFOX_ID = 'millrace@millrace.dev';
 
-/** No foreign scripts, and no markup written into pages; connections are needed for downloading. */
+/** Forbids foreign scripts, and markup written into pages; downloading needs connections. */
 const CSP = [
   "default-src 'none'",
   "script-src 'self'",
@@ -25,10 +25,10 @@ const CSP = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Of toolbar, menus and the browser's list of extensions, in pixels. */
+/** Sizes of the icon in the toolbar, menus and the browser's list of extensions, in pixels. */
 export const ICON_SIZES = [16, 32, 48, 128];
 
-/** Permissions that the browser is asked for; extension/README.md has a reason for each. */
+/** Permissions that the extension requests; extension/README.md has a reason for each. */
 const PERMISSIONS = [
   'alarms',
   'contextMenus',
@@ -43,9 +43,11 @@ const PERMISSIONS = [
 ];
 
 /**
+ * Returns the manifest for a browser.
+ *
  * @param browser 'chromium' or 'firefox'
- * @param version of the project
- * @param has whether the extension has a file: missing ones are not named
+ * @param version version of the project
+ * @param has tells whether the extension has a file; missing files are not named
  */
 export function manifest(browser, version, has) {
   const icons = Object.fromEntries(
@@ -67,7 +69,7 @@ export function manifest(browser, version, has) {
       ...(has('popup.html') ? { default_popup: 'popup.html' } : {}),
     },
     ...(has('options.html') ? { options_ui: { page: 'options.html', open_in_tab: true } } : {}),
-    // Private windows are not for us to see.
+    // The extension must not see private windows.
     incognito: 'not_allowed',
     permissions: PERMISSIONS,
     host_permissions: ['<all_urls>'],

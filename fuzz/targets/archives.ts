@@ -1,4 +1,6 @@
-/** Archives of folders: tars from strangers, whose files are accepted only with a known digest. */
+/**
+ * Archives of folders: tars from strangers, of which only files with a known digest are accepted.
+ */
 
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';

@@ -1,6 +1,6 @@
 /**
- * Watches downloads for badge, notifications and pages. It listens to the desktop while a page
- * watches or a download runs; after that the connection ends, and with it the background.
+ * Watches downloads for the badge, notifications and pages. It listens to the desktop while a page
+ * watches or a download runs; after that it closes the connection, so that the background can end.
  */
 
 import type { BrowserApi } from '../browser/api.ts';
@@ -8,9 +8,9 @@ import type { ShownDownload, TakerKind } from '../contract/taker.ts';
 import type { Takers } from './takers.ts';
 
 const KEY = 'running';
-/** Changes within this time are covered by one look. */
+/** Delay after a change before the downloads are listed, ms; it covers all changes meanwhile. */
 const GATHER_MS = 250;
-/** After the last of all, the desktop is listened to for as long. */
+/** Time that the connection to the desktop stays open once nobody needs it any more, ms. */
 const LINGER_MS = 15_000;
 
 const RUNNING: ReadonlySet<ShownDownload['status']> = new Set(['active', 'queued', 'waiting']);
@@ -18,7 +18,7 @@ const RUNNING: ReadonlySet<ShownDownload['status']> = new Set(['active', 'queued
 export interface ActivityOptions {
   readonly api: BrowserApi;
   readonly takers: Takers;
-  /** Hand-offs are under way: they need the desktop. */
+  /** Whether hand-offs are under way; they need the connection to the desktop. */
   readonly isBusy: () => boolean;
   readonly isOn: () => boolean;
   readonly onEnded: (download: ShownDownload) => void;
@@ -28,12 +28,15 @@ export class Activity {
   readonly #options: ActivityOptions;
   readonly #ports = new Set<chrome.runtime.Port>();
   #running = new Map<string, ShownDownload>();
-  /** By taker and id: the downloads that ran at the last look, perhaps of an earlier background. */
+  /**
+   * Keys (taker and id) of the downloads that ran at the last look, perhaps seen by an earlier
+   * background.
+   */
   #ran: Promise<ReadonlySet<string>>;
   #looking: ReturnType<typeof setTimeout> | undefined;
   #closing: ReturnType<typeof setTimeout> | undefined;
 
-  /** To be made while the background's script runs for the first time. */
+  /** Must be called while the background's script runs for the first time. */
   constructor(options: ActivityOptions) {
     this.#options = options;
     const { api, takers } = options;
@@ -50,13 +53,13 @@ export class Activity {
     });
     this.#ran = api.storage.session.get(KEY).then((stored) => {
       const ran = new Set<string>(Array.isArray(stored[KEY]) ? stored[KEY] : []);
-      // An earlier background has ended while downloads ran.
+      // An earlier background ended while downloads ran.
       if (ran.size > 0) this.changed();
       return ran;
     });
   }
 
-  /** Something may have changed: watchers are told, and the badge is set. */
+  /** Tells watchers of a possible change and updates the badge, both after a short delay. */
   changed(): void {
     this.#looking ??= setTimeout(() => {
       this.#looking = undefined;
@@ -65,7 +68,7 @@ export class Activity {
     }, GATHER_MS);
   }
 
-  /** Sets the badge. */
+  /** Sets the badge and the title of the toolbar button. */
   async show(): Promise<void> {
     const { api, isOn } = this.#options;
     const count = this.#running.size;
@@ -79,7 +82,7 @@ export class Activity {
     await api.action.setTitle({ title });
   }
 
-  /** How many run, and how far they are. */
+  /** Returns the number of running downloads, and their common progress in percent if known. */
   #progress(): string {
     const downloads = [...this.#running.values()];
     const known = downloads.filter(({ length }) => length !== undefined);
@@ -100,7 +103,7 @@ export class Activity {
     const notAsked = [...before].filter((key) => !kinds.some((kind) => key.startsWith(`${kind} `)));
     const running = new Set([...this.#running.keys(), ...notAsked]);
     this.#ran = Promise.resolve(running);
-    // Before it is told: a background that ends in between must not tell it again.
+    // Stored before the notification: a background that ends in between must not notify twice.
     if (!sameMembers(running, before)) await api.storage.session.set({ [KEY]: [...running] });
     for (const download of downloads) {
       const ended = download.status === 'complete' || download.status === 'error';
@@ -110,7 +113,7 @@ export class Activity {
     this.#listen(this.#running.size > 0 || this.#ports.size > 0);
   }
 
-  /** The desktop's engine is not started only to find an empty list. */
+  /** Whether to list a taker's downloads. The desktop's engine is not started just to list them. */
   #isAsked(kind: TakerKind): boolean {
     return (
       kind === 'browser' || this.#options.takers.desktop.link.connected || this.#ports.size > 0

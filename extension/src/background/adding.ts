@@ -1,4 +1,4 @@
-/** Adds downloads that the browser has not begun. */
+/** Adds downloads that the browser has not started. */
 
 import type { BrowserApi } from '../browser/api.ts';
 import type { AddedLink } from '../contract/taker.ts';
@@ -11,7 +11,7 @@ import type { KeptSettings } from './kept-settings.ts';
 import type { SeenRequests } from './seen-requests.ts';
 import type { Takers } from './takers.ts';
 
-/** Most downloads at a time that the browser fetches itself where no taker is there. */
+/** Most links at a time that the browser itself downloads if no taker is available. */
 const MAX_BY_BROWSER = 20;
 
 export interface AddingParts {
@@ -25,11 +25,15 @@ export interface AddingParts {
 
 export interface AskedLink {
   readonly url: string;
-  /** The page it is on. */
+  /** URL of the page that contains the link. */
   readonly referrer?: string | undefined;
 }
 
-/** @returns how many are being downloaded now, and how many are not */
+/**
+ * Adds downloads of links.
+ *
+ * @returns the numbers of links that are and are not being downloaded now
+ */
 export async function addLinks(
   parts: AddingParts,
   asked: readonly AskedLink[],
@@ -43,7 +47,7 @@ export async function addLinks(
     if (links.length > 0) added = await takers.add(takersOf(settings.now), links);
   } catch (error) {
     if (links.length > MAX_BY_BROWSER) throw error;
-    // No taker is there: the browser downloads them, and asks for each by itself.
+    // No taker is available: the browser downloads the links, and asks the user about each.
     const begun = links.map(({ url }) => api.downloads.download({ url }));
     const ends = await Promise.allSettled(begun);
     added = ends.filter(({ status }) => status === 'fulfilled').length;

@@ -1,11 +1,11 @@
-/** Time for hand-offs: a timer while the background lives, and an alarm that brings it back. */
+/** Wakes hand-offs: a timer while the background lives, and an alarm that starts it again. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { BrowserApi } from '../browser/api.ts';
 import type { ClockPort } from '../hand-off/ports.ts';
 
 export const ALARM = 'hand-offs';
-/** Shortest alarm of browsers. */
+/** Period of the alarm, minutes: the shortest that browsers allow. */
 const ALARM_MINUTES = 0.5;
 
 export class AlarmClock implements ClockPort {

@@ -1,4 +1,6 @@
-/** Answers the extension's own pages, and hears of clicks in others. Nothing that comes is believed. */
+/**
+ * Answers the extension's own pages, and hears of clicks in other pages. Every message is checked.
+ */
 
 import { isAmong } from '@millrace/shared/http/urls/host-list';
 import { tryRead } from '@millrace/shared/schema/read';
@@ -36,7 +38,7 @@ export interface AnswersOptions {
   ) => Promise<{ added: number; failed: number }>;
 }
 
-/** Names of messages to the user, by the reason why the desktop is not there. */
+/** Names of the texts that tell the user why the desktop is not available. */
 const PROBLEMS: Readonly<Record<DesktopProblem, string>> = {
   'no-host': 'desktopNoHost',
   forbidden: 'desktopForbidden',
@@ -60,7 +62,7 @@ const foundSchema = z.object({
 export class PageAnswers {
   readonly #options: AnswersOptions;
 
-  /** To be made while the background's script runs for the first time. */
+  /** Must be called while the background's script runs for the first time. */
   constructor(options: AnswersOptions) {
     this.#options = options;
     options.api.runtime.onMessage.addListener((message, sender, answer) => {
@@ -72,7 +74,7 @@ export class PageAnswers {
       const parsed = tryRead(requestSchema, message);
       if (!parsed.success) return false;
       void this.#answer(parsed.data).then(answer);
-      // The answer comes later.
+      // Tells the browser that the answer comes later.
       return true;
     });
   }
@@ -81,7 +83,10 @@ export class PageAnswers {
     return url?.startsWith(this.#options.api.runtime.getURL('')) === true;
   }
 
-  /** A content script, which a page may have got hold of: it can have its downloads left alone. */
+  /**
+   * Handles a message of a content script. A page may control that script: the most it can achieve
+   * is that the extension leaves the page's downloads alone.
+   */
   #onClick(message: unknown): void {
     const click = tryRead(clickSchema, message).data;
     const { skipKey } = this.#options.settings.now;
@@ -93,7 +98,7 @@ export class PageAnswers {
     try {
       await this.#options.settings.ready;
       const answer = this.#answers[request.type] as (request: Request) => Promise<unknown>;
-      // Chromium has no word for undefined.
+      // Chromium's messages cannot carry undefined.
       return (await answer(request)) ?? null;
     } catch (error) {
       return {
@@ -133,7 +138,7 @@ export class PageAnswers {
     },
   };
 
-  /** Other pages show it too. */
+  /** Changes settings, and tells other open pages to show the change. */
   async #change(changes: Partial<Settings>): Promise<Record<string, never>> {
     await this.#options.settings.change(changes);
     this.#options.activity.changed();
@@ -144,7 +149,7 @@ export class PageAnswers {
     const { takers, settings, skipping, shown, api } = this.#options;
     await skipping.ready;
     const kinds = takersOf(settings.now);
-    // The user has chosen not to use the desktop; the browser's downloads are shown in any case.
+    // Skip the desktop if the user chose not to use it; always show the browser's downloads.
     const asked =
       settings.now.taker === 'browser' ? (['browser'] as const) : (['desktop', 'browser'] as const);
     const downloads = await shown.list(asked);

@@ -1,7 +1,7 @@
 /**
- * Rebuilds the fields of a browser's request that identify the user, for one URL, where the request
- * cannot be seen: in Chromium for links with `download`, and for links that the browser has not
- * requested at all.
+ * Rebuilds the fields of a browser's request that identify the user, for one URL whose request
+ * cannot be seen: in Chromium for links with the attribute `download`, and in both browsers for
+ * links that the browser has not requested at all.
  */
 
 import type { BrowserApi } from '../browser/api.ts';
@@ -18,7 +18,11 @@ export class AskerFields {
     this.#navigator = navigator;
   }
 
-  /** @param referrer the page with the link, where there is one */
+  /**
+   * Returns the fields of a request for a URL.
+   *
+   * @param referrer URL of the page with the link, if any
+   */
   async of(url: string, referrer = ''): Promise<Record<string, string>> {
     const page = URL.canParse(referrer) ? new URL(referrer) : undefined;
     const cookie = await this.#cookieField(new URL(url), page);
@@ -33,7 +37,7 @@ export class AskerFields {
 
   async #cookieField(url: URL, page: URL | undefined): Promise<string> {
     const cookies = (await this.#cookies?.getAll({ url: url.href }).catch(() => [])) ?? [];
-    // The browser would not send those for a link on another site's page.
+    // The browser would not send strict cookies for a link on another site's page.
     const strict = page !== undefined && page.hostname !== url.hostname;
     return cookies
       .filter(({ sameSite }) => !(strict && sameSite === 'strict'))
@@ -43,7 +47,7 @@ export class AskerFields {
   }
 }
 
-/** As much of it as the browser tells by itself: strict-origin-when-cross-origin. */
+/** Returns the referrer that browsers send by default: strict-origin-when-cross-origin. */
 function referrerOf(url: URL, page: URL): { referer?: string } {
   if (page.origin === url.origin) return { referer: page.origin + page.pathname + page.search };
   const downgrade = page.protocol === 'https:' && url.protocol !== 'https:';

@@ -1,4 +1,4 @@
-/** The edges for one download: the user's own, and those of its publisher that may be asked. */
+/** Chooses the edges for one download: the user's own, and its publisher's edges within reach. */
 
 import type { AskedFor } from '@millrace/shared/download/request/edge-use';
 import type { Settings } from '../contract/settings.ts';
@@ -6,7 +6,11 @@ import { type ChosenEdges, edgesFor } from '../intercept/edges.ts';
 import type { EdgeCheck } from './edge-check.ts';
 import type { SeenRequests } from './seen-requests.ts';
 
-/** @param url whose origin may have named edges */
+/**
+ * Returns the edges to use for a download.
+ *
+ * @param url its URL, whose origin may have named edges
+ */
 export async function chosenEdges(
   { seen, check }: { readonly seen: SeenRequests; readonly check: EdgeCheck },
   url: string,

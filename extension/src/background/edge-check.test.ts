@@ -6,7 +6,7 @@ const EDGE = 'http://edge.example/base/';
 
 type Listener = (details: { url: string; ip?: string }) => void;
 
-/** A browser whose answers come from a given address. */
+/** Returns an edge check in a browser that reports one address for all answers. */
 function browser(ip: string | undefined, fails = false) {
   const listeners = new Set<Listener>();
   const event = {
@@ -58,7 +58,7 @@ describe('a published edge whose name leads', () => {
     expect(listeners.size).toBe(0);
   });
 
-  test('to nobody who answers is not used', async () => {
+  test('to a host that does not answer is not used', async () => {
     const { check } = browser(undefined, true);
     expect(await check.withinReach({ edges: [EDGE], ip: '127.0.0.1' })).toEqual([]);
   });

@@ -1,7 +1,6 @@
 /**
- * Looks up where the names of published edges lead before they are asked for a file. Browsers
- * reveal an address only with an answer: the one requested here, of the edge's root, has no effect
- * anywhere.
+ * Looks up the addresses of published edges before they are asked for a file. Browsers reveal an
+ * address only with an answer; the request made here, for the edge's root, has no side effects.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -9,16 +8,16 @@ import type { BrowserApi } from '../browser/api.ts';
 import { isWithinReach } from '../intercept/published-edges.ts';
 import type { Published } from '../intercept/publishers.ts';
 
-/** How long an address is believed. */
+/** Time that a known address stays valid, ms. */
 const KNOWN_MS = 5 * 60_000;
 const MAX_KNOWN = 100;
-/** How long an edge may take to answer. */
+/** Longest wait for an edge's answer, ms. */
 const ANSWER_MS = 3000;
 
 export class EdgeCheck {
   readonly #webRequest: BrowserApi['webRequest'];
   readonly #fetch: typeof fetch;
-  /** By origin. */
+  /** Addresses of edges, by origin, in the order in which they were looked up. */
   readonly #known = new Map<string, { readonly ip: Promise<string | undefined>; at: Millis }>();
 
   constructor(webRequest: BrowserApi['webRequest'], ask: typeof fetch) {
@@ -26,7 +25,7 @@ export class EdgeCheck {
     this.#fetch = ask;
   }
 
-  /** The edges that are no further inside a network than the page that has named them. */
+  /** Returns the edges that are no further inside a network than the page that named them. */
   async withinReach({ edges, ip }: Published): Promise<string[]> {
     const found = await Promise.all(
       edges.map(async (edge) => ({ edge, address: await this.#addressOf(new URL(edge).origin) })),
@@ -46,10 +45,10 @@ export class EdgeCheck {
     return ip;
   }
 
-  /** @returns undefined where it could not be found out */
+  /** Requests an origin's root. @returns the address that answered; undefined if it is not known */
   async #ask(origin: string): Promise<string | undefined> {
     const { onResponseStarted, onBeforeRedirect } = this.#webRequest;
-    // Tells this request from others.
+    // The random query tells this request from others.
     const url = `${origin}/?millrace=${crypto.randomUUID()}`;
     let address: string | undefined;
     const listener = (details: { readonly url: string; readonly ip?: string | undefined }) => {

@@ -17,7 +17,7 @@ const LARGE: FakeRequest = {
   headers: { 'Content-Length': String(64 * 1024 * 1024), ETag: '"x"' },
 };
 
-/** Records its offers; refuses all of them on request. */
+/** Records offers and commits; refuses all offers on request. */
 class FakeTaker implements Taker {
   readonly kind = 'desktop';
   readonly offers: Offer[] = [];
@@ -41,7 +41,7 @@ class FakeTaker implements Taker {
   }
 }
 
-/** The background, as far as downloads are concerned, in a browser that is not there. */
+/** Starts the parts of the background that handle downloads, in a fake browser. */
 async function background(firefox: boolean, settings: object = {}) {
   const browser = new FakeBrowser(firefox);
   await browser.local.set({ settings: { taker: 'desktop', ...settings } });
@@ -71,7 +71,7 @@ async function background(firefox: boolean, settings: object = {}) {
   return { browser, taker, skipping, over };
 }
 
-/** Waits until nothing can proceed any more. */
+/** Waits until all pending promises have settled. */
 async function rest(): Promise<void> {
   for (let i = 0; i < 300; i++) await undefined;
 }
@@ -80,7 +80,7 @@ describe.each([
   ['Chromium', false],
   ['Firefox', true],
 ])('in %s', (_, firefox) => {
-  test('a large download is handed over, with what was sent for it', async () => {
+  test('a large download is handed over with the request fields of the browser', async () => {
     const { browser, taker, over } = await background(firefox);
     browser.download(LARGE);
     await rest();
@@ -104,7 +104,7 @@ describe.each([
     expect([...browser.local.kept.keys()]).toEqual(['settings']);
   });
 
-  test('a download that is refused goes on', async () => {
+  test('a refused download continues in the browser', async () => {
     const { browser, taker, over } = await background(firefox);
     taker.refuses = true;
     const id = browser.download(LARGE);
@@ -114,7 +114,7 @@ describe.each([
     expect(over).toEqual([false]);
   });
 
-  test('a redirect is asked for from its beginning', async () => {
+  test('a redirected download is offered with its first URL', async () => {
     const { browser, taker } = await background(firefox);
     const redirect = 'https://cdn.example.com/file.bin';
     browser.download({ ...LARGE, redirect });
@@ -137,10 +137,10 @@ describe.each([
     expect(taker.offers).toEqual([]);
   });
 
-  test('the next one is left alone where the user wants that, and no other', async () => {
+  test('only the next download is left alone if the user wants that', async () => {
     const { browser, taker, skipping } = await background(firefox);
     await skipping.setNext(true);
-    // A download that was not begun by a user is left alone.
+    // Another extension began this download: it does not count as the next one.
     browser.download(LARGE, { byExtensionId: 'other' });
     browser.download(LARGE);
     await rest();
@@ -154,7 +154,7 @@ describe.each([
     expect(taker.offers).toHaveLength(1);
   });
 
-  test('where the browser keeps to itself what it sends, the same is sent', async () => {
+  test('fields that the browser does not reveal are rebuilt', async () => {
     const { browser, taker } = await background(firefox);
     const { url, headers } = LARGE;
     browser.download({ url, headers }, { referrer: 'https://example.com/page?a=b#c' });
@@ -168,7 +168,7 @@ describe.each([
   });
 });
 
-test('cookies for the site alone are not sent for links of other sites', async () => {
+test('strict cookies are not sent for links on pages of other sites', async () => {
   const all = [
     { name: 'a', value: '1', path: '/', sameSite: 'strict' },
     { name: 'b', value: '2', path: '/pub', sameSite: 'lax' },
@@ -197,7 +197,7 @@ describe('edges that the user allows', () => {
     return taker.offers[0]?.edges;
   };
 
-  test('are named to the taker for what everybody gets', async () => {
+  test('are named to the taker for a public file', async () => {
     expect(await offered(open)).toEqual(['https://edge.example/']);
     const redirect = 'https://cdn.other.example/file.bin';
     expect(await offered({ ...open, redirect })).toEqual(['https://edge.example/']);

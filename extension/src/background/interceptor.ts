@@ -1,4 +1,6 @@
-/** From the browser's downloads to hand-offs: asks the decision, and carries it out. */
+/**
+ * Turns the browser's downloads into hand-offs: decides on each download, and acts on the decision.
+ */
 
 import type { BrowserApi } from '../browser/api.ts';
 import { type DownloadItem, refOf } from '../browser/downloads.ts';
@@ -22,24 +24,29 @@ export interface InterceptorParts {
   readonly seen: SeenRequests;
   readonly check: EdgeCheck;
   readonly asker: AskerFields;
-  /** The browser asks the user about files without TLS: it does so only where it saves them itself. */
+  /**
+   * Whether the browser asks the user about files without TLS; it asks only about files that it
+   * fetches itself.
+   */
   readonly asksAboutInsecure: boolean;
-  /** Resolves when hand-offs of an earlier background have been read. */
+  /** Resolves when the hand-offs of an earlier background have been read. */
   readonly ready: Promise<void>;
 }
 
 type Taken = Extract<Decision, { take: true }>;
 
-/** Longest wait for a name: a user who is asked for one may take long. */
+/** Longest wait for a file name, ms: the browser may be asking the user for one. */
 const NAME_MS = 30_000;
 
 export class Interceptor {
   readonly #downloads: BrowserApi['downloads'];
   readonly #p: InterceptorParts;
-  /** Downloads without a name so far, with whether the user wants them left alone. */
+  /**
+   * Downloads without a file name so far, by id. `skipped`: the user wants the download left alone.
+   */
   readonly #nameless = new Map<number, { readonly skipped: boolean; readonly at: number }>();
 
-  /** To be made while the background's script runs for the first time. */
+  /** Must be called while the background's script runs for the first time. */
   constructor(api: BrowserApi, parts: InterceptorParts) {
     this.#downloads = api.downloads;
     this.#p = parts;
@@ -61,8 +68,8 @@ export class Interceptor {
     for (const [id, { at }] of this.#nameless) {
       if (Date.now() - at > NAME_MS) this.#nameless.delete(id);
     }
-    // Chromium decides on the name a little later, or asks the user for one: until then the
-    // download is not paused, or it would wait for both.
+    // Chromium chooses the file name a little later, or asks the user for one. Until then the
+    // download must not be paused, or it would wait for both.
     this.#nameless.set(item.id, { skipped, at: Date.now() });
     const [now] = await this.#downloads.search({ id: item.id });
     if (now !== undefined && now.filename !== '') await this.#onNamed(now);
@@ -85,12 +92,12 @@ export class Interceptor {
 
   async #onNamed(item: DownloadItem): Promise<void> {
     const nameless = this.#nameless.get(item.id);
-    // Somebody else was quicker.
+    // Another handler already took this download.
     if (!this.#nameless.delete(item.id) || nameless === undefined) return;
     const settings = this.#p.settings.now;
     const circumstances = { now: Date.now(), settings, skipped: nameless.skipped };
     const begun = begunDownload(item);
-    // Most downloads are left alone whatever their requests were: these need no wait.
+    // Most downloads are left alone whatever their requests were, so decide without the wait first.
     const first = decide(begun, undefined, circumstances);
     if (!first.take && first.why !== 'unseen') return;
     const decision = decide(begun, await this.#p.seen.find(begun.finalUrl), circumstances);
@@ -132,7 +139,7 @@ export function takersOf({ taker }: Settings): readonly TakerKind[] {
 function begunDownload(item: DownloadItem): BegunDownload {
   return {
     url: item.url,
-    // Firefox has the last one only.
+    // Firefox has only `url`, which is the last one.
     finalUrl: item.finalUrl || item.url,
     fileName: item.filename.split(/[/\\]/).at(-1) ?? '',
     length: item.totalBytes > 0 ? item.totalBytes : undefined,
@@ -140,7 +147,7 @@ function begunDownload(item: DownloadItem): BegunDownload {
     running: item.state === 'in_progress' && !item.paused,
     private: item.incognito,
     byExtension: item.byExtensionId !== undefined,
-    // Firefox says nothing of it.
+    // Firefox does not report danger.
     dangerous: (item.danger ?? 'safe') !== 'safe' && item.danger !== 'accepted',
   };
 }

@@ -1,4 +1,4 @@
-/** The user's choices, as they are now. */
+/** Keeps the user's current settings. */
 
 import { tryRead } from '@millrace/shared/schema/read';
 import type { BrowserApi } from '../browser/api.ts';
@@ -12,7 +12,7 @@ export class KeptSettings {
   readonly ready: Promise<void>;
   #settings = DEFAULT_SETTINGS;
 
-  /** @param onChange called when they have changed, and when they have been read first */
+  /** @param onChange called after each change, and after the first read */
   constructor(storage: BrowserApi['storage'], onChange: () => void) {
     this.#storage = storage;
     storage.onChanged.addListener((changes, area) => {

@@ -15,7 +15,7 @@ const download = (id: string, createdAt: number): ShownDownload => ({
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-/** Takers that answer by hand, and a storage that outlives backgrounds. */
+/** Returns takers whose answers the test gives by hand, and a storage that outlives backgrounds. */
 function world() {
   const stored: Record<string, unknown> = {};
   const answers = new Map<TakerKind, (list: readonly ShownDownload[]) => void>();
@@ -46,8 +46,8 @@ function world() {
   return { begin, answer, onLate, pass };
 }
 
-describe('what pages are shown', () => {
-  test('is what both say, the newest first, where they answer at once', async () => {
+describe('the list shown on pages', () => {
+  test('has the downloads of both takers, newest first, if both answer at once', async () => {
     const { begin, answer, onLate } = world();
     const list = begin().list(['desktop', 'browser']);
     await answer('browser', download('new', 2));
@@ -56,7 +56,7 @@ describe('what pages are shown', () => {
     expect(onLate).not.toHaveBeenCalled();
   });
 
-  test('is what was said last until a slow one has answered, also to a background before', async () => {
+  test('is the last answer until a slow taker answers, also after a restart', async () => {
     const { begin, answer, onLate, pass } = world();
     const first = begin().list(['desktop']);
     await answer('desktop', download('a', 1));
@@ -70,7 +70,7 @@ describe('what pages are shown', () => {
     expect(onLate).toHaveBeenCalledTimes(1);
   });
 
-  test('is not said again where a slow one says the same', async () => {
+  test('is not announced again if a slow taker repeats its last answer', async () => {
     const { begin, answer, onLate, pass } = world();
     const shown = begin();
     const first = shown.list(['desktop']);
@@ -83,7 +83,7 @@ describe('what pages are shown', () => {
     expect(onLate).not.toHaveBeenCalled();
   });
 
-  test('is waited for where nothing is known yet, but not for ever', async () => {
+  test('is empty after a longer wait if no earlier answer is known', async () => {
     const { begin, answer, onLate, pass } = world();
     let list: readonly ShownDownload[] | undefined;
     void begin()

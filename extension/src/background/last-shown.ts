@@ -1,17 +1,19 @@
 /**
- * Keeps the takers' downloads for pages, which need them at once, while the desktop may have to be
- * started first. Until a taker has answered, its last answer is shown.
+ * Keeps the takers' last lists of downloads. Pages need a list at once, but the desktop may have to
+ * be started first: until a taker answers, pages show its last answer.
  */
 
 import type { BrowserApi } from '../browser/api.ts';
 import type { ShownDownload, TakerKind } from '../contract/taker.ts';
 import { newestFirst, type Takers } from './takers.ts';
 
-/** Nobody sees this wait. */
+/** Longest wait for a taker whose last answer is known, ms: too short to be noticed. */
 const PATIENCE_MS = 40;
-/** Longest wait where no answer is known yet: an empty list would be wrong rather than old. */
+/**
+ * Longest wait for a taker without a known answer, ms: an empty list would be wrong, not just old.
+ */
 const FIRST_PATIENCE_MS = 3000;
-/** Oldest age of the kept answer when the background starts again. */
+/** Shortest time between two writes of a taker's answer to the storage, ms. */
 const KEEP_MS = 5000;
 const KEY = 'shown:';
 const KINDS: readonly TakerKind[] = ['desktop', 'browser'];
@@ -19,9 +21,9 @@ const KINDS: readonly TakerKind[] = ['desktop', 'browser'];
 export interface LastShownOptions {
   readonly takers: Pick<Takers, 'list'>;
   readonly storage: Pick<BrowserApi['storage']['session'], 'get' | 'set'>;
-  /** A taker has answered late, and differently from the answer that was shown. */
+  /** Called when a taker answers late, and its answer differs from the one that was shown. */
   readonly onLate: () => void;
-  /** Milliseconds. */
+  /** Returns the current time, ms. */
   readonly now: () => number;
 }
 
@@ -36,7 +38,7 @@ export class LastShown {
     this.#ready = this.#read().catch(() => {});
   }
 
-  /** Newest first. */
+  /** Returns the takers' downloads, newest first. */
   async list(kinds: readonly TakerKind[]): Promise<readonly ShownDownload[]> {
     await this.#ready;
     return newestFirst(await Promise.all(kinds.map((kind) => this.#listOf(kind))));
@@ -70,7 +72,7 @@ export class LastShown {
     const now = this.#options.now();
     if (now - (this.#keptAt.get(kind) ?? -KEEP_MS) < KEEP_MS) return;
     this.#keptAt.set(kind, now);
-    // Without it pages wait a little longer.
+    // Without the stored answer, pages only wait a little longer.
     void Promise.resolve(this.#options.storage.set({ [KEY + kind]: said })).catch(() => {});
   }
 

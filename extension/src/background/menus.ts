@@ -6,7 +6,7 @@ import type { FoundLinks } from '../contract/messages.ts';
 
 export const FOUND = 'found:';
 
-/** By the name of the menu's text: where it is shown. */
+/** Contexts in which each menu item is shown, by the name of its text. */
 const ITEMS = {
   menuLink: 'link',
   menuImage: 'image',
@@ -19,14 +19,14 @@ type Info = chrome.contextMenus.OnClickData;
 export interface MenusOptions {
   readonly api: BrowserApi;
   readonly add: (links: readonly { url: string; referrer?: string | undefined }[]) => Promise<void>;
-  /** The selection contains no link to add. */
+  /** Called when there is no link to add. */
   readonly onNothing: () => void;
 }
 
 export class Menus {
   readonly #options: MenusOptions;
 
-  /** To be made while the background's script runs for the first time. */
+  /** Must be called while the background's script runs for the first time. */
   constructor(options: MenusOptions) {
     this.#options = options;
     const { runtime, contextMenus } = options.api;
@@ -40,7 +40,7 @@ export class Menus {
     contextMenus.removeAll(() => {
       for (const [id, context] of Object.entries(ITEMS)) {
         const of = { id, title: i18n.getMessage(id), contexts: [context] as never };
-        // A menu that cannot be made is there already.
+        // Creation fails only for an item that already exists.
         contextMenus.create(of, () => void runtime.lastError);
       }
     });
@@ -61,7 +61,7 @@ export class Menus {
     await this.#options.add([...links].map((url) => ({ url, referrer: page })));
   }
 
-  /** Opens a page to choose in. */
+  /** Opens the picker, a page on which the user chooses among links. */
   async openPicker(found: FoundLinks): Promise<void> {
     if (found.links.length === 0) return this.#options.onNothing();
     const { storage, tabs, runtime } = this.#options.api;
@@ -82,12 +82,12 @@ export class Menus {
       });
       return result?.result ?? none;
     } catch {
-      return none; // a page of the browser's own, which nobody may look into
+      return none; // one of the browser's own pages, which extensions cannot read
     }
   }
 }
 
-/** Runs in the page, alone: nothing of this file is there. */
+/** Collects links. Runs in the page, without access to anything else in this file. */
 function linksOfPage(selected: boolean): FoundLinks {
   const MAX_FOUND = 10_000;
   const selection = selected ? getSelection() : null;

@@ -1,4 +1,4 @@
-/** Notifies the user of events outside their view. */
+/** Shows notifications to the user. */
 
 import type { BrowserApi } from '../browser/api.ts';
 
@@ -11,7 +11,7 @@ export class Notifier {
     this.#isOn = isOn;
   }
 
-  /** @param title name of a text */
+  /** Shows a notification. @param title name of the text for its title */
   tell(title: string, message: string): void {
     if (!this.#isOn()) return;
     const { notifications, i18n, runtime } = this.#api;
@@ -21,7 +21,7 @@ export class Notifier {
       title: i18n.getMessage(title),
       message,
     };
-    // Not every system shows any.
+    // Some systems show no notifications.
     void notifications.create('', shown)?.catch?.(() => {});
   }
 

@@ -1,4 +1,4 @@
-/** Listens to the browser's requests. It changes none of them. */
+/** Observes the browser's requests, and changes none of them. */
 
 import type { BrowserApi } from '../browser/api.ts';
 import { type Published, Publishers } from '../intercept/publishers.ts';
@@ -6,11 +6,13 @@ import { RequestLog, type SeenRequest } from '../intercept/request-log.ts';
 
 const REQUESTS = 'requests';
 const PUBLISHERS = 'publishers';
-/** Downloads come as pages do, or as requests of no kind. */
+/** Types of requests that downloads can have: pages, frames, or no known kind. */
 const TYPES = ['main_frame', 'sub_frame', 'other'];
-/** A download may be told of before its answer is. */
+/**
+ * Longest wait for a download's request, ms: the browser may report the download before the answer.
+ */
 const WAIT_MS = 1000;
-/** Types that browsers show instead of saving them. */
+/** Media types that browsers show instead of saving. */
 const SHOWN = /^(?:text\/(?:html|css|javascript)|application\/xhtml\+xml|image\/)/i;
 
 export class SeenRequests {
@@ -20,14 +22,14 @@ export class SeenRequests {
   readonly ready: Promise<void>;
   readonly #waiting = new Set<() => void>();
 
-  /** To be made while the background's script runs for the first time. */
+  /** Must be called while the background's script runs for the first time. */
   constructor(api: BrowserApi) {
     this.#session = api.storage.session;
     this.ready = this.#load();
     this.#listen(api.webRequest);
   }
 
-  /** The request that a download came with. @param url where redirects have ended */
+  /** Returns the request of a download. @param url URL after all redirects */
   async find(url: string): Promise<SeenRequest | undefined> {
     await this.ready;
     const until = Date.now() + WAIT_MS;
@@ -45,7 +47,9 @@ export class SeenRequests {
     }
   }
 
-  /** Edges that pages of a URL's own origin have named, or an answer with a file of it. */
+  /**
+   * Returns the edges that pages of a URL's own origin have named, or an answer with a file of it.
+   */
   async edgesOf(url: string): Promise<Published> {
     await this.ready;
     return this.#publishers.edgesOf(url);
@@ -63,8 +67,7 @@ export class SeenRequests {
 
   #listen(webRequest: BrowserApi['webRequest']): void {
     const filter = { urls: ['http://*/*', 'https://*/*'], types: TYPES } as never;
-    // Chromium keeps some fields to itself unless they are asked for by this word; Firefox does not
-    // know the word.
+    // Chromium hides some fields unless this option is given; Firefox does not know the option.
     const extra = 'EXTRA_HEADERS' in webRequest.OnSendHeadersOptions ? ['extraHeaders'] : [];
     webRequest.onBeforeRequest.addListener(({ requestId, method, url, type }) => {
       this.#log.began(requestId, method, url, Date.now(), type === 'sub_frame');

@@ -1,10 +1,13 @@
-/** The user wants the next download left alone: said in the popup, or with a key held on a link. */
+/**
+ * Remembers that the user wants the next download left alone: by a switch in the popup, or by a key
+ * held during a click.
+ */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { BrowserApi } from '../browser/api.ts';
 
 const KEY = 'skip-next';
-/** Longest time between a click with the key held and the download it applies to. */
+/** Longest time between a click with the key held and the download it applies to, ms. */
 const CLICK_MS = 10_000;
 
 export class Skipping {
@@ -37,7 +40,7 @@ export class Skipping {
     this.#clickedAt = now;
   }
 
-  /** Whether the download that begins now is left alone; the next one is not. */
+  /** Returns whether to leave the download that begins now alone, and resets the wish. */
   take(now: Millis): boolean {
     const clicked = now - this.#clickedAt <= CLICK_MS;
     this.#clickedAt = Number.NEGATIVE_INFINITY;

@@ -17,7 +17,7 @@ const item = (id: number, more: Partial<DownloadItem> = {}): Item => ({
   ...more,
 });
 
-/** A browser with these downloads in its list, and its stored state of an earlier run. */
+/** Returns a browser with these downloads in its list, and the stored state of an earlier run. */
 function browser(items: Item[], kept = new Map<string, unknown>()) {
   const created: ((item: Item) => void)[] = [];
   const started: (() => void)[] = [];
@@ -46,19 +46,19 @@ function browser(items: Item[], kept = new Map<string, unknown>()) {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('after a browser was killed before it had written down its list', () => {
-  test('a download that had changed hands is taken out of it again', async () => {
+describe('after a browser was killed before it wrote its list to disk', () => {
+  test('a download that was handed over is removed from the list again', async () => {
     const before = browser([]);
     await before.stale.add({ id: 7, begunAt: BEGUN + 1 });
     const items = [item(1), item(2), item(3, { state: 'complete' })];
     const { erased, started } = browser(items, before.kept);
     for (const start of started) start();
     await turn();
-    // The other was cancelled by the user.
+    // The user cancelled the second download.
     expect(erased).toEqual([1]);
   });
 
-  test('so is one that the browser reads later', async () => {
+  test('so is a download that the browser reads later', async () => {
     const before = browser([]);
     await before.stale.add({ id: 7, begunAt: BEGUN + 1 });
     const { erased, created } = browser([], before.kept);
@@ -70,7 +70,7 @@ describe('after a browser was killed before it had written down its list', () =>
     expect(erased).toEqual([1]);
   });
 
-  test('so is an unfinished copy of our own, and nobody else’s', async () => {
+  test('so is an unfinished copy of our own, but no other extension’s', async () => {
     const url = 'blob:chrome-extension://own-id/1';
     const { erased, stale } = browser([
       item(1, { url, byExtensionId: OWN }),
@@ -83,7 +83,7 @@ describe('after a browser was killed before it had written down its list', () =>
     expect(erased).toEqual([1]);
   });
 
-  test('a hundred are remembered', async () => {
+  test('a hundred ended downloads are remembered', async () => {
     const { stale, kept } = browser([]);
     for (let i = 0; i < 150; i++) await stale.add({ id: i, begunAt: i });
     expect([...kept.values()][0]).toEqual(Array.from({ length: 100 }, (_, i) => 50 + i));

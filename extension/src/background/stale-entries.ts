@@ -1,7 +1,7 @@
 /**
- * Takes entries out of the browser's list that are ours to take out and have come back. Browsers write
- * their list down some seconds late: where one is killed in between, a download that was ended when it
- * changed hands, or an unfinished copy of our own, is there again with the next start.
+ * Removes our own stale entries from the browser's list of downloads. Browsers write the list to
+ * disk some seconds late: if a browser is killed in between, a download that ended when it was
+ * handed over, or an unfinished copy of our own, reappears at the next start.
  */
 
 import { tryRead } from '@millrace/shared/schema/read';
@@ -11,7 +11,7 @@ import { type DownloadItem, refOf } from '../browser/downloads.ts';
 import type { HandOff } from '../hand-off/hand-off.ts';
 
 const KEY = 'ended-downloads';
-/** Downloads that were ended; the oldest are forgotten first. */
+/** Most ended downloads to remember; the oldest are forgotten first. */
 const MAX_ENDED = 100;
 
 const endedSchema = z.array(z.number());
@@ -20,21 +20,21 @@ export class StaleEntries {
   readonly #downloads: BrowserApi['downloads'];
   readonly #storage: BrowserApi['storage']['local'];
   readonly #ownId: string;
-  /** When they began: numbers are used again. */
+  /** Start times of ended downloads; ids are no use because browsers reuse them. */
   #ended: Promise<Set<number>>;
 
-  /** To be made while the background's script runs for the first time. */
+  /** Must be called while the background's script runs for the first time. */
   constructor({ downloads, storage, runtime }: BrowserApi) {
     this.#downloads = downloads;
     this.#storage = storage.local;
     this.#ownId = runtime.id;
     this.#ended = this.#load();
-    // The list of an earlier run may be read only after this.
+    // The browser may read the list of an earlier run only after this.
     downloads.onCreated.addListener((item) => void this.#look(item).catch(() => {}));
     runtime.onStartup.addListener(() => void this.sweep().catch(() => {}));
   }
 
-  /** A download has changed hands, and was ended. */
+  /** Remembers a download that was handed over and ended. */
   async add({ begunAt }: HandOff['download']): Promise<void> {
     const ended = await this.#ended;
     ended.add(begunAt);
@@ -45,7 +45,7 @@ export class StaleEntries {
     await this.#storage.set({ [KEY]: [...ended] });
   }
 
-  /** Looks through the whole list: to be called when the browser has started. */
+  /** Removes stale entries from the whole list; to be called when the browser has started. */
   async sweep(): Promise<void> {
     for (const item of await this.#downloads.search({ state: 'interrupted' })) {
       await this.#look(item);

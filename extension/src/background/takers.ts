@@ -1,4 +1,4 @@
-/** Both takers as one: which one takes, and the downloads of both. */
+/** Combines both takers: picks the one to use, and lists the downloads of both. */
 
 import {
   type AddedLink,
@@ -14,10 +14,10 @@ import type { DesktopTaker } from '../takers/desktop.ts';
 
 export type WholeTaker = Taker & TakerDownloads;
 
-/** More are not shown. */
+/** Most downloads in a list. */
 const MAX_SHOWN = 500;
 
-/** As many of all as are shown. */
+/** Merges lists into one, newest first, of at most `MAX_SHOWN` downloads. */
 export function newestFirst(
   lists: readonly (readonly ShownDownload[])[],
 ): readonly ShownDownload[] {
@@ -45,15 +45,15 @@ export class Takers implements TakersPort {
       await this.desktop.discard(takenAs, kept);
       return 'removed';
     }
-    // A download that is complete there is a file in the browser's folder, beside the browser's
-    // own.
+    // A complete download of the browser taker is already a file in the browser's folder, beside
+    // the browser's own copy.
     const download = (await this.#browser.list()).find(({ id }) => id === takenAs);
     if (download?.status === 'complete') return 'complete';
     if (download !== undefined) await this.#browser.command(takenAs, 'remove');
     return 'removed';
   }
 
-  /** Newest first, from all takers that can be asked. */
+  /** Returns the downloads of all takers that answer, newest first. */
   async list(kinds: readonly TakerKind[]): Promise<readonly ShownDownload[]> {
     const lists = await Promise.all(
       kinds.map((kind) =>
@@ -66,9 +66,9 @@ export class Takers implements TakersPort {
   }
 
   /**
-   * Adds downloads with the first that is there.
+   * Adds downloads with the first taker that is available.
    *
-   * @returns how many
+   * @returns the number of added downloads
    * @throws TakerError
    */
   async add(kinds: readonly TakerKind[], links: readonly AddedLink[]): Promise<number> {

@@ -1,15 +1,17 @@
 /**
- * The browser's own interface, in the one place that reaches for it. All other parts get the
- * functions they need, so that tests can replace them.
+ * Access to the browser's API, in this file only. All other parts are given the functions they
+ * need, so that tests can replace them.
  */
 
-/** The API that both browsers have under Chromium's names; Firefox has promises everywhere. */
+/**
+ * The API under Chromium's names, which both browsers have; in Firefox all of it returns promises.
+ */
 export type BrowserApi = typeof chrome;
 
 const known = globalThis as unknown as { browser?: BrowserApi; chrome: BrowserApi };
 
-/** In Chromium `browser` may be there one day without being the whole of it. */
+/** Chromium may define `browser` one day without the whole API in it. */
 export const api: BrowserApi = known.browser?.runtime === undefined ? known.chrome : known.browser;
 
-/** Only Firefox can tell its own version. */
+/** Whether this is Firefox: only Firefox has a function for its own version. */
 export const isFirefox = 'getBrowserInfo' in api.runtime;

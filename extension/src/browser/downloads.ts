@@ -1,4 +1,4 @@
-/** The browser's downloads, as hand-offs need them. */
+/** Gives hand-offs access to the browser's downloads. */
 
 import type { BrowserDownload, HandOff } from '../hand-off/hand-off.ts';
 import type { BrowserPort } from '../hand-off/ports.ts';
@@ -7,7 +7,9 @@ import type { BrowserApi } from './api.ts';
 export type DownloadItem = chrome.downloads.DownloadItem;
 type Ref = HandOff['download'];
 
-/** Tells a download from another with the same number, and where the browser saves it. */
+/**
+ * Returns a reference to a download: its id, its start time (ids are reused) and its file's path.
+ */
 export function refOf(item: DownloadItem): Ref {
   const ref = { id: item.id, begunAt: Date.parse(item.startTime) };
   return item.filename === '' ? ref : { ...ref, path: item.filename };
@@ -21,7 +23,7 @@ export class BrowserDownloads implements BrowserPort {
   }
 
   async pause({ id }: Ref): Promise<void> {
-    // A download that cannot be paused has ended: the next look shows that.
+    // A download that cannot be paused has ended, which the next look shows.
     await this.#downloads.pause(id).catch(() => {});
   }
 
@@ -44,7 +46,7 @@ export class BrowserDownloads implements BrowserPort {
   async end(ref: Ref): Promise<void> {
     const item = await this.#item(ref);
     if (item === undefined) return;
-    // It may have been completed just now: then it stays.
+    // A download that completed just now stays.
     await this.#downloads.cancel(item.id).catch(() => {});
     const left = await this.#item(ref);
     if (left !== undefined && left.state !== 'complete') {
@@ -56,7 +58,7 @@ export class BrowserDownloads implements BrowserPort {
     await this.end(ref);
     const item = await this.#item(ref);
     if (item === undefined) return;
-    // The user may have moved it away.
+    // The user may have moved the file away.
     await this.#downloads.removeFile(item.id).catch(() => {});
     await this.#downloads.erase({ id: item.id });
   }

@@ -1,6 +1,6 @@
 /**
- * Where hand-offs are recorded: their state on disk, one entry each, so that it survives a crash;
- * the offers, with their cookies, in memory that outlives only the background.
+ * Stores hand-offs. Their state is on disk, one entry each, so that it survives a crash; their
+ * offers, which contain cookies, are in memory that outlives only the background.
  */
 
 import { tryRead } from '@millrace/shared/schema/read';
@@ -14,7 +14,7 @@ const PREFIX = 'hand-off:';
 const OFFER = 'offer:';
 const millis = z.number().min(0);
 
-/** Form of a kept hand-off: it may be of an older version of this extension, or damaged. */
+/** Shape of a stored hand-off, which may be damaged or of an older version of this extension. */
 const handOffSchema = z.object({
   id: z.uuid(),
   download: z.object({ id: z.number().int(), begunAt: millis, path: z.string().optional() }),

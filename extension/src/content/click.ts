@@ -1,4 +1,4 @@
-/** Message about a page's click: the only one that pages' scripts may send. */
+/** Message about a click in a page: the only message accepted from content scripts. */
 
 import { z } from 'zod';
 

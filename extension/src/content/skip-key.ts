@@ -1,4 +1,4 @@
-/** In every page: tells of clicks with a key held, by which a download may be left alone. */
+/** Runs in every page: reports clicks with a key held, which may mean to leave a download alone. */
 
 const runtime = chrome.runtime;
 
@@ -12,7 +12,7 @@ addEventListener(
       ...(ctrlKey || metaKey ? ['ctrl'] : []),
     ];
     try {
-      // After an update of the extension there is no listener any more.
+      // After an update of the extension, this script's runtime has no listener any more.
       void runtime.sendMessage({ type: 'click', keys }).catch(() => {});
     } catch {
       return;

@@ -1,7 +1,7 @@
 /**
- * Requests of the extension's own pages to the background. Each is one `runtime.sendMessage`; a
- * page that connects a port named `watch` is told `{ changed: true }` on it when it should ask
- * again. All of it is parsed: content scripts could send messages too.
+ * Requests of the extension's own pages to the background. Each is one `runtime.sendMessage`. A
+ * page that connects a port named `watch` gets `{ changed: true }` on it when it should ask again.
+ * All messages are checked against schemas, because content scripts could send messages too.
  */
 
 import { z } from 'zod';
@@ -12,7 +12,7 @@ const taker = z.enum(['desktop', 'browser']);
 const host = z.string().min(1).max(253);
 
 export const requestSchema = z.discriminatedUnion('type', [
-  /** Everything that the popup shows. Answered with `PopupState`. */
+  /** Asks for everything that the popup shows. Answered with `PopupState`. */
   z.object({ type: z.literal('state'), url: z.string().max(65_536).optional() }),
   z.object({
     type: z.literal('command'),
@@ -20,14 +20,14 @@ export const requestSchema = z.discriminatedUnion('type', [
     id: z.string().max(64),
     command: z.enum(['pause', 'resume', 'remove', 'open', 'show']),
   }),
-  /** Leaves the downloads of a host alone, or no longer. */
+  /** Switches the extension off or on for a host's downloads. */
   z.object({ type: z.literal('switch-host'), host, off: z.boolean() }),
   z.object({ type: z.literal('switch-all'), on: z.boolean() }),
   /** Leaves the next download alone. */
   z.object({ type: z.literal('skip-next'), skip: z.boolean() }),
   /**
-   * Links that were found for the picker, which is opened as `picker.html?key=KEY`. Answered with
-   * `FoundLinks` any number of times while the browser runs: pages may be loaded again.
+   * Asks for the links that were found for the picker, opened as `picker.html?key=KEY`. Can be
+   * answered with `FoundLinks` repeatedly while the browser runs, as the page may be reloaded.
    */
   z.object({ type: z.literal('picked-links'), key: z.string().max(64) }),
   z.object({
@@ -44,26 +44,28 @@ export const requestSchema = z.discriminatedUnion('type', [
 export type Request = z.output<typeof requestSchema>;
 
 export interface PopupState {
-  /** Newest first, of both takers. */
+  /** Downloads of both takers, newest first. */
   readonly downloads: readonly ShownDownload[];
-  /** Taker of a download that begins now; undefined: none. */
+  /** Taker for a download that begins now; undefined if there is none. */
   readonly taker: 'desktop' | 'browser' | undefined;
-  /** Why the desktop is not there, in words for the user; undefined: it is. */
+  /**
+   * Reason why the desktop is not available, as a text for the user; undefined if it is available.
+   */
   readonly desktopProblem?: string | undefined;
   readonly on: boolean;
   readonly skipNext: boolean;
-  /** Of the page that the popup was opened on. */
+  /** Host of the page that the popup was opened on. */
   readonly host?: { readonly name: string; readonly off: boolean } | undefined;
 }
 
 export interface FoundLinks {
-  /** The page they are of. */
+  /** URL of the page that contains the links. */
   readonly page: string;
   readonly title: string;
   readonly links: readonly { readonly url: string; readonly text: string }[];
 }
 
-/** Answers to requests. */
+/** Answer to a request of type T. */
 export type Answer<T extends Request['type']> = T extends 'state'
   ? PopupState
   : T extends 'picked-links'
@@ -74,7 +76,7 @@ export type Answer<T extends Request['type']> = T extends 'state'
         ? { readonly added: number; readonly failed: number }
         : Record<string, never>;
 
-/** Requests that fail are answered with this. */
+/** Answer to a request that failed. */
 export interface Failed {
   readonly failed: { readonly message: string };
 }

@@ -1,7 +1,7 @@
 /**
  * Messages between the background and the engine's worker. In Chromium the offscreen document
  * passes them on, over a port that ends whenever the service worker does; the engine continues
- * without.
+ * without it.
  */
 
 import { z } from 'zod';
@@ -9,7 +9,7 @@ import type { OfferState, ShownDownload, TakerProblem } from './taker.ts';
 
 /** Name of the port. */
 export const ENGINE_PORT = 'engine';
-/** Broadcast: any background that receives it wakes up, and connects. */
+/** Broadcast of the engine: any background that receives it wakes up and connects. */
 export const ENGINE_CALLS = { type: 'engine-calls' } as const;
 
 const id = z.string().min(1).max(64);
@@ -41,7 +41,9 @@ const link = z.object({
 });
 
 const callSchema = z.discriminatedUnion('type', [
-  /** The background is there: asks for `save` events again, and continues unfinished saves. */
+  /**
+   * The background has started: it wants all `save` events again, and unfinished saves continued.
+   */
   z.object({ type: z.literal('start') }),
   z.object({ type: z.literal('offer'), offer }),
   z.object({ type: z.literal('commit'), handOff: id }),
@@ -52,7 +54,7 @@ const callSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('add'), links: z.array(link).max(10_000).readonly() }),
   /** The browser has begun to save a file. */
   z.object({ type: z.literal('saving'), id, url, downloadId: z.number().int() }),
-  /** It is in the user's folder. */
+  /** The file is in the user's folder. */
   z.object({ type: z.literal('saved'), id, downloadId: z.number().int(), length: bytes }),
   z.object({
     type: z.literal('not-saved'),
@@ -64,7 +66,7 @@ const callSchema = z.discriminatedUnion('type', [
 
 export type EngineCall = z.output<typeof callSchema>;
 
-/** Reason why the browser has not saved a file. */
+/** Code of the reason why the browser has not saved a file. */
 export type NotSavedCode = Extract<EngineCall, { type: 'not-saved' }>['code'];
 
 export interface EngineResults {
@@ -76,15 +78,16 @@ export interface EngineResults {
   list: { readonly downloads: readonly ShownDownload[] };
   command: Record<string, never>;
   add: { readonly ids: readonly string[] };
-  /** `known` false: it has been removed meanwhile, and is not to be saved. */
+  /** `known` false: the download was removed meanwhile, and its file is not to be saved. */
   saving: { readonly known: boolean };
   saved: { readonly known: boolean };
   'not-saved': Record<string, never>;
 }
 
 /**
- * `id` is chosen by the asker and never used twice: answers to a background that has ended reach
- * its successor, and must not be taken for answers to its own calls.
+ * Request to the engine. Its `id` is chosen by the asker and never used twice: answers to a
+ * background that has ended reach its successor, which must not take them for answers to its own
+ * calls.
  */
 export const requestSchema = z.object({ id, call: callSchema });
 export type EngineRequest = z.output<typeof requestSchema>;
@@ -92,12 +95,14 @@ export type EngineRequest = z.output<typeof requestSchema>;
 /** A file for the browser to put into the user's folder. */
 export interface Save {
   readonly id: string;
-  /** The engine's `blob:`, or the URL at the origin, which the browser has to fetch by itself. */
+  /** The engine's `blob:` URL, or the URL at the origin, which the browser has to fetch itself. */
   readonly url: string;
   readonly fileName: string;
-  /** Bytes that it must have; undefined: not known. */
+  /** Length that the file must have, bytes; undefined if not known. */
   readonly length?: number | undefined;
-  /** The browser's download that was begun for it, perhaps in an earlier run, and from where. */
+  /**
+   * The browser's download that was begun for this file, perhaps in an earlier run, and its URL.
+   */
   readonly begun?: { readonly url: string; readonly downloadId: number } | undefined;
 }
 
@@ -110,8 +115,8 @@ interface CallFailure {
 export type EngineMessage =
   | { readonly id: string; readonly result: object }
   | { readonly id: string; readonly failed: CallFailure }
-  /** The list has changed; four times a second at most. */
+  /** The list of downloads has changed; sent at most four times a second. */
   | { readonly event: 'changed' }
   | { readonly event: 'save'; readonly save: Save }
-  /** No work is left: its document can be closed. */
+  /** The engine has no work left: its document can be closed. */
   | { readonly event: 'idle' };

@@ -2,11 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import { DEFAULT_SETTINGS, settingsSchema } from './settings.ts';
 
 describe('settings', () => {
-  test('take downloads from 16 MiB where nothing was chosen', () => {
+  test('take downloads from 16 MiB by default', () => {
     expect(DEFAULT_SETTINGS).toMatchObject({ on: true, minBytes: 16 * 1024 * 1024, taker: 'auto' });
   });
 
-  test('keep what was chosen, and add what is new', () => {
+  test('keep chosen values, and add defaults for the rest', () => {
     expect(settingsSchema.parse({ minBytes: 1, offHosts: ['example.com'] })).toEqual({
       ...DEFAULT_SETTINGS,
       minBytes: 1,

@@ -1,4 +1,4 @@
-/** The user's choices, in `storage.local` under `settings`. */
+/** The user's settings, stored in `storage.local` under `settings`. */
 
 import { readOrThrow } from '@millrace/shared/schema/read';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ const host = z.string().min(1).max(253);
 const hosts = z.array(host).max(MAX_RULES);
 
 export const settingsSchema = z.object({
-  /** False: the extension leaves everything alone. */
+  /** Whether the extension is on; if not, it leaves everything alone. */
   on: z.boolean().default(true),
   /** Smallest size of downloads to take, bytes. */
   minBytes: z
@@ -20,25 +20,25 @@ export const settingsSchema = z.object({
     .default(16 * MIB),
   /** Hosts, subdomains included, whose downloads are left alone. */
   offHosts: hosts.default([]),
-  /** Where not empty: only downloads of these hosts are taken. */
+  /** If not empty, only downloads of these hosts, subdomains included, are taken. */
   onlyHosts: hosts.default([]),
-  /** File extensions without the dot, lower case, that are always taken, at any size. */
+  /** File extensions, lower case without the dot, that are always taken, at any size. */
   alwaysTypes: z.array(z.string().max(20)).max(MAX_RULES).default([]),
-  /** File name endings that are never taken. */
+  /** File extensions, lower case without the dot, that are never taken. */
   neverTypes: z.array(z.string().max(20)).max(MAX_RULES).default([]),
-  /** Taker of downloads: the desktop if it is there, otherwise the browser; or only one of them. */
+  /** Taker of downloads: `auto` is the desktop if it is available, otherwise the browser. */
   taker: z.enum(['auto', 'desktop', 'browser']).default('auto'),
   /**
-   * Chromium: the engine in the extension takes files without TLS, for which the browser would ask
-   * the user.
+   * In Chromium, whether the engine in the extension takes files without TLS, about which the
+   * browser would ask the user.
    */
   takeInsecure: z.boolean().default(false),
   edges: z
     .array(
       z.object({
-        /** Base URL. */
+        /** Base URL of the edge. */
         url: z.string().max(2048),
-        /** Hosts, subdomains included, whose files may be fetched through it. */
+        /** Hosts, subdomains included, whose files may be fetched through the edge. */
         hosts,
       }),
     )
@@ -46,7 +46,7 @@ export const settingsSchema = z.object({
     .default([]),
   /** Use the edges that publishers name for their own files (`Link` fields). */
   publisherEdges: z.boolean().default(true),
-  /** Held during a click: that download is left alone. */
+  /** Key that, held during a click, leaves that download alone. */
   skipKey: z.enum(['alt', 'shift', 'ctrl', 'none']).default('alt'),
   notifications: z.boolean().default(true),
   theme: z.enum(['system', 'light', 'dark']).default('system'),

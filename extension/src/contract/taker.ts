@@ -1,32 +1,32 @@
 /**
- * Takers of a browser's downloads: the engine of the desktop, and the one in the extension. Both
- * take a download in two steps. After `offer` the taker has fetched the first bytes and shown that
- * they are of the same file; the download is not visible yet. After `commit` it belongs to the
- * taker, and stays so even after crashes; only then the browser's is ended. Until then the
- * browser's continues if anything is not as it should be.
+ * Takers of a browser's downloads: the engine of the desktop, and the engine in the extension. Both
+ * take a download in two steps. After `offer`, the taker has fetched the first bytes and shown that
+ * they are of the same file; the download is not visible yet. After `commit`, the download belongs
+ * to the taker, even after crashes; only then is the browser's download ended. Until then the
+ * browser's download continues if anything goes wrong.
  */
 
 import { type ErrorCode, isErrorCode } from '@millrace/shared/base/errors';
 
 export type TakerKind = 'desktop' | 'browser';
 
-/** A download of the browser's, as far as another needs it to fetch the same bytes. */
+/** Description of a browser's download that lets a taker fetch the same bytes. */
 export interface Offer {
-  /** Made up by the extension, a UUID. Offering the same twice is offering it once. */
+  /** UUID that the extension makes up. Repeating an offer with the same UUID changes nothing. */
   readonly handOff: string;
   /**
-   * URL to ask for: a GET of it brings the same file. After a POST, the URL to which it has led.
+   * URL to request: a GET of it returns the same file. After a POST, the URL to which the POST led.
    */
   readonly url: string;
-  /** Where the redirects have ended. */
+  /** URL after all redirects. */
   readonly finalUrl: string;
-  /** Name that the browser has chosen, without folders. */
+  /** File name that the browser has chosen, without folders. */
   readonly fileName: string;
-  /** Absolute: where the browser will have it. */
+  /** Absolute path at which the browser will save the file. */
   readonly path?: string;
-  /** Bytes. */
+  /** Length of the file, bytes. */
   readonly length: number;
-  /** Fields of the browser's answer, as they were; at least one of them is there. */
+  /** Fields of the answer to the browser, unchanged; at least one of them is present. */
   readonly etag?: string;
   readonly lastModified?: string;
   readonly contentType?: string;
@@ -37,12 +37,13 @@ export interface Offer {
   readonly headers: Readonly<Record<string, string>>;
   /** Base URLs of edges that the user or the publisher's page allows for this host. */
   readonly edges: readonly string[];
-  /** The edges among them that only the publisher has named. */
+  /** Those of `edges` that only the publisher has named. */
   readonly published?: readonly string[];
 }
 
 /**
- * unknown: never heard of, given up, or withdrawn. committed: it is the taker's own; `id` names it.
+ * State of an offer. unknown: never received, given up, or withdrawn. committed: the download
+ * belongs to the taker, which calls it `id`.
  */
 export type OfferState =
   | { readonly state: 'unknown' }
@@ -53,32 +54,38 @@ export type OfferState =
 export interface Taker {
   readonly kind: TakerKind;
   /**
-   * Resolves when it is proven.
+   * Offers a download; resolves when the taker has proven it.
    *
-   * @throws TakerError: the browser's download has to continue. Nothing is left of the offer then
+   * @throws TakerError if the browser's download has to continue; the taker then keeps nothing of
+   * the offer
    */
   offer(offer: Offer, signal: AbortSignal): Promise<void>;
-  /** Makes it the taker's own; the same twice is once. @returns the download's id @throws TakerError */
+  /**
+   * Gives an offered download to the taker; repeating the call changes nothing.
+   *
+   * @returns the download's id
+   * @throws TakerError
+   */
   commit(handOff: string): Promise<string>;
   /**
-   * Removes all traces of it. It never fails: an offer that cannot be withdrawn expires by itself,
-   * after a minute.
+   * Removes all traces of an offer. It never fails: an offer that cannot be withdrawn expires by
+   * itself, after a minute.
    */
   withdraw(handOff: string): Promise<void>;
-  /** @throws TakerError where it cannot be asked */
+  /** Returns the state of an offer. @throws TakerError if the taker cannot be asked */
   stateOf(handOff: string): Promise<OfferState>;
 }
 
 /**
- * absent: there is no such taker here. refused: it declines that download, with a reason.
- * different: it got another file. failed: it could not fetch it. lost: the connection to it has
- * ended, and the outcome has to be asked for.
+ * Problem of a taker. absent: there is no such taker here. refused: the taker declines the
+ * download, with a reason. different: the taker got another file. failed: the taker could not fetch
+ * the file. lost: the connection to the taker has ended, and the outcome has to be asked for.
  */
 export type TakerProblem = 'absent' | 'refused' | 'different' | 'failed' | 'lost';
 
 export class TakerError extends Error {
   readonly problem: TakerProblem;
-  /** A code of the table of errors, where it has one. */
+  /** Code of the table of errors, if the error has one. */
   readonly code: string | undefined;
 
   constructor(problem: TakerProblem, message: string, code?: string) {
@@ -89,7 +96,7 @@ export class TakerError extends Error {
   }
 }
 
-/** With these the taker will not have the download. */
+/** Errors with which a taker refuses a download. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   'bad-option',
   'bad-url',
@@ -99,7 +106,7 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   'url-too-long',
   'wrong-state',
 ]);
-/** With these it got another file, or one not shown to be the same. */
+/** Errors after which a taker got another file, or one not shown to be the same. */
 const DIFFERENCES: ReadonlySet<ErrorCode> = new Set([
   'different-file',
   'range-ignored',
@@ -111,9 +118,9 @@ const DIFFERENCES: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * Turns a taker's failure into its meaning for the side that has offered the download.
+ * Turns a taker's failure into its meaning for the side that offered the download.
  *
- * @param code of the table of errors; the native host has `unexpected` besides
+ * @param code code of the table of errors; the native host also has `unexpected`
  */
 export function takerError(code: string, message: string): TakerError {
   // The engine has ended, or its state is unknown: the outcome has to be asked for.
@@ -124,37 +131,46 @@ export function takerError(code: string, message: string): TakerError {
   return new TakerError(differs ? 'different' : 'failed', message, code);
 }
 
-/** Popup's and badge's view of a download, of either taker. */
+/** A download of either taker as the popup and the badge show it. */
 export interface ShownDownload {
   readonly taker: TakerKind;
   readonly id: string;
   readonly name: string;
-  /** As the daemon's; the browser's engine knows active, queued, paused, waiting, complete, error. */
+  /** Status as the daemon names it; the engine in the extension has the same ones. */
   readonly status: 'active' | 'queued' | 'waiting' | 'paused' | 'complete' | 'error';
-  /** Bytes, as all sizes. */
+  /** Length of the file, bytes. */
   readonly length?: number | undefined;
   readonly storedBytes: number;
   readonly bytesPerSecond: number;
   readonly etaMs?: number | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
-  /** Code of the table of errors, and advice. */
+  /** Code of the table of errors, and advice for the user. */
   readonly error?: { readonly code: string; readonly message: string } | undefined;
 }
 
-/** The user's commands to downloads of either taker. */
+/** The user's commands for downloads of either taker. */
 export type DownloadCommand = 'pause' | 'resume' | 'remove' | 'open' | 'show';
 
-/** A taker's downloads, beside the taking. */
+/** Lists and commands of a taker's downloads, apart from taking offers. */
 export interface TakerDownloads {
   readonly kind: TakerKind;
-  /** The newest first, 500 at most. @throws TakerError */
+  /** Lists downloads, newest first, 500 at most. @throws TakerError */
   list(): Promise<readonly ShownDownload[]>;
-  /** Calls back when the list may have changed, four times a second at most. @returns ends it */
+  /**
+   * Calls back when the list may have changed, four times a second at most.
+   *
+   * @returns a function that ends the calls
+   */
   onChange(listener: () => void): () => void;
-  /** @throws TakerError */
+  /** Carries out a command of the user. @throws TakerError */
   command(id: string, command: DownloadCommand): Promise<void>;
-  /** Adds downloads that the browser has not begun, as from the context menu. @throws TakerError */
+  /**
+   * Adds downloads that the browser has not begun, as from the context menu.
+   *
+   * @returns their ids
+   * @throws TakerError
+   */
   add(links: readonly AddedLink[]): Promise<readonly string[]>;
 }
 
@@ -163,6 +179,6 @@ export interface AddedLink {
   readonly fileName?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly edges: readonly string[];
-  /** The edges among them that only the publisher has named. */
+  /** Those of `edges` that only the publisher has named. */
   readonly published?: readonly string[];
 }

@@ -17,7 +17,7 @@ const OFFER: Offer = {
 
 const OUTCOMES: ProofOutcome[] = ['proven', 'different', 'failed', 'refused', 'absent', 'never'];
 
-/** Troubles by name, with how often each happens at most. */
+/** Troubles by name, with the most times that each happens. */
 type Troubles = Readonly<Record<string, { times: number; happen(world: FakeWorld): void }>>;
 
 const TROUBLES: Troubles = {
@@ -90,7 +90,7 @@ async function run(random: Random, pauses: boolean, outcome: ProofOutcome, troub
   return world;
 }
 
-/** Everything works from now on, and hours pass. The user resumes broken downloads. */
+/** Lets everything work from now on while hours pass. The user resumes interrupted downloads. */
 async function comeToRest(world: FakeWorld): Promise<void> {
   world.takerIsThere = true;
   for (let i = 0; i < 30; i++) {
@@ -101,7 +101,7 @@ async function comeToRest(world: FakeWorld): Promise<void> {
   }
   const { download } = world;
   if (download === undefined || download.cancelled || download.state === 'complete') return;
-  // It is not being handed over: it is not for us to resume it.
+  // The download is not being handed over any more, so it must not be paused.
   expect(download).toMatchObject({ paused: false });
   world.download = { ...download, state: 'complete' };
 }
@@ -113,7 +113,7 @@ describe.each([
   ['the browser pauses', true],
   ['the browser goes on meanwhile', false],
 ])('a hand-off, %s', (_, pauses) => {
-  test('without trouble ends with the taker, or as if nothing had been', async () => {
+  test('without trouble ends at the taker, or leaves the browser’s download alone', async () => {
     for (const outcome of OUTCOMES) {
       const world = await run(seededRandom(1), pauses, outcome, NONE);
       expect([outcome, world.copies, world.over]).toEqual([
@@ -124,7 +124,7 @@ describe.each([
     }
   });
 
-  test('whatever ends when: one copy, no more and no less', async () => {
+  test('leaves exactly one copy, whatever ends and whenever', async () => {
     const property = fc.asyncProperty(
       seeds,
       fc.constantFrom('proven' as const, ...OUTCOMES),
@@ -137,7 +137,7 @@ describe.each([
     await fc.assert(property, options);
   });
 
-  test('the user ends it: no copy, or that of the taker, which was there before', async () => {
+  test('leaves at most one copy if the user ends the download', async () => {
     const property = fc.asyncProperty(seeds, async (seed) => {
       const troubles = { ...TROUBLES, ...CANCELLATION };
       const world = await run(seededRandom(seed), pauses, 'proven', troubles);

@@ -1,6 +1,6 @@
 /**
  * Carries out hand-offs: stores their states, carries out the machine's orders, and reports the
- * results to it. It decides nothing.
+ * results to it. All decisions are the machine's.
  */
 
 import { type Offer, TakerError, type TakerKind, type TakerProblem } from '../contract/taker.ts';
@@ -10,11 +10,11 @@ import type { Ports } from './ports.ts';
 
 interface Running {
   handOff: HandOff;
-  /** As it was written down last. */
+  /** State that was stored last. */
   saved: HandOff | undefined;
-  /** Events are dealt with one after the other. */
+  /** Resolves when the last queued event is handled; events are handled one after the other. */
   last: Promise<void>;
-  /** Ends the offer that is under way. */
+  /** Aborts the offer under way. */
   proof: AbortController | undefined;
 }
 
@@ -26,12 +26,12 @@ export class HandOffs {
     this.#ports = ports;
   }
 
-  /** Browser's downloads that are being handed over: no other part should touch them. */
+  /** Ids of the browser's downloads that are being handed over: no other part should touch them. */
   get downloads(): readonly number[] {
     return [...this.#running.values()].map(({ handOff }) => handOff.download.id);
   }
 
-  /** Continues the hand-offs of an earlier background; call it once, first of all. */
+  /** Continues the hand-offs of an earlier background; to be called once, before all else. */
   async restart(): Promise<void> {
     for (const handOff of await this.#ports.store.load()) {
       if (this.#running.has(handOff.id)) continue;
@@ -41,11 +41,11 @@ export class HandOffs {
   }
 
   /**
-   * The browser's continues meanwhile. If it were paused, it would stay paused where the background
-   * is stopped, and for good where the extension is disabled; and Firefox closes the connection of
-   * a paused download.
+   * Begins a hand-off. The browser's download continues meanwhile: a paused download would stay
+   * paused if the background is stopped, and for good if the extension is disabled; and Firefox
+   * closes the connection of a paused download.
    *
-   * @param takers in their order, one or more
+   * @param takers takers to ask, in order, one or more
    * @param pauses true for the behaviour of an earlier version
    */
   async begin(
@@ -62,7 +62,7 @@ export class HandOffs {
     this.#queue(handOff.id, () => first);
   }
 
-  /** The browser says that one of its downloads has changed, or is gone. */
+  /** Handles the browser's report that one of its downloads has changed, or is gone. */
   async changed(downloadId: number): Promise<void> {
     for (const { handOff } of this.#running.values()) {
       if (handOff.download.id !== downloadId) continue;
@@ -70,7 +70,7 @@ export class HandOffs {
         const download = await this.#ports.browser.look(handOff.download);
         this.#tell(handOff.id, { type: 'changed', download });
       } catch {
-        // It is looked at again before it matters.
+        // The download is looked at again before its state matters.
       }
     }
   }
@@ -92,7 +92,7 @@ export class HandOffs {
     const running = this.#running.get(id);
     if (running === undefined) return;
     running.last = running.last.then(async () => {
-      // It may have ended meanwhile.
+      // The hand-off may have ended meanwhile.
       if (this.#running.get(id) === running) await this.#take(running, advance(running.handOff));
     });
   }
@@ -121,8 +121,8 @@ export class HandOffs {
       running.saved = next;
       return true;
     } catch {
-      // Only steps that could lose something must be stored first: repeating the others does no
-      // harm.
+      // Only steps that could lose something must be stored first. Repeating other steps is
+      // harmless.
       return next?.phase !== 'pausing' && next?.phase !== 'committing';
     }
   }
@@ -192,7 +192,7 @@ export class HandOffs {
     return takers.discard(kind, handOff.takenAs ?? '', kept);
   }
 
-  /** @returns undefined where it is of no interest any more */
+  /** Offers the download to a taker. @returns undefined if the outcome no longer matters */
   async #offer(running: Running, kind: TakerKind): Promise<HandOffEvent | undefined> {
     const { id } = running.handOff;
     const proof = new AbortController();

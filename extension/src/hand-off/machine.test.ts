@@ -11,7 +11,7 @@ const seen = (download: BrowserDownload | undefined): HandOffEvent => ({ type: '
 const PROVEN: HandOffEvent = { type: 'proven' };
 const COMMITTED: HandOffEvent = { type: 'committed', takenAs: 'x' };
 
-/** Feeds the machine with these events from the beginning, and returns the step after each. */
+/** Feeds events and delays (ms) to a new machine. @returns its final phase and all its actions */
 function after(...events: (HandOffEvent | number)[]) {
   let now = 0;
   const first = begin(
@@ -33,13 +33,13 @@ function after(...events: (HandOffEvent | number)[]) {
 }
 
 describe('a hand-off', () => {
-  test('ends the browser’s last of all', () => {
+  test('ends the browser’s download last', () => {
     expect(
       after(seen(PAUSED), PROVEN, seen(PAUSED), COMMITTED, seen(PAUSED), seen(undefined)),
     ).toEqual({ phase: undefined, takers: undefined, actions: 'pause offer look commit look end' });
   });
 
-  test('asks the next taker where one is not there, and only then', () => {
+  test('asks the next taker only if one is absent', () => {
     const absent: HandOffEvent = { type: 'not-proven', problem: 'absent' };
     expect(after(seen(PAUSED), absent)).toMatchObject({ phase: 'offering', takers: ['browser'] });
     expect(after(seen(PAUSED), absent, absent)).toMatchObject({ phase: 'restoring' });
@@ -49,14 +49,14 @@ describe('a hand-off', () => {
     });
   });
 
-  test('the browser’s goes on when the proof takes too long', () => {
+  test('lets the browser’s download continue when the proof takes too long', () => {
     expect(after(seen(PAUSED), PROOF_MS - 1, { type: 'tick' })).toMatchObject({
       phase: 'offering',
     });
     expect(after(seen(PAUSED), PROOF_MS, { type: 'tick' })).toMatchObject({ phase: 'restoring' });
   });
 
-  test('the browser’s stays paused while nobody knows, but not for ever', () => {
+  test('keeps the browser’s download paused while in doubt, but not for ever', () => {
     const committing = [seen(PAUSED), PROVEN, seen(PAUSED), COMMIT_MS, { type: 'tick' }] as const;
     const silent: HandOffEvent = { type: 'told', state: undefined };
     expect(after(...committing, silent, RETRY_MS, { type: 'tick' })).toMatchObject({
@@ -73,7 +73,7 @@ describe('a hand-off', () => {
     ['has been cancelled', CANCELLED],
     ['is gone', undefined],
     ['is complete', COMPLETE],
-  ])('where the browser’s %s before it is committed, nothing is', (_, download) => {
+  ])('is withdrawn if the browser’s download %s before the commit', (_, download) => {
     expect(after(seen(PAUSED), { type: 'changed', download })).toEqual({
       phase: undefined,
       takers: undefined,
@@ -87,7 +87,7 @@ describe('a hand-off', () => {
     ['is gone', undefined],
     ['is complete', COMPLETE],
     ['goes on', RUNNING],
-  ])('where the browser’s %s while it is committed, the taker’s is removed', (_, download) => {
+  ])('discards the taker’s download if the browser’s %s during the commit', (_, download) => {
     const events = [seen(PAUSED), PROVEN, seen(PAUSED), COMMITTED, seen(download)];
     expect(after(...events)).toMatchObject({
       phase: 'discarding',
@@ -95,7 +95,7 @@ describe('a hand-off', () => {
     });
   });
 
-  test('is not begun where it cannot be written down', () => {
+  test('does not proceed if its state cannot be stored', () => {
     expect(after({ type: 'unsaved' })).toMatchObject({ phase: undefined });
     expect(after(seen(PAUSED), PROVEN, seen(PAUSED), { type: 'unsaved' })).toMatchObject({
       phase: 'restoring',
@@ -103,7 +103,7 @@ describe('a hand-off', () => {
   });
 });
 
-describe('where the taker’s is removed, the browser’s file', () => {
+describe('when the taker’s download is discarded, the browser’s file', () => {
   const handOff = { download: { id: 1, begunAt: 0, path: '/home/u/Downloads/a.bin' } };
 
   test.each([
@@ -115,7 +115,7 @@ describe('where the taker’s is removed, the browser’s file', () => {
     expect(keptFile(handOff, download)).toBe(handOff.download.path);
   });
 
-  test('is of no interest if the user has ended it, or nobody knows where it is', () => {
+  test('is not kept if the user ended the download, or its path is not known', () => {
     expect(keptFile(handOff, CANCELLED)).toBeUndefined();
     expect(keptFile({ download: { id: 1, begunAt: 0 } }, COMPLETE)).toBeUndefined();
   });

@@ -1,26 +1,28 @@
 /**
- * How a download passes from the browser to a taker (two-phase commit with the taker as the only
- * participant that can fail): pure. The browser's download is cancelled only after the taker has
- * committed. If the browser finishes first, or the user acts, the taker's copy is discarded.
+ * Decides, as pure functions, how a download passes from the browser to a taker: a two-phase commit
+ * with the taker as the only participant that can fail. The browser's download is cancelled only
+ * after the taker has committed. If the browser finishes first, or the user acts, the taker's copy
+ * is discarded.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { OfferState, TakerKind } from '../contract/taker.ts';
 import type { Action, BrowserDownload, HandOff, HandOffEvent, Phase, Step } from './hand-off.ts';
 
-/** For the proof: the browser's waits as long. */
+/** Longest wait for a taker's proof, ms. */
 export const PROOF_MS = 8000;
-/** For the taker to say that it has committed. */
+/** Longest wait for a taker's answer to the commit, ms. */
 export const COMMIT_MS = 10_000;
 /**
- * How long a taker that has gone is asked whether it had committed, before the browser's continues.
+ * Time for which a lost taker is asked whether it committed, before the browser's download
+ * continues, ms.
  */
 export const DOUBT_MS = 20_000;
-/** Between two tries. */
+/** Delay between two tries, ms. */
 export const RETRY_MS = 2000;
-/** Longest time in which a hand-off is repaired: takers remember their commits for as long. */
+/** Longest time for which a hand-off is repaired, ms; takers remember their commits for as long. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
-/** Pause between two tries to repair it. */
+/** Delay between two tries to repair a hand-off, ms. */
 const LATER_MS = 30_000;
 
 const OVER: Step = { next: undefined, actions: [] };
@@ -29,7 +31,7 @@ export interface Beginning {
   readonly id: string;
   readonly download: HandOff['download'];
   readonly pauses: boolean;
-  /** In their order, one or more. */
+  /** Takers to ask, in order, one or more. */
   readonly takers: readonly TakerKind[];
 }
 
@@ -71,7 +73,7 @@ const PHASES: { readonly [P in Phase]: Handler } = {
       return to({ ...handOff, takers }, 'offering', now + PROOF_MS, 'offer');
     }
     if (event.type === 'changed') return leftAlone(handOff, event.download, now);
-    // Offering the same twice is offering it once.
+    // Repeating an offer is harmless.
     if (event.type === 'restart' && now < handOff.dueAt) return stay(handOff, 'offer');
     return isOver(event) ? restore(handOff, now) : stay(handOff);
   },
@@ -149,12 +151,14 @@ const PHASES: { readonly [P in Phase]: Handler } = {
 };
 
 /**
- * The file that stays when the taker's download is removed: the browser's own. Both may have been
- * given the same name in the same folder, and the file there is then the browser's only copy.
+ * Returns the file that must stay when the taker's download is removed: the browser's own. Both
+ * downloads may have the same name in the same folder, and the file there is then the browser's
+ * only copy.
  *
- * @param seen the browser's download as it is now; undefined: gone, and it is unknown whether it
- *   was complete before
- * @returns absolute path; undefined where the file is not wanted: the user has ended the browser's
+ * @param seen the browser's download as it is now; undefined: it is gone, and it is not known
+ * whether it was complete before
+ * @returns absolute path; undefined if the file is not wanted because the user ended the browser's
+ * download, or if its path is not known
  */
 export function keptFile(
   { download }: Pick<HandOff, 'download'>,
@@ -163,35 +167,38 @@ export function keptFile(
   return seen?.cancelled === true ? undefined : download.path;
 }
 
-/** Concludes from the answer of a taker that may have committed. */
+/** Returns the step after the answer of a taker that may have committed. */
 function conclude(handOff: HandOff, state: OfferState | undefined, now: Millis): Step {
-  // It is asked again later.
+  // The taker is asked again later.
   if (state === undefined) return stay(handOff);
   if (state.state === 'committed') return settle(handOff, state.id, now);
-  // An unknown offer cannot be committed any more. Otherwise the commit may still be on its way: it
-  // is withdrawn, and asked for again.
+  // An unknown offer cannot be committed any more. Otherwise the commit may still be on its way:
+  // withdraw the offer, and ask again.
   return state.state === 'unknown' ? restore(handOff, now) : stay(handOff, 'withdraw');
 }
 
-/** Time is up, or all work under way is lost. */
+/** Returns whether time is up, or all work under way is lost. */
 function isOver({ type }: HandOffEvent): boolean {
   return type === 'tick' || type === 'restart';
 }
 
-/** Whether the browser's is as the hand-off has left it, without changes by others. */
+/** Returns whether the browser's download is as the hand-off left it, without changes by others. */
 function isAsLeft({ pauses }: HandOff, download: BrowserDownload | undefined): boolean {
   return download?.state === 'in_progress' && download.paused === pauses;
 }
 
-/** It has broken off by itself. */
+/** Returns whether the browser's download was interrupted, but not by the user. */
 function isBroken(download: BrowserDownload | undefined): boolean {
   return download?.state === 'interrupted' && !download.cancelled;
 }
 
-/** The user has ended or resumed the browser's, or it is complete: it stays with the user. */
+/**
+ * Returns the step after a change of the browser's download by others: if it is complete, or the
+ * user has ended or resumed it, it stays with the user.
+ */
 function leftAlone(handOff: HandOff, download: BrowserDownload | undefined, now: Millis): Step {
   if (isAsLeft(handOff, download) || isBroken(download)) return stay(handOff);
-  // The state may be from before it was paused: then it must not stay paused.
+  // The state may be from before the pause: the download must not stay paused.
   if (download?.state === 'in_progress') return restore(handOff, now);
   return { next: undefined, actions: ['withdraw'] };
 }

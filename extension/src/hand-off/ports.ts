@@ -1,4 +1,4 @@
-/** Ports of hand-offs to the world. */
+/** Ports through which hand-offs reach their surroundings. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Offer, Taker, TakerKind } from '../contract/taker.ts';
@@ -7,25 +7,29 @@ import type { BrowserDownload, Discarded, HandOff } from './hand-off.ts';
 type Ref = HandOff['download'];
 
 export interface BrowserPort {
-  /** Pauses it if it can be paused. Never fails. */
+  /** Pauses a download if it can be paused. Never fails. */
   pause(download: Ref): Promise<void>;
   look(download: Ref): Promise<BrowserDownload | undefined>;
   /**
-   * Resumes it where it is paused or has broken off. @throws where it should resume, but does not
+   * Resumes a download that is paused or was interrupted.
+   *
+   * @throws if it should resume, but does not
    */
   resume(download: Ref): Promise<void>;
-  /** Cancels it and removes it from the list with its partial file, unless it is complete. */
+  /**
+   * Cancels a download and removes it from the list with its partial file, unless it is complete.
+   */
   end(download: Ref): Promise<void>;
-  /** As `end`, but also removes a complete file. */
+  /** Like `end`, but also removes a complete file. */
   remove(download: Ref): Promise<void>;
 }
 
 export interface TakersPort {
   get(kind: TakerKind): Taker;
   /**
-   * Removes a download that has been committed, unless its file has to stay.
+   * Removes a committed download, unless its file has to stay.
    *
-   * @param kept where the browser has, or may have, its own file: that one is not deleted
+   * @param kept path of the file that the browser has, or may have: it is not deleted
    * @throws TakerError
    */
   discard(kind: TakerKind, takenAs: string, kept: string | undefined): Promise<Discarded>;
@@ -36,14 +40,16 @@ export interface StorePort {
   load(): Promise<readonly HandOff[]>;
   put(handOff: HandOff): Promise<void>;
   remove(id: string): Promise<void>;
-  /** While the browser runs only: offers hold cookies, which are not for the disk. */
+  /**
+   * Stores an offer while the browser runs: offers contain cookies, which must not reach the disk.
+   */
   putOffer(offer: Offer): Promise<void>;
   offer(id: string): Promise<Offer | undefined>;
 }
 
 export interface ClockPort {
   now(): Millis;
-  /** Sees to it that `tick` is called then; undefined: not needed. */
+  /** Has `tick` called at a time; undefined: not needed. */
   wakeAt(at: Millis | undefined): void;
 }
 
@@ -52,6 +58,6 @@ export interface Ports {
   readonly takers: TakersPort;
   readonly store: StorePort;
   readonly clock: ClockPort;
-  /** A hand-off is over. */
+  /** Called when a hand-off is over. */
   onOver(handOff: HandOff, taken: boolean): void;
 }

@@ -42,7 +42,7 @@ const decided = (
 const left = (why: string) => ({ take: false, why });
 
 describe('a download is taken', () => {
-  test('with all that is needed to fetch it again', () => {
+  test('with everything that is needed to fetch it again', () => {
     expect(decided(download(), request())).toEqual({
       take: true,
       hops: request().hops,
@@ -60,7 +60,7 @@ describe('a download is taken', () => {
     });
   });
 
-  test('from where the user has begun, with what was sent there', () => {
+  test('from its first URL, with the fields that were sent there', () => {
     const first = 'https://example.com/get?file=disk';
     const hops = [
       { url: `${first}#top`, method: 'GET', headers: { cookie: 'first=1' } },
@@ -71,7 +71,7 @@ describe('a download is taken', () => {
     });
   });
 
-  test('after a POST: from where that has led', () => {
+  test('after a POST from the URL to which the POST led', () => {
     const hops = [
       { url: 'https://example.com/form', method: 'POST' },
       { url: 'https://example.com/ready', method: 'GET' },
@@ -93,12 +93,12 @@ describe('a download is taken', () => {
     expect(decided(download(), request(answer(headers)))).toMatchObject({ take: true });
   });
 
-  test('by the length of the answer, where the browser tells none (yet)', () => {
+  test('with the length of the answer if the browser has not told one yet', () => {
     const decision = decided(download({ length: undefined }), request());
     expect(decision).toMatchObject({ take: true, draft: { length: LENGTH } });
   });
 
-  test('from the size that the user has chosen', () => {
+  test('from the smallest size that the user has chosen', () => {
     const seen = request(answer({ etag: '"x"', 'content-length': '1000' }));
     const small = download({ length: 1000 });
     expect(decided(small, seen, { minBytes: 1000 })).toMatchObject({ take: true });
@@ -147,7 +147,7 @@ describe('a download is left alone', () => {
     expect(decided(download(), request(), {}, true)).toEqual(left('skipped'));
   });
 
-  test('a host is not another that ends like it', () => {
+  test('but not because its host ends like another name', () => {
     expect(decided(download(), request(), { offHosts: ['ample.com'] })).toMatchObject({
       take: true,
     });

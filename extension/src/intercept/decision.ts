@@ -1,6 +1,6 @@
 /**
- * Decides which downloads are taken from the browser: only those that can be fetched once more and
- * be shown to be the same. All others are left alone.
+ * Decides which downloads are taken from the browser: only those that can be fetched again and
+ * shown to be the same file. All others are left alone.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -12,31 +12,33 @@ import type { Offer } from '../contract/taker.ts';
 import { hostOf } from './hosts.ts';
 import type { Hop, SeenRequest } from './request-log.ts';
 
-/** A download that began longer ago than this was not begun now, but restored by the browser. */
+/** Greatest age of a new download, ms: an older one was restored by the browser, not begun now. */
 const NEW_MS = 30_000;
 
-/** A download of the browser's, as far as the decision depends on it. */
+/** The properties of a browser's download on which the decision depends. */
 export interface BegunDownload {
   readonly url: string;
-  /** Where redirects have ended. */
+  /** URL after all redirects. */
   readonly finalUrl: string;
-  /** Without folders. */
+  /** File name without folders. */
   readonly fileName: string;
-  /** Bytes; undefined where the browser does not know: Firefox tells only after a while. */
+  /**
+   * Length, bytes; undefined if the browser does not know it: Firefox tells it only after a while.
+   */
   readonly length: number | undefined;
   readonly begunAt: Millis;
   readonly running: boolean;
   readonly private: boolean;
-  /** Begun by an extension: another one, or us. */
+  /** Whether an extension began the download, another one or this one. */
   readonly byExtension: boolean;
-  /** The browser warns of it. */
+  /** Whether the browser warns of the download. */
   readonly dangerous: boolean;
 }
 
 export interface Circumstances {
   readonly now: Millis;
   readonly settings: Settings;
-  /** The user wants this one left alone. */
+  /** Whether the user wants this download left alone. */
   readonly skipped: boolean;
 }
 
@@ -60,21 +62,21 @@ type Reason =
   | 'unproven'
   | 'one-time';
 
-/** An offer, without the members that are not the download's. */
+/** An offer, without the members that do not come from the download. */
 type Draft = Omit<Offer, 'handOff' | 'edges' | 'published'>;
 
 export type Decision =
   | {
       readonly take: true;
       readonly draft: Draft;
-      /** The requests that a GET of the draft's URL stands for: itself, and its redirects. */
+      /** The requests that a GET of the draft's URL leads to: itself, and its redirects. */
       readonly hops: readonly Hop[];
-      /** To the last of them. */
+      /** Answer to the last of these requests. */
       readonly answer: SeenRequest['answer'];
     }
   | { readonly take: false; readonly why: Reason };
 
-/** @param seen the request that it came with, where it was seen */
+/** Decides on a download. @param seen the download's request, if it was seen */
 export function decide(
   download: BegunDownload,
   seen: SeenRequest | undefined,
@@ -82,7 +84,7 @@ export function decide(
 ): Decision {
   const why = reasonAgainst(download, circumstances) ?? reasonAgainstAnswer(download, seen);
   if (why !== undefined) return { take: false, why };
-  // There is one, or there would have been a reason.
+  // Without a request there would have been a reason.
   const { hops, answer } = seen as SeenRequest;
   const gets = hops.slice(firstOfGets(hops));
   const [asked] = gets;
@@ -114,7 +116,7 @@ export function decide(
   };
 }
 
-/** Finds a reason to leave a download alone, without its request. */
+/** Returns a reason to leave a download alone, apart from its request. */
 function reasonAgainst(
   download: BegunDownload,
   { now, settings, skipped }: Circumstances,
@@ -134,7 +136,7 @@ function reasonAgainst(
   return neverTypes.includes(typeOf(download.fileName)) ? 'type' : undefined;
 }
 
-/** Whether the answer can be had once more. */
+/** Returns a reason why the same answer may not come again. */
 function reasonAgainstAnswer(
   { length }: BegunDownload,
   seen: SeenRequest | undefined,
@@ -156,12 +158,12 @@ function tooSmall(fileName: string, length: number, settings: Settings): boolean
   return length === 0 || length < settings.minBytes;
 }
 
-/** Where to begin so that all is GET: after the last request that was not. */
+/** Returns the index of the first hop after the last one that is not a GET. */
 function firstOfGets(hops: SeenRequest['hops']): number {
   return hops.findLastIndex(({ method }) => method !== 'GET') + 1;
 }
 
-/** Finds the extension of a file name, lower case, without the dot; empty: none. */
+/** Returns the extension of a file name, lower case, without the dot; empty if there is none. */
 function typeOf(fileName: string): string {
   return /\.([^.]{1,20})$/.exec(fileName)?.[1]?.toLowerCase() ?? '';
 }

@@ -15,7 +15,7 @@ const settings = {
 };
 
 describe('edges', () => {
-  test('are those that the user has for the host, then those of the publisher', () => {
+  test('are the user’s own for the host, then the publisher’s', () => {
     const published = ['https://cdn.example/', 'https://edge.example/'];
     expect(edgesFor([{ url: FILE }], settings, published)).toEqual({
       edges: ['https://edge.example/', 'https://cdn.example/'],
@@ -27,7 +27,7 @@ describe('edges', () => {
     });
   });
 
-  test('never learn of what is not for everybody, wherever that shows', () => {
+  test('never learn of files that are not public', () => {
     const published = ['https://cdn.example/'];
     const none = { edges: [], published: [] };
     const signed = `${FILE}?X-Amz-Signature=abc`;
@@ -73,7 +73,7 @@ describe('publishers', () => {
     expect(publishers.edgesOf('https://h499.example/a').edges).toHaveLength(1);
   });
 
-  test('are not heard from frames within pages, nor from behind an edge', () => {
+  test('cannot name edges from frames within pages, or from behind an edge', () => {
     const publishers = new Publishers();
     const framed = { ...page('https://dl.example.com/', named), framed: true };
     expect(publishers.answered(framed)).toBe(false);
@@ -122,7 +122,7 @@ describe('publishers', () => {
     expect(publishers.answered(page('https://dl.example.com/', secure))).toBe(false);
   });
 
-  test('on a page with https cannot name edges without it', () => {
+  test('cannot name edges without https on pages with https', () => {
     const link = `<http://cdn.example/>; rel="${EDGE_RELATION}"`;
     expect(new Publishers().answered(page('https://dl.example.com/', link))).toBe(false);
     expect(new Publishers().answered(page('http://dl.example.com/', link))).toBe(true);

@@ -1,4 +1,4 @@
-/** Through which edges a file is fetched beside its origin. */
+/** Chooses the edges through which a file is fetched, in addition to its origin. */
 
 import { type AskedFor, usableEdges } from '@millrace/shared/download/request/edge-use';
 import type { Settings } from '../contract/settings.ts';
@@ -6,13 +6,15 @@ import type { Settings } from '../contract/settings.ts';
 export interface ChosenEdges {
   /** Base URLs, the user's own first. */
   readonly edges: readonly string[];
-  /** The edges among them that only the publisher has named. */
+  /** Those of `edges` that only the publisher has named. */
   readonly published: readonly string[];
 }
 
 /**
- * @param requests the one to be made again first, then its redirects
- * @param published edges that the first one's own origin has named
+ * Returns the edges for a file.
+ *
+ * @param requests the request to be made again, then its redirects
+ * @param published edges that the origin of the first request has named
  */
 export function edgesFor(
   requests: readonly AskedFor[],

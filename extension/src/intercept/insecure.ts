@@ -1,13 +1,13 @@
 /**
- * Chromium holds back a file that came without TLS until the user has confirmed it. A file from the
- * extension's own engine reaches the browser as the extension's, and would pass without that
+ * Chromium holds back a file that came without TLS until the user confirms it. A file from the
+ * extension's own engine reaches the browser as the extension's own, and would pass without that
  * question.
  */
 
-/** Loopback, which browsers trust without TLS (W3C Secure Contexts, 3.1). */
+/** Loopback hosts, which browsers trust without TLS (W3C Secure Contexts, 3.1). */
 const TRUSTED = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])\.?$/;
 
-/** @param urls of a download: that which was asked for, and where redirects have led */
+/** Returns whether any URL of a download lacks TLS. @param urls its first URL and its redirects */
 export function isInsecure(urls: readonly string[]): boolean {
   return urls.some((url) => {
     if (!URL.canParse(url)) return false;

@@ -1,7 +1,7 @@
 /**
  * Decides which edges a publisher may name. A page must not aim the extension at the user's own
- * network, nor at another's site behind an edge: a site behind an edge has the edge's address, but
- * does not speak for it.
+ * network. A site behind an edge must not name edges: it has the edge's address, but does not speak
+ * for the edge.
  */
 
 import type { Headers } from '@millrace/shared/http/fields/headers';
@@ -11,11 +11,11 @@ import { networkOf } from '@millrace/shared/http/urls/public-address';
 import { isPublicHost } from '@millrace/shared/http/urls/public-host';
 
 /**
- * Edges that an answer names and that may be asked: in the public internet as far as their names
- * show, with https unless the answer came without. None where the answering server is itself behind
- * an edge.
+ * Returns the edges that an answer names and that may be asked: in the public internet as far as
+ * their names show, with https unless the answer came without it. Returns none if the answering
+ * server is itself behind an edge.
  *
- * @param url that was asked
+ * @param url URL of the request
  * @returns base URLs
  */
 export function publishedEdges(headers: Headers, url: string): string[] {
@@ -23,7 +23,7 @@ export function publishedEdges(headers: Headers, url: string): string[] {
   return parseEdgeLinks(headers, url).filter((edge) => isPublicHost(new URL(edge).hostname));
 }
 
-/** True for a URL that has the form in which edges are asked: an address before another's URL. */
+/** Returns whether a URL has the form for asking an edge: an edge's address before another URL. */
 function isBehindEdge(url: string): boolean {
   try {
     parsePrefixedTarget(requestTarget(new URL(url)), { defaultScheme: 'https' });
@@ -34,12 +34,12 @@ function isBehindEdge(url: string): boolean {
 }
 
 /**
- * True where an edge at an address may be used if a page at another address has named it: it must
- * not be further inside a network than the page is, this machine being the innermost (Private
+ * Returns whether an edge at one address may be used if a page at another address has named it. The
+ * edge must not be further inside a network than the page, with this machine innermost (Private
  * Network Access, 2.1).
  *
- * @param edge its address; undefined: not known
- * @param page its address; undefined: not known, and taken to be public
+ * @param edge address of the edge; undefined: not known
+ * @param page address of the page; undefined: not known, and taken to be public
  */
 export function isWithinReach(edge: string | undefined, page: string | undefined): boolean {
   if (edge === undefined) return false;

@@ -1,17 +1,17 @@
 /**
- * Edges that publishers' pages name for the files of their own host (`Link` fields). Bounded; kept
- * while the browser runs.
+ * Remembers edges that publishers' pages name for the files of their own origin (`Link` fields).
+ * Bounded; kept while the browser runs.
  */
 
 import { publishedEdges } from './published-edges.ts';
 import type { SeenRequest } from './request-log.ts';
 
-/** Origins that are remembered. */
+/** Most origins to remember. */
 const MAX_ORIGINS = 100;
 
 /** Edges that an origin has named. */
 export interface Published {
-  /** Base URLs. */
+  /** Base URLs of the edges. */
   readonly edges: readonly string[];
   /** Address that the origin's answer came from; undefined: not known. */
   readonly ip?: string | undefined;
@@ -22,7 +22,7 @@ const NONE: Published = { edges: [] };
 export class Publishers {
   readonly #edges: Map<string, Published>;
 
-  /** @param remembered of an earlier life */
+  /** @param remembered entries of an earlier background */
   constructor(remembered: readonly (readonly [string, Published])[] = []) {
     this.#edges = new Map(remembered.slice(-MAX_ORIGINS));
   }
@@ -31,10 +31,10 @@ export class Publishers {
     return [...this.#edges];
   }
 
-  /** @returns true if that has told something */
+  /** Notes the edges that an answer names. @returns true if it names any */
   answered({ hops, answer, framed }: SeenRequest): boolean {
     const url = hops.at(-1)?.url;
-    // A frame of a page may be a stranger's.
+    // A frame within a page may be a stranger's.
     if (framed || url === undefined || answer?.headers.link === undefined) return false;
     const named = publishedEdges(answer.headers, url);
     if (named.length === 0) return false;
@@ -46,7 +46,7 @@ export class Publishers {
     return true;
   }
 
-  /** Finds the edges that the origin of a URL has named. */
+  /** Returns the edges that the origin of a URL has named. */
   edgesOf(url: string): Published {
     return this.#edges.get(new URL(url).origin) ?? NONE;
   }

@@ -4,8 +4,8 @@ import { MAX_REQUESTS, REMEMBERED_MS, RequestLog } from './request-log.ts';
 const URL_ = 'http://example.com/a';
 const field = (name: string, value: string) => ({ name, value });
 
-describe('what requests were', () => {
-  test('along redirects', () => {
+describe('remembered requests', () => {
+  test('include all redirects', () => {
     const log = new RequestLog();
     log.began('1', 'POST', 'http://example.com/form', 0);
     log.sent('1', [field('Cookie', 'a=b'), field('Accept', '*/*')], 1);
@@ -23,7 +23,7 @@ describe('what requests were', () => {
     });
   });
 
-  test('what was sent after a log-in counts', () => {
+  test('have the fields that were sent after a log-in', () => {
     const log = new RequestLog();
     log.began('1', 'GET', URL_, 0);
     log.sent('1', [field('User-Agent', 'x')], 1);
@@ -32,7 +32,7 @@ describe('what requests were', () => {
     expect(log.find(URL_, 4)?.hops[0]?.headers).toEqual({ authorization: 'Basic eA==' });
   });
 
-  test('the browser may keep to itself what it sends', () => {
+  test('have no fields if the browser does not reveal them', () => {
     const log = new RequestLog();
     log.began('1', 'GET', URL_, 0);
     log.sent('1', [], 1);
@@ -40,7 +40,7 @@ describe('what requests were', () => {
     expect(log.find(URL_, 3)?.hops).toEqual([{ url: URL_, method: 'GET' }]);
   });
 
-  test('of two that are alike it is the later one, of two that differ none', () => {
+  test('are found as the latest of equal ones, but not if they differ', () => {
     const log = new RequestLog();
     for (const [id, etag] of [
       ['1', '"x"'],
@@ -54,7 +54,7 @@ describe('what requests were', () => {
     expect(log.find(URL_, 2)).toBeUndefined();
   });
 
-  test('fields that contradict each other are of no use', () => {
+  test('join fields that contradict each other', () => {
     const log = new RequestLog();
     log.began('1', 'GET', URL_, 0);
     const lengths = [field('Content-Length', '5'), field('content-length', '6')];
@@ -63,7 +63,7 @@ describe('what requests were', () => {
     expect(log.find(URL_, 2)?.answer?.headers).toEqual(headers);
   });
 
-  test('are not found unanswered, elsewhere, or when they are old', () => {
+  test('are not found unanswered, for another URL, or when they are old', () => {
     const log = new RequestLog();
     log.began('1', 'GET', URL_, 0);
     expect(log.find(URL_, 1)).toBeUndefined();
@@ -73,7 +73,7 @@ describe('what requests were', () => {
     expect(log.find(URL_, 2 + REMEMBERED_MS)).toBeUndefined();
   });
 
-  test('survive, and are bounded', () => {
+  test('are restored, and limited in number', () => {
     const log = new RequestLog();
     for (let i = 0; i <= MAX_REQUESTS; i++) {
       log.began(String(i), 'GET', `${URL_}${i}`, 0);
@@ -85,7 +85,7 @@ describe('what requests were', () => {
     expect(later.find(`${URL_}${MAX_REQUESTS}`, 2)).toBeDefined();
   });
 
-  test('a chain without end is forgotten, not kept', () => {
+  test('are cut off in endless chains of redirects', () => {
     const log = new RequestLog();
     for (let i = 0; i < 100; i++) log.began('1', 'GET', `${URL_}${i}`, 0);
     log.answered('1', 200, [field('etag', 'x'.repeat(10_000))], 1);

@@ -1,18 +1,21 @@
 /**
- * Remembers the browser's latest requests: a download shows its URL, but neither its request nor
- * the answer's fields. Bounded; a download whose request is forgotten is left alone.
+ * Remembers the browser's latest requests, since a download shows its URL, but neither its request
+ * nor the answer's fields. Bounded; a download whose request was forgotten is left alone.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
 
-/** Requests that are remembered; the oldest goes first. */
+/** Most requests to remember; the oldest goes first. */
 export const MAX_REQUESTS = 200;
-/** A download begins as soon as its answer's header is there. */
+/**
+ * Time for which a request can be found, ms: downloads begin as soon as the answer's header is
+ * there.
+ */
 export const REMEMBERED_MS = 60_000;
 const MAX_HOPS = 20;
 const MAX_FIELD_CHARS = 8192;
 
-/** Fields of requests that identify the user (lower case), and go along with a download. */
+/** Request fields (lower case) that identify the user, and that go along with a download. */
 const CARRIED_FIELDS = [
   'accept-language',
   'authorization',
@@ -21,7 +24,7 @@ const CARRIED_FIELDS = [
   'user-agent',
 ] as const;
 
-/** Fields of answers that decisions are made on. */
+/** Answer fields that decisions depend on. */
 const ANSWER_FIELDS: ReadonlySet<string> = new Set([
   'authentication-info',
   'cache-control',
@@ -37,7 +40,7 @@ const ANSWER_FIELDS: ReadonlySet<string> = new Set([
   'surrogate-control',
   'vary',
 ]);
-/** Of these it is only remembered that they were there: they are secrets. */
+/** Secret fields: only their presence is remembered. */
 const SECRET_FIELDS: ReadonlySet<string> = new Set(['authentication-info', 'set-cookie']);
 const REQUEST_FIELDS: ReadonlySet<string> = new Set(CARRIED_FIELDS);
 
@@ -50,40 +53,42 @@ export interface Field {
 export interface Hop {
   readonly url: string;
   readonly method: string;
-  /** `CARRIED_FIELDS`; undefined where the browser does not show its request. */
+  /**
+   * Those of `CARRIED_FIELDS` that were sent; undefined if the browser does not show its request.
+   */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface SeenRequest {
-  /** The browser's. */
+  /** The browser's id of the request. */
   readonly id: string;
-  /** In order, one or more. */
+  /** The request and its redirects, in order, one or more. */
   readonly hops: readonly Hop[];
-  /** Of the last hop, where it has been answered. */
+  /** Answer to the last hop, if there is one yet. */
   readonly answer?:
     | {
         readonly status: number;
         readonly headers: Readonly<Record<string, string>>;
-        /** Address that it came from, where the browser tells. */
+        /** Address that the answer came from, if the browser tells it. */
         readonly ip?: string | undefined;
       }
     | undefined;
-  /** Made for a frame within a page. */
+  /** Whether the request was made for a frame within a page. */
   readonly framed?: boolean | undefined;
-  /** When it was heard of last. */
+  /** Time of the last event of the request. */
   readonly at: Millis;
 }
 
 export class RequestLog {
-  /** In the order in which they were heard of last. */
+  /** Requests by id, in the order of their last events. */
   readonly #requests = new Map<string, SeenRequest>();
 
-  /** @param remembered of an earlier life */
+  /** @param remembered requests of an earlier background */
   constructor(remembered: readonly SeenRequest[] = []) {
     for (const request of remembered.slice(-MAX_REQUESTS)) this.#requests.set(request.id, request);
   }
 
-  /** All of them, to be remembered. */
+  /** All requests, so that they can be stored. */
   get all(): readonly SeenRequest[] {
     return [...this.#requests.values()];
   }
@@ -92,20 +97,22 @@ export class RequestLog {
     return this.#requests.get(id);
   }
 
-  /** A request begins, or continues elsewhere after a redirect. */
+  /** Notes that a request begins, or continues elsewhere after a redirect. */
   began(id: string, method: string, url: string, now: Millis, framed = false): void {
     const hops = this.#requests.get(id)?.hops ?? [];
-    // Browsers do not follow a chain of this length: its requests are never looked for.
+    // Browsers do not follow a chain of this length, so its requests are never looked for.
     if (hops.length >= MAX_HOPS) return;
     const all = [...hops, { url, method }];
     this.#put({ id, hops: all, ...(framed ? { framed } : {}), at: now });
   }
 
-  /** A request is sent; again where the server wanted a log-in first. */
+  /**
+   * Notes the fields of a sent request, which is sent again if the server wanted a log-in first.
+   */
   sent(id: string, fields: readonly Field[] | undefined, now: Millis): void {
     const request = this.#requests.get(id);
     const last = request?.hops.at(-1);
-    // Without any fields the browser keeps them to itself: no request has none.
+    // An empty list means that the browser hides the fields: every request has some.
     if (request === undefined || last === undefined || !fields?.length) return;
     const headers = pick(fields, REQUEST_FIELDS);
     this.#put({ ...request, hops: [...request.hops.slice(0, -1), { ...last, headers }], at: now });
@@ -128,10 +135,10 @@ export class RequestLog {
   }
 
   /**
-   * The request that a download came with. Where several fit and differ in relevant fields, none is
-   * returned: the right one is unknown.
+   * Returns the request of a download. If several fit and differ in relevant fields, returns none,
+   * since the right one is not known.
    *
-   * @param url where the download comes from, after redirects
+   * @param url URL of the download after all redirects
    */
   find(url: string, now: Millis): SeenRequest | undefined {
     const found = this.all.filter(
@@ -150,7 +157,7 @@ export class RequestLog {
   }
 }
 
-/** Makes the text that two requests for the same download have in common. */
+/** Returns a text that is equal for requests of the same download. */
 function likeness(request: SeenRequest | undefined): string {
   const { 'content-length': length, etag, 'last-modified': date } = request?.answer?.headers ?? {};
   return JSON.stringify([
@@ -164,7 +171,10 @@ function likeness(request: SeenRequest | undefined): string {
 
 const bare = (url: string | undefined) => url?.replace(/#.*$/s, '');
 
-/** By name in lower case; lines of one name that differ are joined as a list (RFC 9110 5.3). */
+/**
+ * Returns the given fields by lower-case name. Lines of one name that differ are joined as a list
+ * (RFC 9110 5.3).
+ */
 function pick(fields: readonly Field[], names: ReadonlySet<string>): Record<string, string> {
   const picked: Record<string, string> = {};
   for (const { name: given, value: said } of fields) {

@@ -54,7 +54,7 @@ export class DesktopTaker implements Taker, TakerDownloads {
   /**
    * Removes a committed download, with its file.
    *
-   * @param kept path of a file of the browser's, which stays also where it is the same
+   * @param kept path of a file of the browser, which stays even if it is the download's file
    * @throws TakerError
    */
   async discard(gid: string, kept: string | undefined): Promise<void> {

@@ -17,10 +17,10 @@ const OFFER: Offer = {
 
 type Message = { readonly id: number; readonly type: string };
 
-/** A host that answers as the test orders; without an answer it is silent. */
+/** Native host that answers as the test orders, and not at all without an order. */
 class FakeHost {
   readonly asked: string[] = [];
-  /** Why the browser cannot start it. */
+  /** Reason why the browser cannot start the host. */
   missing: string | undefined;
   answers: Record<string, object | undefined> = {
     hello: { result: { version: 1, engine: '0.1.0' } },
@@ -69,7 +69,7 @@ const signal = new AbortController().signal;
 const problem = (name: string) => expect.objectContaining({ problem: name });
 
 describe('the desktop', () => {
-  test('takes what it says that it takes', async () => {
+  test('takes a download', async () => {
     const { host, taker } = desktop();
     host.answers = { ...host.answers, offer: { result: {} }, commit: { result: { gid: GID } } };
     await taker.offer(OFFER, signal);
@@ -82,9 +82,9 @@ describe('the desktop', () => {
     ['different', 'version-unproven'],
     ['refused', 'queue-full'],
     ['failed', 'origin-denied'],
-    // The host has it from a daemon that has ended meanwhile.
+    // The host passes on that its daemon has ended meanwhile.
     ['lost', 'daemon-not-running'],
-  ])('%s where it says %s', async (name, code) => {
+  ])('has the problem %s after the error %s', async (name, code) => {
     const { host, taker } = desktop();
     const error = { code, message: 'no', detail: '' };
     host.answers = { ...host.answers, offer: { error }, commit: { error } };
@@ -105,7 +105,7 @@ describe('the desktop', () => {
     expect(taker.link.connected).toBe(false);
   });
 
-  test('is absent where its engine cannot be started, or is of another version', async () => {
+  test('is absent if its engine cannot be started, or has another version', async () => {
     for (const [code, why] of [
       ['daemon-silent', 'no-engine'],
       ['bad-option', 'other-version'],
@@ -117,7 +117,7 @@ describe('the desktop', () => {
     }
   });
 
-  test('is lost where the connection ends meanwhile, and is asked anew after that', async () => {
+  test('is lost if the connection ends during a call, and can be asked again later', async () => {
     const { host, taker } = desktop();
     const asked = taker.commit(OFFER.handOff);
     while (!host.asked.includes('commit')) await undefined;
@@ -127,7 +127,7 @@ describe('the desktop', () => {
     expect(await taker.stateOf(OFFER.handOff)).toEqual({ state: 'committed', id: GID });
   });
 
-  test('is not believed where it makes no sense', async () => {
+  test('is not believed if its answers are malformed', async () => {
     const { host, taker } = desktop();
     host.answers.commit = { result: { gid: 5 } };
     host.answers.offerState = { result: { state: 'perhaps' } };
@@ -138,7 +138,7 @@ describe('the desktop', () => {
     expect(await taker.commit(OFFER.handOff)).toBe(GID);
   });
 
-  test('says when its list has changed', async () => {
+  test('tells when its list has changed', async () => {
     const { host, taker } = desktop();
     host.answers = { ...host.answers, watch: { result: {} } };
     let changes = 0;

@@ -1,6 +1,6 @@
 /**
- * The connection to the native host: made when it is needed, and again after it has ended. The
- * browser starts the host with it, and the host the engine.
+ * The connection to the native host: opened when it is needed, and again after it has ended. By
+ * connecting, the browser starts the host, and the host starts the engine.
  */
 
 import {
@@ -17,34 +17,37 @@ import {
 } from '@millrace/shared/bridge/native/native-api';
 import { TakerError, takerError } from '../contract/taker.ts';
 
-/** The host's end of the browser's messaging, as far as it is used. */
+/** The members in use of the browser's port to the native host. */
 export interface NativePort {
   postMessage(message: unknown): void;
   disconnect(): void;
   readonly onMessage: { addListener(listener: (message: unknown) => void): void };
   readonly onDisconnect: { addListener(listener: (port: NativePort) => void): void };
-  /** Firefox: why it has ended. */
+  /** Reason why the port has ended, in Firefox. */
   readonly error?: { readonly message?: string } | null;
 }
 
 export interface NativeLinkOptions {
-  /** Starts the host. */
+  /** Starts the host, and returns the port to it. */
   readonly connect: (name: string) => NativePort;
-  /** Chromium: why the reported port has ended. */
+  /** Returns the reason why the reported port has ended, in Chromium. */
   readonly lastError: () => string | undefined;
   readonly browser: string;
-  /** The list of downloads may have changed. */
+  /** Called when the list of downloads may have changed. */
   readonly onChanged: () => void;
 }
 
-/** Why the desktop is not there. */
+/** Reason why the desktop is not available. */
 export type DesktopProblem = 'no-host' | 'forbidden' | 'no-engine' | 'other-version' | 'lost';
 
-/** The engine starts within a few seconds, also on slow machines. */
+/**
+ * Longest wait for the first answer, ms: the engine starts within a few seconds, also on slow
+ * machines.
+ */
 const HELLO_MS = 30_000;
-/** Longest time for an answer to any other request. */
+/** Longest wait for the answer to any other request, ms. */
 const ANSWER_MS = 30_000;
-/** Interval before an absent host is looked for again. */
+/** Time before an absent host is looked for again, ms. */
 const LOOK_AGAIN_MS = 3000;
 
 interface Waiting {
@@ -62,7 +65,7 @@ class Connection {
     this.port = port;
   }
 
-  /** @throws TakerError */
+  /** Sends a request. @returns the answer @throws TakerError */
   call<T extends NativeType>(
     type: T,
     params: NativeCalls[T]['params'],
@@ -114,17 +117,21 @@ export class NativeLink {
     this.#options = options;
   }
 
-  /** Why it is not there; undefined: it is, or has not been asked yet. */
+  /** Reason why the desktop is not available; undefined if it is, or has not been asked yet. */
   get problem(): DesktopProblem | undefined {
     return this.#problem;
   }
 
-  /** True while it is known to be there. */
+  /** Whether a connection is open or being opened, and no problem is known. */
   get connected(): boolean {
     return this.#connection !== undefined && this.#problem === undefined;
   }
 
-  /** @throws TakerError `absent` where it cannot be reached: then nothing has been asked */
+  /**
+   * Sends a request, over a new connection if there is none.
+   *
+   * @throws TakerError; `absent` if the host cannot be reached, and nothing was sent
+   */
   async call<T extends NativeType>(
     type: T,
     params: NativeCalls[T]['params'],
@@ -133,14 +140,14 @@ export class NativeLink {
     return connection.call(type, params, ANSWER_MS);
   }
 
-  /** Whether changes are told of; also by later connections. @throws TakerError */
+  /** Switches reports of changes on or off, for later connections too. @throws TakerError */
   async watch(on: boolean): Promise<void> {
     if (this.#watching === on) return;
     this.#watching = on;
     if (on || this.#connection !== undefined) await this.call('watch', { on });
   }
 
-  /** Ends the host: the browser would keep the background alive for it. */
+  /** Ends the host, for which the browser would keep the background alive. */
   close(): void {
     const connection = this.#connection;
     this.#connection = undefined;

@@ -1,4 +1,7 @@
-/** As much of a browser as interception and hand-offs use, for tests: Chromium's way or Firefox's. */
+/**
+ * Fake browser for tests, with the functions that interception and hand-offs use, as Chromium or
+ * Firefox has them.
+ */
 
 import type { BrowserApi } from '../browser/api.ts';
 import type { DownloadItem } from '../browser/downloads.ts';
@@ -38,7 +41,7 @@ class FakeArea {
 export interface FakeRequest {
   readonly url: string;
   readonly method?: string;
-  /** Where it is redirected to. */
+  /** URL to which the request is redirected. */
   readonly redirect?: string;
   readonly sent?: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
@@ -104,7 +107,7 @@ export class FakeBrowser {
     } as unknown as BrowserApi;
   }
 
-  /** A request that becomes a download. @returns its number */
+  /** Makes a request that becomes a download. @returns the download's id */
   download(request: FakeRequest, more: Partial<DownloadItem> = {}): number {
     const { url, method = 'GET', redirect, sent, headers } = request;
     const id = this.#next++;
@@ -114,7 +117,7 @@ export class FakeBrowser {
     sending.fire({ requestId, requestHeaders: fieldsOf(sent ?? {}) });
     if (redirect !== undefined) {
       before.fire({ requestId, method: 'GET', url: redirect });
-      // Cookies are the first one's.
+      // Cookies belong to the first URL.
       const { Cookie: _, ...others } = sent ?? {};
       sending.fire({ requestId, requestHeaders: fieldsOf(others) });
     }
@@ -129,7 +132,7 @@ export class FakeBrowser {
       incognito: false,
       referrer: '',
       totalBytes: Number(headers['Content-Length'] ?? -1),
-      // Firefox knows the last address alone, but the name at once.
+      // Firefox knows only the last URL, but the file name at once.
       ...(this.#firefox
         ? { url: last, filename }
         : { url, finalUrl: last, filename: '', danger: 'safe' }),

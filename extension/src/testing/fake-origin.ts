@@ -1,4 +1,4 @@
-/** For tests: a server as `fetch` shows it. */
+/** Fake server for tests, as `fetch` shows it. */
 
 export interface Asked {
   readonly url: string;
@@ -8,14 +8,14 @@ export interface Asked {
   readonly redirect: RequestRedirect | undefined;
 }
 
-/** Makes an answer in place of the right one; undefined: the right one. */
+/** Returns an answer in place of the right one; undefined: the right one is sent. */
 export type Fault = (asked: Asked, count: number, right: () => Response) => Response | undefined;
 
 export class FakeOrigin {
   readonly content: Uint8Array<ArrayBuffer>;
   readonly asked: Asked[] = [];
   fault: Fault = () => undefined;
-  /** Nobody can be reached. */
+  /** Whether no host can be reached. */
   down = false;
   etag = '"1"';
   /** Further fields of all answers. */
@@ -40,7 +40,7 @@ export class FakeOrigin {
     return this.fault(asked, this.asked.length, right) ?? right();
   };
 
-  /** A 206 with bytes of the file; the body may be another. */
+  /** Returns a 206 for a range of the file; the body may be given. */
   answer(start: number, end: number, body = this.content.slice(start, end)): Response {
     this.sentBytes += body.length;
     return new Response(body, {
@@ -53,7 +53,7 @@ export class FakeOrigin {
     });
   }
 
-  /** The first bytes of an answer, and then the connection breaks. */
+  /** Returns an answer whose connection breaks after the first bytes. */
   broken({ range: { start, end } }: Asked, bytes: number): Response {
     const piece = this.content.slice(start, Math.min(end, start + bytes));
     this.sentBytes += piece.length;

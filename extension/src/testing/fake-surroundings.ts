@@ -1,4 +1,6 @@
-/** For tests: the engine's surroundings, in memory, with a clock that runs as it waits. */
+/**
+ * Fake surroundings of the engine for tests, in memory, with a clock that advances as tests wait.
+ */
 
 import type { Random } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -11,11 +13,11 @@ import type { Fetch } from '../engine/sources/fetch-source.ts';
 import type { EngineFiles } from '../engine/storage/files.ts';
 import { Partial, type SyncFile } from '../engine/storage/opfs-store.ts';
 
-/** A file in memory, which can lose what was not flushed. */
+/** A file in memory that can lose unflushed bytes. */
 export class MemoryFile implements SyncFile {
   bytes = new Uint8Array(0);
   #onDisk = new Uint8Array(0);
-  /** Bytes that it can hold. */
+  /** Most bytes that the file can hold. */
   room = Number.POSITIVE_INFINITY;
 
   read(into: Uint8Array, { at }: { at: number }): number {
@@ -55,9 +57,7 @@ export class MemoryFile implements SyncFile {
     return copy;
   }
 
-  /**
-   * The machine has lost power: of each page, the bytes written after the flush are there or not.
-   */
+  /** Simulates a power cut: each page with unflushed bytes keeps or loses them. */
   lose(random: Random, pageBytes: number): void {
     const after = this.bytes;
     this.bytes = new Uint8Array(random() < 0.5 ? after.length : this.#onDisk.length);
@@ -79,7 +79,7 @@ class MemoryFiles implements EngineFiles {
   room = Number.POSITIVE_INFINITY;
   #made = 0;
 
-  /** A copy of the bytes, which users of the open originals cannot change. */
+  /** Returns a copy of the files, which users of the open originals cannot change. */
   copy(): MemoryFiles {
     const copy = new MemoryFiles();
     for (const [id, { data, journal }] of this.files) {
@@ -132,7 +132,7 @@ class MemoryRecords implements EngineRecords {
   }
 }
 
-/** An engine that can be ended and started again over the same files and records. */
+/** Holds an engine that can be ended and started again over the same files and records. */
 export class World {
   files = new MemoryFiles();
   records = new MemoryRecords();
@@ -152,7 +152,7 @@ export class World {
     this.#random = random;
   }
 
-  /** The engines so far have ended, at any line. */
+  /** Ends all engines so far, at any point of their work. */
   async crash(): Promise<void> {
     this.#crashes++;
     this.files = this.files.copy();
@@ -169,7 +169,7 @@ export class World {
       files: this.files,
       fetch: async (url, init) => {
         const response = await this.#fetch(url, init);
-        // An engine that has ended hears nothing any more.
+        // An engine that has ended gets no answers any more.
         return crashes === this.#crashes ? response : new Promise(() => {});
       },
       estimate: async () => this.estimate,
@@ -185,7 +185,7 @@ export class World {
     return this.engine;
   }
 
-  /** Waits until the records say so; the engine's clock ticks meanwhile. */
+  /** Waits until a condition on the records is true; the engine's clock ticks meanwhile. */
   async until(engine: Engine, done: (records: readonly DownloadRecord[]) => boolean) {
     for (let turns = 0; !done([...this.records.records.values()]); turns++) {
       if (turns > 20_000) throw new Error('it never came true');
@@ -195,7 +195,7 @@ export class World {
     }
   }
 
-  /** The browser saves its files, whole, and reports it. */
+  /** Lets the browser save all pending files completely, and report it. @returns the saved bytes */
   async saveAll(engine: Engine): Promise<Uint8Array[]> {
     const saved: Uint8Array[] = [];
     for (const [index, { id, url }] of this.saves.splice(0).entries()) {
@@ -223,7 +223,7 @@ export class World {
 
 export const turn = () => new Promise<void>((resolve) => setTimeout(resolve));
 
-/** An offer of a file as `FakeOrigin` has it. */
+/** Returns an offer of a file that `FakeOrigin` has. */
 export function offerOf(
   url: string,
   length: number,

@@ -1,6 +1,6 @@
 /**
- * A browser, a taker and a disk that a test can hold up at any point: every call waits until the
- * test lets it happen, and its result waits until the test lets it be known. For tests only.
+ * Fake browser, taker and disk for tests, which a test can hold up at any point: every call waits
+ * until the test lets it happen, and its result waits until the test lets it be known.
  */
 
 import type { Random } from '@millrace/shared/base/clock';
@@ -9,13 +9,15 @@ import type { BrowserDownload, HandOff } from '../hand-off/hand-off.ts';
 import { HandOffs } from '../hand-off/hand-offs.ts';
 import type { Ports } from '../hand-off/ports.ts';
 
-/** A call of the background's that is on its way. */
+/** A pending call of the background. */
 interface Call {
-  /** Number of the background: events of one that has ended are never answered. */
+  /**
+   * Number of the background that made the call: calls of an ended background are never answered.
+   */
   readonly life: number;
-  /** The event; undefined once it has happened. */
+  /** Effect of the call; undefined once it has happened. */
   happen: (() => unknown) | undefined;
-  /** A taker's, which breaks with the connection. */
+  /** Whether the call is to a taker, and breaks with the connection. */
   readonly remote: boolean;
   answer: { readonly value: unknown } | { readonly error: unknown } | undefined;
   readonly resolve: (value: unknown) => void;
@@ -29,7 +31,7 @@ export type ProofOutcome = 'proven' | 'different' | 'failed' | 'refused' | 'abse
 
 export class FakeWorld {
   now = 100_000;
-  /** The browser's download; undefined: taken out of the list. */
+  /** The browser's download; undefined: removed from the list. */
   download: (BrowserDownload & { readonly ours?: boolean }) | undefined = {
     state: 'in_progress',
     paused: false,
@@ -38,7 +40,7 @@ export class FakeWorld {
   handOffs: HandOffs | undefined;
   over: { readonly taken: boolean }[] = [];
   takerIsThere = true;
-  /** It has all of a file as soon as it has committed. */
+  /** Whether the taker has the complete file as soon as it has committed. */
   takerCompletes = false;
   readonly pauses: boolean;
   readonly #outcome: ProofOutcome;
@@ -57,7 +59,10 @@ export class FakeWorld {
     this.pauses = pauses;
   }
 
-  /** Complete ones, or ones that will be: the taker completes its committed downloads by itself. */
+  /**
+   * Number of copies that are or will be complete: the taker completes its committed downloads by
+   * itself.
+   */
   get copies(): number {
     const browser = this.download?.state === 'complete' ? 1 : 0;
     return browser + [...this.#committed.values()].filter((id) => !this.#discarded.has(id)).length;
@@ -71,7 +76,7 @@ export class FakeWorld {
     return this.#calls.length;
   }
 
-  /** The background begins, as it does with any event. */
+  /** Starts a background, as any event does. */
   async start(): Promise<void> {
     this.#life++;
     this.handOffs = new HandOffs(this.#ports(this.#life));
@@ -80,8 +85,8 @@ export class FakeWorld {
   }
 
   /**
-   * The background ends at any line. Some of its messages to the browser have arrived, in order;
-   * those to the taker may still arrive later. It hears of nothing.
+   * Ends the background at any point. Some of its messages to the browser have arrived, in order;
+   * those to the taker may still arrive later. The background gets no more answers.
    */
   kill(): void {
     const told = this.#calls.filter(isFirst);
@@ -92,7 +97,7 @@ export class FakeWorld {
     this.handOffs = undefined;
   }
 
-  /** The browser restarts: nothing runs, and data in memory are gone. */
+  /** Restarts the browser: nothing runs, and data in memory are lost. */
   restartBrowser(): void {
     this.kill();
     this.#session.clear();
@@ -101,7 +106,7 @@ export class FakeWorld {
     }
   }
 
-  /** The taker's process ends. Work under way may have happened or not; its result is lost. */
+  /** Ends the taker's process. Work under way may have happened or not; its result is lost. */
   killTaker(): void {
     this.takerIsThere = false;
     this.#offers.clear();
@@ -111,11 +116,11 @@ export class FakeWorld {
     }
   }
 
-  /** Lets one pending thing proceed, any. @returns false where there is none */
+  /** Lets any one pending call proceed. @returns false if there is none */
   async proceed(): Promise<boolean> {
     const any = this.#calls[Math.floor(this.#random() * this.#calls.length)];
     if (any === undefined) return false;
-    // The browser carries out its orders in their order.
+    // The browser carries out orders in sequence.
     const waits = !any.remote && any.happen !== undefined;
     const call = waits ? (this.#calls.find(isFirst) ?? any) : any;
     if (call.happen !== undefined) {
@@ -246,7 +251,7 @@ function isFirst({ remote, happen }: Call): boolean {
   return !remote && happen !== undefined;
 }
 
-/** Waits until everything that can proceed without the test has: nothing here takes more turns. */
+/** Waits until all pending promises have settled, which takes no more turns than these. */
 async function rest(): Promise<void> {
   for (let i = 0; i < 50; i++) await undefined;
 }

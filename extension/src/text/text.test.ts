@@ -6,12 +6,12 @@ import { manifest } from '../manifest.mjs';
 import { CATALOGUES, textFor } from './text.ts';
 
 describe('catalogues', () => {
-  test.each(LANGUAGES)('%s says everything that English says, with the same values', (language) => {
+  test.each(LANGUAGES)('%s has all texts of English, with the same placeholders', (language) => {
     expect(translationFaults(CATALOGUES.en, language, CATALOGUES[language])).toEqual([]);
   });
 
   test.each(['chromium', 'firefox'])(
-    'every permission that %s is asked for is explained',
+    'every permission that is requested from %s is explained',
     (name) => {
       const { permissions, host_permissions } = manifest(name, '1.0.0', () => true) as {
         permissions: string[];
@@ -30,7 +30,7 @@ interface Message {
   readonly placeholders?: Readonly<Record<string, { readonly content: string }>>;
 }
 
-test.each(LANGUAGES)('the browser’s own strings in %s are those in English', (language) => {
+test.each(LANGUAGES)('the browser’s own strings in %s match those in English', (language) => {
   const read = (name: string): Record<string, Message> => {
     const file = new URL(`../../public/_locales/${name}/messages.json`, import.meta.url);
     return JSON.parse(readFileSync(file, 'utf8'));
@@ -46,7 +46,7 @@ test.each(LANGUAGES)('the browser’s own strings in %s are those in English', (
   }
 });
 
-test('the language is the first of the browser’s that there is', () => {
+test('the language is the first of the browser’s languages that has texts', () => {
   expect(textFor(['fr-FR', 'de-AT', 'en']).t('options.title')).toBe('Einstellungen');
   expect(textFor(['fr-FR']).t('options.title')).toBe('Options');
   expect(textFor(['en-GB']).locale).toBe('en-GB');

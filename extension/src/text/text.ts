@@ -1,4 +1,4 @@
-/** The words of the extension's pages, in the language of the browser. */
+/** The texts of the extension's pages, in the language of the browser. */
 
 import { Catalogue, type Texts } from '@millrace/shared/text/catalogue';
 import { chooseLanguage, type Language, localeFor } from '@millrace/shared/text/language';
@@ -8,12 +8,12 @@ import type { Placeholders } from './placeholders.ts';
 
 export type Key = keyof typeof en;
 
-/** English has every key; other languages may have further forms of plurals. */
+/** Texts by language. English has every key; other languages may have more plural forms. */
 export const CATALOGUES: Readonly<Record<Language, Texts<Key>>> = { en, de };
 
 export type Text = Catalogue<Key, Placeholders>;
 
-/** @param preferred the browser's languages, best first */
+/** Returns the texts for a reader. @param preferred the browser's languages, best first */
 export function textFor(preferred: readonly string[]): Text {
   const language = chooseLanguage('system', preferred);
   return new Catalogue<Key, Placeholders>(

@@ -1,4 +1,4 @@
-/** The page on which some of the links of another page are chosen. */
+/** The page on which the user chooses among the links of another page. */
 
 import './style/picker.css';
 import { followTheme, openPage } from './common/page.tsx';

@@ -1,12 +1,14 @@
 /**
- * Runs before the popup's own script has even been read, which takes longer than the background
- * needs to answer: the popup's data are there by then.
+ * Runs before the popup's own script has been read, which takes longer than the background needs to
+ * answer: so the popup's data are there by then.
  */
 
 import { api } from '../browser/api.ts';
 import type { Early } from './popup/early.ts';
 
-/** Of the tab that the popup lies over. Where there is none to ask for, its site has no switch. */
+/**
+ * Returns the URL of the tab below the popup. Without a URL, the popup has no switch for the site.
+ */
 async function pageUrl(): Promise<string | undefined> {
   const [tab] = await api.tabs.query({ active: true, currentWindow: true }).catch(() => []);
   return tab?.url;
@@ -22,6 +24,6 @@ const answers = {
   'get-settings': api.runtime.sendMessage({ type: 'get-settings' }),
   state: askForState(url),
 };
-// The taker of an answer hears of its failure.
+// Failures reach the code that uses the answer.
 for (const answer of Object.values(answers)) answer.catch(() => {});
 (globalThis as { early?: Early }).early = { url, answers };

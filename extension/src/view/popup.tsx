@@ -1,4 +1,4 @@
-/** The popup. It has to appear at once: see popup-early.ts. */
+/** The popup, which has to appear at once: see popup-early.ts. */
 
 import { api } from '../browser/api.ts';
 import './style/popup.css';
@@ -7,7 +7,10 @@ import { type Early, withEarly } from './popup/early.ts';
 import { Popup } from './popup/popup.tsx';
 import { PopupModel } from './popup/popup-model.ts';
 
-/** Drawing a list once is faster than drawing that it is loading, and then the list. */
+/**
+ * Longest wait for the data before the first drawing, ms: drawing a list once is faster than
+ * drawing a loading state and then the list.
+ */
 const WAIT_MS = 100;
 
 const { early } = globalThis as unknown as { early: Early };
@@ -18,7 +21,7 @@ document.title = page.text.t('popup.title');
 const ready = Promise.all([
   model.refresh(),
   followTheme(page),
-  // Text is laid out once, not in another font first.
+  // Load the font first, so that text is laid out only once.
   document.fonts.load('13px "Inter Variable"'),
 ]);
 await Promise.race([ready, new Promise((resolve) => setTimeout(resolve, WAIT_MS))]);

@@ -1,4 +1,4 @@
-/** Styles are imported for the build, which puts them beside the script. */
+/** Declares style sheets: code imports them so that the build puts them beside the script. */
 
 declare module '*.css';
 declare module '@fontsource-variable/inter';

@@ -7,10 +7,13 @@ import { MAX_CONNECTIONS, MAX_PER_HOST } from '../sources/host-slots.ts';
 const LENGTH = 2 * 1024 * 1024;
 const HOST = 'http://origin.example';
 const FILE = new Uint8Array(LENGTH).map((_, i) => i >> 7);
-/** Answers of at most this are proofs: they come at once. */
+/** Longest answer, bytes, that counts as a proof; servers send proofs at once. */
 const PROOF_BYTES = 64 * 1024;
 
-/** A network with servers that send all at once, send nothing after the proof, or cannot be reached. */
+/**
+ * Returns a network with servers that send everything at once, send nothing after the proof, or
+ * cannot be reached.
+ */
 function world() {
   const origin = new FakeOrigin(FILE);
   const active = new Map<string, number>();
@@ -46,7 +49,7 @@ function world() {
 
 const worlds: World[] = [];
 
-/** Downloads that never end are ended. */
+/** Removes downloads that would never end. */
 afterEach(async () => {
   for (const it of worlds.splice(0)) {
     const engine = it.engine as NonNullable<typeof it.engine>;
@@ -72,7 +75,7 @@ async function untilActive(active: Map<string, number>, host: string, count: num
 }
 
 describe('downloads of one host', () => {
-  test('a newcomer gets connections of a running download that holds all of them', async () => {
+  test('a new download gets connections of a running one that holds all of them', async () => {
     const { it, active } = world();
     const engine = await it.start();
     await take(engine, `${HOST}/slow-1`);
@@ -80,12 +83,12 @@ describe('downloads of one host', () => {
     await take(engine, `${HOST}/second`);
     const isDone = (id: string) => it.records.records.get(id)?.state === 'saving';
     await it.until(engine, () => isDone(`${HOST}/second`));
-    // The connection that it returned belongs to the other again.
+    // The first download gets its connections back.
     await untilActive(active, 'origin.example', MAX_PER_HOST);
     expect(isDone(`${HOST}/slow-1`)).toBe(false);
   });
 
-  test('ten small ones behind a slow one all end', async () => {
+  test('ten small downloads behind a slow one all end', async () => {
     const { it, mostAtHost } = world();
     const engine = await it.start();
     await take(engine, `${HOST}/slow-1`);
@@ -98,7 +101,7 @@ describe('downloads of one host', () => {
     expect(mostAtHost()).toBeLessThanOrEqual(MAX_PER_HOST);
   });
 
-  test('as many as there are connections are taken; one more is refused before it is asked for', async () => {
+  test('an offer beyond the connections of its host is refused without a request', async () => {
     const { it, origin, active, mostAtHost } = world();
     const engine = await it.start();
     for (let i = 0; i < MAX_PER_HOST; i++) await take(engine, `${HOST}/slow-${i}`);
@@ -110,13 +113,13 @@ describe('downloads of one host', () => {
     });
     expect(origin.asked).toHaveLength(before);
     expect(mostAtHost()).toBe(MAX_PER_HOST);
-    // Others have their own.
+    // Other hosts have their own connections.
     await take(engine, 'http://other.example/file');
     await it.until(
       engine,
       () => it.records.records.get('http://other.example/file')?.state === 'saving',
     );
-    // A paused download holds nothing.
+    // A paused download holds no connections.
     await engine.call({ type: 'command', id: `${HOST}/slow-1`, command: 'pause' });
     await take(engine, `${HOST}/more`);
     await it.until(engine, () => it.records.records.get(`${HOST}/more`)?.state === 'saving');
@@ -124,7 +127,7 @@ describe('downloads of one host', () => {
 });
 
 describe('downloads of many hosts', () => {
-  test('have no more connections than there are, and all of them some', async () => {
+  test('stay within the limit of connections, and each gets some', async () => {
     const { it, active, most } = world();
     const engine = await it.start();
     const hosts = Array.from({ length: 8 }, (_, i) => `host-${i}.example`);
@@ -133,7 +136,7 @@ describe('downloads of many hosts', () => {
     expect(most()).toBeLessThanOrEqual(MAX_CONNECTIONS);
   });
 
-  test('one that waits for its server keeps none from starting', async () => {
+  test('one that waits for its server does not keep others from starting', async () => {
     const { it } = world();
     const engine = await it.start();
     const dead = Array.from({ length: 40 }, (_, i) => link(`http://dead-${i % 20}.example/${i}`));

@@ -11,7 +11,7 @@ const EDGE = 'http://edge.example';
 const FILE = new Uint8Array(LENGTH).map((_, i) => (i * 31) ^ (i >> 13));
 const digestOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-/** Fetches a file with an edge that its publisher has named. */
+/** Fetches a file with the help of an edge that its publisher has named. */
 async function fetched(prepare: (origin: FakeOrigin) => void) {
   const origin = new FakeOrigin(FILE);
   const it = new World(origin.fetch, seededRandom(3));
@@ -29,9 +29,9 @@ const isLarge = ({ range }: { range: { start: number; end: number } }) =>
   range.end - range.start > 64 * 1024;
 
 describe('an edge that a publisher names', () => {
-  test('is used once samples of it are as the origin’s', async () => {
+  test('is used once its samples equal the origin’s', async () => {
     const { digest, byEdge } = await fetched((origin) => {
-      // Of more than samples it has enough for the moment.
+      // The origin refuses larger ranges for the moment.
       const field = { 'retry-after': '1' };
       origin.fault = (asked) =>
         asked.url === URL && isLarge(asked)
@@ -52,7 +52,7 @@ describe('an edge that a publisher names', () => {
     expect(byEdge.some(isLarge)).toBe(false);
   });
 
-  test('is not followed to where it redirects', async () => {
+  test('is not used if it redirects', async () => {
     const { digest, byEdge } = await fetched((origin) => {
       origin.fault = ({ url, redirect }) => {
         if (!url.startsWith(EDGE)) return undefined;

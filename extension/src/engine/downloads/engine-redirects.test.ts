@@ -9,7 +9,7 @@ const URL_ = 'http://origin.example/file.bin';
 const FILE = new Uint8Array(LENGTH).map((_, i) => (i * 7) ^ (i >> 11));
 const digestOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-/** An origin that redirects to a URL that is good for a number of requests. */
+/** Fetches a file from an origin that redirects to a URL that expires after `goodFor` requests. */
 async function fetched(goodFor: number, status = 403) {
   const origin = new FakeOrigin(FILE);
   const walks: string[] = [];
@@ -43,17 +43,17 @@ async function fetched(goodFor: number, status = 403) {
   return { walks: walks.length, direct, digest: digestOf(bytes as Uint8Array) };
 }
 
-test('redirects are followed once, and not again for each range', async () => {
+test('redirects are followed once, not for each range', async () => {
   const { walks, direct, digest } = await fetched(Number.POSITIVE_INFINITY);
   expect(digest).toBe(digestOf(FILE));
   expect(walks).toBe(1);
   expect(direct.length).toBeGreaterThan(5);
-  // They belong to the origin that has redirected.
+  // Credentials belong to the origin that redirected.
   for (const headers of direct) expect(headers.get('authorization')).toBeNull();
 });
 
 test.each([403, 404, 410])(
-  'redirects are followed anew where their end has expired: %d',
+  'redirects are followed again once their final URL has expired: %d',
   async (status) => {
     const { walks, digest } = await fetched(4, status);
     expect(digest).toBe(digestOf(FILE));

@@ -1,4 +1,4 @@
-/** Downloads that are removed when all of them has come. */
+/** Removal of downloads whose bytes have all arrived. */
 
 import { describe, expect, test } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
@@ -9,7 +9,7 @@ const LENGTH = 300_000;
 const URL = 'http://origin.example/file.bin';
 const REMOVE = { type: 'command', id: URL, command: 'remove' } as const;
 
-/** An engine with one download. */
+/** Starts an engine with one download. */
 async function downloading(it: World) {
   const engine = await it.start();
   await engine.call(offerOf(URL, LENGTH));
@@ -19,8 +19,8 @@ async function downloading(it: World) {
 
 const world = () => new World(new FakeOrigin(new Uint8Array(LENGTH)).fetch, seededRandom(1));
 
-describe('what is removed', () => {
-  test('when all of it has come is not saved, and nothing is left of it', async () => {
+describe('a download that is removed', () => {
+  test('after its last byte has arrived is not saved, and leaves nothing behind', async () => {
     const it = world();
     const given = Promise.withResolvers<void>();
     let asked = false;
@@ -41,7 +41,7 @@ describe('what is removed', () => {
     expect(it.saves).toEqual([]);
   });
 
-  test('while the browser saves it is not known any more', async () => {
+  test('while the browser saves it is forgotten', async () => {
     const it = world();
     const engine = await downloading(it);
     await it.until(engine, () => it.saves.length > 0);

@@ -21,7 +21,7 @@ function world(seed = 1) {
 const isSaving = ([record]: readonly { state: string }[]) => record?.state === 'saving';
 
 describe('an offer', () => {
-  test('is proven by the first bytes, taken, and its file saved and then deleted', async () => {
+  test('is proven by its first bytes and taken; its file is saved and then deleted', async () => {
     const { origin, it } = world();
     const engine = await it.start();
     await engine.call(offerOf(URL, LENGTH));
@@ -43,7 +43,7 @@ describe('an offer', () => {
     ['of another length', { length: LENGTH + 1 }, 'version-changed'],
     ['of another version', { etag: '"2"' }, 'version-changed'],
     ['without a validator', { etag: undefined }, 'version-unproven'],
-  ])('%s is refused, and nothing is left of it', async (_, more, code) => {
+  ])('%s is refused, and leaves nothing behind', async (_, more, code) => {
     const { it } = world();
     const engine = await it.start();
     await expect(engine.call(offerOf(URL, LENGTH, more))).rejects.toMatchObject({ code });
@@ -51,7 +51,7 @@ describe('an offer', () => {
     await expect(engine.call({ type: 'commit', handOff: URL })).rejects.toThrow('no such offer');
   });
 
-  test('that is withdrawn, or forgotten for a minute, cannot be committed', async () => {
+  test('that is withdrawn or a minute old cannot be committed', async () => {
     const { it } = world();
     const engine = await it.start();
     await engine.call(offerOf(URL, LENGTH));
@@ -62,7 +62,7 @@ describe('an offer', () => {
     expect(await engine.call({ type: 'offerState', handOff: URL })).toEqual({ state: 'unknown' });
   });
 
-  test('that is withdrawn while the room for it is looked at leaves nothing, and asks nobody', async () => {
+  test('that is withdrawn during the storage check leaves and requests nothing', async () => {
     const { origin, it } = world();
     const engine = await it.start();
     const offered = engine.call(offerOf(URL, LENGTH));
@@ -74,7 +74,7 @@ describe('an offer', () => {
     expect(origin.asked).toEqual([]);
   });
 
-  test('that there is no room for twice is refused before anybody is asked', async () => {
+  test('is refused without a request if its file does not fit into storage twice', async () => {
     const { origin, it } = world();
     it.estimate = { quota: 2 * LENGTH + 64 * 1024 * 1024 - 1, usage: 0 };
     const engine = await it.start();
@@ -100,7 +100,7 @@ describe('fetching', () => {
     return { origin, it, engine, state, digest: bytes && digestOf(bytes), ms: it.now - before };
   }
 
-  test('goes on where connections break', async () => {
+  test('continues after broken connections', async () => {
     const { digest, origin } = await fetched((origin) => {
       origin.fault = (asked, count) => (count % 3 > 0 ? origin.broken(asked, 50_000) : undefined);
     });
@@ -118,7 +118,7 @@ describe('fetching', () => {
     expect(ms).toBeGreaterThanOrEqual(7000);
   });
 
-  test('waits while nobody can be reached, and goes on at once when the network is back', async () => {
+  test('waits without a network, and continues at once when it is back', async () => {
     const { origin, it } = world();
     const engine = await it.start();
     await engine.call(offerOf(URL, LENGTH));
@@ -137,7 +137,7 @@ describe('fetching', () => {
     expect((await it.saveAll(engine)).map(digestOf)).toEqual([DIGEST]);
   });
 
-  test('asks edges without cookies, log-ins or conditions of its own', async () => {
+  test('sends edges no cookies and no log-ins', async () => {
     const { digest, origin } = await fetched(() => {}, { edges: [EDGE] });
     expect(digest).toBe(DIGEST);
     const [proof, ...others] = origin.asked;
@@ -153,7 +153,7 @@ describe('fetching', () => {
     ['a cookie', URL, { headers: { cookie: 'session=42' } }],
     ['a signature', `${URL}?signature=abc`, {}],
     ['a private address behind a redirect', URL, { finalUrl: 'http://10.0.0.1/file.iso' }],
-  ])('with %s is between browser and origin', async (_, url, more) => {
+  ])('of a file with %s never asks an edge', async (_, url, more) => {
     const { origin, it } = world();
     const engine = await it.start();
     await engine.call(offerOf(url, LENGTH, { edges: [EDGE], ...more }));
@@ -163,7 +163,7 @@ describe('fetching', () => {
   });
 
   test.each(['other version', 'other place', 'other length'])(
-    'puts an edge with an %s aside, and has no wrong byte from it',
+    'sets aside an edge with an %s, and stores none of its bytes',
     async (kind) => {
       const { digest } = await fetched(
         (origin) => {
@@ -185,7 +185,7 @@ describe('fetching', () => {
     },
   );
 
-  test('begins again where the file has become another', async () => {
+  test('starts over if the file has changed', async () => {
     const { digest, it } = await fetched((origin) => {
       origin.etag = '"2"';
     });
@@ -193,7 +193,7 @@ describe('fetching', () => {
     expect(it.records.records.get(URL)).toMatchObject({ validators: { etag: '"2"' }, restarts: 1 });
   });
 
-  test('leaves to the browser what comes in one piece only, for the length it was told', async () => {
+  test('leaves a file without ranges to the browser, and checks its length', async () => {
     const { origin, it } = world();
     const engine = await it.start();
     await engine.call(offerOf(URL, LENGTH));
@@ -210,7 +210,7 @@ describe('fetching', () => {
     });
   });
 
-  test('says that there is no room, and goes on from there when there is', async () => {
+  test('fails when storage is full, and continues from there once there is room', async () => {
     const { origin, it } = world();
     const engine = await it.start();
     await engine.call(offerOf(URL, LENGTH));
@@ -226,7 +226,7 @@ describe('fetching', () => {
   });
 });
 
-describe('the digest that the origin states of the whole', () => {
+describe('the digest that the origin states for the whole file', () => {
   const base64 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('base64');
   const stated = (bytes: Uint8Array) => ({ 'repr-digest': `sha-256=:${base64(bytes)}:` });
   const isOver = ([record]: readonly { state: string }[]) => record?.state !== 'queued';
@@ -240,7 +240,7 @@ describe('the digest that the origin states of the whole', () => {
   }
 
   test.each(['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512'])(
-    'is that of the file before that is saved: %s',
+    'is checked before the file is saved: %s',
     async (algorithm) => {
       const digest = createHash(algorithm).update(FILE).digest('base64');
       const field = `${algorithm === 'sha1' ? 'sha' : algorithm.replace('sha', 'sha-')}=${digest}`;
@@ -252,7 +252,7 @@ describe('the digest that the origin states of the whole', () => {
     },
   );
 
-  test('keeps a file that has another from being saved, and all of it is fetched anew', async () => {
+  test('keeps a file with another digest from being saved; it is fetched again', async () => {
     const { origin, it, engine, commit } = await taken(stated(FILE));
     origin.fault = ({ range: { start, end } }) => {
       const wrong = FILE.slice(start, end);
@@ -274,7 +274,7 @@ describe('the digest that the origin states of the whole', () => {
     expect((await it.saveAll(engine)).map(digestOf)).toEqual([DIGEST]);
   });
 
-  test('puts edges aside that have given something else', async () => {
+  test('sets aside edges that sent other bytes', async () => {
     const { origin, it, engine, commit } = await taken(stated(FILE), [EDGE]);
     origin.fault = ({ url, range: { start, end } }) =>
       url.startsWith(EDGE) ? origin.answer(start, end, new Uint8Array(end - start)) : undefined;
@@ -285,7 +285,7 @@ describe('the digest that the origin states of the whole', () => {
     expect(it.records.records.get(URL)?.restarts).toBe(1);
   });
 
-  test('is known of a link that was added, too', async () => {
+  test('is checked for added links, too', async () => {
     const { origin, it } = world();
     origin.fields = stated(FILE.slice(1));
     const engine = await it.start();
@@ -296,8 +296,8 @@ describe('the digest that the origin states of the whole', () => {
   });
 });
 
-describe('over restarts', () => {
-  test('what is there is not fetched again', async () => {
+describe('after a restart', () => {
+  test('stored bytes are not fetched again', async () => {
     const { origin, it } = world();
     const engine = await it.start();
     await engine.call(offerOf(URL, LENGTH));
@@ -320,7 +320,7 @@ describe('over restarts', () => {
     expect(origin.sentBytes).toBeLessThanOrEqual(1.02 * LENGTH - storedBytes);
   });
 
-  test('what was being saved is asked for under its new address', async () => {
+  test('a file that was being saved is offered to the browser under its new URL', async () => {
     const { it } = world();
     const engine = await it.start();
     await engine.call(offerOf(URL, LENGTH));
@@ -335,7 +335,7 @@ describe('over restarts', () => {
     expect((await it.saveAll(next)).map(digestOf)).toEqual([DIGEST]);
   });
 
-  test('what could not be saved is kept, and saved when the user asks again', async () => {
+  test('a file that could not be saved is kept, and saved when the user resumes it', async () => {
     const { origin, it } = world();
     const engine = await it.start();
     await engine.call(offerOf(URL, LENGTH));
@@ -352,7 +352,7 @@ describe('over restarts', () => {
     expect(origin.asked.length).toBe(asked);
   });
 
-  test('files that no record knows are deleted', async () => {
+  test('files without a record are deleted', async () => {
     const { it } = world();
     await it.files.open('stray', { url: URL, length: 1, validators: {} });
     await it.start();

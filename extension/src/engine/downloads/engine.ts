@@ -1,7 +1,7 @@
 /**
- * The downloads of the engine in the extension: takes them, runs some at a time, has the browser
- * save complete ones, and continues after a restart from its records. Its surroundings are given to
- * it: files, records, `fetch`, time and chance.
+ * The engine in the extension: takes downloads, runs some at a time, has the browser save complete
+ * ones, and continues after a restart from its records. Its surroundings are passed in: files,
+ * records, `fetch`, time and randomness.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -36,9 +36,9 @@ export interface EngineOptions extends FetchingOptions {
   readonly emit: (message: Extract<EngineMessage, { event: string }>) => void;
 }
 
-/** Milliseconds between updates of the record with the bytes that are on disk for good. */
+/** Time between updates of a record with the number of flushed bytes, ms. */
 const FLUSH_MS = 5000;
-/** Idle time after which the engine can be ended. */
+/** Idle time after which the engine can be ended, ms. */
 const IDLE_MS = 30_000;
 
 export class Engine {
@@ -68,7 +68,7 @@ export class Engine {
     this.#flushedAt = now();
   }
 
-  /** Restores the downloads of an earlier run; files without a record are deleted. */
+  /** Opens the engine with the downloads of an earlier run; deletes files without a record. */
   static async open(options: EngineOptions): Promise<Engine> {
     const engine = new Engine(options, await Records.open(options.records));
     for (const id of await options.files.ids()) {
@@ -82,7 +82,7 @@ export class Engine {
     return engine;
   }
 
-  /** @throws TakerError, MillraceError */
+  /** Handles a call of the background. @throws TakerError, MillraceError */
   async call(call: EngineCall): Promise<EngineResults[EngineCall['type']]> {
     this.#busyAt = this.#options.now();
     switch (call.type) {
@@ -114,7 +114,7 @@ export class Engine {
     }
   }
 
-  /** To be called a few times a second. */
+  /** Does periodic work; to be called a few times a second. */
   tick(): void {
     const now = this.#options.now();
     const flush = now - this.#flushedAt >= FLUSH_MS;
@@ -124,7 +124,7 @@ export class Engine {
       if (flush) void this.#keep(id, run);
     }
     this.#fetching.tick();
-    // A download that waits for its server has made room for others.
+    // A download that waits for its server makes room for others.
     this.#start();
     const saving = this.#records.all.some(isAtBrowser);
     if (this.#runs.size > 0 || this.#offers.size > 0 || saving) this.#busyAt = now;
@@ -135,7 +135,7 @@ export class Engine {
     this.#options.emit({ event: 'idle' });
   }
 
-  /** The network may have come back. */
+  /** Retries waiting downloads at once; to be called when the network may be back. */
   retryNow(): void {
     for (const run of this.#runs.values()) run.retryNow();
   }
@@ -145,9 +145,9 @@ export class Engine {
     if (!hasPlace(this.#records.all)) {
       throw new TakerError('refused', 'There are too many downloads already', 'queue-full');
     }
-    // The browser's own continues: a download that would have to wait here is better off there.
+    // Refuse a download that would have to wait here: it is better off in the browser.
     if (this.#offers.state(offer.handOff) === 'unknown') this.#checkFree(hostOfRecord(offer));
-    // It is known from now on: a withdrawal that comes while the room is looked at ends it.
+    // The offer is registered before the room is checked, so that a withdrawal in between ends it.
     await this.#offers.prove(offer, async (signal) => {
       await this.#checkRoom(offer.length);
       signal.throwIfAborted();
@@ -156,7 +156,7 @@ export class Engine {
     return {};
   }
 
-  /** @throws TakerError where there is no room for this number of further bytes */
+  /** Checks that there is room for more bytes. @throws TakerError if there is not */
   async #checkRoom(length: number): Promise<void> {
     await this.#fetching.checkRoom(length).catch((error: unknown) => {
       if (!isMillraceError(error)) throw error;
@@ -164,14 +164,18 @@ export class Engine {
     });
   }
 
-  /** @throws TakerError where all connections of a host are shared out to others */
+  /**
+   * Checks that a host has a free connection.
+   *
+   * @throws TakerError if other downloads use all of them
+   */
   #checkFree(host: string): void {
     const offered = this.#offers.all.map((offer) => hostOfRecord(offer));
     if (hasRoom(host, [...this.#busyHosts(), ...offered])) return;
     throw new TakerError('refused', `All connections to ${host} are in use`, 'queue-full');
   }
 
-  /** Hosts that something is being fetched from, each as often as there are downloads. */
+  /** Returns the hosts of running downloads that are not idle, once per download. */
   #busyHosts(): string[] {
     return [...this.#runs].flatMap(([id, run]) => {
       const record = this.#records.get(id);
@@ -252,7 +256,7 @@ export class Engine {
       const next = resumed(record);
       if (next === undefined) throw wrongState(record);
       if (next.anew) await this.#options.files.remove(id);
-      // It may have been removed meanwhile.
+      // Throws if the download was removed meanwhile.
       this.#records.known(id);
       await this.#put(next.record);
     }
@@ -278,7 +282,7 @@ export class Engine {
     }
   }
 
-  /** One download, until it is complete, fails, or is stopped. It never rejects. */
+  /** Runs one download until it is complete, fails, or is stopped. It never rejects. */
   async #run(given: DownloadRecord, run: Run, signal: AbortSignal): Promise<void> {
     const { id } = given;
     try {
@@ -299,7 +303,7 @@ export class Engine {
     }
   }
 
-  /** Brings received bytes to disk, and their number into the record. */
+  /** Flushes received bytes to disk, and updates their number in the record. */
   async #keep(id: string, run: Run): Promise<void> {
     await run.flush();
     const record = this.#records.get(id);

@@ -1,4 +1,4 @@
-/** One download, from its record to a complete file whose digest is right. */
+/** Fetches one download: from its record to a complete file with the right digest. */
 
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis, Random } from '@millrace/shared/base/clock';
@@ -20,7 +20,7 @@ import { discover, type Proof, prove } from '../sources/proof.ts';
 import type { EngineFiles } from '../storage/files.ts';
 import type { Run } from './run.ts';
 
-/** How long the first answer may take. */
+/** Longest wait for the first answer, ms. */
 const ANSWER_MS = 20_000;
 
 export interface FetchingOptions {
@@ -41,7 +41,7 @@ export class Fetching {
   readonly #put: (record: DownloadRecord) => Promise<void>;
   readonly #slots: HostSlots;
 
-  /** @param put keeps a record */
+  /** @param put stores a record */
   constructor(
     options: FetchingOptions,
     records: Records,
@@ -53,7 +53,11 @@ export class Fetching {
     this.#slots = new HostSlots(options.now);
   }
 
-  /** @param edge base URL of the edge to ask; undefined: the origin itself */
+  /**
+   * Returns a source for a URL.
+   *
+   * @param edge base URL of the edge to ask; undefined: the origin itself
+   */
   source(
     url: string,
     edge: string | undefined,
@@ -72,26 +76,30 @@ export class Fetching {
     });
   }
 
-  /** To be called every second or so. */
+  /** Does periodic work; to be called about every second. */
   tick(): void {
     this.#slots.tick();
   }
 
-  /** Shows that an offered download can be fetched here. @throws MillraceError; the signal's reason */
+  /**
+   * Shows that an offered download can be fetched here.
+   *
+   * @throws MillraceError; the signal's reason
+   */
   prove(offer: Offer, signal: AbortSignal): Promise<Proof> {
     const source = this.source(offer.url, undefined, offer.headers);
     const { host } = new URL(offer.finalUrl);
     return this.#slots.use(host, signal, () => prove(source, offer, signal));
   }
 
-  /** @throws MillraceError `disk-full` where there is no room for this number of further bytes */
+  /** Checks that there is room for more bytes. @throws MillraceError `disk-full` if there is not */
   async checkRoom(length: number): Promise<void> {
     const lack = lackOfRoom(await this.#options.estimate(), length, this.#records.all);
     if (lack !== undefined) throw new MillraceError('disk-full', lack);
   }
 
   /**
-   * Resolves when all bytes are there, and have the digest that the origin states.
+   * Fetches a file; resolves when all bytes are stored and have the digest that the origin states.
    *
    * @throws MillraceError; the signal's reason
    */
@@ -125,7 +133,7 @@ export class Fetching {
   }
 
   /**
-   * Shows that an edge has the same file as its origin, for as long as it takes to reach both.
+   * Shows that an edge has the same file as its origin; retries until it has reached both.
    *
    * @throws MillraceError; the signal's reason
    */
@@ -146,8 +154,9 @@ export class Fetching {
   }
 
   /**
-   * Waits until another try is worthwhile. @throws the earlier error, where none is; the signal's
-   * reason
+   * Waits until a retry is worthwhile.
+   *
+   * @throws the given error if no retry is worthwhile; the signal's reason
    */
   async #rest(health: SourceHealth, thrown: unknown, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
@@ -190,7 +199,8 @@ export class Fetching {
   }
 
   /**
-   * Finds out the file's length and version where they are not known yet, however long that takes.
+   * Returns the record with the file's length and version, which it finds out, with any number of
+   * retries, if they are not known yet.
    */
   async #discovered(record: DownloadRecord, signal: AbortSignal): Promise<DownloadRecord> {
     if (record.length !== undefined && record.validators !== undefined) return record;

@@ -1,4 +1,4 @@
-/** Downloads that are offered and not yet taken: in memory only, few, and not for long. */
+/** Offers that are not committed yet: in memory only, few, and for a short time. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Offer } from '../../contract/taker.ts';
@@ -30,9 +30,10 @@ export class Offers {
   }
 
   /**
-   * Begins the proof of an offer, or joins the one that has begun.
+   * Starts the proof of an offer, or joins the one under way.
    *
-   * @throws MillraceError `queue-full`; the error of the proof: nothing is left of it then
+   * @throws MillraceError `queue-full`; the error of the proof, after which nothing is left of the
+   * offer
    */
   async prove(offer: Offer, prove: (signal: AbortSignal) => Promise<Proof>): Promise<void> {
     this.#expire();
@@ -52,7 +53,7 @@ export class Offers {
     }
   }
 
-  /** All offers that may be committed. */
+  /** Offers that have not expired. */
   get all(): readonly Offer[] {
     this.#expire();
     return [...this.#pending.values()].map(({ offer }) => offer);
@@ -65,7 +66,7 @@ export class Offers {
     return pending.proof === undefined ? 'proving' : 'proven';
   }
 
-  /** @returns undefined where nothing of that name has been proven */
+  /** Returns an offer with its proof; undefined if no offer of this name has been proven. */
   proven(handOff: string): { readonly offer: Offer; readonly proof: Proof } | undefined {
     this.#expire();
     const pending = this.#pending.get(handOff);
@@ -75,7 +76,7 @@ export class Offers {
       : { offer: pending.offer, proof };
   }
 
-  /** Ends the proof, if it is under way, and removes all traces. */
+  /** Removes an offer, and ends its proof if that is under way. */
   drop(handOff: string): void {
     const pending = this.#pending.get(handOff);
     this.#pending.delete(handOff);

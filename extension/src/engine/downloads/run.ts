@@ -1,4 +1,4 @@
-/** A download under way: from its opened file to the last byte. */
+/** Runs one download, from its opened file to the last byte. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Digest } from '@millrace/shared/base/digest';
@@ -16,35 +16,35 @@ import { checkFile } from '../storage/file-digest.ts';
 import type { Partial } from '../storage/opfs-store.ts';
 import { PartialStore } from '../storage/partial-store.ts';
 
-/** Requests at a time. */
+/** Most requests of a download at a time. */
 const CONNECTIONS = 6;
-/** Bytes that may be fetched twice, as a share of the file. */
+/** Largest share of the file's bytes that may be fetched twice. */
 const REDUNDANT_SHARE = 0.02;
-/** Silence after which a download no longer delays the start of others. */
+/** Time without bytes after which a download no longer delays the start of others, ms. */
 const QUIET_MS = 10_000;
-/** Longest silence of a source, before its answer and within it. */
+/** Longest silence of a source, before its answer and within it, ms. */
 const SILENT_MS = 20_000;
 
 export interface FetchOptions {
   readonly partial: Partial;
-  /** Edges first, the origin last. */
+  /** Edges first, then the origin. */
   readonly sources: readonly FetchSource[];
-  /** Edges that are used as soon as they are admitted. */
+  /** Edges that join as soon as they are admitted. */
   readonly joining: readonly FetchSource[];
-  /** Rejects where a source is not to be used. */
+  /** Checks a source that wants to join; rejects if it must not be used. */
   readonly admit: (source: FetchSource, signal: AbortSignal) => Promise<void>;
   readonly slots: HostSlots;
   readonly version: PinnedVersion;
-  /** Of the whole file. */
+  /** Expected digests of the whole file. */
   readonly digests: readonly Digest[];
-  /** False: each request may count, nothing is asked for twice. */
+  /** Whether bytes may be requested twice; false if the server may count requests. */
   readonly mayRepeat: boolean;
   readonly wait: (ms: Millis, signal: AbortSignal) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
 export class Run {
-  /** Resolves when no work is under way any more. */
+  /** Resolves when all work has ended. */
   readonly ended: Promise<void>;
   readonly #stop = new AbortController();
   readonly #now: () => Millis;
@@ -56,7 +56,7 @@ export class Run {
   #moved = false;
   #movedAt: Millis;
 
-  /** @param work all of it; it must not reject */
+  /** @param work does all the work; it must not reject */
   constructor(work: (signal: AbortSignal, run: Run) => Promise<void>, now: () => Millis) {
     this.#now = now;
     this.#meter = new RateMeter(now());
@@ -64,12 +64,12 @@ export class Run {
     this.ended = Promise.resolve().then(() => work(this.#stop.signal, this));
   }
 
-  /** True once it is known how much is stored. */
+  /** Whether the number of stored bytes is known. */
   get opened(): boolean {
     return this.#opened;
   }
 
-  /** True while nothing comes: others may run in its place. */
+  /** Whether no bytes arrive at the moment, so that others may run in its place. */
   get idle(): boolean {
     return this.#now() - this.#movedAt > QUIET_MS || this.#transfer?.idle === true;
   }
@@ -83,8 +83,8 @@ export class Run {
   }
 
   /**
-   * Fetches the missing bytes, and checks the whole; received bytes are on disk and in the journal
-   * however it ends.
+   * Fetches the missing bytes, and checks the whole file. However it ends, received bytes are on
+   * disk and in the journal.
    */
   async fetch(options: FetchOptions): Promise<void> {
     const { partial, sources, version, mayRepeat, digests, wait, signal } = options;
@@ -156,13 +156,13 @@ export class Run {
         () => {
           if (!signal.aborted) join(source);
         },
-        // Others have the file; this one is asked again when the download is begun again.
+        // Other sources have the file; this edge is asked again when the download is started again.
         () => {},
       );
     }
   }
 
-  /** @returns true if something has come since the last time */
+  /** Ends silent requests. @returns true if bytes have arrived since the last call */
   tick(): boolean {
     this.#transfer?.endSilent(SILENT_MS);
     const moved = this.#moved;
@@ -175,7 +175,7 @@ export class Run {
   }
 
   async flush(): Promise<void> {
-    // Where it fails, the transfer will find out by itself.
+    // If this fails, the transfer will fail too.
     await this.#partial?.flush().catch(() => {});
   }
 

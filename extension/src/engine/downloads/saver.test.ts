@@ -6,7 +6,7 @@ import { Saver } from './saver.ts';
 type Item = chrome.downloads.DownloadItem;
 const OWN = 'millrace';
 
-/** The browser's downloads, and the messages to the engine about them. */
+/** Returns a browser's downloads, and the messages to the engine about them. */
 function browser() {
   const items: Partial<Item>[] = [];
   const told: unknown[][] = [];
@@ -58,7 +58,7 @@ const BEGUN: Save = { ...SAVE, begun: { url: SAVE.url, downloadId: 1 } };
 const isComplete = { id: 1, state: { current: 'complete' as const } };
 
 describe('saving', () => {
-  test('is begun once however often it is asked for, and ends when the browser says so', async () => {
+  test('starts once for repeated orders, and ends when the browser reports it', async () => {
     const { items, told, saver } = browser();
     const one = saver();
     one.save(SAVE);
@@ -74,7 +74,7 @@ describe('saving', () => {
     ]);
   });
 
-  test('is not begun again by a background that knows nothing of it', async () => {
+  test('is not started again by a new background', async () => {
     const { items, told, saver } = browser();
     saver().save(SAVE);
     await turn();
@@ -89,7 +89,7 @@ describe('saving', () => {
     ]);
   });
 
-  test('begins anew where the browser has ended in the middle', async () => {
+  test('starts over if the browser ended in the middle', async () => {
     const { items, told, saver } = browser();
     saver().save(SAVE);
     await turn();
@@ -100,7 +100,7 @@ describe('saving', () => {
     expect(told).toContainEqual(['cancelled', 1]);
   });
 
-  test('is over where the browser has refused it or broken it off, with the reason', async () => {
+  test('fails with the browser’s reason if the browser refuses or interrupts it', async () => {
     const { items, told, refused, saver } = browser();
     refused.reason = 'Invalid filename';
     saver().save(SAVE);
@@ -133,7 +133,7 @@ describe('saving', () => {
   });
 });
 
-describe('what is removed while it is saved', () => {
+describe('a download that is removed while it is saved', () => {
   const OF_ORIGIN: Save = { ...SAVE, url: 'http://origin.example/a.bin' };
 
   test.each([
@@ -148,13 +148,13 @@ describe('what is removed while it is saved', () => {
     await one.leave('a');
     expect(items).toEqual([]);
     expect(told.slice(1)).toEqual([[what, 1]]);
-    // Later news of it has no receiver.
+    // Later events of the download are ignored.
     one.onChanged(isComplete);
     await turn();
     expect(told).toHaveLength(2);
   });
 
-  test('is not left to go on where the browser was just about to begin', async () => {
+  test('is ended even if the browser was just about to start it', async () => {
     const { items, told, saver } = browser();
     const one = saver();
     one.save(SAVE);
@@ -163,7 +163,7 @@ describe('what is removed while it is saved', () => {
     expect(told.at(-1)).toEqual(['cancelled', 1]);
   });
 
-  test('is given up where the engine says that it does not know it', async () => {
+  test('is discarded if the engine does not know it', async () => {
     const { items, told, engine, saver } = browser();
     engine.known = false;
     const one = saver();
@@ -188,7 +188,7 @@ describe('what is removed while it is saved', () => {
     ]);
   });
 
-  test('is ended where the browser fetches it itself', async () => {
+  test('is ended if the browser fetches it itself', async () => {
     const { items, told, saver } = browser();
     const one = saver();
     one.save(OF_ORIGIN);

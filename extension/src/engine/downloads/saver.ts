@@ -1,7 +1,7 @@
 /**
- * Has the browser put finished files into the user's folder, under a name that is free. Which of them
- * are under way is not remembered here: the engine's records and the browser's own list say so, and
- * are compared whenever something happens.
+ * Has the browser put finished files into the user's folder, under a free name. Lasting state is
+ * not kept here: the engine's records and the browser's own list have it, and are compared at every
+ * event.
  */
 
 import type { BrowserApi } from '../../browser/api.ts';
@@ -9,7 +9,9 @@ import type { NotSavedCode, Save } from '../../contract/protocol.ts';
 
 type Item = chrome.downloads.DownloadItem;
 
-/** `known` false: it has been removed meanwhile, and nothing of it is to stay. */
+/**
+ * Reports to the engine. `known` false: the download was removed meanwhile, and its file must go.
+ */
 export interface SaverReports {
   saving(id: string, url: string, downloadId: number): Promise<{ readonly known: boolean }>;
   saved(id: string, downloadId: number, length: number): Promise<{ readonly known: boolean }>;
@@ -20,25 +22,28 @@ export class Saver {
   readonly #downloads: BrowserApi['downloads'];
   readonly #ownId: string;
   readonly #reports: SaverReports;
-  /** By the engine's id. */
+  /** Saves under way, by the engine's id. */
   readonly #saves = new Map<string, Save>();
-  /** Looked after one at a time: nothing is saved twice. */
+  /**
+   * Last queued work of each save, by id: work on a save runs in turn, so that nothing is saved
+   * twice.
+   */
   readonly #turns = new Map<string, Promise<void>>();
 
-  /** @param ownId the extension's, by which the browser marks its downloads */
+  /** @param ownId the extension's id, with which the browser marks the extension's downloads */
   constructor(downloads: BrowserApi['downloads'], ownId: string, reports: SaverReports) {
     this.#downloads = downloads;
     this.#ownId = ownId;
     this.#reports = reports;
   }
 
-  /** A file has to be saved; the order may come more than once. */
+  /** Saves a file; repeating the order changes nothing. */
   save(save: Save): void {
     this.#saves.set(save.id, save);
     void this.#inTurn(save.id, () => this.#look(save));
   }
 
-  /** It has been removed: the browser's download of it goes, complete or not. */
+  /** Discards the browser's download of a removed file, complete or not. */
   leave(id: string): Promise<void> {
     return this.#inTurn(id, async () => {
       const save = this.#saves.get(id);
@@ -59,7 +64,7 @@ export class Saver {
     return turn;
   }
 
-  /** The browser's download has changed. */
+  /** Handles a change of one of the browser's downloads. */
   onChanged({ id, state }: chrome.downloads.DownloadDelta): void {
     if (state === undefined) return;
     for (const save of this.#saves.values()) if (save.begun?.downloadId === id) this.save(save);
@@ -96,24 +101,27 @@ export class Saver {
   async #find(save: Save): Promise<Item | undefined> {
     const item = await this.#begunFor(save);
     if (item === undefined || item.url === save.url || item.state === 'complete') return item;
-    // Of an earlier run of the engine: the file has another address now.
+    // This download is of an earlier run of the engine; the file has another URL now.
     await this.#discard(item.id);
     return undefined;
   }
 
-  /** Finds the download that was begun for it, unless the browser's end has ended that as well. */
+  /**
+   * Finds the browser's download that was begun for a save, if the browser's restart has not lost
+   * it.
+   */
   async #begunFor({ url, begun }: Save): Promise<Item | undefined> {
     if (begun !== undefined) {
       const [item] = await this.#downloads.search({ id: begun.downloadId });
       return item?.url === begun.url ? item : undefined;
     }
-    // Begun by a background that ended before it could report it. A download that the user has
-    // started from the same address is not ours.
+    // A background may have begun the download and ended before it could report it. A download that
+    // the user started from the same URL is not ours.
     const items = await this.#downloads.search({ url });
     return items.find(({ byExtensionId }) => byExtensionId === this.#ownId);
   }
 
-  /** Whether the engine wants a reported download; otherwise it is discarded. */
+  /** Returns whether the engine wants a reported download; discards the download if it does not. */
   async #wants(
     id: string,
     report: Promise<{ readonly known: boolean }>,
@@ -144,7 +152,7 @@ export class Saver {
       const begun: Save = { ...save, begun: { url, downloadId } };
       this.#saves.set(id, begun);
       if (!(await this.#wants(id, this.#reports.saving(id, url, downloadId), downloadId))) return;
-      // It may have ended before it was known here.
+      // The download may have ended before it was known here.
       await this.#look(begun);
     } catch (error) {
       this.#saves.delete(id);
@@ -154,10 +162,10 @@ export class Saver {
   }
 }
 
-/** The browser fetches it itself: an interrupted one can be resumed, whenever the user likes. */
+/** Whether the browser fetches the file itself: the user can resume such a download at any time. */
 const isOrigins = (url: string) => !url.startsWith('blob:');
 
-/** Turns a reason of the browser's into a code of our table. */
+/** Returns the error code for a reason of the browser. */
 function codeOf(reason: string): NotSavedCode {
   if (reason === 'FILE_NO_SPACE') return 'disk-full';
   if (reason.startsWith('USER_')) return 'interrupted';

@@ -1,4 +1,4 @@
-/** Has the browser put files into the user's folder, and takes its reports. */
+/** Has the browser put files into the user's folder, and handles its reports. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Save } from '../../contract/protocol.ts';
@@ -9,27 +9,27 @@ import type { EngineFiles } from '../storage/files.ts';
 export interface SavingOptions {
   readonly records: Records;
   readonly files: EngineFiles;
-  /** Keeps a record. */
+  /** Stores a record. */
   readonly put: (record: DownloadRecord) => Promise<void>;
   readonly emit: (save: Save) => void;
 }
 
 export class Saving {
   readonly #options: SavingOptions;
-  /** By id: the URL from which the browser saves. */
+  /** URLs from which the browser saves, by the id of the download. */
   readonly #urls = new Map<string, string>();
 
   constructor(options: SavingOptions) {
     this.#options = options;
   }
 
-  /** Has the browser save a complete file; an incomplete one is fetched again. */
+  /** Has the browser save a complete file; queues an incomplete one to be fetched again. */
   async begin(record: DownloadRecord): Promise<void> {
     const { records, files, put } = this.#options;
     const { id, length = 0, save } = record;
     const url = await files.url(id, length).catch(() => undefined);
     if (records.get(id) === undefined) {
-      // Removed meanwhile.
+      // The download was removed meanwhile.
       if (url !== undefined) files.revoke(url);
       return;
     }
@@ -42,7 +42,7 @@ export class Saving {
     this.ask(records.known(id));
   }
 
-  /** Asks the browser, where there is something to save; the same may be asked again. */
+  /** Asks the browser to save a file, if the record has one to save. Asking again is harmless. */
   ask(record: DownloadRecord): void {
     const { id, fileName, length, save } = record;
     if (save === undefined || !isAtBrowser(record)) return;
@@ -56,7 +56,7 @@ export class Saving {
     });
   }
 
-  /** @returns false if it has been removed meanwhile */
+  /** @returns false if the download was removed meanwhile */
   async onBegun(id: string, url: string, downloadId: number): Promise<boolean> {
     const { records, put } = this.#options;
     const record = records.get(id);
@@ -65,7 +65,7 @@ export class Saving {
     return true;
   }
 
-  /** @returns false if it has been removed meanwhile */
+  /** @returns false if the download was removed meanwhile */
   async onSaved(id: string, downloadId: number, length: number): Promise<boolean> {
     const { records, put } = this.#options;
     const record = records.get(id);
@@ -85,12 +85,12 @@ export class Saving {
     const { records, put } = this.#options;
     const record = records.known(id);
     if (!isAtBrowser(record)) return;
-    // The bytes are kept: resuming it saves them again.
+    // The bytes are kept: resuming the download saves them again.
     await put(failed(record, error));
     this.#revoke(id);
   }
 
-  /** Nothing needs the file any more. */
+  /** Deletes a file that nothing needs any more. */
   async leave(id: string): Promise<void> {
     this.#revoke(id);
     await this.#options.files.remove(id);

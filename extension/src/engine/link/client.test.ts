@@ -3,7 +3,7 @@ import type { EngineMessage, EngineRequest } from '../../contract/protocol.ts';
 import { EngineClient } from './client.ts';
 import type { EngineHost, LinkOptions } from './link.ts';
 
-/** An engine that answers when the test orders it, to the latest connection. */
+/** Engine that answers when the test orders it, over the latest connection. */
 class HeldEngine implements EngineHost {
   readonly asked: EngineRequest[] = [];
   #background: LinkOptions | undefined;
@@ -24,7 +24,7 @@ class HeldEngine implements EngineHost {
 
 const rest = () => new Promise((resolve) => setImmediate(resolve));
 
-test('an answer to a background that has ended is not one to the next one’s call', async () => {
+test('an answer to an ended background is not taken for one to its successor’s call', async () => {
   const engine = new HeldEngine();
   const ended = new EngineClient(engine, () => {});
   void ended.call({ type: 'withdraw', handOff: 'a' });
@@ -43,7 +43,7 @@ test('an answer to a background that has ended is not one to the next one’s ca
   expect(taken).toEqual({ id: 'b' });
 });
 
-test('calls that wait are lost with the engine, and the next one starts it anew', async () => {
+test('waiting calls fail when the engine ends, and the next call starts it again', async () => {
   let link: LinkOptions | undefined;
   let starts = 0;
   const host: EngineHost = {

@@ -1,4 +1,4 @@
-/** Calls of the background to the engine, which is started when it is first needed. */
+/** Calls the engine from the background, and starts it when it is first needed. */
 
 import type { EngineCall, EngineMessage, EngineResults } from '../../contract/protocol.ts';
 import { TakerError } from '../../contract/taker.ts';
@@ -23,17 +23,17 @@ export class EngineClient {
     this.#onEvent = onEvent;
   }
 
-  /** True if the engine runs: asking it then starts nothing. */
+  /** Whether the engine runs, so that asking it starts nothing. */
   async runs(): Promise<boolean> {
     return this.#link !== undefined || (await this.#host.runs());
   }
 
-  /** Makes sure that the engine runs and knows of us. @throws TakerError `absent` */
+  /** Starts the engine if it does not run, and connects to it. @throws TakerError `absent` */
   async connect(): Promise<void> {
     await this.#linked();
   }
 
-  /** @throws TakerError */
+  /** Calls the engine. @throws TakerError */
   async call<T extends EngineCall['type']>(
     call: Extract<EngineCall, { type: T }>,
   ): Promise<EngineResults[T]> {

@@ -1,4 +1,4 @@
-/** How the background reaches the engine's worker, in either browser. */
+/** Connects the background to the engine's worker, in either browser. */
 
 import type { BrowserApi } from '../../browser/api.ts';
 import { ENGINE_PORT, type EngineMessage, type EngineRequest } from '../../contract/protocol.ts';
@@ -9,23 +9,23 @@ export interface EngineLink {
 
 export interface LinkOptions {
   readonly onMessage: (message: EngineMessage) => void;
-  /** The engine has ended, or cannot be reached any more this way. */
+  /** Called when the engine has ended, or this link to it has. */
   readonly onEnd: () => void;
 }
 
 export interface EngineHost {
-  /** True if the engine runs. */
+  /** Whether the engine runs. */
   runs(): Promise<boolean>;
-  /** Starts the engine where it does not run. @throws Error */
+  /** Connects to the engine; starts it if it does not run. @throws Error */
   connect(options: LinkOptions): Promise<EngineLink>;
 }
 
 const DOCUMENT = 'offscreen.html';
-/** A document that has been there before may still be loading. */
+/** Most tries to connect: a document that exists may still be loading. */
 const TRIES = 20;
 const AGAIN_MS = 100;
 
-/** Chromium: in the offscreen document. */
+/** Reaches the engine in Chromium, where it runs in the offscreen document. */
 export class OffscreenHost implements EngineHost {
   readonly #api: BrowserApi;
 
@@ -59,12 +59,12 @@ export class OffscreenHost implements EngineHost {
         justification: 'Fetches downloads in a worker, and hands finished ones to the browser',
       });
     } catch (error) {
-      // Somebody else was quicker.
+      // Another caller may have created the document first.
       if (!(await this.runs())) throw error;
     }
   }
 
-  /** @returns undefined where there is no listener yet */
+  /** Connects to the document. @returns undefined if it has no listener yet */
   async #tryConnect({ onMessage, onEnd }: LinkOptions): Promise<EngineLink | undefined> {
     const { runtime } = this.#api;
     const port = runtime.connect({ name: ENGINE_PORT });
@@ -81,7 +81,7 @@ export class OffscreenHost implements EngineHost {
         resolve({ send: (request) => port.postMessage(request) });
         if ('event' in message) onMessage(message);
       });
-      // An engine that is there answers: a port proves nothing by itself.
+      // Only an answer proves that the engine is there: a port opens in any case.
       port.postMessage({
         id: crypto.randomUUID(),
         call: { type: 'start' },
@@ -90,7 +90,7 @@ export class OffscreenHost implements EngineHost {
   }
 }
 
-/** Firefox: the background is a page, and has the worker itself. */
+/** Reaches the engine in Firefox, where the background is a page and has the worker itself. */
 export class PageHost implements EngineHost {
   readonly #api: BrowserApi;
   #worker: Worker | undefined;

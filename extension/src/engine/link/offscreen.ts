@@ -1,5 +1,5 @@
 /**
- * Chromium's service workers cannot have workers of their own: this document has the engine's, and
+ * Chromium's service workers cannot start workers: this document starts the engine's worker, and
  * relays messages between it and the background. It closes itself when no work is left.
  */
 
@@ -11,7 +11,7 @@ let port: chrome.runtime.Port | undefined;
 
 api.runtime.onConnect.addListener((opened) => {
   const { sender, name } = opened;
-  // Content scripts can connect too, from pages.
+  // Content scripts can connect from pages too.
   const ours = sender?.id === api.runtime.id && sender.tab === undefined;
   if (name !== ENGINE_PORT || !ours) return;
   port = opened;
@@ -24,7 +24,7 @@ api.runtime.onConnect.addListener((opened) => {
 worker.addEventListener('message', ({ data }: MessageEvent<EngineMessage>) => {
   if ('event' in data && data.event === 'idle') return window.close();
   if (port !== undefined) return port.postMessage(data);
-  // The service worker sleeps: what it has to do is said again when it connects.
+  // The service worker sleeps. Wake it up: the engine repeats its orders when it connects.
   if ('event' in data && data.event === 'save') {
     void Promise.resolve(api.runtime.sendMessage(ENGINE_CALLS)).catch(() => {});
   }

@@ -1,6 +1,6 @@
 /**
- * The taker in the extension itself, as the background sees it. The engine runs elsewhere and
- * continues without the background; its calls to the browser's downloads are carried out here.
+ * The taker in the extension itself, from the background's side. The engine runs elsewhere and
+ * continues without the background; its orders for the browser's downloads are carried out here.
  */
 
 import type { BrowserApi } from '../../browser/api.ts';
@@ -28,8 +28,8 @@ export class BrowserTaker implements Taker, TakerDownloads {
   readonly #listeners = new Set<() => void>();
 
   /**
-   * To be made while the background's script runs for the first time: it listens to events that the
-   * background may have been woken by.
+   * Must be called while the background's script runs for the first time: it adds listeners for
+   * events that may have woken the background.
    */
   constructor(api: BrowserApi, host: EngineHost = hostIn(api)) {
     this.#api = api;
@@ -44,11 +44,11 @@ export class BrowserTaker implements Taker, TakerDownloads {
       notSaved: (id, code, message) => client.call({ type: 'not-saved', id, code, message }),
     });
     api.downloads.onChanged.addListener((delta) => this.#saver.onChanged(delta));
-    // Without a listener the browser would not start the background at its own start.
+    // Without this listener, the browser would not start the background when it starts itself.
     api.runtime.onStartup.addListener(() => {});
   }
 
-  /** Continues unfinished work: call it whenever the background starts. */
+  /** Continues unfinished work; to be called whenever the background starts. */
   async start(): Promise<void> {
     if (await this.#client.runs()) return this.#client.connect();
     if ((await readRecords()).some(isUnfinished)) await this.#client.connect();
@@ -118,7 +118,8 @@ export class BrowserTaker implements Taker, TakerDownloads {
       try {
         return await downloads.open(item.id);
       } catch {
-        // That takes a permission more, and a click in the page that asks: the folder is shown.
+        // Opening takes another permission, and a click in the page that asks. Show the folder
+        // instead.
       }
     }
     downloads.show(item.id);

@@ -1,4 +1,4 @@
-/** The worker that the engine runs in: only there files can be written synchronously. */
+/** Worker that runs the engine: only workers can write files synchronously. */
 
 import { isMillraceError } from '@millrace/shared/base/errors';
 import { tryRead } from '@millrace/shared/schema/read';
@@ -12,7 +12,7 @@ const TICK_MS = 250;
 
 const emit = (message: EngineMessage) => postMessage(message);
 
-/** Resolves when the worker before this one has let go of its files. */
+/** Resolves when the previous worker has ended and released its files. */
 const alone = new Promise<void>((resolve) => {
   void navigator.locks.request('engine', () => {
     resolve();

@@ -1,4 +1,4 @@
-/** The records of the engine's downloads, in IndexedDB: a stored record survives a crash. */
+/** Stores the records of the engine's downloads in IndexedDB, where they survive a crash. */
 
 import type { DownloadRecord } from './record.ts';
 import type { EngineRecords } from './records.ts';

@@ -33,7 +33,7 @@ const many = (count: number, state: DownloadRecord['state']) =>
   Array.from({ length: count }, (_, i) => record({ id: `${state}${i}`, createdAt: i, state }));
 
 describe('history', () => {
-  test('loses what has ended longest ago, and never what has not', () => {
+  test('loses the oldest ended downloads, and never unfinished ones', () => {
     const records = [...many(MAX_RECORDS, 'paused'), ...many(3, 'complete')];
     expect(toForget(records).map(({ id }) => id)).toEqual(['complete0', 'complete1', 'complete2']);
     expect(toForget(many(MAX_RECORDS + 2, 'error')).map(({ id }) => id)).toEqual([
@@ -46,13 +46,13 @@ describe('history', () => {
 });
 
 describe('commands', () => {
-  test('pause what waits or runs, and nothing else', () => {
+  test('pause only downloads that wait or run', () => {
     expect(paused(record())).toMatchObject({ state: 'paused', storedBytes: 40 * MIB });
     expect(paused(record({ state: 'saving' }))).toBeUndefined();
     expect(paused(record({ state: 'complete' }))).toBeUndefined();
   });
 
-  test('resume with what is there, unless it is of another file', () => {
+  test('resume with the stored bytes, unless they are of another file', () => {
     const error = (code: string) => ({ code, message: '' });
     const state = 'error' as const;
     expect(resumed(record({ state, error: error('disk-full') }))).toMatchObject({
@@ -67,7 +67,7 @@ describe('commands', () => {
   });
 });
 
-test('a file whose parts are refused after the take-over is given to the browser', () => {
+test('a file whose parts are refused after the commit is left to the browser', () => {
   const refused = (more: Partial<DownloadRecord>) =>
     failed(record(more), new MillraceError('origin-denied'));
   expect(refused({ storedBytes: 0 })).toMatchObject({
@@ -75,7 +75,7 @@ test('a file whose parts are refused after the take-over is given to the browser
     length: 100 * MIB,
     save: { url: 'http://origin.example/a' },
   });
-  // A download that the browser has already tried, or that has come far, stays where it is.
+  // A download that the browser has already tried, or with many stored bytes, stays where it is.
   expect(refused({ storedBytes: 0, state: 'browser' })).toMatchObject({ state: 'error' });
   expect(refused({ storedBytes: 40 * MIB })).toMatchObject({
     state: 'error',
@@ -83,7 +83,7 @@ test('a file whose parts are refused after the take-over is given to the browser
   });
 });
 
-test('a file that keeps changing is given up after a few beginnings', () => {
+test('a file that keeps changing fails after a few restarts', () => {
   let now = record();
   const codes: string[] = [];
   for (let i = 0; i < 5 && now.state === 'queued'; i++) {
@@ -93,7 +93,7 @@ test('a file that keeps changing is given up after a few beginnings', () => {
   expect(codes).toEqual(['queued', 'queued', 'queued', 'version-changed']);
 });
 
-test('what is shown has a state and an end that people understand', () => {
+test('a shown download has a status and a remaining time', () => {
   const live = { storedBytes: 50 * MIB, bytesPerSecond: MIB, waiting: false };
   expect(shown(record(), live)).toMatchObject({ status: 'active', etaMs: 50_000 });
   expect(shown(record(), { ...live, waiting: true })).toMatchObject({
@@ -104,23 +104,23 @@ test('what is shown has a state and an end that people understand', () => {
   expect(shown(record({ state: 'saving' }), undefined).status).toBe('active');
 });
 
-describe('room', () => {
+describe('room in storage', () => {
   const reserve = 64 * MIB;
 
-  test('is needed twice: for the parts, and for the copy in the folder', () => {
+  test('is needed twice: for the download, and for the copy in the user’s folder', () => {
     const estimate = { quota: reserve + 200 * MIB, usage: 0 };
     expect(lackOfRoom(estimate, 100 * MIB, [])).toBeUndefined();
     expect(lackOfRoom(estimate, 100 * MIB + 1, [])).toMatch(/at most fit/);
   });
 
-  test('is promised to those before', () => {
+  test('is reserved for earlier downloads', () => {
     const estimate = { quota: reserve + 360 * MIB + 5, usage: 5 };
     expect(lackOfRoom(estimate, 100 * MIB, [record()])).toBeUndefined();
     expect(lackOfRoom(estimate, 100 * MIB, [record({ storedBytes: 0 })])).toBeDefined();
     expect(lackOfRoom(estimate, 180 * MIB, [record({ state: 'complete' })])).toBeUndefined();
   });
 
-  test('is not asked for where nobody knows it', () => {
+  test('is not checked if the browser does not know it', () => {
     expect(lackOfRoom({}, 2 ** 50, [])).toBeUndefined();
   });
 });

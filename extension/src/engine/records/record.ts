@@ -1,6 +1,6 @@
 /**
- * The extension engine's record of a download, and the changes that events make to it. Decisions
- * only: the record is stored before it is announced.
+ * Record of a download of the engine in the extension, and the changes that events make to it.
+ * These functions only decide; callers store a record before they announce it.
  */
 
 import type { Digest } from '@millrace/shared/base/digest';
@@ -15,47 +15,48 @@ import type { Validators } from '@millrace/shared/http/fields/validators';
 import type { ShownDownload } from '../../contract/taker.ts';
 import { MAX_PER_HOST } from '../sources/host-slots.ts';
 
-/** Downloads at a time. Each has a connection: there are more than that. */
+/** Most downloads at a time: fewer than connections, so that each download has one. */
 const MAX_RUNNING = 16;
 /** Most records, in any state. */
 export const MAX_RECORDS = 500;
 
 export interface DownloadRecord {
-  /** The hand-off's, or a new one for an added download: a UUID. */
+  /** UUID of the hand-off, or a new one for an added link. */
   readonly id: string;
   readonly url: string;
-  /** Where its redirects ended when that was looked at last. */
+  /** URL at which the redirects ended when they were last followed. */
   readonly finalUrl?: string | undefined;
   readonly fileName: string;
-  /** The name is made from the URL: the origin may know a better one. */
+  /** True if the name was made from the URL, so that the origin may know a better one. */
   readonly nameIsGuess?: true | undefined;
-  /** Undefined until the origin has said so. */
+  /** Length of the file, bytes; undefined until the origin has told it. */
   readonly length?: number | undefined;
-  /** Bytes that the browser was told of when it was taken from it. */
+  /** Length that the origin told the browser before the hand-off, bytes. */
   readonly promised?: number | undefined;
-  /** The version that all bytes are of. */
+  /** Validators of the version that all stored bytes are of. */
   readonly validators?: Validators | undefined;
-  /** Of the whole file, as the origin states them. */
+  /** Digests of the whole file, as the origin states them. */
   readonly digests?: readonly Digest[] | undefined;
-  /** Fields for the origin; cookies are the browser's to send. */
+  /** Fields for requests to the origin; the browser itself adds cookies. */
   readonly headers: Readonly<Record<string, string>>;
   readonly edges: readonly string[];
   /**
-   * The edges among them that only the publisher has named: compared with the origin before use.
+   * Those of `edges` that only the publisher has named: they are compared with the origin before
+   * use.
    */
   readonly published?: readonly string[] | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
   /**
-   * saving: complete, and the browser puts it into the user's folder. browser: it could not be
-   * fetched in parts, and the browser fetches it on its own.
+   * State of the download. saving: it is complete, and the browser copies it into the user's
+   * folder. browser: it could not be fetched in parts, so the browser fetches it itself.
    */
   readonly state: 'queued' | 'paused' | 'saving' | 'browser' | 'complete' | 'error';
   readonly storedBytes: number;
-  /** How often it has begun again by itself, since the file was another. */
+  /** Number of automatic restarts because the file was another one. */
   readonly restarts?: number | undefined;
   readonly error?: { readonly code: string; readonly message: string } | undefined;
-  /** The browser's download that saves it or has saved it, and from where. */
+  /** The browser's download that saves or has saved the file, and its URL. */
   readonly save?: { readonly url: string; readonly downloadId?: number | undefined } | undefined;
 }
 
@@ -63,31 +64,31 @@ export interface DownloadRecord {
 export interface LiveFigures {
   readonly storedBytes: number;
   readonly bytesPerSecond: number;
-  /** There is no source to ask at present. */
+  /** Whether there is no source to ask at present. */
   readonly waiting: boolean;
 }
 
 export const isUnfinished = ({ state }: DownloadRecord) =>
   state !== 'complete' && state !== 'error' && state !== 'paused';
 
-/** True while the browser puts it into the user's folder, or fetches it. */
+/** Whether the browser is copying the file into the user's folder, or fetching it. */
 export const isAtBrowser = ({ state }: DownloadRecord) => state === 'saving' || state === 'browser';
 
-/** Host and port that most of its bytes come from, as far as is known. */
+/** Returns the host and port that most of the file's bytes come from, as far as is known. */
 export function hostOf({ url, finalUrl }: Pick<DownloadRecord, 'url' | 'finalUrl'>): string {
   return new URL(finalUrl || url).host;
 }
 
-/** True where a download more of a host can have a connection from its first second on. */
+/** Returns whether one more download of a host could have a connection at once. */
 export function hasRoom(host: string, busy: readonly string[]): boolean {
   return busy.length < MAX_RUNNING && busy.filter((one) => one === host).length < MAX_PER_HOST;
 }
 
 /**
- * The downloads to start now: first those that were taken from the browser, which had room for
- * them, then the oldest. One without room at its host does not delay others.
+ * Returns the downloads to start now: first those just taken from the browser, which had
+ * connections for them, then the oldest. A download without room at its host does not delay others.
  *
- * @param running ids of those under way
+ * @param running ids of the downloads under way
  * @param given hosts of the connections in use, one entry for each connection
  */
 export function toStart(
@@ -109,7 +110,7 @@ export function toStart(
     });
 }
 
-/** Chooses the records that make room for others: those that ended longest ago. */
+/** Returns the records to forget when there are too many: the oldest of the ended downloads. */
 export function toForget(records: Iterable<DownloadRecord>): DownloadRecord[] {
   const all = [...records];
   return all
@@ -118,19 +119,19 @@ export function toForget(records: Iterable<DownloadRecord>): DownloadRecord[] {
     .slice(0, Math.max(0, all.length - MAX_RECORDS));
 }
 
-/** True where one more can be taken: unfinished ones are never forgotten. */
+/** Returns whether there is a place for one more download: unfinished ones are never forgotten. */
 export function hasPlace(records: Iterable<DownloadRecord>): boolean {
   let open = 0;
   for (const { state } of records) if (state !== 'complete' && state !== 'error') open++;
   return open < MAX_RECORDS;
 }
 
-/** @returns undefined where there is nothing to pause */
+/** Returns the paused record; undefined if there is nothing to pause. */
 export function paused(record: DownloadRecord): DownloadRecord | undefined {
   return record.state === 'queued' ? { ...record, state: 'paused' } : undefined;
 }
 
-/** Failures after which the bytes that are there are of no use. */
+/** Errors after which the stored bytes are of no use. */
 const OTHER_FILE: ReadonlySet<ErrorCode> = new Set([
   'version-changed',
   'different-file',
@@ -138,8 +139,9 @@ const OTHER_FILE: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * @returns the record in the queue, and whether it begins from nothing; undefined where there is
- *   nothing to resume
+ * Resumes a record.
+ *
+ * @returns the queued record, and whether it starts over; undefined if there is nothing to resume
  */
 export function resumed(
   record: DownloadRecord,
@@ -152,12 +154,16 @@ export function resumed(
   return { record: { ...fresh(queued), restarts: 0 }, anew };
 }
 
-/** @param code of a stored record; those of other versions may have others */
+/**
+ * Returns whether an error means another file.
+ *
+ * @param code code of a stored record, perhaps written by another version
+ */
 function isOtherFile(code: string | undefined): boolean {
   return isErrorCode(code) && OTHER_FILE.has(code);
 }
 
-/** With these the origin has shown that it cannot be asked for parts, though for all perhaps. */
+/** Errors that show that the origin cannot serve parts; it may still serve the whole file. */
 const NOT_IN_PARTS: ReadonlySet<ErrorCode> = new Set([
   'range-ignored',
   'version-unproven',
@@ -166,23 +172,21 @@ const NOT_IN_PARTS: ReadonlySet<ErrorCode> = new Set([
   'wrong-encoding',
   'malformed-response',
 ]);
-/** With these the origin has refused a part, though it might give the whole. */
+/** Errors with which the origin refused a part; it may still serve the whole file. */
 const REFUSED: ReadonlySet<ErrorCode> = new Set(['origin-denied', 'origin-error', 'origin-busy']);
-/** Bytes that may be given up for the browser to try it whole. */
+/** Stored bytes at which a download is too far along to be left to the browser. */
 const MAX_GIVEN_UP = 16 * 1024 * 1024;
 /** Most restarts of a file that changes while it is fetched. */
 const MAX_RESTARTS = 3;
 
 /**
- * It cannot continue as it is. A download that was taken from the browser is never lost by that:
- * where a restart may help it starts again, and where parts are the trouble the browser fetches it
- * whole.
+ * Returns the record after a failure. A download that was taken from the browser is not lost: it
+ * starts over if that may help, and if only parts fail, the browser fetches the whole file.
  */
 export function failed(record: DownloadRecord, error: MillraceError): DownloadRecord {
   const { code } = error;
   if (record.state !== 'browser' && isForBrowser(record, code)) {
-    // The answer must have the length that was promised: it could be a page that asks for a
-    // log-in.
+    // The browser's answer must have the promised length: it could be a log-in page.
     const length = record.length ?? record.promised;
     return { ...fresh(record), length, state: 'browser', save: { url: record.url } };
   }
@@ -191,8 +195,7 @@ export function failed(record: DownloadRecord, error: MillraceError): DownloadRe
     return { ...fresh(record), restarts: restarts + 1 };
   }
   if (code === 'wrong-digest' && edgesOf(record).length > 0) {
-    // Another source has given bytes that the origin does not have: only the origin is asked from
-    // now on.
+    // An edge sent bytes that differ from the origin's: ask only the origin from now on.
     return { ...fresh(record), edges: [], restarts: restarts + 1 };
   }
   const message = `${error.message}. ${ERRORS[code].advice}`;
@@ -200,27 +203,27 @@ export function failed(record: DownloadRecord, error: MillraceError): DownloadRe
   return { ...record, storedBytes, state: 'error', error: { code, message }, save: undefined };
 }
 
-/** True where a plain GET may succeed and parts have not: the browser can try one. */
+/** Returns whether parts have failed, but a plain GET by the browser may succeed. */
 function isForBrowser({ storedBytes }: DownloadRecord, code: ErrorCode): boolean {
   return NOT_IN_PARTS.has(code) || (REFUSED.has(code) && storedBytes < MAX_GIVEN_UP);
 }
 
-/** Nothing is known of its version, and nothing is there. */
+/** Returns the record without a known version and without stored bytes. */
 function fresh(record: DownloadRecord): DownloadRecord {
   const unknown = { length: undefined, validators: undefined, digests: undefined };
   return { ...record, ...unknown, storedBytes: 0 };
 }
 
 /**
- * True if the stored bytes are no longer needed: it starts again, or the browser needs the room for
- * it.
+ * Returns whether the stored bytes are no longer needed: the download starts over, or the browser
+ * needs the room.
  */
 export function isOfNoUse({ state, length, error }: DownloadRecord): boolean {
   if (state === 'error') return isOtherFile(error?.code);
   return state === 'browser' || length === undefined;
 }
 
-/** All bytes are there. */
+/** Returns the record of a download whose bytes are all stored. */
 export function fetched(record: DownloadRecord, blobUrl: string): DownloadRecord {
   return {
     ...record,
@@ -230,7 +233,7 @@ export function fetched(record: DownloadRecord, blobUrl: string): DownloadRecord
   };
 }
 
-/** It is in the user's folder: the data for fetching it are forgotten. */
+/** Returns the record of a file in the user's folder, without the data for fetching it. */
 export function saved(record: DownloadRecord, downloadId: number, length: number): DownloadRecord {
   const url = record.save?.url ?? '';
   return {
@@ -244,13 +247,13 @@ export function saved(record: DownloadRecord, downloadId: number, length: number
   };
 }
 
-/** The edges that may be asked for it, as far as is known by now. */
+/** Returns the edges that may be asked for the file, as far as is known by now. */
 export function edgesOf({ url, finalUrl = url, headers, edges }: DownloadRecord): string[] {
   const offered = edges.map((edge) => ({ url: edge }));
   return usableEdges([{ url, headers }, { url: finalUrl }], offered);
 }
 
-/** As people see it. */
+/** Returns the download as pages show it. */
 export function shown(record: DownloadRecord, live: LiveFigures | undefined): ShownDownload {
   const { id, fileName, length, createdAt, error, state } = record;
   const storedBytes = live?.storedBytes ?? record.storedBytes;

@@ -1,11 +1,13 @@
-/** The records of all downloads: in memory, and kept so that they survive the end of the browser. */
+/**
+ * Keeps the records of all downloads in memory, and stores them so that they outlive the browser.
+ */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { type DownloadRecord, toForget } from './record.ts';
 
 export interface EngineRecords {
   all(): Promise<readonly DownloadRecord[]>;
-  /** Resolves when it survives the end of the browser. */
+  /** Stores a record; resolves when it would survive the end of the browser. */
   put(record: DownloadRecord): Promise<void>;
   remove(id: string): Promise<void>;
 }
@@ -13,7 +15,7 @@ export interface EngineRecords {
 export class Records {
   readonly #records = new Map<string, DownloadRecord>();
   readonly #kept: EngineRecords;
-  /** Something has been put or removed since it was last set to false. */
+  /** Whether a record was put or removed since this was last set to false. */
   changed = false;
 
   private constructor(kept: EngineRecords) {
@@ -34,7 +36,7 @@ export class Records {
     return this.#records.get(id);
   }
 
-  /** @throws MillraceError `no-such-download` */
+  /** Returns the record of an id. @throws MillraceError `no-such-download` */
   known(id: string): DownloadRecord {
     const record = this.#records.get(id);
     if (record !== undefined) return record;
@@ -42,9 +44,9 @@ export class Records {
   }
 
   /**
-   * Resolves when it is kept.
+   * Puts a record; resolves when it is stored.
    *
-   * @returns those that have to make room for it
+   * @returns the records to remove to make room for it
    */
   async put(record: DownloadRecord): Promise<readonly DownloadRecord[]> {
     this.#records.set(record.id, record);

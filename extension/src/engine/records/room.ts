@@ -1,21 +1,22 @@
-/** Whether there is room for one more download, its copy in the user's folder included. */
+/** Checks that there is room for one more download, its copy in the user's folder included. */
 
 import { formatBytes } from '@millrace/shared/base/units';
 import type { DownloadRecord } from './record.ts';
 
 const MIB = 1024 * 1024;
-/** Left to everybody else. */
+/** Bytes of the quota that are left to other uses. */
 const RESERVE_BYTES = 64 * MIB;
 
-/** Answer of `navigator.storage.estimate()`, bytes. */
+/** Result of `navigator.storage.estimate()`, bytes. */
 export interface StorageEstimate {
   readonly quota?: number | undefined;
   readonly usage?: number | undefined;
 }
 
 /**
- * @param length of the new one, bytes
- * @returns why it cannot be taken, in words for the user; undefined: there is room
+ * Returns the reason why a download does not fit, as a text for the user; undefined if it fits.
+ *
+ * @param length length of the new download, bytes
  */
 export function lackOfRoom(
   { quota, usage }: StorageEstimate,
@@ -29,7 +30,7 @@ export function lackOfRoom(
     if (other.state === 'complete' || other.length === undefined) continue;
     promised += 2 * other.length - other.storedBytes;
   }
-  // Once while it is fetched, and once more while it is copied to where it belongs.
+  // A file takes room once while it is fetched, and again while it is copied to the user's folder.
   const most = Math.max(0, Math.floor((free - promised) / 2));
   if (length <= most) return undefined;
   return (

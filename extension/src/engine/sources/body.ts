@@ -1,4 +1,6 @@
-/** Bodies of answers: read in large pieces, and compared with their digest where they have one. */
+/**
+ * Reads bodies of answers in large pieces, and compares them with their digests, if they have one.
+ */
 
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import { type DigestAlgorithm, strongest } from '@millrace/shared/base/digest';
@@ -8,10 +10,10 @@ import { contentDigests } from '@millrace/shared/http/fields/digest-fields';
 import type { Headers } from '@millrace/shared/http/fields/headers';
 import { toHex } from '../storage/hex.ts';
 
-/** Read from a connection at a time. */
+/** Most bytes to read from a connection at a time. */
 const PIECE_BYTES = 1024 * 1024;
 
-/** Algorithms that the browser has, by the names of ours. */
+/** The browser's names of the digest algorithms that it has. */
 const SUBTLE: Readonly<Partial<Record<DigestAlgorithm, string>>> = {
   sha512: 'SHA-512',
   sha256: 'SHA-256',
@@ -19,7 +21,9 @@ const SUBTLE: Readonly<Partial<Record<DigestAlgorithm, string>>> = {
   sha1: 'SHA-1',
 };
 
-/** Reads into its own memory, which grows no larger than one piece, where the browser can. */
+/**
+ * Reads the body of a range, piece by piece; where the browser can, through one buffer of a piece.
+ */
 export async function readBody(
   response: Response,
   range: ByteRange,
@@ -44,12 +48,12 @@ export async function readBody(
     signal.throwIfAborted();
     throw error instanceof TypeError ? broken(offset, length, error) : error;
   }
-  // An end before the end is a broken connection, however clean it looks (ANYCAST 3.1.1).
+  // A body that ends early is a broken connection, however clean its end looks (ANYCAST 3.1.1).
   if (offset !== length) throw broken(offset, length);
 }
 
 /**
- * Makes the check of a body against the digest that came with it (RFC 9530, 2); undefined: none
+ * Returns a check of a body against the digest that came with it (RFC 9530, 2); undefined if none
  * came.
  */
 export function contentCheck(fields: Headers, range: ByteRange) {
@@ -64,7 +68,7 @@ export function contentCheck(fields: Headers, range: ByteRange) {
         return take(position, bytes);
       };
     },
-    /** @throws MillraceError `wrong-digest` */
+    /** Compares the digests. @throws MillraceError `wrong-digest` */
     async finish(): Promise<void> {
       const hash = await crypto.subtle.digest(SUBTLE[digest.algorithm] as string, body);
       const hex = toHex(hash);

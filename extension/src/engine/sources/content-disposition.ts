@@ -1,8 +1,8 @@
-/** The file name in a Content-Disposition field (RFC 6266), as far as servers write it sensibly. */
+/** Reads the file name in a Content-Disposition field (RFC 6266), in the forms that servers use. */
 
 import { type Headers, listField } from '@millrace/shared/http/fields/headers';
 
-/** @returns the name as it was sent, which may be any text; undefined without one */
+/** Returns the name as it was sent, which may be any text; undefined without one. */
 export function nameInFields(fields: Headers): string | undefined {
   const value = listField(fields, 'content-disposition');
   if (value === undefined || value.length > 4096) return undefined;
@@ -11,7 +11,7 @@ export function nameInFields(fields: Headers): string | undefined {
     try {
       return decodeURIComponent(extended);
     } catch {
-      // Then the plain one, if there is one.
+      // Use the plain name, if there is one.
     }
   }
   const quoted = /;\s*filename\s*=\s*"((?:[^"\\]|\\.)*)"/i.exec(value)?.[1];

@@ -1,6 +1,6 @@
 /**
  * A source of a file, asked with the browser's `fetch`: the origin, or an edge with a prefixed URL.
- * Answers are held to the range contract before a byte of them is used (RFC 9110 14.4; NSDI 3.3).
+ * Answers must keep the range contract before a byte of them is used (RFC 9110 14.4; NSDI 3.3).
  */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
@@ -29,19 +29,21 @@ import { contentCheck, readBody } from './body.ts';
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** An answer that keeps the contract, its body not yet read. */
+/** An answer that keeps the range contract; its body is not read yet. */
 export interface Opened {
   readonly range: ByteRange;
   readonly version: PinnedVersion;
   readonly fields: Fields;
-  /** Where redirects have ended. */
+  /** URL after all redirects. */
   readonly url: string;
-  /** The source has given a digest of the body: it counts for nothing until it is complete. */
+  /**
+   * Whether the source sent a digest of the body: no byte counts until the whole body is checked.
+   */
   readonly checked: boolean;
   /**
    * Hands the body on, piece by piece.
    *
-   * @throws MillraceError where it is not all of `range`; errors of `take`
+   * @throws MillraceError if the body is not all of `range`; errors of `take`
    */
   read(take: Sink): Promise<void>;
   discard(): void;
@@ -52,9 +54,9 @@ export interface FetchSourceOptions {
   readonly url: string;
   /** Base URL of the edge to ask; undefined: the origin itself. */
   readonly edge: string | undefined;
-  /** Where the URL's redirects ended when they were last followed; it is asked first. */
+  /** URL at which the redirects ended when they were last followed; it is asked first. */
   readonly finalUrl?: string | undefined;
-  /** Only the publisher has named the edge: it is not followed to where it redirects. */
+  /** Whether only the publisher has named the edge: its redirects are not followed. */
   readonly published?: boolean | undefined;
   /** Fields for the origin, never for edges. */
   readonly headers: Readonly<Record<string, string>>;
@@ -64,15 +66,15 @@ export interface FetchSourceOptions {
   readonly wallNow: () => Millis;
 }
 
-/** Failures that say nothing of where redirects lead. */
+/** Errors that say nothing about the target of redirects. */
 const KEEPS_TO_ITSELF: ReadonlySet<ErrorCode> = new Set(['origin-busy']);
 /**
- * Fields that `fetch` may set. The browser adds cookies, its own name and its languages by itself,
- * and does not let scripts name the page of the link: Referer is a forbidden request header of the
- * Fetch standard. A rule of declarativeNetRequest could write it into our requests, for one
- * permission more, with which an extension can rewrite every request on every site; this one
- * changes none. Servers that insist on the field are few, and their files are not lost: the proof
- * fails, and the browser's own download, which has sent it, continues.
+ * Fields that `fetch` may set. The browser itself adds cookies, its own name and its languages, and
+ * does not let scripts name the page of the link: Referer is a forbidden request header of the
+ * Fetch standard. A rule of declarativeNetRequest could write it into our requests, but takes one
+ * more permission, with which an extension can rewrite every request on every site; this extension
+ * changes none. Few servers insist on the field, and their files are not lost: the proof fails, and
+ * the browser's own download, which has sent the field, continues.
  */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['authorization']);
 
@@ -81,7 +83,7 @@ export class FetchSource extends TransferSource {
   /** The URL to ask. */
   readonly target: URL;
   readonly #options: FetchSourceOptions;
-  /** Where redirects have ended: asked in place of the target as long as it gives the file. */
+  /** URL at which redirects ended; asked in place of the target as long as it gives the file. */
   #resolved: URL | undefined;
 
   constructor(options: FetchSourceOptions) {
@@ -106,9 +108,9 @@ export class FetchSource extends TransferSource {
   }
 
   /**
-   * Asks for a range.
+   * Requests a range.
    *
-   * @param pinned the version that the answer must be of; undefined: the first request
+   * @param pinned the version that the answer must be of; undefined for the first request
    * @throws MillraceError; the signal's reason
    */
   async open(
@@ -123,7 +125,7 @@ export class FetchSource extends TransferSource {
     } catch (error) {
       if (!(error instanceof MillraceError) || KEEPS_TO_ITSELF.has(error.code)) throw error;
       signal.throwIfAborted();
-      // It was good for a time only, or is another's now: the redirects are followed once more.
+      // The redirect's URL expired, or now has another file: follow the redirects again.
       if (this.#resolved === direct) this.#resolved = undefined;
       return this.#openAt(this.target, asked, pinned, signal);
     }
@@ -141,7 +143,7 @@ export class FetchSource extends TransferSource {
     pinned: PinnedVersion | undefined,
     signal: AbortSignal,
   ): Promise<Opened> {
-    // Ends an answer that is not read to its end, and its connection with it.
+    // Ends an answer that is not read completely, and its connection.
     const end = new AbortController();
     const response = await this.#get(
       url,
@@ -181,7 +183,7 @@ export class FetchSource extends TransferSource {
     if (condition !== undefined) fields['if-range'] = condition;
     if (edge !== undefined) fields.prefer = 'resume-on-reset';
     else if (url.origin === this.target.origin) {
-      // A redirect to another origin would have dropped them, too (Fetch, HTTP-redirect fetch).
+      // A redirect to another origin would drop these fields, too (Fetch, HTTP-redirect fetch).
       for (const [name, value] of Object.entries(headers)) {
         if (OWN_FIELDS.has(name.toLowerCase())) fields[name.toLowerCase()] = value;
       }
@@ -193,7 +195,8 @@ export class FetchSource extends TransferSource {
         credentials: edge === undefined ? 'include' : 'omit',
         // Only the first hop was checked: a redirect could lead into the user's own network.
         redirect: published ? 'manual' : 'follow',
-        // Where If-Range is sent the cache keeps out of it, and says nothing to others on the way.
+        // With If-Range the browser's cache stays out of the request, and adds no fields for caches
+        // on the way.
         cache: condition === undefined ? 'no-store' : 'default',
         referrerPolicy: 'no-referrer',
       });
@@ -211,16 +214,17 @@ export class FetchSource extends TransferSource {
   ): Promise<{ range: ByteRange; version: PinnedVersion }> {
     const { status, type } = response;
     if (type === 'opaqueredirect') throw new MillraceError('malformed-response', 'it redirects');
-    // Of a refusal an edge says more than its status does.
+    // The body of an edge's refusal says more than the status.
     if (status >= 300 && status !== 416) throw await this.#answerError(response);
     const judged = judgeAnswer(status, fields, asked, pinned);
     if (judged.kind === 'range') return judged;
-    // Without ranges the browser's own download is as good. Parts are sent only on request.
+    // A source without ranges is no better than the browser's own download. Several parts may be
+    // sent only on request.
     const inParts = judged.kind === 'parts' || judged.kind === 'first-parts';
     throw new MillraceError(inParts ? 'malformed-response' : 'range-ignored');
   }
 
-  /** The error for an answer without the file; an edge states the error itself. */
+  /** Returns the error for an answer without the file; an edge states the error itself. */
   async #answerError(response: Response): Promise<MillraceError> {
     const { status, headers } = response;
     const given = headers.get('retry-after') ?? undefined;
@@ -231,7 +235,7 @@ export class FetchSource extends TransferSource {
   }
 }
 
-/** The body of a problem document; undefined: it is none. */
+/** Returns the body of a problem document; undefined if the answer is not one. */
 async function readText(response: Response): Promise<string | undefined> {
   const type = response.headers.get('content-type') ?? '';
   const length = Number(response.headers.get('content-length') ?? Number.NaN);

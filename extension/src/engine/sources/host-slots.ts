@@ -1,24 +1,24 @@
 /**
- * The connections of all downloads of the engine. A new download has its share at once: others end
- * requests for it, whose bytes stay, and continue with fewer.
+ * Shares out connections among all downloads of the engine. A new download gets its share at once:
+ * others end requests for it, keep the bytes of these, and continue with fewer connections.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { ConnectionSlots } from '@millrace/shared/download/queue/connection-slots';
 
 /**
- * Connections to one host at a time, over all downloads. Browsers have six per host; one is left to
- * the browser's own download, which is still open while it is handed over.
+ * Most connections to one host at a time, over all downloads. Browsers have six per host; one is
+ * left to the browser's own download, which is still open while it is handed over.
  */
 export const MAX_PER_HOST = 5;
-/** Connections at a time, to all hosts. Behind a proxy Chromium has 32 for everything. */
+/** Most connections at a time, to all hosts. Behind a proxy Chromium has 32 for everything. */
 export const MAX_CONNECTIONS = 24;
 
 /** A holder of connections: a download, or the proof of one. */
 export interface SlotHolder {
-  /** `count` connections to a host have to end now, including those that are already ending. */
+  /** Ends `count` connections to a host now, including those that are already ending. */
   giveBack(host: string, count: number): void;
-  /** There is room for a connection more. */
+  /** Called when there is room for one more connection. */
   onRoom(): void;
 }
 
@@ -35,12 +35,16 @@ export class HostSlots {
     this.#now = now;
   }
 
-  /** @param wanted connections that it could use at a time, including those it has */
+  /**
+   * Claims connections for a holder.
+   *
+   * @param wanted connections that it could use at a time, including those it has
+   */
   claim(holder: SlotHolder, host: string, wanted: number): void {
     if (this.#slots.claim(holder, host, wanted, this.#now())) this.#settleSoon();
   }
 
-  /** True where others have all connections that it could use. */
+  /** Whether other holders have all the connections that this one could use. */
   isCrowdedOut(holder: SlotHolder, host: string): boolean {
     return this.#slots.isCrowdedOut(holder, host);
   }
@@ -49,7 +53,7 @@ export class HostSlots {
     return this.#slots.room(holder, host);
   }
 
-  /** @returns false where there is no room */
+  /** Takes a connection. @returns false if there is no room */
   take(holder: SlotHolder, host: string): boolean {
     return this.#slots.take(holder, host);
   }
@@ -59,19 +63,22 @@ export class HostSlots {
     this.#settleSoon();
   }
 
-  /** It has ended, and its connections with it. */
+  /** Removes a holder that has ended, and releases its connections. */
   leave(holder: SlotHolder): void {
     this.#slots.leave(holder, this.#now());
     this.#settleSoon();
   }
 
-  /** To be called every second or so: where there are more downloads than connections, they take turns. */
+  /**
+   * Lets downloads take turns if there are more of them than connections; to be called about every
+   * second.
+   */
   tick(): void {
     if (this.#slots.takesTurns) this.#settleSoon();
   }
 
   /**
-   * Does something that takes one connection, as soon as there is one for it.
+   * Does work that takes one connection, as soon as there is one.
    *
    * @throws the signal's reason; the error of the work
    */
@@ -93,7 +100,7 @@ export class HostSlots {
         reject(signal.reason);
       };
       const holder: SlotHolder = {
-        // A holder of one connection is short: it is let end.
+        // This holder needs its connection only briefly: let it finish.
         giveBack: () => {},
         onRoom: () => {
           if (!this.take(holder, host)) return;

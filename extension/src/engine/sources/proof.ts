@@ -1,6 +1,6 @@
 /**
- * Shows that an offered download can be fetched here, and that it is the same file: same length,
- * same validators, first bytes.
+ * Shows that an offered download can be fetched here, and that it is the same file: by its length,
+ * its validators and its first bytes.
  */
 
 import type { Digest } from '@millrace/shared/base/digest';
@@ -14,14 +14,14 @@ const PROOF_BYTES = 64 * 1024;
 
 /** The origin's statement about the file. */
 export interface Proof {
-  /** The version is pinned by them. */
+  /** Validators that pin the version. */
   readonly validators: Validators;
-  /** Of the whole file; it may state none. */
+  /** Digests of the whole file; empty if the origin states none. */
   readonly digests: readonly Digest[];
 }
 
 /**
- * Asks for the first bytes of the browser's file.
+ * Requests the first bytes of the browser's file.
  *
  * @throws MillraceError; the signal's reason
  */
@@ -36,14 +36,14 @@ export async function prove(
   if (validators.etag === undefined && validators.lastModified === undefined) {
     throw new MillraceError('version-unproven', 'the browser was told neither ETag nor date');
   }
-  // Compared with the browser's own answer: another version is no match.
+  // The answer is compared with the browser's own answer: another version does not match.
   const opened = await source.open(firstBytes(length), { length, validators }, signal);
   await opened.read(() => {});
   return proofOf(opened);
 }
 
 /**
- * Finds out the file at an unknown URL.
+ * Finds out the length and version of the file at a URL.
  *
  * @throws MillraceError; the signal's reason
  */
@@ -63,7 +63,7 @@ function proofOf({ version: { validators }, fields }: Opened): Proof {
   throw new MillraceError('version-unproven', 'it gives no strong ETag and no old date');
 }
 
-/** The same error in the form for a taker's caller. */
+/** Returns an error as a TakerError. */
 export function asTakerError(thrown: unknown): TakerError {
   if (thrown instanceof TakerError) return thrown;
   if (!(thrown instanceof MillraceError)) {

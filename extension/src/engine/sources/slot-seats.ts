@@ -1,16 +1,16 @@
-/** The connections of one download, among those of all downloads of the engine. */
+/** Gives one download its connections among those of all downloads of the engine. */
 
 import type { HostDemand, Seats } from '@millrace/shared/download/transfer/source-pool';
 import { type HostSlots, MAX_PER_HOST, type SlotHolder } from './host-slots.ts';
 
-/** Least bytes that make a connection worth asking for. */
+/** Missing bytes that justify one connection. */
 const WORTH_BYTES = 256 * 1024;
 
 export interface SlotSeatsOptions {
   readonly slots: HostSlots;
   /** The download that has the connections. */
   readonly holder: SlotHolder;
-  /** Requests at a time, to all hosts. */
+  /** Most requests at a time, to all hosts. */
   readonly connections: number;
   /** Bytes that are not stored yet. */
   readonly missingBytes: () => number;
@@ -54,7 +54,7 @@ export class SlotSeats implements Seats {
     }
   }
 
-  /** Nothing is fetched any more. */
+  /** Releases all connections, as the download has ended. */
   leave(): void {
     const { slots, holder } = this.#options;
     slots.leave(holder);

@@ -1,6 +1,6 @@
 /**
- * Compares a finished file with the digest that its origin states for the whole (RFC 9530, 3). The
- * browser's own SHA-256 takes all bytes at once, which would be the whole file in memory.
+ * Compares a finished file with the digest that its origin states for the whole file (RFC 9530, 3).
+ * The browser's own SHA-256 takes all bytes at once, which would put the whole file in memory.
  */
 
 import { type Digest, type DigestAlgorithm, strongest } from '@millrace/shared/base/digest';
@@ -23,20 +23,25 @@ const HASHES: Readonly<Record<DigestAlgorithm, { create(): Hash }>> = {
   sha512,
 };
 
-/** Hashed at a time, some hundredths of a second: other downloads run on the same thread. */
+/**
+ * Bytes hashed at a time: so few that other downloads on the same thread wait only some hundredths
+ * of a second.
+ */
 const PIECE_BYTES = 2 * 1024 * 1024;
 
 export interface FileToCheck {
-  /** Bytes. */
+  /** Length of the file, bytes. */
   readonly length: number;
-  /** Reads from a position on. @returns how many bytes there were */
+  /** Reads from a position on. @returns the number of bytes read */
   readonly read: (position: number, into: Uint8Array<ArrayBuffer>) => number;
-  /** Digests that are known; the strongest counts, and a file without any passes. */
+  /** Known digests; the strongest counts, and a file without any passes. */
   readonly digests: readonly Digest[];
 }
 
 /**
- * @param rest lets others have the thread
+ * Checks a file against its strongest digest.
+ *
+ * @param rest lets other work use the thread
  * @throws MillraceError `wrong-digest`, `file-changed`; errors of `read`; the signal's reason
  */
 export async function checkFile(

@@ -25,7 +25,7 @@ describe('after a crash', () => {
     forget: fc.boolean(),
   });
 
-  test('only what is right counts, and all that was flushed', async () => {
+  test('only correct bytes count, and all flushed bytes do', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(write, { maxLength: 8 }), fc.integer(), async (writes, seed) => {
         const { data, journal } = files();
@@ -48,7 +48,7 @@ describe('after a crash', () => {
         journal.lose(random, 512);
         const next = await Partial.open(data, journal, HEADER);
         for (const range of next.stored.ranges) expect(isRight(data, range)).toBe(true);
-        // Where later lines were lost, the flushed ones were not.
+        // Even if later lines were lost, the flushed ones were not.
         if (writes.every(({ forget }) => !forget) && writes.at(-1)?.flush) {
           expect(next.stored.bytes).toBe(safe);
         }
@@ -57,7 +57,7 @@ describe('after a crash', () => {
     );
   });
 
-  test('bytes that something has changed do not count', async () => {
+  test('bytes that were changed do not count', async () => {
     const { data, journal } = files();
     const partial = await Partial.open(data, journal, HEADER);
     partial.write(0, CONTENT.slice());
@@ -72,7 +72,7 @@ describe('after a crash', () => {
   });
 });
 
-test('bytes whose digest others have replaced in part get one of their own', async () => {
+test('bytes whose digest was replaced in part get a digest of their own', async () => {
   const { data, journal } = files();
   const partial = await Partial.open(data, journal, HEADER);
   for (const [start, end] of [
@@ -89,7 +89,7 @@ test('bytes whose digest others have replaced in part get one of their own', asy
   expect(next.stored.ranges).toEqual([{ start: 0, end: 300 }]);
 });
 
-test('bytes of another version are given up', async () => {
+test('bytes of another version are discarded', async () => {
   const { data, journal } = files();
   const partial = await Partial.open(data, journal, HEADER);
   partial.write(0, CONTENT.slice());
@@ -100,7 +100,7 @@ test('bytes of another version are given up', async () => {
   expect(next.stored.bytes).toBe(0);
 });
 
-test('what was forgotten stays so, even where its digest comes late', async () => {
+test('forgotten bytes stay forgotten, even if their digest is ready later', async () => {
   const { data, journal } = files();
   const partial = await Partial.open(data, journal, HEADER);
   partial.write(0, CONTENT.slice(0, 2_000_000));

@@ -1,8 +1,7 @@
 /**
  * The bytes of an unfinished download, with a journal beside them. The journal has a line with a
- * digest for each written stretch; after a crash a stretch counts only where its bytes still have
- * that digest. Bytes that are fetched twice are written twice: no other program writes to these
- * files.
+ * digest for each written stretch; after a crash a stretch counts only if its bytes still have that
+ * digest. Bytes that are fetched twice are written twice: no other program writes to these files.
  */
 
 import { type ByteRange, intersect, RangeSet, rangeBytes } from '@millrace/shared/base/byte-range';
@@ -19,7 +18,7 @@ import { JournalEntries } from '@millrace/shared/download/journal/journal-entrie
 import { matchVersion } from '@millrace/shared/http/fields/validators';
 import { toHex } from './hex.ts';
 
-/** The part of FileSystemSyncAccessHandle that is used. */
+/** The members of FileSystemSyncAccessHandle in use. */
 export interface SyncFile {
   read(into: Uint8Array<ArrayBuffer>, options: { at: number }): number;
   write(bytes: Uint8Array<ArrayBuffer>, options: { at: number }): number;
@@ -29,22 +28,27 @@ export interface SyncFile {
   close(): void;
 }
 
-/** Stretches with a digest each begin and end at multiples of this, or where an answer has ended. */
+/**
+ * Unit of digests, bytes: stretches with a digest begin and end at its multiples, or where an
+ * answer ended.
+ */
 export const UNIT_BYTES = 1024 * 1024;
-/** A journal of a file of 1 TiB; a longer one is not ours. */
+/** Longest journal that is read, bytes: that of a file of 1 TiB. A longer one is not ours. */
 const MAX_JOURNAL_BYTES = 128 * 1024 * 1024;
 
 export class Partial {
-  /** Bytes that need not be fetched. */
+  /** Ranges that need not be fetched. */
   readonly stored = new RangeSet();
   readonly #data: SyncFile;
   readonly #journal: SyncFile;
   readonly #header: JournalHeader;
   readonly #entries: JournalEntries;
   readonly #scratch = new Uint8Array(UNIT_BYTES);
-  /** Digests that are being worked out. */
+  /** Digests under way. */
   readonly #proving = new Set<Promise<void>>();
-  /** How often bytes were taken back: a digest of before may be of others. */
+  /**
+   * Number of removals of bytes: a digest that was begun before a removal may be of other bytes.
+   */
   #removals = 0;
   #journalBytes = 0;
   #lines = 0;
@@ -57,7 +61,7 @@ export class Partial {
   }
 
   /**
-   * Opens the stored bytes, or begins.
+   * Opens the files, with the stored bytes if they are of the expected version.
    *
    * @param header expected version of the file: bytes of another one are discarded
    * @throws MillraceError `disk-full`, `file-not-writable`
@@ -74,7 +78,7 @@ export class Partial {
       matchVersion(header.validators, earlier.header.validators) === 'same';
     attempt(() => {
       if (!same) data.truncate(0);
-      // Takes the room at once: a lack of it shows before anything is fetched.
+      // Reserve the room now, so that a lack of it shows before anything is fetched.
       if (data.getSize() !== header.length) data.truncate(header.length);
     });
     if (same) await partial.#recover(earlier.entries);
@@ -82,7 +86,7 @@ export class Partial {
     return partial;
   }
 
-  /** @throws MillraceError `disk-full`, `file-not-writable` */
+  /** Writes bytes at a position. @throws MillraceError `disk-full`, `file-not-writable` */
   write(position: number, bytes: Uint8Array<ArrayBuffer>): void {
     attempt(() => {
       const written = this.#data.write(bytes, { at: position });
@@ -91,15 +95,14 @@ export class Partial {
     this.stored.add({ start: position, end: position + bytes.length });
   }
 
-  /** @returns how many bytes there were from the position on @throws MillraceError */
+  /** Reads bytes from a position on. @returns the number of bytes read @throws MillraceError */
   read(position: number, into: Uint8Array<ArrayBuffer>): number {
     return attempt(() => this.#data.read(into, { at: position }));
   }
 
   /**
-   * Has digests of bytes that were written put into the journal.
-   *
-   * @throws MillraceError `file-not-writable`
+   * Adds digests of written bytes to the journal, in the background. If this fails, a `flush` that
+   * waits for it fails as well; otherwise the bytes only lack a digest.
    */
   prove(range: ByteRange): void {
     for (const stretch of this.#entries.cut(range)) {
@@ -109,7 +112,7 @@ export class Partial {
     }
   }
 
-  /** Takes bytes out, in the journal too, before it returns. @throws MillraceError */
+  /** Removes bytes, also from the journal, before it returns. @throws MillraceError */
   forget(ranges: readonly ByteRange[]): void {
     this.#removals++;
     const unproven: ByteRange[] = [];
@@ -118,11 +121,11 @@ export class Partial {
       unproven.push(...this.#entries.remove(range));
     }
     this.#writeAnew();
-    // Bytes beside these have lost their digest with them.
+    // Bytes beside the removed ones have lost their common digest.
     for (const range of unproven) this.#proveKept(range);
   }
 
-  /** Brings everything to disk, and then says so in the journal. @throws MillraceError */
+  /** Flushes all bytes to disk, and then notes that in the journal. @throws MillraceError */
   async flush(): Promise<void> {
     while (this.#proving.size > 0) await Promise.all(this.#proving);
     attempt(() => {
@@ -153,7 +156,7 @@ export class Partial {
       const replaced = this.#entries.remove(range);
       this.#entries.add(entry);
       attempt(() => this.#append(formatEntry(entry)));
-      // Bytes that had a digest together with some of these need one of their own.
+      // Bytes that shared a digest with some of these need a digest of their own.
       for (const { start, end } of replaced) {
         if (start < range.start) this.#proveKept({ start, end: Math.min(end, range.start) });
         if (end > range.end) this.#proveKept({ start: Math.max(start, range.end), end });
@@ -162,16 +165,16 @@ export class Partial {
     }
   }
 
-  /** SHA-256 of the bytes at the time of the call, cut to the journal's length. */
+  /** Returns the SHA-256 of the bytes at the time of the call, cut to the journal's length. */
   async #digest(range: ByteRange): Promise<string> {
     const bytes = this.#scratch.subarray(0, rangeBytes(range));
     const read = attempt(() => this.#data.read(bytes, { at: range.start }));
-    // The browser works it out beside this thread, from a copy that it makes at once.
+    // The browser computes the digest outside this thread, from a copy that it makes at once.
     const hash = await crypto.subtle.digest('SHA-256', bytes.subarray(0, read));
     return toHex(hash.slice(0, 8));
   }
 
-  /** Recovers the stretches that an earlier run has left unchanged. */
+  /** Recovers the stretches whose bytes still have their digest. */
   async #recover(entries: readonly JournalEntry[]): Promise<void> {
     for (const entry of entries) {
       if ([...this.#entries.cut(entry.range)].length === 1) this.#entries.add(entry);
@@ -182,7 +185,10 @@ export class Partial {
     }
   }
 
-  /** A crash in the middle of this costs the stored bytes, but makes none of them wrong. */
+  /**
+   * Rewrites the journal. A crash in the middle loses the stored bytes, but makes none of them
+   * wrong.
+   */
   #writeAnew(): void {
     attempt(() => {
       this.#journal.truncate(0);
@@ -214,7 +220,7 @@ function readText(file: SyncFile, size: number): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** @throws MillraceError in place of the file system's error */
+/** Carries out a step. @throws MillraceError in place of the file system's error */
 function attempt<T>(step: () => T): T {
   try {
     return step();

@@ -1,15 +1,15 @@
-/** The engine's files, in the part of the disk that the browser has for the extension alone. */
+/** Keeps the engine's files in the origin private file system, which only the extension can use. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { EngineFiles } from './files.ts';
 import { Partial, type SyncFile } from './opfs-store.ts';
 
 const FOLDER = 'downloads';
-/** A worker that has ended holds its files for a moment longer. */
+/** Most tries to open a file: an ended worker holds its files for a moment longer. */
 const TRIES = 20;
 const AGAIN_MS = 100;
 
-/** In workers only, and TypeScript has one set of types for all of the extension. */
+/** A file handle in workers; TypeScript has one set of types for all of the extension. */
 interface SyncFileHandle extends FileSystemFileHandle {
   createSyncAccessHandle(): Promise<SyncFile>;
 }
@@ -45,7 +45,7 @@ export class OpfsFiles implements EngineFiles {
     if (file.size !== length) {
       throw new MillraceError('file-changed', `it has ${file.size} bytes instead of ${length}`);
     }
-    // Without a type the browser would guess one, and change the name's extension to fit it.
+    // Without a type the browser would guess one, and change the file's extension to match.
     return URL.createObjectURL(file.slice(0, length, 'application/octet-stream'));
   }
 

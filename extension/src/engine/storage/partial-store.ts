@@ -1,4 +1,4 @@
-/** An unfinished download in the browser's file system, as the store of a transfer. */
+/** Adapts an unfinished download in the browser's file system to the store of a transfer. */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { RangeWriter, TransferStore } from '@millrace/shared/download/transfer/transfer-ports';
@@ -24,11 +24,11 @@ export class PartialStore implements TransferStore {
   }
 }
 
-/** Writes at once, and records it in the journal, in whole units where possible. */
+/** Writes bytes at once, and adds them to the journal in whole units where possible. */
 class PartialWriter implements RangeWriter {
   readonly #partial: Partial;
   readonly #provisional: boolean;
-  /** Up to here the journal has been told. */
+  /** Position up to which the journal has the bytes. */
   #proven: number;
   /** Position of the next bytes, if they follow the earlier ones. */
   #next: number;

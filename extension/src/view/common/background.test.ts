@@ -4,7 +4,7 @@ import { backgroundOf } from './background.ts';
 
 type Runtime = Parameters<typeof backgroundOf>[0];
 
-/** A browser in which ports are ended by hand. */
+/** Returns a browser whose ports the test ends by hand. */
 function fakeRuntime(send: (message: unknown) => unknown = () => ({})) {
   const ports: { name: string; tell: () => void; end: () => void; ended: boolean }[] = [];
   const runtime = {
@@ -28,7 +28,7 @@ function fakeRuntime(send: (message: unknown) => unknown = () => ({})) {
   return { runtime, ports };
 }
 
-test('what the background refuses is an error, and so is that it does not answer', async () => {
+test('a refused request is an error, and so is one without an answer', async () => {
   const refusing = backgroundOf(fakeRuntime(() => ({ failed: { message: 'full' } })).runtime);
   await expect(refusing.ask({ type: 'open-app' })).rejects.toMatchObject({
     message: 'full',
@@ -45,7 +45,7 @@ test('what the background refuses is an error, and so is that it does not answer
   });
 });
 
-test('how many could not be added is no refusal', async () => {
+test('a number of links that could not be added is not a refusal', async () => {
   const { runtime } = fakeRuntime(() => ({ added: 2, failed: 1 }));
   expect(await backgroundOf(runtime).ask({ type: 'add', links: [] })).toEqual({
     added: 2,
@@ -53,7 +53,7 @@ test('how many could not be added is no refusal', async () => {
   });
 });
 
-test('a background that ends is watched again, less and less often, until the page has enough', () => {
+test('an ended background is watched again, ever less often, until the page stops', () => {
   jest.useFakeTimers();
   try {
     const { runtime, ports } = fakeRuntime();
@@ -64,7 +64,7 @@ test('a background that ends is watched again, less and less often, until the pa
     expect(changed).toHaveBeenCalledTimes(1);
     ports[0]?.end();
     jest.advanceTimersByTime(250);
-    // It may have changed while there was no watcher.
+    // Something may have changed while nobody watched.
     expect(changed).toHaveBeenCalledTimes(2);
     ports[1]?.end();
     jest.advanceTimersByTime(499);

@@ -1,17 +1,26 @@
-/** The background, as the pages see it: asked, and listened to. */
+/** Access of pages to the background: requests, and reports of changes. */
 
 import type { BrowserApi } from '../../browser/api.ts';
 import type { Answer, Failed, Request } from '../../contract/messages.ts';
 
 export interface Background {
-  /** @throws BackgroundError: it says why not, or does not answer */
+  /**
+   * Sends a request.
+   *
+   * @returns the answer
+   * @throws BackgroundError if it is refused, or not answered
+   */
   ask<R extends Request>(request: R): Promise<Answer<R['type']>>;
-  /** Calls back when its answers may have changed. @returns a function that ends it */
+  /**
+   * Calls back when the background's answers may have changed.
+   *
+   * @returns a function that ends the calls
+   */
   watch(listener: () => void): () => void;
 }
 
 export class BackgroundError extends Error {
-  /** False: it has not answered at all. */
+  /** Whether the background has answered at all. */
   readonly answered: boolean;
 
   constructor(message: string, answered: boolean) {
@@ -21,7 +30,10 @@ export class BackgroundError extends Error {
   }
 }
 
-/** Until the background, where it has ended, is woken up again; more each time that it says nothing. */
+/**
+ * Pause before an ended background is woken up again, ms; it doubles each time that the background
+ * sends nothing.
+ */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 10_000;
 
@@ -32,7 +44,7 @@ export function backgroundOf(runtime: Runtime): Background {
     ask: async (request) => {
       const answer = await send(runtime, request);
       if (isFailed(answer)) throw new BackgroundError(answer.failed.message, true);
-      // Links that are not there any more are `undefined`, which arrives as null.
+      // Links that no longer exist are `undefined`, which arrives as null.
       if (answer == null && request.type !== 'picked-links') throw new BackgroundError('', false);
       return (answer ?? undefined) as never;
     },
@@ -44,7 +56,7 @@ async function send(runtime: Runtime, request: Request): Promise<unknown> {
   try {
     return await runtime.sendMessage(request);
   } catch {
-    // There is no listener: the background is just being updated, or could not be started.
+    // There is no listener: the background is being updated, or could not be started.
     throw new BackgroundError('', false);
   }
 }
@@ -53,7 +65,7 @@ function isFailed(answer: unknown): answer is Failed {
   return typeof answer === 'object' && answer !== null && 'failed' in answer && hasMessage(answer);
 }
 
-/** The answer to `add` has a `failed` too: a number. */
+/** Returns whether `failed` has a message: in the answer to `add` it is a number. */
 function hasMessage({ failed }: { failed?: unknown }): boolean {
   return typeof failed === 'object' && failed !== null && 'message' in failed;
 }

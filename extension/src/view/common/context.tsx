@@ -1,4 +1,4 @@
-/** Things that every part of a page may use: the background and the words. */
+/** Shares the background and the texts with every part of a page. */
 
 import { createContext, type ReactNode, useContext } from 'react';
 import type { Text } from '../../text/text.ts';

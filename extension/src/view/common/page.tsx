@@ -1,4 +1,4 @@
-/** Starts a page: its words, its theme, its link to the background. */
+/** Starts a page: its texts, its theme, its link to the background. */
 
 import '@fontsource-variable/inter';
 import '@millrace/shared/style/tokens.css';
@@ -23,7 +23,7 @@ export interface Page {
   show(content: ReactNode): void;
 }
 
-/** @param runtime way to the background */
+/** Opens a page. @param runtime the browser's API for messages to the background */
 export function openPage(runtime: Runtime = api.runtime): Page {
   applyKeptTheme();
   const text = textFor(navigator.languages);
@@ -40,9 +40,9 @@ export function openPage(runtime: Runtime = api.runtime): Page {
   };
 }
 
-/** Applies the theme of the settings. Until they are there, the last known theme stays. */
+/** Applies the theme of the settings. Until they arrive, the last known theme stays. */
 export async function followTheme({ background }: Page): Promise<void> {
-  // Without an answer the page says so itself.
+  // The page itself reports a missing answer.
   const settings = await background.ask({ type: 'get-settings' }).catch(() => undefined);
   if (settings !== undefined) setTheme(settings.theme);
 }

@@ -1,4 +1,4 @@
-/** Light or dark: as the settings say, or as the system has it. */
+/** Applies the light or dark theme, as the settings or the system choose. */
 
 import type { Settings } from '../../contract/settings.ts';
 
@@ -6,7 +6,7 @@ type Theme = Settings['theme'];
 
 const system = window.matchMedia('(prefers-color-scheme: dark)');
 
-/** Key of the last theme, which shows from the first moment on, before the settings are there. */
+/** Key of the last theme, which pages show from the start, before the settings arrive. */
 const KEPT = 'millrace-theme';
 
 let chosen: Theme = 'system';

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from 'react';
 import type { Reading } from './read.ts';
 
-/** After the last key; leaving the field or the page saves at once. */
+/** Time from the last key to saving, ms; leaving the field or the page saves at once. */
 const PAUSE_MS = 700;
 
 interface Draft {
@@ -14,8 +14,10 @@ interface Draft {
 }
 
 /**
- * @param kept the value as the settings have it, written as it is typed
- * @param write writes a value as it is typed
+ * Returns the state of a field while the user types.
+ *
+ * @param kept the value in the settings, written as it would be typed
+ * @param write writes a value as it would be typed
  */
 export function useDraft<T>(
   kept: string,
@@ -40,7 +42,7 @@ export function useDraft<T>(
     return said.problem === undefined ? write(said.value) : undefined;
   };
 
-  // A value that was changed elsewhere, or changed back, shows; but not while the user types.
+  // Show a value that was changed elsewhere, or changed back, but not while the user types.
   useEffect(() => {
     if (unsaved.current) return;
     setTyped((now) => (wouldKeep.current(now) === kept ? now : kept));
@@ -67,7 +69,7 @@ export function useDraft<T>(
     },
     onBlur: () => {
       latest.current();
-      // As it is kept: a host out of the link that was pasted, say.
+      // Show the value as it is saved, such as the host of a pasted link.
       if (reading.problem === undefined) setTyped(write(reading.value));
     },
   };

@@ -1,4 +1,4 @@
-/** The edges, each with the sites whose files may go through it. */
+/** The list of edges, each with the sites whose files may go through it. */
 
 import { Field, Switch } from '@millrace/shared/ui/fields';
 import { IconButton } from '@millrace/shared/ui/icon-button';
@@ -101,7 +101,7 @@ interface NewEdgeProps {
   readonly add: (edge: Edge) => void;
 }
 
-/** Field for a new edge. Its mistakes show once the user has tried to add it. */
+/** Fields for a new edge. Mistakes show only after the user has tried to add it. */
 function NewEdge({ edges, add }: NewEdgeProps) {
   const text = useText();
   const first = useRef<HTMLFormElement>(null);

@@ -5,7 +5,7 @@ import { textFor } from '../../text/text.ts';
 import { type Background, BackgroundError } from '../common/background.ts';
 import type { OptionsModel as Model } from './options-model.ts';
 
-// Parts of the browser that show the theme: there before the module that looks at them.
+// Parts of the browser that show the theme; they must exist before the module that uses them.
 Object.assign(globalThis, {
   window: { matchMedia: () => ({ matches: false }) },
   localStorage: { setItem() {} },
@@ -13,7 +13,7 @@ Object.assign(globalThis, {
 });
 const { OptionsModel } = await import('./options-model.ts');
 
-/** A background whose answers are given by hand. */
+/** Returns a background whose answers the test gives by hand. */
 function byHand() {
   const asked: { request: Request; answer: (value: unknown) => void; fail: () => void }[] = [];
   const background: Background = {
@@ -28,7 +28,7 @@ function byHand() {
   const settled = async () => {
     for (let turn = 0; turn < 20; turn++) await Promise.resolve();
   };
-  /** The oldest question that has no answer yet. */
+  /** Returns the oldest unanswered request. */
   const next = async (type: Request['type']) => {
     await settled();
     const question = asked.shift();
@@ -46,7 +46,7 @@ function byHand() {
 const shown = (model: Model) => model.get().settings?.skipKey;
 
 describe('a choice', () => {
-  test('stays on the screen while it is kept, though settings from before come late', async () => {
+  test('stays on the screen while it is saved, even if older settings arrive late', async () => {
     const { model, next, settled, load } = byHand();
     await load(DEFAULT_SETTINGS);
     void model.load();
@@ -68,7 +68,7 @@ describe('a choice', () => {
     });
   });
 
-  test('that cannot be kept gives way to what holds', async () => {
+  test('that cannot be saved gives way to the valid settings', async () => {
     const { model, next, settled, load } = byHand();
     await load(DEFAULT_SETTINGS);
     void model.save({ skipKey: 'shift' });

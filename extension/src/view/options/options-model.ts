@@ -1,4 +1,4 @@
-/** The settings as the options page changes them: saved at once, and changed back at once. */
+/** Model of the options page: saves changes of the settings at once, and undoes them. */
 
 import type { PopupState } from '../../contract/messages.ts';
 import type { Settings } from '../../contract/settings.ts';
@@ -8,7 +8,7 @@ import { setTheme } from '../common/theme.ts';
 import { whyNot } from '../common/why-not.ts';
 
 export interface Note {
-  /** A new one each time, so that the same words are said again. */
+  /** New for each note, so that a repeated text is announced again. */
   readonly id: number;
   readonly text: string;
   readonly bad: boolean;
@@ -17,11 +17,11 @@ export interface Note {
 }
 
 export interface OptionsView {
-  /** undefined: not there yet. */
+  /** The settings; undefined until they have arrived. */
   readonly settings: Settings | undefined;
-  /** Of the takers; undefined: being asked. */
+  /** State of the takers; undefined while the background is asked. */
   readonly state: PopupState | undefined;
-  /** Why there are no settings. */
+  /** Reason why there are no settings, as a text for the user. */
   readonly problem: string | undefined;
   readonly note: Note | undefined;
 }
@@ -36,10 +36,13 @@ export class OptionsModel {
     problem: undefined,
     note: undefined,
   };
-  /** One change after the other: each applies to the result of the one before. */
+  /**
+   * Resolves when the last change is saved: changes are saved in turn, each on the result of the
+   * one before.
+   */
   #last: Promise<void> = Promise.resolve();
   #notes = 0;
-  /** How many changes have been begun, and how many are not kept yet. */
+  /** Number of changes that have begun, and number of changes that are not saved yet. */
   #begun = 0;
   #unkept = 0;
 
@@ -59,7 +62,8 @@ export class OptionsModel {
     const begun = this.#begun;
     try {
       const settings = await this.#background.ask({ type: 'get-settings' });
-      // An answer from before a change would undo it on the screen; the change brings the rest.
+      // An answer from before a change would undo the change on the screen. The change itself
+      // brings the rest.
       if (this.#unkept > 0 || begun !== this.#begun) return;
       setTheme(settings.theme);
       this.#set({ settings, problem: undefined });
@@ -68,7 +72,7 @@ export class OptionsModel {
     }
   }
 
-  /** Asks which takers are there. */
+  /** Asks which takers are available. */
   async checkTakers(): Promise<void> {
     try {
       this.#set({ state: await this.#background.ask({ type: 'state' }) });
@@ -77,14 +81,14 @@ export class OptionsModel {
     }
   }
 
-  /** Keeps a change, and says so. It is shown at once. */
+  /** Saves a change, shows it at once, and reports that it is saved. */
   save(change: Partial<Settings>): Promise<void> {
     return this.#change(change, (before) =>
       this.#say(this.#text.t('word.saved'), false, pick(before, change)),
     );
   }
 
-  /** Makes the last change undone. */
+  /** Undoes the last change. */
   async undo(): Promise<void> {
     const before = this.#view.note?.undo;
     if (before === undefined) return;
@@ -103,7 +107,7 @@ export class OptionsModel {
     this.#unkept++;
     const run = async () => {
       try {
-        // The popup has switches too: its changes made meanwhile stay.
+        // Read the settings again: the popup may have changed others meanwhile.
         const before = await this.#background.ask({ type: 'get-settings' });
         const settings = { ...before, ...change };
         await this.#background.ask({ type: 'set-settings', settings });
@@ -132,7 +136,7 @@ export class OptionsModel {
   }
 }
 
-/** Picks the former values of members. */
+/** Returns the former values of the changed members. */
 function pick(settings: Settings, change: Partial<Settings>): Partial<Settings> {
   const names = Object.keys(change) as (keyof Settings)[];
   return Object.fromEntries(names.map((name) => [name, settings[name]]));

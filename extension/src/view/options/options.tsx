@@ -1,4 +1,4 @@
-/** The options: all of them on one page, with a way to each part. */
+/** The options page: all options on one page, with a link to each section. */
 
 import { Empty, Loading } from '@millrace/shared/ui/empty';
 import { IconButton } from '@millrace/shared/ui/icon-button';
@@ -24,7 +24,7 @@ export function Options({ model, version, permissions }: OptionsProps) {
   const isLoaded = settings !== undefined;
   const sections = useRef<HTMLElement>(null);
   useEffect(() => {
-    // The browser has looked for the part that is asked for before there was any.
+    // The browser looked for the section in the address before any section existed.
     if (isLoaded && sections.current !== null) return keepInView(sections.current);
   }, [isLoaded]);
   const save = (change: Parameters<OptionsModel['save']>[0]) => void model.save(change);
@@ -78,14 +78,14 @@ export function Options({ model, version, permissions }: OptionsProps) {
   );
 }
 
-/** With these the user goes where they want to be. */
+/** Events with which the user moves around the page. */
 const OWN_WAYS = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const;
 
 /**
- * Keeps the part that the address asks for at the top while the page still grows around it: the state
- * comes after the settings, and fonts after both. Ends when the user moves.
+ * Keeps the section in the address at the top while the page still grows around it: the state
+ * arrives after the settings, and fonts after both. Stops when the user moves.
  *
- * @returns ends it
+ * @returns a function that stops it
  */
 function keepInView(sections: HTMLElement): () => void {
   const show = () => {
@@ -107,7 +107,7 @@ function Toast({ note, model }: { note: Note; model: OptionsModel }) {
   const text = useText();
   const { id, bad } = note;
   useEffect(() => {
-    // A failure stays until it has been read.
+    // A failure stays until the user closes it.
     if (bad) return;
     const timer = setTimeout(() => model.dismiss(id), SHOWN_MS);
     return () => clearTimeout(timer);

@@ -1,4 +1,4 @@
-/** Behaviour, and the extension's permissions. */
+/** The sections for behaviour and for the extension's permissions. */
 
 import { Choice, Switch } from '@millrace/shared/ui/fields';
 import { CATALOGUES, type Key } from '../../text/text.ts';
@@ -36,7 +36,7 @@ export function BehaviourSection({ settings, save }: SectionProps) {
   );
 }
 
-/** @param permissions of the manifest */
+/** Explains the extension's permissions. @param permissions names in the manifest */
 export function PermissionsSection({ permissions }: { permissions: readonly string[] }) {
   const text = useText();
   const explained = permissions.filter((name): name is Permission =>

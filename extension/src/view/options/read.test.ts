@@ -15,11 +15,11 @@ describe('sizes', () => {
     ['1 TiB', 2 ** 40],
   ])('%s', (typed, value) => expect(readSize(text, typed)).toEqual({ value }));
 
-  test.each(['', '16 apples', '-1', '1e3', '2 TiB', 'NaN'])('%j is none', (typed) => {
+  test.each(['', '16 apples', '-1', '1e3', '2 TiB', 'NaN'])('%j is not a size', (typed) => {
     expect(readSize(text, typed)).toEqual(bad);
   });
 
-  test('are written so that the same bytes are read again', () => {
+  test('that are written are read as the same number of bytes', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 2 ** 40 }), (bytes) => {
         expect(readSize(text, writeSize(bytes))).toEqual({ value: bytes });
@@ -33,7 +33,7 @@ test.each([
   ['', []],
 ])('types: %j', (typed, value) => expect(readTypes(text, typed, ['exe'])).toEqual({ value }));
 
-test.each(['exe', 'a/b', '*', 'x'.repeat(21)])('types: %j cannot be', (typed) => {
+test.each(['exe', 'a/b', '*', 'x'.repeat(21)])('types: %j is refused', (typed) => {
   expect(readTypes(text, typed, ['exe'])).toEqual(bad);
 });
 
@@ -47,11 +47,11 @@ test.each([
 ])('site: %s is %s', (typed, host) => expect(readHosts(text, typed)).toEqual({ value: [host] }));
 
 test.each(['a*b', 'c!', 'me:secret@example.com', 'https://', '..', 'x'.repeat(254)])(
-  'site: %s is none',
+  'site: %s is refused',
   (typed) => expect(readHosts(text, typed)).toEqual(bad),
 );
 
-test('a site is in one of two lists only', () => {
+test('a site cannot be in both lists', () => {
   expect(readHosts(text, 'a.example b.example', ['b.example'])).toEqual(bad);
 });
 
@@ -76,7 +76,7 @@ describe('edges', () => {
   test('need a site', () => expect(readEdgeHosts(text, ' , ')).toEqual(bad));
 });
 
-test('whatever is typed: what is read can be kept', () => {
+test('every value that is read can be saved, whatever is typed', () => {
   const typed = fc.oneof(
     fc.string({ unit: 'grapheme' }),
     fc.stringMatching(/^[a-z.*:/@ ,[\]-]{0,30}$/),

@@ -1,15 +1,15 @@
-/** Reads the texts that users type into the options: settings, or problems. */
+/** Reads the texts that users type into the options, into settings or problems. */
 
 import { parseBytes } from '@millrace/shared/base/units';
 import type { Settings } from '../../contract/settings.ts';
 import type { Text } from '../../text/text.ts';
 
-/** A field's value to keep, or a problem in words. */
+/** Value of a field to save, or its problem as a text for the user. */
 export type Reading<T> =
   | { readonly value: T; readonly problem?: undefined }
   | { readonly problem: string };
 
-/** As settings.ts has them. */
+/** Limits, as in settings.ts. */
 const MAX_BYTES = 2 ** 40;
 const MAX_RULES = 1000;
 const MAX_TYPE_CHARS = 20;
@@ -19,7 +19,7 @@ const MAX_URL_CHARS = 2048;
 
 const UNITS = ['', 'KiB', 'MiB', 'GiB', 'TiB'];
 
-/** A size as it is typed; the same bytes come out again. */
+/** Returns a size as it would be typed; `readSize` reads it as the same number of bytes. */
 export function writeSize(bytes: number): string {
   let [rest, unit] = [bytes, 0];
   while (rest >= 1024 && rest % 1024 === 0 && unit < UNITS.length - 1) {
@@ -29,7 +29,7 @@ export function writeSize(bytes: number): string {
   return `${rest} ${UNITS[unit]}`.trim();
 }
 
-/** @param typed such as `16 MiB` or, as in German, `1,5 GiB` */
+/** Reads a size, in bytes. @param typed such as `16 MiB` or, as in German, `1,5 GiB` */
 export function readSize(text: Text, typed: string): Reading<number> {
   let bytes: number;
   try {
@@ -42,7 +42,11 @@ export function readSize(text: Text, typed: string): Reading<number> {
 
 const words = (typed: string) => typed.split(/[\s,;]+/).filter((word) => word !== '');
 
-/** File name endings, with or without dots and asterisks before them. @param other the other list */
+/**
+ * Reads file extensions, with or without `*.` or a dot before them.
+ *
+ * @param other the other list, whose types are refused
+ */
 export function readTypes(
   text: Text,
   typed: string,
@@ -61,10 +65,10 @@ export function readTypes(
   return { value: types };
 }
 
-/** As a URL has it: international names in their ASCII form, IPv6 addresses in brackets. */
+/** Form of a host in URLs: international names in ASCII, IPv6 addresses in brackets. */
 const HOST = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])$/;
 
-/** A host, also out of a link or with `*.` before it; undefined if it is none. */
+/** Returns a host, also from a link or with `*.` before it; undefined if there is none. */
 function readHost(word: string): string | undefined {
   const bare = word.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/^\*\./, '');
   try {
@@ -77,7 +81,7 @@ function readHost(word: string): string | undefined {
   }
 }
 
-/** @param other hosts of the other list, which may not be here as well */
+/** Reads hosts. @param other hosts of the other list, which are refused */
 export function readHosts(
   text: Text,
   typed: string,
@@ -94,7 +98,11 @@ export function readHosts(
   return { value: hosts };
 }
 
-/** Base URL of an edge, without a slash at its end. @param edges the existing ones */
+/**
+ * Reads the base URL of an edge, and removes slashes at its end.
+ *
+ * @param edges the existing edges
+ */
 export function readEdgeUrl(text: Text, typed: string, edges: Settings['edges']): Reading<string> {
   const trimmed = typed.trim();
   if (!/^https?:\/\/[^\s/]/i.test(trimmed) || trimmed.length > MAX_URL_CHARS) {
@@ -116,7 +124,7 @@ export function readEdgeUrl(text: Text, typed: string, edges: Settings['edges'])
   return { value };
 }
 
-/** Hosts of an edge: without one, no file would go through it. */
+/** Reads the hosts of an edge, at least one: without hosts, no file would go through the edge. */
 export function readEdgeHosts(text: Text, typed: string): Reading<readonly string[]> {
   const reading = readHosts(text, typed);
   if (reading.problem === undefined && reading.value.length === 0) {

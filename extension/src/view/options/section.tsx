@@ -1,4 +1,4 @@
-/** A part of the options, with its heading. */
+/** A section of the options, with its heading. */
 
 import type { ReactNode } from 'react';
 import type { Settings } from '../../contract/settings.ts';
@@ -16,7 +16,7 @@ export const SECTIONS = [
 
 export type SectionName = (typeof SECTIONS)[number][0];
 
-/** Properties of the parts of the options. */
+/** Properties of the sections of the options. */
 export interface SectionProps {
   readonly settings: Settings;
   readonly save: (change: Partial<Settings>) => void;

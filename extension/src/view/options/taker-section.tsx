@@ -1,4 +1,4 @@
-/** Choice of the taker, and help where the desktop app is not there. */
+/** The choice of the taker, and help if the desktop app is not available. */
 
 import { Choice } from '@millrace/shared/ui/fields';
 import { Icon } from '@millrace/shared/ui/icons';
@@ -10,11 +10,11 @@ import { Section, type SectionProps } from './section.tsx';
 
 const TAKERS = ['auto', 'desktop', 'browser'] as const;
 
-/** Makes the native host known to the browsers. */
+/** Command that makes the native host known to the browsers. */
 const INSTALL = 'millrace native-host install';
 
 interface TakerProps extends SectionProps {
-  /** undefined: being asked. */
+  /** State of the takers; undefined while the background is asked. */
   readonly state: PopupState | undefined;
   readonly check: () => void;
 }

@@ -1,4 +1,4 @@
-/** Choice of the downloads that are taken: size, types, sites. */
+/** The choice of the downloads to take, by size, types and sites. */
 
 import { Field, Lines, Switch } from '@millrace/shared/ui/fields';
 import { useText } from '../common/context.tsx';

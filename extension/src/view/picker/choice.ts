@@ -1,16 +1,16 @@
-/** The chosen links, and the place of the keyboard. Places are those in the whole list. */
+/** The chosen links, and the position of the keyboard. A place is an index into the whole list. */
 
 export interface Choice {
   readonly chosen: ReadonlySet<number>;
-  /** Where the keyboard is; undefined: nowhere yet. */
+  /** Place of the keyboard's focus; undefined if there is none yet. */
   readonly focus: number | undefined;
-  /** Where a range begins. */
+  /** Place at which a range begins. */
   readonly anchor: number | undefined;
 }
 
 export const NOTHING: Choice = { chosen: new Set(), focus: undefined, anchor: undefined };
 
-/** Chooses one, or no longer. */
+/** Chooses the link at a place, or drops it if it was chosen. */
 export function toggled({ chosen }: Choice, place: number): Choice {
   const next = new Set(chosen);
   if (!next.delete(place)) next.add(place);
@@ -18,7 +18,7 @@ export function toggled({ chosen }: Choice, place: number): Choice {
 }
 
 /**
- * Makes all from the anchor to a place as the anchor is.
+ * Makes all links from the anchor to a place chosen or not, like the link at the anchor.
  *
  * @param shown places that are listed now, in order: others stay as they are
  */
@@ -35,7 +35,7 @@ export function ranged(choice: Choice, shown: readonly number[], place: number):
   return { chosen, focus: place, anchor: choice.anchor };
 }
 
-/** Moves to another shown place. @param by rows, also more than there are */
+/** Moves the focus to another shown place. @param by rows to move, possibly more than there are */
 export function moved(choice: Choice, shown: readonly number[], by: number): Choice {
   const from = choice.focus === undefined ? -1 : shown.indexOf(choice.focus);
   const to = from < 0 ? 0 : Math.min(shown.length - 1, Math.max(0, from + by));

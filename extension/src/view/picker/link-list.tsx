@@ -11,7 +11,7 @@ const ROW_PX = 48;
 
 interface ListProps {
   readonly links: readonly PickerLink[];
-  /** Places of the shown links. */
+  /** Places of the shown links, in order. */
   readonly shown: readonly number[];
   readonly choice: Choice;
   readonly setChoice: (choice: Choice) => void;
@@ -31,7 +31,7 @@ export function LinkList({ links, shown, choice, setChoice }: ListProps) {
   const go = (by: number, extend: boolean) => {
     let next = moved(choice, shown, by);
     if (extend && next.focus !== undefined) {
-      // A range that begins here begins with this link's choice.
+      // A new range begins with a change of this link's choice.
       const begun = choice.anchor === undefined || choice.focus === undefined;
       next = begun ? toggled(choice, next.focus) : ranged(choice, shown, next.focus);
     }

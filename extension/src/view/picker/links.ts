@@ -1,10 +1,10 @@
-/** The links of a page as the picker lists them: each file once, with its name and type. */
+/** Lists the links of a page for the picker: each file once, with its name and type. */
 
 import { categoryOf, DEFAULT_CATEGORIES } from '@millrace/shared/download/request/category';
 import type { FoundLinks } from '../../contract/messages.ts';
 import type { Key } from '../../text/text.ts';
 
-/** Most links that are listed, and that may be added at once. */
+/** Most links in the list, all of which may be added at once. */
 export const MAX_LINKS = 10_000;
 const MAX_URL_CHARS = 65_536;
 
@@ -16,20 +16,23 @@ export interface PickerLink {
   /** Probable name of the file. */
   readonly name: string;
   readonly host: string;
-  /** The page's text about it. */
+  /** Text of the link on the page. */
   readonly text: string;
   readonly type: LinkType;
-  /** In lower case, for searching. */
+  /** Text to search in, in lower case. */
   readonly search: string;
 }
 
 export interface Listed {
   readonly links: readonly PickerLink[];
-  /** There were more. */
+  /** Whether the page has more links than the list. */
   readonly cut: boolean;
 }
 
-/** Links that can be downloaded, in the order of the page. Of two that lead to one file the first stays. */
+/**
+ * Returns the links that can be downloaded, in the order of the page. Of several links to one file
+ * only the first stays.
+ */
 export function listLinks(found: FoundLinks): Listed {
   const links = new Map<string, PickerLink>();
   let cut = false;
@@ -49,7 +52,7 @@ function toLink(given: string, text: string): PickerLink | undefined {
   if (given.length > MAX_URL_CHARS || !URL.canParse(given)) return undefined;
   const url = new URL(given);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return undefined;
-  // A place within a page is no other file.
+  // The fragment does not change the file.
   url.hash = '';
   const name = nameOf(url);
   const words = text.replace(/\s+/g, ' ').trim().slice(0, 300);
@@ -78,7 +81,7 @@ function typeOf(name: string): LinkType {
   return TYPES.find((type) => type === category) ?? 'other';
 }
 
-/** @returns places in the list of those that have all words and the type */
+/** Returns the places of links that contain all the words and have the type. */
 export function shownLinks(
   links: readonly PickerLink[],
   search: string,
@@ -91,7 +94,7 @@ export function shownLinks(
   });
 }
 
-/** Number of links of each type, without empty types. */
+/** Returns the number of links of each type, without empty types. */
 export function countTypes(links: readonly PickerLink[]): readonly (readonly [LinkType, number])[] {
   const counts = new Map<LinkType, number>();
   for (const { type } of links) counts.set(type, (counts.get(type) ?? 0) + 1);

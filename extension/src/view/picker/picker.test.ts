@@ -11,7 +11,7 @@ const found = (links: readonly { url: string; text: string }[]) => ({
 const links = (...urls: readonly string[]) => found(urls.map((url) => ({ url, text: '' })));
 
 describe('links', () => {
-  test('are listed once, without what cannot be downloaded', () => {
+  test('are listed once, and only if they can be downloaded', () => {
     const { links: listed, cut } = listLinks(
       links(
         'https://a.example/x.iso#top',
@@ -52,7 +52,7 @@ describe('links', () => {
     expect(listLinks(links(...urls.slice(1), urls[1] as string)).cut).toBe(false);
   });
 
-  test('are found by all words, in name, text and address, and by type', () => {
+  test('are found by all words in name, text and URL, and by type', () => {
     const { links: listed } = listLinks(
       found([
         { url: 'https://a.example/x.iso', text: 'The  Big\nOne' },
@@ -73,7 +73,7 @@ describe('choosing', () => {
   const shown = [4, 2, 9, 7];
   const places = ({ chosen }: Choice) => [...chosen].sort((a, b) => a - b);
 
-  test('goes to and fro', () => {
+  test('toggles a link', () => {
     const one = toggled(NOTHING, 2);
     expect(places(one)).toEqual([2]);
     expect(places(toggled(one, 2))).toEqual([]);
@@ -81,7 +81,7 @@ describe('choosing', () => {
     expect(places(without(one))).toEqual([]);
   });
 
-  test('of a range follows the list as it is shown, and makes all as its first one is', () => {
+  test('a range follows the shown order, and makes all links like the first', () => {
     const begun = toggled(NOTHING, 2);
     const range = ranged(begun, shown, 7);
     expect(places(range)).toEqual([2, 7, 9]);
@@ -89,12 +89,12 @@ describe('choosing', () => {
     expect(places(ranged(begun, shown, 4))).toEqual([2, 4]);
   });
 
-  test('of a range without a beginning that is shown is that of one', () => {
+  test('a range without a shown beginning toggles one link', () => {
     expect(places(ranged(NOTHING, shown, 9))).toEqual([9]);
     expect(places(ranged(toggled(NOTHING, 100), shown, 9))).toEqual([9, 100]);
   });
 
-  test('never touches what is not shown, and the keyboard stays among what is', () => {
+  test('never changes hidden links, and keeps the focus on shown ones', () => {
     const place = fc.integer({ min: 0, max: 9 });
     const step = fc.oneof(
       place.map((p) => (c: Choice) => toggled(c, p)),

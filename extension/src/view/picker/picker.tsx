@@ -1,4 +1,4 @@
-/** The picker: the links of a page, from which the user adds some. */
+/** The picker: shows the links of a page, from which the user adds some. */
 
 import { Empty, Loading } from '@millrace/shared/ui/empty';
 import { Logo } from '@millrace/shared/ui/icons';
@@ -15,7 +15,7 @@ type Found =
   | { readonly is: 'gone' }
   | { readonly is: 'here'; readonly links: FoundLinks; readonly listed: Listed };
 
-/** @param found key of the links at the background */
+/** Loads and shows links. @param found key under which the background keeps the links */
 export function Picker({ found: key }: { found: string }) {
   const text = useText();
   const background = useBackground();

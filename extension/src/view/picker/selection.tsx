@@ -1,4 +1,4 @@
-/** The links with the filters, and the button that adds the chosen ones. */
+/** The list of links with its filters, and the button that adds the chosen links. */
 
 import { Empty } from '@millrace/shared/ui/empty';
 import { IconButton } from '@millrace/shared/ui/icon-button';
@@ -24,7 +24,7 @@ type Adding =
   | { readonly is: 'failed'; readonly why: string }
   | { readonly is: 'done'; readonly added: number; readonly failed: number };
 
-/** @param page that the links are of */
+/** Lets the user choose links and add them. @param page URL of the page that contains the links */
 export function Selection({ listed: { links, cut }, page }: { listed: Listed; page: string }) {
   const text = useText();
   const background = useBackground();

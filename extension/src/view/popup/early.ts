@@ -1,17 +1,17 @@
-/** Answers that were asked for before the popup's script was there. */
+/** Answers that were requested before the popup's script was loaded. */
 
 import type { BrowserApi } from '../../browser/api.ts';
 
 export interface Early {
-  /** Of the page that the popup was opened on. */
+  /** URL of the page that the popup was opened on. */
   readonly url: Promise<string | undefined>;
-  /** By type of request; each is for the first that asks. */
+  /** Answers by type of request; each is for the first request of its type. */
   readonly answers: Partial<Record<string, Promise<unknown>>>;
 }
 
 type Runtime = Pick<BrowserApi['runtime'], 'sendMessage' | 'connect'>;
 
-/** The browser's way to the background, with answers that are on their way already. */
+/** Returns the browser's API for messages, with answers that are already under way. */
 export function withEarly(runtime: Runtime, { answers }: Early): Runtime {
   const left = new Map(Object.entries(answers));
   const sendMessage = (message: { readonly type: string }) => {

@@ -32,7 +32,7 @@ export function DownloadList({ model, downloads }: ListProps) {
     getItemKey: (index) => keyOf(downloads[index] as ShownDownload),
     estimateSize: (index) => heightOf(downloads[index] as ShownDownload),
     overscan: 1,
-    // For the first drawing, before it is known how large the window is.
+    // For the first drawing, before the size of the window is known.
     initialRect: { width: 380, height: 380 },
   });
   const heights = downloads.map(heightOf).join();
@@ -121,7 +121,7 @@ export function DownloadList({ model, downloads }: ListProps) {
 
 const PAGE_ROWS = 5;
 
-/** @returns true if the key moves the focus */
+/** Moves the focus. @returns true if the key is one that moves it */
 function moves(key: string, from: number, count: number, to: (index: number) => void): boolean {
   const places: Readonly<Record<string, number>> = {
     ArrowDown: from + 1,
@@ -136,7 +136,7 @@ function moves(key: string, from: number, count: number, to: (index: number) => 
   return place !== undefined;
 }
 
-/** Finds the command of a key for the download that has the focus. */
+/** Returns the command of a key for the download that has the focus. */
 function commandOf(key: string, row: ShownDownload): DownloadCommand | undefined {
   const can = commandsFor(row);
   if (key === 'Delete' || key === 'Backspace') return 'remove';

@@ -21,7 +21,7 @@ const state = (...downloads: ShownDownload[]): PopupState => ({
   skipNext: false,
 });
 
-/** A background whose answers are given by hand. */
+/** Returns a background whose answers the test gives by hand. */
 function byHand() {
   const asked: { request: Request; answer: (value: unknown) => void; fail: () => void }[] = [];
   const background: Background = {
@@ -33,7 +33,7 @@ function byHand() {
     watch: () => () => {},
   };
   const model = new PopupModel(background, textFor(['en']), Promise.resolve('https://a.example/'));
-  /** The oldest question that has no answer yet. */
+  /** Returns the oldest unanswered request. */
   const next = async () => {
     for (let turn = 0; turn < 20 && asked.length === 0; turn++) await Promise.resolve();
     const question = asked.shift();
@@ -46,8 +46,8 @@ function byHand() {
   return { model, next, settled, asked };
 }
 
-describe('what the popup shows', () => {
-  test('is asked for once more, however often it changes while an answer is under way', async () => {
+describe('the state of the popup', () => {
+  test('is requested once more after any number of changes during a request', async () => {
     const { model, next, settled, asked } = byHand();
     for (let i = 0; i < 5; i++) void model.refresh();
     const first = await next();
@@ -59,7 +59,7 @@ describe('what the popup shows', () => {
     expect(model.get().state?.downloads).toEqual([download(2)]);
   });
 
-  test('keeps the rows that have not changed', async () => {
+  test('keeps unchanged rows as the same objects', async () => {
     const { model, next, settled } = byHand();
     void model.refresh();
     (await next()).answer(state(download(1)));
@@ -71,7 +71,7 @@ describe('what the popup shows', () => {
     expect(model.get().state?.downloads[0]).toBe(before);
   });
 
-  test('is switched at once, and an answer from before does not switch it back', async () => {
+  test('is switched at once, and an older answer does not switch it back', async () => {
     const { model, next, settled } = byHand();
     void model.refresh();
     (await next()).answer(state());
@@ -91,7 +91,7 @@ describe('what the popup shows', () => {
     expect(model.get().state?.on).toBe(false);
   });
 
-  test('goes back where a switch did not work, and says why', async () => {
+  test('goes back with a reason if a switch fails', async () => {
     const { model, next, settled } = byHand();
     void model.refresh();
     (await next()).answer(state());

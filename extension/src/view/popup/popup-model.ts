@@ -1,4 +1,6 @@
-/** State of the popup, kept as new as the background's, and the actions of its buttons. */
+/**
+ * Model of the popup: keeps its state up to date with the background, and carries out its buttons.
+ */
 
 import type { PopupState, Request } from '../../contract/messages.ts';
 import type { DownloadCommand, ShownDownload } from '../../contract/taker.ts';
@@ -8,9 +10,9 @@ import { whyNot } from '../common/why-not.ts';
 import { keyOf } from './shown.ts';
 
 export interface PopupView {
-  /** undefined: not there yet. */
+  /** The state; undefined until it has arrived. */
   readonly state: PopupState | undefined;
-  /** Why it cannot be shown, or why the last command did not work. */
+  /** Reason why there is no state, or why the last command failed, as a text for the user. */
   readonly problem: string | undefined;
 }
 
@@ -22,10 +24,12 @@ export class PopupModel {
   #view: PopupView = { state: undefined, problem: undefined };
   #asking = false;
   #again = false;
-  /** Answers to requests before a command do not reflect it. */
+  /**
+   * Number of starts and ends of commands: an answer to an earlier request does not reflect them.
+   */
   #commands = 0;
 
-  /** @param url of the page that the popup was opened on */
+  /** @param url URL of the page that the popup was opened on */
   constructor(background: Background, text: Text, url: Promise<string | undefined>) {
     this.#background = background;
     this.#text = text;
@@ -39,7 +43,7 @@ export class PopupModel {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Asks for the current state. While an answer is on its way, another request follows it. */
+  /** Requests the current state. If a request is under way, another one follows it. */
   async refresh(): Promise<void> {
     if (this.#asking) {
       this.#again = true;
@@ -86,7 +90,11 @@ export class PopupModel {
     this.#set({ problem: undefined });
   }
 
-  /** @param change shown at once, and kept unless the background reports otherwise */
+  /**
+   * Carries out a command.
+   *
+   * @param change shown at once, and kept unless the background reports otherwise
+   */
   async #do(request: Request, change: Partial<PopupState> = {}): Promise<void> {
     const { state } = this.#view;
     if (state !== undefined) this.#set({ state: { ...state, ...change }, problem: undefined });
@@ -113,7 +121,7 @@ export class PopupModel {
       return known !== undefined && JSON.stringify(known) === JSON.stringify(row) ? known : row;
     });
     const had = this.#view.state !== undefined;
-    // A first answer after a failure clears it; later ones keep the message of a command.
+    // The first state clears an earlier failure; later ones keep the message of a command.
     this.#set({ state: { ...state, downloads }, ...(had ? {} : { problem: undefined }) });
   }
 

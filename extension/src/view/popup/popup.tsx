@@ -1,4 +1,4 @@
-/** The popup: downloads of both takers, and the switches. */
+/** The popup: the downloads of both takers, and the switches. */
 
 import { Empty, Loading } from '@millrace/shared/ui/empty';
 import { IconButton } from '@millrace/shared/ui/icon-button';
@@ -12,7 +12,7 @@ import type { PopupModel, PopupView } from './popup-model.ts';
 interface PopupProps {
   readonly model: PopupModel;
   readonly openOptions: () => void;
-  /** Shows how the missing part can be set up. */
+  /** Opens the help for setting up the desktop app. */
   readonly setUp: () => void;
 }
 

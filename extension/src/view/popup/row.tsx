@@ -24,7 +24,7 @@ interface RowProps {
   readonly index: number;
   readonly top: number;
   readonly focused: boolean;
-  /** Its removal is asked about. */
+  /** Whether the user is asked to confirm the removal. */
   readonly asked: boolean;
   readonly onFocus: (key: string) => void;
   readonly run: (download: ShownDownload, command: DownloadCommand) => void;
@@ -128,7 +128,7 @@ function Actions({ download, focused, run }: RowProps) {
   );
 }
 
-/** Asked before bytes are deleted that would have to be fetched again. */
+/** Asks the user to confirm the deletion of bytes that would have to be fetched again. */
 function Question({ download, answer }: RowProps) {
   const text = useText();
   const keep = useRef<HTMLButtonElement>(null);

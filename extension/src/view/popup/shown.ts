@@ -1,4 +1,4 @@
-/** Words and commands of a row of the list. */
+/** Texts and commands of a row of the list. */
 
 import type { IconName } from '@millrace/shared/style/icon-paths';
 import { errorWords } from '@millrace/shared/text/error-words';
@@ -18,17 +18,17 @@ const TONES: Readonly<Record<ShownDownload['status'], Tone>> = {
 
 export const toneOf = ({ status }: ShownDownload): Tone => TONES[status];
 
-/** Names a download among those of both takers. */
+/** Returns a key that is unique among the downloads of both takers. */
 export const keyOf = ({ taker, id }: Pick<ShownDownload, 'taker' | 'id'>): string =>
   `${taker}-${id}`;
 
-/** From 0 to 1; undefined where the length is not known. */
+/** Returns the stored share of a download, 0 to 1; undefined if the length is not known. */
 export function shareOf({ storedBytes, length }: ShownDownload): number | undefined {
   if (length === undefined) return undefined;
   return length === 0 ? 1 : Math.min(1, storedBytes / length);
 }
 
-/** Heights of rows in pixels, as the styles have them. */
+/** Heights of rows, pixels, as the style sheets have them. */
 const PLAIN_PX = 54;
 const WITH_BAR_PX = 66;
 const FAILED_PX = 92;
@@ -39,15 +39,15 @@ export function heightOf(download: ShownDownload): number {
 }
 
 /**
- * True where a bar is useful: a sign shows that a download is done, and one that has not begun has
- * no progress.
+ * Returns whether to show a bar: an icon shows that a download is complete, and a download that has
+ * not begun has no progress.
  */
 export function hasBar({ status, storedBytes }: ShownDownload): boolean {
   if (status === 'complete' || status === 'error') return false;
   return status === 'active' || storedBytes > 0;
 }
 
-/** The line below the name. */
+/** Returns the line below the name. */
 export function aboutWords(text: Text, download: ShownDownload): string {
   const { status, length, storedBytes, bytesPerSecond, etaMs } = download;
   const parts: string[] = [];
@@ -66,13 +66,16 @@ export function aboutWords(text: Text, download: ShownDownload): string {
   return parts.join(' · ');
 }
 
-/** Words for a failure and its remedy; the taker's own words where the code is not known here. */
+/**
+ * Returns the texts for a failure and its remedy, or the taker's own text if the code is not known
+ * here.
+ */
 export function failureWords(text: Text, { error }: ShownDownload) {
   if (error === undefined) return { title: text.t('state.error'), help: '' };
   return errorWords(text.language, error);
 }
 
-/** Commands for a download, the nearest first. */
+/** Returns the commands for a download, the most likely first. */
 export function commandsFor({ status }: ShownDownload): readonly DownloadCommand[] {
   switch (status) {
     case 'complete':
@@ -85,7 +88,7 @@ export function commandsFor({ status }: ShownDownload): readonly DownloadCommand
   }
 }
 
-/** Removing it deletes bytes that would have to be fetched again. */
+/** Returns whether removal deletes bytes that would have to be fetched again. */
 export function losesBytes({ status, storedBytes }: ShownDownload): boolean {
   return status !== 'complete' && storedBytes > 0;
 }
