@@ -22,7 +22,7 @@ import { until } from '../fixtures/until.ts';
 const MAX = 40;
 const SHARE = 10;
 const SIZE = 3_000_000;
-/** Another client than that of all other connections. */
+/** Address of a second client: all other connections come from the first. */
 const OTHER = '127.0.0.2';
 const PROXY = '127.0.0.3';
 const proxied = new Agent({ localAddress: PROXY, keepAlive: true, maxSockets: 1 });
@@ -52,16 +52,16 @@ afterAll(async () => {
   await folder.remove();
 });
 
-/** A connection that is counted until the test ends. */
+/** Waits for a connection to open, and keeps it until the test ends. */
 async function opened(socket: Socket, event: string): Promise<Socket> {
   sockets.push(socket);
   socket.on('error', () => {});
-  // The edge may close it at once.
+  // The edge may close the connection at once.
   await Promise.race([once(socket, event), once(socket, 'close')]).catch(() => {});
   return socket;
 }
 
-/** Asked by a trusted proxy, whose connection stays. */
+/** Reads the status as a trusted proxy, whose connection is not closed to make room. */
 async function status(): Promise<EdgeStatus> {
   const { body } = await fetchAll(`${edge.url}/-/status`, { agent: proxied });
   return JSON.parse(String(body)) as EdgeStatus;
@@ -93,7 +93,7 @@ test('an address that holds all connections, idle or with half a header, keeps n
   expect(alive()).toBeLessThanOrEqual(MAX);
 });
 
-test('an address that holds all connections for TLS, shaken hands or not, keeps no other out', async () => {
+test('an address that holds all TLS connections, with or without a handshake, keeps no other out', async () => {
   const { evicted } = await connections();
   const port = Number(new URL(edge.secureUrl).port);
   for (let i = 0; i < MAX + 20; i++) {
@@ -114,7 +114,7 @@ test('an address that holds all connections for TLS, shaken hands or not, keeps 
   await until(async () => ((await connections()).use as number) <= MAX);
 });
 
-test('an address with a transfer on every connection loses what is beyond its share, by a reset', async () => {
+test('an address with a transfer on every connection loses those beyond its share, by a reset', async () => {
   const size = 200_000_000;
   const target = new URL(edge.prefixed(origin.url('large', size)));
   const ends: Promise<Error | undefined>[] = [];
@@ -127,7 +127,7 @@ test('an address with a transfer on every connection loses what is beyond its sh
         socket.once('end', () => resolve(undefined));
       }),
     );
-    // Takes the beginning and nothing more.
+    // The client takes the beginning and nothing more.
     socket.once('data', () => socket.pause());
     socket.write(`GET ${target.href.slice(edge.url.length)} HTTP/1.1\r\n`);
     socket.write('Host: x\r\n\r\n');
@@ -143,7 +143,7 @@ test('an address with a transfer on every connection loses what is beyond its sh
   expect(await Promise.race(ends)).toMatchObject({ code: 'ECONNRESET' });
 });
 
-test('connections of a trusted proxy make no room', async () => {
+test('connections of a trusted proxy are not closed to make room', async () => {
   const before = await fetchAll(edge.prefixed(origin.url('proxy', SIZE)), { agent: proxied });
   expect(before.status).toBe(200);
   const [socket] = Object.values(proxied.freeSockets).flat();

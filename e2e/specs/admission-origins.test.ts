@@ -1,4 +1,4 @@
-/** Origins: asking many of them keeps nobody out, and none can hold a request by dripping. */
+/** Limits on origins: many of them keep no client out, and none can hold a request by dripping. */
 
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -18,16 +18,16 @@ const CONTENT = contentOf('origins', 300_000);
 const agents: Agent[] = [];
 /** Answers that hang until the test ends. */
 const held: ServerResponse[] = [];
-/** Dripping bodies that were closed. */
+/** Number of dripping bodies that the edge has closed. */
 let givenUp = 0;
-/** Redirects whose first answer waits until the test lets it go. */
+/** Sends the first answer of a held redirect, once that has been asked for. */
 let heldRedirect: (() => void) | undefined;
 let heldRedirects = 0;
 let server: Server;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let edge: EdgeProcess;
 
-/** One process that is an origin at every address of the loopback network. */
+/** The server is an origin at every address of the loopback network. */
 beforeAll(async () => {
   server = createServer({ keepAliveTimeout: 600_000 }, (req, res) => {
     const path = new URL(req.url as string, 'http://origin').pathname;
@@ -140,7 +140,7 @@ test('a client with its share of origins in use is refused more, and nobody else
     'too-many-origins',
     '1',
   ]);
-  // An origin that it uses already is another thing.
+  // The client may still use an origin that it already uses.
   isWhole(await ask(1, 0, '/more'));
   isWhole(await ask(2, 20, '/more'));
   expect((await origins()).refused).toBe(refused + 1);
@@ -151,7 +151,7 @@ test('a client with its share of origins in use is refused more, and nobody else
   expect((await fetchAll(`${edge.url}/-/refusals`)).status).toBe(401);
 });
 
-test('where all origins are in use, a client with most loses one to a client with fewer', async () => {
+test('when all origins are in use, a client with most loses one to a client with fewer', async () => {
   const { evicted } = await origins();
   const answers: Fetched[] = [];
   for (let i = 0; i < MAX; i++) {
@@ -189,13 +189,13 @@ describe('a client that goes from origin to origin', () => {
     expect(seconds).toBeLessThanOrEqual(60);
   }
 
-  test('is refused others for a while, while all it has used go on, and so does everybody else', async () => {
+  test('is refused new origins for a while, but not those it has used, and nobody else is refused', async () => {
     await tired(1, 0);
     const { refused } = await newOrigins();
     isRefused(await visit(1, 10));
     for (let i = 0; i < BURST; i++) isWhole(await visit(1, i, '/another'));
     isWhole(await visit(2, 10));
-    // The edge has it now, and asks nobody.
+    // The edge has the file now, and asks no origin.
     isWhole(await visit(1, 10));
     isRefused(await visit(1, 10, '/another'));
     expect(await newOrigins()).toMatchObject({ perClient: 1, refused: refused + 2 });
@@ -215,7 +215,7 @@ describe('a client that goes from origin to origin', () => {
     isWhole(await visit(4, 20, '/redirect-to-30'));
   });
 
-  test('has nobody else refused who waits for the same answer', async () => {
+  test('does not cause the refusal of another client that waits for the same answer', async () => {
     await tired(5, 40);
     const first = visit(5, 40, '/held-redirect-to-50');
     await until(() => heldRedirect !== undefined);
@@ -226,7 +226,7 @@ describe('a client that goes from origin to origin', () => {
     isWhole(await second);
   });
 
-  test('is bounded by itself behind a trusted proxy, which is not', async () => {
+  test('has a limit of its own behind a trusted proxy, which has none', async () => {
     const proxied = (origin: number, client?: string) =>
       ask(99, origin, '/proxied', {
         at: strict,
@@ -250,7 +250,7 @@ test('a header that drips for ever ends the request, and a dripping body is give
     expect([header.status, codeOf(header)]).toEqual([504, 'origin-timeout']);
     const client = new AbortController();
     const body = fetchAll(of('/dripping-body'), { signal: client.signal }).catch(() => {});
-    // The client is still there: it is the edge that will not wait.
+    // The client is still there: the edge itself gives up.
     await until(() => givenUp > 0);
     client.abort();
     await body;

@@ -1,4 +1,4 @@
-/** The edge's own endpoints: a flood of questions costs its processes one answer. */
+/** The edge's own endpoints: a flood of requests costs each process one answer. */
 
 import { Agent } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -12,7 +12,7 @@ let edge: EdgeProcess;
 beforeAll(async () => {
   edge = await EdgeProcess.start([
     ...['--allow-origin', '127.0.0.1', '--log-level', 'warn', '--workers', String(WORKERS)],
-    // Longer than the whole of a test.
+    // The status stays valid for longer than a test.
     ...['--status-age', '1h', '--own-requests', '2'],
   ]);
 });
@@ -21,9 +21,9 @@ afterAll(async () => {
   await edge.stop();
 });
 
-/** Asks from one of several addresses. */
+/** Returns a function that asks the edge from one of several addresses. */
 function asker(client: number): (path: string) => Promise<Fetched> {
-  // A connection for each request: they come to all processes in turn.
+  // Each request has a connection of its own, so requests come to all processes in turn.
   const agent = new Agent({ localAddress: `127.0.0.${client + 1}`, maxSockets: 20 });
   agents.push(agent);
   return (path) => fetchAll(edge.url + path, { agent });

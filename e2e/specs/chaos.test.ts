@@ -1,7 +1,7 @@
 /**
  * Nodes that are killed, stopped, restarted and cut off from each other at random, while clients
- * keep fetching: every byte is right, nothing hangs, memory is bounded, and in the end everything
- * is as if nothing had been.
+ * keep fetching: every byte is right, nothing hangs, memory is bounded, and in the end the network
+ * works as before.
  */
 
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -25,17 +25,17 @@ const CLIENTS = 20;
 /** Clients that read slowly, so that responses last through several events and windows are full. */
 const SLOW_CLIENTS = 5;
 const SLOW_BYTES_PER_SECOND = 2 * MiB;
-/** All nodes together cannot keep all files: chunks are evicted while they are in use. */
+/** Cache of a node, in MiB. All nodes together cannot keep all files: chunks in use are evicted. */
 const CACHE_MIB = 8;
 const FILE_BYTES = [
   ...[1, 100_000, 256 * 1024, MiB + 1, 3_000_000],
   ...[8 * MiB - 1, 12 * MiB, 16 * MiB + 12_345, 20_000_000, 24 * MiB],
 ];
 /**
- * The promise is: the cache, 16 MiB per client and 150 MB. Each client has one window of 16 MiB, in
- * the node that it asks; the chunks in it may all be on their way through, or from the cache of, one
- * other node. So any node may have to do with the windows of all clients, and no more: one that has
- * gone elsewhere has left nothing behind.
+ * Most bytes of memory of a node: the cache, 16 MiB per client and 150 MB. Each client has one
+ * window of 16 MiB, in the node that it asks. All chunks of that window may pass through one other
+ * node, or come from its cache. So a node may have to hold the windows of all clients, and no more:
+ * a client that has gone to another node leaves nothing behind.
  */
 const MEMORY_BYTES = (CACHE_MIB + 16 * CLIENTS) * MiB + 150e6;
 const OPTIONS = [
@@ -49,7 +49,7 @@ const { afterAll, beforeAll, describe, test } = testsWhere(
   nginxOrComplain('chaos in networks of edges'),
 );
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-/** Long enough for every kind of disturbance to come up twice; 120 and more for a night. */
+/** Seconds of chaos: enough for every kind of disturbance to come up twice; more for a night. */
 const seconds = Number(process.env.MILLRACE_CHAOS_SECONDS ?? 120);
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let nginx: Nginx;
@@ -81,7 +81,7 @@ async function makeFile(bytes: number): Promise<ChaosFile> {
 
 describe(`${seconds} seconds of kills, stops, restarts and partitions, 20 clients`, () => {
   test(
-    'no wrong byte, no hang, memory bounded, all well in the end',
+    'no wrong byte, no hang, bounded memory, and a healthy network in the end',
     async () => {
       const report = new ChaosReport();
       const files = await Promise.all(FILE_BYTES.map(makeFile));
@@ -115,7 +115,7 @@ describe(`${seconds} seconds of kills, stops, restarts and partitions, 20 client
       expect(report.failures).toEqual([]);
 
       await network.settled();
-      // Every node gives every file, to two clients.
+      // Every node serves every file to two clients.
       await Promise.all(
         clients.map(async (client, i) => {
           for (let step = 0; step < NODES; step++) {

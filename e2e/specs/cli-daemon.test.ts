@@ -1,4 +1,4 @@
-/** The daemon from the command line, as its users know it. */
+/** The daemon from the command line, as users run it. */
 
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -61,7 +61,7 @@ async function partly(name: string): Promise<void> {
 }
 
 describe('the life of a download', () => {
-  test('added, listed, paused, resumed, watched to its end; the daemon is told to end', async () => {
+  test('add, list, pause, resume, watch to the end; then stop the daemon', async () => {
     await cli.startDaemon();
     const url = gated('film.mkv');
     const { gid } = await add(url, '--checksum', `sha-256=${origin.digest(url)}`);
@@ -76,7 +76,7 @@ describe('the life of a download', () => {
     expect((await cli.json<Listed>('list', 'active')).total).toBe(0);
 
     const watch = cli.start('watch', '--until-done', id);
-    // It is paused: nothing goes on, and there is nothing to wait for.
+    // The watch does not wait for a paused download.
     expect((await watch.result).stdout).toMatch(new RegExp(`${id} paused film\\.mkv`));
 
     origin.openGate();
@@ -96,7 +96,7 @@ describe('the life of a download', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  test('played while it is being downloaded, and when it is complete', async () => {
+  test('a player reads it while it is being downloaded, and when it is complete', async () => {
     await cli.startDaemon();
     const url = gated('film.mp4');
     const { gid } = await add(url);
@@ -108,13 +108,13 @@ describe('the life of a download', () => {
     expect((await playing).digest).toBe(sha256(origin.content(url).subarray(3 * MB)));
     expect((await cli.run('watch', '--until-done')).code).toBe(0);
     expect((await fetchAll(address)).digest).toBe(origin.digest(url));
-    // Players that still read do not keep it from ending.
+    // Players that still read do not keep the daemon from ending.
     const idle = await openResponse(address);
     idle.on('error', () => {});
     expect((await cli.run('daemon', 'stop')).code).toBe(0);
   });
 
-  test('killed at once, the daemon goes on at its next start where it was', async () => {
+  test('a killed daemon resumes it at the next start', async () => {
     await cli.startDaemon();
     const url = gated('big.iso');
     const { gid } = await add(url);
@@ -129,7 +129,7 @@ describe('the life of a download', () => {
     expect(await digestOf(download.path)).toBe(origin.digest(url));
   });
 
-  test('removed for good: nothing of it is left, but with --keep', async () => {
+  test('remove --now leaves nothing of it, and --keep leaves its files', async () => {
     await cli.startDaemon();
     const [kept, gone] = [await add(gated('kept.bin')), await add(gated('gone.bin'))];
     await partly('kept.bin');
@@ -145,7 +145,7 @@ describe('the life of a download', () => {
     expect(downloads.map(({ status }) => status)).toEqual(['removed', 'removed']);
   });
 
-  test('failed: what is wrong and what to do; a new link for the same download', async () => {
+  test('a failure says what is wrong and what to do, and a new link resumes it', async () => {
     await cli.startDaemon();
     const { gid } = await add(origin.url('forbidden', { name: 'a.bin' }));
     const watched = await cli.run('watch', '--until-done');
@@ -175,11 +175,11 @@ describe('adding', () => {
     expect(stderr).toMatch(/^Started a daemon \(process \d+; its log: /);
     expect(stdout).toMatch(/^[0-9a-f]{6} \w+ here\.bin/);
     expect((await cli.run('watch', '--until-done')).code).toBe(0);
-    // The user's folder for downloads, which HOME says.
+    // HOME names the user's folder for downloads.
     expect(await digestOf(join(folder.path, 'Downloads', 'here.bin'))).toBe(origin.digest(url));
   });
 
-  test('several URLs, one of them bad: the others are added, the status tells', async () => {
+  test('several URLs, one of them bad, adds the others, and the exit status tells', async () => {
     await cli.startDaemon();
     const urls = ['a', 'b'].map((name) => origin.url('none', { name, seed: name }));
     const run = await cli.run('add', urls[0] as string, 'ftp://x/y', urls[1] as string, '--json');
@@ -189,7 +189,7 @@ describe('adding', () => {
     expect(failed).toMatchObject([{ url: 'ftp://x/y', code: 'bad-url' }]);
   });
 
-  test('options reach the origin and the file', async () => {
+  test('passes options on to the origin and the file', async () => {
     await cli.startDaemon();
     const url = origin.url('none');
     const dir = join(folder.path, 'elsewhere');
@@ -227,7 +227,7 @@ describe('adding', () => {
     expect((await cli.run('export', file)).code).toBe(0);
     expect(await readFile(file, 'utf8')).not.toContain('Bearer');
     expect((await stat(file)).mode & 0o077).toBe(0);
-    expect((await cli.run('export', file)).code).toBe(6); // it exists
+    expect((await cli.run('export', file)).code).toBe(6); // the file exists
     await cli.run('daemon', 'stop');
     await rm(cli.state, { recursive: true });
     await cli.startDaemon();
@@ -237,8 +237,8 @@ describe('adding', () => {
 });
 
 describe('the interface', () => {
-  test('is opened with a link that logs in, by a daemon that is started for it', async () => {
-    // Nothing to show a browser on: the address is printed in any case.
+  test('opens with a link that logs in once, and starts a daemon for it', async () => {
+    // There is no display for a browser: the address is printed in any case.
     const { code, stdout, stderr } = await cli.run('open', '--print');
     expect(code).toBe(0);
     const url = new URL(stdout.trim());
@@ -255,7 +255,7 @@ describe('the interface', () => {
 });
 
 describe('settings', () => {
-  test('limits, schedule and categories are kept over a restart', async () => {
+  test('limits, schedule and categories survive a restart', async () => {
     await cli.startDaemon();
     await cli.json('limit', '2MiB/s', '--concurrent', '3');
     await cli.json('schedule', 'set', 'mon-fri 08:00-18:00 1MiB/s', 'daily 02:00-02:01 pause');
@@ -275,7 +275,7 @@ describe('settings', () => {
 });
 
 describe('the daemon in the background', () => {
-  test('says where it is; a second one is refused', async () => {
+  test('says where it is, and a second one is refused', async () => {
     expect((await cli.run('daemon', 'status')).code).toBe(3);
     expect((await cli.run('daemon', 'stop')).code).toBe(0);
     await cli.startDaemon();
@@ -286,7 +286,7 @@ describe('the daemon in the background', () => {
     expect(status).toMatchObject({ running: true, pid: await cli.pid(), dir: cli.downloads });
   });
 
-  test('in the foreground it ends with the signal, and leaves no address', async () => {
+  test('ends on SIGINT when run in the foreground, and leaves no address', async () => {
     const run = cli.start('daemon', '--port', '0', '--dir', cli.downloads);
     await until(async () => (await cli.pid()) !== undefined);
     run.child.kill('SIGINT');
@@ -298,7 +298,7 @@ describe('the daemon in the background', () => {
 });
 
 describe('watching', () => {
-  test('--json is an object per line; the daemon’s end is an error', async () => {
+  test('--json prints an object per line, and the daemon’s end as an error', async () => {
     await cli.startDaemon();
     const watch = cli.start('watch', '--json');
     const seen: { event: string; download?: View }[] = [];
@@ -310,7 +310,7 @@ describe('watching', () => {
       for (const line of lines) seen.push(JSON.parse(line));
     });
     const url = origin.url('none', { name: 'x.bin' });
-    // Notifications begin once it has subscribed: until then there is nothing to see.
+    // The watch sees nothing until it has subscribed, so downloads are added until it does.
     await until(async () => {
       await add(url);
       return seen.some(
@@ -325,7 +325,7 @@ describe('watching', () => {
 });
 
 describe('mistakes', () => {
-  test('are told with what to do, exit status 2', async () => {
+  test('are reported with what to do, and exit status 2', async () => {
     await cli.startDaemon();
     const mistakes: [string[], RegExp][] = [
       [['info', 'abcdef'], /There is no such download: abcdef\.\nSee "millrace list"/],

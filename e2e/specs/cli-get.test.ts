@@ -1,4 +1,4 @@
-/** `millrace get` as its users know it. */
+/** `millrace get` as users run it. */
 
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -46,7 +46,7 @@ async function partly(url: string, options: string[], name = 'file.bin'): Promis
 }
 
 describe('saving', () => {
-  test('under the name in the URL, in the folder given, and nothing else is left', async () => {
+  test('uses the name in the URL and the folder given, and leaves nothing else', async () => {
     const url = origin.url('none', { name: 'a%20b%2c.iso' });
     const result = await runCli(['get', url, '-d', folder.path]);
     expect(result.code).toBe(0);
@@ -55,13 +55,13 @@ describe('saving', () => {
     expect(result.stdout).toMatch(/Saved .*a b,\.iso \(1\.43 MiB in /);
   });
 
-  test('under a name of the user\u2019s choice', async () => {
+  test('uses a name of the user\u2019s choice', async () => {
     const url = origin.url('none');
     expect((await runCli(['get', url, '-o', path('mine.bin')])).code).toBe(0);
     expect(await digestOf('mine.bin')).toBe(origin.digest(url));
   });
 
-  test('several URLs, of which one fails: the others are saved, the status tells', async () => {
+  test('several URLs, one of which fails, saves the others, and the exit status tells', async () => {
     const good = ['one', 'two'].map((name) => origin.url('none', { name, seed: name }));
     const bad = origin.url('not-found');
     const result = await runCli([
@@ -78,7 +78,7 @@ describe('saving', () => {
     expect(await digestOf('two')).toBe(origin.digest(good[1] as string));
   });
 
-  test('an existing file is not touched unless told to', async () => {
+  test('does not touch an existing file unless told to', async () => {
     const url = origin.url('none');
     await writeFile(path('file.bin'), 'mine');
     const refused = await runCli(['get', url, '-d', folder.path]);
@@ -89,13 +89,13 @@ describe('saving', () => {
     expect(await digestOf('file.bin')).toBe(origin.digest(url));
   });
 
-  test('a folder that does not exist is an error of its own', async () => {
+  test('into a missing folder is an error of its own', async () => {
     const result = await runCli(['get', origin.url('none'), '-d', path('missing')]);
     expect(result.code).toBe(6);
     expect(result.stderr).toMatch(/cannot be written[\s\S]*-d/);
   });
 
-  test('two runs at once for one file: the second is turned away, the first is right', async () => {
+  test('refuses a second run at once for one file, and the first completes', async () => {
     const url = origin.url('gate', { size: 4_000_000 });
     const first = await partly(url, []);
     const second = await runCli(['get', origin.url('none'), '-d', folder.path]);
@@ -147,7 +147,7 @@ describe('resuming', () => {
     ['directly', [] as string[]],
     ['through an edge', ['--edge', edge.url, '--edges-only']],
   ])(
-    'Ctrl-C leaves a partial file, says so, and the same command goes on: %s',
+    'Ctrl-C leaves a partial file, says so, and the same command resumes it: %s',
     async (how, via) => {
       const url = origin.url('none', { size, seed: `ctrl-c ${how}` });
       const run = await partly(url, [...via, '--limit', '1500K']);
@@ -169,7 +169,7 @@ describe('resuming', () => {
     },
   );
 
-  test('kill -9 at any moment costs bytes, never a wrong one', async () => {
+  test('kill -9 at any moment may lose bytes, but leaves no wrong one', async () => {
     const url = origin.url('none', { size, seed: 'kill' });
     for (let round = 0; round < 4; round++) {
       const run = await partly(url, ['--limit', '3M']);
@@ -181,7 +181,7 @@ describe('resuming', () => {
     expect(await digestOf('file.bin')).toBe(origin.digest(url));
   });
 
-  test('what somebody else has written into the partial file is fetched again', async () => {
+  test('bytes that another program has changed in the partial file are fetched again', async () => {
     const url = origin.url('none', { size, seed: 'altered' });
     const run = await partly(url, ['--limit', '3M']);
     run.child.kill('SIGKILL');
@@ -225,7 +225,7 @@ describe('a name that another download has begun to use', () => {
     await run.result;
   });
 
-  test('is left alone: the next one is taken, also when it is resumed', async () => {
+  test('is left alone: the next free name is used, also when that download is resumed', async () => {
     const run = await partly(b, ['--limit', '3M'], 'file.1.bin');
     run.child.kill('SIGINT');
     await run.result;
@@ -239,7 +239,7 @@ describe('a name that another download has begun to use', () => {
     expect((await readdir(folder.path)).sort()).toEqual(['file.1.bin', 'file.bin']);
   });
 
-  test('is an error where the user has chosen it, and is replaced when told to', async () => {
+  test('is an error when the user has chosen it, unless told to replace it', async () => {
     const refused = await runCli(['get', b, '-o', path('file.bin')]);
     expect(refused.code).toBe(7);
     expect(refused.stderr).toMatch(/another file.*millrace-part is of .*seed=first/);
@@ -259,7 +259,7 @@ describe('a name that another download has begun to use', () => {
 });
 
 describe('checksums', () => {
-  test('a right one is silent, a wrong one keeps nothing under the final name', async () => {
+  test('a right one is silent, a wrong one leaves nothing under the final name', async () => {
     const url = origin.url('none');
     const right = ['--checksum', `SHA-256=${origin.digest(url).toUpperCase()}`];
     expect((await runCli(['get', url, '-o', path('right'), ...right])).code).toBe(0);
@@ -279,7 +279,7 @@ describe('checksums', () => {
 describe('edges', () => {
   const nowhere = 'http://127.0.0.1:9';
 
-  test('one that cannot be reached: the next, and in the end the origin', async () => {
+  test('one that cannot be reached gives way to the next, and in the end to the origin', async () => {
     const url = origin.url('none', { seed: 'fallback' });
     const viaNext = await runCli([
       'get',
@@ -345,7 +345,7 @@ describe('edges', () => {
 });
 
 describe('output', () => {
-  test('--json is one object per line, from start to done', async () => {
+  test('--json prints one object per line, from start to done', async () => {
     const url = origin.url('none');
     const { stdout } = await runCli(['get', url, '-d', folder.path, '--json']);
     const events = stdout
@@ -367,7 +367,7 @@ describe('output', () => {
     expect(result).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });
 
-  test('unknown options and commands are refused with the nearest one', async () => {
+  test('unknown options and commands are refused, and the nearest one is suggested', async () => {
     const option = await runCli(['get', '--conections', '3', 'http://x/']);
     expect(option).toMatchObject({ code: 2 });
     expect(option.stderr).toMatch(/--connections/);
@@ -378,7 +378,7 @@ describe('output', () => {
 });
 
 describe('limits', () => {
-  test('a disk without room for the file is noticed before anything is fetched', async () => {
+  test('a disk without room for the file is noticed before the file is fetched', async () => {
     const server = createServer((req, res) => {
       const last = Number(/^bytes=0-(\d+)$/.exec(req.headers.range ?? '')?.[1]);
       res.writeHead(206, {
@@ -396,7 +396,7 @@ describe('limits', () => {
     expect(result.stderr).toMatch(/no room[\s\S]*Free some space/);
   });
 
-  test('an empty file is a file', async () => {
+  test('an empty file is saved', async () => {
     expect((await runCli(['get', origin.url('empty'), '-d', folder.path])).code).toBe(0);
     expect((await stat(path('file.bin'))).size).toBe(0);
   });

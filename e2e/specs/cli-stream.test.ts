@@ -1,4 +1,4 @@
-/** `millrace stream` as its users and their players know it. */
+/** `millrace stream` as users and their players run it. */
 
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const path = (name: string) => join(streams.dir, name);
 const gated = () => streams.gated(SIZE);
 
 describe('a stream', () => {
-  test('is the file, for players that ask for parts of it; the file is kept', async () => {
+  test('gives players any part of the file, and the file is kept', async () => {
     const url = origin.url('none', { size: SIZE, name: 'film.mkv' });
     const { url: address, child, result } = await streams.open(url);
     expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/film\.mkv$/);
@@ -34,7 +34,7 @@ describe('a stream', () => {
       'content-type': 'video/matroska',
       'accept-ranges': 'bytes',
     });
-    // As players do it: the beginning, the index at the end, then on from the middle.
+    // Players ask for the beginning, the index at the end, and then the rest from the middle.
     const ranges = [
       ['bytes=0-', 0, SIZE],
       ['bytes=-1000', SIZE - 1000, SIZE],
@@ -49,7 +49,7 @@ describe('a stream', () => {
     }
     expect((await fetchAll(address, { headers: { range: `bytes=${SIZE}-` } })).status).toBe(416);
     await until(async () => (await readdir(streams.dir)).join() === 'film.mkv');
-    // Complete, it can be played again.
+    // The complete file can be played again.
     expect((await fetchAll(address)).digest).toBe(origin.digest(url));
     child.kill('SIGINT');
     expect((await result).code).toBe(0);
@@ -61,7 +61,7 @@ describe('a stream', () => {
     const { url: address, child, result } = await streams.open(url);
     const response = await openResponse(address);
     const body = fetchedBy(response);
-    // Some of it is on disk, and the rest is held back.
+    // Some of the file is on disk, and the origin holds back the rest.
     await until(async () => {
       const journal = await readFile(path('film.mkv.millrace-journal'), 'utf8').catch(() => '');
       return journal.split('\n').length > 2 && origin.waiting > 0;
@@ -78,11 +78,11 @@ describe('a stream', () => {
     expect(sha256(await readFile(path('film.mkv')))).toBe(origin.digest(url));
   });
 
-  test('of a file that changes meanwhile breaks off, and then is the new one', async () => {
+  test('of a file that changes meanwhile breaks off, and then gives the new version', async () => {
     const url = origin.url('changed-in-the-middle', { size: SIZE, name: 'film.mkv' });
     const { url: address, result, child } = await streams.open(url);
     const first = await fetchAll(address);
-    // Never some of one and some of the other.
+    // A complete answer never mixes the versions.
     const whole = [origin.digest(url), origin.digest(url, 2)];
     if (first.complete) expect(whole).toContain(first.digest);
     await until(async () => (await readdir(streams.dir)).join() === 'film.mkv');
@@ -91,7 +91,7 @@ describe('a stream', () => {
     expect((await result).code).toBe(0);
   });
 
-  test('of what cannot be had says why', async () => {
+  test('of a file that cannot be fetched says why', async () => {
     const run = await runCli(['stream', origin.url('gone'), '-d', streams.dir]);
     expect(run.code).toBe(4);
     expect(run.stderr).toMatch(/The origin has removed the file/);
@@ -99,7 +99,7 @@ describe('a stream', () => {
 });
 
 describe('players', () => {
-  /** A program that plays by noting the digest of what it gets. */
+  /** Writes a player that notes the digest of the bytes it gets. @returns its command */
   async function player(): Promise<string> {
     const script = path('player.mjs');
     await writeFile(
@@ -121,7 +121,7 @@ describe('players', () => {
     expect(sha256(await readFile(path('film.mkv')))).toBe(origin.digest(url));
   });
 
-  /** A program of that name which notes what it is called with, and what it plays. */
+  /** Writes a player of a name that notes its arguments and what it plays. @returns its path */
   async function named(name: string): Promise<string> {
     const program = path(name);
     await writeFile(
@@ -182,14 +182,14 @@ fetch(url).then((answer) => answer.arrayBuffer()).then((body) => {
     expect((await readdir(streams.dir)).sort()).toEqual(['played', 'player.mjs']);
   });
 
-  test('that cannot be started are told of, and what has come is kept', async () => {
+  test('that cannot be started are reported', async () => {
     const url = gated();
     const run = await runCli(['stream', url, '-d', streams.dir, '--player', '/no/such/player']);
     expect(run.code).toBe(2);
     expect(run.stderr).toMatch(/\/no\/such\/player cannot be started \(ENOENT\)/);
   });
 
-  test('of scripts get the address alone with --print-url', async () => {
+  test('that are scripts get the address alone with --print-url', async () => {
     const url = origin.url('none', { size: SIZE });
     const printed = await streams.open(url, ['--print-url'], false);
     expect((await fetchAll(printed.url)).digest).toBe(origin.digest(url));

@@ -1,4 +1,4 @@
-/** Downloads that are killed at any instant: they are completed by the next run, at little cost. */
+/** Downloads that are killed at any instant: the next run completes them at little cost. */
 
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
@@ -13,18 +13,18 @@ import { PacedOrigin } from '../fixtures/origins/paced-origin.ts';
 import { CliProcess, type CliResult } from '../fixtures/programs/processes.ts';
 
 /**
- * A killed process loses what it has in memory: up to 1 MiB per connection, and 4 MiB on their way to
- * the disk where that, or a busy processor, is behind. A file of which 2% are more than that.
+ * A killed process loses the bytes that it has in memory: up to 1 MiB per connection, and 4 MiB on
+ * their way to the disk when the disk or the processor is busy. 2% of the file are more than that.
  */
 const CONNECTIONS = 2;
 const FILE_BYTES = 512 * 1024 * 1024;
 /** Share of the file that may be fetched again. */
 const REFETCHED_SHARE = 0.02;
 const KILLS = Number(process.env.MILLRACE_CRASH_KILLS ?? 6);
-/** One in so many is killed when all bytes have come, while the file gets its name. */
+/** Kills of which one comes late: when all bytes are there, while the file gets its name. */
 const LATE_EVERY = 3;
 const LATE_TICKS = 400;
-/** Exit code of the command line where a file of that name exists. */
+/** Exit status of the command line when a file of that name exists. */
 const FILE_EXISTS = 6;
 const DEADLINE_MS = 60_000 + KILLS * 20_000;
 
@@ -34,7 +34,7 @@ const random = seededRandom(seed);
 const content = contentOf('crash', FILE_BYTES);
 const digest = sha256(content);
 const origin = await PacedOrigin.start(content);
-// Memory, where that can be: the same bytes are written again and again.
+// The folder is in memory if possible, because the test writes the same bytes again and again.
 const folder = await mkdtemp(
   join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'millrace-crash-'),
 );
@@ -47,7 +47,7 @@ afterAll(async () => {
 const get = (dir: string) =>
   new CliProcess(['get', origin.url, '-d', dir, '--connections', `${CONNECTIONS}`, '--json']);
 
-/** Body bytes that a download has received in its last run, as it says itself. */
+/** Returns the body bytes that a download reports to have received in its last run. */
 function receivedBytes({ stdout }: CliResult): number {
   const line = stdout.split('\n').find((text) => text.includes('"event":"done"'));
   if (line === undefined) throw new Error(`it does not say that it is done: ${stdout}`);
@@ -55,9 +55,9 @@ function receivedBytes({ stdout }: CliResult): number {
 }
 
 /**
- * Kills the process when so many bytes have been sent, and some turns of events later.
+ * Kills the process some turns of the event loop after the origin has sent a number of bytes.
  *
- * @returns its end, and how many bytes it has received
+ * @returns the end of the process, and how many bytes it has received
  */
 async function killAt(run: CliProcess, bytes: number, ticks: number) {
   let readBytes: number | undefined;
@@ -65,7 +65,7 @@ async function killAt(run: CliProcess, bytes: number, ticks: number) {
     let left = ticks;
     const next = () => {
       if (left-- > 0) return void setImmediate(next);
-      // Nobody fetches bytes that are on their way to the dead, or sent to them.
+      // The process never receives bytes that are on their way to it, or sent after its end.
       readBytes = origin.sentBytes - origin.unreadBytes;
       run.child.kill('SIGKILL');
     };
@@ -80,7 +80,7 @@ async function digestOf(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** One download that is killed once. @returns what was fetched again, of the file */
+/** Runs a download that is killed once. @returns the share of the file that came again */
 async function trial(number: number): Promise<number> {
   const dir = join(folder, String(number));
   await mkdir(dir);
@@ -93,7 +93,7 @@ async function trial(number: number): Promise<number> {
     late ? Math.floor(random() * LATE_TICKS) : 0,
   );
   const what = `kill ${number} of seed ${seed}, at byte ${bytes}`;
-  // It may have been complete: then there is nothing but the file, also where it was killed later.
+  // If the download was complete, only the file is left, even if the kill came later.
   const names = await readdir(dir);
   const left = names.filter((name) => name !== 'file.bin');
   let again = 0;
@@ -102,7 +102,7 @@ async function trial(number: number): Promise<number> {
   } else {
     const result = await get(dir).result;
     const { code, stderr } = result;
-    // A lock alone is left beside a complete file: the next run says that the file exists.
+    // If only a lock is left beside a complete file, the next run says that the file exists.
     const complete = names.includes('file.bin') && left.join() === 'file.bin.millrace-lock';
     expect({ what, code, stderr }).toEqual({ what, code: complete ? FILE_EXISTS : 0, stderr: '' });
     if (!complete) again = receivedBytes(result);

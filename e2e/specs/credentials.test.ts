@@ -13,7 +13,7 @@ import { EdgeProcess, runCli, temporaryFolder } from '../fixtures/programs/proce
 const files = await FaultOrigin.start();
 const edge = await EdgeProcess.start(['--allow-origin', '127.0.0.1']);
 const seen: IncomingHttpHeaders[] = [];
-/** Lets in who logs in, gives a cookie, sends them away to the files: under another host's name. */
+/** Asks for a log-in, sets a cookie, and redirects to the files under another host's name. */
 const gate = createServer((asked, answer) => {
   seen.push(asked.headers);
   const login = `Basic ${Buffer.from('tom:sesame-secret').toString('base64')}`;
@@ -44,7 +44,7 @@ async function expectSaved(): Promise<void> {
   expect(sha256(saved)).toBe(files.digest(files.url('none')));
 }
 
-test('a log-in in the URL opens the gate, is not shown, and goes no further', async () => {
+test('a log-in in the URL opens the gate, is not shown, and goes to no other host', async () => {
   const own = ['--header', 'X-Own: secret', '--header', 'Cookie: given=secret'];
   const page = ['--header', 'Referer: http://page.test/secret?secret'];
   const url = `http://tom:sesame-secret@${gateHost}/file.bin`;
@@ -64,7 +64,7 @@ test('a log-in in the URL opens the gate, is not shown, and goes no further', as
   }
 });
 
-test('a wrong password is refused by the origin, and not shown either', async () => {
+test('a wrong password is refused by the origin, and is not shown', async () => {
   const url = `http://tom:other-secret@${gateHost}/file.bin`;
   for (const form of [[], ['--json']]) {
     const result = await runCli(['get', url, '-d', folder.path, ...form]);
@@ -75,7 +75,7 @@ test('a wrong password is refused by the origin, and not shown either', async ()
   expect(await readdir(folder.path)).toEqual([]);
 });
 
-test('a redirect’s cookie comes back to its host, an edge gets none of it', async () => {
+test('a cookie of a cookie file goes to its host, and the edge is not asked', async () => {
   const file = join(folder.path, 'cookies.txt');
   await writeFile(file, '127.0.0.1\tFALSE\t/\tFALSE\t0\tfrom-file\tsecret\n');
   const cookies = ['--cookies', file, '--edge', edge.url, '-o', join(folder.path, 'out')];

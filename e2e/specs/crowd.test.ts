@@ -14,11 +14,11 @@ import { testsWhere } from '../fixtures/tests-where.ts';
 const MiB = 1024 * 1024;
 const SLOW_BYTES_PER_SECOND = 50_000;
 /**
- * Size of the file that everybody fetches; 256 for a night. The cache holds it, as it would a
+ * Size in MiB of the file that all clients fetch. The cache holds the whole file, as it would a
  * larger one.
  */
 const CROWD_MIB = Number(process.env.MILLRACE_CROWD_MIB ?? 256);
-/** More than all memory that the second edge is allowed, so that it cannot have kept the file. */
+/** Size in MiB of a file that the second edge cannot keep: more than all memory that it may use. */
 const LONG_MIB = 320;
 
 const { afterAll, beforeAll, describe, test } = testsWhere(nginxOrComplain('crowds of clients'));
@@ -34,7 +34,7 @@ afterAll(async () => {
   await files?.stop();
 });
 
-/** A client that reads slowly; keeps a running digest of what it got. */
+/** A client that reads slowly, and keeps a running digest of the bytes that it has read. */
 class SlowClient {
   static readonly #all = new Set<SlowClient>();
   readonly #hash = createHash('sha256');
@@ -76,7 +76,7 @@ class SlowClient {
 }
 
 describe(`100 clients and a slow one, all at once, for one cold file of ${CROWD_MIB} MiB`, () => {
-  test('the origin sends 1.00 times its bytes, every client gets the right ones', async () => {
+  test('the origin sends its bytes 1.00 times, and every client gets the right ones', async () => {
     const { url, content, digest } = await files.make(CROWD_MIB * MiB);
     const edge = await EdgeProcess.start([
       '--allow-origin',

@@ -1,4 +1,4 @@
-/** Nobody talks to the daemon without the token, and no page in a browser does. */
+/** Access to the daemon: only with the token, and only from pages that the user has allowed. */
 
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
@@ -34,7 +34,7 @@ interface Sent {
   readonly path?: string;
 }
 
-/** Sends a request with just these fields: `fetch` would not let us set Host and Origin. */
+/** Sends a request with just these fields. `fetch` would not let us set Host and Origin. */
 async function send({ method = 'POST', headers = {}, body, path = '/jsonrpc' }: Sent) {
   const req = request({ host: '127.0.0.1', port: daemon.port, method, path, headers });
   req.end(body);
@@ -45,7 +45,7 @@ async function send({ method = 'POST', headers = {}, body, path = '/jsonrpc' }: 
 }
 
 test.each(['//', '//x:y/', '/%', '/jsonrpc/../x'])(
-  'a target that is no URL is answered, and ends nothing: %s',
+  'a target that is no URL is answered, and the daemon goes on: %s',
   async (path) => {
     const { host } = new URL(daemon.url);
     expect((await send({ path, headers: { host }, body: '' })).status).toBe(405);
@@ -106,7 +106,7 @@ describe('the token', () => {
 describe('Host', () => {
   const host = (value: string) => send({ headers: { host: value }, body: call(daemon.token) });
 
-  test.each(['127.0.0.1', 'localhost', 'LOCALHOST', '[::1]'])('%s is us', async (name) => {
+  test.each(['127.0.0.1', 'localhost', 'LOCALHOST', '[::1]'])('%s is accepted', async (name) => {
     expect((await host(`${name}:${daemon.port}`)).status).toBe(200);
   });
 
@@ -117,7 +117,7 @@ describe('Host', () => {
     `evil@localhost:${daemon.port}`,
     'localhost:1',
     'localhost',
-  ])('"%s" is not', async (value) => {
+  ])('"%s" is refused', async (value) => {
     expect((await host(value)).status).toBe(403);
   });
 });
@@ -140,7 +140,7 @@ describe('pages in browsers', () => {
     expect(await upgrade(asked)).toMatch(/^HTTP\/1\.1 403 /);
   });
 
-  test('one that the user has allowed is let in, with the token', async () => {
+  test('a page that the user has allowed is let in, with the token', async () => {
     const headers = { origin: PAGE };
     const answer = await send({ headers, body: call(daemon.token) });
     expect(answer.status).toBe(200);
@@ -156,18 +156,18 @@ describe('pages in browsers', () => {
     expect(answer.headers.allow).toBe('POST');
   });
 
-  test('calls are taken nowhere else', async () => {
+  test('calls are taken at no other path', async () => {
     expect((await send({ path: '/', body: call(daemon.token) })).status).toBe(405);
     expect((await send({ path: '/jsonrpc/x', body: call(daemon.token) })).status).toBe(405);
   });
 });
 
 describe('limits', () => {
-  test('a body without end is cut off', async () => {
+  test('a body above the limit is cut off', async () => {
     const body = 'x'.repeat(17 * 1024 * 1024);
     const status = await send({ body }).then(
       (answer) => answer.status,
-      // The server may be gone before all of it is sent.
+      // The daemon may close the connection before the whole body is sent.
       (error) => error.code,
     );
     expect([413, 'ECONNRESET', 'EPIPE']).toContain(status);
@@ -194,12 +194,12 @@ describe('limits', () => {
     },
   );
 
-  test('strangers who hold WebSockets keep nobody out who has shown the token', async () => {
+  test('strangers who hold WebSockets keep out nobody who has shown the token', async () => {
     const first = known();
     await once(first, 'open');
     const strangers = Array.from({ length: 80 }, strange);
     await Promise.all(strangers.map((socket) => once(socket, 'open')));
-    // The oldest ones have had to go.
+    // The daemon closes the oldest ones.
     await until(
       () => strangers.filter(({ readyState }) => readyState === WebSocket.OPEN).length <= 32,
     );
@@ -224,7 +224,7 @@ describe('limits', () => {
     }
   });
 
-  test('a long message of one who has shown the token is answered', async () => {
+  test('a long message of a client that has shown the token is answered', async () => {
     const socket = known();
     await once(socket, 'open');
     const params = { text: `http://origin.example/a.bin ${'x'.repeat(3 * 1024 * 1024)}` };
@@ -236,8 +236,8 @@ describe('limits', () => {
     socket.close();
   });
 
-  test('bodies have a limit together: what is beyond it may try again', async () => {
-    // All that bodies may have together but for a few bytes, and none of them complete.
+  test('all bodies share a limit: a request beyond it may try again', async () => {
+    // These bodies, none of them complete, leave only a few bytes of the shared limit.
     const mib16 = 16 * 1024 * 1024;
     const open = Array.from({ length: 4 }, () => {
       const to = { host: '127.0.0.1', port: daemon.port, method: 'POST', path: '/jsonrpc' };
@@ -247,7 +247,7 @@ describe('limits', () => {
       return req;
     });
     const answered = async () => (await send({ body: call(daemon.token) })).status;
-    // The daemon has received all of them, and later heard of their end, when it answers so.
+    // Its answers show that the daemon has received all bodies, and later that it has dropped them.
     await until(async () => (await answered()) === 503);
     for (const req of open) req.destroy();
     await until(async () => (await answered()) === 200);
@@ -263,7 +263,7 @@ describe('limits', () => {
     },
   );
 
-  test('requests that cannot be read as HTTP are answered so', async () => {
+  test('a request that is not HTTP is answered with an error', async () => {
     const socket = connect(daemon.port, '127.0.0.1');
     socket.write('this is not HTTP\r\n\r\n');
     const [data] = await once(socket, 'data');
@@ -272,7 +272,7 @@ describe('limits', () => {
   });
 });
 
-/** The first line of the answer to a WebSocket handshake. */
+/** Returns the beginning of the answer to a WebSocket handshake. */
 async function upgrade(headers: Record<string, string>): Promise<string> {
   const socket = connect(daemon.port, '127.0.0.1');
   const fields = { host: `127.0.0.1:${daemon.port}`, ...headers };

@@ -92,7 +92,7 @@ test('learns why a download has failed', async () => {
   await expect(status(gid)).rejects.toThrow(/is not found/);
 });
 
-test('reads and changes options, of a download and of all', async () => {
+test('reads and changes the options of a download and of all', async () => {
   const { gid } = await add(origin.url('gate', { size: SIZE, name: 'options.bin' }), {
     pause: 'true',
     'max-download-limit': '100K',

@@ -1,4 +1,4 @@
-/** The daemon as a page sees it: log-in, who is kept out, and what it is told. */
+/** The daemon as a page sees it: log-in, refused callers, and live updates. */
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 
 describe('the page', () => {
-  test('is there for everybody on this machine, and may load nothing from elsewhere', async () => {
+  test('is served to everybody on this machine, and may load nothing from elsewhere', async () => {
     const { status, headers, text } = await send(daemon.port, {});
     expect({ status, text }).toEqual({ status: 200, text: '<!doctype html><title>M</title>' });
     expect(headers).toMatchObject({
@@ -56,7 +56,7 @@ describe('the page', () => {
     expect(again).toMatchObject({ status: 304, text: '' });
   });
 
-  test('files with a digest in their names are kept for ever', async () => {
+  test('lets files with a digest in their names be kept for ever', async () => {
     const path = '/assets/app-1a2b3c4d.js';
     const { headers, text } = await send(daemon.port, { path });
     expect(text).toBe(SCRIPT);
@@ -77,7 +77,7 @@ describe('the page', () => {
     '/nothing',
     '/%',
     '/%00',
-  ])('%s leads nowhere', async (path) => {
+  ])('%s is not served', async (path) => {
     const { status, text } = await send(daemon.port, { path });
     expect([400, 403, 404]).toContain(status);
     expect(text).not.toContain(daemon.token);
@@ -89,11 +89,11 @@ describe('the page', () => {
     { origin: 'http://127.0.0.1:1' },
     { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' },
     { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
-  ])('%j does not even see it', async (headers) => {
+  ])('is not served to a request with %j', async (headers) => {
     expect((await send(daemon.port, { headers })).status).toBe(403);
   });
 
-  test('a link to it can be followed from anywhere', async () => {
+  test('can be reached by a link from anywhere', async () => {
     const headers = {
       'sec-fetch-site': 'cross-site',
       'sec-fetch-mode': 'navigate',
@@ -126,7 +126,7 @@ describe('log-in', () => {
     await logIn(daemon.port, { token: daemon.token });
   });
 
-  test('only who knows the token gets such a link', async () => {
+  test('only a holder of the token gets a link that logs in', async () => {
     const { cookie } = await logIn(daemon.port, { token: daemon.token });
     const page = await PageSocket.open(daemon.port, cookie);
     await expect(page.call('millrace.loginLink')).rejects.toMatchObject({ code: 1 });
@@ -149,7 +149,7 @@ describe('log-in', () => {
     });
   });
 
-  test('wrong guesses are slowed down, and the right one makes up for them', async () => {
+  test('wrong guesses are slowed down, and the right token gets in later', async () => {
     const statuses: number[] = [];
     let last = await logIn(daemon.port, { token: 'x' });
     while (last.status === 401 && statuses.length < 10) {
@@ -169,7 +169,7 @@ describe('a cookie', () => {
     ({ cookie } = await logIn(daemon.port, { token: daemon.token }));
   });
 
-  test('counts from our own page', async () => {
+  test('is accepted from our own page', async () => {
     expect((await rpc({ cookie, origin: ownOrigin(daemon.port) })).status).toBe(200);
   });
 
@@ -179,24 +179,24 @@ describe('a cookie', () => {
     ['another port of this machine', { origin: 'http://127.0.0.1:1' }, 403],
     ['a page without an origin', { origin: 'null' }, 403],
     ['a name that was made to lead here', { host: 'x.example', origin: 'http://x.example' }, 403],
-  ])('is worth nothing from %s', async (_who, headers, status) => {
+  ])('is refused from %s', async (_who, headers, status) => {
     expect((await rpc({ cookie, ...headers })).status).toBe(status);
   });
 
-  test('from the same page under another name is another page’s', async () => {
+  test('is refused when Origin and Host name the daemon differently', async () => {
     const origin = `http://localhost:${daemon.port}`;
     expect((await rpc({ cookie, origin })).status).toBe(400);
     expect((await rpc({ cookie, origin, host: `localhost:${daemon.port}` })).status).toBe(200);
   });
 
-  test('opens no WebSocket to other pages', async () => {
+  test('opens no WebSocket for other pages', async () => {
     await expect(PageSocket.open(daemon.port, cookie, 'http://127.0.0.1:1')).rejects.toThrow();
     const stranger = await PageSocket.open(daemon.port, '');
     await expect(stranger.call('millrace.info')).rejects.toMatchObject({ code: 1 });
     stranger.close();
   });
 
-  test('is good until log-out, which ends what is connected with it', async () => {
+  test('is valid until log-out, which closes its connections', async () => {
     const page = await PageSocket.open(daemon.port, cookie);
     const headers = { cookie, origin: ownOrigin(daemon.port) };
     await send(daemon.port, { method: 'DELETE', path: '/session', headers });
@@ -226,25 +226,25 @@ describe('a page that is logged in', () => {
   const rowsOf = (gid: string) =>
     page.updates.flatMap(({ rows = [] }) => rows.filter((row) => row.gid === gid));
 
-  test('sees a download from several sources as it runs, and what was of it afterwards', async () => {
+  test('sees a download from several sources as it runs, and its details afterwards', async () => {
     const body = contentOf('page', SIZE);
     const first = origin.add('/film.mkv', { body, etag: '"same"' });
     const second = mirror.add('/film.mkv', { body, etag: '"same"' });
     const { revision } = await page.watch();
     const partlyThere = () =>
       page.updates.flatMap(({ detail }) => detail?.map ?? []).filter(isPartly);
-    // Not from the beginning to the end, but wherever a source was at work.
+    // Bytes arrive wherever a source is at work, not from the beginning to the end.
     const isOutOfOrder = ({ stored }: { readonly stored: readonly number[] }) =>
       stored.lastIndexOf(100) > stored.indexOf(0);
     const digests = [{ algorithm: 'sha256', hex: sha256(body) }];
-    // Slow until enough has been seen, however late the page is told.
+    // The limit keeps the download slow until the page has seen enough of it.
     const gid = await add({ urls: [first, second], limit: 300_000, digests });
     await page.watch({ detail: gid, cells: 50 });
     await until(() => partlyThere().some(isOutOfOrder));
     await page.call('millrace.change', { gid, limit: 3_000_000 });
     await until(() => rowsOf(gid).some(({ status }) => status === 'complete'));
 
-    // Figures came while it ran, and the list is known to be another.
+    // Figures came while the download ran, and the list has a new revision.
     const stored = rowsOf(gid).flatMap(({ storedBytes }) => storedBytes ?? []);
     expect(stored.filter((bytes) => bytes > 0 && bytes < SIZE).length).toBeGreaterThan(0);
     expect(page.updates.at(-1)?.revision).toBeGreaterThan(revision);
@@ -263,7 +263,7 @@ describe('a page that is logged in', () => {
     expect(sha256(await readFile(join(downloads(), 'film.mkv')))).toBe(sha256(body));
   });
 
-  test('is told of resets, and of a source that lied', async () => {
+  test('is told of resets, and of a source that has another file', async () => {
     const body = contentOf('resets', SIZE);
     const url = origin.add('/disk.img', {
       body,
@@ -279,7 +279,7 @@ describe('a page that is logged in', () => {
     expect(new Set(map.by)).toEqual(new Set([0]));
   });
 
-  test('a removal is undone, with everything that was there', async () => {
+  test('undoes a removal, and gets back everything that was there', async () => {
     const url = origin.add('/long.bin', { body: contentOf('long', SIZE), etag: '"a"' });
     const gid = await add({ urls: [url], limit: 200_000 });
     await daemon.partly(gid);
@@ -291,14 +291,14 @@ describe('a page that is logged in', () => {
     expect(await page.call('millrace.undoRemove', { undo })).toEqual({ gids: [gid] });
     await page.call('millrace.changeMany', { gids: [gid], limit: null });
     const { receivedBytes } = await daemon.reaches(gid, 'complete');
-    // Bytes that had been fetched before were not fetched again.
+    // The bytes from before the removal were not fetched again.
     expect(receivedBytes).toBeLessThan(SIZE * 1.05);
     await expect(page.call('millrace.undoRemove', { undo })).rejects.toMatchObject({
       data: { code: 'wrong-state' },
     });
   });
 
-  test('tries edges out, and downloads through those that are set up', async () => {
+  test('tests edges, and downloads through those that are set up', async () => {
     const edge = await EdgeProcess.start(['--name', 'paris', '--allow-origin', '127.0.0.1']);
     try {
       const test = await page.call('millrace.testEdge', { url: edge.url });
@@ -321,7 +321,7 @@ describe('a page that is logged in', () => {
     }
   });
 
-  test('hears of settings that another has changed; they outlast the daemon, as its session', async () => {
+  test('hears of settings that another page has changed; a restart keeps them and the session', async () => {
     const { cookie } = await logIn(daemon.port, { token: daemon.token });
     const other = await PageSocket.open(daemon.port, cookie);
     await page.watch();

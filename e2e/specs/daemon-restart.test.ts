@@ -1,4 +1,4 @@
-/** The daemon after the end of its process, however that came: what it keeps, and goes on with. */
+/** The daemon after the end of its process, even by a kill: it keeps its state, and goes on. */
 
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { until } from '../fixtures/until.ts';
 const stage = await DaemonStage.forEachTest();
 const { origin } = stage;
 
-/** True once a download has noted in its journal that some of it is on disk. */
+/** Returns whether a download has noted in its journal that some of it is on disk. */
 async function isNoted(name: string): Promise<boolean> {
   const journal = join(stage.folder, 'downloads', `${name}.millrace-journal`);
   const text = await readFile(journal, 'utf8').catch(() => '');
@@ -25,7 +25,7 @@ async function noted(name: string): Promise<readonly ByteRange[]> {
   return parseJournal(text)?.entries.map(({ range }) => range) ?? [];
 }
 
-/** The range that a request of ours asks for. */
+/** Parses the Range field of a request of the daemon. */
 function parseRange(field: string | undefined): ByteRange {
   expect(field).toMatch(/^bytes=\d+-\d+$/);
   const [, first, last] = /(\d+)-(\d+)/.exec(field ?? '') ?? [];
@@ -33,7 +33,7 @@ function parseRange(field: string | undefined): ByteRange {
 }
 
 describe('after the end of the process', () => {
-  test('kill -9: what ran goes on where it was, what was paused stays so', async () => {
+  test('kill -9: running downloads resume where they were, and paused ones stay paused', async () => {
     const urls = ['one', 'two', 'three'].map((seed) =>
       stage.gated(`killed ${seed}`, `${seed}.bin`),
     );
@@ -54,7 +54,7 @@ describe('after the end of the process', () => {
       const requests = origin.requests
         .slice(before)
         .filter((r) => new URL(urls[i] as string).href.endsWith(r.path));
-      // The first finds out what the file is; no byte that was there is asked for again.
+      // The first request finds out what the file is. The others ask for no byte that is on disk.
       const asked = requests.slice(1).map(({ headers }) => parseRange(headers.range));
       expect(asked.length).toBeGreaterThan(0);
       expect(kept[i]?.length).toBeGreaterThan(0);
@@ -69,7 +69,7 @@ describe('after the end of the process', () => {
     expect((await stage.downloads()).sort()).toEqual(['one.bin', 'three.bin', 'two.bin']);
   });
 
-  test('settings, order and history are as they were', async () => {
+  test('settings, order and history are kept', async () => {
     await stage.daemon.call('millrace.setLimits', { concurrent: 1, perHost: 3, limit: 1e9 });
     const done = await stage.daemon.add({ urls: [origin.url('none', { name: 'done.bin' })] });
     await stage.daemon.reaches(done, 'complete');
@@ -89,7 +89,7 @@ describe('after the end of the process', () => {
     expect(all.map((one) => one.gid)).toEqual([c, a, b, done]);
   });
 
-  test('a damaged database is moved aside with a note, and what can be read is kept', async () => {
+  test('an unreadable database is moved aside with a note, and the daemon starts with a new one', async () => {
     const gid = await stage.daemon.add({ urls: [origin.url('none', { name: 'kept.bin' })] });
     await stage.daemon.reaches(gid, 'complete');
     await stage.daemon.stop();
@@ -104,7 +104,7 @@ describe('after the end of the process', () => {
     expect(await stage.daemon.call('millrace.list')).toMatchObject({ total: 0 });
   });
 
-  test('one daemon at a time has a state folder', async () => {
+  test('only one daemon at a time can use a state folder', async () => {
     await expect(DaemonProcess.start(stage.folder)).rejects.toThrow(
       new RegExp(
         `A daemon is running already.*process ${stage.daemon.child.pid} at ${stage.daemon.url}`,

@@ -1,4 +1,4 @@
-/** The daemon: what it downloads, in which order, and what it says of it. */
+/** The daemon: its downloads, their order, and what it reports about them. */
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const stage = await DaemonStage.forEachTest();
 const { origin } = stage;
 
 describe('a download', () => {
-  test('is saved under the name in its URL, right to the last byte', async () => {
+  test('is saved under the name in its URL, with every byte right', async () => {
     const url = origin.url('none', { size: 3 * MB, name: 'a%20file.iso' });
     const gid = await stage.daemon.add({ urls: [url] });
     const view = await stage.daemon.reaches(gid, 'complete');
@@ -22,7 +22,7 @@ describe('a download', () => {
     expect(await stage.downloads()).toEqual(['a file.iso']);
   });
 
-  test('fails with what is wrong, and is tried again when asked to', async () => {
+  test('fails with the reason, and completes with a new link', async () => {
     const url = origin.url('not-found');
     const gid = await stage.daemon.add({ urls: [url] });
     const view = await stage.daemon.reaches(gid, 'error');
@@ -35,7 +35,7 @@ describe('a download', () => {
     expect(await digestOf(path)).toBe(origin.digest(better));
   });
 
-  test('of a name that is taken gets the next one', async () => {
+  test('whose name is taken gets the next free name', async () => {
     const urls = ['a', 'b', 'c'].map((seed) => origin.url('none', { seed, name: 'same.tar.gz' }));
     await writeFile(join(stage.folder, 'downloads', 'same.tar.gz'), 'mine');
     const gids: string[] = [];
@@ -49,7 +49,7 @@ describe('a download', () => {
     expect(await readFile(join(stage.folder, 'downloads', 'same.tar.gz'), 'utf8')).toBe('mine');
   });
 
-  test('that is removed leaves nothing, unless what it has is to be kept', async () => {
+  test('that is removed leaves nothing, unless its bytes are to be kept', async () => {
     for (const deletePartial of [false, true]) {
       const name = `${deletePartial ? 'gone' : 'kept'}.bin`;
       const gid = await stage.daemon.add({ urls: [stage.gated(`removed ${deletePartial}`, name)] });
@@ -65,7 +65,7 @@ describe('a download', () => {
     for (let i = 0; i < 12; i++) {
       const asked = origin.requests.length;
       const gid = await stage.daemon.add({ urls: [stage.gated(`moment ${i}`)] });
-      // Once it has asked, once it has a file, or whenever the call comes in.
+      // The removal comes after the first request, after the first file, or at once.
       if (i % 3 === 0) await until(() => origin.requests.length > asked);
       if (i % 3 === 1) await until(async () => (await stage.downloads()).length > 0);
       const method = i % 2 === 0 ? 'millrace.remove' : 'aria2.remove';
@@ -79,7 +79,7 @@ describe('a download', () => {
     const gid = await stage.daemon.add({ urls: [url], maxTries: 1 });
     await stage.daemon.partly(gid);
     origin.replace(url, 'gone');
-    // Without the check that a new link has in the interface.
+    // This call replaces the link without the check that the interface makes.
     await stage.daemon.call('aria2.changeUri', gid, 1, [url], [origin.url('not-found')]);
     await stage.daemon.reaches(gid, 'error');
     expect(await stage.downloads()).toHaveLength(2);
@@ -87,7 +87,7 @@ describe('a download', () => {
     await until(async () => (await stage.downloads()).length === 0);
   });
 
-  test('of a name that another has begun to use gets the next one', async () => {
+  test('whose name belongs to a partial file gets the next free name', async () => {
     const begun = await stage.daemon.add({ urls: [stage.gated('begun', 'x.bin')] });
     await stage.daemon.partly(begun);
     await stage.daemon.call('millrace.remove', { gids: [begun], deletePartial: false });
@@ -104,7 +104,7 @@ describe('a download', () => {
     expect((await stage.daemon.reaches(begun, 'complete')).name).toBe('x.bin');
   });
 
-  test('goes on in another folder, under another name', async () => {
+  test('continues in another folder, under another name', async () => {
     const url = stage.gated('moving', 'x.bin');
     const gid = await stage.daemon.add({ urls: [url] });
     await stage.daemon.partly(gid);
@@ -152,7 +152,7 @@ describe('a download', () => {
     expect(JSON.stringify(all)).toContain('secret');
   });
 
-  test('goes to the folder of its kind', async () => {
+  test('is saved in the folder of its category', async () => {
     const categories = [{ name: 'disks', folder: 'to/disks', extensions: ['iso'] }];
     await stage.daemon.call('millrace.setCategories', { categories });
     const url = origin.url('none', { name: 'x.iso' });
@@ -162,7 +162,7 @@ describe('a download', () => {
     expect(await digestOf(view.path)).toBe(origin.digest(url));
   });
 
-  test('out of a Metalink document has its size and digest checked', async () => {
+  test('from a Metalink document has its size and digest checked', async () => {
     const url = origin.url('none');
     const metalink = (digest: string, size = 1_500_000) =>
       Buffer.from(
@@ -191,7 +191,7 @@ describe('a download', () => {
 });
 
 describe('the queue', () => {
-  test('runs as many as are allowed, by priority and position', async () => {
+  test('runs as many downloads as are allowed, by priority and position', async () => {
     await stage.daemon.call('millrace.setLimits', { concurrent: 1 });
     const gids: string[] = [];
     for (const seed of ['a', 'b', 'c'])
@@ -217,7 +217,7 @@ describe('the queue', () => {
     await stage.daemon.reaches(d, 'complete');
   });
 
-  test('stops while the schedule has a pause, and goes on after it', async () => {
+  test('stops while the schedule has a pause, and continues after it', async () => {
     const url = stage.gated('scheduled');
     const gid = await stage.daemon.add({ urls: [url] });
     await stage.daemon.partly(gid);
@@ -249,7 +249,7 @@ describe('the queue', () => {
       x: (await stage.daemon.status(many)).receivedBytes,
       y: (await stage.daemon.status(one)).receivedBytes,
     });
-    // Each connection reads ahead once before it has to wait: what comes after that is paid for.
+    // Each connection reads ahead once before the limit makes it wait: compare only later bytes.
     let before = { x: 0, y: 0 };
     await until(async () => {
       before = await received();
@@ -261,9 +261,9 @@ describe('the queue', () => {
       return after.x + after.y > before.x + before.y + 8 * MB;
     });
     const [x, y] = [after.x - before.x, after.y - before.y];
-    // Without sharing it would be 16 to 1.
+    // Without sharing, the ratio would be 16 to 1.
     expect(Math.min(x, y) / Math.max(x, y)).toBeGreaterThan(0.4);
-    // Taking the limit away frees those that wait.
+    // Lifting the limit frees the downloads that wait.
     await stage.daemon.call('millrace.setLimits', { limit: null });
     for (const [i, gid] of [many, one].entries()) {
       const { path } = await stage.daemon.reaches(gid, 'complete');
@@ -273,7 +273,7 @@ describe('the queue', () => {
 });
 
 describe('lists', () => {
-  test('history is found by any part of name, URL and error', async () => {
+  test('history can be searched by any part of name, URL and error', async () => {
     const names = ['debian-13.1.0-netinst.iso', 'Ubuntu 26.04.iso', 'notes.pdf'];
     const gids: string[] = [];
     for (const name of names) {
@@ -300,7 +300,7 @@ describe('lists', () => {
     });
   });
 
-  test('what is exported can be imported by another daemon', async () => {
+  test('another daemon can import an exported list', async () => {
     const done = origin.url('none', { name: 'done.bin' });
     await stage.daemon.reaches(await stage.daemon.add({ urls: [done] }), 'complete');
     const url = stage.gated('moved', 'moved.bin');
@@ -336,7 +336,7 @@ describe('lists', () => {
 });
 
 describe('notifications', () => {
-  test('those who have subscribed see every change, and progress', async () => {
+  test('subscribers see every change, and progress', async () => {
     const listener = await Listener.connect(stage.daemon);
     await listener.call('millrace.subscribe', { progressMs: 200 });
     const url = stage.gated('watched');

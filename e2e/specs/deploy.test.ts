@@ -1,6 +1,6 @@
 /**
- * The files with which operators run edges, as those read them who will read them: linted, rendered,
- * checked against schemas, and carried out as far as that goes without a container engine.
+ * The files with which operators run edges, read by the tools that will use them: linted, rendered,
+ * checked against schemas, and carried out as far as possible without a container engine.
  */
 
 import { execFile, spawn } from 'node:child_process';
@@ -36,7 +36,7 @@ import {
 } from '../fixtures/tools/repository.ts';
 import { until } from '../fixtures/until.ts';
 
-/** On a machine that has none of it yet, Helm's engine is compiled meanwhile. */
+/** Time to get a tool, in ms: a machine that has no Helm engine yet compiles it meanwhile. */
 const FETCH_MS = 900_000;
 const CHART = join(DEPLOY, 'helm/millrace-edge');
 const KUBERNETES = '1.34.0';
@@ -48,7 +48,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-/** Where the tool is; says loudly what is not tested without it. */
+/** Returns the path of a tool, or says loudly what is not tested without it. */
 async function toolOrComplain(tool: DeployTool): Promise<string | undefined> {
   await until(() => deployTool(tool) !== undefined, FETCH_MS);
   const found = deployTool(tool);
@@ -58,7 +58,7 @@ async function toolOrComplain(tool: DeployTool): Promise<string | undefined> {
   return undefined;
 }
 
-/** A test that takes a tool, where that can be had. */
+/** Adds a test that needs a tool, and does nothing where the tool cannot be had. */
 function withTool(tool: DeployTool, name: string, body: (path: string) => Promise<void>): void {
   const run = async () => {
     const path = await toolOrComplain(tool);
@@ -80,7 +80,7 @@ async function run(command: string, args: readonly string[], env: Record<string,
   return { status: status as number, output };
 }
 
-/** Options that the edge has. */
+/** Lists the options that the edge's help names. */
 async function knownOptions(): Promise<Set<string>> {
   const { stdout } = await promisify(execFile)(process.execPath, [
     join(ROOT, 'edge/src/main.ts'),
@@ -95,7 +95,7 @@ describe('Dockerfile', () => {
     expect([status, output]).toEqual([0, '']);
   });
 
-  test('its steps make an edge that runs as nobody, from files that it cannot change', async () => {
+  test('its steps make an edge that runs as nobody, on files that it cannot change', async () => {
     const [build = [], final = []] = await readStages(join(DEPLOY, 'Dockerfile'));
     const image = await mkdtemp(join(tmpdir(), 'millrace-image-'));
     const origin = await FaultOrigin.start();
@@ -105,7 +105,7 @@ describe('Dockerfile', () => {
       const entry = commandOf(final, 'ENTRYPOINT');
       const check = /^.*?CMD (\[.*\])$/.exec(commandText(final, 'HEALTHCHECK'))?.[1] ?? '[]';
       const edge = startAsNobody(image, entry, environmentOf(final));
-      // Without a line it has ended, and has said why on standard error.
+      // An edge that prints no line has ended, and has said why on standard error.
       const lines = createInterface({ input: edge.stdout });
       const line = String((await Promise.race([once(lines, 'line'), once(lines, 'close')]))[0]);
       const port = /:(\d+)$/.exec(line)?.[1] ?? '';
@@ -126,7 +126,7 @@ describe('Dockerfile', () => {
       expect(await exitOf(healthy('1'))).toBe(1);
       edge.kill('SIGTERM');
       expect(await exitOf(edge)).toBe(0);
-      // No tests, and nothing that only other parts of the project need.
+      // The image has no tests, and nothing that only other parts of the project need.
       const size = await run('du', ['-sm', join(image, 'app')]);
       expect(Number.parseInt(size.output, 10)).toBeLessThan(60);
     } finally {
@@ -135,7 +135,7 @@ describe('Dockerfile', () => {
     }
   });
 
-  test('what it copies is there, and .dockerignore lets it through', async () => {
+  test('the paths that it copies exist, and .dockerignore lets them through', async () => {
     const [build = []] = await readStages(join(DEPLOY, 'Dockerfile'));
     const ignore = await readFile(join(DEPLOY, 'Dockerfile.dockerignore'), 'utf8');
     const let_through = ignore.split('\n').flatMap((line) => /^!(.+)/.exec(line)?.[1] ?? []);
@@ -177,7 +177,7 @@ function commandOf(stage: readonly Instruction[], name: string): string[] {
 function environmentOf(stage: readonly Instruction[]): Record<string, string> {
   const pairs = [...commandText(stage, 'ENV').matchAll(/(\w+)=(\S+)/g)];
   const env = Object.fromEntries(pairs.map(([, name = '', value = '']) => [name, value]));
-  // On this machine, where others listen as well.
+  // Other programs listen on this machine: take a free port, on loopback only.
   return { ...env, MILLRACE_EDGE_PORT: '0', MILLRACE_EDGE_HOST: '127.0.0.1' };
 }
 
@@ -189,7 +189,7 @@ function startAsNobody(image: string, entry: readonly string[], env: Record<stri
   });
 }
 
-/** As the image's user, who can write nowhere, where this test may become somebody else. */
+/** Spawns Node as the image's user, who can write nowhere, if the test may change its user. */
 function spawnAsNobody(image: string, [, ...args]: readonly string[], env: Record<string, string>) {
   const becomes = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
   return spawn(process.execPath, args, {
@@ -231,7 +231,7 @@ describe('compose file', () => {
       for (const [name, service] of Object.entries(services)) {
         if (name.startsWith('edge-')) expect(service.read_only).toBe(true);
         for (const { type, source } of service.volumes ?? []) {
-          // The dashboards are made elsewhere in the repository.
+          // Another part of the repository makes the dashboards.
           if (type === 'bind') await stat(source.replace(/\/dashboards$/, ''));
         }
       }
@@ -253,7 +253,7 @@ describe('Prometheus', () => {
     },
   );
 
-  test('alerts ask for figures that an edge has', async () => {
+  test('alerts use metrics that an edge has', async () => {
     const rules = await readFile(join(DEPLOY, 'prometheus/alerts.yml'), 'utf8');
     const asked = new Set(rules.match(/\bmillrace_[a-z_]+\b/g));
     const names = await readdir(join(ROOT, 'edge/src'), { recursive: true });
@@ -262,7 +262,7 @@ describe('Prometheus', () => {
       sources.map((name) => readFile(join(ROOT, 'edge/src', name), 'utf8')),
     );
     for (const name of asked) {
-      // Those of the process come from the library.
+      // The metrics of the process come from the library.
       if (/^millrace_process_/.test(name)) continue;
       expect([name, code.join().includes(`'${name.slice('millrace_'.length)}'`)]).toEqual([
         name,
@@ -273,7 +273,7 @@ describe('Prometheus', () => {
   });
 });
 
-/** Values that between them use all of the chart. */
+/** Sets of values that together use all of the chart. */
 const VALUES: Readonly<Record<string, object>> = {
   plain: { allowOrigins: ['downloads.example.com', '*.example.org'] },
   everything: {
@@ -323,7 +323,7 @@ describe('Helm chart', () => {
         expect(used.length).toBeGreaterThan(5);
         expect(used.filter((option) => !options.has(option))).toEqual([]);
         if (validator === undefined) continue;
-        // Not of Kubernetes itself but of the operator of Prometheus.
+        // These kinds belong to the Prometheus operator, not to Kubernetes itself.
         const own = output
           .split(/^---$/m)
           .filter((document) => !/kind: (ServiceMonitor|PrometheusRule)/.test(document));
@@ -394,7 +394,7 @@ const withSystemd = testsWhere(programOrComplain('systemd-analyze', 'the systemd
 
 describe('systemd unit', () => {
   withSystemd.test('is one for systemd, and confined', async () => {
-    // Where Node is differs from machine to machine.
+    // The path of Node differs from machine to machine.
     const unit = join(folder.path, 'millrace-edge.service');
     await cp(join(DEPLOY, 'systemd/millrace-edge.service'), unit);
     const text = await readFile(unit, 'utf8');

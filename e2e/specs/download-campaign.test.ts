@@ -2,7 +2,7 @@
  * Random downloads from several faulty sources, killed and started again: the right bytes or an
  * error with nothing under the final name, and always an end.
  *
- * MILLRACE_CAMPAIGN_PLANS sets how many (100; 1000 for a night), MILLRACE_TEST_SEED repeats a
+ * MILLRACE_CAMPAIGN_PLANS sets their number (100; 1000 for a night), MILLRACE_TEST_SEED repeats a
  * campaign, and MILLRACE_CAMPAIGN_PLAN one plan of it.
  */
 
@@ -52,7 +52,7 @@ interface Outcome {
   readonly files: Awaited<ReturnType<typeof filesIn>>;
 }
 
-/** Finds the fault of an outcome; undefined if it has none. */
+/** Returns how an outcome is wrong, or undefined if it is right. */
 function verdict({ plan, url, result, files }: Outcome): string | undefined {
   const origin = origins[0] as FaultOrigin;
   if (result.hung) return 'hung';
@@ -94,9 +94,9 @@ async function carryOut(plan: DownloadPlan): Promise<Outcome> {
         origin.onSent(urls[kill.source] as string, kill.afterBytes, () => child.kill('SIGKILL'));
       },
     });
-    // It has ended before it could be killed.
+    // The program ended before the kill.
     if (result.code !== null || result.hung) break;
-    // Killed after the file had got its name: there is nothing left to do.
+    // The kill came after the file had its final name: there is nothing left to do.
     if ((await filesIn(dir)).digests.size > 0) {
       result = { ...result, code: 0 };
       break;
@@ -109,7 +109,7 @@ async function carryOut(plan: DownloadPlan): Promise<Outcome> {
 
 describe(`${only === undefined ? count : 1} random downloads`, () => {
   test(
-    'the right bytes or an error, never a hang; complete wherever a source is good',
+    'end with the right bytes or an error, never hang, and complete if a source is good',
     async () => {
       const numbers =
         only === undefined ? Array.from({ length: count }, (_, i) => i) : [Number(only)];
@@ -125,7 +125,7 @@ describe(`${only === undefined ? count : 1} random downloads`, () => {
           ends[end] = (ends[end] ?? 0) + 1;
           if (wrong === undefined) continue;
           bad.push(`${wrong}: ${describePlan(plan)}\n${result.stdout}${result.stderr}`);
-          // At once: whoever loses patience before the end shall know of it.
+          // Report it at once, for people who stop the campaign before its end.
           process.stderr.write(`download campaign: seed ${seed}, ${bad.at(-1)}\n`);
         }
       };

@@ -1,4 +1,4 @@
-/** Downloads over links that break: they go on where they were, and fetch next to nothing twice. */
+/** Downloads over links that break: they resume, and fetch next to nothing twice. */
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,9 +10,9 @@ import { filesIn, runWatched, type WatchedResult } from '../fixtures/faults/faul
 import { type CliProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const BYTES = 4_000_000;
-/** Most bytes that may come: redundant fetches are 2% at most, and a little for those under way. */
+/** Most bytes that may come: 2% of redundant fetches, and a little for those under way. */
 const MOST_BYTES = BYTES * 1.02 + 65_536;
-/** Bytes that show that two sources have the same file: six samples of 16 KiB from each. */
+/** Bytes that show whether two sources have the same file: six samples of 16 KiB from each. */
 const SAMPLE_BYTES = 2 * 6 * 16 * 1024;
 const WATCHDOG_MS = 50_000;
 
@@ -54,7 +54,7 @@ interface Ended extends WatchedResult {
   readonly digest: string | undefined;
 }
 
-/** Downloads by way of a link. @param onLine called with whatever the program says */
+/** Downloads a file. @param onLine called with each line of the program's output */
 async function download(
   url: string,
   options: readonly string[] = [],
@@ -77,7 +77,7 @@ async function download(
   return { ...result, lines, digest: digests.get('file.bin') };
 }
 
-/** Demands that the file is there, and that little has been fetched twice. */
+/** Expects the whole file, and that little of it has been fetched twice. */
 function expectWhole(ended: Ended, url: string, mostBytes = MOST_BYTES): void {
   expect(ended).toMatchObject({ code: 0, hung: false, digest: origin.digest(url) });
   const done = ended.lines.find(({ event }) => event === 'done');
@@ -124,7 +124,7 @@ describe('the network', () => {
     readonly url: string;
   }
 
-  /** An origin that has given the beginning of the file and holds back the rest. */
+  /** Starts an origin, behind a link, that sends the start of a file and holds back the rest. */
   async function outage(seed: string): Promise<Outage> {
     const far = await newOrigin();
     const link = await newLink(far);
@@ -132,7 +132,7 @@ describe('the network', () => {
     return { origin: far, link, url };
   }
 
-  /** Takes the network away once the beginning is stored. */
+  /** Takes the network away once the beginning is stored. @returns tells whether it is gone */
   function takeAway({ origin: far, link }: Outage): (line: Line) => boolean {
     let gone = false;
     return ({ event, storedBytes }) => {
@@ -151,7 +151,7 @@ describe('the network', () => {
     let before = 0;
     const options = ['--connections', String(connections)];
     const ended = await download(o.link.url(o.url), options, (line) => {
-      // Time enough for every connection to find out.
+      // By the third report every connection has had time to notice.
       if (!isGone(line) || line.event !== 'progress' || ++idle !== 3) return;
       before = o.link.connections;
       void o.link.up();
@@ -160,13 +160,13 @@ describe('the network', () => {
     expect(o.link.connections).toBeGreaterThan(before);
   });
 
-  test.concurrent('is gone for good: an error in the end, and the next run goes on', async () => {
+  test.concurrent('is gone for good: an error in the end, and the next run resumes', async () => {
     const o = await outage('for-good');
     const isGone = takeAway(o);
     const dir = await newFolder();
     const first = await download(o.link.url(o.url), ['--retry-for', '1s'], isGone, dir);
     expect(first).toMatchObject({ code: 3, hung: false, digest: undefined });
-    // At another address meanwhile.
+    // The origin has another address meanwhile.
     const second = await download(o.url, [], undefined, dir);
     expect(second).toMatchObject({ code: 0, hung: false, digest: o.origin.digest(o.url) });
     const done = second.lines.find(({ event }) => event === 'done');
@@ -177,7 +177,7 @@ describe('the network', () => {
 
 describe('the origin', () => {
   test('is replaced by another machine with the same file', async () => {
-    // The first one never gives the end of it: what is in no buffer yet must come from the other.
+    // The first never sends the end of the file: bytes in no buffer yet must come from the other.
     const [first, other] = [await newOrigin(), await newOrigin()];
     other.openGate();
     const url = first.url('gate', { size: BYTES, seed: 'moved' });
@@ -193,7 +193,7 @@ describe('the origin', () => {
     expect(other.sentBytes).toBeGreaterThan(0);
   });
 
-  test('is replaced by one with another version: the new one, all of it', async () => {
+  test('is replaced by one with another version: the whole new version is fetched', async () => {
     const url = origin.url('changed-in-the-middle', { size: BYTES, seed: 'moved-on' });
     const link = await newLink();
     link.breaks = () => ({ phase: 'answer', bytes: 700_000 });
@@ -202,7 +202,7 @@ describe('the origin', () => {
   });
 });
 
-describe('a source that never comes to an end', () => {
+describe('a source that never finishes', () => {
   test.concurrent.each(['basic', 'aggressive', 'progress'])(
     'does not keep the last bytes from coming: %s',
     async (redundancy) => {

@@ -1,4 +1,4 @@
-/** `millrace get` against every fault: what its class says, no wrong byte, never a hang. */
+/** `millrace get` against every fault: the end that its class allows, no wrong byte, no hang. */
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts'
 /** Exit statuses, as documented. */
 const [OK, NETWORK, REFUSED, CHECKSUM, SOURCE] = [0, 3, 4, 5, 7];
 
-/** How a download from a source that is fatal alone ends. */
+/** Exit statuses of a download whose only source has the fault. */
 const ENDS: Readonly<Record<string, readonly number[]>> = {
   'wrong-start': [SOURCE],
   'wrong-end': [SOURCE],
@@ -78,28 +78,28 @@ const ENDS: Readonly<Record<string, readonly number[]>> = {
 };
 const FAILURES = [NETWORK, REFUSED, CHECKSUM, SOURCE];
 
-/** Faults that a download overcomes directly, but not through an edge, and the reasons. */
+/** Faults that a download overcomes directly but may not overcome through an edge, with reasons. */
 const HARDER_THROUGH_AN_EDGE: ReadonlySet<string> = new Set([
-  // The edge hands on whole chunks: the client may lose patience before it has one.
+  // The edge passes on whole chunks: the client may time out before it gets one.
   'stall-body',
   'chunked-ranges-broken',
   'refused-at-first',
-  // The edge takes no parts from origins.
+  // The edge accepts no multipart answers from origins.
   'multipart',
   'multipart-unordered',
   'multipart-later',
-  // Nor ranges of a file that has lost what told its versions apart.
+  // The edge accepts no ranges of a file that has lost the validator of its versions.
   'etag-missing-later',
-  // Nor an interim answer that is none of the usual ones.
+  // The edge accepts no unusual interim answer.
   'continue-unasked',
 ]);
 
-/** The edge tries again for 40 seconds before it gives up. */
+/** Faults that are not tested through an edge: it retries for 40 s before it gives up. */
 const SLOW_THROUGH_AN_EDGE: ReadonlySet<string> = new Set(['close-delimited-ranges-cut']);
 
 const isStall = (fault: string) => fault.startsWith('stall-');
 
-/** Long enough for a machine with much else to do; short where there is nothing to wait for. */
+/** Returns time limits: long enough for a busy machine, short when waiting cannot help. */
 function patience(fault: string): string[] {
   const timeout = isStall(fault) ? '3s' : '8s';
   return ['--timeout', timeout, '--retry-for', classOf(fault) === 'fatal-alone' ? '2s' : '30s'];
@@ -107,11 +107,11 @@ function patience(fault: string): string[] {
 
 const WATCHDOG_MS = 90_000;
 const BYTES = 2_500_000;
-/** Files that one program downloads one after the other: to start one takes longer than a file. */
+/** Most files that one program downloads in turn: its start takes longer than a file. */
 const GROUP_SIZE = 16;
-/** Programs at a time: most of them wait most of the time. */
+/** Programs that run at a time: most of them wait most of the time. */
 const AT_A_TIME = 16;
-/** The first test waits for what is before it in the queue. */
+/** Time limit of a test, in ms: the first one waits for the downloads queued before its own. */
 const TEST_TIMEOUT_MS = 600_000;
 
 const origin = await FaultOrigin.start();
@@ -122,7 +122,7 @@ const EDGE_OPTIONS = [
   ...['--origin-connections', '128', '--client-requests', '0'],
 ];
 const patient = await EdgeProcess.start(EDGE_OPTIONS);
-/** For origins that fall silent; for all others a busy machine would look like one. */
+/** For origins that fall silent. On a busy machine, other origins would seem silent to it. */
 const impatient = await EdgeProcess.start([...EDGE_OPTIONS, '--origin-timeout', '1500ms']);
 
 afterAll(async () => {
@@ -134,7 +134,7 @@ afterAll(async () => {
 interface Way {
   readonly name: 'directly' | 'through-an-edge';
   readonly options: (fault: string) => readonly string[];
-  /** True for what only a digest can tell: without it wrong bytes would be no fault of ours. */
+  /** True for faults that only a digest reveals: without one, nobody could notice wrong bytes. */
   readonly needsDigest: (fault: string) => boolean;
 }
 
@@ -144,32 +144,32 @@ const DIRECTLY: Way = { name: 'directly', options: () => [], needsDigest: isSile
 const THROUGH_AN_EDGE: Way = {
   name: 'through-an-edge',
   options: (fault) => ['--edge', (isStall(fault) ? impatient : patient).url, '--edges-only'],
-  // Edges hand on no digests of parts, and check none.
+  // Edges neither pass on nor check digests of parts.
   needsDigest: (fault) => isSilent(fault) || fault === 'bit-flips-digest',
 };
 
 /** Outcome of a download. */
 interface Outcome {
   readonly url: string;
-  /** Names of what is left of it. */
+  /** Names of the files that the download has left. */
   readonly names: readonly string[];
   /** Digest of the file under its final name, if there is one. */
   readonly digest: string | undefined;
-  /** The program's words about its failure, if any. */
+  /** The error that the program has printed, if any. */
   readonly error:
     | { readonly exit: number; readonly message: string; readonly advice: string }
     | undefined;
 }
 
-/** Faults whose files one program downloads with the same options, one way. */
+/** Faults whose files one program downloads in one way, with the same options. */
 interface Group {
   readonly way: Way;
   readonly faults: readonly string[];
 }
 
 /**
- * Groups faults that can share a program: alike in patience. A fault that needs a digest has a
- * program to itself.
+ * Groups faults that can share a program, because they have the same time limits. A fault that
+ * needs a digest gets a program to itself.
  */
 function inGroups(way: Way, faults: readonly string[]): Group[] {
   const alike = new Map<string, string[]>();
@@ -179,7 +179,7 @@ function inGroups(way: Way, faults: readonly string[]): Group[] {
   }
   return [...alike.values()].flatMap((all) => {
     const count = Math.ceil(all.length / GROUP_SIZE);
-    // Dealt out in turn: neighbours take long for the same reason.
+    // Faults are dealt out in turn, because neighbours take long for the same reason.
     return Array.from({ length: count }, (_, i) => ({
       way,
       faults: all.filter((_, j) => j % count === i),
@@ -187,7 +187,7 @@ function inGroups(way: Way, faults: readonly string[]): Group[] {
   });
 }
 
-/** Downloads the files of a group. @returns what has become of each, by fault */
+/** Downloads the files of a group. @returns the outcomes by fault */
 async function download({ way, faults }: Group): Promise<Map<string, Outcome>> {
   const [first = ''] = faults;
   const dir = join(folder.path, `${way.name}-${first}`);
@@ -214,7 +214,7 @@ async function download({ way, faults }: Group): Promise<Map<string, Outcome>> {
         digest: digests.get(name),
         error: lines.find(({ event, url }) => event === 'error' && url === urls[i]),
       };
-      // The comparison has it worked out again.
+      // The comparison computes the content again.
       forgetContent(`${fault}-${way.name}`);
       return [fault, outcome];
     }),
@@ -236,7 +236,7 @@ async function outcomeOf(way: Way, fault: string): Promise<Outcome> {
 function expectWholeOrNothing(fault: string, { url, digest, names, error }: Outcome): void {
   if (error !== undefined) {
     expect(digest).toBeUndefined();
-    // A reason that somebody can act on.
+    // The user gets a reason, and advice to act on.
     expect(error.message).toMatch(/\w{3,}/);
     expect(error.advice).toMatch(/\w{3,}.*\.$/);
     expect(error.message).not.toMatch(/inside Millrace/);

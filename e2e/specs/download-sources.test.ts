@@ -1,4 +1,4 @@
-/** Sources that a download takes nothing from, whoever names them. */
+/** Sources from which a download takes nothing, whoever names them. */
 
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { runCli, temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const SIZE = 3_000_000;
 const SOURCE = 7;
-/** A host of the public internet: the proxy, which is a server of ours, answers for it. */
+/** A host of the public internet, for which the proxy, a server of the test, answers. */
 const PUBLIC = 'http://files.public-name.com';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -35,7 +35,7 @@ const body = contentOf('sources', SIZE);
 const get = (args: string[], env = {}) =>
   runCli(['get', ...args, '-d', folder.path, '--limit', '3M', '--json'], env);
 const saved = async () => sha256(await readFile(join(folder.path, 'a.iso')));
-/** An origin that gives out after a few answers: whoever else is used has to bring the rest. */
+/** Makes an origin refuse after three answers, so that another source has to send the rest. */
 const failing = { refuse: (count: number) => (count > 3 ? 403 : undefined) };
 const notUsed = (stdout: string) => stdout.includes('source-refused');
 
@@ -54,7 +54,7 @@ describe('a file of the public internet', () => {
     expect(mirror.requests).toEqual([]);
   });
 
-  test('takes nothing from a mirror there that a Metalink document names', async () => {
+  test('takes nothing from a mirror in the own network that a Metalink document names', async () => {
     const inside = mirror.add('/admin/reboot', { body });
     origin.add(`${PUBLIC}/a.iso`, { body });
     const document = join(folder.path, 'list.meta4');
@@ -70,7 +70,7 @@ describe('a file of the public internet', () => {
     expect(mirror.requests).toEqual([]);
   });
 
-  test('is not followed by a redirect into the own network', async () => {
+  test('does not follow a redirect into the own network', async () => {
     const inside = mirror.add('/a.iso', { body });
     const proxy = createServer((_, res) => res.writeHead(302, { location: inside }).end());
     proxy.listen(0, '127.0.0.1');
@@ -83,7 +83,7 @@ describe('a file of the public internet', () => {
     expect(mirror.requests).toEqual([]);
   });
 
-  test('is taken from a mirror there that the user has named himself', async () => {
+  test('is taken from a mirror in the own network that the user has named', async () => {
     const inside = mirror.add('/a.iso', { body });
     origin.add(`${PUBLIC}/a.iso`, { body, ...failing });
     expect(await viaProxy('--mirror', inside)).toMatchObject({ code: 0 });
@@ -93,7 +93,7 @@ describe('a file of the public internet', () => {
 });
 
 describe('an edge', () => {
-  /** Downloads by way of an edge that is down but for noting what it is asked. */
+  /** Downloads with an edge that serves nothing and only notes whether it is asked. */
   const getByEdge = async (path: string, headers: Record<string, string>) => {
     const url = origin.add(path, { body, headers });
     const result = await get([url, '-o', 'a.iso', '--edge', mirror.url('/')]);
@@ -115,14 +115,14 @@ describe('an edge', () => {
     expect(stdout).toContain('edges are not used, because the file may not be public');
   });
 
-  test('learns nothing of a link good for a time with --edges-only, nor is the origin asked', async () => {
+  test('learns nothing of an expiring link with --edges-only, and the origin is not asked', async () => {
     const url = origin.add('/a.iso?md5=abc&expires=1900000000', { body });
     const result = await get([url, '-o', 'a.iso', '--edge', mirror.url('/'), '--edges-only']);
     expect(result).toMatchObject({ code: SOURCE });
     expect([...origin.requests, ...mirror.requests]).toEqual([]);
   });
 
-  test('is asked for what the server gives to everybody', async () => {
+  test('is asked for a file that the server gives to everybody', async () => {
     const { stdout, asked } = await getByEdge('/a.iso', { 'cache-control': 'max-age=60' });
     expect(asked).toBe(true);
     expect(stdout).not.toContain('may not be public');
@@ -130,7 +130,7 @@ describe('an edge', () => {
 });
 
 describe('a file asked for by https', () => {
-  /** The origin over TLS, and an environment that trusts it. */
+  /** Puts TLS before the origin. @returns its URL, and an environment that trusts it */
   const overTls = async () => {
     const front = createTlsServer({ key: KEY, cert: CERTIFICATE }, ({ url, headers }, answer) => {
       request(origin.url(url ?? ''), { headers }, (response) => {
@@ -152,7 +152,7 @@ describe('a file asked for by https', () => {
       env: { NODE_EXTRA_CA_CERTS: certificate },
     };
   };
-  /** The same length and entity tag, other bytes: as somebody on the way would make them. */
+  /** Other bytes of the same length, as an attacker on the path would make them. */
   const changed = Buffer.from(body).reverse();
 
   test('has no byte of an http mirror that shares its entity tag', async () => {
@@ -167,7 +167,7 @@ describe('a file asked for by https', () => {
     expect(mirror.requests).toEqual([]);
   });
 
-  test('has bytes of an http mirror where a digest shows whether they are right', async () => {
+  test('has bytes of an http mirror when a digest shows whether they are right', async () => {
     const { url, env } = await overTls();
     const plain = mirror.add('/a.iso', { body, etag: '"same"' });
     const headers = {

@@ -1,4 +1,7 @@
-/** Bytes of an earlier run where the source cannot show which version it sends, and what it sends changes. */
+/**
+ * Bytes of an earlier run, with sources that cannot show which version they send and whose answers
+ * change.
+ */
 
 import { once } from 'node:events';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
@@ -29,7 +32,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-/** Without validators: which version it is of cannot be told. */
+/** Sends a part, whole or broken off, without a validator that would tell its version. */
 function sendPart(req: IncomingMessage, res: ServerResponse, breaks: boolean): void {
   const [, from = '0', to = ''] = /bytes=(\d+)-(\d*)/.exec(req.headers.range ?? '') ?? [];
   const start = Number(from);
@@ -50,7 +53,7 @@ const whole: Answer = (_req, res) => {
 const page: Answer = (_req, res) => {
   res.writeHead(200, { 'content-type': 'text/html', 'content-length': PAGE.length }).end(PAGE);
 };
-/** A part of a version with a name. */
+/** Sends a part of a version that has an entity tag. */
 const first: Answer = (req, res, n) => {
   res.setHeader('etag', '"a"');
   part(req, res, n);
@@ -70,11 +73,11 @@ function url(name: string): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/${name}`;
 }
 
-/** Another server of the same file, as seen by the engine: answered for by its path. */
+/** Returns whether a request is for the mirror, which is another path of the one server. */
 const isMirror = (req: IncomingMessage) => req.url === '/mirror.bin';
 const mirrors = () => ['--mirror', url('mirror.bin'), '--retry-for', '20s'];
 
-/** Leaves a partial file. */
+/** Runs a download that leaves a partial file. */
 async function begin(name: string): Promise<void> {
   const first = await get(name, (req, res, n) => (n === 1 ? brokenOff : gone)(req, res, n));
   expect(first.code).not.toBe(0);
@@ -83,14 +86,14 @@ async function begin(name: string): Promise<void> {
 
 const digestIn = async (dir: string) => sha256(await readFile(join(dir, 'file.bin')));
 
-test('a source that sends the whole file where a part was asked for compares nothing: it is fetched anew', async () => {
+test('a source that sends the whole file instead of a part has it fetched anew', async () => {
   await begin('whole');
   const { code, dir } = await get('whole', (req, res, n) => (n === 1 ? part : whole)(req, res, n));
   expect(code).toBe(0);
   expect(await digestIn(dir)).toBe(sha256(BODY));
 });
 
-test('a web page where a part of the file was asked for costs nothing that is there', async () => {
+test('a web page instead of a part costs none of the earlier bytes', async () => {
   await begin('page');
   const denied = await get('page', (req, res, n) => (n === 1 ? part : page)(req, res, n));
   expect(denied.code).toBe(4);
@@ -116,7 +119,7 @@ test('a source that fails while earlier bytes are compared leaves the download t
   const { code, dir, stdout } = await get(
     'left-to-others',
     (req, res, n) => {
-      // The first answer says what the file is, later ones are for the comparison.
+      // The first answer describes the file, and later ones are for the comparison.
       const good = isMirror(req) || n === 1;
       return (good ? part : gone)(req, res, n);
     },
@@ -127,7 +130,7 @@ test('a source that fails while earlier bytes are compared leaves the download t
   expect(stdout).toMatch(/"resumedBytes":[1-9]/);
 });
 
-test('sources that give the file in one piece only are asked one after the other', async () => {
+test('sources that send only whole files are asked one after the other', async () => {
   let wholes = 0;
   const { code, dir, stdout } = await get(
     'one-after-the-other',
@@ -146,7 +149,7 @@ test('sources that give the file in one piece only are asked one after the other
   expect(stdout).toMatch(/asking the next source/);
 });
 
-test('a first source that contradicts itself about the length leaves the download to those that differed from it', async () => {
+test('a first source that contradicts itself about the length gives way to those that differ', async () => {
   const { code, dir, stdout } = await get(
     'contradicts',
     (req, res, n) => {

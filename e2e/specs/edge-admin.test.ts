@@ -1,4 +1,4 @@
-/** Prefetching, and what of administration reaches all processes and the command line. */
+/** Prefetching, administration of several processes, and the commands of `millrace edge`. */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const stage = await AdminStage.set(
 );
 const { edge, origin, folder, tokenFile } = stage;
 
-describe('the interface', () => {
+describe('the administration interface', () => {
   test.each([
     ['POST', 'purge'],
     ['POST', 'prefetch'],
@@ -27,7 +27,7 @@ describe('the interface', () => {
     ['GET', 'pins'],
     ['PATCH', 'pins/x'],
     ['DELETE', 'pins/x'],
-  ])('%s %s takes the token', async (method, path) => {
+  ])('%s %s needs the token', async (method, path) => {
     const body = method === 'GET' || method === 'DELETE' ? undefined : { all: true };
     for (const token of ['', 'wrong', `${ADMIN_TOKEN}x`]) {
       const answer = await ask(edge, method, path, body, token);
@@ -54,7 +54,7 @@ describe('the interface', () => {
     expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
   });
 
-  test('what is no JSON, or too large, or unknown, is refused with a problem', async () => {
+  test('invalid JSON, too large a body and an unknown entry are refused with a problem', async () => {
     const send = (body: string, type = 'application/json') =>
       fetch(`${edge.url}/-/purge`, {
         method: 'POST',
@@ -78,7 +78,7 @@ describe('the interface', () => {
 });
 
 describe('prefetching', () => {
-  test('makes later requests cost the origin nothing; the result is checked', async () => {
+  test('checks the file, and later requests cost the origin nothing', async () => {
     const { url, digest } = stage.publish(BYTES);
     const { status, body, headers } = await ask(edge, 'POST', 'prefetch', { url, sha256: digest });
     expect(status).toBe(202);
@@ -93,14 +93,14 @@ describe('prefetching', () => {
     });
     const cost = await stage.originBytes(async () => {
       expect(await digestThrough(edge, url)).toBe(digest);
-      // All of it is there already.
+      // The whole file is there already.
       const again = await ask(edge, 'POST', 'prefetch', { url });
       expect(await ended(edge, again.body.id)).toMatchObject({ state: 'done', fetchedBytes: 0 });
     });
     expect(cost).toBe(0);
   });
 
-  test('a file that is not what it should be, or cannot be kept, is said to have failed', async () => {
+  test('fails for a file that has another digest, cannot be kept, or is not there', async () => {
     const wrong = '0'.repeat(64);
     const { url } = stage.publish(BYTES);
     const first = await ask(edge, 'POST', 'prefetch', { url, sha256: wrong });
@@ -120,7 +120,7 @@ describe('prefetching', () => {
     expect(await ended(edge, third.body.id)).toMatchObject({ code: 'origin-not-found' });
   });
 
-  test('can be stopped; others wait for their turn, and are listed', async () => {
+  test('can be stopped; other prefetches wait for their turn, and are listed', async () => {
     let release: () => void = () => {};
     const hold = new Promise<void>((resolve) => {
       release = resolve;
@@ -140,7 +140,7 @@ describe('prefetching', () => {
     expect((await edge.status()).administration.prefetches).toBe(3);
     const stopped = await ask(edge, 'DELETE', `prefetch/${ids[0]}`);
     expect(stopped.body).toMatchObject({ state: 'stopped' });
-    // Its place is free for the one that waited.
+    // The stopped prefetch frees its place for the waiting one.
     expect(await ended(edge, ids[2] as string)).toMatchObject({ state: 'done' });
     expect(await states()).toEqual(['stopped', 'running', 'done']);
     release();
@@ -150,7 +150,7 @@ describe('prefetching', () => {
   });
 
   test.each(['SIGTERM', 'SIGKILL'] as const)(
-    'with a disk tier it goes on after a restart by %s, and fetches nothing twice',
+    'with a disk tier it continues after a restart by %s, and fetches nothing twice',
     async (signal) => {
       const disk = ['--cache-dir', join(folder, `prefetched-${signal}`), '--grace', '0s'];
       const first = await stage.start(...disk);
@@ -164,8 +164,8 @@ describe('prefetching', () => {
       await until(async () => ((await first.status()).cache.disk?.records ?? 0) > 10);
       await first.stop(signal);
       const fast = await stage.start(...disk);
-      // A prefetch that had come to its end is not begun again, unless a kill came before that was
-      // written down.
+      // A finished prefetch does not start again, unless the kill came before its end was written
+      // down.
       const ids = (await ask(fast, 'GET', 'prefetch')).body.prefetches.map(
         ({ id }: { id: string }) => id,
       );
@@ -178,7 +178,7 @@ describe('prefetching', () => {
     },
   );
 
-  test('without a disk tier it is said that a restart ends it', async () => {
+  test('without a disk tier it is reported to end with a restart', async () => {
     const { body } = await ask(edge, 'POST', 'prefetch', { url: stage.publish(BYTES).url });
     expect(await ended(edge, body.id)).toMatchObject({ outlivesRestart: false });
   });
@@ -202,7 +202,7 @@ describe('prefetching', () => {
 });
 
 describe('several processes', () => {
-  test('all of them purge, pin, and know of each other’s prefetches; so does one that died', async () => {
+  test('all of them purge, pin and know prefetches, and so does the successor of a dead one', async () => {
     const several = await stage.start('--workers', '3');
     await until(async () => {
       const { workers = [] } = await several.status();
@@ -211,7 +211,7 @@ describe('several processes', () => {
     const { url, path, digest } = stage.publish(BYTES);
     const sixTimes = async () => {
       const digests: string[] = [];
-      // Each connection comes to the next of them.
+      // Each connection goes to the next process.
       for (let i = 0; i < 6; i++) digests.push(await digestThrough(several, url));
       return [...new Set(digests)];
     };
@@ -239,7 +239,7 @@ describe('several processes', () => {
     const [victim = ''] = children.trim().split(' ').slice(-1);
     process.kill(Number(victim), 'SIGKILL');
     await until(async () => {
-      // A connection that was kept may be to the one that has died.
+      // A kept connection may lead to the process that has died.
       const { workers = [] } = await several.status().catch(() => ({ workers: [] }));
       return workers.length === 3 && workers.every(({ peers }) => peers === 2);
     });
@@ -288,7 +288,7 @@ describe('millrace edge', () => {
     expect((await fetchAll(edge.prefixed(url))).status).toBe(200);
   });
 
-  test('a command that waits for a prefetch waits for an edge that is started again', async () => {
+  test('waits for a prefetch across a restart of the edge', async () => {
     const disk = ['--cache-dir', join(folder, 'waited-for')];
     const first = await stage.start(...disk);
     const { url } = stage.publish(2_000_000);
@@ -318,7 +318,7 @@ describe('millrace edge', () => {
     expect(await cli('purge', 'nonsense')).toMatchObject({ code: 2 });
     expect(await cli('purge')).toMatchObject({ code: 2 });
     expect(await cli('pin', stage.publish(BYTES).url, '--for', '2h')).toMatchObject({ code: 4 });
-    // The variable is the command line's: an edge that is started beside it does not mind.
+    // The variable belongs to the command line: an edge that starts with it ignores it.
     const beside = await EdgeProcess.start(['--allow-origin', '127.0.0.1'], {
       MILLRACE_EDGE_TOKEN: ADMIN_TOKEN,
     });

@@ -30,7 +30,7 @@ describe('the disk tier', () => {
   });
 
   function start(more: string[] = []): Promise<EdgeProcess> {
-    // Hardly any memory: what is not on disk is nowhere.
+    // With no room in memory, a chunk is kept on disk or nowhere.
     const cache = ['--cache-dir', folder.path, '--cache-memory', '0'];
     return EdgeProcess.start([...COMMON, ...cache, ...more]);
   }
@@ -50,7 +50,7 @@ describe('the disk tier', () => {
 
   async function fill(): Promise<void> {
     expect((await fetchAll(edge.prefixed(url))).digest).toBe(origin.digest(url));
-    // Chunks are written behind the client's back; the pointer is a record too.
+    // The edge writes chunks in the background. The pointer is a record too.
     await until(async () => (await edge.status()).cache.disk?.records === chunks + 1);
     origin.reset();
   }
@@ -165,7 +165,7 @@ describe('single flight', () => {
     for (const client of clients) client.abort();
     await until(() => origin.waiting === 0);
     origin.openGate();
-    // And whoever comes then gets the file.
+    // A client that comes later gets the file.
     expect((await fetchAll(edge.prefixed(url))).digest).toBe(origin.digest(url));
   });
 });
@@ -189,7 +189,7 @@ describe('versions', () => {
   afterEach(() => edge.stop('SIGKILL'));
 
   test.each(['changed-in-the-middle', 'changed-dates-only', 'conditions-ignored'])(
-    '%s: the running response is reset, the next one is the new file, whole, at once',
+    '%s: the running response is reset, and the very next one is the whole new file',
     async (fault) => {
       const url = origin.url(fault, { seed: `version-${fault}` });
       const running = await fetchAll(edge.prefixed(url));
@@ -201,7 +201,7 @@ describe('versions', () => {
     },
   );
 
-  test('a file that is replaced is served as it was while that is fresh, then as it is', async () => {
+  test('a replaced file is served in its new version once the old one is not fresh', async () => {
     const url = origin.url('no-cache', { seed: 'replaced' });
     expect((await fetchAll(edge.prefixed(url))).digest).toBe(origin.digest(url));
     origin.replace(url, 2);
@@ -218,7 +218,7 @@ describe('versions', () => {
     expect(got.digest).toBe(origin.digest(url, 2));
   });
 
-  test('an origin that is down does not keep what is cached from being served', async () => {
+  test('a cached file is served while its origin is down', async () => {
     const url = origin.url('stale', { seed: 'down' });
     expect((await fetchAll(edge.prefixed(url))).digest).toBe(origin.digest(url));
     origin.replace(url, 'down');

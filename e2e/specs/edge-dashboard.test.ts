@@ -42,7 +42,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-/** A figure of the dashboard, once it says something else than nothing. */
+/** Waits until an element of the dashboard shows the text. */
 async function shows(page: Page, selector: string, text: string | RegExp): Promise<void> {
   await page.locator(selector).filter({ hasText: text }).first().waitFor();
 }
@@ -63,7 +63,7 @@ describe('without the token', () => {
       body: `token=${token}`,
     });
 
-  test('there is a form, and no figure', async () => {
+  test('there is a log-in form, and no figure', async () => {
     const { status, body } = await fetchAll(`${edge.url}/-/dashboard`);
     expect([status, body.toString().includes('Administration token')]).toEqual([401, true]);
     const data = await fetchAll(`${edge.url}/-/dashboard/data`);
@@ -73,7 +73,7 @@ describe('without the token', () => {
     expect(forged.status).toBe(401);
   });
 
-  test('the cookie is for the page alone, and forms of other sites are refused', async () => {
+  test('the cookie is limited to the edge’s own pages, and forms of other sites are refused', async () => {
     const right = await post('login', { origin: edge.url }, TOKEN);
     expect(right.status).toBe(303);
     expect(right.headers.get('set-cookie')).toMatch(/Path=\/-\/; HttpOnly; SameSite=Strict$/);
@@ -102,7 +102,7 @@ describe('without the token', () => {
     await context.close();
   });
 
-  test('an edge that has none lets nobody in', async () => {
+  test('an edge that has no token lets nobody in', async () => {
     const open = await EdgeProcess.start(['--allow-origin', '127.0.0.1']);
     try {
       const { status, body } = await fetchAll(`${open.url}/-/dashboard`);
@@ -118,7 +118,7 @@ describe('without the token', () => {
 });
 
 describe('logging out', () => {
-  /** Status of the figures for a cookie, at all processes. */
+  /** Returns the different statuses that all processes give a request for figures with a cookie. */
   const statuses = async (edge: EdgeProcess, cookie: string) => {
     const headers = { cookie, connection: 'close' };
     const answers = Array.from({ length: 12 }, () =>
@@ -143,7 +143,7 @@ describe('logging out', () => {
 
   test('ends the session for whoever has copied its cookie, at all processes and after a restart', async () => {
     const cache = join(folder.path, 'cache');
-    // Its own, and one for each process.
+    // One port for the edge, and one for each process.
     const port = await freePorts(3);
     const options = [...OPTIONS, '--workers', '2', '--cache-dir', cache, '--name', 'left'];
     options.push('--port', String(port));
@@ -159,7 +159,7 @@ describe('logging out', () => {
       edge = await EdgeProcess.start(options);
       expect(await statuses(edge, mine)).toEqual([401]);
       expect(await statuses(edge, other)).toEqual([200]);
-      // A session that has ended ends nothing; a running one can end all.
+      // An ended session cannot end others; a running one can end all of them.
       await send(edge, 'logout', 'everywhere=yes', mine);
       expect(await statuses(edge, third)).toEqual([200]);
       await send(edge, 'logout', 'everywhere=yes', other);
@@ -188,7 +188,7 @@ describe('with real traffic', () => {
     await cluster?.stop();
   });
 
-  test('figures follow by themselves, and are those of the status', async () => {
+  test('figures update by themselves, and agree with the status', async () => {
     const { edge } = cluster.node(0);
     expect(page.url()).not.toContain(TOKEN);
     await shows(page, '[data-tile="offload"] .value', '–');
@@ -209,7 +209,7 @@ describe('with real traffic', () => {
     await shows(page, '[data-fact="origin-not-allowed"] dd', '1');
   });
 
-  test('the file in demand is named, with its hottest part', async () => {
+  test('the file in demand is shown with its hottest part', async () => {
     const file = page.locator('#files li').filter({ hasText: '/big.iso' });
     await file.getByText('168 chunks').waitFor();
     expect(await file.getByRole('img').getAttribute('aria-label')).toBe(
@@ -218,7 +218,7 @@ describe('with real traffic', () => {
     expect(await file.locator('rect').count()).toBe(40);
   });
 
-  test('the other edges are on the map and in the list, and one that dies is seen to', async () => {
+  test('the map and the list show the other edges, and that one of them has died', async () => {
     const rows = page.locator('#peers tbody tr');
     await rows.filter({ hasText: 'usable' }).nth(1).waitFor();
     expect(await page.locator('#peers .peer-dot.usable').count()).toBe(2);
@@ -228,17 +228,17 @@ describe('with real traffic', () => {
     expect(await page.locator('#peers .peer-dot.unusable').count()).toBe(1);
   });
 
-  test('charts show what was, when a step is over', async () => {
+  test('charts show a step once it is over', async () => {
     await page.locator('#bytes .area.clients[d*="z"]').waitFor();
     await page.locator('#tiers .area.memory[d*="z"]').waitFor();
     await page.locator('#errors .area.errors[d*="z"]').waitFor();
-    // A single step is a dot, which has no size.
+    // A single step draws a dot, which has no size.
     await page.locator('#window .line.windows[d*="M"]').waitFor({ state: 'attached' });
     expect(await page.locator('#window .sizes li').count()).toBe(9);
     expect(problems).toEqual([]);
   });
 
-  test('an edge that drains says so, and how many transfers it has sent elsewhere', async () => {
+  test('a draining edge says so, and how many transfers it has sent elsewhere', async () => {
     const { edge } = cluster.node(0);
     const held = await openResponse(edge.prefixed(origin.url('gate')), {
       headers: { prefer: 'resume-on-reset' },
@@ -253,10 +253,10 @@ describe('with real traffic', () => {
     await isLive(page);
   });
 
-  test('everybody can read it: in both themes, and 360 pixels wide', async () => {
+  test('the page is accessible in both themes, and fits a width of 360 pixels', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
-      // Themes differ in nothing but their colours.
+      // Themes differ only in their colours.
       const rules = colorScheme === 'dark' ? ['color-contrast'] : undefined;
       expect({ colorScheme, barriers: await barriers(page, rules) }).toEqual({
         colorScheme,
@@ -267,7 +267,7 @@ describe('with real traffic', () => {
     await until(async () => (await overflow(page)) === 0);
   });
 
-  test('whoever logs out sees nothing any more', async () => {
+  test('logging out brings back the log-in form, and removes the cookie', async () => {
     await page.getByRole('button', { name: 'Log out', exact: true }).click();
     await page.getByLabel('Administration token').waitFor();
     expect((await page.context().cookies()).length).toBe(0);
@@ -275,8 +275,8 @@ describe('with real traffic', () => {
 });
 
 describe('an edge that is started again', () => {
-  test('is said to be offline, and its page goes on when it is back', async () => {
-    // A session is good at the edge of this name.
+  test('is shown as offline, and its page continues when it is back', async () => {
+    // A session is valid only at the edge of this name.
     const options = [...OPTIONS, '--name', 'again', '--port', String(await freePorts(1))];
     let edge = await EdgeProcess.start(options);
     const { context, page } = await openPage(browser);
@@ -297,11 +297,11 @@ describe('an edge that is started again', () => {
   });
 });
 
-describe('a page that somebody works with', () => {
+describe('a page in use', () => {
   let edge: EdgeProcess;
   let page: Page;
   let problems: string[];
-  /** Other edges and files that the edge is made to tell of. */
+  /** Peers and files that the test puts into the edge's answers. */
   let told: { peers: object[]; files: object[] };
   let asked = 0;
 
@@ -327,7 +327,7 @@ describe('a page that somebody works with', () => {
     return { name, url: `http://${name}`, rttMs: 10, ...usual, ...more };
   };
   const file = (url: string) => ({ url, length: 10, count: 9, error: 4, bytes: 10, cells: [1, 4] });
-  /** Until what is told now is shown: the answer on its way may be an older one. */
+  /** Waits for two more requests: the answer already on its way may hold older peers and files. */
   const askedAgain = async () => {
     const before = asked;
     await until(() => asked >= before + 2);
@@ -352,18 +352,18 @@ describe('a page that somebody works with', () => {
     await page.setViewportSize({ width: 1100, height: 740 });
   });
 
-  test('names and URLs of others are text, whatever is in them', async () => {
+  test('shows names and URLs of others as text, whatever they contain', async () => {
     const evil = '"><img src=x onerror=alert(1)>';
     told = { peers: [peer(evil)], files: [file(`https://a.example/${evil}`)] };
     await page.locator('#peers th').getByText(evil, { exact: true }).waitFor();
     await page.locator('#files li').getByText(evil).waitFor();
-    // Counts that may be other files' are left out.
+    // The count leaves out the possible error, which may belong to other files.
     await page.locator('#files li').getByText('5 chunks').waitFor();
     expect(await page.locator('main img').count()).toBe(0);
     expect(problems).toEqual([]);
   });
 
-  test('a list that has the focus goes on, and stays where it is', async () => {
+  test('updates a focused list, which keeps its focus and its position', async () => {
     const many = Array.from({ length: 99 }, (_, i) => peer(`edge-${i}`));
     told = { peers: many, files: [] };
     const list = page.getByRole('region', { name: 'Edges' });
@@ -377,7 +377,7 @@ describe('a page that somebody works with', () => {
     expect(await list.evaluate((one) => one.scrollTop > 500)).toBe(true);
   });
 
-  test('what is being selected stays, so that it can be copied', async () => {
+  test('keeps selected text in place, so that it can be copied', async () => {
     told = { peers: [], files: [file('https://a.example/first')] };
     const shown = page.locator('#files .file-head .mono');
     await shown.filter({ hasText: 'first' }).waitFor();
@@ -389,14 +389,14 @@ describe('a page that somebody works with', () => {
     await shown.filter({ hasText: 'second' }).waitFor();
   });
 
-  test('becomes the log-in by itself when the session is over', async () => {
+  test('turns into the log-in form by itself when the session is over', async () => {
     await page.context().clearCookies();
     await page.getByLabel('Administration token').waitFor();
   });
 });
 
-describe('what clients take', () => {
-  test('stands beside its limits, and so does how often somebody was refused', async () => {
+describe('the usage of clients', () => {
+  test('is shown beside its limits, and so are refusals', async () => {
     const edge = await EdgeProcess.start([...OPTIONS, '--client-connections', '100']);
     const { context, page } = await openPage(browser, { viewport: { width: 1280, height: 900 } });
     const guess = () =>

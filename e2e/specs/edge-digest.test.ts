@@ -1,4 +1,4 @@
-/** Requests that say what the content must be: `Millrace-Digest`. */
+/** Requests that state the digest of the content that must answer: `Millrace-Digest`. */
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Fetched, fetchAll } from '../fixtures/clients/http-client.ts';
@@ -9,7 +9,7 @@ import { EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts'
 
 const MiB = 1024 * 1024;
 const OPTIONS = ['--allow-origin', '127.0.0.1', '--log-level', 'warn'];
-/** An edge has no reason of its own to ask again. */
+/** With these fields an edge has no reason of its own to ask the origin again. */
 const FRESH = { 'cache-control': 'max-age=31536000' };
 
 let origin: FileServer;
@@ -37,7 +37,7 @@ function add(file: Partial<ServedFile> & Pick<ServedFile, 'body'>): { path: stri
   return { path, url: origin.add(path, { headers: FRESH, ...file }) };
 }
 
-/** The field as RFC 9530 writes digests. */
+/** Returns the digest of a body as RFC 9530 writes it. */
 const field = (body: Buffer) => `sha-256=:${Buffer.from(sha256(body), 'hex').toString('base64')}:`;
 
 const ask = (edge: EdgeProcess, url: string, body: Buffer, more: Record<string, string> = {}) =>
@@ -67,7 +67,7 @@ describe('content that is known by its digest', () => {
     ['of one chunk', 200_000],
     ['of several chunks', 5 * MiB],
   ])(
-    '%s: a fresh copy of another does not answer; those who do not know get it still',
+    '%s: a fresh copy of other content answers only requests without a digest',
     async (_, bytes) => {
       const [old, next] = [contentOf(`old ${bytes}`, bytes), contentOf(`next ${bytes}`, bytes)];
       const { path, url } = add({ body: old });
@@ -81,7 +81,7 @@ describe('content that is known by its digest', () => {
     },
   );
 
-  test('under the same entity tag as other content: the right one answers', async () => {
+  test('answers rightly under the same entity tag as other content', async () => {
     const [old, next] = [contentOf('tag old', 5000), contentOf('tag next', 5000)];
     const { path, url } = add({ body: old, etag: '"same"' });
     expect((await ask(node(0), url, old)).digest).toBe(sha256(old));
@@ -99,7 +99,7 @@ describe('content that is known by its digest', () => {
     expect(origin.requests.length).toBe(asked);
   });
 
-  test('is asked for with ranges and conditions as usual', async () => {
+  test('can be requested with ranges and conditions as usual', async () => {
     const body = contentOf('ranges', 3 * MiB);
     const { url } = add({ body });
     const part = await ask(node(0), url, body, { range: 'bytes=2000000-2999999' });
@@ -125,8 +125,8 @@ describe('content that is known by its digest', () => {
   });
 });
 
-describe('an origin that has something else', () => {
-  test('in one chunk: every node refuses and keeps nothing, until the origin has it', async () => {
+describe('an origin that has other content', () => {
+  test('in one chunk: every node refuses and keeps nothing, until the origin has the right one', async () => {
     const [has, wanted] = [contentOf('has', 4000), contentOf('wanted', 4000)];
     const { path, url } = add({ body: has });
     for (const edge of nodes()) {
@@ -136,14 +136,14 @@ describe('an origin that has something else', () => {
     for (const edge of nodes()) expect((await ask(edge, url, wanted)).digest).toBe(sha256(wanted));
   });
 
-  test('and says so with Repr-Digest: refused before any of a large file is sent', async () => {
+  test('and says so with Repr-Digest: the edge refuses before any of a large file is sent', async () => {
     const [has, wanted] = [contentOf('has much', 4 * MiB), contentOf('wanted much', 4 * MiB)];
     const { url } = add({ body: has, headers: { ...FRESH, 'repr-digest': field(has) } });
     expect(problemOf(await ask(node(0), url, wanted))).toEqual([412, 'precondition-failed']);
     expect((await ask(node(1), url, has)).digest).toBe(sha256(has));
   });
 
-  test('and no ranges, but Repr-Digest: refused as well', async () => {
+  test('and no ranges, but Repr-Digest: the edge refuses as well', async () => {
     const [has, wanted] = [contentOf('tunnel', 4000), contentOf('not in the tunnel', 4000)];
     const headers = { 'repr-digest': field(has) };
     const { url } = add({ body: has, noRanges: true, headers });
@@ -153,10 +153,10 @@ describe('an origin that has something else', () => {
     }
   });
 
-  test('in several chunks: the client finds out, and the edge asks again when it is told', async () => {
+  test('in several chunks: the client finds out, and the edge asks again when told to', async () => {
     const [has, wanted] = [contentOf('early', 3 * MiB), contentOf('uploaded', 3 * MiB)];
     const { path, url } = add({ body: has });
-    // The manifest was there before the file was.
+    // The client has the manifest of a file that is not uploaded yet.
     expect((await ask(node(0), url, wanted)).digest).toBe(sha256(has));
     origin.add(path, { body: wanted, headers: FRESH });
     const anew = await ask(node(0), url, wanted, { 'cache-control': 'no-cache' });
@@ -165,7 +165,7 @@ describe('an origin that has something else', () => {
 });
 
 test.each(['', 'sha-256=abc', 'sha-512=:AAAA:', 'md5=:1B2M2Y8AsgTpgAmY7PhCfg==:'])(
-  'a digest that cannot be understood (%j) is refused: other bytes must not answer',
+  'a digest that cannot be parsed (%j) is refused: other bytes must not answer',
   async (value) => {
     const { url } = add({ body: contentOf('any', 100) });
     const got = await fetchAll(node(0).prefixed(url), { headers: { 'Millrace-Digest': value } });

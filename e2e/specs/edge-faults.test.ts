@@ -8,16 +8,16 @@ import { forgetContent } from '../fixtures/faults/fault-origin-answer.ts';
 import { classOf, FAULT_NAMES } from '../fixtures/faults/faults.ts';
 import { EdgeProcess } from '../fixtures/programs/processes.ts';
 
-/** Outcome that a client must get; where several are possible, the better ones first. */
+/** Outcome that a client must get. A list of possible ones starts with the best. */
 type Outcome = 'bytes' | 'reset' | number;
 
 /**
- * The fault is in a later chunk. A reset is the only honest answer once the body has begun; where
- * the machine is busy, the later chunk may fail before the first is whole, and a clear error comes.
+ * Outcomes of a fault in a later chunk. Once the body has begun, a reset is the only honest answer.
+ * On a busy machine the later chunk may fail before the first is whole, and a clear error comes.
  */
 const LATER: readonly Outcome[] = [502, 'reset'];
 
-/** Faults that are not in this list must not keep the client from the right bytes. */
+/** Outcomes of faults by name. For a fault that is not listed, its class decides: `expected`. */
 const EXPECTED: Readonly<Record<string, readonly Outcome[]>> = {
   'ranges-ignored-later': ['bytes', ...LATER],
   'wrong-start': [502],
@@ -58,13 +58,13 @@ const EXPECTED: Readonly<Record<string, readonly Outcome[]>> = {
   'two-lengths': [502],
   'length-and-chunked': [502],
   'endless-header': [502],
-  // Faults that a download overcomes, with more patience than an edge may ask of its clients
+  // Faults that a download overcomes, with more patience than an edge may ask of its clients.
   'server-error-first': [502],
   'refused-at-first': [403, 502],
   'unsatisfiable-once': ['bytes', 'reset'],
   'not-found-later': ['reset', 404],
   'expired-link': ['reset', 403],
-  // Faults that an edge takes from no origin
+  // Answers that an edge accepts from no origin.
   multipart: [502],
   'multipart-unordered': [502],
   'multipart-later': LATER,
@@ -77,17 +77,17 @@ const EXPECTED: Readonly<Record<string, readonly Outcome[]>> = {
   'busy-absurd': [503],
 };
 
-/** Chunks never come whole, or never right; until the edge gives them up 40 seconds pass. */
+/** Faults whose chunks never come whole, or never right: the edge gives them up after 40 s. */
 const SLOW: ReadonlySet<string> = new Set([
   ...['close-delimited-ranges-cut', 'content-digest-wrong', 'stall-body'],
 ]);
-/** Where the second client resumes. */
+/** Byte at which the second client resumes. */
 const OFFSET = 700_001;
-/** Versions that a file may have been served in, by the time that it has come. */
+/** Most versions in which the origin may have served a file during one fetch. */
 const VERSIONS = 8;
 /** Clients at a time: many of them only wait. */
 const AT_A_TIME = 16;
-/** The first test waits for all that are before it. */
+/** Time limit of a test, in ms: the first one waits for all fetches before its own. */
 const TEST_TIMEOUT_MS = 300_000;
 const NAMES = FAULT_NAMES.filter((name) => classOf(name) !== 'silent');
 
@@ -96,20 +96,20 @@ function expected(fault: string): readonly Outcome[] {
   if (listed !== undefined) return listed;
   const kind = classOf(fault);
   if (kind === 'either') return ['bytes', 'reset', 502];
-  // These two are digests of the whole, which an edge never sees.
+  // These two digests are of the whole file, which an edge never sees.
   const whole = fault === 'repr-digest-wrong' || fault === 'digest-wrong';
   return kind === 'fatal-alone' && !whole ? ['reset', 502] : ['bytes'];
 }
 
 const origin = await FaultOrigin.start();
 
-// All origins have one address here, and all clients.
+// All origins have one address here, and so have all clients.
 const OPTIONS = [
   ...['--allow-origin', '127.0.0.1', '--chunk-size', '256KiB'],
   ...['--origin-connections', '256', '--client-requests', '0'],
 ];
 const patient = await EdgeProcess.start(OPTIONS);
-/** For origins that fall silent; for all others a busy machine would look like one. */
+/** For origins that fall silent. On a busy machine, other origins would seem silent to it. */
 const impatient = await EdgeProcess.start([...OPTIONS, '--origin-timeout', '3s']);
 
 afterAll(async () => {
@@ -117,7 +117,7 @@ afterAll(async () => {
   await origin.stop();
 });
 
-/** Classifies what came; wrong bytes are no outcome at all. */
+/** Classifies an answer. Wrong bytes are never an expected outcome. */
 function outcomeOf(got: Fetched | undefined, url: string): Outcome | 'wrong bytes' {
   if (got === undefined || !got.complete) return 'reset';
   if (got.status >= 400) {
@@ -128,7 +128,7 @@ function outcomeOf(got: Fetched | undefined, url: string): Outcome | 'wrong byte
   return isRight(got.body, url, got.status === 206 ? OFFSET : 0) ? 'bytes' : 'wrong bytes';
 }
 
-/** True if it is the rest of one version of the file: any one is right, a mixture never is. */
+/** Returns whether a body is the rest of one version of the file: any version, never a mixture. */
 function isRight(body: Buffer, url: string, offset: number): boolean {
   if (offset === 0 && url.includes('/empty/')) return body.length === 0;
   for (let version = 1; version <= VERSIONS; version++) {
@@ -156,7 +156,7 @@ const slowFirst = [...whole, ...resuming].sort(
   (a, b) => Number(SLOW.has(b.fault)) - Number(SLOW.has(a.fault)),
 );
 
-/** Outcome of each fault; a reset also where no answer comes, or none that is HTTP. */
+/** Outcome of each fetch: also a reset when no answer comes, or none that is HTTP. */
 const fetched = atATime(AT_A_TIME, slowFirst, async ({ fault, url, headers }) => {
   const edge = fault.startsWith('stall-') ? impatient : patient;
   const got = await fetchAll(edge.prefixed(url), { headers }).catch(() => undefined);
@@ -181,7 +181,7 @@ describe('a client that resumes at an offset', () => {
     async (client) => {
       const got = await fetched.get(client);
       const outcomes = expected(client.fault);
-      // A fault that shows only after the body has begun may show before it here.
+      // A fault that shows after the start of the whole body may show before that of the rest.
       const early = [...outcomes, 416, ...(outcomes.includes('reset') ? [502] : [])];
       expect(got?.isPart ? ['bytes'] : early).toContain(got?.outcome);
     },

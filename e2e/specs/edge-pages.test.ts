@@ -59,7 +59,7 @@ afterAll(async () => {
 const good = () => `${nginx.url}/a file.iso`;
 
 describe('an edge with rules', () => {
-  test('says what they are, and shows the command that makes a signed link', async () => {
+  test('shows its rules, and the command that makes a signed link', async () => {
     const rules = join(folder.path, 'rules.json');
     const secrets = join(folder.path, 'secrets');
     const { host } = new URL(nginx.url);
@@ -113,7 +113,7 @@ describe('an edge with rules', () => {
 });
 
 describe('a link of a good origin', () => {
-  test('is praised, and the link that is copied brings the file', async () => {
+  test('gets the best verdict, and its copied link brings the file', async () => {
     const { context, page, problems } = await openPage(browser, {
       permissions: ['clipboard-read', 'clipboard-write'],
     });
@@ -137,7 +137,7 @@ describe('a link of a good origin', () => {
     await context.close();
   });
 
-  test('can be had by its Metalink with the command line', async () => {
+  test('can be downloaded by its Metalink with the command line', async () => {
     const { context, page } = await openPage(browser);
     await page.goto(checkUrl(edge, good()));
     const command = await page.locator('#text-millrace').textContent();
@@ -172,7 +172,7 @@ describe('a link of a good origin', () => {
 });
 
 describe('without JavaScript', () => {
-  test('a link is checked by a plain form, and what can be done is there to read', async () => {
+  test('a plain form checks a link, and the advice can be read', async () => {
     const { context, page } = await openPage(browser, { javaScriptEnabled: false });
     await page.goto(edge.url);
     await page.getByLabel('Link to a file').fill(origin.url('no-ranges'));
@@ -190,9 +190,9 @@ describe('without JavaScript', () => {
   });
 });
 
-describe('what origins do wrong', () => {
+describe('a fault of an origin', () => {
   let window: OpenPage;
-  // One of its own: a client may ask for so many checks at a time.
+  // An edge for these tests alone, because the number of checks per client is limited.
   let asked: EdgeProcess;
   beforeAll(async () => {
     asked = await EdgeProcess.start(['--allow-origin', '127.0.0.1']);
@@ -222,14 +222,14 @@ describe('what origins do wrong', () => {
     ['forbidden', NOT, { denied: 'bad' }],
   ] as const;
 
-  test.each(FAULTS)('%s is named', async (fault, verdict, findings) => {
+  test.each(FAULTS)('%s is reported', async (fault, verdict, findings) => {
     const { page } = window;
     await page.goto(checkUrl(asked, origin.url(fault)));
     expect(await page.getByRole('region', { name: 'Result' }).textContent()).toMatch(verdict);
     expect(await findingsOn(page)).toMatchObject(findings);
   });
 
-  test.each(FAULTS)('what is said of %s comes true', async (fault, verdict, _findings) => {
+  test.each(FAULTS)('the verdict on %s comes true', async (fault, verdict, _findings) => {
     const url = origin.url(fault, { seed: 'as-said' });
     const { status, headers, complete, digest } = await fetchAll(asked.prefixed(url));
     const whole = status === 200 && complete;
@@ -247,7 +247,7 @@ describe('what origins do wrong', () => {
   });
 });
 
-describe('what an edge does not serve', () => {
+describe('a link that an edge does not serve', () => {
   let window: OpenPage;
   beforeAll(async () => {
     window = await openPage(browser);
@@ -282,7 +282,7 @@ describe('what an edge does not serve', () => {
     expect([status, JSON.parse(body.toString()).code]).toEqual([403, 'private-address']);
   });
 
-  test('words of strangers stay words', async () => {
+  test('markup in a link stays text', async () => {
     const { page, problems } = window;
     const evil = `http://127.0.0.1:1/"><script>document.title='taken'</script>`;
     await page.goto(checkUrl(edge, evil));
@@ -304,7 +304,7 @@ describe('a check', () => {
     expect(origin.sentBytes).toBeLessThan(200_000);
   });
 
-  test('is refused to those who ask for too many, with the time to come again', async () => {
+  test('is refused to a client that asks for too many, with the time to wait', async () => {
     const own = await EdgeProcess.start(['--allow-origin', '127.0.0.1']);
     try {
       origin.reset();
@@ -323,12 +323,12 @@ describe('a check', () => {
   });
 });
 
-describe('everybody', () => {
-  /** Themes differ in nothing but their colours. */
+describe('the page', () => {
+  /** Rules to check in each theme: themes differ only in their colours. */
   const RULES = { light: undefined, dark: ['color-contrast'] } as const;
   const pages = () => [edge.url, checkUrl(edge, good()), checkUrl(edge, 'http://localhost/x')];
 
-  test.each(['light', 'dark'] as const)('can use it in the %s theme', async (colorScheme) => {
+  test.each(['light', 'dark'] as const)('is accessible in the %s theme', async (colorScheme) => {
     const { context, page, problems } = await openPage(browser, { colorScheme });
     for (const url of pages()) {
       await page.goto(url);
@@ -343,7 +343,7 @@ describe('everybody', () => {
     await context.close();
   });
 
-  test('can use it on a telephone 360 pixels wide', async () => {
+  test('fits a telephone 360 pixels wide', async () => {
     const { context, page } = await openPage(browser, { viewport: { width: 360, height: 740 } });
     for (const url of pages()) {
       await page.goto(url);
@@ -353,7 +353,7 @@ describe('everybody', () => {
     await context.close();
   });
 
-  test('keeps its files for ever, and gets nothing else from that folder', async () => {
+  test('has assets that may be kept for ever, and nothing else of that folder is served', async () => {
     const page = (await fetchAll(`${edge.url}/`)).body.toString();
     const path = /href="(\/-\/assets\/[^"]+publisher\.css)"/.exec(page)?.[1] ?? '';
     const { status, headers } = await fetchAll(edge.url + path);
@@ -367,8 +367,8 @@ describe('everybody', () => {
   });
 });
 
-describe('an edge for its own user', () => {
-  test('checks nothing for names that were made to point at it', async () => {
+describe('an edge for one user', () => {
+  test('checks no link for a rebound name', async () => {
     const own = await EdgeProcess.start([
       '--allow-origin',
       '*',

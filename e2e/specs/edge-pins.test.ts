@@ -1,4 +1,4 @@
-/** Pins: files that stay in the caches for as long as somebody has asked for, within the quota. */
+/** Pins: files that stay in the caches until their lease ends, within the quota. */
 
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -15,13 +15,13 @@ const stage = await AdminStage.set(
 );
 const { edge, folder } = stage;
 
-/** Other files, more than any cache of these tests holds. */
+/** Fetches other files, more than any cache of these tests holds. */
 async function pressure(through: EdgeProcess): Promise<void> {
   for (let i = 0; i < 8; i++) await digestThrough(through, stage.publish(BYTES).url);
 }
 
 describe('pins', () => {
-  test('what is pinned survives pressure, what is not does not; the lease ends by itself', async () => {
+  test('a pinned file survives pressure, another does not; the lease ends by itself', async () => {
     const [pinned, other] = [stage.publish(BYTES), stage.publish(BYTES)];
     const { status, body } = await ask(edge, 'POST', 'pins', {
       url: pinned.url,
@@ -53,7 +53,7 @@ describe('pins', () => {
     expect(await ask(edge, 'PATCH', path, { seconds: 60 })).toMatchObject({ status: 404 });
   });
 
-  test('the quota, the longest lease and the file’s length are held', async () => {
+  test('the quota, the longest lease and the file’s length are enforced', async () => {
     const { url } = stage.publish(BYTES);
     const first = await ask(edge, 'POST', 'pins', { url, seconds: 60 });
     expect(first.status).toBe(201);
@@ -74,7 +74,7 @@ describe('pins', () => {
     await ask(edge, 'DELETE', `pins/${again.body.pin.id}`);
   });
 
-  test('a capability is good for its own pin and nothing else', async () => {
+  test('a capability is valid for its own pin and nothing else', async () => {
     const mine = (await ask(edge, 'POST', 'pins', { url: stage.publish(1000).url, seconds: 60 }))
       .body;
     const theirs = (await ask(edge, 'POST', 'pins', { url: stage.publish(1000).url, seconds: 60 }))
@@ -89,7 +89,7 @@ describe('pins', () => {
     expect((await ask(edge, 'DELETE', `pins/${mine.pin.id}`)).status).toBe(200);
   });
 
-  test('on disk a pin and what it holds outlive a kill', async () => {
+  test('on disk, a pin and its file survive a kill', async () => {
     const dir = join(folder, 'pinned-cache');
     const options = ['--cache-dir', dir, '--cache-disk', '1200KiB', '--cache-memory', '0'];
     const first = await stage.start(...options);
@@ -103,20 +103,20 @@ describe('pins', () => {
     const { pins } = (await ask(again, 'GET', 'pins')).body;
     expect(pins).toEqual([pinned.pin]);
     await pressure(again);
-    // Written behind the clients' backs: more than there is room for.
+    // The edge writes the other files in the background: wait until they fill the disk tier.
     await until(async () => ((await again.status()).cache.disk?.bytes ?? 0) > 1_000_000);
     expect(await stage.originBytes(() => digestThrough(again, url))).toBe(0);
     expect(await digestThrough(again, url)).toBe(digest);
     const path = `pins/${pinned.pin.id}`;
     expect((await ask(again, 'DELETE', path, undefined, pinned.capability)).status).toBe(200);
-    // Again, what pushes it out is written behind the clients' backs.
+    // The files that push it out are written in the background too, so try until it is gone.
     await until(async () => {
       await pressure(again);
       return (await stage.originBytes(() => digestThrough(again, url))) === BYTES;
     });
   });
 
-  test('in a network, all nodes pin where that is asked for, and release together', async () => {
+  test('in a network, all nodes pin when asked to, and release together', async () => {
     const network = await stage.network(3, ['--cache-memory', '900KiB']);
     const nodes = network.nodes.map((node) => node.edge);
     const [first] = nodes as [EdgeProcess];
@@ -165,7 +165,7 @@ describe('pins', () => {
     expect(pins).toContainEqual({ ...early.pin, network: true, held: true });
     expect((await back.edge.status()).administration).toMatchObject({ pins: 2 });
 
-    // The returned node knows the capability, and what is released there is released everywhere.
+    // The returned node knows the capability, and a release there is a release everywhere.
     const path = `pins/${late.pin.id}`;
     const released = await ask(back.edge, 'DELETE', path, undefined, late.capability);
     expect(released).toMatchObject({ status: 200, body: { nodes: [{ ok: true }, { ok: true }] } });

@@ -13,14 +13,14 @@ const origin = await FaultOrigin.start();
 const port = Number(new URL(origin.url('none')).port);
 const edges: EdgeProcess[] = [];
 
-/** For it, names below "example" lead to this machine. */
+/** Starts an edge for which names below "example" lead to this machine. */
 async function start(...options: string[]): Promise<EdgeProcess> {
   const edge = await EdgeProcess.start(options, NAMES_FOR_NODE);
   edges.push(edge);
   return edge;
 }
 
-/** The code of the problem that a request meets, or `ok`. */
+/** Returns the code of the problem that a request meets, or `ok`. */
 async function outcome(url: string, options: FetchOptions = {}): Promise<string> {
   const got = await fetchAll(url, options);
   if (got.status < 400) return 'ok';
@@ -96,14 +96,14 @@ describe('private addresses', () => {
     expect(await outcome(e.prefixed(origin.url('none')))).toBe('origin-not-allowed');
   });
 
-  test('ports of other protocols are refused even so', async () => {
+  test('are refused at ports of other protocols even when listed', async () => {
     const e = await start('--allow-origin', '127.0.0.1');
     expect(await outcome(e.prefixed('http://127.0.0.1:25/x'))).toBe('origin-not-allowed');
   });
 });
 
-describe('an edge for its own user', () => {
-  test('reaches no private address that is not listed, also for requests with the local token', async () => {
+describe('an edge for one user', () => {
+  test('reaches no private address that is not listed, even with the local token', async () => {
     const folder = await temporaryFolder();
     const tokenFile = join(folder.path, 'state', 'token');
     const open = await start('--allow-origin', '*', '--local-token-file', tokenFile);
@@ -120,7 +120,7 @@ describe('an edge for its own user', () => {
     await folder.remove();
   });
 
-  test('serves what is not listed for requests with the local token alone', async () => {
+  test('serves unlisted origins only for requests with the local token', async () => {
     const folder = await temporaryFolder();
     const tokenFile = join(folder.path, 'token');
     const e = await start('--allow-origin', 'other.example', '--local-token-file', tokenFile);
@@ -129,12 +129,12 @@ describe('an edge for its own user', () => {
     const withToken = (given: string) => outcome(url, { headers: { 'x-millrace-token': given } });
     expect(await outcome(url)).toBe('origin-not-allowed');
     expect(await withToken('x'.repeat(token.length))).toBe('origin-not-allowed');
-    // Past the list: the address is looked at next.
+    // The request has passed the list: the edge checks the address next.
     expect(await withToken(token)).toBe('private-address');
     await folder.remove();
   });
 
-  test('a name that a web page has made to point at it gets nothing', async () => {
+  test('refuses requests for a name that a web page has rebound to it', async () => {
     const folder = await temporaryFolder();
     const e = await start('--allow-origin', '*', '--local-token-file', join(folder.path, 'token'));
     const headers = { host: `evil.example:${new URL(e.url).port}` };
@@ -182,7 +182,7 @@ describe('limits per client', () => {
     expect(refused[0]?.headers['content-type']).toBe('application/problem+json');
   });
 
-  test('bytes per second: slower, but right', async () => {
+  test('bytes per second: every byte is still right', async () => {
     const e = await start('--allow-origin', '127.0.0.1', '--client-rate', '2MiB/s');
     const url = origin.url('none', { seed: 'rate', size: 4_000_000 });
     expect((await fetchAll(e.prefixed(url))).digest).toBe(origin.digest(url));
@@ -201,7 +201,7 @@ describe('settings', () => {
     await expect(EdgeProcess.start(options)).rejects.toThrow(reason);
   });
 
-  test('come from a file, the environment and flags, in rising order', async () => {
+  test('come from a file, the environment and flags, in rising precedence', async () => {
     const folder = await temporaryFolder();
     const file = join(folder.path, 'edge.yaml');
     await writeFile(file, 'name: from-file\nallow-origin: [127.0.0.1]\nchunk-size: 64KiB\n');
@@ -234,7 +234,7 @@ describe('SIGTERM', () => {
     expect(await stopped).toBe(0);
   });
 
-  test('resets what has not finished within the grace time, and exits with 0', async () => {
+  test('resets transfers that have not finished within the grace time, and exits with 0', async () => {
     const e = await start('--allow-origin', '127.0.0.1', '--grace', '100ms');
     origin.reset();
     const running = fetchAll(e.prefixed(origin.url('gate', { seed: 'reset' })));
@@ -245,7 +245,7 @@ describe('SIGTERM', () => {
 });
 
 describe('the edge\u2019s own endpoints', () => {
-  test('tell of health, figures and use', async () => {
+  test('report health and figures, and explain how to use the edge', async () => {
     const e = await start('--allow-origin', '127.0.0.1');
     await fetchAll(e.prefixed(origin.url('none', { size: 1000 })));
     expect(await (await fetch(`${e.url}/-/live`)).json()).toMatchObject({ live: true });

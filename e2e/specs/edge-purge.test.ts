@@ -1,4 +1,4 @@
-/** Purging: what has been purged is never served again, whatever freshness the origin gave it. */
+/** Purging: purged content is never served again, whatever freshness the origin gave it. */
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const stage = await AdminStage.set();
 const { edge, origin, folder } = stage;
 let files = 0;
 
-/** A new file at the origin, and how to put another content in its place. */
+/** Adds a new file to the origin. @returns also a function that replaces its content */
 function publish(dir = '/') {
   const path = `${dir}file-${++files}`;
   let version = 0;
@@ -42,13 +42,13 @@ describe('a purge of one node', () => {
     const answer = await ask(edge, 'POST', 'purge', { url });
     expect(answer).toMatchObject({ status: 200, body: { purged: { kind: 'url', url } } });
     expect(await digestThrough(edge, url)).toBe(renewed);
-    // Others are not touched: the origin has not been asked for them again.
+    // The other file is not touched: the edge has not asked the origin for it again.
     const { sentBytes } = origin;
     expect(await digestThrough(edge, other.url)).toBe(other.digest);
     expect(origin.sentBytes).toBe(sentBytes);
   });
 
-  test('chunks go with the pointer: bytes that were wrong under the same ETag are not used', async () => {
+  test('removes chunks with the pointer: wrong bytes under the same ETag are not used', async () => {
     const file = publish();
     const wrong = file.replace('"same"');
     expect(await digestThrough(edge, file.url)).toBe(wrong);
@@ -57,7 +57,7 @@ describe('a purge of one node', () => {
     expect(await digestThrough(edge, file.url)).toBe(right);
   });
 
-  test('by prefix: all files below it, and no others', async () => {
+  test('by prefix: all files below it are gone, and no others', async () => {
     const inside = [publish('/folder/'), publish('/folder/deeper/')];
     const outside = [publish('/folder2/'), publish('/')];
     for (const { url } of [...inside, ...outside]) await digestThrough(edge, url);
@@ -71,7 +71,7 @@ describe('a purge of one node', () => {
     for (const { url, digest } of outside) expect(await digestThrough(edge, url)).toBe(digest);
   });
 
-  test('by version: that one is gone, another of the same file stays', async () => {
+  test('by version: that version is gone, and another of the same file stays', async () => {
     const { url, digest, replace } = publish();
     expect(await digestThrough(edge, url)).toBe(digest);
     const { headers } = await fetchAll(edge.prefixed(url), { method: 'HEAD' });
@@ -86,7 +86,7 @@ describe('a purge of one node', () => {
     expect(origin.sentBytes).toBe(sentBytes);
   });
 
-  test('by version: content that was asked for by its digest is of a version too', async () => {
+  test('by version: content that was requested by its digest is gone too', async () => {
     const { url, digest } = publish();
     const sha = Buffer.from(digest, 'hex').toString('base64');
     const known = { headers: { 'Millrace-Digest': `sha-256=:${sha}:` } };
@@ -102,7 +102,7 @@ describe('a purge of one node', () => {
     }
   });
 
-  test('of everything', async () => {
+  test('of everything: all files are fetched again', async () => {
     const some = [publish(), publish('/a/')];
     for (const { url } of some) await digestThrough(edge, url);
     const renewed = some.map(({ replace }) => replace());
@@ -113,11 +113,11 @@ describe('a purge of one node', () => {
   });
 });
 
-describe('a purge and what goes on meanwhile', () => {
+describe('a purge during a fetch', () => {
   test.each([
     ['another ETag', undefined],
     ['the same ETag', '"same"'],
-  ])('a fetch that is under way brings nothing back: %s', async (_name, etag) => {
+  ])('does not let the fetch bring anything back: %s', async (_name, etag) => {
     const file = publish();
     const old = file.replace(etag);
     // The first answer with the old content stops in the middle until the test lets it go on.
@@ -131,11 +131,11 @@ describe('a purge and what goes on meanwhile', () => {
     await until(() => origin.held > 0);
     const renewed = file.replace(etag);
     await ask(edge, 'POST', 'purge', { url: file.url });
-    // A client that comes now does not join a fetch from before.
+    // A client that comes after the purge does not join the fetch from before.
     expect(await digestThrough(edge, file.url)).toBe(renewed);
     release();
-    // A client from before gets one of the two, or a reset: never some of each, where versions
-    // differ.
+    // A client from before the purge gets one of the two contents, or a reset. If the versions
+    // differ, it never gets some of each.
     const first = await before;
     if (etag === undefined && first.complete) expect([old, renewed]).toContain(first.digest);
     expect(await digestThrough(edge, file.url)).toBe(renewed);
@@ -173,7 +173,7 @@ describe('a purge and the disk tier', () => {
     expect(await digestThrough(again, url)).toBe(renewed);
   });
 
-  test('a list of purges that is damaged or lost costs the cache, never brings anything back', async () => {
+  test('a damaged list of purges costs the cache, and brings nothing back', async () => {
     const { url, digest, replace } = publish();
     const file = join(dir, 'purges.log');
     const first = await stage.start(...disk());
@@ -207,7 +207,7 @@ describe('a purge of a network', () => {
   const everywhere = (nodes: readonly Node[], url: string) =>
     Promise.all(nodes.map(({ edge }) => digestThrough(edge, url)));
 
-  test('reaches all nodes and says so of each', async () => {
+  test('reaches all nodes, and reports on each', async () => {
     const { nodes } = await startNetwork(3);
     const { url, digest, replace } = publish();
     expect(new Set(await everywhere(nodes, url))).toEqual(new Set([digest]));
@@ -230,7 +230,7 @@ describe('a purge of a network', () => {
     expect(new Set(await everywhere(nodes, url))).toEqual(new Set([third]));
   });
 
-  test('is taken from holders of the secret only', async () => {
+  test('is accepted only from holders of the secret', async () => {
     const { nodes } = await startNetwork(1);
     const [{ edge: node }] = nodes as [Node];
     const { url, digest, replace } = publish();
@@ -254,13 +254,13 @@ describe('a purge of a network', () => {
     for (const path of ['purges', 'pinned']) {
       expect((await fetch(`${node.url}/-/${path}`)).status).toBe(403);
     }
-    // Nor is it believed with a request for a file.
+    // A forged purge with a request for a file is refused too.
     const told = { 'x-bigfile': '1', 'x-millrace-purges': 'a=of-a-stranger' };
     expect((await fetchAll(node.prefixed(url), { headers: told })).status).toBe(403);
     expect(await digestThrough(node, url)).toBe(digest);
   });
 
-  test('of one node only: it serves nothing old, though the owner of the file has it', async () => {
+  test('of one node only: that node serves nothing old, though the file’s owner still has it', async () => {
     const { nodes } = await startNetwork(3);
     const { url, digest, replace } = publish();
     expect(new Set(await everywhere(nodes, url))).toEqual(new Set([digest]));
@@ -271,10 +271,10 @@ describe('a purge of a network', () => {
     }
   });
 
-  test('a node that was away learns of it when it comes back', async () => {
+  test('reaches a node that was away when it comes back', async () => {
     const cluster = await startNetwork(3);
     const { url, replace } = publish();
-    // To ask whether it has changed would not help: it has the same ETag.
+    // Revalidation would not help, because the new content has the same ETag.
     const digest = replace('"same"');
     expect(new Set(await everywhere(cluster.nodes, url))).toEqual(new Set([digest]));
     const away = cluster.node(2);
@@ -287,7 +287,7 @@ describe('a purge of a network', () => {
     );
     expect(body.nodes).toContainEqual(expect.objectContaining({ name: 'node-1', ok: true }));
     const back = await cluster.add(away);
-    // From its first answer on: nothing is awaited here.
+    // The node's first answer is right already: the test waits for nothing here.
     expect(await digestThrough(back.edge, url)).toBe(renewed);
     expect(new Set(await everywhere(cluster.nodes, url))).toEqual(new Set([renewed]));
   });

@@ -14,7 +14,7 @@ import { EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts'
 import { until } from '../fixtures/until.ts';
 
 const origin = await EchoOrigin.start();
-/** Answers with the first half of a body of unknown length, and with the second when it is told to. */
+/** Half of a body of unknown length: the server sends it once, and the test once more. */
 const half = contentOf('half of a body', 300_000);
 const waiting: ServerResponse[] = [];
 const slow = createServer((req, res) => {
@@ -50,7 +50,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-/** A connection to the edge, plain or with TLS, that keeps what comes. */
+/** Opens a connection to the edge, plain or with TLS, that keeps the bytes that it receives. */
 async function open(url: string) {
   const { protocol, hostname: host, port } = new URL(url);
   const socket =
@@ -79,7 +79,7 @@ async function isWell(at: EdgeProcess = edge): Promise<void> {
   expect([got.status, got.digest]).toEqual([200, origin.digest('/well')]);
 }
 
-/** Bytes that an edge holds in its heap and buffers, after garbage has been collected. */
+/** Returns the bytes that the edge holds in its heap and buffers, after garbage collection. */
 async function heapBytes(): Promise<number> {
   const before = edge.log.length;
   process.kill(edge.pid, 'SIGUSR2');
@@ -130,7 +130,7 @@ describe.each([
     expect(sha256(body)).toBe(origin.digest('/caf%C3%A9'));
   });
 
-  test('whose first raw byte comes in a later packet than its begin is answered with the file', async () => {
+  test('whose first raw byte comes in a later packet than its start is answered with the file', async () => {
     const whole = get(`/http://${origin.host}/caf\xc3\xa9`);
     const raw = whole.indexOf(0xc3);
     for (const cuts of [[raw], [2, raw - 2, raw, raw + 1], [...whole.keys()].slice(1)]) {
@@ -139,7 +139,7 @@ describe.each([
       got.socket.write(get('/nothing'));
       await until(() => textOf(got).includes('HTTP/1.1 404'));
       const pieces = [0, ...cuts].map((from, i) => whole.subarray(from, cuts[i] ?? whole.length));
-      // With TLS each is a record, which the edge reads by itself.
+      // With TLS each piece is a record, which the edge reads by itself.
       for (const piece of pieces) {
         await new Promise((written) => got.socket.write(piece, written));
       }
@@ -156,10 +156,10 @@ describe.each([
     ['a raw target, and another', Buffer.concat([get('/\xe9'), get('/\xe9')])],
     ['CONNECT', Buffer.from('CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n')],
     ['garbage', Buffer.from('blah\r\n\r\n')],
-  ])('40 clients leave, %s behind their transfers: none stays active', async (_, behind) => {
+  ])('40 clients leave, %s behind their transfers: no transfer stays active', async (_, behind) => {
     const clients = await Promise.all(Array.from({ length: 40 }, () => open(url())));
     const first = Buffer.concat([get(`/${slowUrl}/1`), get(`/${slowUrl}/2`)]);
-    // CONNECT ends a connection by itself. Of the others some wait for a connection to the origin.
+    // CONNECT by itself ends a connection. Otherwise some clients wait for one to the origin.
     const kept = !behind.includes('CONNECT');
     for (const { socket } of clients) socket.write(Buffer.concat([first, behind]));
     if (kept) await until(() => clients.some(({ pieces }) => pieces.length > 0));
@@ -180,7 +180,7 @@ test('a client that ends its side gets a reset, and no short body that looks who
   }
 });
 
-test('connections with raw targets leave no parser behind: the heap stays as it was', async () => {
+test('connections with raw targets leave no parser behind: the heap does not grow', async () => {
   const round = async (connections: number) => {
     for (let i = 0; i < connections; i += 50) {
       await Promise.all(
@@ -196,11 +196,11 @@ test('connections with raw targets leave no parser behind: the heap stays as it 
   await round(200);
   const before = await heapBytes();
   await round(1500);
-  // A parser that stays takes 21 kB.
+  // A parser that is left behind takes 21 kB.
   expect((await heapBytes()) - before).toBeLessThan(1500 * 3000);
 });
 
-test('an edge of several processes takes them as well', async () => {
+test('an edge of several processes serves raw targets as well', async () => {
   const many = await EdgeProcess.start([...options, ...limits, '--workers', '2']);
   try {
     for (let i = 0; i < 8; i++) {

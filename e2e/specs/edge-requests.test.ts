@@ -30,7 +30,7 @@ afterAll(async () => {
   await origin.stop();
 });
 
-/** The bytes of a multipart/byteranges response, put where they belong. */
+/** Puts the bytes of a multipart/byteranges response in place. @returns also the parts' order */
 function assemble(got: Fetched, size: number): { data: Buffer; order: number[] } {
   const reader = new MultipartReader(multipartBoundary(got.headers['content-type']) ?? '');
   const data = Buffer.alloc(size);
@@ -71,7 +71,7 @@ describe('prefixed URLs', () => {
     const got = await fetchAll(edge.prefixed(named));
     expect(got.status).toBe(200);
     expect(got.digest).toBe(origin.digest(named));
-    // The origin is asked for exactly the name that the client sent.
+    // The edge asks the origin for exactly the name that the client sent.
     expect(origin.requests.map((r) => r.path)).toContain(named.slice(named.indexOf('/none')));
   });
 
@@ -155,7 +155,7 @@ describe('whole files', () => {
     expect(got.body).toHaveLength(0);
   });
 
-  test('a file of one chunk has its digest', async () => {
+  test('a file of one chunk comes with its digest', async () => {
     const small = origin.url('none', { seed: 'small', size: 40_000 });
     const got = await fetchAll(edge.prefixed(small));
     const digest = Buffer.from(origin.digest(small), 'hex').toString('base64');
@@ -251,7 +251,7 @@ describe('conditions', () => {
     if (status === 304) expect(got.body).toHaveLength(0);
   });
 
-  test('no-cache asks the origin whether the file has changed, and only that', async () => {
+  test('no-cache asks the origin only whether the file has changed', async () => {
     const fresh = origin.url('one-hour', { seed: 'no-cache' });
     await fetchAll(edge.prefixed(fresh));
     const before = origin.requests.length;
@@ -275,7 +275,7 @@ describe('conditions', () => {
 describe('out-of-order delivery', () => {
   const prefer = 'delivery=out-of-order';
 
-  test('one part per chunk, each with its position, all bytes of the file', async () => {
+  test('sends one part per chunk, each with its position, and all bytes of the file', async () => {
     const cold = origin.url('none', { seed: 'out-of-order' });
     const got = await fetchAll(edge.prefixed(cold), { headers: { range: 'bytes=0-', prefer } });
     expect(got.status).toBe(206);
@@ -285,7 +285,7 @@ describe('out-of-order delivery', () => {
     expect(sha256(data)).toBe(origin.digest(cold));
   });
 
-  test('a slow chunk does not hold up those behind it', async () => {
+  test('does not let a slow chunk hold up the chunks behind it', async () => {
     const cold = origin.url('stall-body-once', { seed: 'head-of-line' });
     const got = await fetchAll(edge.prefixed(cold), { headers: { range: 'bytes=0-', prefer } });
     const { data, order } = assemble(got, content.length);
@@ -303,7 +303,7 @@ describe('out-of-order delivery', () => {
 
 describe('tunnels', () => {
   test.each(['no-ranges', 'no-store', 'private', 'set-cookie', 'vary-cookie', 'no-validators'])(
-    '%s: passed through and said so',
+    '%s: passed through, and Cache-Status says so',
     async (fault) => {
       const got = await fetchAll(edge.prefixed(origin.url(fault)));
       expect(got.digest).toBe(origin.digest(origin.url(fault)));
@@ -322,8 +322,8 @@ describe('tunnels', () => {
   });
 });
 
-describe('what the origin gets to see', () => {
-  test('no credentials, cookies or other fields of the client', async () => {
+describe('a request to the origin', () => {
+  test('has no credentials, cookies or other fields of the client', async () => {
     const seen = origin.url('none', { seed: 'credentials' });
     await fetchAll(edge.prefixed(seen), {
       headers: {

@@ -39,7 +39,7 @@ afterAll(async () => {
 const rulesFile = () => join(folder.path, 'rules.json');
 const secretFile = () => join(folder.path, 'secrets');
 
-/** Writes rules as a careful operator does: never half a file. */
+/** Writes the rules file atomically, as a careful operator does. */
 async function write(rules: object | string): Promise<void> {
   const text = typeof rules === 'string' ? rules : JSON.stringify(rules);
   await writeFile(`${rulesFile()}.new`, text);
@@ -58,21 +58,21 @@ async function start(rules: object, ...options: string[]): Promise<EdgeProcess> 
   return edge;
 }
 
-/** The code of the problem that a request meets, or `ok`. */
+/** Returns the code of the problem that a request meets, `reset` for a cut-off body, or `ok`. */
 async function outcome(url: string, options: FetchOptions = {}): Promise<string> {
   const got = await fetchAll(url, options);
   if (!got.complete) return 'reset';
   return got.status < 400 ? 'ok' : (JSON.parse(got.body.toString()) as { code: string }).code;
 }
 
-/** A link as `millrace edge sign` makes it, without the time that a process takes. */
+/** Returns a link like that of `millrace edge sign`, without the time that a process takes. */
 function sign(url: string, { seconds = 3600, secret = SECRET } = {}): string {
   const expires = Math.ceil(Date.now() / 1000) + seconds;
   const permit = signLink(new URL(url), expires, false, secret);
   return `${(edge as EdgeProcess).url}/-/signed/${permit}/${url}`;
 }
 
-/** A link as the command line makes it. */
+/** Returns a link that the command line has signed. */
 async function signed(url: string, ...options: string[]): Promise<string> {
   const at = ['--edge', (edge as EdgeProcess).url, '--secret-file', secretFile()];
   const done = await runCli(['edge', 'sign', url, ...at, ...options]);
@@ -96,7 +96,7 @@ describe('rules per origin', () => {
       [origin.url('none', large), 'file-too-large'],
       [origin.url('no-ranges', small), 'content-type-refused'],
       [origin.url('private', small), 'content-type-refused'],
-      // The rules hold for files that are known already, too.
+      // The rules also hold for files that the edge already knows.
       [origin.url('none', large), 'file-too-large'],
       [origin.url('no-ranges', small), 'content-type-refused'],
     ];
@@ -106,7 +106,7 @@ describe('rules per origin', () => {
     expect([head.status, head.body.length]).toEqual([403, 0]);
   });
 
-  test('hold for a file whose length nobody knows: it is cut off', async () => {
+  test('cut off a file of unknown length that is too large', async () => {
     const e = await start({ origins: [{ origin: '127.0.0.1', maxFileSize: '1MiB' }] });
     const url = (size: number) => origin.url('chunked-whole', { size });
     const got = await fetchAll(e.prefixed(url(2_000_000)));
@@ -114,7 +114,7 @@ describe('rules per origin', () => {
     expect(got.body.length).toBeLessThan(2_000_000);
   });
 
-  test('hold for where an origin redirects to', async () => {
+  test('hold for the target of a redirect', async () => {
     const { port } = new URL(origin.url('none'));
     const here = `127.0.0.1:${port}`;
     const e = await start({
@@ -126,13 +126,13 @@ describe('rules per origin', () => {
     await write({ origins: [{ origin: `${here}/redirect` }] });
     e.child.kill('SIGHUP');
     await until(() => e.log.some((line) => line.includes('policy read again')));
-    // It is in the cache, but where it leads is no longer allowed.
+    // The file is in the cache, but the target of its redirect is no longer allowed.
     expect(await outcome(e.prefixed(origin.url('redirect', { size: 100_000 })))).toBe(
       'origin-not-allowed',
     );
   });
 
-  test('are read again on SIGHUP; a file that cannot be used changes nothing and says so', async () => {
+  test('are read again on SIGHUP; an invalid file changes nothing, and the log says so', async () => {
     const e = await start({ origins: [] });
     const url = e.prefixed(origin.url('none', { size: 1000 }));
     expect(await outcome(url)).toBe('origin-not-allowed');
@@ -160,7 +160,7 @@ describe('rules per origin', () => {
     for (let i = 0; i < 4; i++) expect(await outcome(url)).toBe('ok');
   });
 
-  test('an edge does not start with a file that cannot be used', async () => {
+  test('an edge does not start with an invalid file', async () => {
     await expect(start({ orgins: [] })).rejects.toThrow(/--rules-file: .*"orgins"/);
   });
 
@@ -183,7 +183,7 @@ describe('rules per origin', () => {
     expect(await ask(kept as string, { 'cache-control': 'max-age=0' })).toBe(0);
   });
 
-  test('quotas are kept over restarts, and cut nobody off', async () => {
+  test('quotas survive restarts, and cut off no running transfer', async () => {
     const quota = { bytes: '100K', per: '366d' };
     const options = ['--cache-dir', join(folder.path, 'cache')];
     let e = await start({ origins: [{ origin: '127.0.0.1', quota }] }, ...options);
@@ -200,7 +200,7 @@ describe('rules per origin', () => {
     }
   });
 
-  test('a rate slows down what is passed through as well, and the bytes are right', async () => {
+  test('under a rate, kept and tunnelled files arrive intact', async () => {
     const e = await start({ origins: [{ origin: '127.0.0.1', rate: '4MiB/s' }] });
     for (const fault of ['none', 'no-ranges']) {
       const url = origin.url(fault, { size: 5_000_000, seed: 'rate' });
@@ -213,7 +213,7 @@ describe('signed links', () => {
   const signedOnly = { origins: [{ origin: '127.0.0.1', allow: 'signed' }] };
   const start2 = () => start(signedOnly, '--link-secret-file', secretFile());
 
-  test('bring the file to clients that know nothing of them, and to no others', async () => {
+  test('bring the file to ordinary clients, and to nobody without a link', async () => {
     const e = await start2();
     const url = origin.url('one-hour', {
       seed: 'signed',
@@ -223,9 +223,9 @@ describe('signed links', () => {
     const link = await signed(url);
     const got = await fetchAll(link, { headers: { range: 'bytes=0-' } });
     expect([got.status, got.digest]).toEqual([206, origin.digest(url)]);
-    // Files that they bring into the cache are for clients with a link.
+    // A file that a signed link has brought into the cache still needs a link.
     expect(await outcome(e.prefixed(url))).toBe('origin-not-allowed');
-    // Programs save it under its own name.
+    // Programs save the file under its own name.
     expect(decodeURIComponent(new URL(link).pathname.split('/').at(-1) ?? '')).toBe(
       'some file.iso',
     );
@@ -250,7 +250,7 @@ describe('signed links', () => {
     expect(await outcome(`${e.url}/-/signed/`)).toBe('link-invalid');
   });
 
-  test('can be for all below a URL', async () => {
+  test('can cover everything below a URL', async () => {
     const e = await start2();
     const { host } = origin;
     const link = await signed(`http://${host}/none/`, '--below');
@@ -273,7 +273,7 @@ describe('signed links', () => {
     );
   });
 
-  test('do not lead into the network of the operator', async () => {
+  test('do not lead into the operator’s network', async () => {
     edge = await EdgeProcess.start(['--link-secret-file', secretFile()]);
     origin.reset();
     expect(await outcome(sign(origin.url('none')))).toBe('private-address');
@@ -285,7 +285,7 @@ describe('signed links', () => {
     expect(edge.log.join()).not.toMatch(/will serve nothing/);
   });
 
-  test('a redirect to a private address is not followed for them', async () => {
+  test('do not follow a redirect to a private address', async () => {
     const { port } = new URL(origin.url('none'));
     const rules = { origins: [{ origin: `127.0.0.1:${port}/redirect-to-name`, allow: 'signed' }] };
     await start(rules, '--link-secret-file', secretFile());
@@ -293,7 +293,7 @@ describe('signed links', () => {
     expect(await outcome(link)).toBe('private-address');
   });
 
-  test('secrets are replaced without an interruption: old links go on while both are known', async () => {
+  test('survive a change of secrets while the edge knows both', async () => {
     const e = await start2();
     const url = origin.url('none', { size: 1000, seed: 'rotation' });
     const old = sign(url);
@@ -315,7 +315,7 @@ describe('signed links', () => {
     expect(await outcome(old)).toBe('ok');
   });
 
-  test('are taken by all nodes of a network, wherever the chunks are', async () => {
+  test('work at all nodes of a network, wherever the chunks are', async () => {
     await write(signedOnly);
     const policy = ['--rules-file', rulesFile(), '--link-secret-file', secretFile()];
     const options = [...policy, '--chunk-size', '64KiB'];
@@ -334,12 +334,12 @@ describe('signed links', () => {
     expect(origin.sentBytes).toBe(origin.content(url).length);
   });
 
-  test('an edge without secrets has no such page', async () => {
+  test('have no page at an edge without secrets', async () => {
     const e = await start(signedOnly);
     expect(await outcome(`${e.url}/-/signed/1.x/${origin.url('none')}`)).toBe('no-such-page');
   });
 
-  test('the recipe with openssl makes the same links', async () => {
+  test('can be made by the openssl recipe', async () => {
     const e = await start2();
     const url = origin.url('none', { size: 1000, seed: 'openssl' });
     const recipe = String.raw`
@@ -353,7 +353,7 @@ echo "/-/signed/$expires.$signature/$url"`;
   });
 });
 
-test('what is passed through ends when its client leaves: the origin is not read on', async () => {
+test('a tunnel ends when its client leaves, and the origin is read no further', async () => {
   let closed = false;
   const endless = createServer((_req, res) => {
     res.writeHead(200, { 'content-type': 'application/octet-stream' });

@@ -9,7 +9,7 @@ import { contentOf, sha256 } from '../fixtures/origins/content.ts';
 import { EdgeProcess } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
-/** More than the buffers of two connections and of the edge hold. */
+/** A body that is larger than the buffers of two connections and of the edge. */
 const CONTENT = contentOf('tunnels', 32 * 1024 * 1024);
 /** Bytes that the client takes between two of its pauses. */
 const PIECE_BYTES = 4 * 1024 * 1024;
@@ -34,7 +34,7 @@ beforeAll(async () => {
       }, DRIP_EVERY_MS);
       return void res.once('close', () => clearInterval(timer));
     }
-    // A body that begins, and then nothing.
+    // The body begins, and nothing follows.
     res.write('silence');
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -53,12 +53,12 @@ const of = (path: string) => {
   return edge.prefixed(`http://127.0.0.1:${port}${path}`);
 };
 
-/** Resolves when the edge has given up a silent origin: that long is its limit, by its own clock. */
+/** Resolves when the edge has given up a silent origin, after its limit by its own clock. */
 async function silenceOver(): Promise<void> {
   expect(await fetchAll(of('/silent'))).toMatchObject({ status: 200, complete: false });
 }
 
-/** Takes so many bytes of a body that is paused in between. */
+/** Takes at least a number of bytes of a body that is paused before and after. */
 async function take(response: IncomingMessage, bytes: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let taken = 0;
@@ -78,7 +78,7 @@ test('a client that pauses for longer than any limit on origins gets all of a fa
   expect(response.statusCode).toBe(200);
   const pieces: Buffer[] = [];
   for (let pause = 0; pause < 2; pause++) {
-    // Silence of three times the limit: the origin could send all the while, and the edge waits.
+    // The client pauses for three times the limit. The origin could send, and the edge waits.
     for (let i = 0; i < 3; i++) await silenceOver();
     expect((await edge.status()).transfers.active).toBe(1);
     pieces.push(await take(response, PIECE_BYTES));
@@ -89,7 +89,7 @@ test('a client that pauses for longer than any limit on origins gets all of a fa
   await until(async () => (await edge.status()).transfers.active === 0);
 });
 
-test('an origin whose events are few and small is heard to their end', async () => {
+test('a slow stream of small events is passed on to its end', async () => {
   const events = await fetchAll(of('/events'));
   expect([events.status, events.complete, events.body.length]).toEqual([200, true, DRIPS]);
 });

@@ -1,4 +1,4 @@
-/** Files of strangers in a browser: they come from the edge's address, and are none of its pages. */
+/** Proxied files in a browser: they come from the edge's address, but never act as its pages. */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -78,7 +78,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-describe('every answer to a prefixed URL keeps browsers from making a page of the edge of it', () => {
+describe('every answer to a prefixed URL keeps browsers from treating it as a page of the edge', () => {
   const image = (path = '/image.iso') => origin.url(path);
   const expectIsolated = ({ status, headers }: Fetched, expected: number) => {
     const { 'content-security-policy': policy, 'x-content-type-options': sniffing } = headers;
@@ -122,7 +122,7 @@ describe('every answer to a prefixed URL keeps browsers from making a page of th
     ['a signed link that is wrong', 403, () => get(signed().replace(/.iso$/, '.is'))],
   ])('%s: %d', async (_, status, fetched) => expectIsolated(await fetched(), status));
 
-  test('a copy that is still good: 304', async () => {
+  test('a cached copy that is still valid: 304', async () => {
     const { etag } = (await get(image())).headers;
     expectIsolated(await get(image(), { 'if-none-match': String(etag) }), 304);
   });
@@ -139,7 +139,7 @@ describe('every answer to a prefixed URL keeps browsers from making a page of th
   });
 });
 
-describe('links that an origin names', () => {
+describe('links that an origin sends', () => {
   const link = [
     '<https://edge.evil.example/>; rel="https://millrace.dev/rel/edge"',
     '</mirror.iso>; rel="duplicate HTTPS://millrace.dev/rel/edge"; pri=1',
@@ -155,14 +155,14 @@ describe('links that an origin names', () => {
     ['a tunnel', { noRanges: true }, {}, 200],
     ['a tunnelled range', { etag: null }, { range: 'bytes=0-' }, 206],
   ])(
-    'name mirrors by their whole address, and no edges: %s',
+    'name mirrors by their absolute address, and no edges: %s',
     async (name, how, headers, status) => {
       const url = origin.add(`/linked-${encodeURIComponent(name)}`, {
         body: DISK_IMAGE,
         headers: { link },
         ...how,
       });
-      // From the origin, and then from what has been kept.
+      // First from the origin, then from the cache if the edge has kept the file.
       for (let i = 0; i < 2; i++) {
         const got = await fetchAll(edge.prefixed(url), { headers });
         expect([got.status, got.headers.link]).toEqual([status, rebuilt()]);
@@ -171,7 +171,7 @@ describe('links that an origin names', () => {
   );
 });
 
-describe('a port of its own for administration', () => {
+describe('a separate port for administration', () => {
   const admin = async (started: EdgeProcess) => {
     const found = () => /"admin":"([^"]+)"/.exec(started.log.join('\n'))?.[1];
     await until(() => found() !== undefined);
@@ -189,7 +189,7 @@ describe('a port of its own for administration', () => {
   };
   const pages = ['/-/dashboard', '/-/dashboard/data', '/-/pins', '/-/prefetch'];
 
-  test('has the dashboard and administration, and the other port has not, in no spelling', async () => {
+  test('has the dashboard and administration, which the other port lacks in every spelling', async () => {
     const separate = await start('--workers', '2');
     try {
       const [clients, operators] = [separate.url, await admin(separate)];
@@ -220,7 +220,7 @@ describe('a port of its own for administration', () => {
     }
   });
 
-  test('has TLS where the edge has', async () => {
+  test('has TLS when the edge has', async () => {
     const separate = await start('--tls-cert', cert, '--tls-key', join(folder.path, 'edge.key'));
     try {
       const client = await H2Client.connect(await admin(separate), cert);
@@ -247,7 +247,7 @@ describe('a port of its own for administration', () => {
 });
 
 describe('a redirect to TLS', () => {
-  test('is isolated as what it leads to', async () => {
+  test('is isolated like the answer it leads to', async () => {
     const at = (name: string) => join(folder.path, name);
     const redirecting = await EdgeProcess.start([
       ...['--tls-cert', cert, '--tls-key', at('edge.key'), '--http-port', '0'],
@@ -265,13 +265,13 @@ describe('a redirect to TLS', () => {
   });
 });
 
-/** Pages that list files: as their own site serves them, and as the edge does. */
+/** Servers of a page that links to a file: the page's own site, and the edge. */
 const LISTS: [by: string, addressOf: (url: string) => string][] = [
   ['another site', (url) => url],
   ['a proxied page', (url) => edge.prefixed(url)],
 ];
 
-/** Adds a page that links to a file behind the edge. @returns its address at the origin */
+/** Adds a page that links to a file behind the edge. @returns the page's address at the origin */
 function addList(path: string): string {
   const body = Buffer.from(
     `<!doctype html><title>files</title><a href="${edge.prefixed(origin.url(path))}">image.iso</a>`,
@@ -279,7 +279,7 @@ function addList(path: string): string {
   return origin.add('/index.html', { body, headers: { 'content-type': 'text/html' } });
 }
 
-/** A page that tries whatever a page of the edge itself could do; what works, it tells its origin. */
+/** Returns a page that tries whatever a page of the edge may do, and tells its origin successes. */
 function evilPage(tell: string): string {
   return `<!doctype html><title>evil</title>
 <p id="token">Administration token</p>
@@ -316,7 +316,7 @@ withBrowser.describe('in Chromium', () => {
   });
   withBrowser.afterAll(() => browser?.close());
 
-  /** Paths that the origin was asked for by browsers. */
+  /** Lists the requests by which the evil page has reported successes. */
   const told = () => origin.requests.map(({ url }) => url).filter((url) => /tell/.test(url ?? ''));
   const loggedIn = async () => {
     const { context, page } = await openPage(browser);
@@ -324,7 +324,7 @@ withBrowser.describe('in Chromium', () => {
     await isLive(page);
     return { context, page };
   };
-  /** Presses the button of a form; resolves when the browser has said that it sends nothing. */
+  /** Presses a form's button. Resolves when the browser reports that it has blocked the form. */
   const pressInVain = (page: Page, form: string) =>
     Promise.all([
       page.waitForEvent('console', (message) => /Blocked form submission/.test(message.text())),
@@ -403,7 +403,7 @@ withBrowser.describe('in Chromium', () => {
     async (path) => {
       const { context, page } = await openPage(browser);
       const saved = page.waitForEvent('download');
-      // The tab stays where it is.
+      // The tab starts a download instead of navigating, so `goto` fails.
       await page.goto(edge.prefixed(origin.url(path))).catch(() => {});
       const file = await (await saved).path();
       expect(sha256(await readFile(file))).toBe(sha256(DISK_IMAGE));
@@ -446,7 +446,7 @@ withFirefox.describe('Firefox saves a file', () => {
 
   withFirefox.test('that is opened by its address', async () => {
     const page = await firefox.newPage();
-    // There is no new page that could be waited for.
+    // The browser opens no page that could be waited for.
     page.goto(edge.prefixed(origin.url('/image.iso')), { timeout: 0 }).catch(() => {});
     await isSaved('image.iso');
   });

@@ -1,4 +1,4 @@
-/** The extension where there is no desktop: it takes downloads itself, and says what goes on. */
+/** The extension without the desktop: it takes downloads itself, and reports on them. */
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const stage = ExtensionStage.forAllTests(hooks);
 
 beforeAll(async () => {
   await stage.browser.set({ minBytes: MB });
-  // The background hears of it by an event, and may just have been starting.
+  // The background hears of the settings by an event, and may just be starting.
   const heard = async () => JSON.stringify(await ask({ type: 'get-settings' }));
   await until(async () => (await heard()).includes(`"minBytes":${MB}`));
 });
@@ -38,7 +38,7 @@ const shown = async (name: string) =>
 
 async function savedOnce(path: string, name: string): Promise<void> {
   await until(async () => (await shown(name))?.status === 'complete');
-  // The browser's part is taken away when another has the file.
+  // The extension removes the browser's own download when it has the file itself.
   await until(async () =>
     (await stage.browser.listed()).every(({ url }) => !url.startsWith('http')),
   );
@@ -58,7 +58,7 @@ describe('without the desktop', () => {
     expect((await state()).taker).toBe('browser');
   });
 
-  test('the end of a download is told, also by a background that has not seen its beginning', async () => {
+  test('the user is told of the end of a download, even by a background that has not seen its start', async () => {
     const told = () =>
       stage.browser
         .asExtension<object>('chrome.notifications.getAll()')
@@ -79,7 +79,7 @@ describe('without the desktop', () => {
     await until(async () => (await told()).length === 1);
   });
 
-  test('the badge counts what runs', async () => {
+  test('the badge counts running downloads', async () => {
     const badge = () => stage.browser.asExtension<string>('chrome.action.getBadgeText({})');
     stage.files.add('/silent', {
       body: contentOf('silent', MB),
@@ -97,8 +97,8 @@ describe('without the desktop', () => {
     await until(async () => (await badge()) === '');
   });
 
-  test('what the browser fetches for it ends when it is removed', async () => {
-    // Nothing tells its versions apart: it is to be had in one piece only.
+  test('a download that the browser fetches for the extension ends when it is removed', async () => {
+    // Without a validator the file can only be fetched in one piece.
     const file = { body: contentOf('whole', 3 * MB), name: 'whole.bin', validator: false };
     stage.files.add('/whole', file);
     await ask({ type: 'add', links: [{ url: stage.files.url('/whole') }] });
@@ -114,7 +114,7 @@ describe('without the desktop', () => {
     expect(after.filter((name) => /whole/.test(name))).toEqual([]);
   });
 
-  test('the links of a page are there to choose from', async () => {
+  test('the picker lists the links of a page', async () => {
     const body = contentOf('chosen', MB);
     const page = await stage.open(stage.files.add('/chosen', { body, name: 'chosen.bin' }));
     await stage.browser.chooseInMenu(page, 'menuPage');
@@ -125,7 +125,7 @@ describe('without the desktop', () => {
     await picker.getByText('chosen', { exact: false }).first().waitFor();
   });
 
-  test('what no page of ours would ask is not answered', async () => {
+  test('a message that no page of ours would send is not answered', async () => {
     for (const request of [{ type: 'other' }, { type: 'state', url: 5 }, 'state', null]) {
       const asked = `chrome.runtime.sendMessage(${JSON.stringify(request)})`;
       const answer = `${asked}.then((answer) => answer ?? 'nothing', () => 'nothing')`;

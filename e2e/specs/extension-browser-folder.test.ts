@@ -1,6 +1,7 @@
 /**
- * The extension in a real Chromium whose folder is not the app's: what the app takes over ends up where
- * the browser would have put it, beside what the browser goes on saving there under the same name.
+ * The extension in a real Chromium whose folder is not the app's: a file that the app takes over
+ * ends up where the browser would have put it, beside files that the browser itself saves there
+ * under the same name.
  */
 
 import { readdir, readFile } from 'node:fs/promises';
@@ -59,7 +60,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-/** With the folder that nobody has chosen. Or the host has been quicker. */
+/** Starts the daemon without a chosen folder, unless the native host has been quicker. */
 const startDaemon = () => cli.json('daemon', '--detach', '--port', '0').catch(() => {});
 
 async function click(path: string, more: Partial<BrowserFile> = {}): Promise<void> {
@@ -91,7 +92,7 @@ async function rowsOf(path: string): Promise<Row[]> {
 
 const apps = async (path: string) => (await rowsOf(path)).map(({ status }) => status);
 
-/** The daemon begins no download within it. */
+/** A window of the schedule in which the daemon starts no download: all the time. */
 const ALWAYS = {
   days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'],
   from: '00:00',
@@ -100,11 +101,11 @@ const ALWAYS = {
 };
 const setSettings = (change: object) => cli.call('setSettings', change);
 
-/** Files whose names begin so, in the browser's folder. */
+/** Lists the files in the browser's folder whose names begin with a name. */
 const there = async (name: string) =>
   (await readdir(browser.downloads)).filter((one) => one.startsWith(name)).sort();
 
-/** The same in the app's own. */
+/** Lists the files in the app's folder whose names begin with a name. */
 const inApps = async (name: string) =>
   (await readdir(join(folder.path, 'Downloads')).catch(() => [])).filter((one) =>
     one.startsWith(name),
@@ -113,7 +114,7 @@ const inApps = async (name: string) =>
 const digestsOf = (names: readonly string[]) =>
   Promise.all(names.map(async (one) => sha256(await readFile(join(browser.downloads, one)))));
 
-/** One of them has each, complete, and nobody anything else. */
+/** Waits until either browser or app has each file, complete and once, and hand-offs are over. */
 async function endOnce(...paths: string[]): Promise<void> {
   for (const path of paths) {
     await until(async () => {
@@ -122,13 +123,13 @@ async function endOnce(...paths: string[]): Promise<void> {
     });
   }
   await until(async () => (await browser.handOffs()) === 0);
-  // The app lets go of a file once it is written down that it is complete.
+  // The app unlocks a file after it has recorded that the file is complete.
   const held = async () =>
     [...(await there('')), ...(await inApps(''))].some((name) => name.endsWith('-lock'));
   await until(async () => !(await held()));
 }
 
-/** Resolves when a hand-off has been written down as being there, or is over without that. */
+/** Resolves when the record of a hand-off has reached a phase, or is removed without that. */
 const reached = (phase: string) =>
   browser.asExtension(`new Promise((resolve) => {
     const listener = (changes) => {
@@ -141,7 +142,7 @@ const reached = (phase: string) =>
     chrome.storage.local.onChanged.addListener(listener);
   })`);
 
-describe('what the app takes over', () => {
+describe('a file that the app takes over', () => {
   test('is where the browser would have put it, once', async () => {
     await click('/well');
     await endOnce('/well');
@@ -151,7 +152,7 @@ describe('what the app takes over', () => {
     expect(await inApps('well')).toEqual([]);
   });
 
-  test('keeps its name from all that come later, the browser’s own among them', async () => {
+  test('keeps its name from all later files, those of the browser included', async () => {
     await setSettings({ windows: [ALWAYS] });
     const name = 'same.bin';
     const taken = ['/same-0', '/same-1', '/same-2'];
@@ -164,7 +165,7 @@ describe('what the app takes over', () => {
     await until(async () => (await browser.handOffs()) === 0);
     files.release();
     await endOnce('/same-own');
-    // The browser has begun and ended its own while the names were held.
+    // The browser has saved its own file while the app held the names.
     expect(await readFile(join(browser.downloads, name), 'utf8')).toMatch(
       /^Millrace is downloading/,
     );
@@ -194,7 +195,7 @@ describe('what the app takes over', () => {
     expect(await digestsOf(['gone.bin'])).toEqual([files.digest('/gone')]);
   });
 
-  test('is in the app’s folder where the user wants it so', async () => {
+  test('is in the app’s folder when the user wants it there', async () => {
     await setSettings({ browserFolder: false });
     await click('/off');
     await endOnce('/off');
@@ -208,7 +209,7 @@ describe('what the app takes over', () => {
   });
 });
 
-describe('nothing is lost, and no name stays held, where', () => {
+describe('nothing is lost, and no name stays held, when', () => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
   const random = seededRandom(seed);
 
@@ -219,7 +220,7 @@ describe('nothing is lost, and no name stays held, where', () => {
     ['the daemon', 'ending'],
     ['the background with it', 'committing'],
     ['the background with it', 'settling'],
-  ])(`%s ends, while it is %s (SEED=${seed})`, async (who, phase) => {
+  ])(`%s ends in the phase %s (SEED=${seed})`, async (who, phase) => {
     const path = `/dies-${who === 'the daemon' ? 'daemon' : 'both'}-${phase}`;
     const name = path.slice(1);
     const killed = reached(phase).then(async () => {
@@ -237,7 +238,7 @@ describe('nothing is lost, and no name stays held, where', () => {
     expect(await digestsOf([`${name}.bin`])).toEqual([files.digest(path)]);
   });
 
-  test('the daemon ends while the name is held, and the browser saves another', async () => {
+  test('the daemon ends while it holds a name, and the browser saves another file of that name', async () => {
     await setSettings({ windows: [ALWAYS] });
     await click('/held', { name: 'held.bin' });
     await until(

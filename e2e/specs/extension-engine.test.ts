@@ -1,4 +1,4 @@
-/** The engine in the extension, in a real Chromium: no wrong byte, and nothing is fetched in vain. */
+/** The engine in the extension, in a real Chromium: no wrong byte, and no fetch in vain. */
 
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, statSync } from 'node:fs';
@@ -71,13 +71,13 @@ async function offerOf(fault: string, size?: number, edges: string[] = []): Prom
 
 let hosts = 0;
 
-/** A host of its own, since each stands few downloads at a time. */
+/** Gives an offer a host of its own, because each host takes few downloads at a time. */
 function atOwnHost(offer: Offered): Offered {
   const url = named(offer.url, `host-${++hosts}.example`);
   return { ...offer, url, finalUrl: url };
 }
 
-/** Files that come slowly, from an origin of their own that counts what it sends. */
+/** Starts an origin that sends one file slowly and counts the bytes that it sends. */
 async function slowly(name: string, bytes: number) {
   const content = contentOf(name, bytes);
   const paced = await PacedOrigin.start(content);
@@ -95,7 +95,7 @@ async function slowly(name: string, bytes: number) {
   return { paced, offer, digest: sha256(content) };
 }
 
-/** Browsers put an empty file where the whole one goes afterwards. */
+/** Waits until a file has its full size: browsers first put an empty file in its place. */
 const arrived = (path: string, bytes: number) =>
   until(() => existsSync(path) && statSync(path).size === bytes);
 
@@ -120,13 +120,14 @@ test('64 MiB come through the edge and, when that is gone, from the origin', asy
   await paced.stop();
 });
 
-describe('origins that do what they should not', () => {
+describe('faulty origins', () => {
   const names = Object.keys({ ...RANGE_FAULTS, ...BODY_FAULTS, ...VERSION_FAULTS }).filter(
-    // Nothing in an answer shows what the silent ones do; some hold a connection until time is up.
+    // A body that stalls or trickles holds its connection until time is up.
     (name) => FAULT_NAMES.includes(name) && !/^(?:stall-body|trickle)$/.test(name),
   );
+  /** Returns whether an answer shows the fault: silent faults show in none. */
   const shows = (name: string) => !['silent', 'either'].includes(classOf(name));
-  /** Faults that the engine takes files in spite of. */
+  /** Faults in spite of which the engine takes a file. */
   const mended = [
     'reset-after',
     'short-body-once',
@@ -138,7 +139,7 @@ describe('origins that do what they should not', () => {
     'multipart-overlapping',
   ];
 
-  test('give no wrong byte, and do not keep the right ones away', async () => {
+  test('lead to no wrong byte, and mendable faults do not stop a download', async () => {
     const committed = new Map<string, Offered>();
     const refused: Record<string, string> = {};
     const offerOne = async (name: string) => {
@@ -156,7 +157,7 @@ describe('origins that do what they should not', () => {
       await Promise.all(shown.slice(at, at + 20).map(offerOne));
     }
     const missed = () => mended.filter((name) => !committed.has(name));
-    // An answer that is late on a busy machine leaves a file with the browser, and rightly so.
+    // On a busy machine a late answer rightly leaves a file with the browser: offer it again.
     for (let again = 0; again < 2; again++) for (const name of missed()) await offerOne(name);
     expect(missed().map((name) => `${name}: ${refused[name]}`)).toEqual([]);
     const wrong: string[] = [];
@@ -172,7 +173,7 @@ describe('origins that do what they should not', () => {
   });
 });
 
-test('a file that has not the digest that its origin states is not saved', async () => {
+test('a file that lacks the digest that its origin states is not saved', async () => {
   for (const [fault, code] of [
     ['repr-digest', undefined],
     ['repr-digest-wrong', 'wrong-digest'],
@@ -185,7 +186,7 @@ test('a file that has not the digest that its origin states is not saved', async
   }
 });
 
-test('a browser that is killed goes on after its next start, and fetches what is missing', async () => {
+test('a killed browser resumes after its next start, and fetches what is missing', async () => {
   const own = await mkdtemp(join(tmpdir(), 'millrace-profile-'));
   const { paced, offer, digest } = await slowly('restarted', 64 * MIB);
   const first = await ExtensionBrowser.start({ extension, profile: own });
@@ -202,7 +203,7 @@ test('a browser that is killed goes on after its next start, and fetches what is
   const path = join(second.downloads, 'restarted.bin');
   await arrived(path, offer.length);
   expect(await digestOf(path)).toBe(digest);
-  // Of every connection's last stretch the journal had not been told yet; a little comes twice.
+  // The journal lacked the last stretch of each connection, so a little is fetched twice.
   expect(paced.sentBytes - sentBefore).toBeLessThan(64 * MIB - stored + 10 * MIB);
   const list = await new Taker(second).call<unknown[]>('list');
   expect(list).toMatchObject([{ status: 'complete', storedBytes: 64 * MIB }]);
@@ -211,7 +212,7 @@ test('a browser that is killed goes on after its next start, and fetches what is
   await rm(own, { recursive: true, force: true });
 });
 
-test('the engine goes on without the service worker, and wakes it when a file is complete', async () => {
+test('the engine continues without the service worker, and wakes it when a file is complete', async () => {
   const random = seededRandom(SEED);
   const { paced, offer, digest } = await slowly('unattended', 48 * MIB);
   await taker.take(offer);
@@ -227,7 +228,7 @@ test('the engine goes on without the service worker, and wakes it when a file is
   await paced.stop();
 });
 
-test('a download is paused, goes on, and is removed', async () => {
+test('a download can be paused, resumed and removed', async () => {
   const { paced, offer, digest } = await slowly('paused', 32 * MIB);
   const some = sent(paced, 8 * MIB);
   await taker.take(offer);
@@ -249,7 +250,7 @@ test('a download is paused, goes on, and is removed', async () => {
   await paced.stop();
 });
 
-test('what there is no room for is refused, and says how much would fit', async () => {
+test('a file that does not fit is refused, and the refusal says how much would fit', async () => {
   const offer = { ...(await offerOf('none')), length: 2 ** 50 };
   await expect(taker.call('offer', offer)).rejects.toMatchObject({
     problem: 'refused',
@@ -259,7 +260,7 @@ test('what there is no room for is refused, and says how much would fit', async 
   expect(await taker.call('stateOf', offer.handOff)).toEqual({ state: 'unknown' });
 });
 
-test('a link is added, by its name in the answer; what has no parts the browser fetches', async () => {
+test('added links are saved under the names in their URLs, those without ranges by the browser', async () => {
   const links = ['none', 'no-ranges'].map((fault) => ({
     url: named(origin.url(fault, { name: `added-${fault}.bin` })),
     headers: {},

@@ -44,7 +44,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-/** Follows a link that begins a download beside others: a plain one would take their place. */
+/** Clicks a link with `download`, which keeps earlier downloads: a plain link would end them. */
 async function click(url: string): Promise<void> {
   await page.evaluate((href) => {
     const link = document.createElement('a');
@@ -83,7 +83,7 @@ async function isSaved(name: string): Promise<boolean> {
 const digest = (path: string) => createHash('sha256').update(files.content(path)).digest('hex');
 
 test('a large slow download gives connections to a second one of its host and to ten small ones', async () => {
-  // Alone it would take two minutes.
+  // Alone, the large download would take two minutes.
   await click(files.add('/large.bin', SLOW));
   await until(async () => ((await shown('large.bin'))?.storedBytes ?? 0) > MB / 2);
   await click(files.add('/second.bin', { bytes: 8 * MB, type: BINARY }));
@@ -97,7 +97,7 @@ test('a large slow download gives connections to a second one of its host and to
   }
 });
 
-test('what finds no connection free stays with the browser, which brings it', async () => {
+test('a file for which no connection is free stays with the browser, which downloads it', async () => {
   const slow = Array.from({ length: 4 }, (_, i) => `slow-${i}.bin`);
   for (const name of slow) {
     await click(files.add(`/${name}`, SLOW));

@@ -1,4 +1,4 @@
-/** The extension in a real Firefox: downloads handed over to the desktop, or fetched by itself. */
+/** The extension in a real Firefox: downloads that it hands to the desktop, or fetches itself. */
 
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-/** Opens a file's page and clicks. */
+/** Opens a file's page, and clicks a link or submits a form. */
 async function click(pageUrl: string, what = '#link'): Promise<void> {
   const page = await firefox.open(pageUrl);
   pages.push(page);
@@ -70,7 +70,7 @@ async function taken(name: string): Promise<Taken | undefined> {
   const pid = await cli.pid();
   if (pid === undefined) return undefined;
   if (!isAlive(pid)) {
-    // It was killed: what it has written down counts. The host may start it as well, and be quicker.
+    // A test has killed the daemon: restart it, unless the native host has already done so.
     await cli.startDaemon().catch(() => {});
     await until(async () => isAlive((await cli.pid()) ?? pid));
   }
@@ -82,7 +82,7 @@ async function digestOf(path: string): Promise<string> {
   return sha256(await readFile(path));
 }
 
-/** Waits until Firefox has saved a file by itself; then no other has it, and nothing is left over. */
+/** Waits until Firefox has saved a file. The desktop has none of it, and nothing is left over. */
 async function savedByFirefox(path: string, name: string): Promise<void> {
   const saved = join(firefox.downloads, name);
   await until(async () =>
@@ -96,7 +96,7 @@ async function savedByFirefox(path: string, name: string): Promise<void> {
 }
 
 describe('Firefox', () => {
-  test('closes the connection of a download that is paused: hand-offs do not', async () => {
+  test('closes the connection of a paused download, so hand-offs never pause one', async () => {
     await firefox.set({ on: false });
     await click(files.add('/paused', { body: contentOf('paused', 2 * MB), name: 'paused.bin' }));
     await until(() => files.held === 1);
@@ -104,7 +104,8 @@ describe('Firefox', () => {
     await until(async () => (await firefox.asExtension<unknown[]>(named)).length === 1);
     await firefox.asExtension(`${named}.then(([{ id }]) => browser.downloads.pause(id))`);
     await until(() => files.held === 0);
-    // To go on it asks for the rest: without ranges all is lost, whatever it says of resuming.
+    // To resume, Firefox asks for the rest. Without ranges it would lose all bytes, even where it
+    // says that it can resume.
     await firefox.asExtension(`${named}.then(([{ id }]) => browser.downloads.resume(id))`);
     await savedByFirefox('/paused', 'paused.bin');
     expect(files.asked('/paused', 'taker').map(({ headers }) => headers.range)).toEqual([
@@ -123,8 +124,8 @@ describe('the desktop takes', () => {
       const { path: saved } = (await taken(name)) as Taken;
       expect(saved.startsWith(join(folder.path, 'Downloads'))).toBe(true);
       expect(await digestOf(saved)).toBe(files.digest(`/${path}`));
-      // Firefox has nothing of it any more, and asks nobody for it. Its file goes when the download
-      // is cancelled, its line in the list after that.
+      // Firefox has dropped its download and asks nobody for the file. Firefox deletes its partial
+      // file when the download is cancelled, and the entry in its list after that.
       await until(
         async () =>
           files.held === 0 &&
@@ -155,7 +156,7 @@ describe('the desktop takes', () => {
 });
 
 describe('Firefox keeps', () => {
-  test('what is small, posted, or made by a page', async () => {
+  test('a file that is small, posted, or made by a page', async () => {
     await click(
       files.add('/small', { body: contentOf('small', MB - 1), name: 'small.bin', held: false }),
     );
@@ -189,7 +190,7 @@ describe('Firefox keeps', () => {
     toTakers: 'forbidden' | 'longer' | 'another' | 'reset' | 'nothing',
     meanwhile = async () => {},
   ) =>
-    test(`what ${what}`, async () => {
+    test(`a file that ${what}`, async () => {
       const [path, name] = [`/${toTakers}`, `${toTakers}.bin`];
       await click(files.add(path, { body: contentOf(toTakers, 2 * MB), name, toTakers }));
       await until(() => files.asked(path, 'taker').length > 0);
@@ -225,7 +226,7 @@ describe('a download that Firefox completes while it is handed over', () => {
           ...(desktop?.status === 'complete' ? [desktop.path] : []),
         ];
       };
-      // Over when nothing of it is written down any more.
+      // The hand-off is over when its record is gone from storage.
       const under = 'browser.storage.local.get(null).then((all) => Object.keys(all))';
       await until(async () => {
         const keys = await firefox.asExtension<string[]>(under);
@@ -233,9 +234,9 @@ describe('a download that Firefox completes while it is handed over', () => {
       });
       const [copy = ''] = await copies();
       expect(await digestOf(copy)).toBe(files.digest(path));
-      // The starter of the daemon, test or native host, has said where it saves.
+      // The test or the native host, whichever has started the daemon, has chosen its folder.
       const { dir: desktopFolder } = await cli.call('info');
-      // The other's file goes after its entry has.
+      // The file of the other copy goes after its entry in the list.
       let left: string[] = [];
       const own = (names: string[], where: string) =>
         names.filter((one) => one.startsWith(`race${i}`)).map((one) => join(where, one));
@@ -252,9 +253,9 @@ describe('a download that Firefox completes while it is handed over', () => {
 });
 
 describe('the engine in the extension', () => {
-  test('goes on after resets, the end of the background, and that of the browser', async () => {
+  test('resumes after resets, the end of the background, and the end of the browser', async () => {
     const home = join(folder.path, 'own');
-    // Whenever nothing is asked of it for so long, Firefox ends the background, and its worker with it.
+    // After this idle time, in ms, Firefox ends the background, and its worker with it.
     const start = () =>
       FirefoxBrowser.start(home, extension, join(home, 'profile'), {
         'extensions.background.idle.timeout': 1000,
@@ -278,7 +279,7 @@ describe('the engine in the extension', () => {
       expect(added).toEqual({ added: 1, failed: 0 });
       await until(async () => (await stored(own)) >= length / 2);
       expect(taken()).toBeGreaterThan(3);
-      // Left alone, it ends: nobody waits for the second half any more.
+      // Left alone, the background ends, and nobody waits for the second half any more.
       await until(() => files.held === 0);
       const before = taken();
       await until(async () => (await stored(own)) >= length / 2 && taken() > before);
@@ -290,7 +291,7 @@ describe('the engine in the extension', () => {
       const saved = join(own.downloads, 'kept.bin');
       await until(async () => {
         const listed = await own.listed();
-        // It may end at any time; whoever asks for something starts it.
+        // The background may end at any time; this request starts it again.
         await stored(own);
         return listed.some(({ filename, state }) => filename === saved && state === 'complete');
       });
@@ -308,7 +309,7 @@ describe('the engine in the extension', () => {
 });
 
 describe('the extension takes', () => {
-  test('a link by itself, and saves it where downloads go', async () => {
+  test('a link by itself, and saves the file in the folder for downloads', async () => {
     await firefox.set({ taker: 'browser' });
     await click(files.add('/own', { body: contentOf('own', 3 * MB), name: 'own.bin' }));
     const saved = join(firefox.downloads, 'own.bin');

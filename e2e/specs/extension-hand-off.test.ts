@@ -1,4 +1,4 @@
-/** The extension in a real Chromium: what it hands over to the desktop, and what it leaves alone. */
+/** The extension in a real Chromium: the downloads that it hands over, and those that it leaves. */
 
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
@@ -32,7 +32,7 @@ const fileOf = (name: string, bytes: number, more: Partial<BrowserFile> = {}): B
 
 type Taken = DownloadView & { readonly path: string };
 
-/** Lists the desktop's downloads of a name, under whatever number. */
+/** Lists the desktop's downloads whose names begin with a name, with or without a number. */
 async function taken(name: string): Promise<Taken[]> {
   const pid = await stage.cli.pid();
   if (pid === undefined || !isAlive(pid)) return [];
@@ -50,7 +50,7 @@ const listed = async (path: string) =>
     ({ url, finalUrl }) => url.endsWith(path) || finalUrl.endsWith(path),
   );
 
-/** The desktop has it, complete and once; the browser has nothing of it. */
+/** Waits until the desktop has the file, complete and once, and the browser has none of it. */
 async function takenByDesktop(path: string): Promise<void> {
   const name = path.slice(1);
   await until(async () => (await taken(name))[0]?.status === 'complete');
@@ -64,7 +64,7 @@ async function takenByDesktop(path: string): Promise<void> {
   await until(async () => (await saved(name)).join() === there.join());
 }
 
-/** The browser has it, complete and once; the desktop has nothing of it. */
+/** Waits until the browser has the file, complete and once; the desktop has none of it. */
 async function keptByBrowser(path: string): Promise<void> {
   const name = path.slice(1);
   await until(async () => (await listed(path)).some(({ state }) => state === 'complete'));
@@ -77,7 +77,7 @@ async function keptByBrowser(path: string): Promise<void> {
   expect(await taken(name)).toEqual([]);
 }
 
-describe('the desktop takes, with the settings that everybody begins with,', () => {
+describe('the desktop takes, with the default settings,', () => {
   test('64 MiB behind a link', async () => {
     await stage.click('/large', fileOf('large', 64 * MB));
     await takenByDesktop('/large');
@@ -88,20 +88,20 @@ describe('the desktop takes, with the settings that everybody begins with,', () 
     }
   });
 
-  test('64 MiB behind a redirect, for which a cookie is needed', async () => {
+  test('64 MiB behind a redirect to a file that needs a cookie', async () => {
     stage.files.add('/target', fileOf('target', 64 * MB, { cookie: 'session=42' }));
     await stage.click('/redirect', fileOf('x', 0, { at: '/target' }));
     await takenByDesktop('/target');
   });
 
-  test('what a link with "download" brings, whose cookies the browser does not show', async () => {
+  test('the file of a link with "download", whose cookies the browser does not show', async () => {
     await stage.click('/marked', fileOf('marked', 17 * MB, { cookie: 'session=42' }), '#marked');
     await takenByDesktop('/marked');
   });
 });
 
 describe('the menu', () => {
-  test('has a link downloaded by the desktop, with its cookies', async () => {
+  test('hands a link to the desktop, with its cookies', async () => {
     const page = await stage.open();
     const file = fileOf('menu', MB, { cookie: 'session=42' });
     await page.goto(stage.files.add('/menu', file));
@@ -112,12 +112,12 @@ describe('the menu', () => {
 });
 
 /**
- * Files of a name that the extension's own engine has saved. The browser's own may still have had
- * the name.
+ * The number that a file of the extension's own engine gets when the browser's own download still
+ * has the name.
  */
 const NUMBER = / \(\d+\)(?=\.bin$)/;
 
-/** Also under a number. */
+/** Lists the complete files that the extension's engine saved, with or without a number. */
 const savedByExtension = async (name: string) =>
   (await stage.browser.listed()).filter(
     ({ filename, byExtensionId, state }) =>
@@ -127,9 +127,10 @@ const savedByExtension = async (name: string) =>
   );
 
 /**
- * The extension has fetched it and the browser has it, complete and once; the desktop has nothing.
+ * Waits until the extension has fetched the file and the browser has saved it, complete and once;
+ * the desktop has none of it.
  *
- * @param as what may be in its name besides
+ * @param as matches what the saved name may have besides the name of the file
  */
 async function takenByExtension(path: string, as = /^$/): Promise<void> {
   const name = path.slice(1);
@@ -144,7 +145,7 @@ async function takenByExtension(path: string, as = /^$/): Promise<void> {
   expect(await taken(name)).toEqual([]);
 }
 
-/** From here on files are smaller. */
+/** Lets the desktop take files of 1 MiB or more, so that tests can use small ones. */
 const takesFromOneMb = () => stage.browser.set({ minBytes: MB, taker: 'desktop' });
 
 describe('the browser keeps, untouched,', () => {
@@ -161,7 +162,7 @@ describe('the browser keeps, untouched,', () => {
   keeps('what a POST brings', '/posted', {}, '#form');
   keeps('what has no validator', '/unproven', { validator: false });
 
-  test.each(['blob', 'data'])('what a page makes itself: %s', async (scheme) => {
+  test.each(['blob', 'data'])('a file that a page makes itself: %s', async (scheme) => {
     const page = await stage.open(stage.files.add('/nothing', fileOf('nothing', 0)));
     await page.evaluate(
       ([kind, bytes]) => {
@@ -181,7 +182,7 @@ describe('the browser keeps, untouched,', () => {
     expect(await taken(scheme)).toEqual([]);
   });
 
-  test('what the user wants left alone: of a host, the next one, all', async () => {
+  test('downloads that the user wants left alone: of a host, all, the next one', async () => {
     const ask = (request: object) =>
       stage.browser.asExtension(`chrome.runtime.sendMessage(${JSON.stringify(request)})`);
     await ask({ type: 'switch-host', host: '127.0.0.1', off: true });
@@ -199,7 +200,7 @@ describe('the browser keeps, untouched,', () => {
     await takenByDesktop('/after');
   });
 
-  test('what is clicked with the key held', async () => {
+  test('a link that is clicked with the skip key held', async () => {
     const page = await stage.open(stage.files.add('/key', fileOf('key', 2 * MB, { held: false })));
     await page.locator('#link').click({ modifiers: ['Alt'] });
     await keptByBrowser('/key');
@@ -207,10 +208,10 @@ describe('the browser keeps, untouched,', () => {
 });
 
 describe('a link that is saved without being followed', () => {
-  test('is taken as any other', async () => {
+  test('is taken like any other', async () => {
     await stage.browser.set({ minBytes: MB, taker: 'desktop', skipKey: 'none' });
     const page = await stage.open(stage.files.add('/unfollowed', fileOf('unfollowed', 2 * MB)));
-    // The browser's own key for "Save link as", without its dialogue.
+    // Alt is the browser's own key for "Save link as", here without its dialogue.
     await page.locator('#link').click({ modifiers: ['Alt'] });
     await takenByDesktop('/unfollowed');
     await stage.browser.set({ skipKey: 'alt' });
@@ -219,14 +220,14 @@ describe('a link that is saved without being followed', () => {
 
 const linkTo = (edge: string) => `<${edge}>; rel="https://millrace.dev/rel/edge"`;
 
-/** Bytes that two sources are compared by. */
+/** Returns whether a range is a sample of 16 KiB, by which two sources are compared. */
 const isSample = (range = '') => {
   const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(range) ?? [];
   return Number(to) - Number(from) + 1 === 16 * 1024;
 };
 
 describe('an edge that a publisher’s page names', () => {
-  test('is asked for files of that host that are for everybody, and for nothing else', async () => {
+  test('is asked only for files of that host that are for everybody', async () => {
     await stage.browser.set({ minBytes: MB, taker: 'browser', takeInsecure: true });
     const hosts = ['files.example', 'other.example'];
     const allowed = hosts.flatMap((host) => ['--allow-origin', host]);
@@ -248,11 +249,11 @@ describe('an edge that a publisher’s page names', () => {
         stage.files
           .asked(path, 'taker')
           .filter(({ headers }) => headers['user-agent']?.includes('Chrome'));
-      // The cookie is still there: it counts for all files of that host.
+      // The browser still has the cookie, which counts for all files of that host.
       await stage.browser.context.clearCookies();
       await get('/published', 'files.example', { toTakers: 'samples' });
       expect(await asked()).toBeGreaterThan(0);
-      // Samples of what the edge has were compared with the origin's.
+      // The extension compared samples of the edge's copy with the origin's.
       const samples = hosted('/published').filter(({ headers }) => isSample(headers.range));
       expect(samples.length).toBeGreaterThanOrEqual(6);
       expect(hosted('/unpublished').filter(({ headers }) => isSample(headers.range))).toEqual([]);
@@ -262,7 +263,7 @@ describe('an edge that a publisher’s page names', () => {
     }
   });
 
-  test('is not asked where it is in the user’s own network, or redirects there', async () => {
+  test('is not asked in the user’s own network, nor followed there by a redirect', async () => {
     await stage.browser.set({ minBytes: MB, taker: 'browser', takeInsecure: true });
     const asked: string[] = [];
     const victim = createServer((req, res) => {
@@ -304,7 +305,7 @@ describe('an edge that a publisher’s page names', () => {
     }
   });
 
-  test('is not heard of from a frame within a page', async () => {
+  test('is not learned from a frame within a page', async () => {
     await stage.browser.set({ minBytes: MB, taker: 'browser', takeInsecure: true });
     const host = 'framed.example';
     const inner = named(stage.files.add('/inner', fileOf('inner', 0)), host);
@@ -324,7 +325,7 @@ describe('an edge that a publisher’s page names', () => {
         }),
       inner,
     );
-    // The same page by itself is heard of, and so after the frame.
+    // The same page by itself counts. Once it is noted, the frame would be noted too.
     await page.goto(inner.replace(host, 'whole.example'));
     await until(async () => (await publishers()).includes('whole.example'));
     expect(await publishers()).not.toContain(host);
@@ -332,7 +333,7 @@ describe('an edge that a publisher’s page names', () => {
   });
 });
 
-describe('the browser’s own goes on, as if nothing had been, where', () => {
+describe('the browser’s own download goes on undisturbed when', () => {
   beforeAll(takesFromOneMb);
 
   const goesOn = (
@@ -357,8 +358,8 @@ describe('the browser’s own goes on, as if nothing had been, where', () => {
   goesOn('the daemon is killed meanwhile', 'nothing', () => stage.cli.kill());
 });
 
-describe('after the extension has taken it, the browser gets back', () => {
-  test('what only a plain GET brings', async () => {
+describe('after the extension has taken a file, the browser gets back', () => {
+  test('one that only a plain GET brings', async () => {
     await stage.browser.set({ minBytes: MB, taker: 'browser' });
     await stage.click('/plain', fileOf('plain', 2 * MB, { toTakers: 'proof' }));
     await until(() => stage.files.asked('/plain', 'browser').length === 2);
@@ -377,7 +378,7 @@ describe('whenever the background ends', () => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
   const random = seededRandom(seed);
 
-  /** Of these files the hand-off goes well, or does not; and when the background ends. */
+  /** The phase in which the background ends, and whether the file lets the hand-off succeed. */
   const deaths: (readonly [phase: string, more: Partial<BrowserFile>])[] = [
     ['pausing', {}],
     ['offering', {}],
@@ -404,7 +405,7 @@ describe('whenever the background ends', () => {
     await endsOnce(path);
   });
 
-  test(`and the daemon with it (SEED=${seed})`, async () => {
+  test(`and the daemon ends with it (SEED=${seed})`, async () => {
     for (const phase of ['offering', 'committing']) {
       const path = `/both-${phase}`;
       const killed = stage.phaseReached(phase).then(async () => {
@@ -413,7 +414,8 @@ describe('whenever the background ends', () => {
       await stage.click(path, fileOf(path.slice(1), 2 * MB));
       await killed;
       await stage.browser.wakeBackground();
-      // All may have been over by then: nobody but the user starts it. Or the host has been quicker.
+      // After a finished hand-off only the user starts the daemon. Otherwise the native host may
+      // already have started it.
       await stage.cli.startDaemon().catch(() => {});
       stage.files.release();
       await endsOnce(path);
@@ -445,7 +447,7 @@ describe('at any moment, again and again', () => {
   });
 });
 
-/** One of them has it, complete; the others have nothing of it. */
+/** Waits until browser, desktop or extension has the complete file, and the others none of it. */
 async function endsOnce(path: string): Promise<void> {
   const name = path.slice(1);
   await until(async () => {
@@ -454,7 +456,7 @@ async function endsOnce(path: string): Promise<void> {
     const theirs = (await taken(name)).map(({ status }) => status);
     const fetched = (await savedByExtension(name)).map(({ state }) => state);
     if ([...own, ...theirs, ...fetched].join() !== 'complete') return false;
-    // A taker may be about to get what the browser has finished meanwhile, and to give it back.
+    // A taker may still get a file that the browser has finished meanwhile, and give it back.
     return (await stage.browser.handOffs()) === 0;
   });
   if ((await savedByExtension(name)).length > 0) return takenByExtension(path, NUMBER);

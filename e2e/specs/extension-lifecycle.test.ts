@@ -1,4 +1,4 @@
-/** The extension in a real Chromium, ended in the middle of its work: nothing of the user's is lost. */
+/** The extension in a real Chromium, ended in the middle of its work: the user loses nothing. */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ test('a file without TLS stays with the browser, which asks about it', async () 
   const own = async () =>
     (await stage.browser.listed()).filter(({ url }) => url.endsWith('/insecure'));
   await until(async () => (await own())[0]?.bytesReceived === 2 * MB);
-  // It waits for the user's word, and nobody else has put it anywhere.
+  // The browser waits for the user's answer, and nobody else has saved the file.
   expect(await own()).toMatchObject([{ state: 'in_progress' }]);
   expect(await isRight('insecure')).toBe(false);
   expect(stage.files.asked('/insecure', 'taker')).toEqual([]);
@@ -66,7 +66,7 @@ test('a file without TLS stays with the browser, which asks about it', async () 
   await until(() => isRight('wanted'));
 });
 
-describe('in the middle of a hand-over', () => {
+describe('in the middle of a hand-off', () => {
   test('the browser’s download is not paused', async () => {
     await stage.click('/running', { toTakers: 'nothing' });
     await until(() => stage.files.asked('/running', 'taker').length > 0);

@@ -1,4 +1,4 @@
-/** The extension's packages, as stores look at them. */
+/** The extension's packages, as stores check them. */
 
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -25,7 +25,7 @@ interface Findings {
   readonly notices: readonly object[];
 }
 
-/** @returns undefined where it cannot be had */
+/** Runs the linter of stores on a build. @returns undefined when there is no linter */
 function lint(source: string): Promise<Findings | undefined> {
   const args = ['--yes', WEB_EXT, 'lint', '--source-dir', source, '--output', 'json'];
   return new Promise((resolve) => {
@@ -41,14 +41,14 @@ function lint(source: string): Promise<Findings | undefined> {
   });
 }
 
-test('web-ext has nothing to say about the Firefox build', async () => {
+test('web-ext finds nothing in the Firefox build', async () => {
   const findings = await lint(built.firefox);
   if (findings === undefined) return;
   const { errors, warnings, notices } = findings;
   expect({ errors, warnings, notices }).toEqual({ errors: [], warnings: [], notices: [] });
 });
 
-test('both ask for the same, but for where the engine runs', async () => {
+test('both builds ask for the same permissions, but for where the engine runs', async () => {
   const [chromium, firefox] = await Promise.all(
     [built.chromium, built.firefox].map(async (path) =>
       JSON.parse(await readFile(join(path, 'manifest.json'), 'utf8')),

@@ -1,5 +1,5 @@
 /**
- * The extension in a real Chromium whose folder is the app's as well, as it is for everybody who has
+ * The extension in a real Chromium whose folder is also the app's, as it is for users who have
  * chosen neither: both give a file the same name, and it must be there in the end, whoever has it.
  */
 
@@ -34,7 +34,7 @@ async function apps(path: string): Promise<string[]> {
     .map(({ status }) => status);
 }
 
-/** One of them has it, complete; the other nothing. It is there once, and right. */
+/** Waits until browser or app has the file, complete; then it is in the folder once, and right. */
 async function endsOnce(path: string): Promise<void> {
   const name = path.slice(1);
   await until(async () => {
@@ -42,7 +42,7 @@ async function endsOnce(path: string): Promise<void> {
     return [...(await own(path)), ...(await apps(path))].join() === 'complete';
   });
   await until(async () => (await stage.browser.handOffs()) === 0);
-  // The trash's folder is there until it is known that there is nothing to put into it.
+  // The trash folder stays until the app knows that there is nothing to put into it.
   const there = async () =>
     (await readdir(stage.browser.downloads)).filter((one) => one.includes(name));
   await until(async () => (await there()).length <= 1);
@@ -53,15 +53,15 @@ async function endsOnce(path: string): Promise<void> {
   );
 }
 
-test('what goes well is there under its name', async () => {
+test('a file whose hand-off goes well is there under its name', async () => {
   await stage.click('/well');
   await endsOnce('/well');
   expect(await own('/well')).toEqual([]);
   expect(await readdir(stage.browser.downloads)).toContain('well.bin');
 });
 
-test('what is completed by both, because cancelling takes its time, is not deleted', async () => {
-  // The next background has the browser's own again.
+test('a file that both complete, because cancelling takes time, is not deleted', async () => {
+  // In this background `cancel` never ends. The next background has the browser's own again.
   await (await stage.browser.worker()).evaluate(() => {
     const { downloads } = (globalThis as unknown as { chrome: { downloads: object } }).chrome;
     Object.assign(downloads, { cancel: () => new Promise(() => {}) });
@@ -76,12 +76,12 @@ test('what is completed by both, because cancelling takes its time, is not delet
   await endsOnce('/both');
 });
 
-describe('the background ends, and the browser’s own is complete before it begins again,', () => {
+describe('the background ends, and the browser’s download is complete before the next one begins,', () => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
   const random = seededRandom(seed);
 
   test.each(['offering', 'checking', 'committing', 'settling', 'ending'])(
-    `while it is %s (SEED=${seed})`,
+    `in the phase %s (SEED=${seed})`,
     async (phase) => {
       const path = `/dies-${phase}`;
       const killed = stage.phaseReached(phase).then(async () => {

@@ -1,4 +1,4 @@
-/** The extension's pages in a real Chromium: what they show, and what they ask the background for. */
+/** The extension's pages in a real Chromium: what they show and what they ask of the background. */
 
 import { expect } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(async () => fake?.stop());
 beforeEach(async () => fake?.reset());
-/** In every test: pages ask for nothing that they may not, and nothing breaks in them. */
+/** After every test: its page asked for nothing that is forbidden to it, and had no error. */
 afterEach(async () => {
   await page?.close();
   expect(await fake?.refused()).toEqual([]);
@@ -51,7 +51,7 @@ describe('the popup', () => {
     command: what,
   });
 
-  test('shows downloads of both takers, and what can be done about those that failed', async () => {
+  test('shows downloads of both takers, and what can be done about failed ones', async () => {
     await fake.set({ state: { downloads: SHOWN } });
     await openPopup();
     await row('fedora').getByText('31 MiB/s · 0:44 left').waitFor();
@@ -68,7 +68,7 @@ describe('the popup', () => {
     await page.getByText('Nothing to show yet').waitFor();
   });
 
-  test('does with the mouse what its buttons say', async () => {
+  test('does what its buttons say when they are clicked', async () => {
     await fake.set({ state: { downloads: SHOWN } });
     await openPopup();
     await button('Pause: fedora-workstation-42-x86_64.iso').click();
@@ -115,7 +115,7 @@ describe('the popup', () => {
     await page.keyboard.press('Enter');
     await page.keyboard.press('End');
     await page.keyboard.press('Enter');
-    // The buttons of the row are next.
+    // The row's buttons come next in the tab order.
     await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
@@ -128,7 +128,7 @@ describe('the popup', () => {
     ]);
   });
 
-  test('switches everything, this site, and the next download', async () => {
+  test('has switches for everything, for this site, and for the next download', async () => {
     await fake.set({ state: { host: { name: 'files.example', off: false } } });
     await openPopup();
     await page.getByRole('switch', { name: 'From files.example too' }).click();
@@ -148,7 +148,7 @@ describe('the popup', () => {
     ]);
   });
 
-  test('says who takes downloads, and what to do where nobody does', async () => {
+  test('says who takes downloads, and what to do when nobody does', async () => {
     await openPopup();
     await page.getByText('The desktop app takes downloads').waitFor();
     await button('Open the app').click();
@@ -169,7 +169,7 @@ describe('the popup', () => {
     await options.close();
   });
 
-  test('says what did not work, and tries again', async () => {
+  test('says what failed, and tries again', async () => {
     await fake.set({ failures: { state: 'the store is being repaired' } });
     await openPopup();
     await page.getByText('the store is being repaired').waitFor();
@@ -184,7 +184,7 @@ describe('the popup', () => {
     await page.getByText('Loading downloads…').waitFor();
   });
 
-  test('has 500 downloads from end to end, a window of them at a time', async () => {
+  test('lists 500 downloads from end to end, and renders only a window of them', async () => {
     await fake.set({ state: { downloads: manyShown(500) } });
     await openPopup();
     const list = page.getByRole('grid');
@@ -203,7 +203,7 @@ describe('the options', () => {
   const field = (name: string) => page.getByRole('textbox', { name });
   const saved = async () => (await fake.waitFor(1)).map(({ settings }) => settings);
 
-  test('are saved at once, and changed back', async () => {
+  test('are saved at once, and can be changed back', async () => {
     await open('options.html');
     await field('Smallest size').fill('1,5 GiB');
     await field('Smallest size').blur();
@@ -215,7 +215,7 @@ describe('the options', () => {
     expect(second?.settings).toMatchObject({ minBytes: 16 * 1024 ** 2, on: true });
   });
 
-  test('take no nonsense, and say so beside the field', async () => {
+  test('refuse invalid values, and say so beside the field', async () => {
     await open('options.html');
     await field('Smallest size').fill('a lot');
     await page.getByText('Enter a size, for example').waitFor();
@@ -278,7 +278,7 @@ describe('the options', () => {
     ]);
   });
 
-  test('say what to do where the desktop app is not there, and what each permission is for', async () => {
+  test('say what to do without the desktop app, and what each permission is for', async () => {
     await fake.set({ state: { taker: 'browser', desktopProblem: 'There is no such host.' } });
     await open('options.html');
     await page.getByText('There is no such host.').waitFor();
@@ -293,7 +293,7 @@ describe('the options', () => {
     expect(explained).toEqual([...asked.permissions, ...asked.host_permissions]);
   });
 
-  test('say that they could not be saved, and show what holds', async () => {
+  test('say that they could not be saved, and show the values in force', async () => {
     await fake.set({ failures: { 'set-settings': 'the disk is full' } });
     await open('options.html');
     await page.getByRole('switch', { name: 'Notifications' }).click();
@@ -326,7 +326,7 @@ describe('the picker', () => {
     await fake.sent();
   };
 
-  test('lists every file once, by type and by text, and adds those that are chosen', async () => {
+  test('lists every file once, filters by type and text, and adds the chosen files', async () => {
     await openPicker();
     expect(await page.getByRole('option').count()).toBe(names.length);
     await button('Archives 2').click();
@@ -346,7 +346,7 @@ describe('the picker', () => {
     expect(await chosen()).toBe('');
   });
 
-  test('has ranges with the mouse and by keyboard', async () => {
+  test('selects ranges by mouse and by keyboard', async () => {
     await openPicker();
     await option('b.zip').click();
     await option('e.zip').click({ modifiers: ['Shift'] });
@@ -370,7 +370,7 @@ describe('the picker', () => {
     expect(await fake.waitFor(1)).toEqual([added(names.slice(0, -1))]);
   });
 
-  test('has at most ten thousand links, a window of them at a time', async () => {
+  test('lists at most 10,000 links, and renders only a window of them', async () => {
     const many = Array.from({ length: 10_050 }, (_, i) => ({ url: `${site}${i}.iso`, text: '' }));
     await fake.set({ links: { k: { ...found, links: many } } });
     await open('picker.html?key=k');
@@ -385,7 +385,7 @@ describe('the picker', () => {
     await page.getByText('10,000 downloads added').waitFor();
   });
 
-  test('says where there are none, and what did not work', async () => {
+  test('says when there are no links, and what failed', async () => {
     await open('picker.html?key=unheard-of');
     await page.getByText('The links are no longer here').waitFor();
     await fake.set({ links: { k: { ...found, links: links.slice(-2) } } });
@@ -400,8 +400,8 @@ describe('the picker', () => {
   });
 });
 
-describe('with the true background', () => {
-  test('options and switches are kept, and what one page changes the others show', async () => {
+describe('with the real background', () => {
+  test('options and switches are kept, and every page shows what another changes', async () => {
     const folder = await temporaryFolder();
     const built = await buildExtension(folder.path);
     const browser = await ExtensionBrowser.start({ extension: built.chromium });
@@ -437,7 +437,7 @@ describe('for everybody', () => {
     { path: 'picker.html?key=k', first: 'option', width: 380, height: 760 },
   ] as const;
 
-  /** Themes differ in nothing but their colours. */
+  /** Rules to check in each theme: themes differ only in their colours. */
   const RULES = { light: undefined, dark: ['color-contrast'] } as const;
 
   test.each(PAGES)('$path is accessible in both themes', async ({ path, first, ...size }) => {
@@ -457,7 +457,7 @@ describe('for everybody', () => {
   });
 
   test.each(PAGES)(
-    '$path speaks German where the browser does',
+    '$path speaks German when the browser does',
     async ({ path, first, ...size }) => {
       await fake.set({ state, links: { k: { page: 'https://a.example/', title: 'A', links } } });
       await open(path, size);
