@@ -30,7 +30,7 @@ async function timed<T>(work: () => Promise<T>): Promise<{ ms: number; result: T
   return { ms: performance.now() - from, result };
 }
 
-/** Median and longest time of some rounds, without the first. */
+/** Measures the median and longest time of some rounds, without the first. */
 async function rounds(work: () => Promise<{ total: number }>, total: number) {
   await work();
   const times: number[] = [];

@@ -1,24 +1,25 @@
 /*
  * The links of a laboratory's hosts, for kernels without netem: rates, queues, delays, losses.
  *
- * The router of the laboratory sends every packet that is to be forwarded into the TUN device of
- * this program. It passes its source's link upwards and its destination's downwards: each may lose
- * it, each holds it for its delay and for the time that its rate and the packets before it take, and
- * drops it where that queue is full. Then it is written back, and the kernel routes it on.
- * (With tbf in the kernel there would be a timer for every packet at every link.)
+ * The laboratory's router sends every packet that it forwards into the TUN device of this program.
+ * The packet passes its source's link upwards and its destination's link downwards. Each link may
+ * lose the packet, holds it for the link's delay and for the time that its rate and the packets
+ * before it take, and drops it if the queue is full. Then the program writes the packet back, and
+ * the kernel routes it on. (With tbf, the kernel would need a timer for every packet at each link.)
  *
  *   delay DEVICE SEED     prints "ready", then reads lines from standard input:
  *     set ADDRESS DELAY LOSS UP DOWN UPQUEUE DOWNQUEUE
  *             one-way delay in microseconds, loss in parts in a million, rates in kbit/s (0: none),
- *             the longest that a packet waits in each queue, in microseconds
- *     alias ADDRESS OTHER   packets to and from an address pass another's link
+ *             longest wait of a packet in each queue, in microseconds
+ *     alias ADDRESS OTHER   packets to and from ADDRESS pass the link of OTHER
  *     stats                 prints a line of JSON
- *     queue ADDRESS         the same of what waits before its link downwards, and has passed it
- *   It ends when its standard input does.
+ *     queue ADDRESS         prints the bytes that wait before the address's link downwards, and the
+ *                           bytes that have passed it, as JSON
+ *   The program ends when its standard input does.
  *
- * Limits: time is cut into grains of 100 microseconds, so packets come up to about 0.2 ms late, and
- * later where the machine is busy: "stats" tells by how much. One thread; it holds at most
- * 262,144 packets, and drops and counts what is beyond. Packets of two addresses stay in order.
+ * Limits: time is cut into grains of 100 microseconds, so packets are up to about 0.2 ms late, and
+ * later on a busy machine; "stats" tells by how much. The program has one thread. It holds at most
+ * 262,144 packets, and drops and counts further ones. Packets between two addresses stay in order.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -43,20 +44,20 @@
 #define GRAIN_NS 100000
 #define IDLE_NS 2000000
 #define BATCH 512
-/* Of an Ethernet header: rates are those of the line, as tbf counts them. */
+/* Bytes of an Ethernet header: rates include it, as with tbf. */
 #define HEADER_BYTES 14
 
 struct end {
   uint32_t address, owner;
   uint32_t delay_us, loss_ppm;
   uint32_t up_kbit, down_kbit, up_queue_us, down_queue_us;
-  uint64_t up_free, down_free; /* when the packets that are queued will have passed */
-  uint64_t down_bytes;         /* let into the queue downwards */
+  uint64_t up_free, down_free; /* when the queued packets will have passed */
+  uint64_t down_bytes;         /* admitted to the queue downwards */
 };
 
 struct packet {
   uint64_t due, order;
-  struct end *destination; /* while its link is still to be passed */
+  struct end *destination; /* NULL once it has entered the link downwards */
   uint32_t length;
   unsigned char bytes[];
 };
@@ -73,7 +74,7 @@ static uint64_t now_ns(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* xorshift64*: enough for losses. */
+/* Draws a number below a million with xorshift64*, which suffices for losses. */
 static uint32_t random_ppm(void) {
   random_state ^= random_state >> 12;
   random_state ^= random_state << 25;
@@ -94,7 +95,7 @@ static struct end *link_of(uint32_t address) {
   return end->owner != 0 ? end_of(end->owner) : end;
 }
 
-/* When a packet that comes at a time has passed a line; 0 if its queue is full. */
+/* Returns when a packet that arrives at a time has passed a line; 0 if the line's queue is full. */
 static uint64_t through(uint64_t at, uint64_t *line_free, uint32_t kbit, uint32_t queue_us,
                         uint32_t length) {
   if (kbit == 0) return at;
@@ -151,7 +152,7 @@ static void release(int device) {
     uint64_t late = now - p->due;
     late_sum += late;
     if (late > late_max) late_max = late;
-    /* What the kernel does not take is lost, as in any network. */
+    /* A packet that the kernel does not take is lost, as in any network. */
     if (write(device, p->bytes, p->length) >= 0) passed++;
     else refused++;
     free(p);
@@ -184,7 +185,7 @@ static void take(const unsigned char *bytes, ssize_t length, uint64_t now) {
   push(p);
 }
 
-/* Returns how many packets came. */
+/* Reads the packets that have arrived. Returns their number. */
 static int drain(int device) {
   unsigned char bytes[PACKET_MAX];
   uint64_t now = now_ns();
@@ -231,7 +232,7 @@ static void command(const char *line) {
   }
 }
 
-/* Returns 0 at the end of the input. */
+/* Carries out the commands that have arrived. Returns 0 at the end of the input. */
 static int commands(void) {
   static char text[4096];
   static size_t used;
@@ -259,7 +260,7 @@ int main(int argc, char **argv) {
     perror("/dev/net/tun");
     return 1;
   }
-  /* It sleeps most of the time, but has to be on time. */
+  /* The program sleeps most of the time, but must wake in time. */
   struct sched_param priority = {.sched_priority = 1};
   if (sched_setscheduler(0, SCHED_RR, &priority) < 0) setpriority(PRIO_PROCESS, 0, -20);
   prctl(PR_SET_TIMERSLACK, 1);
@@ -271,7 +272,7 @@ int main(int argc, char **argv) {
     uint64_t now = now_ns();
     if (drain(device) > 0 || held > 0) active = now;
     release(device);
-    /* While packets come a look at the input now and then is enough. */
+    /* While packets arrive, the program looks at its input only now and then. */
     int idle = now - active > IDLE_NS;
     if (idle || now - looked > IDLE_NS) {
       struct pollfd both[] = {{.fd = 0, .events = POLLIN}, {.fd = device, .events = POLLIN}};

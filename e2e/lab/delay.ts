@@ -24,7 +24,7 @@ export interface DelayStats {
   readonly lost: number;
   /** Packets dropped because a queue was full. */
   readonly full: number;
-  /** Packets dropped for lack of memory: should be none. */
+  /** Packets dropped for lack of memory, or refused by the kernel: should be none. */
   readonly refused: number;
   /** Mean unintended delay of packets since the last query, milliseconds. */
   readonly meanLateMs: number;

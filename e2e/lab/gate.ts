@@ -1,4 +1,6 @@
-/** Has programs begin together that were started one after the other. */
+/**
+ * Starts the work of several programs at the same moment, although they were launched one by one.
+ */
 
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

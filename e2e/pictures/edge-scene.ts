@@ -1,4 +1,4 @@
-/** Edges with something to show: far from each other, with files in demand and some trouble. */
+/** Edges with something to show: distant from each other, with files in demand and some trouble. */
 
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -13,12 +13,12 @@ import type { Names } from './names.ts';
 
 export const TOKEN = 'a-token-for-the-picture';
 
-/** Names that the scene needs: of the server of downloads, of that of data, and of the edge. */
+/** Host names of the scene: the server of downloads, the server of data, and the edge. */
 const [DOWNLOADS, DATA, EDGE] = ['downloads.example.org', 'data.example.org', 'edge.example.org'];
 export const HOSTS = [DOWNLOADS, DATA, EDGE];
 
 const MIB = 1024 * 1024;
-/** Names of the edges, and how far each is from all others, milliseconds one way. */
+/** Names of the edges, and the one-way delay of each to all others, milliseconds. */
 const EDGES = [
   ['paris', 0],
   ['lyon', 3],
@@ -30,7 +30,7 @@ const EDGES = [
 ] as const;
 const FILES = ['dataset-2026.tar', 'desktop-13.2.iso', 'server-13.2.iso', 'map-tiles.zip'] as const;
 
-/** A slow line: bytes come out later. */
+/** Starts a slow line, which passes bytes on later. */
 async function delayed(target: number, ms: number): Promise<{ port: number; server: Server }> {
   const later = (from: Socket, to: Socket) => {
     from.on('data', (piece) => setTimeout(() => to.writable && to.write(piece), ms));
@@ -56,7 +56,7 @@ export class EdgeScene {
   readonly cluster: Cluster;
   readonly #origin: FaultOrigin;
   readonly #nginx: Nginx;
-  /** URL of the origin, by its name. */
+  /** URL of the origin, under its host name. */
   readonly #data: string;
   readonly #ends: (() => unknown)[];
   #busy = true;
@@ -109,17 +109,17 @@ export class EdgeScene {
     return new EdgeScene(cluster, { origin, nginx, data }, [closeLines, () => folder.remove()]);
   }
 
-  /** A link that the page for publishers has something to say about. */
+  /** A link with findings on the page for publishers. */
   get link(): string {
     return `https://${DOWNLOADS}/desktop-13.2.iso`;
   }
 
-  /** The edge that is looked at. */
+  /** URL of the edge in the pictures. */
   get url(): string {
     return this.cluster.node(0).edge.url;
   }
 
-  /** Clients that come and go, until the scene is cleared. */
+  /** Starts clients that come and go until the scene is cleared. */
   play(): void {
     for (let client = 0; client < 3; client++) void this.#client(client);
   }

@@ -1,6 +1,6 @@
 /**
  * Takes the pictures of the edge's pages that the README shows: `node e2e/pictures/edge.ts
- * [FOLDER]`. It takes two minutes: charts need some history.
+ * [FOLDER]`. It takes two minutes, as charts need some history.
  */
 
 import { mkdir } from 'node:fs/promises';

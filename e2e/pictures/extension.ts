@@ -18,7 +18,7 @@ const WINDOW = { width: 1100, height: 800 };
 const NO_DESKTOP = 'The desktop app is not set up for this browser.';
 const SITE = 'https://downloads.example.org/releases/';
 
-/** Takes a picture once everything stands still that does not move for good. */
+/** Takes a picture once fonts are loaded and short animations have ended. */
 async function take(page: Page, name: string): Promise<void> {
   await page.evaluate(() => document.fonts.ready);
   await new Promise((resolve) => setTimeout(resolve, 500));

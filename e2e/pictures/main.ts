@@ -1,6 +1,6 @@
 /**
  * Takes the pictures of the interface that the README shows: `node e2e/pictures/main.ts [FOLDER]`,
- * after `node scripts/build-ui.mjs`. It takes about two minutes: downloads have to get somewhere.
+ * after `node scripts/build-ui.mjs`. It takes about two minutes, as downloads need some progress.
  */
 
 import { mkdir } from 'node:fs/promises';
@@ -16,7 +16,7 @@ const folder =
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Takes a picture once everything stands still that does not move for good. */
+/** Takes a picture once short animations have ended. */
 async function take(page: Page, name: string): Promise<void> {
   await page.mouse.move(640, 28);
   await pause(500);

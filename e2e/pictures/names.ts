@@ -1,7 +1,7 @@
 /**
  * Hosts and folders with familiar names, for pictures. The program that takes them runs again in a
- * separate network, where those names lead to this machine, and with a separate `/home`: nothing
- * leaves it, and no other program sees the names. Linux, as root.
+ * separate network, where those names lead to this machine, and with a separate `/home`. Nothing
+ * leaves that network, and no other program sees the names. Needs Linux, and root.
  */
 
 import { spawn } from 'node:child_process';
@@ -17,7 +17,10 @@ import { temporaryFolder } from '../fixtures/programs/processes.ts';
 const INSIDE = 'MILLRACE_PICTURE_NAMES';
 const CERTIFICATE = 'names';
 const ADDRESS = '127.0.0.2';
-/** Home folders are separate as well: pictures show folders as people have them. */
+/**
+ * Command that enters the second run. Home folders are separate too, so that pictures show familiar
+ * folders.
+ */
 const ENTER =
   'ip link set lo up && mount --bind "$1" /etc/hosts && mount -t tmpfs home /home && shift && exec "$@"';
 
@@ -34,7 +37,7 @@ export class Names {
 
   /**
    * Gives the program a network in which it has these names. The first call runs the program again
-   * in there, and ends with it.
+   * inside that network, and ends with it.
    */
   static async claim(names: readonly string[]): Promise<Names> {
     const folder = process.env[INSIDE];
@@ -48,7 +51,9 @@ export class Names {
     return new Names(server);
   }
 
-  /** Has a name lead to a port of this machine, where HTTP without TLS is spoken. @returns its URL */
+  /**
+   * Makes a name lead to a port of this machine, which serves HTTP without TLS. @returns its URL
+   */
   lead(name: string, port: number): string {
     this.#ports.set(name, port);
     return `https://${name}`;

@@ -1,4 +1,4 @@
-/** A daemon with downloads as people have them: running, done, failed, over edges and mirrors. */
+/** A daemon with realistic downloads: running, done, failed, over edges and mirrors. */
 
 import { mkdir } from 'node:fs/promises';
 import { type SlowFile, SlowFiles } from '../fixtures/origins/slow-files.ts';
@@ -11,12 +11,12 @@ import type { Names } from './names.ts';
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 
-/** The user's folders, in a `/home` of the pictures' own. */
+/** The user's folders, in a `/home` that only the pictures have. */
 const HOME = '/home/ada';
 const DOWNLOADS = `${HOME}/Downloads`;
 const OPTIONS = ['--page', PAGE, '--dir', DOWNLOADS];
 
-/** Servers of the pictures; all of them are this machine. */
+/** Hosts in the pictures; all of them lead to this machine. */
 const MIRROR = 'mirrors.kernel.org';
 const EDGES = ['paris', 'oslo'] as const;
 const edgeHost = (name: string) => `${name}.edges.example.org`;
@@ -58,7 +58,7 @@ const ORIGINS = [...FILES, EXPIRED, WRONG, BUSY, HELD, ...PASTED].map(
   (url) => new URL(url).hostname,
 );
 
-/** All names that the scene needs. */
+/** All host names that the scene needs. */
 export const HOSTS = [...new Set([...ORIGINS, MIRROR, ...EDGES.map(edgeHost)])];
 
 const fileName = (url: string) => url.slice(url.lastIndexOf('/') + 1);
@@ -110,7 +110,7 @@ export class Scene {
     ].join('\n');
   }
 
-  /** Puts a file where its URL says. */
+  /** Serves a file at the path of its URL. @returns the URL */
   #put(url: string, file: SlowFile): string {
     this.#origin.add(new URL(url).pathname, file);
     return url;

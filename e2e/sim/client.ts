@@ -1,6 +1,6 @@
 /**
- * A plain client of a simulated edge: one response for the whole file. An aware one resumes at
- * another edge where a connection broke (ANYCAST 3.1); it keeps its bytes.
+ * A plain client of a simulated edge: one response for the whole file. An aware client resumes at
+ * another edge when a connection breaks (ANYCAST 3.1), after the chunks that it has without a gap.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -12,16 +12,16 @@ import type { Place } from './places.ts';
 import { rttMs } from './places.ts';
 import type { Host } from './wire.ts';
 
-/** How long an aware client waits for an edge that says nothing, and how long a plain one does. */
+/** Longest silence of an edge, milliseconds: for an aware client, and for a plain one. */
 const AWARE_STALL_MS = 10_000;
 const PLAIN_STALL_MS = 60_000;
-/** Pause before it resumes elsewhere. */
+/** Pause before an aware client resumes at another edge. */
 const PAUSE_MS = 200;
 
 /** A plain client uses the first edge only. */
 export interface ClientOptions extends DownloadingOptions {
   readonly host: Host;
-  /** The node on whose machine it runs, if any: then `host` is that machine's own inside. */
+  /** Node on whose machine the client runs, if any: then `host` is that machine's loopback. */
   readonly home?: SimNode;
   readonly place: Place;
   readonly inOrder: boolean;
@@ -31,12 +31,12 @@ export interface ClientOptions extends DownloadingOptions {
 
 export class SimClient extends Downloading {
   readonly o: ClientOptions;
-  /** Connections that broke or fell silent, after which it went on elsewhere. */
+  /** Connections that broke or fell silent, after which the client went to another edge. */
   resumes = 0;
   #edge = 0;
-  /** Connections so far: events of earlier ones are ignored. */
+  /** Connections so far. The client ignores events of earlier ones. */
   #connections = 0;
-  /** Chunks that it has from the beginning of the file, without a gap. */
+  /** Number of chunks that the client has from the beginning of the file, without a gap. */
   #have = 0;
   readonly #bytes = new Map<number, number>();
   #heardAt: Millis = 0;
@@ -95,7 +95,7 @@ export class SimClient extends Downloading {
     this.resumes++;
     this.#edge++;
     this.#delivery?.cancel();
-    // Parts of chunks are asked for again: real clients keep them and ask for the rest.
+    // Requests partial chunks again; real clients keep their bytes and request the rest.
     this.#bytes.clear();
     this.#connections++;
     this.#heardAt = this.world.sim.now;

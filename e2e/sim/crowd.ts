@@ -1,4 +1,6 @@
-/** Clients of a network, run until all are done, and the figures that experiments have in common. */
+/**
+ * Runs the clients of a network until all are done, and computes figures that experiments share.
+ */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { SimClient } from './client.ts';
@@ -12,12 +14,12 @@ import type { World } from './world.ts';
 /** Virtual time after which an experiment gives up. */
 const LIMIT_MS = 2 * 3_600_000;
 
-/** A client on the node's own machine, as NSDI 6 has them: there is no link between the two. */
+/** Makes the links of a client on the node's own machine, as in NSDI 6: no line is between them. */
 function localHost(): Host {
   return { up: new Link(100_000), down: new Link(100_000) };
 }
 
-/** How a client has fared. */
+/** Result of a client's download. */
 export type Outcome = Pick<SimClient, 'state' | 'mbit' | 'tookMs'>;
 export type Client = Outcome & Pick<SimClient, 'endedAt' | 'resumes'>;
 
@@ -25,17 +27,17 @@ export interface CrowdOptions {
   readonly startAt?: (index: number) => Millis;
   readonly inOrder?: boolean;
   readonly aware?: boolean;
-  /** Clients have the real download scheduler and use their edges at once. */
+  /** True: clients have the real download scheduler, and use all their edges at once. */
   readonly scheduled?: boolean;
-  /** Nodes whose clients ask; by default all. */
+  /** Nodes whose clients download; default: all. */
   readonly nodes?: readonly SimNode[];
-  /** Edges that the client of a node can use; that node alone unless given. */
+  /** Returns the edges that the client of a node can use; default: only that node. */
   readonly edges?: (node: SimNode) => readonly SimNode[];
-  /** When to stop: all clients complete or failed, unless given. */
+  /** Virtual time at which to stop, even if clients are still running. */
   readonly limitMs?: Millis;
 }
 
-/** One client on each node; resolves when each is complete or has failed, or the limit is reached. */
+/** Runs one client on each node. Resolves when all are complete or failed, or at the limit. */
 export async function crowd(world: World, options: CrowdOptions = {}): Promise<Client[]> {
   let done = 0;
   const nodes = options.nodes ?? world.nodes;
@@ -70,7 +72,7 @@ export const CROWD_COLUMNS = [
   'window',
 ] as const;
 
-/** The row of `CROWD_COLUMNS`. */
+/** Returns the row of `CROWD_COLUMNS`. */
 export function crowdRow(world: World, clients: readonly Outcome[]): (string | number)[] {
   const complete = clients.filter(({ state }) => state === 'complete');
   const mbit = complete.map((client) => client.mbit);
@@ -92,7 +94,7 @@ export function crowdRow(world: World, clients: readonly Outcome[]): (string | n
   ];
 }
 
-/** A node and those nearest to it, nearest first. */
+/** Returns a node and the nodes nearest to it, `count` in all, nearest first. */
 export function neighbours(world: World, node: SimNode, count: number): SimNode[] {
   const others = world.nodes
     .filter((other) => other !== node)

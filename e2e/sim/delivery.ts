@@ -1,6 +1,6 @@
 /**
- * A node's response to a client, in virtual time: the agent (`DeliveryMachine`, with window and retry timer)
- * as the edge's delivery has it, with models of stores and sockets.
+ * A node's response to a client in virtual time: the agent (`DeliveryMachine` with window and retry
+ * timer) as in an edge's delivery, with models of stores and sockets.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -16,15 +16,15 @@ export interface DeliveryOptions {
   /** Ends of the connection: the node and the client, or the machine that both are on. */
   readonly from: Host;
   readonly to: Host;
-  /** One way, between node and client. */
+  /** One-way delay between node and client. */
   readonly delayMs: Millis;
-  /** Chunks of the answer: the first, and how many. */
+  /** Chunks of the answer: the first chunk, and the number of chunks. */
   readonly first: number;
   readonly count: number;
   readonly inOrder: boolean;
-  /** Bytes of a chunk have reached the client. */
+  /** Called when bytes of a chunk have reached the client. */
   readonly onBytes: (chunk: number, count: number) => void;
-  /** The response is over, for the client. */
+  /** Called when the response is over for the client. */
   readonly onEnd: (error: MillraceError | undefined) => void;
 }
 
@@ -33,7 +33,7 @@ export class SimDelivery {
   readonly #driver: DeliveryDriver;
   readonly #window: CongestionWindow;
   readonly #flows = new Set<Flow>();
-  /** Slices that the connection is to carry, one after the other. */
+  /** Slices that wait for the connection, which carries one after the other. */
   readonly #queue: number[] = [];
   #isSending = false;
   readonly #breakOff = () => this.#end(new MillraceError('origin-reset'));
@@ -58,7 +58,7 @@ export class SimDelivery {
       {
         now: () => sim.now,
         at: (time, run) => {
-          // A frozen node's clock stands still; a gone one's connections have been broken off.
+          // A frozen node's clock stands still. The connections of a gone node are broken already.
           sim.clock.at(time, () => {
             if (node.state === 'up') run();
           });
@@ -74,7 +74,7 @@ export class SimDelivery {
     if (node.state === 'up') this.#driver.advance();
   }
 
-  /** The client has had enough. */
+  /** Ends the response at the client's wish. */
   cancel(): void {
     if (this.#driver.end()) this.#forget();
   }

@@ -1,4 +1,4 @@
-/** Parts that all simulated clients share: when they begin, how it ends, and how fast they were. */
+/** The common part of all simulated clients: start, end and throughput. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { SimNode } from './node.ts';
@@ -25,20 +25,20 @@ export abstract class Downloading {
     });
   }
 
-  /** From its start to its last byte. */
+  /** Time from the client's start to its last byte. */
   get tookMs(): Millis {
     return this.endedAt - this.#startAt;
   }
 
-  /** Mean throughput in Mbit/s; only for complete ones. */
+  /** Mean throughput in Mbit/s; valid only for complete clients. */
   get mbit(): number {
     return (this.world.fileBytes * 8) / 1000 / this.tookMs;
   }
 
-  /** Called once, when it is time. */
+  /** Called once, at the client's start time. */
   protected abstract begin(): void;
 
-  /** @returns false if it had ended before */
+  /** Ends the download. @returns false if it had ended before */
   protected end(state: 'complete' | 'failed'): boolean {
     if (this.state !== 'running') return false;
     this.state = state;

@@ -15,10 +15,10 @@ import type { SimNode } from './node.ts';
 import { type Place, rttMs } from './places.ts';
 import { type Host, PartWire } from './wire.ts';
 
-/** Where a client is. */
+/** Place of a client in the network. */
 export interface Seat {
   readonly host: Host;
-  /** The node on whose machine it runs, if any. */
+  /** Node on whose machine the client runs, if any. */
   readonly home?: SimNode | undefined;
   readonly place: Place;
 }
@@ -92,7 +92,7 @@ class EdgeConnection implements DownloadConnection {
   }
 }
 
-/** Reads a range from chunks, two of which can be on the wire at a time. */
+/** Turns chunks, two of which may be on the wire at a time, into a range in order. */
 class InOrder {
   readonly #chunkBytes: number;
   readonly #end: number;

@@ -1,6 +1,6 @@
 /**
- * Heartbeats in virtual time: each node asks all nodes that it knows, in turn, twice a second (NSDI
- * 4.2).
+ * Heartbeats in virtual time: each node contacts all nodes that it knows, in turn, twice a second
+ * (NSDI 4.2).
  */
 
 import type { SimNode } from './node.ts';
@@ -10,7 +10,10 @@ import type { World } from './world.ts';
 const INTERVAL_MS = 500;
 const TIMEOUT_MS = 2000;
 
-/** Continues while `until` allows. All nodes hear of a new one within one round. */
+/**
+ * Sends a node's heartbeats until `until` returns true. All nodes learn of a new one within one
+ * round.
+ */
 export function beat(world: World, node: SimNode, until: () => boolean): void {
   const { clock, random } = world.sim;
   const view = node.view as MeasuredView;

@@ -1,8 +1,8 @@
 /**
- * Networks too large for every node to ask every other: machines stand together at sites (NSDI 4.3
- * has 15,000 in 2,500), each asks those of the nearest sites and chooses among them as edges do.
- * Beyond its peers it knows the nearest 2,000, as many as edges remember: in a network of that size
- * an operator has to name seeds that are near.
+ * Networks too large for every node to contact every other: machines share sites (NSDI 4.3 has
+ * 15,000 in 2,500). Each node contacts the nodes of the nearest sites and chooses peers among them
+ * as edges do. Beyond its peers it knows the nearest 2,000 nodes, as many as edges remember: in a
+ * network of that size an operator has to name nearby seeds.
  */
 
 import { type Millis, seededRandom } from '@millrace/shared/base/clock';
@@ -15,15 +15,20 @@ import { GivenView } from './views.ts';
 import type { World } from './world.ts';
 
 const PER_SITE = 6;
-/** Nodes that are asked; of these the peers are chosen. */
+/** Number of nearest nodes that a node contacts; it chooses its peers among them. */
 const ASKED = 280;
 
 export interface LargeOptions extends NetworkOptions {
-  /** False: as the papers choose, the nearest, however many have chosen them already. */
+  /**
+   * False: nodes choose the nearest nodes, as in the papers, however many others use these already.
+   */
   readonly passOver?: boolean;
 }
 
-/** A world in which each node has its peers, by one heartbeat to each, and no lines are broken. */
+/**
+ * Builds a world in which each node has its peers, after one heartbeat to each, and no line is
+ * broken.
+ */
 export function buildLarge(options: LargeOptions): World {
   const world = build({ perSite: PER_SITE, ...options });
   const sites = new Map<Place, SimNode[]>();
@@ -65,7 +70,7 @@ class Chooser {
   readonly #rtts: Float32Array;
   members: readonly Peer[] = [];
 
-  /** @param peers one object for all users of a node, of which there are too many */
+  /** @param peers one object per node, shared by all its users, as these are too many */
   constructor(node: SimNode, known: readonly SimNode[], peers: ReadonlyMap<SimNode, Peer>) {
     const { random } = node.world.sim;
     this.node = node;
@@ -74,12 +79,12 @@ class Chooser {
       .slice(0, ASKED)
       .filter((other) => other !== node)
       .map((to) => ({ to, rtt: heartbeatMs(node.place, to.place, random) }))
-      .sort((a, b) => a.rtt - b.rtt); // once, as it is sorted again for each choice
+      .sort((a, b) => a.rtt - b.rtt); // once, as each choice sorts it again
     this.#asked = asked.map(({ to }) => peers.get(to) as Peer);
     this.#rtts = Float32Array.from(asked, ({ rtt }) => rtt);
   }
 
-  /** @returns how many are new */
+  /** Chooses the peers again. @returns the number of new peers */
   choose(isOpen: (peer: Peer) => boolean): number {
     // A full set only loses members that are no longer open.
     if (this.members.length === MAX_PEERS && this.members.every(isOpen)) return 0;
@@ -95,7 +100,7 @@ class Chooser {
 
 function choosePeers(choosers: readonly Chooser[], world: World, passOver: boolean): void {
   const { use } = world;
-  // With a separate random source, so that the rest of the world is the same whoever is chosen.
+  // Uses a separate random source, so that the rest of the world does not depend on the choices.
   const order = shuffled(choosers, seededRandom(world.o.seed));
   for (let round = 0; round < MAX_CHOICES; round++) {
     let changes = 0;

@@ -1,6 +1,6 @@
 /**
  * `npm run -s sim -- <experiment> [--seed N] [--nodes N] [--chunks N] [--json] [--out FOLDER]`:
- * behaviour of networks larger than can be set up, in virtual time, with the decisions of the
+ * simulates networks that are too large to set up, in virtual time. The decisions come from the
  * modules that the edges and the download engine use. One seed gives the same figures in every run.
  */
 
@@ -21,9 +21,9 @@ export interface Settings {
   readonly nodes?: number | undefined;
   readonly chunks?: number | undefined;
   readonly clients?: number | undefined;
-  /** Bytes travel in whole chunks (`wire.ts`); where nothing is said, in the largest runs. */
+  /** True: bytes travel in whole chunks (`wire.ts`); default: only in the largest runs. */
   readonly coarse?: boolean | undefined;
-  /** Clients have the download scheduler and use several edges at once: in flash and failures. */
+  /** True: clients use the download scheduler and several edges at once, in flash and failures. */
   readonly scheduled?: boolean | undefined;
 }
 
@@ -109,7 +109,7 @@ function option(key: string, value: number | boolean | undefined): string {
   return value === false ? '--fine' : value === true ? `--${key}` : `--${key} ${value}`;
 }
 
-/** A whole number of at least 1; undefined where nothing was said. */
+/** Reads a whole number of at least 1; undefined if the option is missing. */
 function count(value: string | undefined, name: string): number | undefined {
   if (value === undefined) return undefined;
   const number = Number(value);

@@ -1,4 +1,4 @@
-/** Networks to experiment with: nodes on the map, with links, and with views of each other. */
+/** Networks for experiments: nodes on the map, with links, and with views of each other. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { BUFFER_BYTES_PER_CLIENT, DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
@@ -13,7 +13,7 @@ const ORIGIN: Place = { x: 20, y: 10, accessMs: 2 };
 /** Machines per site: PlanetLab had two or three. */
 const PER_SITE = 2;
 
-/** How often nodes choose their peers at most, and the share of changes that is no matter. */
+/** Most rounds in which nodes choose their peers, and the share of changes that ends the rounds. */
 export const MAX_CHOICES = 24;
 export const SETTLED_SHARE = 0.03;
 
@@ -21,11 +21,11 @@ export interface NetworkOptions extends Partial<WorldOptions> {
   readonly seed: number;
   readonly nodes: number;
   readonly perSite?: number;
-  /** Access links of nodes are between these, most of them slow, Mbit/s. */
+  /** Least and most rate of nodes' access links, Mbit/s; most links are slow. */
   readonly mbit?: readonly [least: number, most: number];
 }
 
-/** A world of nodes that do not know each other yet. */
+/** Builds a world of nodes that do not know each other yet. */
 export function build(options: NetworkOptions): World {
   const world = new World({
     chunks: 96,
@@ -49,9 +49,9 @@ export function build(options: NetworkOptions): World {
 
 export interface MeetingOptions {
   readonly choice: Choice;
-  /** Heartbeats to each node. */
+  /** Heartbeats to each node before the choice of peers; one more follows the choice. */
   readonly rounds?: number;
-  /** Whether one node's messages get to another. */
+  /** Returns true if one node's messages reach another. */
   readonly reaches?: (from: SimNode, to: SimNode) => boolean;
 }
 
@@ -75,7 +75,7 @@ export function meet(
         view.hear(to, told.get(to.name) ?? [], sim.random);
       }
     }
-    // In the last round they hear of the others' choices.
+    // In the last round the nodes learn the others' choices.
     if (round + 1 < rounds) continue;
     settle(world, views);
     for (const [i, view] of views.entries()) {
@@ -87,8 +87,8 @@ export function meet(
 }
 
 /**
- * Lets all choose, knowing the others' choices, until hardly anything changes: many minutes of
- * heartbeats.
+ * Lets all nodes choose, knowing the others' choices, until hardly anything changes. This stands
+ * for many minutes of heartbeats.
  */
 function settle(world: World, views: readonly MeasuredView[]): void {
   for (let round = 0; round < MAX_CHOICES; round++) {
@@ -107,8 +107,8 @@ function settle(world: World, views: readonly MeasuredView[]): void {
 }
 
 /**
- * A world whose nodes have met, though each cannot reach each other one with probability `blind`,
- * in each direction separately.
+ * Builds a world whose nodes have met. Each node cannot reach each other one with probability
+ * `blind`, in each direction separately.
  */
 export function blindWorld(options: NetworkOptions, choice: Choice, blind: number): World {
   const world = build(options);
@@ -122,7 +122,10 @@ export function blindWorld(options: NetworkOptions, choice: Choice, blind: numbe
   return world;
 }
 
-/** Times from 0 on that are `spreadMs` apart at most, so that no two begin together. */
+/**
+ * Returns a function that draws start times from 0 to `spreadMs`, so that no two clients begin
+ * together.
+ */
 export function staggered(world: World, spreadMs: Millis): () => Millis {
   return () => world.sim.random() * spreadMs;
 }

@@ -1,8 +1,7 @@
 /**
  * A simulated edge. Its decisions come from the modules that edges use: routing, peers, single
  * flight, forwarding, competing requests, timers, window. Cache and network are models, and there
- * is no disk. Versions count as known: finding them out costs real edges a small request at the
- * beginning.
+ * is no disk. Versions count as known: real edges learn them with a small request at the beginning.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -23,7 +22,7 @@ import { GivenView, MeasuredView, type Member, type View } from './views.ts';
 import { type Host, Link } from './wire.ts';
 import type { World } from './world.ts';
 
-/** How a request has come through the network. */
+/** Way of a request through the network. */
 export interface Path {
   readonly hops: number;
   readonly via: readonly string[];
@@ -32,14 +31,14 @@ export interface Path {
 
 export const INGRESS: Path = { hops: 0, via: [], avoid: [] };
 
-/** A chunk that was found, and where. */
+/** A chunk that was found, and its place. */
 export interface Held {
   readonly tier: 'memory' | 'peer' | 'origin';
   release(): void;
 }
 
 const MEMORY: Held = { tier: 'memory', release() {} };
-/** How often a fetch by way of the network is looked at, once it may be late. */
+/** Time between two checks of a forwarded fetch, once it may be late. */
 const WATCH_INTERVAL_MS = 200;
 const NOBODY: ReadonlySet<string> = new Set();
 
@@ -50,17 +49,17 @@ export class SimNode implements Host, Member {
   readonly place: Place;
   readonly up: Link;
   readonly down: Link;
-  /** `frozen` nodes are silent; the machines of `gone` ones refuse connections. */
+  /** `frozen` nodes are silent; the machines of `gone` nodes refuse connections. */
   state: 'up' | 'frozen' | 'gone' = 'up';
   view: View;
   readonly cache = new Set<number>();
-  /** Clients' responses and other nodes' requests under way. */
+  /** Clients' responses and other nodes' requests in progress. */
   transfers = 0;
-  /** Chunks sent to clients and nodes. */
+  /** Number of chunks sent to clients and nodes. */
   served = 0;
-  /** When other nodes were last heard of. */
+  /** Time of the last sign of life of each other node. */
   readonly heard = new Map<string, Millis>();
-  /** Called when the node goes: breaks a connection. */
+  /** Functions that break the node's connections, called when it goes. */
   readonly connections = new Set<() => void>();
   readonly world: World;
   readonly flights = new ChunkFlights<Held>();
@@ -81,7 +80,7 @@ export class SimNode implements Host, Member {
     return loadSteps(this.transfers);
   }
 
-  /** A chunk from wherever it is. */
+  /** Returns a chunk from the cache, another node or the origin. */
   async get(chunk: number, signal: AbortSignal, path: Path): Promise<Held> {
     if (this.cache.has(chunk)) return MEMORY;
     return this.flights.get(String(chunk), path.hops, signal, {
@@ -110,7 +109,7 @@ export class SimNode implements Host, Member {
     });
   }
 
-  /** By way of other nodes; from the origin where none of them can help. */
+  /** Fetches a chunk through other nodes, or from the origin if none of them can help. */
   async #forward(chunk: number, path: Path, keep: boolean, signal: AbortSignal): Promise<Held> {
     const { sim, o } = this.world;
     const lateAfterMs = () => Math.max(MIN_SILENCE_MS, this.#peerTimer.timeoutMs(0));
@@ -167,7 +166,7 @@ export class SimNode implements Host, Member {
     return { tier: 'peer', release() {} };
   }
 
-  /** From the origin. */
+  /** Fetches a chunk from the origin. */
   async #own(chunk: number, signal: AbortSignal): Promise<Held> {
     if (this.cache.has(chunk)) return MEMORY;
     const { figures, sim, o } = this.world;
@@ -195,10 +194,10 @@ export class SimNode implements Host, Member {
     if (winner === 0) this.world.figures.racesWonByFirst++;
   }
 
-  /** Looks at a fetch once it may be late, and often from then on, until that is ended. */
+  /** Checks a fetch repeatedly once it may be late. @returns a function that ends the checks */
   #watch(check: () => void, ms: Millis): () => void {
     const { clock } = this.world.sim;
-    // The clock keeps its entries until their time: this releases the earlier fetch.
+    // The clock keeps its entries until their time; clearing this releases the fetch earlier.
     let wanted: (() => void) | undefined = check;
     const again = () => {
       if (wanted === undefined || this.state !== 'up') return this.world.sim.quiet();
@@ -211,7 +210,7 @@ export class SimNode implements Host, Member {
     };
   }
 
-  /** Comes back with an empty cache, and without its knowledge of others. */
+  /** Brings the node back with an empty cache, and without knowledge of others. */
   rise(): void {
     for (const breakOff of [...this.connections]) breakOff();
     this.cache.clear();
@@ -219,7 +218,9 @@ export class SimNode implements Host, Member {
     this.state = 'up';
   }
 
-  /** Stops: connections break, or fall silent. A crash loses the contents of memory. */
+  /**
+   * Stops the node: its connections break, or fall silent. A crash loses the contents of memory.
+   */
   fail(how: 'frozen' | 'gone'): void {
     this.state = how;
     if (how === 'frozen') return;

@@ -1,8 +1,8 @@
 /**
- * Where nodes are and how long messages take between them: sites on a map whose unit is a
- * millisecond of round trip, in three continents of unlike size as PlanetLab had (NSDI 6 counts
- * some 400 nodes; by 4.2 two thirds have 100 peers or more within 100 ms, which this map is made to
- * meet). Some sites are far from all others because of their own line (NSDI 5.2).
+ * Places of nodes, and the time that messages take between them: sites on a map whose unit is a
+ * millisecond of round trip, in three continents of unequal size as PlanetLab had. NSDI 6 counts
+ * about 400 nodes; by NSDI 4.2, two thirds have 100 peers or more within 100 ms, which this map is
+ * made to meet. Some sites are far from all others because of their own line (NSDI 5.2).
  */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
@@ -23,7 +23,7 @@ const CONTINENTS = [
 const FAR_SHARE = 0.05;
 const FAR_MS = 110;
 
-/** A site somewhere. */
+/** Draws the place of a site. */
 function somewhere(random: Random): Place {
   let draw = random();
   let continent: (typeof CONTINENTS)[number] = CONTINENTS[0];
@@ -37,7 +37,7 @@ function somewhere(random: Random): Place {
   return { x: x + spread * normal(random), y: y + spread * normal(random), accessMs };
 }
 
-/** `count` machines at sites of `perSite` each. */
+/** Places `count` machines at sites of `perSite` each. */
 export function machines(count: number, perSite: number, random: Random): Place[] {
   const places: Place[] = [];
   let site = somewhere(random);
@@ -48,22 +48,22 @@ export function machines(count: number, perSite: number, random: Random): Place[
   return places;
 }
 
-/** Round trip without queues. */
+/** Returns the round trip between two places, without queues. */
 export function rttMs(a: Place, b: Place): Millis {
   if (a === b) return 0.5;
   return Math.hypot(a.x - b.x, a.y - b.y) + a.accessMs + b.accessMs;
 }
 
 /**
- * Draws the time of a heartbeat: an application takes its time, now and then ten times as long
- * (NSDI 4.2).
+ * Draws the round trip of a heartbeat. An application takes its time, and ten times as long now and
+ * then (NSDI 4.2).
  */
 export function heartbeatMs(a: Place, b: Place, random: Random): Millis {
   const busy = random() < 0.1 ? 10 : 1;
   return rttMs(a, b) - 8 * busy * Math.log(1 - random());
 }
 
-/** Standard normal (Box and Muller). */
+/** Draws a standard normal number (Box and Muller). */
 function normal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }

@@ -50,7 +50,7 @@ function cell(value: string | number): string {
   return value.toFixed(Math.abs(value) < 0.1 ? 3 : 2);
 }
 
-/** The value below which `share` of the values are; 0 for none. */
+/** Returns the value below which a share of the values lie; 0 for an empty list. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;

@@ -1,4 +1,4 @@
-/** How simulated nodes ask each other and the origin for chunks: requests over the wires. */
+/** Requests of simulated nodes for chunks, to each other and to the origin, over the wires. */
 
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
@@ -6,23 +6,23 @@ import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
 import type { Path, SimNode } from './node.ts';
 import { Flow } from './wire.ts';
 
-/** How long a connection may take to be made. */
+/** Longest time to establish a connection. */
 const CONNECT_TIMEOUT_MS = 2000;
 
 export interface Asking {
   readonly from: SimNode;
   readonly to: SimNode;
   readonly chunk: number;
-  /** As the asked node is told. */
+  /** Path of the request so far, as the asked node is told. */
   readonly path: Path;
   readonly signal: AbortSignal;
   readonly observer: AttemptObserver;
 }
 
 /**
- * Asks a node for a chunk.
+ * Requests a chunk from a node.
  *
- * @throws PeerFailure where the node is to blame; the signal's reason
+ * @throws PeerFailure if the node is to blame; the origin's error or the signal's reason
  */
 export function askPeer({ from, to, chunk, path, signal, observer }: Asking): Promise<void> {
   const { sim, o } = from.world;
@@ -41,7 +41,7 @@ export function askPeer({ from, to, chunk, path, signal, observer }: Asking): Pr
       to.transfers--;
       to.connections.delete(breakOff);
       flow?.cancel();
-      // Once the chunk was sent there is nothing to abort, and signals are expensive.
+      // Once the chunk is being sent there is nothing to abort, and signals are expensive.
       if (flow === undefined) controller.abort(new MillraceError('interrupted', 'the peer left'));
     };
     const end = (how: () => void) => {
@@ -52,7 +52,8 @@ export function askPeer({ from, to, chunk, path, signal, observer }: Asking): Pr
     };
     const onAbort = () => {
       end(() => reject(signal.reason));
-      // The flow at once, so that no piece more is sent; the rest when word gets there.
+      // Cancels the flow at once, so that it sends no further piece, and the rest when the news
+      // arrives.
       flow?.cancel();
       clock.in(delayMs, stopServing);
     };
@@ -105,7 +106,7 @@ export function askPeer({ from, to, chunk, path, signal, observer }: Asking): Pr
       if (over) return;
       if (to.state === 'gone') return refuse('origin-unreachable', delayMs);
       if (!connected()) {
-        // On an existing connection, a dead listener goes unnoticed.
+        // On an existing connection, a dead node goes unnoticed.
         if (!from.heard.has(to.name)) refuse('origin-unreachable', CONNECT_TIMEOUT_MS);
         return;
       }
@@ -125,12 +126,12 @@ export function askPeer({ from, to, chunk, path, signal, observer }: Asking): Pr
     };
     signal.addEventListener('abort', onAbort, { once: true });
     observer.onSent();
-    if (from.state !== 'up') return; // frozen: nothing leaves it
+    if (from.state !== 'up') return; // frozen: nothing leaves the node
     clock.in(delayMs, arrive);
   });
 }
 
-/** Asks the origin for a chunk. @throws the signal's reason */
+/** Requests a chunk from the origin. @throws the signal's reason */
 export function askOrigin(
   from: SimNode,
   signal: AbortSignal,

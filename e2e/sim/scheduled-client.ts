@@ -7,19 +7,19 @@ import { EdgeSource, type Seat } from './edge-source.ts';
 
 /** Connections to each edge. */
 const CONNECTIONS = 2;
-/** How long an edge may say nothing. */
+/** Longest silence of an edge. */
 const STALL_MS = 10_000;
 /** Share of the file that may be fetched twice (LOCI 5). */
 const REDUNDANT_SHARE = 0.02;
 
-/** It uses all edges at once. */
+/** Options of a client that uses all its edges at once. */
 export interface ScheduledClientOptions extends Seat, DownloadingOptions {
   readonly onDone?: (client: ScheduledClient) => void;
 }
 
 export class ScheduledClient extends Downloading {
   readonly o: ScheduledClientOptions;
-  /** Requests beyond the first of each connection: blocks, and repeated requests. */
+  /** Requests beyond the first of each connection: further blocks, and repeated requests. */
   resumes = 0;
 
   constructor(options: ScheduledClientOptions) {
@@ -39,7 +39,7 @@ export class ScheduledClient extends Downloading {
       },
       sim.now,
     );
-    // Blocks begin where chunks do, as with edges that clients know the chunks of.
+    // Blocks begin at chunk boundaries, as with real edges whose chunks clients know.
     const { chunkBytes } = o;
     for (const { name } of edges) scheduler.addSource(name, { owns: () => true, chunkBytes });
     const download = new SimulatedDownload({

@@ -10,12 +10,12 @@ import type { PeerUse } from '@millrace/shared/cdn/routing/peer-use';
 import type { Hearsay, RouteNode } from '@millrace/shared/cdn/routing/route';
 import { heartbeatMs, type Place } from './places.ts';
 
-/** Parts of a node's view that routing needs. */
+/** The parts of a node's view that routing needs. */
 export interface View {
-  /** Nodes that can be used now, this one first. */
+  /** Returns the nodes that can be used now, this one first. */
   nodes(now: Millis): readonly RouteNode[];
   hearsay(now: Millis): readonly Hearsay<RouteNode>[];
-  /** Nodes that are too far to be peers. */
+  /** Returns nodes that are too far to be peers. */
   far(now: Millis): readonly RouteNode[];
   onForwardFailed(name: string): void;
   onLoad(name: string, load: number): void;
@@ -27,12 +27,12 @@ export interface Member extends RouteNode {
 }
 
 /**
- * Choice of peers: `near` as edges choose (NSDI 4.2), or `all` that can be reached, as in one
- * region or in NSDI 5.3's example.
+ * Choice of peers: `near` as edges choose (NSDI 4.2), or `all` reachable nodes, as within one
+ * region or in the example of NSDI 5.3.
  */
 export type Choice = 'near' | 'all';
 
-/** A view by heartbeats. */
+/** A view that is measured by heartbeats. */
 export class MeasuredView implements View {
   readonly table: PeerTable;
   readonly #self: Member;
@@ -40,7 +40,10 @@ export class MeasuredView implements View {
   #members: readonly Peer[] = [];
   #hearsay: readonly Hearsay<Peer>[] | undefined;
 
-  /** @param use shared by all views: each would keep the reports of all about all */
+  /**
+   * @param use shared by all views: separate ones would each keep the reports of all nodes about
+   * all
+   */
   constructor(self: Member, choice: Choice, use: PeerUse) {
     this.#self = self;
     this.#choice = choice;
@@ -77,7 +80,7 @@ export class MeasuredView implements View {
     this.table.onLoad(name, load);
   }
 
-  /** A heartbeat was answered. */
+  /** Handles the answer to a heartbeat. */
   hear(peer: Member, sees: Peer['sees'], random: Random): void {
     const { name, load, weight, place } = peer;
     const info = { name, load, weight, sees, policy: 'open', draining: false } as const;
@@ -91,7 +94,7 @@ export class MeasuredView implements View {
     this.#hearsay = undefined;
   }
 
-  /** Chooses the peers anew. */
+  /** Chooses the peers again. */
   select(now: Millis): void {
     const usable = [...this.table.peers].filter(
       (peer) => peer.rtts.length > 0 && this.table.isUsable(peer, now),
@@ -104,7 +107,7 @@ export class MeasuredView implements View {
         : selectPeers(current, usable, (peer) => this.table.isOpen(peer));
   }
 
-  /** Nodes that it can use, as it tells others. */
+  /** Returns the nodes that this node can use, as it tells others. */
   sees(now: Millis): Peer['sees'] {
     return this.#members
       .filter((peer) => this.table.isUsable(peer, now))
@@ -112,19 +115,16 @@ export class MeasuredView implements View {
   }
 }
 
-/**
- * A view that is fixed from the beginning: for networks whose heartbeats would be too many to
- * simulate.
- */
+/** A view that is fixed from the beginning, for networks with too many heartbeats to simulate. */
 export class GivenView implements View {
   readonly #nodes: { name: string; seed: RouteNode['seed']; weight: number; load: number }[];
-  /** One list for many views: there are too many of them for a list each. */
+  /** All nodes that this node knows. Views share the list, as there are too many of them. */
   readonly #known: readonly RouteNode[];
   readonly #distrusted = new Set<string>();
 
   /**
-   * @param nodes this one first
-   * @param known all nodes that it knows of, `nodes` among them
+   * @param nodes nodes to use, this one first
+   * @param known all nodes that this one knows, `nodes` included
    */
   constructor(nodes: readonly RouteNode[], known: readonly RouteNode[] = []) {
     this.#known = known;

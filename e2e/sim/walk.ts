@@ -1,7 +1,7 @@
 /**
- * Where requests end if all nodes ask for a file at the same moment and nothing is cached anywhere:
- * each is followed from node to node by the real routing until one turns to the origin. No time
- * passes, so this shows the cost of differing views alone, and is the worst case of timing.
+ * The ends of requests if all nodes request a file at the same moment and nothing is cached
+ * anywhere: the real routing leads each request from node to node until one turns to the origin. No
+ * time passes, so this shows the cost of differing views alone, and is the worst case of timing.
  */
 
 import { INGRESS, type Path, type SimNode } from './node.ts';
@@ -10,16 +10,16 @@ import type { World } from './world.ts';
 export interface Walked {
   /** Mean number of nodes that fetch a chunk from the origin: copies of the file. */
   readonly copies: number;
-  /** Most and fewest over the chunks. */
+  /** Most and fewest nodes that fetch a chunk from the origin, over the chunks. */
   readonly most: number;
   readonly fewest: number;
-  /** Share of requests that were forwarded exactly so often, by number. */
+  /** Share of requests by number of forwards, from 0. */
   readonly hops: readonly number[];
 }
 
 const NOBODY: ReadonlySet<string> = new Set();
 
-/** @param asking nodes whose clients ask; by default all of them */
+/** Follows the requests for all chunks. @param asking nodes whose clients ask; default: all */
 export function walk(world: World, asking: readonly SimNode[] = world.nodes): Walked {
   const hops: number[] = [];
   const counts: number[] = [];

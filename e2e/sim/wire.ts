@@ -1,29 +1,29 @@
 /**
- * The simulated network's wires. A link sends its pieces first come, first served; a flow hands
- * over a few pieces at a time and the next as earlier ones arrive, so that flows over one link
- * share it about evenly, whichever end is the narrow one, and a flow gets at most `WINDOW_PIECES`
- * pieces per round trip.
+ * The wires of the simulated network. A link sends its pieces first come, first served. A flow
+ * hands over a few pieces at a time, and the next as earlier ones arrive. Flows over one link
+ * therefore share it about evenly, whichever end is narrower, and a flow gets at most
+ * `WINDOW_PIECES` pieces per round trip.
  *
  * With pieces as large as chunks, a third of the events remain. Then flows share a link by turns of
- * a whole chunk, no flow is limited per round trip, and of a chunk under way nothing is known until
- * all of it is there: competing requests begin later, or not at all.
+ * a whole chunk, no flow is limited per round trip, and the progress of a chunk is unknown until
+ * all of it has arrived: competing requests begin later, or not at all.
  *
- * Not modelled: loss, slow start, headers, set-up of connections, and queues that overflow.
- * Requests and heartbeats take time but no bandwidth. Pieces on their way when a flow was cancelled
- * still take their place on the links.
+ * Not modelled: loss, slow start, headers, connection set-up, and queues that overflow. Requests
+ * and heartbeats take time but no bandwidth. Pieces in flight when a flow is cancelled still take
+ * their place on the links.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Simulation } from './simulation.ts';
 
-/** Pieces of one flow under way at a time. */
+/** Most pieces of one flow in flight. */
 const WINDOW_PIECES = 4;
 
 /** One direction of an access link. */
 export class Link implements Wire {
-  /** May change at any time, for pieces sent from then on. */
+  /** Rate for pieces sent from now on; it may change at any time. */
   bytesPerMs: number;
-  /** Bytes that it has been given to send. */
+  /** Bytes given to the link so far. */
   bytes = 0;
   #freeAt: Millis = 0;
 
@@ -31,7 +31,7 @@ export class Link implements Wire {
     this.bytesPerMs = mbitPerS * 125;
   }
 
-  /** @returns when the first and the last of the bytes is through */
+  /** Sends bytes. @returns times at which the first and the last byte are through */
   send(bytes: number, now: Millis): { readonly first: Millis; readonly last: Millis } {
     this.bytes += bytes;
     const first = Math.max(now, this.#freeAt);
@@ -41,18 +41,18 @@ export class Link implements Wire {
   }
 }
 
-/** A line that bytes can be handed to. */
+/** A line that takes bytes. */
 export interface Wire {
   send(bytes: number, now: Millis): { readonly first: Millis; readonly last: Millis };
 }
 
-/** A machine's place on the wires. */
+/** A machine's two lines to the network. */
 export interface Host {
   readonly up: Wire;
   readonly down: Wire;
 }
 
-/** A wire as a response that is a part of whole chunks uses it: the rest of them costs nothing. */
+/** A wire for a response that is a part of whole chunks: the rest of the chunks costs nothing. */
 export class PartWire implements Wire {
   readonly #wire: Wire;
   readonly #start: number;
@@ -76,15 +76,17 @@ export class PartWire implements Wire {
 export interface FlowOptions {
   readonly from: Host;
   readonly to: Host;
-  /** One way. */
+  /** One-way delay. */
   readonly delayMs: Millis;
   readonly bytes: number;
   readonly pieceBytes: number;
-  /** False while nothing gets from one to the other: then the flow stands still for ever. */
+  /** Returns false while nothing gets from one end to the other: then the flow stops for ever. */
   readonly connected: () => boolean;
-  /** Told of bytes that have arrived, `left` being still to come. */
+  /** Called when bytes have arrived; `left` bytes are still to come. */
   readonly onBytes: (count: number, left: number) => void;
-  /** Called when the last piece has been handed over: the connection's next flow can begin. */
+  /**
+   * Called when the last piece has been handed over, so that the connection's next flow can begin.
+   */
   readonly onHandedOver?: () => void;
 }
 
@@ -121,7 +123,10 @@ export class Flow {
     }
   }
 
-  /** The first byte of a piece is at the other end's access link; the last will be there later. */
+  /**
+   * Handles the arrival of a piece's first byte at the other end's access link; the last byte
+   * follows.
+   */
   #reached(piece: number, last: Millis): void {
     const { clock } = this.#sim;
     this.#sim.quiet();

@@ -14,36 +14,39 @@ export interface WorldOptions {
   readonly seed: number;
   readonly chunks: number;
   readonly chunkBytes: number;
-  /** Memory for one client's response: bounds its window, and says how many replicas there are. */
+  /**
+   * Memory in bytes for one client's response: bounds its window, and determines the number of
+   * replicas.
+   */
   readonly bufferBytes: number;
   readonly maxHops: number;
-  /** Whether the best node of a region asks the best of all before the origin; edges do. */
+  /** True if the best node of a region asks the best of all before the origin, as edges do. */
   readonly farHop: boolean;
   readonly originMbit: number;
   readonly originPlace: Place;
-  /** In pieces of this size bytes travel: smaller is more exact and slower. */
+  /** Size of the pieces in which bytes travel: smaller is more exact and slower. */
   readonly pieceBytes: number;
-  /** How often a node that waits is told how far its chunk is; edges do it every 100 ms. */
+  /** Interval at which a waiting node learns the progress of its chunk; 100 ms in edges. */
   readonly interimMs: Millis;
 }
 
-/** Counts since the beginning. */
+/** Counts since the last `forget`. */
 export class Figures {
   /** Complete fetches from the origin, by chunk. */
   readonly originFetches: number[];
   /** Requests from node to node, by hop: the first is at index 1. */
   readonly forwards: number[] = [0, 0];
-  /** Chunks that clients' nodes were asked for. */
+  /** Requests of clients' nodes for chunks. */
   chunkRequests = 0;
-  /** Second attempts at a chunk that the agent made. */
+  /** Second attempts of the agent at a chunk. */
   retries = 0;
   /** Requests that competed with an earlier one for the same chunk. */
   races = 0;
-  /** Of these, those that the first request won. */
+  /** Number of these races that the first request won. */
   racesWonByFirst = 0;
   /** Requests to other nodes that failed. */
   peerFailures = 0;
-  /** Sizes of windows when a chunk came, summed, and how many. */
+  /** Sum of the window's sizes when chunks arrived, and the number of these sizes. */
   windowSum = 0;
   windowSamples = 0;
 
@@ -63,11 +66,11 @@ export class World {
     readonly place: Place;
     silent: boolean;
   };
-  /** Users of each node as a peer, as heartbeats have told. */
+  /** Users of each node as a peer, as told by heartbeats. */
   readonly use = new PeerUse();
   readonly #byName = new Map<string, SimNode>();
   readonly #keys: string[];
-  /** Tells whether messages get through between two places; partitions change it. */
+  /** Returns true if messages get through from one node to another; partitions change it. */
   reaches: (a: SimNode, b: SimNode) => boolean = () => true;
 
   constructor(options: WorldOptions) {
@@ -113,14 +116,14 @@ export class World {
     return a.state === 'up' && b.state === 'up' && this.reaches(a, b);
   }
 
-  /** Begins to count anew. */
+  /** Resets all counts. */
   forget(): void {
     this.figures = new Figures(this.o.chunks);
     this.origin.up.bytes = 0;
     for (const node of this.nodes) node.served = 0;
   }
 
-  /** Bytes that the origin has sent over the size of the file. */
+  /** Bytes that the origin has sent, divided by the size of the file. */
   get copies(): number {
     return this.origin.up.bytes / this.fileBytes;
   }

@@ -1,4 +1,4 @@
-/** An error that nothing handles: a line in the log, and the end of the process with Node's status. */
+/** An unhandled error writes one line to the log and ends the process with Node's status. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,14 +16,14 @@ const DAEMON = fileURLToPath(new URL('../../desktop/engine/daemon/main.ts', impo
 const folder = await temporaryFolder();
 afterAll(() => folder.remove());
 
-/** Node's own status for an error that nothing handles. */
+/** Exit status of Node after an unhandled error. */
 const STATUS = 1;
 const faults = [
   ['SIGUSR2', 'uncaughtException', 'TypeError', 'thrown by the test'],
   ['SIGPIPE', 'unhandledRejection', 'RangeError', 'rejected by the test'],
 ] as const;
 
-/** The lines of a log that are of level `fatal`. */
+/** Returns the lines of a log that have level `fatal`. */
 function fatalLines(log: readonly string[]): Record<string, unknown>[] {
   return log.flatMap((line) => {
     if (!line.startsWith('{')) return [];
@@ -39,7 +39,7 @@ const lineOf = (origin: string, type: string, message: string) => ({
 });
 
 test.each(faults)(
-  'an edge that %s ends by an %s says so',
+  'an edge that %s ends with an %s logs the error',
   async (signal, origin, type, message) => {
     const edge = await EdgeProcess.start(['--name', 'failing'], { NODE_OPTIONS });
     const closed = once(edge.child, 'close');
@@ -65,7 +65,7 @@ test('each process of an edge with workers says so, and a worker is started agai
 });
 
 test.each(faults)(
-  'a daemon that %s ends by an %s says so',
+  'a daemon that %s ends with an %s logs the error',
   async (signal, origin, type, message) => {
     const state = join(folder.path, signal);
     const args = ['--port', '0', '--state', state, '--dir', folder.path];

@@ -1,4 +1,4 @@
-/** HTTP/2 for clients: what holds for connections of HTTP/1.1 holds for streams. */
+/** HTTP/2 for clients: the rules for connections of HTTP/1.1 hold for streams. */
 
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ import { until } from '../fixtures/until.ts';
 
 const TOKEN = 'token of the administrator';
 const MiB = 1024 * 1024;
-/** RFC 9113 7. */
+/** Error codes (RFC 9113 7). */
 const [PROTOCOL_ERROR, INTERNAL_ERROR, REFUSED_STREAM, ENHANCE_YOUR_CALM] = [1, 2, 7, 11];
 
 const withNghttp = testsWhere(programOrComplain('nghttp', 'HTTP/2 with a client of another make'));
@@ -71,7 +71,7 @@ async function frames(edge: EdgeProcess, streamWindow?: number): Promise<H2Frame
   return client;
 }
 
-/** Runs a program to its end. @returns what it has written @throws Error if it fails */
+/** Runs a program to its end. @returns its standard output @throws Error if the program fails */
 async function run(command: string, args: readonly string[]): Promise<Buffer> {
   const options = { encoding: 'buffer', maxBuffer: 16 * MiB } as const;
   return (await promisify(execFile)(command, args, options)).stdout;
@@ -82,7 +82,7 @@ const drain = (edge: EdgeProcess) =>
 const active = async (edge: EdgeProcess) => (await edge.status()).transfers.active;
 
 describe('clients of HTTP/2 get the right bytes', () => {
-  test('curl, over one connection, and over HTTP/1.1 where they want that', async () => {
+  test('curl, over one connection, and over HTTP/1.1 if it asks for that', async () => {
     const edge = await start();
     const url = origin.url('none', { seed: 'curl', size: 3 * MiB });
     for (const [option, version] of [
@@ -144,7 +144,7 @@ describe('clients of HTTP/2 get the right bytes', () => {
     expect(seen).toEqual({ hex: origin.digest(url), protocol: 'h2' });
   });
 
-  test('no response has a field that belongs to connections', async () => {
+  test('no response has a connection-specific field', async () => {
     const edge = await start('--client-transfers', '1');
     const client = await connect(edge);
     const good = `/${origin.url('none')}`;
@@ -181,7 +181,7 @@ describe('clients of HTTP/2 get the right bytes', () => {
   });
 });
 
-/** Faults of the origin that show themselves in the middle of the body, with and without a length. */
+/** Faults of an origin that appear in the middle of a body, with and without a length. */
 const IN_THE_MIDDLE = [
   ...['wrong-start-later', 'changed-in-the-middle', 'conditions-ignored', 'etag-missing-later'],
   ...['chunked-broken', 'wrong-total'],
@@ -191,7 +191,7 @@ describe('a body that cannot be completed', () => {
   test('no fault of an origin lets a stream end as if it were complete', async () => {
     const edge = await start();
     const client = await connect(edge);
-    // Maybe not even a header comes.
+    // Perhaps not even a header arrives.
     const none = { complete: false };
     const outcomes = await Promise.all(
       IN_THE_MIDDLE.map(async (fault) => {
@@ -200,12 +200,12 @@ describe('a body that cannot be completed', () => {
       }),
     );
     expect(outcomes.filter(({ complete }) => complete)).toEqual([]);
-    // And the connection is as good as before.
+    // The connection still works.
     const url = origin.url('none', { seed: 'afterwards' });
     expect((await client.fetch(`/${url}`)).digest).toBe(origin.digest(url));
   });
 
-  test('is RST_STREAM and never END_STREAM, even where no length was announced', async () => {
+  test('ends with RST_STREAM and never END_STREAM, even where no length was announced', async () => {
     const edge = await start();
     const client = await frames(edge);
     const good = origin.url('none', { seed: 'neighbour', size: 4 * MiB });
@@ -219,7 +219,7 @@ describe('a body that cannot be completed', () => {
     expect(sha256(client.body(3))).toBe(origin.digest(good));
   });
 
-  test('what has come of a stream that is sent elsewhere is right', async () => {
+  test('the bytes received of a stream that is sent elsewhere are right', async () => {
     const edge = await start();
     const client = await frames(edge, 300_000);
     const url = origin.url('none', { seed: 'offloaded', size: 8 * MiB });
@@ -234,7 +234,7 @@ describe('a body that cannot be completed', () => {
 });
 
 describe('clients that take little, or too much', () => {
-  test('one that reads nothing slows the fetching, and harms no other stream', async () => {
+  test('a client that reads nothing slows the fetch, and harms no other stream', async () => {
     const edge = await start('--cache-memory', '0');
     const client = await frames(edge, 65_535);
     const slow = origin.url('none', { seed: 'slow', size: 40 * MiB });
@@ -245,7 +245,7 @@ describe('clients that take little, or too much', () => {
     client.openWindow(3, 8 * MiB);
     await until(() => client.ended(3));
     expect(sha256(client.body(3))).toBe(origin.digest(good));
-    // The window of a client is 16 MiB; what is on its way besides is little.
+    // The client's window is 16 MiB and the other file 8 MiB; little else is in flight.
     expect((await edge.status()).bytes.fromOrigins).toBeLessThan((16 + 8 + 4) * MiB);
     expect(client.body(1).length).toBe(65_535);
     client.openWindow(1, 40 * MiB);
@@ -283,7 +283,7 @@ describe('clients that take little, or too much', () => {
     const path = `/${origin.url('none', { seed: 'rapid' })}`;
     let sent = 0;
     while (!client.closed && sent < 5000) {
-      // Nothing unread must be left: the kernel would reset the connection, and the GOAWAY get lost.
+      // Leave nothing unread: the kernel would reset the connection and lose the GOAWAY.
       await client.inOnePiece(() => {
         for (let i = 0; i < 50; i++, sent++) {
           client.request(2 * sent + 1, path);
@@ -301,7 +301,7 @@ describe('clients that take little, or too much', () => {
     await until(async () => (await active(edge)) === 0);
   });
 
-  test('a header that is too large, and one that never ends, reach nobody', async () => {
+  test('headers that are too large or never end are refused, and the edge keeps running', async () => {
     const edge = await start();
     const client = await frames(edge);
     client.request(1, '/-/live', { 'x-filler': 'x'.repeat(10_000), 'x-more': 'y'.repeat(6000) });
@@ -329,7 +329,7 @@ describe('clients that take little, or too much', () => {
     expect((await client.frame(FRAME.reset, 1)).payload.readUInt32BE()).toBe(PROTOCOL_ERROR);
   });
 
-  test('interim responses of nodes are not for streams: requests of the inside are refused', async () => {
+  test('requests between nodes are refused: their interim responses are not for HTTP/2 streams', async () => {
     const edge = await start('--peers', '127.0.0.1:1');
     const client = await connect(edge);
     const { status } = await client.fetch(`/${origin.url('none')}`, { 'x-bigfile': '1' });
@@ -338,7 +338,7 @@ describe('clients that take little, or too much', () => {
 });
 
 describe('ending', () => {
-  test('draining sends GOAWAY; a stream that is open comes to its end', async () => {
+  test('draining sends GOAWAY; an open stream is completed', async () => {
     const edge = await start();
     const client = await frames(edge, 100_000);
     const url = origin.url('none', { seed: 'drained', size: 2 * MiB });
@@ -351,12 +351,12 @@ describe('ending', () => {
     await until(() => client.ended(1));
     expect(sha256(client.body(1))).toBe(origin.digest(url));
     await until(() => client.closed);
-    // A new client is told.
+    // A new client is refused.
     const { status } = await (await connect(edge)).fetch(`/${url}`);
     expect(status).toBe(503);
   });
 
-  test('on SIGTERM streams come to their end, and the process ends', async () => {
+  test('on SIGTERM open streams are completed, and the process ends', async () => {
     const edge = await start();
     const client = await connect(edge);
     const url = origin.url('none', { seed: 'stopped', size: 8 * MiB });

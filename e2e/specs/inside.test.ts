@@ -1,4 +1,7 @@
-/** The protocol between nodes: who may speak it, and that nothing forged or malformed does harm. */
+/**
+ * The protocol between nodes: which nodes may speak it, and that forged or malformed requests do no
+ * harm.
+ */
 
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
@@ -66,11 +69,13 @@ interface Forged {
   readonly nonce?: string;
   readonly hops?: string;
   readonly via?: string;
-  /** Name of the node that it is signed for. */
+  /** Name of the node that the request is signed for. */
   readonly to?: string;
 }
 
-/** Header of a chunk request as another node would send it, but for what is forged. */
+/**
+ * Builds the header of a chunk request as another node would send it, except for the forged fields.
+ */
 function insideHeaders(edge: EdgeProcess, name: string, forged: Forged = {}) {
   const { secret, at = Date.now(), nonce = randomBytes(16).toString('hex') } = forged;
   const fields: Record<string, string> = {
@@ -95,7 +100,7 @@ function insideHeaders(edge: EdgeProcess, name: string, forged: Forged = {}) {
   };
 }
 
-/** Header of a request of another node without fields of its own. */
+/** Builds the header of a request of another node that has no fields of its own. */
 function signedHeaders(method: string, target: string, to: string): Record<string, string> {
   const [at, nonce] = [Date.now(), randomBytes(16).toString('hex')];
   const text = signedText(method, target, [to, ...SIGNED.slice(1).map(() => ''), ''], at, nonce);
@@ -108,7 +113,7 @@ function signedHeaders(method: string, target: string, to: string): Record<strin
 }
 
 const file = () => origin.url('none', { size: LENGTH });
-/** Of the entity tag that the origin gives the first version of a file. */
+/** Entity tag of the first version of a file at the origin, as a chunk name spells it. */
 const TAG = `e.v1-${LENGTH}`;
 const chunkName = (start = 0, end = CHUNK - 1, tag = TAG) =>
   `${file()},start=${start},end=${end},v=${tag}`;
@@ -148,7 +153,7 @@ describe('with a secret', () => {
     });
   });
 
-  test('a request that was altered on its way, or not signed, is refused', async () => {
+  test('a request that was altered in transit, or not signed, is refused', async () => {
     const edge = await start('--secret-file', secretFile);
     const { 'x-millrace-auth': signature, ...unsigned } = insideHeaders(edge, chunkName());
     const altered = { ...unsigned, 'x-millrace-hops': '2', 'x-millrace-auth': signature };
@@ -194,7 +199,7 @@ describe('with a secret', () => {
     expect((await (there as EdgeProcess).status()).administration.purges).toBe(0);
   });
 
-  test('nodes with different secrets do not become peers; those with the same do', async () => {
+  test('nodes with different secrets do not become peers; nodes with the same secret do', async () => {
     const otherFile = join(folder.path, 'other');
     await writeFile(otherFile, 'not the same secret at all');
     cluster = await Cluster.start({
@@ -231,7 +236,7 @@ describe('with a secret', () => {
     expect(await ask(edge, name(), headers)).toMatchObject({ status: 400, code: 'bad-chunk-name' });
   });
 
-  test('policy holds for peers as well', async () => {
+  test('policy applies to peers as well', async () => {
     const edge = await start('--secret-file', secretFile);
     const name = chunkName().replace('127.0.0.1', '127.0.0.2');
     const headers = insideHeaders(edge, name);
@@ -248,7 +253,7 @@ describe('with a secret', () => {
     expect(await ask(edge, chunkName(), headers)).toMatchObject({ code });
   });
 
-  test('headers that are far too long are refused, and the node lives', async () => {
+  test('headers that are far too long are refused, and the node keeps running', async () => {
     const edge = await start('--secret-file', secretFile);
     const headers = { ...insideHeaders(edge, chunkName()), 'x-millrace-avoid': 'a'.repeat(60_000) };
     const got = await fetchAll(`${edge.url}/${chunkName()}`, { headers }).catch(() => undefined);
@@ -258,7 +263,7 @@ describe('with a secret', () => {
 });
 
 describe('without a secret', () => {
-  test('an edge that is no node of a network refuses requests between nodes', async () => {
+  test('an edge outside any network refuses requests between nodes', async () => {
     const edge = await start();
     expect(await ask(edge, chunkName(), insideHeaders(edge, chunkName()))).toMatchObject({
       code: 'inside-request-refused',
@@ -266,7 +271,7 @@ describe('without a secret', () => {
     expect((await fetch(`${edge.url}/-/ping`)).status).toBe(404);
   });
 
-  test('the log says that peers must be on loopback; others are not asked', async () => {
+  test('the log says that peers must be on loopback; other peers are not asked', async () => {
     const edge = await start('--peers', '192.0.2.1:3125');
     await until(() => edge.log.some((line) => line.includes('peers must be on loopback')));
     expect(edge.log.join()).toMatch(/no --secret-file given/);
@@ -274,7 +279,7 @@ describe('without a secret', () => {
 });
 
 describe('mistakes in the set-up', () => {
-  test('a node that is told of itself, under several names, does not ask itself', async () => {
+  test('a node with itself among its peers, under several names, does not ask itself', async () => {
     const probe = await start();
     const { port } = new URL(probe.url);
     await probe.stop('SIGKILL');
@@ -286,7 +291,7 @@ describe('mistakes in the set-up', () => {
     expect((await edge.status()).peers).toEqual([]);
   });
 
-  test('two names for one node make one peer of it', async () => {
+  test('two names for one node make one peer', async () => {
     const first = await start('--peers', '127.0.0.1:1', '--name', 'first');
     const { port } = new URL(first.url);
     const second = await start(
@@ -298,7 +303,7 @@ describe('mistakes in the set-up', () => {
     expect((await second.status()).peers.map(({ name }) => name)).toEqual(['first']);
   });
 
-  test('two nodes with one name work, each alone, and say what is wrong', async () => {
+  test('two nodes with the same name work alone, and log the conflict', async () => {
     const first = await start('--peers', '127.0.0.1:1', '--name', 'twin');
     const { port } = new URL(first.url);
     const second = await start('--peers', `127.0.0.1:${port}`, '--name', 'twin');
@@ -309,12 +314,12 @@ describe('mistakes in the set-up', () => {
     await until(() => second.log.some((line) => line.includes('another node has the same name')));
   });
 
-  test('a node that asks itself does not take itself for another', async () => {
+  test('a node that reaches itself does not mistake itself for another with its name', async () => {
     const first = await start('--peers', '127.0.0.1:1', '--name', 'first');
     const { port } = new URL(first.url);
     const second = await start('--peers', `127.0.0.1:${port}`, '--name', 'second');
     await until(async () => (await usablePeers(second)).length === 1);
-    // By now each has heard of its own address from the other.
+    // By now each node has learned its own address from the other.
     expect([...first.log, ...second.log].join()).not.toMatch(/same name/);
   });
 });

@@ -10,7 +10,7 @@ import { runAgent } from '../lab/windows/agent-run.ts';
 import { KINDS } from '../lab/windows/growths.ts';
 
 describe('reports of the laboratory', () => {
-  test('middles and shares are those of sorted values', () => {
+  test('medians and percentiles are those of the sorted values', () => {
     expect(median([9, 1, 5])).toBe(5);
     expect(median([1, 2, 3, 10])).toBe(2.5);
     expect(percentile([30, 10, 20], 0.9)).toBeCloseTo(28);
@@ -72,7 +72,7 @@ test('a torrent describes a file by the digests of its pieces', () => {
   expect(bencoded({ b: 1, a: 'x' }).toString()).toBe('d1:a1:x1:bi1ee');
 });
 
-test('the agent in virtual time is the faster the faster its window opens', () => {
+test('in virtual time the agent is faster, the faster its window opens', () => {
   const download = (make: (typeof KINDS)[number]['make']) => {
     const random = seededRandom(11);
     return runAgent({
@@ -80,7 +80,7 @@ test('the agent in virtual time is the faster the faster its window opens', () =
       chunkBytes: 60_000,
       lineRate: 1000,
       window: make(60, 1),
-      // Every attempt meets the same: only the window makes a difference.
+      // Every attempt meets the same conditions: only the window differs.
       peer: (chunk) => ({ rate: 100 + (chunk % 7) * 10, rttMs: 80 }),
       random,
     });
@@ -90,6 +90,6 @@ test('the agent in virtual time is the faster the faster its window opens', () =
   const times = results.map(({ ms }) => ms);
   expect(times).toEqual([...times].sort((a, b) => b - a));
   expect(KINDS.map(({ make }) => download(make).ms)).toEqual(times);
-  // No line carries more than it can.
+  // The line's rate is never exceeded.
   for (const ms of times) expect((400 * 60_000) / ms).toBeLessThanOrEqual(1000);
 });

@@ -1,4 +1,4 @@
-/** The experiments in virtual time, at small size: what their figures rest on. */
+/** The experiments in virtual time, at small size: the properties that their figures rest on. */
 
 import { describe, expect, test } from '@jest/globals';
 import { CongestionWindow } from '@millrace/shared/cdn/delivery/window';
@@ -13,7 +13,7 @@ const MiB = 1024 * 1024;
 const seed = Math.floor(Math.random() * 1_000_000);
 process.stdout.write(`virtual experiments: seed ${seed}\n`);
 
-/** Two at a time, handed over at once; `durations` in ms. */
+/** Builds a trace of chunks fetched two at a time and handed over at once; `durations` in ms. */
 function trace(durations: readonly number[]): TimedChunk[] {
   const chunks: TimedChunk[] = [];
   for (const [i, duration] of durations.entries()) {
@@ -31,13 +31,13 @@ function trace(durations: readonly number[]): TimedChunk[] {
 }
 
 describe('a response without its slowest chunks (WORLDS 4.1)', () => {
-  test('takes as long as it did if none is replaced', () => {
+  test('takes as long as before if no chunk is replaced', () => {
     const chunks = trace([10, 12, 300, 11, 9, 14, 10, 13]);
     expect(timeWithoutTail(chunks, 0)).toBe(chunks.at(-1)?.sentAt);
   });
 
-  test('moves forward what waited for a slow chunk, by what that took too long', () => {
-    // The third, of 100 ms, holds up the fourth's delivery and so everything after it.
+  test('brings forward the chunks that waited for a slow one, by its excess time', () => {
+    // The third chunk, of 100 ms, delays the delivery of the fourth and of all after it.
     const chunks = trace([10, 10, 100, 10, 10, 10]);
     expect(chunks.at(-1)?.sentAt).toBe(120);
     expect(timeWithoutTail(chunks, 0.1)).toBe(30);
@@ -54,16 +54,16 @@ describe('a response of the agent over nodes that slow down', () => {
   const rate = (parallel: number, chunkBytes: number, of = seed) =>
     respond({ network: NETWORKS.today, chunkBytes, window: fixed(parallel), seed: of });
 
-  test('is the same again by the same seed', () => {
+  test('is the same for the same seed', () => {
     expect(rate(10, MiB)).toEqual(rate(10, MiB));
   });
 
-  test('is faster the more it may hold (WORLDS figure 2)', () => {
+  test('is faster, the more it may hold (WORLDS figure 2)', () => {
     expect(rate(10, MiB / 4).megabits).toBeGreaterThan(1.5 * rate(2, MiB / 4).megabits);
     expect(rate(20, MiB).megabits).toBeGreaterThan(1.5 * rate(2, MiB).megabits);
   });
 
-  test('never holds more than its window, and loses nothing by a shorter tail', () => {
+  test('never holds more than its window, and is never slower with a shorter tail', () => {
     const response = rate(10, MiB);
     expect(response.heldBytes).toBeLessThanOrEqual(10 * MiB);
     const [base = 0, ...shorter] = response.withoutTail;
@@ -72,7 +72,7 @@ describe('a response of the agent over nodes that slow down', () => {
   });
 });
 
-describe('a file on more and more servers, whose rates wander (LOCI figures 3 and 8)', () => {
+describe('a file on a growing number of servers whose rates vary (LOCI figures 3 and 8)', () => {
   const servers = CLIENTS.Tennessee;
   const paper = (copies: number) =>
     ({ by: 'paper', copies, progress: 6, blockBytes: 2 * MiB }) as const;
@@ -86,13 +86,13 @@ describe('a file on more and more servers, whose rates wander (LOCI figures 3 an
       playMegabits: 15,
     });
 
-  test("the paper's basic algorithm waits for the slowest, its redundancy does not", () => {
+  test("the paper's basic algorithm waits for the slowest server, its redundant one does not", () => {
     expect(run(4, paper(1)).megabits).toBeLessThan(8);
     expect(playingDelay(run(4, paper(1)).milestones, 15)).toBeGreaterThan(60);
     expect(run(4, paper(3)).megabits).toBeGreaterThan(20);
   });
 
-  test('Millrace brings more with every server, and nobody who plays along waits', () => {
+  test('Millrace is faster with every further server, and playback does not wait', () => {
     const ratios: number[][] = [];
     for (let i = 0; i < 15; i++) {
       const millrace = { by: 'millrace', mode: 'progress' } as const;
@@ -102,8 +102,8 @@ describe('a file on more and more servers, whose rates wander (LOCI figures 3 an
       const rates = runs.map(({ megabits }) => megabits);
       ratios.push(rates.slice(1).map((rate, n) => rate / (rates[n] as number)));
     }
-    // One run may meet a slow spell that the one before did not, and a server that brings a hundredth
-    // of the rest does not make up for it; what a server brings shows over several.
+    // A run may meet a slow spell that the previous run did not, and a server with a hundredth of
+    // the others' rate cannot make up for it. The gain from a server shows only over several runs.
     for (const [n] of REPLICAS.slice(1).entries()) {
       const ofServer = ratios.map((ratio) => ratio[n] as number);
       expect(Math.min(...ofServer)).toBeGreaterThan(0.8);

@@ -35,7 +35,7 @@ interface Made {
   readonly folder: string;
 }
 
-/** A laboratory whose owner can be killed. */
+/** Starts a laboratory in a process of its own, which can be killed. */
 async function owned(): Promise<{ kill(): Promise<void>; made: Made }> {
   const child = spawn(process.execPath, [OWNER], { stdio: ['ignore', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout });
@@ -59,7 +59,7 @@ describe('a laboratory', () => {
   });
   afterAll(() => lab.close());
 
-  test('carries a file whole over a link that is slow, far and loses packets', async () => {
+  test('carries a whole file over a slow, distant link that loses packets', async () => {
     const { client, server } = pair(lab, {
       client: { downMbit: 40, upMbit: 10, rttMs: 8, loss: 0.005 },
       server: { upMbit: 50, rttMs: 4 },
@@ -88,7 +88,7 @@ describe('a laboratory', () => {
     await nginx.stop();
   });
 
-  test('lets programs begin together that were started one by one', async () => {
+  test('lets programs that were started one by one begin together', async () => {
     const { client, server } = pair(lab, { client: {}, server: {} });
     const nginx = await startNginx(server, { dir: join(lab.folder, 'origin'), root: lab.folder });
     const edge = await startEdge(client, ['--allow-origin', server.address]);
@@ -137,14 +137,14 @@ describe('a laboratory', () => {
     for (const server of servers) await server.stop();
   });
 
-  test('a program that ends is not waited for', async () => {
+  test('does not wait for a program that has ended', async () => {
     const { client } = pair(lab, { client: {}, server: {} });
     expect(await listens(client.spawn('false', [], { stdio: 'ignore' }), 80)).toBe(false);
   });
 });
 
-describe('what a laboratory has made', () => {
-  test('goes when it is closed', async () => {
+describe('namespaces, programs and the folder of a laboratory', () => {
+  test('go when it is closed', async () => {
     const lab = await Lab.open({ seed: 1 });
     const { client, server } = pair(lab, { client: {}, server: {} });
     const program = client.spawn('sleep', ['1000000'], { stdio: 'ignore' }).pid as number;
@@ -155,7 +155,7 @@ describe('what a laboratory has made', () => {
     await until(() => nothingIsLeft({ namespaces, program, folder, keeper: lab.keeper }));
   });
 
-  test('goes with a program that has not come into its host yet', async () => {
+  test('go together with a program that has not entered its host yet', async () => {
     const lab = await Lab.open({ seed: 1 });
     const { client } = pair(lab, { client: {}, server: {} });
     const slow = await mkdtemp(join(tmpdir(), 'slow-'));
@@ -167,14 +167,14 @@ describe('what a laboratory has made', () => {
     await rm(slow, { recursive: true });
   });
 
-  test('goes when its owner is killed', async () => {
+  test('go when its owner is killed', async () => {
     const { made, kill } = await owned();
     expect(made.namespaces.every(isNamespace)).toBe(true);
     await kill();
     await until(() => nothingIsLeft(made) && !isAlive(made.keeper));
   });
 
-  test('goes with the next one when its keeper was killed as well', async () => {
+  test('go when the next laboratory opens, if the keeper was killed as well', async () => {
     const { made, kill } = await owned();
     process.kill(made.keeper, 'SIGKILL');
     await kill();

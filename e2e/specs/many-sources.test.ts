@@ -1,4 +1,4 @@
-/** Downloads from several sources at once, as users of `millrace get` know them. */
+/** Downloads from several sources at once, as users of `millrace get` see them. */
 
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { Cluster } from '../fixtures/programs/cluster.ts';
 import { runCli, temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const SIZE = 6_000_000;
-/** Six samples of 16 KiB for each source, from it and from another. */
+/** Bytes that comparing one source costs: six samples of 16 KiB from it and from another. */
 const SAMPLE_BYTES = 2 * 6 * 16 * 1024;
 const OK = 0;
 const REFUSED = 4;
@@ -37,8 +37,8 @@ afterEach(async () => {
 const get = (...args: string[]) => runCli(['get', ...args, '-d', folder.path]);
 const saved = async (name: string) => sha256(await readFile(join(folder.path, name)));
 /**
- * Bytes of the file that a run with `--json` has taken, by its own account. The servers count all
- * that a request has asked for, even where the client has cut the answer short.
+ * Returns how many bytes of the file a run with `--json` reports as received. The servers count all
+ * bytes that a request asked for, even if the client cut the answer short.
  */
 const receivedBytes = (stdout: string): number =>
   JSON.parse(stdout.trim().split('\n').at(-1) ?? '').receivedBytes;
@@ -53,11 +53,11 @@ describe('mirrors', () => {
     const body = contentOf('shared', SIZE);
     const url = origin.add('/a.iso', { body, etag: '"one"' });
     const second = mirror.add('/pub/b.iso', { body, etag: '"two"' });
-    // Slow enough for the mirror to have shown what it has long before the end.
+    // Slow enough that the mirror is compared long before the end.
     const result = await get(url, '--mirror', second, '--limit', '1M', '--json');
     expect(result).toMatchObject({ code: OK });
     expect(await saved('a.iso')).toBe(sha256(body));
-    // Both have given their part, and hardly anything has come twice.
+    // Both sources contributed, and hardly a byte came twice.
     expect(Math.min(origin.sentBytes, mirror.sentBytes)).toBeGreaterThan(SIZE / 20);
     expect(receivedBytes(result.stdout)).toBeLessThan(SIZE * 1.02 + SAMPLE_BYTES);
   });
@@ -65,7 +65,7 @@ describe('mirrors', () => {
   test.each([
     ['other bytes', (body: Buffer) => other(body, body.length - 1000)],
     ['another length', (body: Buffer) => body.subarray(0, body.length - 1)],
-  ])('with %s are told from those with the file, and never mixed', async (_what, change) => {
+  ])('with %s are recognised, and their bytes never mixed in', async (_what, change) => {
     const body = contentOf('mixed', SIZE);
     const url = origin.add('/a.iso', { body, etag: '"one"' });
     const second = mirror.add('/a.iso', { body: change(body), etag: '"two"' });
@@ -105,7 +105,7 @@ describe('a link that has expired', () => {
     expect(await readdir(folder.path)).toEqual(['a.iso.millrace-journal', 'a.iso.millrace-part']);
   }
 
-  /** Reads the bytes that a run found there, by its own account. */
+  /** Returns how many bytes of an earlier run a run with `--json` reports as found. */
   function resumedBytes(stdout: string): number {
     const lines = stdout
       .trim()
@@ -114,20 +114,20 @@ describe('a link that has expired', () => {
     return lines.find(({ event }) => event === 'start').resumedBytes;
   }
 
-  test('is replaced by a new one of the same file, and nothing is fetched again', async () => {
+  test('is replaced by a new link to the same file, and nothing is fetched again', async () => {
     const body = contentOf('expired', SIZE);
     await begin(body);
     const fresh = mirror.add('/get?ticket=2', { body, etag: '"second"' });
     const result = await get(fresh, '-o', join(folder.path, 'a.iso'), '--json');
     expect(result).toMatchObject({ code: OK });
     expect(await saved('a.iso')).toBe(sha256(body));
-    // Answers that were under way when the link expired may have been in vain: they are not there.
+    // Bytes of answers in flight when the link expired may be lost.
     const resumed = resumedBytes(result.stdout);
     expect(resumed).toBeGreaterThan(0);
     expect(resumed + receivedBytes(result.stdout)).toBeLessThan(SIZE * 1.02 + SAMPLE_BYTES);
   });
 
-  test('is not replaced by one of another file: what is there stays for the right one', async () => {
+  test('is not replaced by a link to another file: the partial file stays for the right link', async () => {
     const body = contentOf('expired', SIZE);
     await begin(body);
     for (const [i, wrong] of [other(body, 0), body.subarray(1)].entries()) {
@@ -147,7 +147,7 @@ describe('a link that has expired', () => {
 });
 
 describe('digests', () => {
-  test('of pieces find the damaged one, and only that is fetched again', async () => {
+  test('of pieces find the damaged piece, and only that piece is fetched again', async () => {
     const body = contentOf('pieces', SIZE);
     const pieceBytes = 1_000_000;
     const hashes = Array.from({ length: 6 }, (_, i) =>
@@ -169,17 +169,17 @@ describe('digests', () => {
         return other(bytes, at);
       },
     });
-    // With one connection: of several, another could take over the part with the damage before it comes.
+    // One connection: with several, another could take over the damaged part before it arrives.
     const result = await get(url, '--connections', '1');
     expect(result).toMatchObject({ code: OK });
     expect(damaged).toBe(1);
     expect(result.stdout).toMatch(/do not match their checksum: fetching them again/);
     expect(await saved('a.iso')).toBe(sha256(body));
-    // The answer may have gone on into further pieces.
+    // The answer may have run on into further pieces.
     expect(origin.sentBytes).toBeLessThan(SIZE * 1.7);
   });
 
-  test('show that the first source has another file: the mirror that differed had the right one', async () => {
+  test('show that the first source has another file, and the mirror that differed the right one', async () => {
     const body = contentOf('right', SIZE);
     const url = origin.add('/a.iso', { body: other(body, SIZE / 2), etag: '"one"' });
     const second = mirror.add('/a.iso', { body, etag: '"two"' });
@@ -190,7 +190,7 @@ describe('digests', () => {
     expect(await saved('a.iso')).toBe(sha256(body));
   });
 
-  test('of the whole file come from SHA256SUMS beside it, when the user wants that', async () => {
+  test('of the whole file come from SHA256SUMS beside it, if the user asks for that', async () => {
     const body = contentOf('sums', SIZE);
     const url = origin.add('/pub/a.iso', { body });
     origin.add('/pub/SHA256SUMS', { body: Buffer.from(`${sha256(body)} *a.iso\n`) });
@@ -204,7 +204,7 @@ describe('digests', () => {
     expect(await readdir(folder.path)).toEqual(['a.iso']);
   });
 
-  test('in the answer are held against the file', async () => {
+  test('in the answer are compared with the file', async () => {
     const body = contentOf('digest', SIZE);
     const field = (of: Buffer) => `sha-256=:${createHash('sha256').update(of).digest('base64')}:`;
     const good = origin.add('/a.iso', { body, headers: { 'repr-digest': field(body) } });
@@ -219,7 +219,7 @@ describe('digests', () => {
 describe('a server without validators', () => {
   const breaks = (count: number) => (count > 1 && count < 5 ? 1_500_000 : undefined);
 
-  test('a broken download goes on after the last bytes have been compared', async () => {
+  test('a broken download resumes after its last bytes are compared', async () => {
     const body = contentOf('bare', SIZE);
     const url = origin.add('/a.iso', { body, etag: null, breaks });
     const result = await get(url, '--json');
@@ -229,7 +229,7 @@ describe('a server without validators', () => {
     expect(receivedBytes(result.stdout)).toBeLessThan(SIZE * 1.1);
   });
 
-  test('a file that has become another one meanwhile is fetched from the beginning', async () => {
+  test('a file that has changed meanwhile is fetched from the beginning', async () => {
     const body = contentOf('bare', SIZE);
     const changed = other(body, 0);
     const url = origin.add('/a.iso', {
@@ -247,7 +247,7 @@ describe('a server without validators', () => {
 });
 
 test.each(['internal', 'disk-full', 'interrupted'])(
-  'an edge whose own machine is in trouble (%s) does not end the download: others have the file',
+  'an edge whose own machine fails (%s) does not end the download: other sources have the file',
   async (code) => {
     const body = contentOf('troubled', SIZE);
     const url = origin.add('/a.iso', { body });

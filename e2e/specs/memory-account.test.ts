@@ -1,4 +1,7 @@
-/** The account of memory: what floods of requests and of slow readers may take of an edge, and no more. */
+/**
+ * The account of memory: an edge bounds the memory that floods of requests and slow readers may
+ * take.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { Agent } from 'node:http';
@@ -15,11 +18,11 @@ const LIMIT = 320 * MiB;
 const CACHE = 16 * MiB;
 const HEADS = 3500;
 const QUERY_CHARS = 8000;
-/** V8 keeps up to so much for itself besides what lives: young objects, and garbage. */
+/** Bytes that V8 may keep besides live objects, for the young generation and garbage. */
 const RESERVE = 200 * MiB;
 const FILE_BYTES = 3_000_000;
 const ADDRESSES = 16;
-/** Most that an edge may have resident, whatever comes: by its cache and its active clients. */
+/** Bound on an edge's resident memory in bytes: its cache, its active clients, and a fixed part. */
 const RESIDENT_BOUND = CACHE + 16 * MiB * ADDRESSES + 150_000_000;
 const origin = await WideOrigin.start();
 let edge: EdgeProcess | undefined;
@@ -39,7 +42,10 @@ async function start(...options: string[]): Promise<EdgeProcess> {
   return edge;
 }
 
-/** A client as it should be, which asks again where it is refused. @returns how often it was */
+/**
+ * Fetches a file as a well-behaved client, which asks again when refused. @returns how often the
+ * edge refused it
+ */
 async function isServed(e: EdgeProcess, name: string): Promise<number> {
   let refused = 0;
   await until(async () => {
@@ -62,7 +68,7 @@ async function isServed(e: EdgeProcess, name: string): Promise<number> {
 
 test('readers that take next to nothing are reset at the stop, and others get their files', async () => {
   const e = await start('--max-memory', '320MiB');
-  // Each a file of its own: half a megabyte at least that nobody shares, 300 MiB of them.
+  // A file for each reader: at least half a megabyte that no other shares, 300 MiB in all.
   readers = new SlowReaders({
     url: `${e.prefixed(origin.url('endless', 64 * MiB))}&reader={n}`,
     readers: 600,
@@ -108,7 +114,7 @@ test('HEADs of small files with long random queries take what the cache may have
   expect(cache.memory.bytes).toBeLessThanOrEqual(CACHE);
   expect(memory.shares.pointers).toBeLessThanOrEqual(4 * MiB);
   expect(memory.shares.origins).toBeLessThanOrEqual(4 * MiB);
-  // Each that is kept has its query in its key at least.
+  // Each kept entry has at least the query in its key.
   expect(cache.memory.chunks * QUERY_CHARS).toBeLessThan(CACHE);
   expect((await e.peakBytes()) - before).toBeLessThan(CACHE + RESERVE);
   expect(memory.residentBytes).toBeLessThan(memory.chargedBytes + RESERVE);

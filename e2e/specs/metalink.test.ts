@@ -23,7 +23,7 @@ afterEach(async () => {
 
 const path = (name: string) => join(folder.path, name);
 
-/** A metalink of a file, made by the command line. */
+/** Makes a metalink of a file with the command line. @returns its path */
 async function describe(body: Buffer): Promise<string> {
   await writeFile(path('a.iso'), body);
   const urls = [one.url('/x/a.iso'), two.url('/y/a.iso')].flatMap((url) => ['--url', url]);
@@ -33,10 +33,10 @@ async function describe(body: Buffer): Promise<string> {
   return path('a.meta4');
 }
 
-test('what is described is downloaded from whoever has it, and checked', async () => {
+test('a described file is downloaded from the source that has it, and checked', async () => {
   const body = contentOf('described', SIZE);
   const metalink = await describe(body);
-  // The first has another file of that length by now, which only the digests can tell.
+  // The first source now has another file of the same length, which only the digests reveal.
   one.add('/x/a.iso', { body: contentOf('replaced', SIZE) });
   two.add('/y/a.iso', { body });
   const result = await runCli(['get', metalink, '-d', path('out')]);
@@ -48,7 +48,7 @@ test('from a server without ranges, pieces are checked all the same', async () =
   const body = contentOf('described', SIZE);
   const metalink = await describe(body);
   const text = await readFile(metalink, 'utf8');
-  // Nothing but the pieces says what the file is.
+  // Only the pieces' digests are left.
   await writeFile(metalink, text.replace(/<hash type="sha-256">[0-9a-f]{64}<\/hash>/, ''));
   const damaged = Buffer.from(body);
   damaged[SIZE / 2] = (damaged[SIZE / 2] as number) ^ 1;
@@ -75,7 +75,7 @@ test('a file of another length is not begun', async () => {
   expect(result.stderr).toMatch(/another file.*2999999 bytes instead of 3000000/);
 });
 
-test('a document that is none is refused with the place at fault', async () => {
+test('a malformed document is refused, with the line at fault', async () => {
   await writeFile(path('b.meta4'), '<metalink xmlns="urn:ietf:params:xml:ns:metalink">\n<file/>');
   const result = await runCli(['get', path('b.meta4'), '-d', folder.path]);
   expect(result.code).toBe(2);

@@ -87,7 +87,7 @@ async function digestOf(name: string): Promise<string> {
 }
 
 describe('a hand-off', () => {
-  test('brings the file, right to the last byte, with what the browser would send', async () => {
+  test('brings the right file, with the headers that the browser would send', async () => {
     const host = await greeted();
     const url = origin.url('none', { size: 3 * MB });
     const headers = { Cookie: 'session=1', 'User-Agent': 'Browser/1', Referer: url };
@@ -112,7 +112,7 @@ describe('a hand-off', () => {
     }
   });
 
-  test('brings the file to where the browser would have put it, whoever is killed meanwhile', async () => {
+  test('brings the file to the path that the browser chose, whichever process is killed meanwhile', async () => {
     await cli.kill();
     await cli.json('daemon', '--detach', '--port', '0');
     const pictures = join(folder.path, 'Pictures');
@@ -124,7 +124,7 @@ describe('a hand-off', () => {
       const offer = await offerOf(url, { fileName, path: join(pictures, fileName) });
       await host.call('offer', offer);
       const committed = host.call('commit', { handOff: offer.handOff }).catch(() => undefined);
-      // Whether it has been told of the commit by then is left open.
+      // The commit may or may not have arrived by then.
       if (victim !== 'daemon') host.child.kill('SIGKILL');
       if (victim !== 'host') await cli.kill();
       await committed;
@@ -138,13 +138,13 @@ describe('a hand-off', () => {
       await complete(next, gid);
       expect(sha256(await readFile(join(pictures, fileName)))).toBe(origin.digest(url));
     }
-    // The daemon lets go of a file once it is written down that it is complete.
+    // The daemon removes its own files beside a download once it has recorded the completion.
     const names = 'file-0.iso,file-1.iso,file-2.iso';
     await until(async () => (await readdir(pictures)).sort().join() === names);
     expect(await readdir(join(folder.path, 'Downloads')).catch(() => [])).toEqual([]);
   });
 
-  test('that does not get the same file leaves nothing', async () => {
+  test('that does not get the same file leaves nothing behind', async () => {
     const host = await greeted();
     const seed = 'same';
     const good = await offerOf(origin.url('none', { seed }));
@@ -162,7 +162,7 @@ describe('a hand-off', () => {
       ['version-unproven', of('no-validators')],
       ['origin-denied', of('forbidden')],
       ['different-file', of('login-page')],
-      // It has the right file and validator, but we can do no more with it than the browser does.
+      // The right file and validator, but without ranges we can do no more than the browser does.
       ['range-ignored', of('no-ranges')],
       ['wrong-range', of('wrong-start')],
       ['wrong-encoding', of('gzip')],
@@ -186,7 +186,7 @@ describe('a hand-off', () => {
     expect(await files()).toEqual([]);
   });
 
-  test('can be withdrawn while the origin hangs, and holds up nobody meanwhile', async () => {
+  test('can be withdrawn while the origin hangs, and blocks no other call meanwhile', async () => {
     const host = await greeted();
     for (const fault of ['stall-header', 'stall-body']) {
       const good = await offerOf(origin.url('none', { seed: fault }));
@@ -215,7 +215,7 @@ describe('a hand-off', () => {
   });
 });
 
-test('what is discarded is gone, with its file', async () => {
+test('a discarded download is gone, with its file', async () => {
   const host = await greeted();
   const offer = await offerOf(origin.url('none'));
   await host.call('offer', offer);
@@ -228,7 +228,7 @@ test('what is discarded is gone, with its file', async () => {
   expect(await listed(host)).toEqual([]);
 });
 
-test('what is discarded leaves the browser’s own file, also where it has the same name', async () => {
+test('discarding a download keeps the browser’s own file, even one of the same name', async () => {
   const host = await greeted();
   const taken = async (seed: string) => {
     const offer = await offerOf(origin.url('none', { seed }), { fileName: `${seed}.bin` });
@@ -238,10 +238,10 @@ test('what is discarded leaves the browser’s own file, also where it has the s
     return { gid, path: join(cli.downloads, `${seed}.bin`) };
   };
   const same = await taken('same');
-  // As a browser gives its own file a name that it has chosen before.
+  // The browser renames its own file to the name that it chose before.
   await copyFile(same.path, `${same.path}.crdownload`);
   await rename(`${same.path}.crdownload`, same.path);
-  // Links on the way to it make no difference.
+  // Symbolic links in the path make no difference.
   await symlink(cli.downloads, join(folder.path, 'link'));
   const other = await taken('other');
   const gone = await taken('gone');
@@ -271,7 +271,7 @@ describe('the daemon', () => {
     expect(isAlive(pid)).toBe(true);
   });
 
-  test('killed during a hand-off, forgets what was proven and keeps what was taken', async () => {
+  test('killed during a hand-off, forgets a proven offer and keeps a committed download', async () => {
     const host = await greeted();
     const url = origin.url('gate~2r', { size: 4 * MB, seed: 'k' });
     const offer = { ...(await offerOf(origin.url('none', { size: 4 * MB, seed: 'k' }))), url };
@@ -291,12 +291,12 @@ describe('the daemon', () => {
     expect(await host.call('commit', { handOff })).toEqual({ gid });
     origin.openGate();
     await complete(host, gid);
-    // The daemon was started by the host, for which downloads go where the user's do.
+    // The host started the daemon, whose downloads go to the user's own folder.
     expect(await digestOf('../Downloads/file.bin')).toBe(origin.digest(url));
     expect(await listed(host)).toHaveLength(1);
   });
 
-  test('is seen again by who watches, whoever has started it', async () => {
+  test('is seen again by a watching host, whichever process started it', async () => {
     const host = await greeted();
     await host.call('watch', { on: true });
     let changed = host.next('changed');
@@ -342,14 +342,14 @@ describe('downloads', () => {
     await is(lost, 'error');
     for (const one of [gid, lost]) await host.call('command', { gid: one, command: 'remove' });
     expect(await listed(host)).toEqual([]);
-    // The trash's folder is there until it is known that there is nothing to put into it.
+    // The trash folder exists until the daemon knows that nothing goes into it.
     await until(async () => (await files()).join() === 'named.bin');
     await expect(host.call('command', { gid, command: 'pause' })).rejects.toEqual(
       failure('no-such-download'),
     );
   });
 
-  test('are opened by the system: complete ones, and no programs', async () => {
+  test('are opened by the system if they are complete and no programs', async () => {
     const opened = join(folder.path, 'opened');
     const bin = join(folder.path, 'bin');
     await mkdir(bin);
@@ -376,7 +376,7 @@ describe('downloads', () => {
     expect(await lines()).toEqual([cli.downloads, join(cli.downloads, 'a.mkv')]);
     await host.call('openApp', {});
     await until(async () => (await lines()).length === 3);
-    // No command line has the code on it: a file has that nobody else can read.
+    // The code is on no command line, but in a file that only the user can read.
     const page = new URL((await lines()).find((line) => line.startsWith('file:')) ?? '');
     expect((await stat(page)).mode & 0o777).toBe(0o600);
     const [, authority, code] =
@@ -415,7 +415,7 @@ describe('the conversation', () => {
     expect(await listed(firefox)).toEqual([]);
   });
 
-  test('ends with standard input, also in the middle of a frame and of an offer', async () => {
+  test('ends with standard input, even in the middle of a frame or an offer', async () => {
     const host = await greeted();
     const offer = await offerOf(origin.url('none', { seed: 's' }));
     host.call('offer', { ...offer, url: origin.url('stall-header') }).catch(() => {});
@@ -425,7 +425,7 @@ describe('the conversation', () => {
     expect(await host.end()).toBe(0);
   });
 
-  test('is had through what "native-host install" registers', async () => {
+  test('works through the program that "native-host install" registers', async () => {
     const profile = join(folder.path, "it's a profile");
     await cli.json('native-host', 'install', 'chromium', '--dir', profile);
     const manifest = join(profile, 'NativeMessagingHosts', 'dev.millrace.host.json');

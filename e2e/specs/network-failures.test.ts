@@ -1,4 +1,4 @@
-/** Nodes that die, hang, lie, leave and come back: what clients of the other nodes notice of it. */
+/** Nodes that die, hang, lie, leave and come back: the effect on clients of the other nodes. */
 
 import { expect } from '@jest/globals';
 import { hashText, rank } from '@millrace/shared/cdn/routing/hrw';
@@ -27,9 +27,9 @@ const { afterAll, afterEach, beforeAll, describe, test } = testsWhere(
   nginxOrComplain('failures in networks of edges'),
 );
 let files: NginxFiles;
-/** A network that loses a node with nearly every test, to the last. */
+/** A network that loses a node in nearly every test, down to the last one. */
 let shrinking: Cluster;
-/** Of one test. */
+/** The network of a single test. */
 let cluster: Cluster | undefined;
 
 beforeAll(async () => {
@@ -52,7 +52,7 @@ async function start(nodes: number, more: Partial<ClusterOptions> = {}): Promise
   return cluster;
 }
 
-/** The part of a file that is a node's to keep, among these nodes. */
+/** Returns the share (0 to 1) of a file's bytes that a node owns among these nodes. */
 function shareOf(node: Node, nodes: readonly Node[], { url, content }: OriginFile): number {
   const all = nodes.map(({ name }) => ({ name, seed: hashText(name), weight: 1 }));
   let bytes = 0;
@@ -63,7 +63,10 @@ function shareOf(node: Node, nodes: readonly Node[], { url, content }: OriginFil
   return bytes / content.length;
 }
 
-/** Lets a crowd of 42 loose on all nodes but one, to which something happens in the middle. */
+/**
+ * Starts 42 clients at all nodes but the victim, and calls `happen` in the middle of their
+ * downloads.
+ */
 async function crowdAround(network: Cluster, victim: Node, file: OriginFile, happen: () => void) {
   const others = network.nodes.filter((node) => node !== victim);
   const running = crowd(
@@ -92,13 +95,13 @@ describe('in the middle of a crowd', () => {
       network.nodes.filter((n) => n !== victim).map(({ edge }) => edge.status()),
     );
     expect(silent.some(({ forwards }) => forwards.failed > 0)).toBe(true);
-    // It wakes up, and is one of them again.
+    // The node wakes up and rejoins the network.
     victim.edge.child.kill('SIGCONT');
     await network.ready();
     expect((await fetchAll(victim.edge.prefixed(file.url))).digest).toBe(file.digest);
   }, 180_000);
 
-  test('a node that shuts down in an orderly way costs nobody anything', async () => {
+  test('an orderly shutdown of a node harms no client', async () => {
     const network = shrinking;
     const file = await files.make(FILE_BYTES);
     const leaving = network.node(2);
@@ -110,7 +113,7 @@ describe('in the middle of a crowd', () => {
     await network.ready();
   }, 180_000);
 
-  test('a node is killed: no client notices, the origin sends again what that node held, no more', async () => {
+  test('a node is killed: no client notices, and the origin sends again only the chunks of that node', async () => {
     const network = shrinking;
     const file = await files.make(FILE_BYTES);
     const victim = network.node(2);
@@ -128,7 +131,7 @@ describe('in the middle of a crowd', () => {
 });
 
 describe('a node that alters chunks', () => {
-  test('is found out and left alone; nobody gets a wrong byte', async () => {
+  test('is found out and isolated; no client gets a wrong byte', async () => {
     const network = await start(4, { proxies: true });
     const file = await files.make(16 * MiB);
     const liar = network.node(2);
@@ -143,7 +146,7 @@ describe('a node that alters chunks', () => {
     );
     expect(isolating).toContain(true);
     expect(asking.some(({ edge }) => edge.log.join().includes('damaged chunk'))).toBe(true);
-    // Chunks that passed by the node have not been kept anywhere either.
+    // Nor has any other node kept an altered chunk.
     for (const { edge } of asking) {
       expect((await fetchAll(edge.prefixed(file.url))).digest).toBe(file.digest);
     }
@@ -184,7 +187,7 @@ describe('nodes that come and go', () => {
 });
 
 describe('policies', () => {
-  test('a closed node uses others and is used by none; one of an organisation only by its own', async () => {
+  test('a closed node uses others and serves none; a node of an organisation serves only its own', async () => {
     const policies = [
       ['--peer-policy', 'closed', '--org', 'acme'],
       ['--peer-policy', 'org:acme'],

@@ -1,4 +1,4 @@
-/** Several edges as one cache: what clients get, and what the origin has to send for it. */
+/** Several edges as one cache: the bytes that clients get, and the bytes that the origin sends. */
 
 import { afterEach, test as anywhere, describe, expect } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
@@ -16,7 +16,7 @@ import { Cluster, type Node } from '../fixtures/programs/cluster.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
 
 const MiB = 1024 * 1024;
-/** Small: shares of chunks are a matter of chance, and the more there are, the less so. */
+/** Bytes of a chunk: small, as the nodes' shares vary less with more chunks. */
 const CHUNK = 128 * 1024;
 const OPTIONS = [
   ...['--allow-origin', '127.0.0.1', '--chunk-size', '128KiB'],
@@ -27,9 +27,9 @@ const { afterAll, beforeAll, test } = testsWhere(nginxOrComplain('networks of ed
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const random = seededRandom(seed);
 let files: NginxFiles;
-/** Of the tests that leave it as they find it. */
+/** The network of the tests that leave it as they found it. */
 let shared: Cluster;
-/** Of one test. */
+/** The network of a single test. */
 let cluster: Cluster | undefined;
 
 process.stderr.write(`network tests: MILLRACE_TEST_SEED=${seed}\n`);
@@ -57,7 +57,7 @@ async function start(nodes: number, more: Partial<Parameters<typeof Cluster.star
 const urls = (nodes: readonly Node[], url: string) => nodes.map(({ edge }) => edge.prefixed(url));
 
 describe('a network of 8 nodes', () => {
-  test('a flash crowd of 60 clients over all nodes makes the origin send 1.00 times the file; later clients none', async () => {
+  test('a flash crowd of 60 clients over all nodes makes the origin send 1.00 times the file; later clients cost it nothing', async () => {
     const { nodes } = shared;
     const file = await files.make(16 * MiB + 12_345);
     const { outcomes } = await crowd(urls(nodes, file.url), 60);
@@ -68,7 +68,7 @@ describe('a network of 8 nodes', () => {
     expect(await files.copiesOf(file)).toBe(0);
   }, 120_000);
 
-  test('every node gives every byte, in order and out of order, and keeps only its own chunks', async () => {
+  test('every node serves every byte, in order and out of order, and keeps only its own chunks', async () => {
     const { nodes } = shared;
     const keptBefore = await chunksKept(shared);
     const file = await files.make(8 * MiB + 1);
@@ -95,14 +95,15 @@ describe('a network of 8 nodes', () => {
         const first = network.node(0);
         expect((await fetchAll(first.edge.prefixed(url))).digest).toBe(origin.digest(url));
         origin.replace(url, 2);
-        // With a node go the chunks that it had: the first node has to ask the origin for them.
+        // The lost node's chunks are gone: the first node has to ask the origin for them.
         const lost = network.node(1);
         expect((await lost.edge.status()).cache.memory.chunks).toBeGreaterThan(0);
         await lost.edge.stop('SIGKILL');
         network.forget(lost);
         const broken = await fetchAll(first.edge.prefixed(url));
         const old = origin.content(url).subarray(0, broken.body.length);
-        // Unless the change showed before the first byte was sent: then it is the new one at once.
+        // If the change showed before the first byte was sent, the client gets the new version at
+        // once.
         if (!broken.complete) expect(broken.body.equals(old)).toBe(true);
         else expect(broken.digest).toBe(origin.digest(url, 2));
         for (const { edge } of network.nodes) {
@@ -116,7 +117,7 @@ describe('a network of 8 nodes', () => {
     120_000,
   );
 
-  test('a node that joins or leaves takes or gives its own share of the chunks and no others', async () => {
+  test('a node that joins or leaves moves its own share of the chunks and no others', async () => {
     const network = shared;
     const file = await files.make(32 * MiB);
     const through = network.node(0).edge.prefixed(file.url);
@@ -129,7 +130,7 @@ describe('a network of 8 nodes', () => {
     await fetchWhole();
     const joined = await files.copiesOf(file);
     const taken = (await ninth.edge.status()).cache.memory.chunks * CHUNK;
-    // Nothing moved but what the new node has taken: a ninth, within what chance makes of it.
+    // Only the new node's chunks moved: a ninth of the file, give or take chance.
     expect(joined).toBe(taken / file.content.length);
     expect(joined).toBeGreaterThan(1 / 30);
     expect(joined).toBeLessThan(1 / 5);
@@ -137,12 +138,12 @@ describe('a network of 8 nodes', () => {
     await ninth.edge.stop();
     network.forget(ninth);
     await network.ready();
-    // The others have kept what was theirs before.
+    // The other nodes kept the chunks that they had before.
     await fetchWhole();
     expect(await files.copiesOf(file)).toBe(0);
   }, 120_000);
 
-  test('where every node is blind to one other, re-forwarding keeps the origin at 1.15 times the file', async () => {
+  test('if every node is blind to one other, re-forwarding keeps the origin at 1.15 times the file', async () => {
     const measured: number[] = [];
     for (const hops of ['2', '1']) {
       const network = await start(8, {
@@ -166,7 +167,8 @@ describe('a network of 8 nodes', () => {
       `origin bytes over file size, blind views: ${withReforwarding}, ${without}\n`,
     );
     expect(withReforwarding).toBeLessThanOrEqual(1.15);
-    // One more copy of the chunks of every node that somebody is blind to: of two of eight at least.
+    // One more copy of the chunks of each node that another cannot see: at least two nodes of
+    // eight.
     expect(without).toBeGreaterThan(1.2);
   }, 240_000);
 });
@@ -175,7 +177,7 @@ const chunksKept = (network: Cluster) => network.sum(({ cache }) => cache.memory
 const reforwards = (network: Cluster) =>
   network.sum(({ forwards }) => forwards.all - forwards.first);
 
-/** Fetches out of order. @returns the digest of the bytes at their places */
+/** Fetches a file out of order. @returns the digest of its bytes in their places */
 async function outOfOrder(url: string, bytes: number): Promise<string> {
   const headers = { range: 'bytes=0-', prefer: 'delivery=out-of-order' };
   const response = await openResponse(url, { headers });

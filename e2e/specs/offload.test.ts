@@ -1,4 +1,4 @@
-/** Transfers that an edge sends elsewhere (ANYCAST 3.3), and what it tells aware clients. */
+/** Transfers that an edge sends elsewhere (ANYCAST 3.3), and the edges that it names to clients. */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -45,13 +45,13 @@ async function start(...options: string[]): Promise<EdgeProcess> {
 const drain = (edge: EdgeProcess, method = 'POST', headers: Record<string, string> = AUTHORIZED) =>
   fetch(`${edge.url}/-/drain`, { method, headers });
 
-/** Reset in the middle of the body, or told so instead of a body. */
+/** Whether the edge reset the response in the middle of the body, or answered 503 instead. */
 const wasEnded = ({ status, complete }: Fetched) => status === 503 || !complete;
 
 const active = async (edge: EdgeProcess) => (await edge.status()).transfers.active;
 
 describe('draining', () => {
-  test('takes the token', async () => {
+  test('needs the token', async () => {
     const edge = await start();
     expect((await drain(edge, 'POST', {})).status).toBe(401);
     expect((await drain(edge, 'POST', { authorization: 'Bearer wrong' })).status).toBe(401);
@@ -80,7 +80,7 @@ describe('draining', () => {
     expect((await edge.status()).clients.offloaded).toBe(1);
   });
 
-  test('ends what has not finished after the grace time', async () => {
+  test('ends unfinished transfers after the grace time', async () => {
     const edge = await start('--grace', '100ms');
     origin.reset();
     const stuck = fetchAll(edge.prefixed(origin.url('gate', { seed: 'stuck' })));
@@ -89,7 +89,7 @@ describe('draining', () => {
     expect(wasEnded(await stuck)).toBe(true);
   });
 
-  test('our own command line goes on at another edge, unnoticed', async () => {
+  test('our own command line continues at another edge, unnoticed by the user', async () => {
     const [first, second] = [await start('--client-rate', '4MiB/s'), await start()];
     const url = origin.url('none', { seed: 'moved', size: 24_000_000 });
     const out = join(folder.path, 'moved.bin');
@@ -107,11 +107,11 @@ describe('draining', () => {
 });
 
 describe('above the limit', () => {
-  test('the aware client with the most to come is reset; the others get every byte', async () => {
+  test('the aware client with the most left to fetch is reset; the others get every byte', async () => {
     const edge = await start('--offload-above', '2');
     const long = origin.url('none', { seed: 'long', size: 64_000_000 });
     const short = origin.url('none', { seed: 'short', size: 24_000_000 });
-    // Not read before the edge has chosen: however slow or fast this machine is, none ends before.
+    // Read no response before the edge has chosen, so that none ends first on any machine.
     const unaware = await openResponse(edge.prefixed(long));
     const shorter = await openResponse(edge.prefixed(short), { headers: AWARE });
     expect(await active(edge)).toBe(2);
@@ -129,12 +129,12 @@ describe('above the limit', () => {
 });
 
 describe('/-/edges', () => {
-  test('tells clients of the nodes that they can reach, by the names that routing uses', async () => {
+  test('tells clients which nodes they can reach, by the names that routing uses', async () => {
     const url = (index: number) => `https://edge-${index}.example`;
     const cluster = await Cluster.start({
       nodes: 3,
       options: ['--allow-origin', '127.0.0.1', '--log-level', 'warn'],
-      // The third has no address for clients.
+      // The third node has no address for clients.
       perNode: (index) => (index === 2 ? [] : ['--public-url', url(index)]),
     });
     try {

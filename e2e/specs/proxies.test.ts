@@ -21,7 +21,7 @@ const LOGIN = { user: 'tom', password: 'sesame-secret' };
 const NAME_AND_PASSWORD = `${LOGIN.user}:${LOGIN.password}@`;
 
 let origin: FaultOrigin;
-/** The same files over TLS. */
+/** Server of the same files over TLS. */
 let secure: ReturnType<typeof createServer>;
 let securePort = 0;
 let own: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -61,7 +61,7 @@ beforeEach(async () => {
 });
 afterEach(() => folder.remove());
 
-/** Downloads; this machine is proxied only where somebody insists. */
+/** Runs a download. NO_PROXY makes it use a proxy for this machine as well. */
 async function get(url: string, args: string[], env = {}): Promise<CliResult> {
   const all = ['get', url, '-d', folder.path, '--retry-for', '1s', ...args];
   const result = await runCli(all, {
@@ -87,7 +87,7 @@ const httpProxy = (login = NAME_AND_PASSWORD) => `http://${login}127.0.0.1:${htt
 const socksProxy = (login = NAME_AND_PASSWORD) => `socks5h://${login}127.0.0.1:${socks.port}`;
 
 describe('an HTTP proxy', () => {
-  test('brings http:// files, and keeps its log-in to itself', async () => {
+  test('brings http:// files, and does not forward its log-in', async () => {
     const url = origin.url('none');
     await expectSaved(await get(url, ['--proxy', httpProxy()]), url);
     expect(origin.requests.length).toBeGreaterThan(0);
@@ -103,7 +103,7 @@ describe('an HTTP proxy', () => {
     for (const { headers } of origin.requests) expect(headers.via).toBeUndefined();
   });
 
-  test('that asks for a log-in, or does not tunnel there, is named', async () => {
+  test('that asks for a log-in, or refuses the tunnel, is named in the error', async () => {
     const asked = await get(origin.url('none'), ['--proxy', httpProxy('')]);
     expect(asked.code).toBe(4);
     expect(asked.stderr).toMatch(/proxy refuses access: http:\/\/127.*asks for a user/);
@@ -115,7 +115,7 @@ describe('an HTTP proxy', () => {
     expect(await readdir(folder.path)).toEqual([]);
   });
 
-  test('comes from the environment, which a host can be taken out of', async () => {
+  test('comes from the environment, which can exempt a host', async () => {
     const url = origin.url('none');
     await expectSaved(await get(url, [], { http_proxy: httpProxy() }), url);
     expect(origin.requests.at(-1)?.headers.via).toMatch(/tinyproxy/);
@@ -135,7 +135,7 @@ describe('a SOCKS proxy', () => {
     await expectSaved(again, url);
   });
 
-  test('with another password is named, and nothing goes around it', async () => {
+  test('that refuses the password is named, and not bypassed', async () => {
     const result = await get(origin.url('none'), ['--proxy', socksProxy('tom:other@')]);
     expect(result.code).toBe(4);
     expect(result.stderr).toMatch(/proxy refuses access: socks5:.*does not accept/);
@@ -143,7 +143,7 @@ describe('a SOCKS proxy', () => {
   });
 });
 
-test('a proxy that is gone is a network failure, but not for this machine', async () => {
+test('a dead proxy is a network failure, except for files on this machine', async () => {
   const gone = await ProxyProcess.microsocks(LOGIN);
   await gone.stop();
   const url = origin.url('none');
@@ -158,7 +158,7 @@ test('a proxy that is gone is a network failure, but not for this machine', asyn
   await expectSaved(await get(url, dead, { NO_PROXY: '' }), url);
 });
 
-test('a proxy that cannot be one is a usage error', async () => {
+test('an impossible proxy URL is a usage error', async () => {
   const result = await get(origin.url('none'), ['--proxy', 'gopher://tom:secret@x']);
   expect(result.code).toBe(2);
 });

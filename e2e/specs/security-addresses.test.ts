@@ -1,4 +1,7 @@
-/** Attacks on the network of the operator: private addresses in every notation, and other people's. */
+/**
+ * Attacks on the operator's network: private addresses in every notation, and forged client
+ * addresses.
+ */
 
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -17,7 +20,7 @@ const withNamespaces = testsWhere(namespacesOrComplain('public addresses of the 
 const origin = await EchoOrigin.start();
 const { port } = origin;
 const edge = await EdgeProcess.start([
-  // Any public origin, and one private one, whose redirects are to be followed nowhere else.
+  // Any public origin, and one private path, whose redirects must reach no other private address.
   ...['--allow-origin', '*', '--allow-origin', `127.0.0.1:${port}/redirect`],
 ]);
 
@@ -102,7 +105,7 @@ describe('private addresses', () => {
   test.each(notations)('a redirect to %s: %s is not followed', async (_, host) => {
     const to = encodeURIComponent(`http://${host}:${port}/file`);
     const got = await code(`http://127.0.0.1:${port}/redirect?to=${to}`);
-    // An address in an odd spelling is the one that it means.
+    // An odd spelling counts as the address that it denotes.
     expect(got).toBe('private-address');
     expect(origin.targets).toEqual([`/redirect?to=${to}`]);
   });
@@ -159,7 +162,7 @@ describe('addresses of clients', () => {
       (await fetchAll(`${limited.url}/http://127.0.0.1:${port}/x`, { headers })).status;
     try {
       const one: number[] = [];
-      // Addresses before the one that the proxy has added are the client's own invention.
+      // The client may forge every address before the one that the proxy added.
       for (let i = 0; i < 12; i++) one.push(await status(from(`198.51.100.${i}, 192.0.2.7`)));
       expect(one).toContain(429);
       expect(await status(from('192.0.2.8'))).toBe(200);
@@ -169,7 +172,7 @@ describe('addresses of clients', () => {
     }
   });
 
-  test('without a trusted proxy nobody is who they say', async () => {
+  test('without a trusted proxy the forwarding fields are ignored', async () => {
     const limited = await EdgeProcess.start([
       '--allow-origin',
       '127.0.0.1',

@@ -1,4 +1,4 @@
-/** Strangers of all kinds at once beside honest clients: half a minute of `npm run bench -- hostile`. */
+/** All attacks at once beside honest clients: half a minute of `npm run bench -- hostile`. */
 
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ATTACKS } from '../fixtures/clients/hostile-attacks.ts';
@@ -34,7 +34,7 @@ test('beside slow readers, vanishing clients, floods, random bytes and resets no
   expect(outcome.descriptorsAfter).toBeLessThanOrEqual(
     outcome.descriptorsBefore + SPARE_DESCRIPTORS,
   );
-  // 128 MiB of cache, 200 slow readers and what Node needs.
+  // 128 MiB of cache, 200 slow readers and Node itself.
   const most = Math.max(...outcome.samples.map(({ residentBytes }) => residentBytes));
   expect(most).toBeLessThan(1024 * MiB);
 });

@@ -42,7 +42,7 @@ afterAll(async () => {
   await origin.stop();
 });
 
-/** A client as it should be gets its file. */
+/** Expects that a well-behaved client gets its file. */
 async function isServed(e: EdgeProcess, name: string): Promise<void> {
   const size = 3_000_000;
   const got = await fetchAll(e.prefixed(origin.url(name, size)));
@@ -70,7 +70,7 @@ test('slow headers: whoever does not finish is shown the door, and nobody else',
     });
     ends.push(new Promise((resolve) => socket.once('close', () => resolve(text))));
   }
-  // One header that never ends, a byte at a time.
+  // Three of them go on for ever, a byte at a time.
   const dripping = setInterval(() => {
     for (const socket of sockets.slice(1, 4)) if (socket.writable) socket.write('a');
   }, 500);
@@ -90,7 +90,7 @@ withNginx.test(
     folder = await temporaryFolder();
     const root = join(folder.path, 'root');
     await mkdir(root);
-    // A file without end that takes no room, and one for clients as they should be.
+    // A sparse file of 8 GiB that takes no disk space, and a file for well-behaved clients.
     await writeFile(join(root, 'endless'), '');
     await truncate(join(root, 'endless'), 8 * GiB);
     const file = wideBytes(0, 3_000_000);
@@ -105,18 +105,18 @@ withNginx.test(
         const socket = await rawConnect(e.url);
         sockets.push(socket);
         socket.once('readable', () => answered++);
-        // Each another file, as far as anybody knows: nothing of it is shared.
+        // The query makes each a file of its own to the edge, so that no chunk is shared.
         socket.write(`GET /${url}/endless?${i} HTTP/1.1\r\nHost: x\r\n\r\n`);
       }),
     );
-    // In steps: on a busy machine all of them take minutes.
+    // In steps, as all of them take minutes on a busy machine.
     for (let most = 25; most <= 1000; most += 25) await until(() => answered >= most);
     for (let i = 0; i < 10; i++) {
       const got = await fetchAll(e.prefixed(`${url}/file?${i}`));
       expect([got.status, got.digest]).toEqual([200, sha256(file)]);
     }
     expect((await e.status()).transfers.active).toBeGreaterThan(0);
-    // Memory for one chunk each, and the garbage of a thousand connections.
+    // Memory for one chunk per reader, and the garbage of a thousand connections.
     expect((await e.peakBytes()) - before).toBeLessThan(1.5 * GiB);
   },
   900_000,
@@ -146,12 +146,12 @@ test('10,000 ranges of one byte: the origin sends in proportion to what is taken
   const seconds = (performance.now() - begunAt) / 1000;
   expect([...outcomes.keys()].sort()).toEqual([206, 429]);
   expect(retryAfter).toBeGreaterThanOrEqual(1);
-  // The allowance, what it has grown by, and what was under way when it was used up.
+  // The allowance, its growth over the time, and the chunks in flight when it ran out.
   const bound = (256 + seconds + 17) * CHUNK + 10 * (outcomes.get(206) ?? 0);
   expect(origin.sentBytes - before).toBeLessThanOrEqual(bound);
 });
 
-test('single bytes here and there in a file that is known cost the origin nothing', async () => {
+test('single bytes here and there in a cached file cost the origin nothing', async () => {
   const e = await start('--chunk-size', '64KiB');
   const size = 400 * CHUNK;
   const file = e.prefixed(origin.url('known', size));

@@ -28,7 +28,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-/** The edge is as it was: it answers, and rightly. */
+/** Expects that the edge still answers, and correctly. */
 async function isWell(): Promise<void> {
   const got = await fetchAll(`${edge.url}/http://${host}/well`);
   expect([got.status, got.digest]).toEqual([200, origin.digest('/well')]);
@@ -97,7 +97,7 @@ describe('request smuggling', () => {
       `CONNECT ${host} HTTP/1.1\r\nHost: ${host}\r\n\r\n${behind.replace(`/http://${host}`, '')}`,
     ],
     ['Upgrade', get('Connection: Upgrade\r\nUpgrade: h2c\r\n').replace('/first', '/well')],
-  ])('%s: what is behind is no request', async (_, text) => {
+  ])('%s: the bytes behind it are not taken for a request', async (_, text) => {
     const answers = await rawExchange(edge.url, text);
     expect(answers.length).toBeLessThanOrEqual(1);
     expect(origin.targets).not.toContain('/smuggled');
@@ -116,7 +116,7 @@ describe('request smuggling', () => {
     await isWell();
   });
 
-  test('requests that follow each other are answered in turn, each for itself', async () => {
+  test('requests that follow each other are answered in turn, each with its own file', async () => {
     const ask = (path: string, more = '') =>
       `GET /http://${host}${path} HTTP/1.1\r\nHost: x\r\nRange: bytes=0-9\r\n${more}\r\n`;
     const last = ask('/one', 'Connection: close\r\n');
@@ -136,7 +136,7 @@ describe('request smuggling', () => {
     });
     socket.write(head);
     await until(() => answer.includes('\r\n\r\n') || socket.closed);
-    // In one packet with another's request, as a proxy before the edge might send them.
+    // In one packet with another client's request, as a proxy before the edge might send it.
     socket.write(
       Buffer.from(`${body}GET /http://${host}/other-\xe9 HTTP/1.1\r\nHost: x\r\n\r\n`, 'latin1'),
     );
@@ -145,7 +145,7 @@ describe('request smuggling', () => {
     await isWell();
   });
 
-  test('a whole URL in the request line makes no proxy of the edge', async () => {
+  test('a whole URL in the request line does not make the edge a proxy', async () => {
     for (const target of [
       `http://${host}/first`,
       `//${host}/first`,
@@ -177,7 +177,7 @@ describe('header injection through the URL', () => {
   test.each(forms)('%s', async (_, form) => {
     const got = await fetchAll(`${edge.url}/http://${host}/file${form}`);
     expect(got.headers).not.toHaveProperty('x-injected');
-    // Such a file may exist: the origin is asked for exactly that, and for nothing else.
+    // Such a file may exist: the edge asks the origin for exactly this path, and nothing else.
     expect(got.digest).toBe(origin.digest(`/file${form}`));
     expect(origin.targets).toEqual([`/file${form}`]);
   });
@@ -235,7 +235,7 @@ describe('oversize', () => {
     ],
   ])('%s: refused', async (_, text, status) => {
     const answers = await rawExchange(edge.url, text);
-    // A client that still sends when the edge has closed may lose the answer to a reset.
+    // A client that still sends when the edge closes may lose the answer to a reset.
     expect(answers.map((answer) => answer.status)).toEqual(answers.length === 0 ? [] : [status]);
     await isWell();
   });
@@ -307,7 +307,7 @@ describe('oversize', () => {
 });
 
 describe('cache-key confusion', () => {
-  /** Targets at the edge, and what the origin must be asked for each. */
+  /** Name of the case, target at the edge, and the path that the edge must ask the origin for. */
   const same: [string, string, string][] = [
     ['dot segments', '/a/../b/./c', '/b/c'],
     ['encoded dot segments', '/a/%2e%2e/b/%2E/c', '/b/c'],
@@ -341,14 +341,14 @@ describe('cache-key confusion', () => {
   ];
 
   test('two resources never share an entry, and each is what the origin has', async () => {
-    // Twice: what one has left in the cache must not answer another.
+    // Twice: a cached entry of one resource must not answer another.
     for (let round = 0; round < 2; round++) {
       for (const [what, target, asked] of same) {
         const got = await fetchAll(`${edge.url}/http://${host}${target}`);
         expect([what, got.status, got.digest]).toEqual([what, 200, origin.digest(asked)]);
       }
     }
-    // The second round came from the cache: one question for each resource.
+    // The second round came from the cache: one request for each resource.
     expect([...origin.targets].sort()).toEqual(
       [...new Set(same.map(([, , asked]) => asked))].sort(),
     );
@@ -367,7 +367,7 @@ describe('cache-key confusion', () => {
     expect(origin.targets).toEqual([]);
   });
 
-  test('hosts in other spellings are one; other hosts and ports are others', async () => {
+  test('spellings of a host are one name, and other hosts have names of their own', async () => {
     const { port } = origin;
     const here = `localhost:${port}`;
     for (const name of [
@@ -411,8 +411,8 @@ describe('cache-key confusion', () => {
   });
 });
 
-describe('a part of an origin', () => {
-  test('is not left by any spelling of the path', async () => {
+describe('an allowed folder of an origin', () => {
+  test('cannot be left by any spelling of the path', async () => {
     const narrow = await EdgeProcess.start(['--allow-origin', `${host}/pub`]);
     try {
       expect((await fetchAll(`${narrow.url}/http://${host}/pub/a%2fb`)).digest).toBe(

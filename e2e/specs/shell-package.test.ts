@@ -30,7 +30,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-/** Elsewhere: nothing of the project is beside it. */
+/** Packages the app and copies it away from the project. @returns its folder */
 async function packaged(): Promise<string> {
   await promisify(execFile)(process.execPath, [join(root, 'scripts/package.mjs'), '--stage']);
   const place = join(folder.path, 'millrace');
@@ -66,7 +66,7 @@ test('the packaged daemon downloads, checks digests and serves the page; the hos
   } finally {
     expect(await daemon.stop()).toBe(0);
   }
-  // Started by what a browser starts, in the same folder.
+  // The native host starts the daemon in the same folder, as it does for a browser.
   const cli = new DaemonCli(folder.path);
   const main = join(place, 'native-host', 'main.mjs');
   const host = await HostProcess.greeted({ env: cli.env, program: [process.execPath, main] });

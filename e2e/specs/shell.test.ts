@@ -1,4 +1,7 @@
-/** The app's window in a real Electron: locked down, in touch with the system, never alone with a dead daemon. */
+/**
+ * The app's window in a real Electron: it is locked down, works with the system, and survives the
+ * daemon's death.
+ */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +25,7 @@ import { until } from '../fixtures/until.ts';
 
 const START = fileURLToPath(new URL('../../desktop/cli/launch/start.ts', import.meta.url));
 const SIZE = 8_000_000;
-/** Bytes per second: it runs for as long as any test here. */
+/** Rate limit in bytes per second: a download at this rate outlasts any test here. */
 const SLOW = 20_000;
 
 let screen: Screen;
@@ -42,7 +45,7 @@ beforeAll(async () => {
   await Shell.build();
 });
 
-// One app for all tests, as starting one takes seconds; anew after one that has ended it.
+// All tests share one app, as starting it takes seconds. It is started again if a test ended it.
 beforeEach(async () => {
   if (shell?.running !== true) {
     await shell?.kill();
@@ -63,12 +66,12 @@ afterAll(async () => {
   await folder?.remove();
 });
 
-/** A test with the app that runs. */
+/** Defines a test that uses the running app. */
 function withElectron(name: string, body: (app: Shell) => Promise<void>): void {
   test(name, () => body(shell as Shell));
 }
 
-/** The page logs in by itself, with the code in its address. */
+/** Whether the page is logged in. It logs in by itself, with the code in its address. */
 const isLoggedIn = (shown: DevTools) =>
   shown.evaluate<boolean>("fetch('/session').then(({ status }) => status === 204)");
 
@@ -83,7 +86,7 @@ const status = async (app: Shell, gid: string) =>
 const reaches = (app: Shell, gid: string, wanted: string) =>
   until(async () => (await status(app, gid)).status === wanted);
 
-/** Keeps what the shell tells the page. */
+/** Collects the shell's messages to the page in `window.heard`. */
 const listen = () =>
   page.evaluate(
     'void (window.stopHearing?.(), window.heard = [], window.stopHearing = millraceShell.onMessage((m) => heard.push(m)))',
@@ -101,7 +104,7 @@ withElectron(
     expect(new Set(await page.evaluate<string[]>(kinds))).toEqual(
       new Set(['function', 'number', 'string']),
     );
-    // Node and Electron are out of reach, and nothing can be put in place of what is there.
+    // Node and Electron are out of reach, and no member of the API can be replaced.
     for (const name of ['process', 'require', 'module', 'Buffer', 'electron', 'ipcRenderer']) {
       expect(await page.evaluate(`typeof window[${JSON.stringify(name)}]`)).toBe('undefined');
     }
@@ -149,7 +152,7 @@ withElectron(
     await page.evaluate('millraceShell.setPreferences({ startAtLogin: false })');
     await expect(readFile(entry)).rejects.toThrow();
 
-    // A browser is used from now on.
+    // The user has a browser from now on.
     await mkdir(join(folder.path, 'config', 'chromium'));
     const hosts = join(folder.path, 'config', 'chromium', 'NativeMessagingHosts');
     const browserHost = (on: boolean) =>
@@ -165,7 +168,7 @@ withElectron(
     await browserHost(false);
     await until(async () => (await registered()).length === 0);
 
-    // Another page in the same window is not answered, whatever it knows.
+    // Another page in the same window gets no answer.
     await shell.window(`window.loadFile("${join(shell.files, 'pages', 'starting.html')}")`);
     const other = await shell.anyPage();
     expect(await other.evaluate('location.protocol')).toBe('file:');
@@ -181,7 +184,7 @@ withElectron(
   async (shell) => {
     await shell.window('window.close()');
     await shell.windowIs('!window.isVisible()');
-    // Of a kind that is opened without a question.
+    // A kind of file that opens without a question.
     const { gid, url } = await add(shell, { limit: 4_000_000, file: 'film.mkv' });
     await shell.records(({ notifications }) =>
       notifications.some(({ title }) => title === 'Download complete'),
@@ -193,7 +196,7 @@ withElectron(
     expect(recorded.trayTexts.at(-1)).toMatch(/Nothing is being downloaded/);
     expect(recorded.progress.some((share) => share > 0 && share < 1)).toBe(true);
     expect(recorded.progress.at(-1)).toBe(-1);
-    // The user was told once that closing the window is not the end.
+    // The app told the user once that it goes on after the window is closed.
     expect(recorded.notifications.map(({ title }) => title)).toEqual([
       'Millrace goes on in the background',
       'Download complete',
@@ -231,7 +234,7 @@ withElectron('language and theme are those that the page was set to', async (she
   );
 });
 
-/** Clicks on the first of these elements that has the text. */
+/** Clicks the first element that matches the selector and has the text. */
 const click = (selector: string, text: string) =>
   page.evaluate(`(() => {
     const all = [...document.querySelectorAll(${JSON.stringify(selector)})];
@@ -259,7 +262,7 @@ withElectron(
     await until(() => shell.main.evaluate<boolean>('saved.length > 0'));
     expect(await shell.main.evaluate('saved')).toEqual(['completed']);
     expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ millrace: 'downloads' });
-    // Files from elsewhere do not get as far as a file here.
+    // Every other download by the window is prevented.
     const started =
       'new Promise((resolve) => millraceTest.electron.session.defaultSession' +
       ".once('will-download', (event) => resolve(event.defaultPrevented)))";
@@ -281,7 +284,7 @@ withElectron('the page is laid out as it should be, in this Chromium as well', a
   await page.evaluate('document.querySelector("[role=dialog] [aria-label=Close]").click()');
   await page.evaluate(waiting('!document.querySelector("[role=dialog]")'));
 
-  // Where the details lie over the list, a menu lies over both.
+  // Where the details cover the list, a menu covers both.
   await shell.window('window.setSize(1000, 700)');
   const { gid } = await add(shell, { paused: true });
   await page.evaluate(waiting(`document.querySelector('[data-gid="${gid}"]')`));
@@ -324,7 +327,7 @@ withElectron('a second start hands over its links and files, and ends', async (s
     },
   ]);
   expect(await shell.window('window.isVisible()')).toBe(true);
-  // Nothing starts before the user has said so.
+  // No download starts before the user agrees.
   expect(await shell.call('list')).toEqual(before);
 });
 
@@ -411,13 +414,13 @@ withElectron(
   },
 );
 
-// Ctrl-C and then `npm start`, or somebody who does not like to wait.
+// Ctrl-C sends INT; a second signal comes from `npm start` or an impatient user.
 test.each([[['TERM']], [['INT', 'INT']], [['INT', 'TERM']]])(
-  'ended by a signal while it starts its daemon, it leaves none behind: %p',
+  'a shell ended by a signal while it starts its daemon leaves no daemon behind: %p',
   async (signals) => {
     if (screen === undefined) return;
     const own = await temporaryFolder();
-    // The daemon's process itself says when it begins: not before, not after.
+    // The daemon's own process sends the signals as it starts, neither before nor after.
     const [node, pidFile] = [join(own.path, 'node'), join(own.path, 'pid')];
     const lines = [
       '#!/bin/sh',
@@ -458,7 +461,7 @@ withElectron('npm start opens the window beside an edge, and ends both', async (
   });
   const pidIn = async (name: string): Promise<number> =>
     JSON.parse(await readFile(join(state, name), 'utf8').catch(() => '{}')).pid ?? 0;
-  // Written once the app has its daemon.
+  // The app writes this file once it has its daemon.
   await until(() => existsSync(join(state, 'shell.json')));
   const pids = [await pidIn('daemon.json'), await pidIn('edge.json')];
   expect(said).toMatch(/A Millrace edge runs at http:.*The app is open/s);

@@ -9,17 +9,17 @@ import { blindWorld, build, meet } from '../sim/network.ts';
 import { mean, quantile } from '../sim/report.ts';
 import { walk } from '../sim/walk.ts';
 
-/** Printed where an expectation fails, so that the run can be repeated. */
+/** Seed of this run, printed when an expectation fails, so that the run can be repeated. */
 const SEED = Math.floor(Math.random() * 1e6);
-/** Seeds of experiments about which one draw says little. */
+/** Seeds of experiments whose results vary much from draw to draw. */
 const SEEDS = Array.from({ length: 5 }, (_, i) => SEED + i);
 const NODES = 100;
 const CHUNKS = 6;
 
-describe('copies that leave the origin where regions have their own views', () => {
+describe('copies that the origin sends if regions have their own views', () => {
   const options = { seed: 1, nodes: NODES, chunks: CHUNKS };
 
-  test('without re-forwarding many, with one extra hop a few', () => {
+  test('are many without re-forwarding, and few with one extra hop', () => {
     const world = blindWorld({ ...options, maxHops: 1, farHop: false }, 'near', 0.02);
     const none = walk(world);
     world.o = { ...world.o, maxHops: 2 };
@@ -30,19 +30,19 @@ describe('copies that leave the origin where regions have their own views', () =
   });
 
   test.each([1, SEED])(
-    'at most 1.5 where the best node of a region asks the best of all, seed %d',
+    'are at most 1.5 if the best node of a region asks the best of all, seed %d',
     (seed) => {
       const world = blindWorld({ ...options, seed }, 'near', 0.02);
       expect(walk(world).copies).toBeLessThanOrEqual(1.5);
     },
   );
 
-  test.each([1, SEED])('exactly one where nobody is out of reach, seed %d', (seed) => {
+  test.each([1, SEED])('are exactly one if every node is reachable, seed %d', (seed) => {
     const world = blindWorld({ ...options, seed }, 'near', 0);
     expect(walk(world)).toMatchObject({ copies: 1, fewest: 1, most: 1 });
   });
 
-  test('one where everybody is a peer of everybody, also of chunks wanted at their owner', () => {
+  test('are one if all nodes are peers, even for chunks wanted at their owner', () => {
     const world = blindWorld(options, 'all', 0);
     expect(walk(world).copies).toBe(1);
   });
@@ -70,13 +70,13 @@ describe('a crowd in virtual time', () => {
     [SEED, true],
     [SEED, false],
   ])(
-    'seed %d, in order %s: every client has every byte, no link carries more than it can',
+    'seed %d, in order %s: every client has every byte, no link exceeds its capacity',
     async (seed, inOrder) => {
       const { world, clients } = await run(seed, inOrder);
       expect(clients.map(({ state }) => state)).toEqual(clients.map(() => 'complete'));
       for (const node of world.nodes) {
         const most = node.up.bytesPerMs * world.sim.now;
-        // Bytes that were handed over last are still on their way.
+        // The last bytes handed over are still in flight.
         expect(node.up.bytes).toBeLessThanOrEqual(most + 16 * world.o.chunkBytes);
       }
       expect(Math.min(...world.figures.originFetches)).toBeGreaterThanOrEqual(1);
@@ -85,7 +85,7 @@ describe('a crowd in virtual time', () => {
   );
 });
 
-test('clients that go on elsewhere outlive crashed and frozen nodes', async () => {
+test('clients that resume elsewhere survive crashed and frozen nodes', async () => {
   const world = build({ seed: SEED, nodes: 40, chunks: CHUNKS });
   meet(world, { choice: 'near' });
   world.sim.clock.in(1500, () => {
@@ -100,7 +100,7 @@ test('clients that go on elsewhere outlive crashed and frozen nodes', async () =
   expect(clients.reduce((sum, { resumes }) => sum + resumes, 0)).toBeGreaterThan(0);
 });
 
-test('a slow origin makes clients slow and sends little more for it', async () => {
+test('a slow origin makes clients slow, and sends few extra copies', async () => {
   const world = blindWorld({ seed: SEED, nodes: 30, chunks: CHUNKS, originMbit: 8 }, 'near', 0);
   const clients = await crowd(world);
   expect(clients.filter(({ state }) => state !== 'complete')).toEqual([]);
@@ -109,17 +109,17 @@ test('a slow origin makes clients slow and sends little more for it', async () =
   expect({ seed: SEED, few: world.copies < 3 }).toEqual({ seed: SEED, few: true });
 });
 
-test('before a slow origin nodes do not race for what another is still receiving', async () => {
+test('at a slow origin nodes do not race for chunks that another node is still receiving', async () => {
   const world = build({ seed: SEED, nodes: 4, chunks: 10, originMbit: 5, mbit: [25, 25] });
   meet(world, { choice: 'all' });
-  // Four clients at each.
+  // Four clients at each node.
   const nodes = Array.from({ length: 4 }, () => world.nodes).flat();
   const clients = await crowd(world, { nodes });
   expect(clients.filter(({ state }) => state !== 'complete')).toEqual([]);
   expect({ seed: SEED, few: world.copies <= 1.2 }).toEqual({ seed: SEED, few: true });
 });
 
-test('a crowd before a thin origin is as fast as it is to be with chunks of the default size', async () => {
+test('with chunks of the default size a crowd at a thin origin reaches its target speed', async () => {
   const results = await Promise.all(
     SEEDS.map((seed) => thinOrigin({ seed, chunkBytes: DEFAULT_CHUNK_BYTES })),
   );
@@ -133,12 +133,12 @@ test('a crowd before a thin origin is as fast as it is to be with chunks of the 
   expect({ seed: SEED, mbit, seconds, copies, isGood }).toMatchObject({ isGood: true });
 });
 
-test('no node is used by far more others than most, unlike where all choose the nearest', () => {
+test('no node is used by far more nodes than average, unlike when all choose the nearest', () => {
   const most = (seed: number, passOver: boolean) => {
     const loads = expected(buildLarge({ seed, nodes: 300, passOver }));
     return Math.max(...loads) / mean(loads);
   };
-  // One network of 300 may have one odd place; what the rule does shows in the median of several.
+  // A network of 300 may have one odd place; the rule's effect shows in the median of several.
   const open = quantile(
     SEEDS.map((seed) => most(seed, true)),
     0.5,
@@ -151,7 +151,7 @@ test('no node is used by far more others than most, unlike where all choose the 
   expect({ seed: SEED, nearest, open, worse: nearest > open + 0.2 }).toMatchObject({ worse: true });
 });
 
-test('whole chunks on the wire bring about what small pieces do', async () => {
+test('simulating whole chunks on the wire gives the results of small pieces', async () => {
   const run = async (seed: number, coarse: boolean) => {
     const report = await flash({ seed, nodes: 60, clients: 150, chunks: 8, coarse });
     const [complete, , mbit, , , , , copies] = report.tables[0]?.rows[0] ?? [];

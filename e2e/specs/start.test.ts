@@ -29,7 +29,7 @@ beforeEach(async () => {
     MILLRACE_STATE: join(folder.path, 'state'),
     MILLRACE_EDGE_PORT: '0',
     HOME: folder.path,
-    // No screen: no window on that of whoever runs the tests.
+    // Without a screen no window opens on the screen of the person who runs the tests.
     DISPLAY: '',
     WAYLAND_DISPLAY: '',
   };
@@ -72,7 +72,7 @@ async function outputOf(
 
 const isOfEdge = ({ headers }: { headers: object }) => 'via' in headers;
 
-/** The address that a starting edge prints. */
+/** Returns the address that a starting edge prints. */
 async function addressOf(child: ChildProcess): Promise<string> {
   for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
     const url = /runs at (http:\S+)/.exec(line)?.[1];
@@ -81,7 +81,7 @@ async function addressOf(child: ChildProcess): Promise<string> {
   throw new Error('the edge did not start');
 }
 
-/** `npm start` without a screen, once it is up. */
+/** Runs `npm start` without a screen, and waits until it is up. */
 async function startApp(env: Record<string, string> = environment) {
   const child = start([], env);
   const lines: string[] = [];
@@ -106,17 +106,17 @@ async function startApp(env: Record<string, string> = environment) {
   return { child, said, page, edge, state, call };
 }
 
-test('without arguments: an edge on loopback that says what to try', async () => {
+test('without arguments: an edge on loopback that fetches nothing from this machine', async () => {
   const child = start([]);
   const url = await addressOf(child);
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-  // Nothing on this machine is for everybody who can reach the edge, nor for its own user.
+  // The edge fetches nothing from this machine, not even for its own user.
   expect((await fetchAll(`${url}/${origin.url('none')}`)).status).toBe(403);
   child.kill('SIGTERM');
   expect((await once(child, 'exit'))[0]).toBe(0);
 });
 
-test('without a screen: the app is a page, whose address logs in', async () => {
+test('without a screen: the app is a page whose address logs in', async () => {
   const child = start([]);
   let said = '';
   for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
@@ -132,7 +132,7 @@ test('without a screen: the app is a page, whose address logs in', async () => {
     body: JSON.stringify({ code }),
   });
   expect(session.status).toBe(204);
-  // The app ends with it.
+  // The app ends with `npm start`.
   child.kill('SIGTERM');
   expect((await once(child, 'exit'))[0]).toBe(0);
   await expect(fetch(page as string)).rejects.toThrow();
@@ -146,7 +146,7 @@ test('a daemon or an edge that is killed is started again, and its downloads go 
   process.kill(before.pid, 'SIGKILL');
   await said(/The daemon, which downloads, has ended unexpectedly \(SIGKILL\)\. Starting it again/);
   await said(/The daemon runs again, and its downloads go on\./);
-  // At the same address, so that a page that is open finds it.
+  // The daemon has the same address, so that an open page finds it.
   expect((await call('millrace.info', {})).pid).not.toBe(before.pid);
   await until(async () => (await call('millrace.status', { gid })).status === 'complete');
   const { pid } = JSON.parse(await readFile(join(state, 'edge.json'), 'utf8')) as { pid: number };
@@ -158,10 +158,10 @@ test('a daemon or an edge that is killed is started again, and its downloads go 
   await expect(fetch(page)).rejects.toThrow();
 });
 
-/** Edges serve nothing of this machine unless they are told to. */
+/** Lets edges fetch from this machine, which they refuse by default. */
 const allowed = { MILLRACE_EDGE_ALLOW_ORIGIN: '127.0.0.1, files.example' };
 
-test('get: a download through an edge of its own where none runs', async () => {
+test('get: a download starts an edge of its own if none runs', async () => {
   const file = join(folder.path, 'file');
   const options = ['--edges-only', '-o', file];
   const child = start(['get', origin.url('none'), ...options], { ...environment, ...allowed });
@@ -172,7 +172,7 @@ test('get: a download through an edge of its own where none runs', async () => {
   expect(origin.requests.every(isOfEdge)).toBe(true);
 });
 
-describe('what is in the own network', () => {
+describe('files in the user’s own network', () => {
   const HERE = [
     ['at an address', (url: string) => url],
     ['under a local name', (url: string) => named(url, 'localhost')],
@@ -197,14 +197,14 @@ describe('what is in the own network', () => {
     },
   );
 
-  test.each(HERE)('%s: no edge gets it, not even for its own user', async (_where, at) => {
+  test.each(HERE)('%s: no edge fetches the file, not even for its own user', async (_where, at) => {
     const child = start(['get', at(url), '--edges-only', '-o', file], own);
     const { code, stderr } = await outputOf(child);
     expect([code, stderr]).toEqual([4, expect.stringContaining('private')]);
     expect(origin.requests).toEqual([]);
   });
 
-  test.each(HERE)('%s: the app goes there itself', async (_where, at) => {
+  test.each(HERE)('%s: the app fetches the file directly', async (_where, at) => {
     const { call } = await startApp(own);
     const [dir, name] = [folder.path, 'file'];
     const asked = { urls: [at(url)], dir, file: name, useEdges: true };
@@ -232,7 +232,7 @@ describe('what is in the own network', () => {
   });
 });
 
-test('get: also where another program has the port', async () => {
+test('get: works even if another program has the port', async () => {
   const squatter = createServer((socket) => socket.end('not an edge')).listen(0, '127.0.0.1');
   await once(squatter, 'listening');
   const { port } = squatter.address() as { port: number };
@@ -249,7 +249,7 @@ test('get: the exit status is that of the download', async () => {
   expect((await outputOf(child)).code).toBe(4);
 });
 
-test('anything else is refused with what there is', async () => {
+test('any other command is refused with the usage', async () => {
   const child = start(['gte', 'x']);
   let stderr = '';
   child.stderr?.on('data', (data) => {

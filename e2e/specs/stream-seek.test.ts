@@ -11,7 +11,7 @@ const MB = 1_000_000;
 const SIZE = 60 * MB;
 const SEEK = 45 * MB;
 const CONNECTIONS = 2;
-/** Less than the first answer brings. */
+/** Bytes to read first, fewer than the first answer brings. */
 const BEGIN = 50_000;
 
 const streams = await Streams.start();
@@ -27,7 +27,7 @@ async function gatedStream(): Promise<{ url: string; address: string }> {
   return { url, address: stream.url };
 }
 
-/** Reads so many bytes of a body, and leaves the rest. */
+/** Reads `count` bytes of a body, and leaves the rest. */
 async function firstBytes(response: IncomingMessage, count: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let bytes = 0;
@@ -45,7 +45,7 @@ async function firstBytes(response: IncomingMessage, count: number): Promise<Buf
   return all.subarray(0, count);
 }
 
-/** Where the requests begin that the origin has got, in order. */
+/** Returns the first byte positions of the requests that the origin got, in order. */
 function starts(): number[] {
   return origin.requests.flatMap(({ headers }) => {
     const start = /^bytes=(\d+)-/.exec(headers.range ?? '')?.[1];
@@ -66,10 +66,10 @@ describe('a player', () => {
     expect(digest).toBe(origin.digest(url));
   });
 
-  test('that seeks is served before what comes in turn, and gets the right bytes', async () => {
+  test('that seeks is served before the sequential fetch, and gets the right bytes', async () => {
     const { url, address } = await gatedStream();
     const reading = fetchAll(address);
-    // Every connection is busy with what comes in turn.
+    // Every connection is busy with the sequential fetch.
     await until(() => origin.waiting === CONNECTIONS);
     const before = starts().length;
     const seek = await openResponse(address, { headers: { range: `bytes=${SEEK}-` } });

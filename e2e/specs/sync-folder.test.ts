@@ -1,4 +1,6 @@
-/** The effects of `sync apply` on a folder, and the things that nobody can make it do. */
+/**
+ * The effects of `sync apply` on a folder, and the harm that no manifest, link or archive can do.
+ */
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -43,7 +45,7 @@ afterAll(async () => {
   await stage?.stop();
 });
 
-/** A served folder and a machine that has nothing yet. */
+/** Makes a served folder, and the path of a machine that has no files yet. */
 async function aFolder(files: Readonly<Record<string, number>> = { 'a.txt': 10, 'b/c.txt': 20 }) {
   const name = `folder-${begun++}`;
   const dir = stage.served(name);
@@ -55,7 +57,7 @@ async function aFolder(files: Readonly<Record<string, number>> = { 'a.txt': 10, 
   return { name, dir, machine, publish, url: stage.manifestUrl(name) };
 }
 
-/** A folder somewhere else, with a link to it in that of a machine. */
+/** Makes a folder outside, and a link to it in a machine's folder. @returns the outside path */
 async function linkedFrom(machine: string, name: string): Promise<string> {
   const outside = stage.place(`outside-${begun}`);
   await mkdir(machine);
@@ -64,8 +66,8 @@ async function linkedFrom(machine: string, name: string): Promise<string> {
   return outside;
 }
 
-describe('what is there already', () => {
-  test('is left alone, unless --delete says otherwise; what is only dated wrong is not fetched', async () => {
+describe('content that exists already', () => {
+  test('is kept, unless --delete is given; a wrong date or mode alone fetches nothing', async () => {
     const { dir, machine, publish, url } = await aFolder();
     await stage.write(dir, 'bin/run', 30, 'run', 0o755);
     await publish();
@@ -83,7 +85,7 @@ describe('what is there already', () => {
     expect(own).toEqual(['own.txt', 'own/deep/file']);
     expect(await filesIn(machine)).toMatchObject(expected);
 
-    // Three files and links, and the two folders they were in.
+    // Three files and links, and their two folders.
     await symlink('/etc', join(machine, 'own/link'));
     expect(await apply([url, machine, '--delete'])).toMatchObject({ removed: 5, fetched: 0 });
     expect(await filesIn(machine)).toEqual(expected);
@@ -91,7 +93,7 @@ describe('what is there already', () => {
     expect(existsSync('/etc/passwd')).toBe(true);
   });
 
-  test('is copied where another file of the manifest has the same content', async () => {
+  test('is copied if another file of the manifest needs the same bytes', async () => {
     const { dir, machine, publish, url } = await aFolder({ 'a.txt': 3000 });
     await publish();
     await apply([url, machine]);
@@ -101,7 +103,7 @@ describe('what is there already', () => {
     expect(await filesIn(machine)).toEqual(await published(dir));
   });
 
-  test('is told of by --dry-run, which changes nothing', async () => {
+  test('stays unchanged with --dry-run, which lists the plan', async () => {
     const { machine, publish, url } = await aFolder();
     await publish();
     const text = await runCli(['sync', 'apply', url, machine, '--dry-run']);
@@ -115,7 +117,7 @@ describe('what is there already', () => {
     expect(await filesIn(machine)).toEqual(before);
   });
 
-  test('is not taken away where a file is missing at the origin, and others come all the same', async () => {
+  test('is not removed if the origin lacks a file, and the other files arrive all the same', async () => {
     const { dir, machine, publish, url } = await aFolder({ 'a.txt': 10, 'b.txt': 20, 'c.txt': 30 });
     await publish();
     await rm(join(dir, 'b.txt'));
@@ -131,8 +133,8 @@ describe('what is there already', () => {
   });
 });
 
-describe('a file that is not what the manifest says', () => {
-  test('gets no name, from an edge or from the origin', async () => {
+describe('a file that differs from the manifest', () => {
+  test('never gets its final name, whether from an edge or from the origin', async () => {
     const { dir, machine, publish, url } = await aFolder({ 'a.txt': 1000, large: 5 * MiB });
     await publish();
     await stage.write(dir, 'a.txt', 1000, 'replaced');
@@ -156,14 +158,14 @@ describe('links in the folder', () => {
     const refused = await runCli(['sync', 'apply', url, machine]);
     expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('b (link)')]);
     expect([await filesIn(outside), Object.keys(await filesIn(machine))]).toEqual([{}, ['b']]);
-    // The link goes; what it led to stays.
+    // The link is removed; its target stays.
     await writeFile(join(outside, 'kept'), '');
     await apply([url, machine, '--delete']);
     expect(Object.keys(await filesIn(outside))).toEqual(['kept']);
     expect((await lstat(join(machine, 'b'))).isDirectory()).toBe(true);
   });
 
-  test('in place of a file: the file replaces the link, not what it leads to', async () => {
+  test('in place of a file: the file replaces the link, not its target', async () => {
     const { dir, machine, publish, url } = await aFolder();
     await publish();
     const outside = stage.place(`outside-${begun}`);
@@ -192,7 +194,7 @@ describe('a hostile manifest', () => {
   const entry = {
     ...{ size: 10, sha256: sha256(body), mode: '644', modified: 1_600_000_000_000 },
   };
-  // The unit tests of manifests have the other refusals.
+  // The unit tests of manifests cover the other refusals.
   const documents: readonly (readonly [string, object])[] = [
     ['an absolute path', { files: [{ path: '/tmp/millrace-hostile', ...entry }] }],
     ['a way out', { files: [{ path: '../hostile', ...entry }] }],
@@ -229,7 +231,7 @@ describe('a hostile manifest', () => {
     expect(await filesIn(around)).toEqual(before);
   });
 
-  test('half of one: nothing is deleted', async () => {
+  test('cut in half, or without its files: nothing is deleted', async () => {
     const { dir, machine, publish, url } = await aFolder();
     await publish();
     const path = join(dir, 'millrace-sync.json');
@@ -242,7 +244,7 @@ describe('a hostile manifest', () => {
     expect(Object.keys(await filesIn(machine))).toEqual(['own']);
   });
 
-  test('another than the one whose digest is known is refused', async () => {
+  test('with another digest than the known one is refused', async () => {
     const { dir, machine, publish, url } = await aFolder();
     await publish();
     const { stdout } = await stage.publish(dir.slice(dir.lastIndexOf('/') + 1));
@@ -251,7 +253,7 @@ describe('a hostile manifest', () => {
     await stage.write(dir, 'a.txt', 11);
     await publish();
     const before = await filesIn(machine);
-    // The edge still has the one that is meant, and may give it; the origin has not.
+    // The edge may still have the manifest with this digest; the origin no longer has it.
     const refused = ['sync', 'apply', url, machine, '--checksum', known];
     expect((await runCli(refused)).code).not.toBe(0);
     expect(await filesIn(machine)).toEqual(before);
@@ -279,7 +281,8 @@ describe('--archive', () => {
 
   test('an archive with other things in it than the manifest says brings only what is right', async () => {
     const { dir, machine, publish, url } = await aFolder({ 'a.txt': 100, 'b.txt': 100 });
-    // An archive with a way out, a link, an absolute path and a changed file, signed by its publisher.
+    // An archive with a way out, a link, an absolute path and a changed file, and with the digest
+    // that the manifest states.
     const made = stage.place(`tar-${begun}`);
     await stage.write(made, 'a.txt', 100);
     await stage.write(made, 'b.txt', 100, 'other');
@@ -335,7 +338,7 @@ describe('--script', () => {
       expect(existsSync(join(machine, 'nothing/in it'))).toBe(true);
       expect((await sh(machine)).stdout).toBe('6 unchanged, 0 fetched, 0 failed\n');
 
-      // A beginning that an interrupted run has left is resumed; a wrong one is found out.
+      // The partial file of an interrupted run is resumed; a wrong one is detected.
       await rm(join(machine, 'large.bin'));
       const digest = expected['large.bin']?.sha256 as string;
       const part = join(machine, '.millrace-sync', `${digest}.part`);
@@ -347,18 +350,18 @@ describe('--script', () => {
       }
       expect(seconds(await filesIn(machine))).toEqual(seconds(expected));
 
-      // Its manifest is what apply takes to be right; only fractions of seconds are missing.
+      // For apply the folder is up to date, although the script drops fractions of seconds.
       expect(await apply([url, machine])).toMatchObject({ fetched: 0 });
     },
     60_000,
   );
 
-  test('writes nothing through links, and puts no wrong file in its place', async () => {
+  test('writes nothing through links, and never installs a wrong file', async () => {
     const { dir, machine, publish } = await aFolder({ 'a.txt': 100, 'b/c.txt': 200, 'd.txt': 10 });
     const script = stage.place(`sync-${begun}.sh`);
     await publish('--script', script);
     const outside = await linkedFrom(machine, 'b');
-    // A link to a folder, where mv would put the file into the folder.
+    // A link to a folder: a plain mv would move the file into that folder.
     await symlink(outside, join(machine, 'a.txt'));
     await stage.write(dir, 'd.txt', 10, 'replaced');
     const ended = await run('sh', [script, machine]).catch((error) => error);
@@ -369,7 +372,7 @@ describe('--script', () => {
     expect(files['d.txt']).toBeUndefined();
   });
 
-  test('apply writes one as well, and does nothing else', async () => {
+  test('apply writes a script as well, and does nothing else', async () => {
     const { dir, machine, publish, url } = await aFolder();
     await publish();
     const script = stage.place(`sync-${begun}.sh`);
@@ -381,7 +384,7 @@ describe('--script', () => {
 });
 
 describe('publish', () => {
-  test('says what it leaves out, and refuses names that not every system can have', async () => {
+  test('names the items that it leaves out, and refuses names that some systems cannot have', async () => {
     const { name, dir } = await aFolder();
     await symlink('/etc/passwd', join(dir, 'link'));
     const { stdout, stderr } = await stage.publish(name);
@@ -395,7 +398,7 @@ describe('publish', () => {
   test('of the same folder is always the same', async () => {
     const { name } = await aFolder();
     const once = JSON.parse((await stage.publish(name, '--archive')).stdout);
-    // A run that was killed has left this.
+    // Left behind by a killed run.
     await writeFile(join(stage.served(name), 'millrace-sync.json.new'), '{');
     const twice = JSON.parse((await stage.publish(name, '--archive')).stdout);
     expect(twice).toEqual(once);

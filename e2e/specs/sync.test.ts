@@ -15,7 +15,7 @@ import { testsWhere } from '../fixtures/tests-where.ts';
 import { until } from '../fixtures/until.ts';
 
 const MiB = 1024 * 1024;
-/** 1: full size; less: so much of it. */
+/** Size of the test: 1 is full size, less is that fraction of it, and 0 is the small test. */
 const SHARE = Number(process.env.MILLRACE_SYNC_FULL ?? 0);
 const FULL = SHARE > 0;
 const SMALL_FILES = FULL ? Math.round(10_000 * SHARE) : 400;
@@ -31,7 +31,7 @@ let cluster: Cluster;
 let edges: string[];
 
 beforeAll(async () => {
-  // Files are fresh for a year: an edge has no reason to ask whether they have changed.
+  // Files are fresh for a year, so that no edge asks whether they have changed.
   stage = await SyncStage.start({ server: 'add_header Cache-Control "max-age=31536000";' });
   const ports = FULL ? await Promise.all([0, 1, 2, 3].map(freePort)) : [];
   const named = ports.map((port) => [
@@ -41,12 +41,12 @@ beforeAll(async () => {
     nodes: 4,
     options: [
       ...['--allow-origin', '127.0.0.1', '--client-requests', '0', '--log-level', 'warn'],
-      // Small chunks: what a busy machine has fetched twice is little.
+      // Small chunks: a chunk that a busy machine fetches twice costs little.
       ...(FULL
         ? ['--cache-memory', '1500MiB']
         : ['--cache-memory', '64MiB', '--chunk-size', '128KiB']),
     ],
-    // At full size they say what they are called.
+    // At full size the edges tell their public URLs.
     perNode: (index) => named[index] ?? [],
   });
   edges = cluster.nodes.flatMap(({ edge }) => ['--edge', edge.url]);
@@ -58,7 +58,7 @@ afterAll(async () => {
 });
 
 test(
-  'a folder comes to many machines for 1.0 times its bytes; then nothing moves; then one changed byte moves one file',
+  'a folder reaches many machines for 1.0 times its bytes; then nothing moves; then one changed byte moves one file',
   async () => {
     const dir = stage.served('tree');
     for (let i = 0; i < SMALL_FILES; i++) {
@@ -98,14 +98,14 @@ test(
     const again = await Promise.all(machines.map(bring));
     const nothing = { fetched: 0, copied: 0, settled: 0, removed: 0, unchanged: paths.length };
     for (const applied of again) {
-      // The manifest itself has to be looked at.
+      // Only the manifest itself is fetched.
       expect(applied).toMatchObject({ ...nothing, receivedBytes: manifest });
     }
     const asked = await stage.sent();
     expect(asked.bytes).toBe(0);
     expect(asked.requests).toBeLessThanOrEqual(MACHINES);
 
-    // Length and time stay as they were, and so does the entity tag that nginx makes of them.
+    // Length and time stay the same, and so does the entity tag that nginx derives from them.
     const changed = join(dir, 'small/3/file 3.txt');
     const { mtimeMs, size } = await lstat(changed);
     const body = await readFile(changed);
@@ -130,7 +130,7 @@ test(
 );
 
 describe('a stale copy in the caches of edges', () => {
-  test('is never served to those who know what the file must be, small or large', async () => {
+  test('never reaches a client that knows the digest, for small or large files', async () => {
     const dir = stage.served('stale');
     const machine = stage.place('stale-machine');
     const sizes = { 'small.bin': 50_000, 'large.bin': 9 * MiB };
@@ -155,7 +155,7 @@ describe('a stale copy in the caches of edges', () => {
   }, 60_000);
 });
 
-test('killed at any moment it goes on, and little is fetched again', async () => {
+test('a killed run resumes, and fetches little again', async () => {
   const dir = stage.served('killed');
   for (let i = 0; i < 150; i++) await stage.write(dir, `f/${i}`, 20_000);
   await stage.write(dir, 'large', 96 * MiB);
@@ -170,7 +170,7 @@ test('killed at any moment it goes on, and little is fetched again', async () =>
     await until(async () => (await storedBytes(machine)) >= share * bytes);
     run.child.kill('SIGKILL');
     await run.result;
-    // Under their names there are right files only.
+    // Every file under its final name is right.
     const expected = await published(dir);
     for (const [path, { sha256 }] of Object.entries(await filesIn(machine))) {
       if (!path.startsWith('.millrace-sync')) expect(sha256).toBe(expected[path]?.sha256);
@@ -182,7 +182,7 @@ test('killed at any moment it goes on, and little is fetched again', async () =>
   expect(await filesIn(machine)).toEqual(await published(dir));
 }, 60_000);
 
-/** Disk space that what is in a folder has taken so far. */
+/** Returns the disk space that the files of a folder occupy, bytes; 0 if there is no folder. */
 async function storedBytes(dir: string): Promise<number> {
   const items = await readdir(dir, { recursive: true, withFileTypes: true }).catch(() => []);
   const paths = items.filter((item) => item.isFile()).map((i) => join(i.parentPath, i.name));
@@ -195,7 +195,7 @@ async function storedBytes(dir: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-test('edges that let a client ask only so often are waited for; the origin is not asked instead', async () => {
+test('edges that limit requests are waited for; the origin is not asked instead', async () => {
   const dir = stage.served('limited');
   for (let i = 0; i < 60; i++) await stage.write(dir, `${i}`, 1000);
   expect(await stage.publish('limited')).toMatchObject({ code: 0 });
@@ -208,7 +208,7 @@ test('edges that let a client ask only so often are waited for; the origin is no
     expect(await filesIn(stage.place('limited-machine'))).toEqual(await published(dir));
     const { bytes } = await stage.sent();
     const { bytes: counted, errors } = await edge.status();
-    // Had the origin been asked instead, it would have been for every refusal.
+    // Otherwise the origin would have been asked once for every refusal.
     expect(errors['too-many-requests']).toBeGreaterThan(5);
     expect(counted.fromOrigins).toBe(bytes);
   } finally {
@@ -216,7 +216,7 @@ test('edges that let a client ask only so often are waited for; the origin is no
   }
 }, 60_000);
 
-test('edges that say what they are called are asked for what is theirs, which saves all hops inside', async () => {
+test('edges with public URLs are asked for their own chunks, which saves all hops between nodes', async () => {
   const dir = stage.served('owned');
   for (let i = 0; i < 60; i++) await stage.write(dir, `${i}`, 3000);
   expect(await stage.publish('owned')).toMatchObject({ code: 0 });
@@ -229,11 +229,11 @@ test('edges that say what they are called are asked for what is theirs, which sa
   try {
     const urls = network.nodes.map(({ proxy }) => `http://127.0.0.1:${proxy?.port}`);
     const edgesByName = urls.flatMap((url) => ['--edge', url]);
-    // All must have heard of all by then.
+    // Every edge must know all the others first.
     for (const url of urls) await until(async () => (await healthyEdges(url)) === urls.length);
     await apply([stage.manifestUrl('owned'), stage.place('owned-machine'), ...edgesByName]);
     expect(await filesIn(stage.place('owned-machine'))).toEqual(await published(dir));
-    // The manifest is asked for at its owner as well.
+    // The manifest comes from its owner as well.
     expect(await network.sum(({ forwards }) => forwards.versions + forwards.all)).toBe(0);
   } finally {
     await network.stop();
@@ -247,7 +247,7 @@ async function healthyEdges(edge: string): Promise<number> {
   return known.filter(({ healthy }) => healthy).length;
 }
 
-test('without edges, and from an edge that is not there, files come from the origin', async () => {
+test('without edges, or with an unreachable edge, files come from the origin', async () => {
   const dir = stage.served('direct');
   await stage.write(dir, 'a/b.txt', 1000);
   await writeFile(join(dir, 'odd % name #1?.txt'), contentOf('odd', 500));

@@ -1,4 +1,4 @@
-/** TLS: certificates that are renewed, wrong ones, the plain port beside it, nodes that use it. */
+/** TLS: renewed and wrong certificates, the plain port beside TLS, and nodes that use TLS. */
 
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -49,14 +49,14 @@ afterAll(() => origin.stop());
 async function start(pair: CertificatePair, ...options: string[]): Promise<EdgeProcess> {
   const edge = await EdgeProcess.start(
     ['--tls-cert', pair.cert, '--tls-key', pair.key, '--allow-origin', '127.0.0.1', ...options],
-    // For nodes that ask each other over TLS.
+    // Lets nodes trust each other's certificate.
     { NODE_EXTRA_CA_CERTS: first.cert },
   );
   ending.push(() => edge.stop('SIGKILL'));
   return edge;
 }
 
-/** The name in the certificate that a new connection is shown. */
+/** Returns the name in the certificate that a new connection gets. */
 async function shownName(edge: EdgeProcess): Promise<string> {
   const { hostname, port } = new URL(edge.secureUrl);
   const socket = connect({ host: hostname, port: Number(port), rejectUnauthorized: false });
@@ -66,14 +66,14 @@ async function shownName(edge: EdgeProcess): Promise<string> {
   return String(subject.CN);
 }
 
-/** A GET over TLS and HTTP/1.1. */
+/** Sends a GET over TLS and HTTP/1.1. */
 async function open(url: string, pair: CertificatePair): Promise<IncomingMessage> {
   const request = get(url, { ca: readFileSync(pair.cert), agent: false });
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   return response;
 }
 
-/** A folder as cert-manager and certbot keep it: links that are made to point elsewhere. */
+/** Makes a folder as cert-manager and certbot keep it: links, which `turnTo` points elsewhere. */
 async function linked(
   pair: CertificatePair,
 ): Promise<CertificatePair & { turnTo(p: CertificatePair): Promise<void> }> {
@@ -95,7 +95,7 @@ async function linked(
 }
 
 describe('a certificate that is replaced', () => {
-  test('is taken by itself when links are turned, and transfers that run go on', async () => {
+  test('is loaded without a signal when links are turned, and running transfers go on', async () => {
     const live = await linked(first);
     const edge = await start(live, '--http-port', '0', '--chunk-size', '64KiB');
     expect(await shownName(edge)).toBe('first');
@@ -106,17 +106,17 @@ describe('a certificate that is replaced', () => {
     await live.turnTo(second);
     await until(async () => (await shownName(edge)) === 'second');
     expect((await readAll(stream)).digest).toBe(origin.digest(url));
-    // The connection is not new: it may go on being used.
+    // The old connection stays usable.
     expect((await client.fetch(`/${url}`)).digest).toBe(origin.digest(url));
   });
 
-  test('by a broken one stays, which is said, until there is a good one', async () => {
+  test('by a broken one stays in use, with a complaint in the log, until a good one comes', async () => {
     const pair = { cert: join(folder.path, 'live.crt'), key: join(folder.path, 'live.key') };
     await copyFile(first.cert, pair.cert);
     await copyFile(first.key, pair.key);
     const edge = await start(pair);
     const complaints = () => edge.log.filter((line) => /the one before stays/.test(line));
-    await copyFile(second.cert, pair.cert); // and its key not yet
+    await copyFile(second.cert, pair.cert); // without its key yet
     edge.child.kill('SIGHUP');
     await until(() => complaints().length > 0);
     expect(complaints().at(-1)).toMatch(/is not that of the first certificate/);
@@ -131,7 +131,7 @@ describe('a certificate that is replaced', () => {
     await until(async () => (await shownName(edge)) === 'second');
   });
 
-  test('is taken by all of several processes on SIGHUP', async () => {
+  test('is loaded by all of several processes on SIGHUP', async () => {
     const live = await linked(first);
     const edge = await start(live, '--workers', '2', '--http-port', '0');
     const shown = async () =>
@@ -148,7 +148,7 @@ describe('a certificate that is replaced', () => {
   });
 });
 
-describe('what cannot be used is said at the start', () => {
+describe('an unusable certificate or key is reported at the start', () => {
   const cases: [string, (p: CertificatePair) => Promise<string[]> | string[], RegExp][] = [
     [
       'no such file',
@@ -192,7 +192,7 @@ describe('what cannot be used is said at the start', () => {
 });
 
 describe('connections with TLS', () => {
-  test('of before TLS 1.2 are refused', async () => {
+  test('older than TLS 1.2 are refused', async () => {
     const edge = await start(first);
     const { hostname, port } = new URL(edge.secureUrl);
     const old = {
@@ -235,7 +235,7 @@ describe('connections with TLS', () => {
     expect(sha256(stdout)).toBe(origin.digest(url));
   });
 
-  test('millrace get downloads through it', async () => {
+  test('carry the downloads of millrace get', async () => {
     const edge = await start(first, '--local-token-file', join(folder.path, 'token'));
     const url = origin.url('none', { seed: 'get', size: 5 * MiB });
     const out = join(folder.path, 'out.bin');
@@ -255,7 +255,7 @@ describe('connections with TLS', () => {
 });
 
 describe('--http-port', () => {
-  test('serves, or sends clients to TLS, but for health checks and Prometheus', async () => {
+  test('serves clients, or redirects them to TLS except for health checks and Prometheus', async () => {
     const url = origin.url('none', { seed: 'plain' });
     const serving = await start(first, '--http-port', '0');
     expect((await fetchAll(serving.prefixed(url))).digest).toBe(origin.digest(url));
@@ -274,7 +274,7 @@ describe('--http-port', () => {
       { encoding: 'buffer', maxBuffer: 8 * MiB },
     );
     expect(sha256(followed.stdout)).toBe(origin.digest(url));
-    // A Host that is none leads nowhere.
+    // An invalid Host is not redirected.
     const strange = await fetchAll(sending.prefixed(url), {
       headers: { host: 'a b@evil.example/' },
     });
@@ -282,7 +282,7 @@ describe('--http-port', () => {
   });
 });
 
-test('nodes reach each other on a port that sends clients to TLS, also to purge', async () => {
+test('nodes reach each other, also to purge, on a port that redirects clients to TLS', async () => {
   const secret = join(folder.path, 'secret');
   const token = join(folder.path, 'admin-token');
   await writeFile(secret, 'the secret of the network');
@@ -291,7 +291,7 @@ test('nodes reach each other on a port that sends clients to TLS, also to purge'
   const one = await start(first, ...common, '--name', 'one', '--admin-token-file', token);
   const seed = new URL(one.url).host;
   const two = await start(first, ...common, '--name', 'two', '--peers', seed);
-  // Figures are for clients, who are sent to TLS.
+  // The status is redirected to TLS, so the test reads the metrics.
   await until(async () => {
     const metrics = await (await fetch(`${one.url}/-/metrics`)).text();
     return metrics.includes('millrace_peer_rtt_seconds{peer="two"}');
@@ -328,7 +328,7 @@ describe('nodes that reach each other over TLS', () => {
     return nodes;
   }
 
-  test('share their chunks as any others', async () => {
+  test('share their chunks like any other nodes', async () => {
     const nodes = await startTwo();
     const url = origin.url('none', { seed: 'between-nodes', size: 4 * MiB });
     origin.sentBytes = 0;
@@ -341,13 +341,13 @@ describe('nodes that reach each other over TLS', () => {
     expect(statuses[0]?.forwards.all).toBeGreaterThan(0);
   });
 
-  test('reset what they ask each other when they end', async () => {
+  test('reset their requests to each other when they end', async () => {
     const nodes = await startTwo();
-    // Both own chunks that wait at the gate: the other one waits for that node.
+    // Both nodes own chunks that wait at the gate, so each node waits for the other.
     const url = origin.url('gate', { seed: 'ending', size: 4 * MiB });
     const clients = nodes.map((node) => fetchAll(node.prefixed(url)).catch(() => undefined));
     await until(() => origin.waiting > 4);
-    // A client that came later would be refused, with an answer that is complete.
+    // A client that came later would get a complete refusal instead.
     for (const node of nodes) await until(async () => (await node.status()).transfers.active > 0);
     expect(await Promise.all(nodes.map((node) => node.stop('SIGTERM')))).toEqual([0, 0]);
     for (const fetched of await Promise.all(clients)) expect(fetched?.complete).not.toBe(true);

@@ -1,4 +1,6 @@
-/** The interface: a download from the pasted link to the finished file, and what can go wrong with it. */
+/**
+ * The interface: a download from the pasted link to the finished file, and its possible failures.
+ */
 
 import { readFile } from 'node:fs/promises';
 import { afterEach, expect, test } from '@jest/globals';
@@ -25,7 +27,7 @@ afterEach(() => {
   expect(ui.problems).toEqual([]);
 });
 
-/** Colours of the map's cells, in the order of the file. */
+/** Returns the colours of the map's cells, in file order. */
 async function mapCells(): Promise<string[]> {
   return ui.page.locator('canvas.block-map').evaluate((element) => {
     const canvas = element as HTMLCanvasElement;
@@ -39,7 +41,7 @@ async function mapCells(): Promise<string[]> {
     const at = (x: number, y: number) => [
       ...data.subarray((y * width + x) * 4, (y * width + x) * 4 + 4),
     ];
-    // Between cells nothing is drawn.
+    // Nothing is drawn between cells.
     let pitch = 1;
     while (pitch < width && (at(pitch - 1, 0)[3] as number) > 0) pitch++;
     const cells: string[] = [];
@@ -54,7 +56,7 @@ async function mapCells(): Promise<string[]> {
 }
 
 ui.when('a download', () => {
-  test('is added by pasting, fills its map out of order, pauses, goes on and is right', async () => {
+  test('is added by pasting, fills its map out of order, pauses, resumes and is right', async () => {
     const bytes = 24 * MIB;
     const file = { bytes, seed: 'big' };
     const url = origin.add('/big file.iso', file);
@@ -98,7 +100,7 @@ ui.when('a download', () => {
     await ui.page.getByRole('tabpanel').getByText('Paused').waitFor();
   });
 
-  test('that was there before is recognised and left out', async () => {
+  test('that was downloaded before is recognised and left out', async () => {
     const url = encodeURI(`http://127.0.0.1:${origin.port}/big file.iso`);
     await ui.page.getByRole('button', { name: 'Add downloads' }).click();
     const dialog = ui.page.getByRole('dialog');
@@ -111,7 +113,7 @@ ui.when('a download', () => {
     await dialog.waitFor({ state: 'detached' });
   });
 
-  test('out of a dropped Metalink file shows what it has', async () => {
+  test('from a dropped Metalink file shows its size, sources and checksum', async () => {
     const url = origin.add('/from-metalink.iso', { bytes: MIB });
     const digest = sha256(origin.content('/from-metalink.iso'));
     const metalink = `<?xml version="1.0"?><metalink xmlns="urn:ietf:params:xml:ns:metalink">
@@ -135,7 +137,7 @@ ui.when('a download', () => {
     await ui.page.getByText(digest).waitFor();
   });
 
-  test('with the wrong checksum says so, and is right with the right one', async () => {
+  test('with a wrong checksum says so, and completes with the right one', async () => {
     const url = origin.add('/checked.bin', { bytes: MIB });
     await ui.page.getByRole('button', { name: 'Add downloads' }).click();
     const dialog = ui.page.getByRole('dialog');

@@ -1,4 +1,4 @@
-/** The interface tells what went wrong in plain words, with what helps. */
+/** The interface explains failures in plain words, and offers the remedy. */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const ui = new UiStage('error messages in the interface', async (stage) => {
   origin = stage.keep(await FaultOrigin.start());
 });
 
-/** Fault of the origin, what is said in the list, the first button beside it, and a part of the help. */
+/** Fault of the origin, message in the list, first button beside it, and a part of the help. */
 const FAULTS = [
   ['not-found', 'The server has no such file', 'New link', /get a new one from the page/],
   ['gone', 'The file has been removed from the server', 'New link', /Get a new link/],
@@ -40,7 +40,7 @@ ui.when('a failure', () => {
     await ui.page.getByRole('note').getByText(help).waitFor();
   });
 
-  test('of a name that is taken offers another name, which helps', async () => {
+  test('because of a taken file name offers another name, which works', async () => {
     await writeFile(join(ui.folder, 'downloads', 'taken.bin'), 'mine');
     const urls = [origin.url('none', { name: 'taken.bin' })];
     await ui.daemon.reaches(
@@ -56,7 +56,7 @@ ui.when('a failure', () => {
     await says(rowOf(ui.page, 'free.bin'), /Done/);
   });
 
-  test('that may pass says when it is tried again, and can be tried at once', async () => {
+  test('that may pass shows the time of the next try, and can be retried at once', async () => {
     const urls = [origin.url('server-error', { name: 'later.bin', seed: 'later' })];
     const gid = await ui.daemon.add({ urls, retryForMs: 0 });
     await ui.daemon.reaches(gid, 'waiting');
@@ -73,7 +73,7 @@ ui.when('a failure', () => {
       .waitFor();
   });
 
-  test('is found by its words', async () => {
+  test('is found by the words of its message', async () => {
     await ui.page.getByRole('tab', { name: 'Overview' }).click();
     await ui.page.keyboard.press('Control+f');
     await ui.page.keyboard.type('redirects');
@@ -85,14 +85,14 @@ ui.when('a failure', () => {
 });
 
 ui.when('a source that fails', () => {
-  test('is shown put aside with the reason, or with what it survived; the file is right', async () => {
+  test('is shown as dropped with the reason, or as resumed; the file is right', async () => {
     const file = { size: 3_000_000, seed: 'sources', name: 'several-sources.bin' };
     const urls = [
       origin.url('reset-after', file),
       origin.url('wrong-start', file),
       origin.url('none', { ...file, size: 3_000_001 }),
     ];
-    // Slow at first: all have to be asked before it is over.
+    // Slow at first, so that all sources are asked before the end.
     const gid = await ui.daemon.add({ urls, limit: 300_000 });
     await rowOf(ui.page, file.name).click();
     await ui.page.getByRole('tab', { name: 'Sources' }).click();
@@ -105,7 +105,7 @@ ui.when('a source that fails', () => {
     await ui.daemon.call('millrace.change', { gid, limit: null });
     const { path } = await ui.daemon.reaches(gid, 'complete');
     expect(sha256(await readFile(path))).toBe(origin.digest(urls[0] as string));
-    // It stays to be read when all is over, in the user's language.
+    // The reasons stay readable after the end, in the user's language.
     await ui.daemon.call('millrace.setSettings', { language: 'de' });
     await sources.getByText(/nach \d+ Abbr[uü]ch.* fortgesetzt/).waitFor();
     await sources.getByText('Dort liegt eine andere Datei').waitFor();

@@ -1,4 +1,4 @@
-/** Links in the interface: thousands of them at once, and a new one in place of an old one. */
+/** Links in the interface: thousands of links at once, and a new link that replaces an old one. */
 
 import { expect, test } from '@jest/globals';
 import { contentOf, sha256 } from '../fixtures/origins/content.ts';
@@ -72,7 +72,7 @@ ui.when('a new link', () => {
 });
 
 ui.when('thousands of links', () => {
-  test('that are pasted are all taken', async () => {
+  test('that are pasted are all added', async () => {
     await ui.daemon.call('millrace.setSettings', { limits: { concurrent: 1 } });
     const text = Array.from({ length: MANY }, (_, i) => `http://127.0.0.1:9/many-${i}.bin`);
     await ui.page.evaluate((pasted) => {

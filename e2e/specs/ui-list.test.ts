@@ -34,7 +34,7 @@ const line = async () => {
 };
 
 ui.when('two thousand entries', () => {
-  test('are there from end to end, a screen of them at a time', async () => {
+  test('are shown from end to end, a screen at a time', async () => {
     await rowOf(ui.page, 'waits-0.zip').waitFor();
     expect(await ui.page.getByRole('grid').getAttribute('aria-rowcount')).toBe(
       String(ENTRIES + LINE + 1),
@@ -53,7 +53,7 @@ ui.when('two thousand entries', () => {
   test('are counted by the filters', async () => {
     const filter = (name: string) => ui.page.getByRole('navigation').getByRole('button', { name });
     await filter('All').getByText('2,006').waitFor();
-    // The list before has these rows too: it has changed once the others are gone.
+    // The earlier list has these rows too: the list has changed once the others are gone.
     await filter('Done').click();
     await rowOf(ui.page, 'waits-0.zip').waitFor({ state: 'detached' });
     await rowOf(ui.page, 'file-1999.iso').waitFor();

@@ -64,7 +64,7 @@ async function setTheme(theme: 'light' | 'dark'): Promise<void> {
   await ui.page.locator(`html[data-theme="${theme}"]`).waitFor();
 }
 
-/** Themes differ in nothing but their colours. */
+/** Rules to check in each theme; undefined: all. Themes differ only in their colours. */
 const RULES = { light: undefined, dark: ['color-contrast'] } as const;
 
 ui.when.each(['light', 'dark'] as const)('in the %s theme axe finds nothing serious', (theme) => {
@@ -99,7 +99,7 @@ ui.when.each(['light', 'dark'] as const)('in the %s theme axe finds nothing seri
 });
 
 ui.when('a narrow window', () => {
-  test('has the details over the list, as high as the window', async () => {
+  test('shows the details over the list, as high as the window', async () => {
     await rowOf(ui.page, 'gone.zip').click();
     await ui.page.setViewportSize({ width: 900, height: 700 });
     const details = ui.page.getByRole('complementary');
@@ -151,7 +151,7 @@ ui.when('in German', () => {
 });
 
 ui.when('the keyboard alone', () => {
-  test('goes from search to list to details, and dialogs give the focus back', async () => {
+  test('reaches search, list and details, and dialogs return the focus', async () => {
     await ui.daemon.call('millrace.setSettings', { language: 'en' });
     await ui.page.getByRole('button', { name: 'Settings' }).waitFor();
     await ui.page.keyboard.press('/');

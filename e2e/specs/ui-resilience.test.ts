@@ -1,4 +1,4 @@
-/** The interface when the daemon goes away and comes back, and when nobody is logged in. */
+/** The interface when the daemon dies and comes back, and when no user is logged in. */
 
 import { expect, test } from '@jest/globals';
 import { SlowFiles } from '../fixtures/origins/slow-files.ts';
@@ -14,7 +14,7 @@ const ui = new UiStage('the interface without a daemon', async (stage) => {
 });
 
 ui.when('a daemon that is killed', () => {
-  test('is missed, and its downloads go on in the same window when it is back', async () => {
+  test('is reported as gone, and its downloads go on in the same window when it is back', async () => {
     const urls = [origin.add('/interrupted.iso', { bytes: 48 * MIB })];
     const gid = await ui.daemon.add({ urls });
     const row = rowOf(ui.page, 'interrupted.iso');
@@ -43,7 +43,7 @@ ui.when('a daemon that is killed', () => {
 });
 
 ui.when('somebody who is not logged in', () => {
-  test('sees nothing but where to log in, and gets in with the token', async () => {
+  test('sees only the log-in page, and gets in with the token', async () => {
     await ui.page.getByRole('button', { name: 'More' }).click();
     await ui.page.getByRole('menuitem', { name: 'Log out' }).click();
     await ui.page.getByRole('heading', { name: 'Log in to Millrace' }).waitFor();
@@ -60,7 +60,7 @@ ui.when('somebody who is not logged in', () => {
     expect(await ui.page.content()).not.toContain(ui.daemon.token);
   });
 
-  test('is told that a link has been used', async () => {
+  test('is told that a log-in link has been used', async () => {
     const context = await ui.browser.newContext({ locale: 'de-DE' });
     const { url } = await ui.daemon.call('millrace.loginLink');
     const first = await context.newPage();

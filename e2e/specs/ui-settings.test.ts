@@ -1,4 +1,4 @@
-/** The interface: lists taken out and in, what servers have taught, and categories. */
+/** The interface: export and import of lists, limits learned from servers, and categories. */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ ui.when('categories', () => {
     await ui.page.keyboard.press('Escape');
   });
 
-  test('of one take its folder along until it has begun; others keep theirs', async () => {
+  test('of one download decide its folder, unless the user has chosen one or it has begun', async () => {
     const [dir, films] = [join(ui.folder, 'downloads'), 'films'];
     const category = { name: 'films', folder: films, extensions: ['mp4'] };
     const { categories } = await ui.daemon.call('millrace.getSettings');
@@ -102,7 +102,7 @@ ui.when('the list', () => {
     await ui.daemon.call('millrace.remove', { gids, forget: true });
     await rowOf(ui.page, 'one.zip').waitFor({ state: 'detached' });
     await page.locator('input[type="file"]').setInputFiles(file);
-    // The downloads that would be added are shown, and nothing is there before it is confirmed.
+    // The preview shows the downloads, and none is added before the user confirms.
     await page.getByText('one.zip').waitFor();
     expect(await list()).toEqual([]);
     await page.getByRole('button', { name: 'Add 3 downloads' }).click();
@@ -117,7 +117,7 @@ ui.when('the list', () => {
     expect(after.map(what)).toEqual(before.map(what));
   });
 
-  test('says what of a file it could not take, and why', async () => {
+  test('names the entries of a file that it could not import, and why', async () => {
     const page = ui.page.getByRole('tabpanel', { name: 'Import & export' });
     const file = join(ui.folder, 'links.txt');
     const link = origin.url('none', { name: 'four.zip' });

@@ -1,4 +1,4 @@
-/** Downloads that were removed by a slip of the hand come back. */
+/** Downloads that were removed by mistake come back. */
 
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -23,7 +23,7 @@ const total = async () => (await ui.daemon.call('millrace.list')).total;
 ui.when('a removal', () => {
   let unfinished: string;
 
-  test('of everything at once by Ctrl+A and Del is asked about, and undone by Ctrl+Z', async () => {
+  test('of all downloads by Ctrl+A and Del needs a confirmation, and is undone by Ctrl+Z', async () => {
     const url = origin.add('/long.bin', { body: contentOf('long', SIZE), etag: '"long"' });
     unfinished = await ui.daemon.add({ urls: [url], limit: 150_000 });
     const downloads = Array.from({ length: MANY }, (_, i) => ({
@@ -46,14 +46,14 @@ ui.when('a removal', () => {
     await until(async () => (await total()) === 0);
     const kept = join(ui.folder, 'downloads', '.millrace-trash', unfinished);
     await until(() => existsSync(join(kept, 'long.bin.millrace-part')));
-    // The list may be gone by now, being empty: the key means the same wherever the focus is.
+    // The empty list may be gone by now: the key works wherever the focus is.
     await dialog.waitFor({ state: 'detached' });
     await ui.page.keyboard.press('Control+z');
     await until(async () => (await total()) === MANY + 1);
     expect(existsSync(kept)).toBe(false);
   });
 
-  test('of a download that had begun loses no byte, also after the daemon was started anew', async () => {
+  test('of an unfinished download loses no byte, even after a restart of the daemon', async () => {
     await ui.daemon.call('millrace.remove', { gids: [unfinished], forget: true });
     await until(async () => (await trash()).items.some(({ kept }) => kept === 'partial'));
     const port = String(ui.daemon.port);
@@ -73,7 +73,7 @@ ui.when('a removal', () => {
     expect(sha256(saved)).toBe(sha256(contentOf('long', SIZE)));
   });
 
-  test('of a finished download leaves its file, and deleting the file is another thing', async () => {
+  test('of a finished download keeps its file; deleting the file is a separate command', async () => {
     const path = join(ui.folder, 'downloads', 'long.bin');
     await ui.page.getByRole('navigation').getByRole('button', { name: /^Done/ }).click();
     await rowOf(ui.page, 'long.bin').click({ button: 'right' });
@@ -93,8 +93,8 @@ ui.when('a removal', () => {
     expect(sha256(await readFile(path))).toBe(sha256(contentOf('long', SIZE)));
   });
 
-  test('is final when the trash is emptied, which is asked about', async () => {
-    // The file is back before its entry is.
+  test('is final once the trash is emptied, which needs a confirmation', async () => {
+    // The file returns before its entry does.
     await until(async () => (await ui.gidOf('long.bin')) !== '');
     const gid = await ui.gidOf('long.bin');
     await ui.daemon.call('millrace.remove', { gids: [gid], forget: true, deleteFile: true });

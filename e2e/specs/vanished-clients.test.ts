@@ -1,4 +1,4 @@
-/** Clients that vanish without a word, and one that only reads slowly (ANYCAST 3.1.2, 3.1.3). */
+/** Clients that vanish silently, and a client that only stops reading (ANYCAST 3.1.2, 3.1.3). */
 
 import type { ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -14,9 +14,12 @@ import { testsWhere } from '../fixtures/tests-where.ts';
 import { until } from '../fixtures/until.ts';
 
 const CLIENT = fileURLToPath(new URL('../fixtures/clients/crowd-client.ts', import.meta.url));
-/** More than the sockets on both sides hold, so that the edge has to wait for the client. */
+/**
+ * Size of the file: more bytes than the sockets on both sides hold, so that the edge must wait for
+ * the client.
+ */
 const FILE_BYTES = 32 * 1024 * 1024;
-/** Slow enough for the line to be cut in the middle of the file. */
+/** Rate limit, low enough to cut the line in the middle of the file. */
 const RATE = '4MiB/s';
 
 const { afterAll, afterEach, beforeAll, beforeEach, describe, test } = testsWhere(
@@ -45,7 +48,7 @@ afterEach(async () => {
 
 afterAll(() => origin.stop());
 
-/** Starts a client far away and waits until it is one of so many that are served. */
+/** Starts a distant client, and waits until at least `active` transfers are running. */
 async function startFarClient(active: number): Promise<ChildProcess> {
   const { port } = new URL(edge.url);
   const client = far.spawn(process.execPath, [
@@ -57,7 +60,7 @@ async function startFarClient(active: number): Promise<ChildProcess> {
   return client;
 }
 
-/** Waits until `purged` clients have been reaped and `active` transfers are left. */
+/** Waits until `purged` clients have been purged and `active` transfers are left. */
 async function untilPurged(purged: number, active: number): Promise<void> {
   await until(async () => (await edge.status()).clients.purged >= purged);
   await until(async () => (await edge.status()).transfers.active <= active);
@@ -72,7 +75,7 @@ describe('a client that vanishes in the middle of a file', () => {
     expect(edge.log.join()).toMatch(/the client has vanished/);
   });
 
-  test('is told by a RST when only its own packets get lost, as after a change of routes', async () => {
+  test('gets a RST if only its own packets are lost, as after a change of routes', async () => {
     const client = await startFarClient(1);
     const output = text(client.stdout as NodeJS.ReadableStream);
     far.mute();
@@ -82,9 +85,9 @@ describe('a client that vanishes in the middle of a file', () => {
   });
 });
 
-describe('a client that vanishes when the edge has done with its answer', () => {
-  test('is purged all the same: the kernel has that answer still', async () => {
-    // Of the second chunk, which the origin holds back.
+describe('a client that has vanished when the edge finishes its answer', () => {
+  test('is purged all the same: the kernel still holds the answer', async () => {
+    // A range of the second chunk, which the origin holds back.
     const gated = origin.url('gate', { size: 600_000 });
     const { port } = new URL(edge.url);
     const target = `http://${far.hostAddress}:${port}/${gated}`;
@@ -98,10 +101,10 @@ describe('a client that vanishes when the edge has done with its answer', () => 
 });
 
 describe('a client that stops reading', () => {
-  test('lives while others vanish one after the other, and gets every byte in the end', async () => {
+  test('is kept while others vanish one after the other, and gets every byte in the end', async () => {
     const response = await openResponse(edge.prefixed(url));
-    // Each takes the kernel's two timeouts, 600 ms at least: more probes of the closed window go
-    // out meanwhile than a vanished client may leave unanswered.
+    // Each purge takes two timeouts of the kernel, at least 600 ms. In that time more probes of the
+    // closed window go out than a vanished client may leave unanswered.
     for (let purged = 1; purged <= 5; purged++) {
       await startFarClient(2);
       far.cut();

@@ -14,7 +14,7 @@ const TOKEN = 'token of the administrator';
 
 let origin: FaultOrigin;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-/** Of all tests, in their order: the first finds it as new, the last one ends it. */
+/** Shared by all tests, in their order: the first finds it new, the last one ends it. */
 let edge: EdgeProcess;
 
 beforeAll(async () => {
@@ -36,7 +36,7 @@ const start = (...options: string[]): Promise<EdgeProcess> =>
     ...options,
   ]);
 
-/** Ids of the processes that an edge consists of, besides the supervisor. */
+/** Returns the ids of an edge's processes, without the supervisor. */
 async function workersOf(edge: EdgeProcess): Promise<number[]> {
   const { pid } = edge.child;
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
@@ -45,13 +45,13 @@ async function workersOf(edge: EdgeProcess): Promise<number[]> {
 
 const workers = async (edge: EdgeProcess) => (await edge.status()).workers ?? [];
 
-/** Waits until the workers know each other: until then each asks the origin for itself. */
+/** Waits until the workers know each other. Until then each asks the origin itself. */
 async function untilMet(edge: EdgeProcess): Promise<void> {
   await until(async () => (await workers(edge)).every(({ peers }) => peers === 2));
 }
 
 describe('--workers', () => {
-  test('clients of one port are served by all processes, the origin sends the file once', async () => {
+  test('all processes serve the clients of one port, and the origin sends the file once', async () => {
     await untilMet(edge);
     const url = origin.url('none', { seed: 'workers', size: 8_000_000 });
     origin.sentBytes = 0;
@@ -63,7 +63,7 @@ describe('--workers', () => {
     const each = (status.workers ?? []).map(({ bytes }) => bytes.toClients);
     expect(each).toHaveLength(3);
     expect(Math.min(...each)).toBeGreaterThan(0);
-    // A chunk is kept by one of them.
+    // One of the workers keeps each chunk.
     expect(status.cache.memory.chunks).toBe(Math.ceil(8_000_000 / 65_536));
     const metrics = await (await fetch(`${edge.url}/-/metrics`)).text();
     expect(metrics).toMatch(/^millrace_client_bytes_total 96000000$/m);
@@ -85,7 +85,7 @@ describe('--workers', () => {
     }
   });
 
-  test('a port that is taken: it says so and ends', async () => {
+  test('an edge whose port is taken says so and ends', async () => {
     const { port } = new URL(edge.url);
     await expect(start('--port', port)).rejects.toThrow(/EADDRINUSE/);
   });
@@ -104,7 +104,7 @@ describe('--workers', () => {
       }
       const { forwards, peers } = await single.status();
       expect(forwards.all).toBeGreaterThan(0);
-      // Their ports for each other are no way in for clients, past the limits of the one for these.
+      // Clients cannot use the workers' ports for peers to evade the limits of the clients' port.
       for (const { url: inside } of peers) {
         expect(inside).not.toBe(edge.url);
         for (const path of [url, '-/status', '-/metrics', '']) {
@@ -116,12 +116,12 @@ describe('--workers', () => {
     }
   });
 
-  test('draining and SIGTERM are for all of them', async () => {
+  test('draining and SIGTERM apply to all processes', async () => {
     const headers = { authorization: `Bearer ${TOKEN}` };
     expect((await fetch(`${edge.url}/-/drain`, { method: 'POST', headers })).status).toBe(202);
     await until(async () => (await edge.status()).draining);
     for (let i = 0; i < 6; i++) {
-      // Each connection comes to the next of them.
+      // Each connection goes to the next worker.
       expect((await fetchAll(edge.prefixed(origin.url('none')))).status).toBe(503);
     }
     // A worker that is started again drains as well.

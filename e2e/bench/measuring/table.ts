@@ -15,7 +15,7 @@ const FIGURES: readonly (readonly [keyof Sample, unit: string])[] = [
   ['originShare', 'origin bytes / file'],
 ];
 
-/** The median of each figure. */
+/** Returns the median of each figure. */
 export function median(samples: readonly Sample[]): Sample {
   const middle = (figure: keyof Sample) =>
     samples.map((s) => s[figure]).sort((a, b) => a - b)[samples.length >> 1] as number;

@@ -58,7 +58,10 @@ interface Setting {
 const times = (count: number, link: (i: number) => Link) =>
   Array.from({ length: count }, (_, i) => link(i));
 
-/** Part of edges and origin in round trips; the others given here are from client to edge. */
+/**
+ * Milliseconds of a round trip on the line of an edge or the origin. In `even`, the other round
+ * trips are from client to edge.
+ */
 const NEAR_MS = 2;
 const ORIGIN: Link = { upMbit: 20, downMbit: 20, rttMs: NEAR_MS };
 const CLIENT: Link = { upMbit: 20, downMbit: 20 };

@@ -1,4 +1,4 @@
-/** How evenly chunks fall on the nodes of a large network: Highest Random Weight, replicas, load. */
+/** Balance of chunks over the nodes of a large network: Highest Random Weight, replicas, load. */
 
 import { type Random, seededRandom } from '@millrace/shared/base/clock';
 import { BUFFER_BYTES_PER_CLIENT, DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
@@ -14,14 +14,17 @@ import type { World } from '../world.ts';
 
 /** Chunks per node: with fewer, chance alone makes some nodes serve far more than the mean. */
 const CHUNKS_PER_NODE = 300;
-/** Transfers under way at a time, per node. */
+/** Requests in progress at a time, per node. */
 const UNDER_WAY = 24;
-/** The chunks of the part without geography, where each is scored for all nodes. */
+/**
+ * Most nodes, and chunks per node, of the part without geography, which scores each chunk for all
+ * nodes.
+ */
 const FLAT_NODES = 1000;
 const FLAT_CHUNKS = 200;
-/** Of a node with as many peers as it can have. */
+/** Replication factor of a node with the largest number of peers. */
 const REPLICAS = replicationFactor(1 + MAX_PEERS, DEFAULT_CHUNK_BYTES, BUFFER_BYTES_PER_CLIENT);
-/** Heartbeats to peers per request: one a second, where a node has some five requests a second. */
+/** Heartbeats to peers per request: one a second at a node with about five requests a second. */
 const HEARTBEATS = 0.2;
 
 export function balance({ seed, nodes = 15_000, chunks = CHUNKS_PER_NODE }: Settings): Report {
@@ -60,7 +63,7 @@ export function balance({ seed, nodes = 15_000, chunks = CHUNKS_PER_NODE }: Sett
   };
 }
 
-/** Computes the share that each node serves of the requests of its users, itself among them. */
+/** Computes each node's share of the requests of the nodes that use it, itself included. */
 export function expected(world: World): number[] {
   const counts = new Map<string, number>(world.nodes.map(({ name }) => [name, 0]));
   for (const { view } of world.nodes) {
@@ -70,7 +73,7 @@ export function expected(world: World): number[] {
   return [...counts.values()];
 }
 
-/** Largest, high, low and smallest over the mean. */
+/** Returns the largest, 99%, 1% and smallest value, each divided by the mean. */
 function spread(counts: readonly number[]): number[] {
   const average = mean(counts);
   return [1, 0.99, 0.01, 0].map((share) => quantile(counts, share) / average);
@@ -108,7 +111,7 @@ function keyOf(chunk: number): string {
   return `https://origin.example/file-${chunk >> 10}.iso,start=${(chunk & 1023) * 2 ** 20}`;
 }
 
-/** Chunks that each node serves, requests being under way for a while. */
+/** Counts the chunks that each node serves while other requests are in progress. */
 function requested(world: World, requests: number, replicas: number): number[] {
   const { nodes } = world;
   const { random } = world.sim;
@@ -139,7 +142,7 @@ function requested(world: World, requests: number, replicas: number): number[] {
   return nodes.map(({ served }) => served);
 }
 
-/** A node as another one sees it. */
+/** A node as another node sees it. */
 type Seen = RouteNode & { load: number };
 
 /** Chooses the node that serves a chunk of another node's client. */

@@ -11,7 +11,7 @@ import type { World } from '../world.ts';
 const SPREAD_MS = 60_000;
 /** Time between two changes of the network. */
 const CHANGES_MS = [undefined, 10_000, 3000, 1000];
-/** Share of nodes that are down when it begins, so that some can come. */
+/** Share of nodes that are down at the start, so that some can come. */
 const DOWN_SHARE = 0.2;
 
 export async function churn({ seed, nodes = 150, chunks = 96 }: Settings): Promise<Report> {
@@ -55,7 +55,7 @@ export async function churn({ seed, nodes = 150, chunks = 96 }: Settings): Promi
   };
 }
 
-/** The best of all nodes that are up, for chunks of a large file. */
+/** Returns the best node of those that are up, for each chunk of a large file. */
 function owners(world: World): string[] {
   const up = world.nodes.filter(({ state }) => state === 'up');
   return Array.from({ length: 2000 }, (_, i) => rank(`chunk ${i}`, up, 1)[0]?.name ?? '');

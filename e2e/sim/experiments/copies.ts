@@ -1,4 +1,4 @@
-/** Copies of the file that leave the origin, by how views differ and how far requests run. */
+/** Copies of the file that the origin sends, by differences between views and by re-forwarding. */
 
 import { CROWD_COLUMNS, crowd, crowdRow } from '../crowd.ts';
 import type { Settings } from '../main.ts';
@@ -7,7 +7,7 @@ import { percent, type Report, type Table } from '../report.ts';
 import type { Choice } from '../views.ts';
 import { type Walked, walk } from '../walk.ts';
 
-/** Share of the others that a node cannot reach, each at random (NSDI 5.3 has 1 or 2 of 60). */
+/** Share of the other nodes that a node cannot reach, at random (NSDI 5.3 has 1 or 2 of 60). */
 const BLIND = [0, 0.02, 0.05, 0.1, 0.2];
 const REACHES = [
   { name: 'no re-forwarding', maxHops: 1 },
@@ -15,13 +15,13 @@ const REACHES = [
   { name: 'unlimited', maxHops: 16 },
 ];
 
-/** Timed runs cover only the behaviour of edges and of the papers. */
+/** Variants for the timed runs: only the behaviour of edges and of the papers. */
 const TIMED = [
   { name: 'one extra hop, then the best of all', maxHops: 2, farHop: true },
   { name: 'one extra hop', maxHops: 2, farHop: false },
 ];
 
-/** Chunks that are enough where no time passes. */
+/** Number of chunks that suffices without time. */
 const WALKED_CHUNKS = 12;
 
 export async function copies({ seed, nodes = 400, chunks = 96 }: Settings): Promise<Report> {
@@ -66,7 +66,7 @@ function walkedRow({ copies: count, fewest, most, hops }: Walked): (string | num
   return [count, fewest, most, ...[none + one, two, three, rest].map(percent)];
 }
 
-/** With clocks, caches and links: as it happens. */
+/** Measures with clocks, caches and links. */
 async function inTime(options: NetworkOptions): Promise<Table> {
   const rows: (string | number)[][] = [];
   for (const { name, maxHops, farHop } of TIMED) {

@@ -1,4 +1,6 @@
-/** Measures the effect on clients and the origin when something is slow, silent or cut off. */
+/**
+ * Measures how clients and the origin fare when nodes or the origin are slow, silent or cut off.
+ */
 
 import { CROWD_COLUMNS, crowd, crowdRow, neighbours } from '../crowd.ts';
 import type { Settings } from '../main.ts';
@@ -7,7 +9,7 @@ import type { SimNode } from '../node.ts';
 import type { Report } from '../report.ts';
 import type { World } from '../world.ts';
 
-/** When things happen, in the middle of the downloads. */
+/** Start and duration of disturbances, in the middle of the downloads. */
 const AT_MS = 3000;
 const FOR_MS = 20_000;
 

@@ -13,7 +13,7 @@ import { ScheduledClient } from '../scheduled-client.ts';
 import { Link } from '../wire.ts';
 import type { World } from '../world.ts';
 
-/** Edges that a client with the download scheduler uses at once. */
+/** Number of edges that a client with the download scheduler uses at once. */
 const EDGES = 3;
 /** Clients arrive within this time. */
 const ARRIVAL_MS = 30_000;
@@ -21,7 +21,7 @@ const CLIENT_MBIT = [5, 100] as const;
 const NODE_MBIT = [200, 1000] as const;
 const ORIGIN_MBIT = 1000;
 
-/** Clients from which on whole chunks travel, by default. */
+/** Number of clients from which bytes travel in whole chunks by default. */
 const COARSE_FROM = 20_000;
 const FINE_PIECE_BYTES = 256 * 1024;
 
@@ -80,7 +80,7 @@ export async function flash(settings: Settings): Promise<Report> {
   };
 }
 
-/** Clients come one by one; of finished ones only the results are kept. */
+/** Starts clients one by one, and keeps only the results of finished ones. */
 function arrive(
   world: World,
   count: number,
@@ -108,7 +108,7 @@ function arrive(
   next(0);
 }
 
-/** A node and some of its peers: edges that an operator could name. */
+/** Returns a node and some of its peers, as edges that an operator could name. */
 function edgesNear(world: World, node: SimNode): SimNode[] {
   const peers = node.view.nodes(0).slice(0, EDGES);
   return peers.map(({ name }) => world.byName(name));

@@ -1,4 +1,7 @@
-/** NSDI table 1 in virtual time: in order or not, all at once or not, first time or stored. */
+/**
+ * NSDI table 1 in virtual time: in order and out of order, synchronised and staggered, first and
+ * cached.
+ */
 
 import { CROWD_COLUMNS, crowd, crowdRow } from '../crowd.ts';
 import type { Settings } from '../main.ts';
@@ -7,7 +10,7 @@ import { mean, type Report } from '../report.ts';
 
 /** NSDI 6: most clients started within 20 to 40 seconds of each other. */
 const STAGGER_MS = 40_000;
-/** Share of nodes with a line that is this many times slower than they tell. */
+/** Share of nodes whose line is slower than they tell, and by what factor. */
 const SLOW_SHARE = 0.05;
 const SLOW_BY = 10;
 

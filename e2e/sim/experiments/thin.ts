@@ -26,9 +26,9 @@ const CLIENT_MBIT = 20;
 const EDGE_MBIT = 100;
 const ORIGIN_MBIT = 20;
 const RTT_MS = [10, 80] as const;
-/** Programs that are told to begin together do so within this time. */
+/** Time within which programs start that are told to begin together. */
 const SPREAD_MS = 50;
-/** Large enough for the farthest client to fill its line: a flow has four under way. */
+/** Size of a piece: four under way per flow fill the farthest client's line. */
 const PIECE_BYTES = 64 * KiB;
 const RUNS = 5;
 const LIMIT_MS = 3_600_000;
@@ -40,20 +40,20 @@ export interface ThinOptions {
   readonly seed: number;
   readonly chunkBytes: number;
   readonly how?: How;
-  /** Whether others have fetched the file before. */
+  /** True if other clients have fetched the file before. */
   readonly cached?: boolean;
 }
 
-/** How one crowd has fared. */
+/** Result of one crowd. */
 export interface ThinResult {
-  /** Mean of the clients. */
+  /** Mean of the clients' throughputs, Mbit/s. */
   readonly mbit: number;
-  /** Until all are done. */
+  /** Time until all clients are done. */
   readonly seconds: number;
   readonly copies: number;
 }
 
-/** One crowd. @throws Error if a client does not get the file */
+/** Runs one crowd. @throws Error if a client does not get the file */
 export async function thinOrigin(options: ThinOptions): Promise<ThinResult> {
   const { seed, chunkBytes, how = 'in order', cached = false } = options;
   const at = (accessMs: number) => ({ x: 0, y: 0, accessMs });
