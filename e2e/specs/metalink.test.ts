@@ -75,6 +75,20 @@ test('a file of another length is not begun', async () => {
   expect(result.stderr).toMatch(/another file.*2999999 bytes instead of 3000000/);
 });
 
+test('a file that cannot be had keeps none of the others from being downloaded', async () => {
+  const body = contentOf('second', SIZE);
+  two.add('/y/b.iso', { body });
+  const files = [`a.iso"><url>${one.url('/x/a.iso')}`, `b.iso"><url>${two.url('/y/b.iso')}`];
+  const text = files.map((file) => `<file name="${file}</url></file>`).join('');
+  await writeFile(
+    path('two.meta4'),
+    `<metalink xmlns="urn:ietf:params:xml:ns:metalink">${text}</metalink>`,
+  );
+  const result = await runCli(['get', path('two.meta4'), '-d', folder.path]);
+  expect(result).toMatchObject({ code: 4, stderr: expect.stringContaining('a.iso') });
+  expect(sha256(await readFile(path('b.iso')))).toBe(sha256(body));
+});
+
 test('a malformed document is refused, with the line at fault', async () => {
   await writeFile(path('b.meta4'), '<metalink xmlns="urn:ietf:params:xml:ns:metalink">\n<file/>');
   const result = await runCli(['get', path('b.meta4'), '-d', folder.path]);

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -47,8 +47,13 @@ afterEach(async () => {
 
 afterAll(() => origin.stop());
 
-function start(args: string[], env: Record<string, string> = environment): ChildProcess {
+function start(
+  args: string[],
+  env: Record<string, string> = environment,
+  options: { detached?: boolean } = {},
+): ChildProcess {
   const child = spawn(process.execPath, [START, ...args], {
+    ...options,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -170,6 +175,22 @@ test('get: a download starts an edge of its own if none runs', async () => {
   expect(stdout).toMatch(/via http:\/\/127\.0\.0\.1/);
   expect(sha256(await readFile(file))).toBe(origin.digest(origin.url('none')));
   expect(origin.requests.every(isOfEdge)).toBe(true);
+});
+
+test('get: Ctrl-C, which reaches every process of the group, leaves a file that can be resumed', async () => {
+  const url = origin.url('none', { size: 8_000_000, seed: 'group' });
+  const options = ['-d', folder.path, '--limit', '1500K'];
+  const child = start(['get', url, ...options], environment, { detached: true });
+  const output = outputOf(child);
+  await until(async () => {
+    const names = await readdir(folder.path);
+    return names.includes('file.bin.millrace-journal') && origin.sentBytes > 0;
+  });
+  process.kill(-(child.pid as number), 'SIGINT');
+  const { code, stderr } = await output;
+  expect(code).toBe(130);
+  expect(stderr).toMatch(/Interrupted[\s\S]*same command/);
+  expect(await readdir(folder.path)).toContain('file.bin.millrace-part');
 });
 
 describe('files in the user’s own network', () => {

@@ -48,7 +48,7 @@ export async function get(
   return status;
 }
 
-/** Downloads one URL, or the files of a metalink. @returns the first failure */
+/** Downloads one URL, or all files of a metalink. @returns the first failure */
 async function getOne(
   text: string,
   asked: AskedRequest,
@@ -58,7 +58,8 @@ async function getOne(
   let failure: MillraceError | undefined;
   try {
     for (const request of await requestsFor(text, asked, context)) {
-      failure ??= await run(request, view, context.signal);
+      const error = await run(request, view, context.signal);
+      failure ??= error;
       if (context.signal.aborted) break;
     }
     return failure;

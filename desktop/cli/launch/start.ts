@@ -18,7 +18,6 @@ import { type App, openApp, openPage, startDaemonAgain } from './start-app.ts';
 import { Supervised } from './supervised.ts';
 
 const EDGE = fileURLToPath(new URL('../../../edge/src/main.ts', import.meta.url));
-const CLI = fileURLToPath(new URL('../main.ts', import.meta.url));
 /** Port of the edge, from the edge's own variable, so that both sides mean the same port. */
 const PORT = Number(process.env.MILLRACE_EDGE_PORT ?? EDGE_PORT);
 /**
@@ -146,6 +145,8 @@ async function getThroughEdge(getArgs: string[]): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => edge.child.kill('SIGTERM'));
   }
+  // A second Ctrl-C ends this process at once.
+  process.once('exit', () => edge.child.kill('SIGTERM'));
   try {
     return await runCli(['get', '--edge', edge.url, ...getArgs]);
   } finally {
@@ -188,13 +189,14 @@ async function startEdge(
   return { child, url };
 }
 
+/**
+ * Runs the command line in this process: Ctrl-C reaches all processes of a group, and a child that
+ * is told of it by its parent as well would take that for the second Ctrl-C.
+ */
 async function runCli(cliArgs: string[]): Promise<number> {
-  const child = spawn(process.execPath, [CLI, ...cliArgs], { stdio: 'inherit' });
-  // Ctrl-C reaches the whole group: the download ends by itself, and reports the rest.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => child.kill(signal));
-  }
-  return ended(child);
+  process.argv.splice(2, Number.POSITIVE_INFINITY, ...cliArgs);
+  await import('../main.ts');
+  return Number(process.exitCode ?? 0);
 }
 
 async function ended(child: ChildProcess): Promise<number> {

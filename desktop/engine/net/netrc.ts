@@ -55,7 +55,7 @@ export async function readNetrc(
       const { size, mode } = await handle.stat();
       if (size > MAX_BYTES) throw fail('is too large for a netrc file');
       if (process.platform !== 'win32' && (mode & OTHERS) !== 0) {
-        throw fail('can be read by others: "chmod 600" keeps the passwords to yourself');
+        throw fail('is open to others: "chmod 600" keeps the passwords to yourself');
       }
       return findInNetrc(await handle.readFile('utf8'), host);
     } finally {

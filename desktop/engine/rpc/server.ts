@@ -292,7 +292,8 @@ export class RpcServer {
     let waitingBytes = 0;
     webSocket.on('message', (data) => {
       const text = String(data);
-      waitingBytes += text.length;
+      const bytes = Buffer.byteLength(text);
+      waitingBytes += bytes;
       if (++waiting > MAX_WAITING_CALLS || waitingBytes > MAX_WAITING_BYTES) {
         return webSocket.terminate();
       }
@@ -300,7 +301,7 @@ export class RpcServer {
       last = last.then(async () => {
         const { body } = await this.#dispatcher.answer(text, context);
         waiting--;
-        waitingBytes -= text.length;
+        waitingBytes -= bytes;
         sendText(JSON.stringify(body));
       });
     });

@@ -23,9 +23,11 @@ describe('options of aria2', () => {
   });
 
   test('those that are not known are left out, as aria2 does', () => {
-    expect(readOptions({ 'seed-ratio': '1.0', __proto__x: '1', split: 3 }, false)).toEqual({
-      split: '3',
-    });
+    expect(readOptions({ 'seed-ratio': '1.0', split: 3 }, false)).toEqual({ split: '3' });
+    const inherited = JSON.parse('{"constructor":"1","toString":"1","__proto__":"1","split":"3"}');
+    for (const global of [false, true]) {
+      expect(readOptions(inherited, global)).toEqual({ split: '3' });
+    }
     expect(readOptions(undefined, false)).toEqual({});
     expect(() => readOptions('x', false)).toThrow(/wrong type/);
   });

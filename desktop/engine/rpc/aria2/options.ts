@@ -73,14 +73,19 @@ export function readOptions(given: unknown, global: boolean): Record<string, str
   const options: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) {
     if (REFUSED.has(name)) throw problem(name);
-    const known =
-      DOWNLOAD_OPTIONS[name] ?? (global || name === 'pause' ? GLOBAL_OPTIONS[name] : undefined);
+    const known = kindOf(name, global);
     if (known === undefined) continue;
     const text = Array.isArray(value) ? value.map(String).join('\n') : String(value);
-    if (text.length > MAX_VALUE_CHARS || !fits(known[0], text)) throw problem(name);
+    if (text.length > MAX_VALUE_CHARS || !fits(known, text)) throw problem(name);
     options[name] = text;
   }
   return options;
+}
+
+/** Returns the kind of an option; undefined for an unknown one, whatever objects inherit. */
+function kindOf(name: string, global: boolean): Kind | undefined {
+  if (Object.hasOwn(DOWNLOAD_OPTIONS, name)) return DOWNLOAD_OPTIONS[name]?.[0];
+  return global && Object.hasOwn(GLOBAL_OPTIONS, name) ? GLOBAL_OPTIONS[name]?.[0] : undefined;
 }
 
 function problem(name: string) {
