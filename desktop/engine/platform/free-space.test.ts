@@ -16,7 +16,7 @@ test.each([
   expect(reportedFreeBytes({ bsize, blocks, bavail })).toBe(free);
 });
 
-test('a file that is not there yet has the room of the nearest folder', async () => {
+test('a file that does not exist yet has the room of the nearest folder', async () => {
   const { blocks, bsize } = await statfs(tmpdir());
   const free = await freeBytes(join(tmpdir(), 'no', 'such', 'folder', 'file'));
   expect(free).toBeGreaterThanOrEqual(0);

@@ -1,4 +1,4 @@
-/** How much room there is for a file, where the system can say. */
+/** Finds out how much room there is for a file, if the system can tell. */
 
 import { statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -7,14 +7,16 @@ import { dirname, resolve } from 'node:path';
 export interface SpaceReport {
   readonly bsize: bigint;
   readonly blocks: bigint;
-  /** Free for this user: reserves and, where the system knows them, quotas left out. */
+  /**
+   * Blocks that this user may still fill, without reserves and, if the system knows them, quotas.
+   */
   readonly bavail: bigint;
 }
 
 /**
- * Bytes that can still be written where `path` is or will be.
+ * Returns how many bytes can still be written where `path` is or will be.
  *
- * @returns undefined where that is not known: better to try than to refuse for a wrong reason
+ * @returns undefined if that is not known: trying is better than refusing for a wrong reason
  */
 export async function freeBytes(path: string): Promise<number | undefined> {
   for (let folder = resolve(path); ; folder = dirname(folder)) {
@@ -22,18 +24,22 @@ export async function freeBytes(path: string): Promise<number | undefined> {
       return reportedFreeBytes(await statfs(folder, { bigint: true }));
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      // A folder that is not there yet will be made in the nearest one that is.
+      // A missing folder will be made in its nearest existing ancestor.
       const missing = code === 'ENOENT' || code === 'ENOTDIR';
       if (!missing || dirname(folder) === folder) return undefined;
     }
   }
 }
 
-/** @returns undefined where the report makes no sense, as with some network drives */
+/**
+ * Returns the free bytes of a report.
+ *
+ * @returns undefined if the report makes no sense, as with some network drives
+ */
 export function reportedFreeBytes(report: SpaceReport): number | undefined {
   const { bsize, blocks, bavail } = report;
-  // No blocks: FUSE and WebDAV drives that do not know. More free than total, or negative: counters
-  // that have overflowed.
+  // No blocks: a FUSE or WebDAV drive that does not know its size. More free blocks than blocks, or
+  // a negative number: a counter that has overflowed.
   if (bsize <= 0n || blocks <= 0n || bavail < 0n || bavail > blocks) return undefined;
   return Number(bavail * bsize);
 }

@@ -14,7 +14,7 @@ const URLS = {
   referrer: 'https://page.test/x?session=secret',
 };
 
-/** A system that takes notes. */
+/** Makes a system that records the calls to it. */
 function system(platform: NodeJS.Platform, failure?: Error) {
   const done: string[][] = [];
   const note = async (...words: string[]) => {
@@ -32,21 +32,21 @@ function system(platform: NodeJS.Platform, failure?: Error) {
 }
 
 describe('the Mark of the Web', () => {
-  test('says where from, without what opens the door again', () => {
+  test('names the source, without any part that gives access to it', () => {
     expect(zoneIdentifier(URLS)).toBe(
       '[ZoneTransfer]\r\nZoneId=3\r\nReferrerUrl=https://page.test/x\r\n' +
         'HostUrl=https://files.test/gr%C3%BCn/a.zip\r\n',
     );
   });
 
-  test('says nothing in private, and nothing of what is no web page', () => {
+  test('names no source for a private download, or for an address that is no web page', () => {
     const bare = '[ZoneTransfer]\r\nZoneId=3\r\nHostUrl=about:internet\r\n';
     expect(zoneIdentifier({ ...URLS, private: true })).toBe(bare);
     expect(zoneIdentifier({ url: 'x\r\nZoneId=0', referrer: 'file:///home/tom' })).toBe(bare);
     expect(zoneIdentifier({ url: 'https://x.test/\r\nZoneId=0' })).not.toContain('\nZoneId=0');
   });
 
-  test('is a stream of the file, by its complete path', async () => {
+  test('is written as a stream of the file, by its complete path', async () => {
     const { made, done } = system('win32');
     expect(await markDownloaded('a', URLS, made)).toBeUndefined();
     expect(done).toEqual([[`${resolve('a')}:Zone.Identifier`, zoneIdentifier(URLS)]]);
@@ -68,7 +68,7 @@ describe('the quarantine attribute', () => {
 });
 
 describe('markDownloaded', () => {
-  test.each(['win32', 'darwin'] as const)('%s: a failure is a note', async (platform) => {
+  test.each(['win32', 'darwin'] as const)('%s: a failure becomes a note', async (platform) => {
     const failure = Object.assign(new Error('it failed'), { code: 'EINVAL' });
     expect(await markDownloaded('a', URLS, system(platform, failure).made)).toContain('EINVAL');
     const other = system(platform, new Error('first line\nsecond'));
@@ -77,13 +77,13 @@ describe('markDownloaded', () => {
     );
   });
 
-  test('elsewhere nothing is written', async () => {
+  test('writes nothing on other systems', async () => {
     const { made, done } = system('linux');
     expect(await markDownloaded('a', URLS, made)).toBeUndefined();
     expect(done).toEqual([]);
   });
 
-  test('the file itself stays as it is, on this system', async () => {
+  test('leaves the file itself unchanged, on this system', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'millrace-'));
     try {
       const path = join(dir, 'a.zip');

@@ -1,8 +1,8 @@
 /**
- * Tells the system that a file comes from the network, so that it asks before opening it: the Mark
- * of the Web on Windows, the quarantine attribute on macOS. Other systems have no such mark; the
- * attribute with the URL that some programs write on Linux protects nobody and tells others what
- * was downloaded.
+ * Tells the system that a file comes from the network, so that it asks before opening the file: the
+ * Mark of the Web on Windows, the quarantine attribute on macOS. Other systems have no such mark.
+ * Some programs on Linux write an attribute with the URL, but it protects nobody and tells others
+ * what was downloaded.
  */
 
 import { execFile } from 'node:child_process';
@@ -15,16 +15,16 @@ import type { Millis } from '@millrace/shared/base/clock';
 export interface Provenance {
   readonly url: string;
   readonly referrer?: string | undefined;
-  /** Says that the file comes from the network, but not from where. */
+  /** Mark the file as from the network, without naming its source. */
   readonly private?: boolean | undefined;
 }
 
-/** Parts of the system that marking needs. */
+/** Functions of the system that marking needs. */
 export interface MarkingSystem {
   readonly platform: NodeJS.Platform;
   writeFile(path: string, text: string): Promise<unknown>;
   run(program: string, args: readonly string[]): Promise<unknown>;
-  /** Unix time. */
+  /** Unix milliseconds. */
   now(): Millis;
   uuid(): string;
 }
@@ -41,9 +41,9 @@ const REAL: MarkingSystem = {
 };
 
 /**
- * Marks a file, once it has its final name; its other contents stay as they are.
+ * Marks a file that has its final name; its contents stay unchanged. Never rejects.
  *
- * @returns a note for the user where that was not possible; it never rejects
+ * @returns a note for the user if the file could not be marked
  */
 export async function markDownloaded(
   path: string,
@@ -52,7 +52,7 @@ export async function markDownloaded(
 ): Promise<string | undefined> {
   try {
     if (system.platform === 'win32') {
-      // A complete path: in "a:Zone.Identifier" the a would be a drive.
+      // The path must be complete: in "a:Zone.Identifier" the "a" would be a drive.
       await system.writeFile(`${resolve(path)}:Zone.Identifier`, zoneIdentifier(from));
     } else if (system.platform === 'darwin') {
       const value = quarantine(system.now(), system.uuid());
@@ -67,22 +67,20 @@ export async function markDownloaded(
   }
 }
 
-/**
- * The stream Zone.Identifier ([MS-FSCC] 5.6.1): zone 3 is the internet.
- */
+/** Makes the text of the stream Zone.Identifier ([MS-FSCC] 5.6.1); zone 3 is the internet. */
 export function zoneIdentifier(from: Provenance): string {
   const lines = ['[ZoneTransfer]', 'ZoneId=3'];
   const referrer = from.private ? undefined : shownUrl(from.referrer);
   if (referrer !== undefined) lines.push(`ReferrerUrl=${referrer}`);
-  // Browsers write this where they do not tell.
+  // Browsers write `about:internet` if they withhold the address.
   const host = from.private ? undefined : shownUrl(from.url);
   lines.push(`HostUrl=${host ?? 'about:internet'}`);
   return `${lines.join('\r\n')}\r\n`;
 }
 
 /**
- * The value of com.apple.quarantine: flags (downloaded, not yet opened), Unix seconds in
- * hexadecimal, program, and a name for the event.
+ * Makes the value of com.apple.quarantine: flags (downloaded, not yet opened), Unix seconds in
+ * hexadecimal, program, and an id of the event.
  */
 export function quarantine(now: Millis, uuid: string): string {
   const seconds = Math.floor(now / 1000)
@@ -91,13 +89,15 @@ export function quarantine(now: Millis, uuid: string): string {
   return `0081;${seconds};Millrace;${uuid.toUpperCase()}`;
 }
 
-/** A URL without log-in, query and fragment: signed links are as good as a password. */
+/**
+ * Returns a URL without log-in, query and fragment, because a signed link is as good as a password.
+ */
 function shownUrl(text: string | undefined): string | undefined {
   try {
     const { protocol, origin, pathname } = new URL(text ?? '');
     if (protocol === 'http:' || protocol === 'https:') return origin + pathname;
   } catch {
-    // Not a URL: nothing to show.
+    // Not a URL, so there is nothing to show.
   }
   return undefined;
 }

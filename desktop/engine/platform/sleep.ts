@@ -1,8 +1,8 @@
-/** Waiting that can be given up. */
+/** Waiting that can be aborted. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 
-/** @throws the signal's reason when it aborts */
+/** Waits for a time. @throws the signal's reason when the signal aborts */
 export function sleep(ms: Millis, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

@@ -3,9 +3,9 @@
 import type { ErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadRecord } from '../store/record.ts';
 
-/** Failures that a change outside mends, however long it takes. */
+/** Failures that end once something outside changes, however late: always retried. */
 const PATIENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['disk-full', 'network-away']);
-/** The same, once the host has shown that it exists: a network that is down comes back. */
+/** Failures that are always retried once bytes have come: the host exists, its network is down. */
 const PATIENT_ONCE_SEEN: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'origin-unreachable',
   'origin-refused',
@@ -13,13 +13,18 @@ const PATIENT_ONCE_SEEN: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'origin-timeout',
 ]);
 
-/** @param failures in a row, this one included */
+/**
+ * Decides how to go on after a failure.
+ *
+ * @param failures in a row, this one included
+ */
 export function afterFailure(
   { options, request, path, storedBytes }: DownloadRecord,
   { code, row }: MillraceError,
   failures: number,
 ): 'rename' | 'retry' | 'give-up' {
-  // The holder of a partial file that has been begun will let go of it.
+  // A `file-in-use` after the download has begun is about its own partial file, which the process
+  // that holds it will release.
   const taken = code === 'file-exists' || (code === 'file-in-use' && path === undefined);
   if (taken && options.rename && !request.overwrite) return 'rename';
   if (!row.retryable) return 'give-up';

@@ -1,4 +1,4 @@
-/** The daemon's requirements of a download, and the things that it gives to one. */
+/** The interface between the daemon and a download: what each requires of the other. */
 
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type {
@@ -18,21 +18,21 @@ export type RunResult = DownloadResult;
 
 /** Leftovers of a run that was stopped. */
 export interface Left {
-  /** Of its file or partial file; undefined: none is known. */
+  /** Path of the file or partial file; undefined if none is known. */
   readonly path: string | undefined;
-  /** It was complete before it could be stopped. */
+  /** Set if the download completed before the stop. */
   readonly complete: RunResult | undefined;
 }
 
-/** One download, as it runs. */
+/** One run of a download. */
 export interface Run {
   /** @throws MillraceError; `interrupted` when the signal aborts */
   run(): Promise<RunResult>;
   progress(): RunProgress;
   /**
-   * Lets go of the complete file; nothing where there is none.
+   * Releases the complete file; does nothing if the file is not complete.
    *
-   * @param written the completion is recorded. Otherwise another run of it finds the file complete
+   * @param written whether the completion is recorded. If not, the next run finds the file complete
    */
   settle(written: boolean): Promise<void>;
   setLimit(bytesPerSecond: number | undefined): void;
@@ -47,21 +47,21 @@ export interface DownloadFactory {
   /**
    * Deletes the partial file, with its journal, of a download that does not run.
    *
-   * @param onlyOf URLs: a partial file of any other stays
+   * @param onlyOf URLs: the partial file of any other URL stays
    */
   removePartial(path: string, onlyOf?: readonly string[]): Promise<void>;
   /**
-   * Deletes the journal that a crash has left beside a complete file.
+   * Deletes the journal that a crash left beside a complete file.
    *
-   * @param onlyOf URLs: a journal of any other stays
+   * @param onlyOf URLs: the journal of any other URL stays
    */
   removeJournal(path: string, onlyOf: readonly string[]): Promise<void>;
   /**
    * Moves the partial file, with its journal, to another path.
    *
-   * @param onlyOf URLs: a partial file of any other stays
+   * @param onlyOf URLs: the partial file of any other URL stays
    * @returns bytes on disk of the moved files
-   * @throws MillraceError `file-exists` if there is one at the other path, and others of files
+   * @throws MillraceError `file-exists` if there is a file at the other path; other file errors
    */
   movePartial(path: string, to: string, onlyOf?: readonly string[]): Promise<number>;
 }

@@ -11,7 +11,7 @@ export class HostMemory implements HostLimits {
   readonly #store: HostStore;
   readonly #now: () => Millis;
 
-  /** @param now Unix milliseconds: learned limits outlive the process */
+  /** @param now Unix milliseconds, because learned limits outlive the process */
   constructor(store: HostStore, now: () => Millis) {
     this.#store = store;
     this.#now = now;
@@ -26,7 +26,7 @@ export class HostMemory implements HostLimits {
     return this.#limits.limit(host, this.#now());
   }
 
-  /** When the host may be asked again (Retry-After): not before `now`. */
+  /** Returns the time when the host may be asked again (Retry-After), at the earliest `now`. */
   restsUntil(host: string, now: Millis): Millis {
     return this.#limits.restsUntil(host, now);
   }
@@ -54,7 +54,7 @@ export class HostMemory implements HostLimits {
     try {
       if (entry !== undefined) this.#store.put(entry);
     } catch (error) {
-      // It is known as long as the process lives; a full disk must not end a download.
+      // The limit stays in memory while the process lives; a full disk must not end a download.
       if (!isStorageError(error)) throw error;
     }
   }

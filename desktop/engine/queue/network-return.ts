@@ -3,7 +3,7 @@
 import { type ErrorCode, isErrorCode } from '@millrace/shared/base/errors';
 import type { Records } from './records.ts';
 
-/** Failures that another network may mend. */
+/** Failures that a change of network may mend. */
 const BY_NETWORK: ReadonlySet<ErrorCode> = new Set([
   'network-away',
   'origin-unreachable',
@@ -13,9 +13,9 @@ const BY_NETWORK: ReadonlySet<ErrorCode> = new Set([
 
 export interface NetworkReturnOptions {
   readonly records: Records;
-  /** Resolves when the network has changed (true), or with the signal (false). */
+  /** Resolves to true when the network has changed, or to false when the signal aborts. */
   readonly networkChange: (signal: AbortSignal) => Promise<boolean>;
-  /** Decides anew what runs. */
+  /** Decides again which downloads run. */
   readonly tick: () => void;
 }
 
@@ -28,7 +28,7 @@ export class NetworkReturn {
     this.#options = options;
   }
 
-  /** To be called when a download may wait for the network. Watches until none does. */
+  /** Watches the network until no download waits for it. Call it when a download may wait. */
   look(): void {
     if (this.#watching || this.#closing.signal.aborted || this.#waiting().length === 0) return;
     this.#watching = true;

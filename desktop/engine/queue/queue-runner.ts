@@ -1,5 +1,6 @@
 /**
- * Carries out the decisions of queue and schedule: starts and stops runs, and records how they end.
+ * Carries out the decisions of the queue and the schedule: starts and stops runs, and records how
+ * they end.
  */
 
 import { join, relative } from 'node:path';
@@ -30,11 +31,11 @@ export interface QueueRunnerOptions {
   /** Unix milliseconds. */
   readonly now: () => Millis;
   readonly random: Random;
-  /** As `NetworkReturnOptions` has it; without it only time ends a wait. */
+  /** See `NetworkReturnOptions`; without it only time ends a wait. */
   readonly networkChange?: (signal: AbortSignal) => Promise<boolean>;
 }
 
-/** Longest wait for a deadline: the clock may be set, and machines sleep. */
+/** Longest wait for a deadline, in milliseconds: the clock may be set, and machines sleep. */
 const MAX_TIMER_MS = 60_000;
 
 export class QueueRunner {
@@ -87,22 +88,22 @@ export class QueueRunner {
     this.#records.saveUnsaved();
   }
 
-  /** The download as it runs; undefined while it does not. */
+  /** Returns the run of a download; undefined while the download does not run. */
   running(gid: string): Run | undefined {
     return this.#runs.get(gid);
   }
 
-  /** Resolves when a download that was just started can be got, or has ended. */
+  /** Resolves when the run of a download that was just started is available, or has ended. */
   begun(gid: string): Promise<void> {
     return this.#runs.begun(gid);
   }
 
-  /** How the run under way will end. */
+  /** Returns the future result of the current run. */
   finished(gid: string): Promise<RunResult> | undefined {
     return this.#runs.finished(gid);
   }
 
-  /** The schedule's present effect. */
+  /** Returns the schedule's current effect. */
   schedule(): ScheduleState {
     const offset = (at: Millis) => -new Date(at).getTimezoneOffset();
     return scheduleAt(this.#options.settings.windows, this.#options.now(), offset);
@@ -128,14 +129,14 @@ export class QueueRunner {
     const plan = this.#records.queue.plan({ concurrent, perHost, closed }, now);
     let again = false;
     for (const gid of plan.start) again = !this.#startRun(gid, now) || again;
-    // A place that was not taken is another's.
+    // A download that did not start frees its place for another one.
     if (again) return this.tick();
     const at = Math.min(plan.nextAt ?? none, nextChangeAt ?? none);
     const wait = Math.min(MAX_TIMER_MS, Math.max(0, at - now));
     this.#timer = setTimeout(() => this.tick(), wait);
   }
 
-  /** Decides once, after `work`, in place of many times during it. */
+  /** Runs `work` and decides once after it, instead of many times during it. */
   hold<T>(work: () => T): T {
     this.#holds++;
     try {
@@ -147,7 +148,7 @@ export class QueueRunner {
   }
 
   /**
-   * Stops a run, if there is one, and does something before there can be another.
+   * Stops a run, if there is one, and runs `work` before another run can start.
    *
    * @param work gets the remains of the run
    */
@@ -156,19 +157,19 @@ export class QueueRunner {
   }
 
   /**
-   * Stops a run, if there is one; its bytes are kept.
+   * Stops a run, if there is one, and keeps its bytes.
    *
-   * @returns at its end: its remains
+   * @returns the remains of the run, once it has ended
    */
   async stop(gid: string): Promise<Left> {
     this.#keeper.note(gid);
     const left = await this.#runs.stop(gid);
-    // It may have been stopped before it could tell.
+    // The run may have been stopped before it could report its path.
     if (left.path !== undefined) this.#notePath(gid, left.path);
     return left;
   }
 
-  /** Restarts a running download with its changes. */
+  /** Restarts a running download so that its changed settings apply. */
   restart(gid: string): void {
     if (this.#records.queue.get(gid)?.state !== 'active') return;
     void this.stop(gid);
@@ -185,12 +186,12 @@ export class QueueRunner {
     }
   }
 
-  /** @returns false if its host wants to be left alone */
+  /** @returns false if the host asked not to be contacted yet */
   #startRun(gid: string, now: Millis): boolean {
     const record = this.#records.find(gid) as DownloadRecord;
     const retryAt = this.#options.hosts.restsUntil(record.host, now);
     if (retryAt > now) {
-      // Retry-After: that is no failure of this download.
+      // The wait comes from Retry-After, so it is no failure of this download.
       this.#records.queue.postpone(gid, retryAt);
       this.#records.update(gid, { state: 'waiting', retryAt });
       return false;
@@ -210,7 +211,7 @@ export class QueueRunner {
     return true;
   }
 
-  /** Another unfinished download has the same name: this one takes the next. */
+  /** Picks the next free name if another unfinished download has the same name. */
   #withFreeName(record: DownloadRecord): DownloadRecord['request'] {
     const { request, options, gid } = record;
     if (record.path !== undefined || request.overwrite || !options.rename) return request;
@@ -236,7 +237,7 @@ export class QueueRunner {
     this.#records.update(gid, { ...placeOf(record, path), length, storedBytes: resumedBytes });
   }
 
-  /** @returns false where the next start has to find out how it ended */
+  /** @returns false if the next start has to find out how the run ended */
   #onEnded(gid: string, outcome: Outcome): boolean {
     if (this.#closed) return false;
     const record = this.#records.find(gid);
@@ -284,7 +285,7 @@ export class QueueRunner {
     this.#records.emit({ kind: 'failed', gid });
   }
 
-  /** @returns false if there is no name left */
+  /** @returns false if no free name is left */
   #rename(record: DownloadRecord, error: MillraceError): boolean {
     const { gid } = record;
     try {
@@ -293,7 +294,7 @@ export class QueueRunner {
       const request = atFreePath(record, named ?? targetOf(record), taken);
       const name = request.file as string;
       this.#records.queue.requeue(gid);
-      // The bytes so far go with it.
+      // The partial file moves to the new name as well.
       this.#records.update(gid, { state: 'queued', name, error: undefined, request });
       this.#records.emit({ kind: 'note', gid, ...noteOf('name-taken', { name }) });
       return true;
@@ -304,8 +305,8 @@ export class QueueRunner {
 }
 
 /**
- * Makes the request of a run. A download that has begun keeps its name: its partial file is found
- * by it.
+ * Makes the request of a run. A download that has begun keeps its name, because its partial file is
+ * found by that name.
  */
 function requestToRun(record: DownloadRecord): DownloadRequest {
   const { path, request, options } = record;
@@ -315,7 +316,7 @@ function requestToRun(record: DownloadRecord): DownloadRequest {
   return { ...request, file: relative(request.dir, targetOf(record)), rename: false };
 }
 
-/** Where a download has turned out to be. */
+/** Makes the record's changes for the path that the run reports. */
 function placeOf({ request }: DownloadRecord, path: string) {
   const name = relative(request.dir, path);
   return { path, name, request: request.file === undefined ? request : { ...request, file: name } };

@@ -15,7 +15,7 @@ import type { DownloadRecord, FinishedState, UnfinishedState } from '../store/re
 import type { RunProgress, RunResult } from './contract.ts';
 
 export type ManagerEvent =
-  /** Limits, schedule, or any other setting of the daemon. */
+  /** A limit, the schedule, or any other setting of the daemon has changed. */
   | { readonly kind: 'settings' }
   /** The trash has changed. */
   | { readonly kind: 'trash' }
@@ -24,7 +24,7 @@ export type ManagerEvent =
       readonly kind: 'started' | 'paused' | 'stopped' | 'completed' | 'failed';
       readonly gid: string;
     }
-  /** How a run stood when it ended. */
+  /** The progress of a run at its end. */
   | { readonly kind: 'stand'; readonly gid: string; readonly progress: RunProgress }
   | ({ readonly kind: 'note'; readonly gid: string } & Note)
   | { readonly kind: 'forgotten'; readonly gids: readonly string[] };
@@ -33,7 +33,7 @@ export class Records {
   readonly store: DownloadStore;
   readonly queue = new DownloadQueue();
   readonly #records = new Map<string, DownloadRecord>();
-  /** Records that could not be written because the disk was full; tried again. */
+  /** Records that could not be written because the disk was full. Writing them is tried again. */
   readonly #unsaved = new Map<string, DownloadRecord>();
   readonly #listeners = new Set<(event: ManagerEvent) => void>();
 
@@ -41,7 +41,7 @@ export class Records {
     this.store = store;
   }
 
-  /** Takes up the queue as the last run has left it. */
+  /** Loads the queue as the last process left it. */
   load(): void {
     for (const record of this.store.unfinished()) {
       const state = record.state === 'active' ? 'queued' : (record.state as UnfinishedState);
@@ -50,7 +50,7 @@ export class Records {
     }
   }
 
-  /** @returns takes the listener away again */
+  /** @returns a function that removes the listener */
   listen(listener: (event: ManagerEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -60,13 +60,15 @@ export class Records {
     for (const listener of this.#listeners) listener(event);
   }
 
-  /** An unfinished download. */
+  /** Returns the record of an unfinished download. */
   find(gid: string): DownloadRecord | undefined {
     return this.#records.get(gid);
   }
 
   /**
-   * @param gid or any beginning of it that no other has
+   * Returns the record of a download.
+   *
+   * @param gid the whole gid, or a beginning of it that is unique
    * @throws MillraceError `no-such-download`
    */
   get(gid: string): DownloadRecord {
@@ -92,7 +94,7 @@ export class Records {
     }
   }
 
-  /** Unfinished downloads: running ones, then the queue in order. */
+  /** Returns the unfinished downloads: running ones, then the queue in order. */
   unfinished(): DownloadRecord[] {
     const items = [...this.queue.active, ...this.queue.line];
     return items.map(({ gid }) => this.#records.get(gid) as DownloadRecord);
@@ -101,8 +103,8 @@ export class Records {
   /**
    * Puts a download at the end of its priority, or at a position.
    *
-   * @throws MillraceError `disk-full`, `state-unusable` if it cannot be written down: it is not
-   *   there then
+   * @throws MillraceError `disk-full`, `state-unusable` if it cannot be stored; it is not in the
+   *   queue then
    */
   enqueue(record: DownloadRecord, position?: number): void {
     this.#records.set(record.gid, record);
@@ -126,7 +128,7 @@ export class Records {
     return this.#unsaved.delete(gid);
   }
 
-  /** Puts a download back where it was. @throws MillraceError `queue-full` */
+  /** Puts a download back at its earlier place in the queue. @throws MillraceError `queue-full` */
   restore(record: DownloadRecord): void {
     this.checkRoom(1);
     this.#keep(record);
@@ -134,7 +136,7 @@ export class Records {
     this.emit({ kind: 'changed', gid: record.gid });
   }
 
-  /** A finished download is unfinished again. @throws MillraceError `queue-full` */
+  /** Puts a finished download back into the queue. @throws MillraceError `queue-full` */
   reopen(record: DownloadRecord): void {
     this.checkRoom(1);
     this.enqueue({ ...record, state: 'queued', finishedAt: undefined, attempts: 0 });
@@ -152,18 +154,18 @@ export class Records {
     this.emit({ kind: 'changed', gid });
   }
 
-  /** It stands in the queue as if it had never been tried. */
+  /** Marks a download as queued, as if it had never been tried. */
   requeue(gid: string): void {
     this.update(gid, { state: 'queued', attempts: 0, retryAt: undefined });
   }
 
-  /** Updates members that change all the time; other means than events tell of them. */
+  /** Updates fields that change all the time, without an event: timers send them to clients. */
   updateSilently(gid: string, patch: Partial<DownloadRecord>): void {
     const record = this.#records.get(gid);
     if (record !== undefined) this.#keep({ ...record, ...patch });
   }
 
-  /** An unfinished download has ended. */
+  /** Records the end of an unfinished download. */
   finish(gid: string, state: FinishedState, at: number, patch: Partial<DownloadRecord>): void {
     const record = this.#records.get(gid) as DownloadRecord;
     this.queue.remove(gid);
@@ -172,13 +174,13 @@ export class Records {
     this.emit({ kind: 'changed', gid });
   }
 
-  /** A finished download is listed under another category. */
+  /** Moves a finished download to another category. */
   refile(record: DownloadRecord, { category }: Pick<DownloadRecord, 'category'>): void {
     this.#save({ ...record, category });
     this.emit({ kind: 'changed', gid: record.gid });
   }
 
-  /** Takes a finished download out of the history. @returns false if it is none */
+  /** Removes a finished download from the history. @returns false if there is none with that gid */
   forget(gid: string): boolean {
     if (this.#records.has(gid)) return false;
     const unsaved = this.drop(gid);
@@ -187,7 +189,7 @@ export class Records {
     return true;
   }
 
-  /** Removes an unreadable row from the database. @returns false if it is readable, or not there */
+  /** Removes an unreadable row from the database. @returns false if it is readable or missing */
   forgetDamaged(gid: string): boolean {
     const isKnown = this.#records.has(gid) || this.#unsaved.has(gid);
     if (isKnown || this.store.get(gid) !== undefined || !this.store.delete(gid)) return false;
@@ -195,7 +197,7 @@ export class Records {
     return true;
   }
 
-  /** Writes down priorities and ranks as the queue has them. */
+  /** Stores the priorities and ranks of the queue. */
   keepOrder(gids: readonly string[]): void {
     for (const gid of gids) {
       const record = this.#records.get(gid);
@@ -205,7 +207,7 @@ export class Records {
     }
   }
 
-  /** True if another unfinished download writes to the path, or has begun to. */
+  /** Returns true if another unfinished download writes to the path, or has begun to. */
   isTaken(path: string, by: string): boolean {
     for (const other of this.#records.values()) {
       const begun = other.state !== 'queued' || other.path !== undefined;
@@ -214,7 +216,7 @@ export class Records {
     return false;
   }
 
-  /** True while something could not be written down. */
+  /** True while some change is not stored yet. */
   get behind(): boolean {
     return this.#unsaved.size > 0;
   }
@@ -231,7 +233,10 @@ export class Records {
     this.#save(record);
   }
 
-  /** A full disk ends no download, let alone the daemon. @returns false if it must be done later */
+  /**
+   * Stores a record. A full disk must not end a download or the daemon. @returns false if the
+   * record is to be stored later
+   */
   #save(record: DownloadRecord): boolean {
     try {
       this.store.put(record);
@@ -249,13 +254,13 @@ function inLine(record: DownloadRecord, state: DownloadRecord['state']) {
   return { ...record, startAt: record.options.startAt, state: state as 'queued' };
 }
 
-/** The path that a download writes to, as far as that is known: from its next start on. */
+/** Returns the path that a download writes to from its next start on, as far as it is known. */
 export function targetOf({ path, request }: DownloadRecord): string {
   const name = path === undefined ? nameFromUrl(request.urls[0] as string) : basename(path);
   return join(request.dir, request.file ?? name);
 }
 
-/** The changes to a record whose run has completed. */
+/** Makes the changes to a record whose run has completed. */
 export function completedBy(
   { request, receivedBytes: before }: DownloadRecord,
   { path, bytes, digest, receivedBytes }: RunResult,

@@ -1,4 +1,4 @@
-/** The downloads that run: started, stopped, and told apart when one is restarted. */
+/** Starts and stops runs, and tells an old run from the new one when a download is restarted. */
 
 import { dirname, join } from 'node:path';
 import type { Millis, Random } from '@millrace/shared/base/clock';
@@ -34,26 +34,28 @@ export interface RunnerOptions {
   /** Unix milliseconds. */
   readonly now: () => Millis;
   readonly onEvent: (gid: string, event: RunEvent) => void;
-  /** How a run that was not stopped stood at its end. */
+  /** Progress at the end of a run that was not stopped. */
   readonly onStand: (gid: string, progress: RunProgress) => void;
-  /** Not called for runs that were stopped, unless they were complete before they could be. */
-  /** Returns whether the outcome is recorded, or need not be. */
+  /**
+   * Not called for stopped runs, unless they completed before the stop. Returns true if the outcome
+   * is recorded or need not be.
+   */
   readonly onEnded: (gid: string, outcome: Outcome) => boolean;
 }
 
-/** Time with nothing under way after which a download makes room for others. */
+/** Milliseconds without any request under way after which a download makes room for others. */
 const YIELDS_AFTER_MS = 3000;
 
 interface Running {
-  /** Unix milliseconds; undefined: it has not begun. */
+  /** Unix milliseconds; undefined until the run begins. */
   since: Millis | undefined;
   readonly controller: AbortController;
   run: Run | undefined;
-  /** Resolves once there is a run, or there will be none. */
+  /** Resolves once there is a run, or it is certain that there will be none. */
   readonly begun: PromiseWithResolvers<void>;
-  /** Result of the run; undefined until there is one. */
+  /** Future result of the run; undefined until the run begins. */
   result: Promise<RunResult> | undefined;
-  /** Set when it has got all. */
+  /** Result of the run, set once the file is complete. */
   complete: RunResult | undefined;
   ended: Promise<void>;
 }
@@ -66,13 +68,13 @@ export class Runs {
     this.#options = options;
   }
 
-  /** The download as it runs; undefined while it does not. */
+  /** Returns the run of a download; undefined while the download does not run. */
   get(gid: string): Run | undefined {
     const running = this.#running.get(gid);
     return running?.controller.signal.aborted === false ? running.run : undefined;
   }
 
-  /** Milliseconds that the run under way has taken so far. */
+  /** Returns the milliseconds that the current run has taken so far. */
   activeMs(gid: string): Millis {
     const running = this.#running.get(gid);
     return running?.controller.signal.aborted === false ? this.#activeMs(running) : 0;
@@ -82,20 +84,20 @@ export class Runs {
     return since === undefined ? 0 : Math.max(0, this.#options.now() - since);
   }
 
-  /** Resolves when a download that was just started can be got, or has ended. */
+  /** Resolves when the run of a download that was just started is available, or has ended. */
   async begun(gid: string): Promise<void> {
     await this.#running.get(gid)?.begun.promise;
   }
 
-  /** How the run that is under way will end. */
+  /** Returns the future result of the current run. */
   finished(gid: string): Promise<RunResult> | undefined {
     return this.get(gid) === undefined ? undefined : this.#running.get(gid)?.result;
   }
 
   /**
-   * Starts a download; a run of it that is being stopped is waited for.
+   * Starts a download, after the end of an earlier run that is being stopped.
    *
-   * @param from path of the partial file, where the request has another by now
+   * @param from path of the partial file, if the request now names another path
    */
   start(gid: string, request: DownloadRequest, from?: string): void {
     const before = this.#running.get(gid);
@@ -104,7 +106,7 @@ export class Runs {
     running.ended = this.#go(gid, { request, from }, running, before);
   }
 
-  /** Stops a download; its bytes are kept. */
+  /** Stops a download and keeps its bytes. */
   async stop(gid: string): Promise<Left> {
     const running = this.#running.get(gid);
     running?.controller.abort(new Error('stopped'));
@@ -113,9 +115,9 @@ export class Runs {
   }
 
   /**
-   * Stops a download, and does something before it can be started again.
+   * Stops a download, and runs `work` before the download can start again.
    *
-   * @param work gets the download's remains at its end
+   * @param work gets the remains of the download at its end
    */
   async stopAnd(gid: string, work: (left: Left) => Promise<void>): Promise<void> {
     const before = this.#running.get(gid);
@@ -150,7 +152,7 @@ export class Runs {
     const { createDownload, rate, hostLimits, random, onEvent, onStand, onEnded } = this.#options;
     const { signal } = running.controller;
     await before?.ended;
-    // The partial file that it was to continue has become complete instead of stopping.
+    // The earlier run completed its file instead of stopping, so nothing is left to continue.
     running.complete = before?.complete;
     if (running.complete !== undefined) return this.#leave(gid, running);
     let outcome: Outcome | undefined;
@@ -173,7 +175,7 @@ export class Runs {
           if (!signal.aborted) onEvent(gid, event);
         },
       });
-      // The description may have no waiter when it fails.
+      // `described` may reject while nobody waits for it.
       running.run.described.catch(() => {});
       running.since = this.#options.now();
       running.result = running.run.run();
@@ -197,7 +199,7 @@ export class Runs {
     const progress = running.run?.progress();
     if (progress !== undefined) onStand(gid, progress);
     const written = onEnded(gid, outcome);
-    // A journal that stays is found with the next start.
+    // If the journal stays, the next start finds it.
     await running.run?.settle(written).catch(() => {});
   }
 

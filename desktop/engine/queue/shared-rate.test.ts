@@ -3,13 +3,13 @@ import { SharedRate } from './shared-rate.ts';
 
 const never = new AbortController().signal;
 
-describe('the rate of all downloads', () => {
-  test('holds nobody up where there is none', () => {
+describe('the shared rate', () => {
+  test('makes nobody wait if there is no limit', () => {
     const rate = new SharedRate(() => 0);
     expect(rate.limitFor('a').take(1e12, never)).toBeUndefined();
   });
 
-  test('lets those that wait go when it is taken away', async () => {
+  test('releases all waiting downloads when the limit is removed', async () => {
     const rate = new SharedRate(() => 0);
     rate.rate = 1;
     const limit = rate.limitFor('a');
@@ -20,7 +20,7 @@ describe('the rate of all downloads', () => {
     await Promise.all(waiting);
   });
 
-  test('who is interrupted does not wait, and takes no place', async () => {
+  test('rejects an aborted wait and gives its place to nobody', async () => {
     const rate = new SharedRate(() => 0);
     rate.rate = 1;
     const limit = rate.limitFor('a');

@@ -1,10 +1,14 @@
-/** One rate limit for all downloads of the daemon: the waits that `FairShare` orders. */
+/**
+ * One rate limit for all downloads of the daemon: carries out the waits that `FairShare` orders.
+ */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { FairShare } from '@millrace/shared/download/queue/fair-share';
 import type { RateLimit } from './contract.ts';
 
-/** Longest wait at a time: a limit that is changed must not be waited for under the old one. */
+/**
+ * Longest single wait, in milliseconds, so that nobody waits long under a limit that has changed.
+ */
 const MAX_WAIT_MS = 60_000;
 
 export class SharedRate {
@@ -19,7 +23,7 @@ export class SharedRate {
     this.#share = new FairShare(undefined, now());
   }
 
-  /** Bytes per second over all; undefined: no limit. */
+  /** Bytes per second over all downloads; undefined for no limit. */
   get rate(): number | undefined {
     return this.#share.rate;
   }
@@ -29,7 +33,7 @@ export class SharedRate {
     this.#grant();
   }
 
-  /** The limit as one download sees it: its connections share its part. */
+  /** Returns the limit of one download, whose connections share its part of the rate. */
   limitFor(gid: string): RateLimit {
     return {
       take: (bytes, signal) => {
@@ -42,7 +46,7 @@ export class SharedRate {
     };
   }
 
-  /** A download has ended. */
+  /** Forgets a download that has ended. */
   leave(gid: string): void {
     this.#share.leave(gid);
   }

@@ -25,7 +25,7 @@ const state = (gid: string) => daemon.manager.get(gid).state;
 const undo = (id: string | undefined) => daemon.manager.undoRemove(id as string);
 
 describe('undoing a removal', () => {
-  test('puts a download back where it was in the queue, with what it had', async () => {
+  test('puts downloads back at their places in the queue, with their progress', async () => {
     daemon.manager.setLimits({ concurrent: 1 });
     const { gid: active, run } = await daemon.run('one');
     run.storedBytes = 300;
@@ -45,7 +45,7 @@ describe('undoing a removal', () => {
     expect(daemon.removedPartials).toEqual([]);
   });
 
-  test('brings a finished one back into the history, and its file stays', async () => {
+  test('brings a finished download back into the history, and keeps its file', async () => {
     const { gid, run } = await daemon.run('done');
     writeFileSync(run.path, 'x'.repeat(LENGTH));
     await run.complete();
@@ -57,7 +57,7 @@ describe('undoing a removal', () => {
     expect(existsSync(run.path)).toBe(true);
   });
 
-  test('works once, and also after the daemon was started again, days later', async () => {
+  test('works once, and also days later after a restart of the daemon', async () => {
     const { gid } = await daemon.run('one');
     const { undo: first } = await removing([gid], { forget: true });
     await undo(first);
@@ -70,7 +70,7 @@ describe('undoing a removal', () => {
     expect(['active', 'queued']).toContain(state(gid));
   });
 
-  test('step by step brings back one removal after the other, the last one first', async () => {
+  test('without an id brings back one removal at a time, the last one first', async () => {
     const gids = ['one', 'two', 'three'].map((name) => daemon.add(name, { paused: true }));
     for (const gid of gids) await removing([gid], { forget: true });
     for (const gid of gids.toReversed()) expect(await daemon.manager.undoRemove()).toEqual([gid]);
@@ -88,7 +88,7 @@ describe('undoing a removal', () => {
     expect(state(gid)).toBe('complete');
   });
 
-  test('is what trying a removed one again means', async () => {
+  test('also happens when a removed download is retried', async () => {
     const { gid, run } = await daemon.run('one');
     run.storedBytes = 300;
     const { undo: id } = await removing([gid]);
@@ -101,14 +101,14 @@ describe('undoing a removal', () => {
   });
 });
 
-describe('what is on disk', () => {
-  test('is deleted at once where it is removed for good', async () => {
+describe('the data of a removed download', () => {
+  test('is deleted at once if the removal is for good', async () => {
     const { gid, run } = await daemon.run('one');
     expect(await removing([gid], { now: true })).toEqual({ gids: [gid] });
     await until(() => daemon.removedPartials.includes(run.path));
   });
 
-  test('is moved out of the way, and back again', async () => {
+  test('is moved out of the way, and back on undo', async () => {
     const { gid, run } = await daemon.run('one');
     const { undo: id } = await removing([gid], { forget: true });
     const kept = join(daemon.folder, '.millrace-trash', gid, basename(run.path));
@@ -131,7 +131,7 @@ describe('what is on disk', () => {
     });
   });
 
-  test('of a finished download is kept as well, until its days are over', async () => {
+  test('is also kept for a finished download, until its days are over', async () => {
     const { gid, run } = await daemon.run('done');
     writeFileSync(run.path, 'x'.repeat(LENGTH));
     await run.complete();
@@ -146,14 +146,14 @@ describe('what is on disk', () => {
     expect(existsSync(join(daemon.folder, '.millrace-trash'))).toBe(false);
   });
 
-  test('leaves the trash when that is emptied, and other removals stay', async () => {
+  test('goes with its entry, and other removals can still be undone', async () => {
     const [one, two] = [daemon.add('one', { paused: true }), daemon.add('two', { paused: true })];
     await removing([one, two], { forget: true });
     expect(await daemon.manager.trash.delete([one])).toEqual({ count: 1, bytes: 0 });
     expect(await daemon.manager.undoRemove()).toEqual([two]);
   });
 
-  test('is not kept where the trash is switched off', async () => {
+  test('is not kept if the trash is switched off', async () => {
     const { settings } = daemon.manager;
     settings.app = { ...settings.app, trash: { days: 0, maxBytes: 0 } };
     const { gid, run } = await daemon.run('one');
@@ -162,7 +162,7 @@ describe('what is on disk', () => {
     expect(daemon.manager.trash.has(gid)).toBe(false);
   });
 
-  test('what a crash has left is deleted at the next start', async () => {
+  test('is deleted at the next start if an earlier version left it pending', async () => {
     const path = join(daemon.folder, 'left.bin');
     const leftover = [{ path, kind: 'partial' }];
     new SettingStore(daemon.db).set('removals', leftover);
@@ -172,7 +172,7 @@ describe('what is on disk', () => {
     expect(new SettingStore(daemon.db).get('removals')).toEqual([]);
   });
 
-  test('what has been added again under the same name keeps its bytes', async () => {
+  test('stays if the same file was added again', async () => {
     const { gid, run } = await daemon.run('one');
     await removing([gid]);
     const again = await daemon.run('one');
@@ -189,7 +189,7 @@ describe('what is on disk', () => {
     await run.complete();
     await until(() => state(gid) === 'complete');
     const removed = removing([gid], { deleteFile: true });
-    // From then on it is known which file was meant.
+    // The trash entry says from now on which file was meant.
     await until(() => daemon.manager.trash.has(gid));
     writeFileSync(`${run.path}.new`, 'x'.repeat(LENGTH));
     renameSync(`${run.path}.new`, run.path);
@@ -199,7 +199,7 @@ describe('what is on disk', () => {
     daemon.open();
   });
 
-  test('the file is deleted if it is still the one', async () => {
+  test('is deleted if the file is still the removed one', async () => {
     const { gid, run } = await daemon.run('done');
     writeFileSync(run.path, 'x'.repeat(LENGTH));
     await run.complete();

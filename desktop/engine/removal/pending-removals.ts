@@ -1,4 +1,4 @@
-/** Deletes files and partial files of removed downloads, for good. */
+/** Deletes files and partial files of removed downloads for good. */
 
 import { rm, stat } from 'node:fs/promises';
 import { readList } from '@millrace/shared/schema/read';
@@ -8,10 +8,10 @@ import type { SettingStore } from '../store/small-stores.ts';
 import { type Leftover, leftoverSchema } from '../store/trash-store.ts';
 
 export interface Removed {
-  /** As it was. */
+  /** The record before the removal. */
   readonly record: DownloadRecord;
   readonly leftover: Leftover | undefined;
-  /** The remains of its run, at its end. */
+  /** Resolves with the remains of the run, once it has ended. */
   readonly stopped: Promise<Left>;
 }
 
@@ -22,7 +22,7 @@ export interface RemovalsOptions {
   readonly removePartial: (path: string, onlyOf?: readonly string[]) => Promise<void>;
 }
 
-/** Setting in which earlier versions recorded pending deletions. */
+/** Name of the setting in which earlier versions recorded pending deletions. */
 const SETTING = 'removals';
 
 export class PendingRemovals {
@@ -42,7 +42,7 @@ export class PendingRemovals {
     else if (items.length > 0) store.set(SETTING, []);
   }
 
-  /** Deletes at once. @returns when that is done */
+  /** Deletes the leftovers of removed downloads, and resolves when that is done. */
   async deleteNow(removed: readonly Removed[]): Promise<void> {
     await Promise.all(removed.map((one) => this.work(this.#deleteOne(one))));
   }
@@ -53,21 +53,20 @@ export class PendingRemovals {
   }
 
   /**
-   * Deletes the condemned files of a download whose run has ended, unless another download uses
-   * them.
+   * Deletes the leftover of a download whose run has ended, unless another download uses it.
    *
-   * @param by the download that they belonged to
+   * @param by gid of the download that it belonged to
    */
   async delete(leftover: Leftover, left: Left, by = ''): Promise<void> {
     await this.#delete(await whatIsLeft(leftover, left), by);
   }
 
-  /** Takes care of something in the background; closing waits for it. */
+  /** Tracks work in the background, so that `close` waits for it. */
   work(work: Promise<unknown>): Promise<void> {
     const kept = work
       .then(() => {})
       .catch(() => {
-        // A file that cannot be deleted is no reason to end the daemon.
+        // A file that cannot be deleted must not end the daemon.
       })
       .finally(() => this.#working.delete(kept));
     this.#working.add(kept);
@@ -81,14 +80,14 @@ export class PendingRemovals {
 
   async #delete(leftover: Leftover, by: string): Promise<void> {
     const { path, kind, onlyOf } = leftover;
-    // Added again meanwhile: its files are wanted.
+    // The download was added again meanwhile and needs the file.
     if (this.#options.isTaken(path, by)) return;
     if (kind === 'partial') return this.#options.removePartial(path, onlyOf);
     if (isSame(leftover, await identityOf(path))) await rm(path, { force: true });
   }
 }
 
-/** Lists the files to delete, now that the run has ended. */
+/** Returns the leftover to delete, now that the run has ended. */
 export async function whatIsLeft(leftover: Leftover, left: Left): Promise<Leftover> {
   const { path, complete } = left;
   if (complete !== undefined) {
@@ -98,7 +97,7 @@ export async function whatIsLeft(leftover: Leftover, left: Left): Promise<Leftov
   return isGuess ? { path, kind: 'partial' } : leftover;
 }
 
-/** Identifies the file that is there now. */
+/** Identifies the file that is at the path now. */
 export async function identityOf(path: string): Promise<Pick<Leftover, 'ino' | 'mtimeMs'>> {
   try {
     const { ino, mtimeMs } = await stat(path);

@@ -1,4 +1,4 @@
-/** Removes downloads: into the trash, from where they can be brought back, or for good. */
+/** Removes downloads: into the trash, from where they can be restored, or for good. */
 
 import { randomBytes } from 'node:crypto';
 import { lstat } from 'node:fs/promises';
@@ -16,13 +16,13 @@ import { Trash } from './trash.ts';
 
 export interface Removing {
   readonly gids: readonly string[];
-  /** Also the partial files of unfinished ones. */
+  /** Also delete the partial files of downloads that are not complete. */
   readonly deletePartial: boolean;
-  /** Also the files of complete ones. */
+  /** Also delete the files of complete downloads. */
   readonly deleteFile: boolean;
-  /** Out of the history as well. */
+  /** Also remove the downloads from the history. */
   readonly forget: boolean;
-  /** For good at once, instead of into the trash. */
+  /** Delete for good at once, instead of moving to the trash. */
   readonly now: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface RemoverOptions {
   readonly records: Records;
   readonly queueRunner: QueueRunner;
   readonly createDownload: DownloadFactory;
-  /** Store of the pending deletions. */
+  /** Holds the pending deletions. */
   readonly settingStore: SettingStore;
   readonly trashStore: TrashStore;
   readonly trashLimits: () => TrashLimits;
@@ -68,7 +68,7 @@ export class Remover {
     });
   }
 
-  /** Continues the work that the last run has left. */
+  /** Continues the work that the last process left. */
   start(): void {
     this.#removals.start();
     this.trash.start();
@@ -81,10 +81,10 @@ export class Remover {
   }
 
   /**
-   * Ends an unfinished download, for good.
+   * Ends an unfinished download for good.
    *
-   * @param deletePartial also its partial file
-   * @returns false if it was finished already
+   * @param deletePartial whether to delete its partial file as well
+   * @returns false if the download was finished already
    */
   end(gid: string, deletePartial: boolean): boolean {
     const record = this.#records.find(gid);
@@ -101,9 +101,9 @@ export class Remover {
   }
 
   /**
-   * Deletes the remains of a failed or removed download's file.
+   * Deletes what a failed or removed download left on disk.
    *
-   * @returns false if it is neither
+   * @returns false if the download is neither failed nor removed
    */
   deleteLeft(gid: string): boolean {
     const record = this.#records.get(gid);
@@ -117,11 +117,11 @@ export class Remover {
   }
 
   /**
-   * Removes downloads, finished or not. Their files on disk go with them into the trash.
+   * Removes downloads, finished or not, together with their files on disk.
    *
-   * @returns the affected downloads, and the argument for `undo` unless it was for good
-   * @throws MillraceError `no-such-download`, or `wrong-state` where a file to be deleted is
-   *   another than was downloaded: nothing has been removed then
+   * @returns the affected downloads, and the argument for `undo` unless the removal was for good
+   * @throws MillraceError `no-such-download`, or `wrong-state` if a file to be deleted is not the
+   *   file that was downloaded; nothing is removed then
    */
   async remove(what: Removing): Promise<{ gids: string[]; undo?: string }> {
     const damaged = this.#forgetDamaged(what);
@@ -144,8 +144,8 @@ export class Remover {
   }
 
   /**
-   * Takes finished downloads out of the history, into the trash: as many as that takes, newest
-   * first.
+   * Removes finished downloads from the history, and puts the newest of them into the trash, as
+   * many as it holds.
    *
    * @returns the downloads removed from the history, and the argument for `undo`
    */
@@ -161,7 +161,7 @@ export class Remover {
       const over = records.filter(({ finishedAt = 0 }) => finishedAt < (before ?? Infinity));
       const stopped = Promise.resolve(NOTHING_LEFT);
       if (this.#trashLimits().days > 0) {
-        // The newest is restored first, and evicted last.
+        // Put the newest in last: the trash restores it first and evicts it last.
         const removed = over.reverse().map((record) => ({ record, leftover: undefined, stopped }));
         this.trash.put(removed, undo);
       }
@@ -174,9 +174,9 @@ export class Remover {
   /**
    * Restores the downloads of a removal.
    *
-   * @param id undefined: the last removal
-   * @returns the restored ones
-   * @throws MillraceError `wrong-state` if nothing of it is in the trash, `queue-full`
+   * @param id undefined for the last removal
+   * @returns the restored downloads
+   * @throws MillraceError `wrong-state` if the trash holds nothing of the removal, `queue-full`
    */
   async undo(id?: string): Promise<string[]> {
     const gids = this.trash.store.batch(id);
@@ -185,10 +185,10 @@ export class Remover {
   }
 
   /**
-   * Restores removed downloads from the trash; queued ones are queued again.
+   * Restores removed downloads from the trash; unfinished ones go back into the queue.
    *
-   * @returns the restored ones
-   * @throws MillraceError `queue-full`: nothing has been brought back then
+   * @returns the restored downloads
+   * @throws MillraceError `queue-full`; nothing is restored then
    */
   async restore(gids: readonly string[]): Promise<string[]> {
     const rows = gids.flatMap((gid) => this.trash.store.get(gid) ?? []);
@@ -200,24 +200,24 @@ export class Remover {
     );
   }
 
-  /** Removes unreadable rows from the list, for good: the trash could not restore them. */
+  /** Removes unreadable rows from the list for good, because the trash could not restore them. */
   #forgetDamaged({ gids, forget }: Removing): string[] {
     return forget ? gids.filter((gid) => this.#records.forgetDamaged(gid)) : [];
   }
 
-  /** The files to delete, of downloads that are complete by now. */
+  /** Returns the files to delete of the downloads that are complete by now. */
   async #filesOf({ gids, deleteFile, deletePartial }: Removing) {
     const asked = gids.map((gid) => this.#records.get(gid));
     for (;;) {
       const now = asked.map(({ gid }) => this.#records.get(gid));
       const files = await Promise.all(
         now.map((record, i) => {
-          // Nothing stays of a download that was unfinished when its removal was asked for.
+          // Keep nothing of a download that was unfinished when its removal was requested.
           const unfinished = !isFinished((asked[i] as DownloadRecord).state);
           return fileOf(record, deleteFile || (deletePartial && unfinished));
         }),
       );
-      // Some may have become complete meanwhile.
+      // A download may have completed during the wait; then look again.
       if (now.every(({ gid, state }) => this.#records.get(gid).state === state)) {
         return { all: now.map(({ gid }) => gid), files };
       }
@@ -240,11 +240,11 @@ export class Remover {
     return touched ? { record, stopped: Promise.resolve(NOTHING_LEFT), leftover: file } : undefined;
   }
 
-  /** The download's data stays on disk until the trash takes it. */
+  /** Removes a download from the list; its data stays in place until the trash moves it. */
   #removeForNow(gid: string, what: Removing, file: Leftover | undefined): Removed | undefined {
-    // A run that is about to begin has a file before it tells where.
+    // Read this before the stop: a run that just began has a file before it reports the path.
     const begun = this.#queueRunner.running(gid)?.progress().path;
-    // First, so that the record has the run's result.
+    // Stop first, so that the record includes the progress of the run.
     const stopped = this.#queueRunner.stop(gid);
     const record = this.#records.get(gid);
     const unfinished = !isFinished(record.state);
@@ -264,13 +264,15 @@ export class Remover {
     return { record, stopped, leftover };
   }
 
-  /** @param left by its last run, which may have had a partial file before it said so */
+  /** @param left remains of the last run, which may have a partial file that it did not report */
   async #deleteWhatIsLeft(record: DownloadRecord, left: Left): Promise<void> {
     const leftover = leftoverOf(record, left.path);
     if (leftover !== undefined) await this.#removals.delete(leftover, left, record.gid);
   }
 
-  /** It was complete before it could be ended, and its file was not to be deleted. */
+  /**
+   * Marks the download as complete if it completed before the stop; its file was not to be deleted.
+   */
   #isComplete(gid: string, result: RunResult | undefined): void {
     const record = this.#records.store.get(gid);
     if (result === undefined || record?.state !== 'removed') return;
@@ -278,7 +280,7 @@ export class Remover {
     this.#records.emit({ kind: 'changed', gid });
   }
 
-  /** @returns false if it has come back in another way meanwhile */
+  /** @returns false if the download was restored in another way meanwhile */
   #bringBack(record: DownloadRecord): boolean {
     const { gid, state } = record;
     if (this.#records.find(gid) !== undefined) return false;
@@ -298,20 +300,20 @@ export class Remover {
 
 const NOTHING_LEFT: Left = { path: undefined, complete: undefined };
 
-/** The partial file that a download may have left; undefined if it has never run. */
+/** Returns the partial file that a download may have left; undefined if it has never run. */
 function leftoverOf(record: DownloadRecord, left: string | undefined): Leftover | undefined {
   if (record.startedAt === undefined) return undefined;
   const path = record.path ?? left;
   if (path !== undefined) return { path, kind: 'partial' };
-  // A path that is only likely may have another's file.
+  // A guessed path may hold the partial file of another download.
   return { path: targetOf(record), kind: 'partial', onlyOf: [...record.request.urls] };
 }
 
 /**
- * The file of a complete download, if it has to be deleted.
+ * Returns the file of a complete download if it is to be deleted.
  *
- * @throws MillraceError `wrong-state` if the file at its path has another size: it belongs to
- *   another program by now, or always did where the record comes from a list
+ * @throws MillraceError `wrong-state` if the file at its path has another size: the file belongs to
+ *   another program by now, or always did if the record was imported from a list
  */
 async function fileOf(
   { state, path, length }: DownloadRecord,

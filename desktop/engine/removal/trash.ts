@@ -1,6 +1,6 @@
 /**
- * The trash: removed downloads stay in the database for days, and their data in a folder beside where
- * it was, so that the name is free for others. Work on one download is done one piece after another.
+ * The trash keeps removed downloads in the database for days. It keeps their data in a folder
+ * beside its old place, so that the name is free again. Work on one download is done in sequence.
  */
 
 import { existsSync } from 'node:fs';
@@ -36,14 +36,14 @@ export interface TrashOptions {
   readonly now: () => Millis;
 }
 
-/** Folder beside the data of removed downloads, with a folder for each of them. */
+/** Folder beside the data of removed downloads, with a subfolder for each download. */
 export const TRASH_FOLDER = '.millrace-trash';
-/** How often expired entries are looked for. */
+/** Milliseconds between searches for expired entries. */
 const SWEEP_MS = 3600_000;
 
 export class Trash {
   readonly #options: TrashOptions;
-  /** The last piece of work on each download. */
+  /** The last task for each download. */
   readonly #work = new Map<string, Promise<unknown>>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -55,7 +55,7 @@ export class Trash {
     return this.#options.store;
   }
 
-  /** Continues the work that the last run has left. */
+  /** Continues the work that the last process left. */
   start(): void {
     for (const gid of this.store.unmoved()) this.#then(gid, () => this.#moveAway(gid));
     this.sweep();
@@ -68,7 +68,7 @@ export class Trash {
   }
 
   /**
-   * Takes removed downloads in. Their data follows when their runs have ended.
+   * Puts removed downloads into the trash. Their data follows when their runs have ended.
    *
    * @throws MillraceError `disk-full`, `state-unusable`
    */
@@ -77,7 +77,7 @@ export class Trash {
     for (const { record, leftover, stopped } of removed) {
       const { gid } = record;
       const bytes = leftover === undefined ? 0 : record.storedBytes;
-      // If it was removed before, came back and is removed again, its older data goes for good.
+      // If the download was removed before and restored since, delete its older data for good.
       const before = this.store.data(gid);
       if (before?.moved === true) this.#then(gid, () => this.#deleteData(before));
       this.store.put({ gid, batch, removedAt, bytes, record, leftover, moved: false });
@@ -95,7 +95,9 @@ export class Trash {
   }
 
   /**
-   * @param gid or any beginning of it that no other in the trash has
+   * Finds the full gid of a download in the trash.
+   *
+   * @param gid the whole gid, or a beginning of it that is unique in the trash
    * @throws MillraceError `no-such-download`
    */
   find(gid: string): string {
@@ -106,10 +108,10 @@ export class Trash {
   }
 
   /**
-   * Takes a download out of the trash, with its data back in its place, or beside it where another
-   * file has the name by now.
+   * Takes a download out of the trash and moves its data back, or beside its old place if another
+   * file has taken the name.
    *
-   * @returns the removed entry; undefined if it is not in the trash
+   * @returns the restored record; undefined if the download is not in the trash
    */
   restore(gid: string): Promise<DownloadRecord | undefined> {
     return this.#then(gid, async () => {
@@ -135,11 +137,11 @@ export class Trash {
     };
   }
 
-  /** Deletes for good the entries that are too old, or too many. */
+  /** Deletes for good the entries that are too old or too many. */
   sweep(): void {
     const { limits, now } = this.#options;
     const over = beyondKeeping(this.store.entries(), limits(), now());
-    // Only the user deletes an entry that cannot be read.
+    // Only the user may delete an entry that cannot be read.
     const readable = over.filter((gid) => this.store.get(gid) !== undefined);
     if (readable.length > 0) void this.delete(readable);
   }
@@ -148,7 +150,7 @@ export class Trash {
     return this.#then(gid, async () => {
       const row = this.store.data(gid);
       if (row === undefined) return undefined;
-      // The entry last: after a crash it is tried again.
+      // Delete the entry last, so that the deletion is tried again after a crash.
       await this.#deleteData(row);
       this.store.delete(gid);
       return row.bytes;
@@ -160,10 +162,10 @@ export class Trash {
     if (!moved) return this.#options.removals.delete(leftover, NOTHING_LEFT, gid);
     const folder = dirname(keptAt(leftover.path, gid));
     await rm(folder, { recursive: true, force: true }).catch(() => {});
-    await rmdir(dirname(folder)).catch(() => {}); // others are in it
+    await rmdir(dirname(folder)).catch(() => {}); // fails while the folder holds other downloads
   }
 
-  /** Records the bytes that a run brought before it could be stopped. */
+  /** Records the remains of a run, which may have completed before the stop. */
   #noteEnd(gid: string, { complete }: Left, leftover: TrashRow['leftover']): void {
     const row = this.store.get(gid);
     if (row === undefined) return;
@@ -176,7 +178,7 @@ export class Trash {
     if (row?.leftover === undefined || row.moved) return;
     const { path, kind, onlyOf } = row.leftover;
     const { isTaken, createDownload } = this.#options;
-    // Added again meanwhile: its file is wanted there.
+    // The download was added again meanwhile and needs the file in its place.
     if (isTaken(path, gid)) return this.store.put({ ...row, leftover: undefined, bytes: 0 });
     const to = keptAt(path, gid);
     try {
@@ -188,14 +190,14 @@ export class Trash {
       this.store.put({ ...row, bytes, moved: true });
       this.#options.onChange();
     } catch {
-      // It stays where it was, and is restored and deleted there.
+      // The data stays in its place, and is restored or deleted there.
     } finally {
-      await rmdir(dirname(to)).catch(() => {}); // only where nothing was moved
+      await rmdir(dirname(to)).catch(() => {}); // fails if something was moved
       await rmdir(dirname(dirname(to))).catch(() => {});
     }
   }
 
-  /** @returns the record, with the name that the data has now */
+  /** @returns the record, with the name that its data has now */
   async #putBack({ gid, record, leftover, moved }: TrashRow): Promise<DownloadRecord> {
     if (leftover === undefined || !moved) return record;
     const { isTaken, createDownload } = this.#options;
@@ -215,7 +217,7 @@ export class Trash {
     return { ...record, path: to, name, request: { ...record.request, file: name } };
   }
 
-  /** Runs work after all earlier work on a download. */
+  /** Runs work after all earlier work on the download. */
   #then<T>(gid: string, work: () => Promise<T>): Promise<T> {
     const before = this.#work.get(gid) ?? Promise.resolve();
     const done = before.then(work);
@@ -232,13 +234,13 @@ export class Trash {
 /**
  * Moves a file away if it is still the removed one.
  *
- * @returns its bytes; 0 where another file has taken its name, which stays
+ * @returns its size in bytes; 0 if another file has taken its name, which then stays
  */
 async function moveFile(leftover: Leftover, to: string): Promise<number> {
   const { path } = leftover;
   if (!isSame(leftover, await identityOf(path))) return 0;
   await rename(path, to);
-  // Another file may have taken the name between the look and the move: it goes back.
+  // Another file may have taken the name between the check and the move: move it back then.
   if (isSame(leftover, await identityOf(to))) return (await lstat(to)).size;
   await rename(to, path);
   return 0;
@@ -246,7 +248,7 @@ async function moveFile(leftover: Leftover, to: string): Promise<number> {
 
 const NOTHING_LEFT: Left = { path: undefined, complete: undefined };
 
-/** Where the data of a removed download is kept: on the file system that it is on. */
+/** Returns where to keep the data of a removed download: on the file system that holds it. */
 function keptAt(path: string, gid: string): string {
   return join(dirname(path), TRASH_FOLDER, gid, basename(path));
 }
@@ -258,7 +260,7 @@ async function leftoverAfter(
   return leftover === undefined ? undefined : whatIsLeft(leftover, await stopped);
 }
 
-/** It was complete before it could be stopped. */
+/** Makes the record of a download that completed before the stop. */
 function completeRecord({ record, removedAt }: TrashRow, complete: RunResult): DownloadRecord {
   return { ...record, ...completedBy(record, complete), state: 'complete', finishedAt: removedAt };
 }

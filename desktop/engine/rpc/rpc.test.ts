@@ -12,7 +12,7 @@ import { type Daemon, startDaemon } from '../daemon/daemon.ts';
 import type { ServeStream } from '../downloads/streams.ts';
 import type { DownloadFactory, RunContext } from '../queue/contract.ts';
 
-/** Runs until it is interrupted, unless its URL says how it ends. */
+/** Makes a download that runs until it is interrupted, unless its URL names another end. */
 const createDownload: DownloadFactory = Object.assign(
   ({ urls, dir }: { urls: readonly string[]; dir: string }, { signal, onEvent }: RunContext) => {
     const [, , , name = '', end = ''] = (urls[0] as string).split('/');
@@ -60,7 +60,7 @@ const createDownload: DownloadFactory = Object.assign(
 );
 
 let closedStreams: number;
-/** Streams are numbered in the order in which they begin. */
+/** Number of streams so far, which makes each stream's URL unique. */
 let streams = 0;
 const serveStream: ServeStream = async () => ({
   url: `http://127.0.0.1/${++streams}`,
@@ -86,7 +86,9 @@ afterEach(async () => {
   rmSync(state, { recursive: true, force: true });
 });
 
-/** Calls a method of ours. The answer is held to the contract, the parameters are not. */
+/**
+ * Calls one of our own methods. The result is checked against the contract, the parameters are not.
+ */
 const call = async <M extends string>(method: M, params?: object): Promise<Answer<M>> =>
   agreed(method, await client.call(method, params));
 const aria2 = <T>(method: string, ...params: readonly unknown[]) =>
@@ -96,7 +98,7 @@ const add = (path: string, options: object = {}) =>
 const gids = (list: readonly { gid: string }[]) => list.map(({ gid }) => gid);
 const KEYS = ['gid'];
 
-/** Waits until a download has a state; notifications say when to look again. */
+/** Waits until a download has a state. */
 async function reaches(gid: string, status: string): Promise<DownloadView> {
   for (;;) {
     const view = await call('millrace.status', { gid });
@@ -157,7 +159,7 @@ describe("aria2's answers", () => {
     ['origin-denied', 'error', '24'],
     ['checksum-mismatch', 'error', '32'],
     ['file-not-writable', 'error', '17'],
-  ])('one that ends with %s: %s %s', async (end, status, errorCode) => {
+  ])('a download that ends with %s: %s %s', async (end, status, errorCode) => {
     const gid = await add(`x.iso/${end}`);
     await reaches(gid, status);
     const keys = ['status', 'errorCode'];
@@ -183,7 +185,7 @@ describe("aria2's answers", () => {
     expect(await aria2('getGlobalStat')).toMatchObject({ numStopped: '4', numWaiting: '0' });
   });
 
-  test('positions are counted three ways', async () => {
+  test('changePosition counts positions in three ways', async () => {
     const [a, b, c] = [
       await add('a', { pause: 'true' }),
       await add('b', { pause: 'true' }),
@@ -198,7 +200,7 @@ describe("aria2's answers", () => {
     await expect(aria2('changePosition', b, 0, 'POS_X')).rejects.toThrow('Illegal argument.');
   });
 
-  test('a change of one option leaves those that go with it, and sends no password back', async () => {
+  test('changing one option keeps its related ones, and no password is sent back', async () => {
     const gid = await add('x', {
       header: ['Cookie: a=b', 'Accept: x'],
       'http-user': 'me',
@@ -209,7 +211,7 @@ describe("aria2's answers", () => {
     const shown = await aria2<Record<string, string>>('getOption', gid);
     expect(shown['http-user']).toBe('me');
     expect(JSON.stringify(shown)).not.toMatch(/secret|hidden/);
-    // As front ends do: all known options, with one of them changed.
+    // Front ends send all options back, with one of them changed.
     await aria2('changeOption', gid, {
       ...shown,
       referer: 'http://r.example/',
@@ -224,7 +226,7 @@ describe("aria2's answers", () => {
     });
   });
 
-  test('URIs are taken away and put in', async () => {
+  test('changeUri removes and inserts URIs', async () => {
     const gid = await add('x', { pause: 'true' });
     const [old, first, last] = ['x', '1', '2'].map((name) => `http://a.example/${name}`);
     expect(await aria2('changeUri', gid, 1, [], [last])).toEqual([0, 1]);
@@ -256,7 +258,7 @@ describe("aria2's answers", () => {
 });
 
 describe('our own answers', () => {
-  test('errors say what code, what to do, and how a program ends', async () => {
+  test('errors have a code, advice, and an exit status', async () => {
     await expect(call('millrace.status', { gid: 'abc' })).rejects.toMatchObject({
       code: 1,
       data: { code: 'no-such-download', exit: 2, retryable: false, advice: expect.any(String) },
@@ -293,7 +295,7 @@ describe('our own answers', () => {
     expect(await find({ text: 'film', status: ['complete'] }, 'search')).toEqual([1, done]);
   });
 
-  test('the schedule is given and shown by the clock', async () => {
+  test('the schedule is set and shown in clock times', async () => {
     const windows = [{ days: ['mon', 'tue'], from: '22:00', to: '06:30', limit: 1000 }];
     expect(await call('millrace.setSchedule', { windows })).toMatchObject({ windows });
     expect(await call('millrace.getSchedule')).toMatchObject({ windows });
@@ -309,7 +311,7 @@ describe('our own answers', () => {
     expect(await call('millrace.getSchedule')).toMatchObject({ windows });
   });
 
-  test('limits are set one by one, and taken back', async () => {
+  test('limits are set and removed one by one', async () => {
     await call('millrace.setLimits', { limit: 5000, perHost: 2 });
     await call('millrace.setLimits', { concurrent: 7 });
     expect(await call('millrace.getLimits')).toEqual({
@@ -323,7 +325,7 @@ describe('our own answers', () => {
     await expect(call('millrace.setLimits', { concurrent: 0 })).rejects.toThrow();
   });
 
-  test('the inside of a download is shown while it runs', async () => {
+  test('strip and sources of a download are shown while it runs', async () => {
     const gid = await add('x.iso');
     await reaches(gid, 'active');
     expect(await call('millrace.strip', { gid, cells: 3 })).toEqual({
@@ -339,7 +341,7 @@ describe('our own answers', () => {
     });
   });
 
-  test('a download has one address to be played at, until it stops', async () => {
+  test('a download has one stream address until it stops', async () => {
     const open = (gid: string) => call('millrace.stream', { gid });
     const gid = await add('film.mkv');
     await reaches(gid, 'active');
@@ -349,7 +351,7 @@ describe('our own answers', () => {
     await expect(open(gid)).rejects.toMatchObject({ data: { code: 'wrong-state' } });
     expect(closedStreams).toBe(1);
     await call('millrace.resume', { gids: [gid] });
-    // The run before is still ending; the new one begins when it has.
+    // The new run begins only when the earlier one has ended.
     const again = async (): Promise<{ url: string }> => open(gid).catch(again);
     expect((await again()).url).not.toBe(url);
     const done = await add('song.mp3/done');
@@ -359,7 +361,7 @@ describe('our own answers', () => {
     expect(closedStreams).toBe(3);
   });
 
-  test('the end of the daemon is told to those who are connected', async () => {
+  test('shutting down disconnects the clients', async () => {
     await call('millrace.shutdown');
     await client.closed;
     await daemon.ended;
@@ -368,7 +370,7 @@ describe('our own answers', () => {
   });
 });
 
-test('of streams that nobody plays, the oldest makes room', async () => {
+test('the oldest stream without readers makes room for a new one', async () => {
   for (let i = 0; i < 33; i++) {
     const gid = await add(`${i}.mkv/done`);
     await reaches(gid, 'complete');
@@ -380,7 +382,7 @@ test('of streams that nobody plays, the oldest makes room', async () => {
 });
 
 describe('addresses', () => {
-  test('that others can reach are refused', async () => {
+  test('that other machines can reach are refused', async () => {
     const other = mkdtempSync(join(tmpdir(), 'millrace-test-'));
     const options = { state: other, dir: other, port: 0, createDownload };
     for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.com']) {

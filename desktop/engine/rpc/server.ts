@@ -1,6 +1,6 @@
 /**
- * The daemon's server on loopback: JSON-RPC at `/jsonrpc`, log-in at `/session`, otherwise the
- * page.
+ * The daemon's server on loopback: JSON-RPC at `/jsonrpc`, log-in at `/session`, and the page at
+ * all other paths.
  */
 
 import { once } from 'node:events';
@@ -31,7 +31,7 @@ import { LiveFeed } from './calls/live-feed.ts';
 import { NOTIFICATIONS, Notifier } from './calls/notifier.ts';
 import { millraceMethods } from './millrace/methods.ts';
 
-// An import would also load the fetch and WebSocket of Node's http: a tenth of the start.
+// An import of node:http would also load its fetch and WebSocket, a tenth of the start-up time.
 const { createServer } = process.getBuiltinModule('node:http');
 
 export interface RpcServerOptions {
@@ -48,30 +48,31 @@ export interface RpcServerOptions {
   readonly sessions: Sessions;
   /** Folder of the page's files. */
   readonly page: string;
-  /** A client wants the daemon to end; called after it has had its answer. */
+  /** Called when a client wants the daemon to end, after the client has had its answer. */
   readonly onShutdown: () => void;
 }
 
-/** aria2 takes 2 MiB; Metalink documents may be larger. */
+/** Longest body of a request, in bytes. aria2 takes 2 MiB, but Metalink documents may be larger. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
-/** Of all requests that are being read. */
+/** Most bytes of all bodies that are being read. */
 const MAX_BODIES_BYTES = 4 * MAX_BODY_BYTES;
 /**
- * Most connections, and WebSockets among them; strangers are clients that have not shown the token.
+ * Most connections, and most WebSockets among them. Strangers are clients that have not shown the
+ * token.
  */
 const CONNECTIONS = { all: 256, strangers: 192 };
 const WEB_SOCKETS = { all: 64, strangers: 32 };
 /** Unread bytes at which a client is disconnected. */
 const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
-/** Unread bytes from which a client gets live updates later. */
+/** Unread bytes from which live updates for a client are put off. */
 const CONGESTED_BYTES = 1024 * 1024;
-/** Calls that one client may have waiting for an answer, and their bytes. */
+/** Most calls of one client that wait for an answer, and the most bytes of such calls. */
 const MAX_WAITING_CALLS = 1000;
 const MAX_WAITING_BYTES = 2 * MAX_BODY_BYTES;
-/** Longest message over a WebSocket whose client has not shown the token yet. */
+/** Longest message, in bytes, over a WebSocket whose client has not shown the token yet. */
 const MAX_STRANGE_MESSAGE_BYTES = 2 * 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** RFC 6455's registry: the server has too much to do. */
+/** Close code from RFC 6455's registry: the server is overloaded. */
 const TRY_AGAIN_LATER = 1013;
 
 export class RpcServer {
@@ -88,7 +89,7 @@ export class RpcServer {
   readonly #page: StaticPage;
   readonly #login: SessionRoute;
   readonly #bodies = new RequestBodies({ one: MAX_BODY_BYTES, all: MAX_BODIES_BYTES });
-  /** WebSockets of pages that are logged in. */
+  /** WebSockets of logged-in pages, with their sessions. */
   readonly #bySession = new Map<WebSocket, string>();
   readonly #connections = new ConnectionPlaces<Socket>(CONNECTIONS);
   readonly #places = new ConnectionPlaces<WebSocket>(WEB_SOCKETS);
@@ -145,8 +146,11 @@ export class RpcServer {
   }
 
   /**
-   * @param port undefined: the usual one, or a free one where that is taken
-   * @throws MillraceError `bad-option` for an address that others reach, or that cannot be had
+   * Binds the server to an address.
+   *
+   * @param port undefined for the usual port, or a free one if that is taken
+   * @throws MillraceError `bad-option` for an address that other machines can reach, or that cannot
+   *   be bound
    */
   async listen(host: string, port: number | undefined, usual: number) {
     if (!isLoopback(host))
@@ -184,7 +188,7 @@ export class RpcServer {
     const closed = once(this.#http, 'close');
     this.#http.close();
     this.#http.closeIdleConnections();
-    // Answers under way get a moment; then it is over.
+    // Answers under way get half a second; then their connections are closed.
     const timer = setTimeout(() => {
       for (const socket of this.#sockets()) socket.terminate();
       this.#http.closeAllConnections();
@@ -259,7 +263,7 @@ export class RpcServer {
     return [...this.#webSockets.clients, ...this.#strangeWebSockets.clients];
   }
 
-  /** Identifies the sender of a request: a holder of the token, or our own page, logged in. */
+  /** Identifies the sender of a request: a holder of the token, or our own logged-in page. */
   #trust(req: IncomingMessage): { trusted: boolean; token: boolean; session?: string } {
     const token = this.#secret.inHeader(req);
     const session = isOwnOrigin(req) ? this.#options.sessions.of(req) : undefined;
@@ -297,7 +301,7 @@ export class RpcServer {
       if (++waiting > MAX_WAITING_CALLS || waitingBytes > MAX_WAITING_BYTES) {
         return webSocket.terminate();
       }
-      // In order, one at a time: a client's calls build on each other.
+      // Calls are answered in order, one at a time, because they build on each other.
       last = last.then(async () => {
         const { body } = await this.#dispatcher.answer(text, context);
         waiting--;
@@ -308,12 +312,12 @@ export class RpcServer {
   }
 }
 
-/** @param maxPayload bytes of a message */
+/** @param maxPayload longest message, in bytes */
 function upgrades(maxPayload: number): WebSocketServer {
   return new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false });
 }
 
-/** Still encoded, and empty for texts that are no URL. */
+/** Returns the path of the URL, still encoded; empty if the text is no URL. */
 function pathOf(req: IncomingMessage): string {
   return URL.parse(req.url ?? '', 'http://x')?.pathname ?? '';
 }

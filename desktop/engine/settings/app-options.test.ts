@@ -5,8 +5,8 @@ import { changedEdge, withEdge, withoutEdge } from './kept-edges.ts';
 
 const USUAL = appSchema.parse({});
 
-describe('what is kept of settings', () => {
-  test('begins as is usual, and what cannot be read is as usual again', () => {
+describe('stored settings', () => {
+  test('start with the defaults, and replace unreadable values with the defaults', () => {
     expect(USUAL).toMatchObject({
       proxy: null,
       language: 'system',
@@ -18,14 +18,14 @@ describe('what is kept of settings', () => {
     expect(appSchema.parse(odd)).toEqual({ ...USUAL, language: 'de' });
   });
 
-  test('changes as far as a change says', () => {
+  test('change only where a change says so', () => {
     const dark = changedApp(USUAL, { appearance: { theme: 'dark' }, proxy: 'http://p.example:1' });
     expect(dark.appearance).toEqual({ ...DEFAULT_APPEARANCE, theme: 'dark' });
     expect(dark).toEqual({ ...USUAL, appearance: dark.appearance, proxy: 'http://p.example:1' });
     expect(changedApp(dark, { proxy: null }).proxy).toBeNull();
   });
 
-  test('are small values, and not too many', () => {
+  test('hold a limited number of small preferences', () => {
     const some = changedApp(USUAL, { preferences: { a: 1, b: true } });
     expect(changedApp(some, { preferences: { a: null, c: 'x' } }).preferences).toEqual({
       b: true,
@@ -36,7 +36,7 @@ describe('what is kept of settings', () => {
   });
 
   test.each(['ftp://p.example', 'http://', 'http://p.example/path'])(
-    'are no proxies such as %s',
+    'refuse a proxy such as %s',
     (proxy) => {
       expect(() => changedApp(USUAL, { proxy })).toThrow(/proxy/);
     },
@@ -46,7 +46,7 @@ describe('what is kept of settings', () => {
 describe('the list of edges', () => {
   const one = withEdge([], ' edge.example:3125 ', 'home');
 
-  test('goes by scheme, host and port', () => {
+  test('identifies an edge by scheme, host and port', () => {
     expect(one).toEqual([{ url: 'http://edge.example:3125', name: 'home', enabled: true }]);
     const two = withEdge(one, 'https://Other.example/some/path?x');
     expect(two[1]).toEqual({ url: 'https://other.example', name: '', enabled: true });
@@ -58,7 +58,7 @@ describe('the list of edges', () => {
     });
   });
 
-  test('has each once, and an end', () => {
+  test('holds each edge once, and at most 16 edges', () => {
     expect(() => withEdge(one, 'http://edge.example:3125/')).toThrow(/already/);
     expect(() => withoutEdge(one, 'edge.example')).toThrow(/not in the list/);
     expect(() => withEdge(one, 'ftp://edge.example')).toThrow();

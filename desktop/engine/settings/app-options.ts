@@ -1,5 +1,6 @@
 /**
- * Settings of page and shell, and defaults of new downloads: checked, with defaults of their own.
+ * Settings of the page and the shell, and defaults of new downloads: their checks and default
+ * values.
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -18,10 +19,12 @@ const MAX_PREFERENCES = 64;
 
 const { proxy, defaults, appearance, trash, browserFolder, language, preferences } = appParts;
 
-/** Limits in place of unreadable ones: nothing is deleted that the user may want to keep. */
+/**
+ * Limits that replace unreadable ones, so that the trash deletes nothing the user may want to keep.
+ */
 const LONGEST_TRASH = { days: MAX_TRASH_DAYS, maxBytes: Number.MAX_SAFE_INTEGER };
 
-/** As it is kept; a member that is missing, or that an older version does not know, is the usual. */
+/** The stored form. A missing or unreadable field gets its default. */
 export const appSchema = z.object({
   proxy: proxy.catch(null),
   defaults: defaults.catch(DEFAULT_DOWNLOADS),
@@ -32,7 +35,7 @@ export const appSchema = z.object({
   preferences: preferences.catch({}),
 });
 
-/** Names of members that are there and cannot be read. */
+/** Returns the names of fields that are present and unreadable. */
 export function damagedParts(kept: unknown): string[] {
   const members = Object.entries(appParts);
   return members.flatMap(([name, schema]) => {
@@ -45,7 +48,11 @@ export type AppOptions = Readonly<z.infer<typeof appSchema>>;
 
 type AppChange = Pick<SettingsChange, keyof typeof appParts>;
 
-/** @throws MillraceError `bad-option` for too many preferences, or a proxy that is none */
+/**
+ * Returns the options after a change.
+ *
+ * @throws MillraceError `bad-option` for too many preferences, or an invalid proxy
+ */
 export function changedApp(now: AppOptions, change: AppChange): AppOptions {
   const preferences = { ...now.preferences };
   for (const [name, value] of Object.entries(change.preferences ?? {})) {

@@ -6,7 +6,7 @@ import { tryRead } from '@millrace/shared/schema/read';
 import type { z } from 'zod';
 import { withoutLogin } from '../net/credentials.ts';
 
-/** @throws MillraceError `bad-option` that names the fault */
+/** Checks a value by a schema. @throws MillraceError `bad-option` that names the fault */
 export function check<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = tryRead(schema, value);
   if (result.success) return result.data;
@@ -16,7 +16,7 @@ export function check<T>(schema: z.ZodType<T>, value: unknown): T {
 }
 
 /**
- * A URL that can be downloaded, without fragment.
+ * Parses a URL that can be downloaded, and drops its fragment.
  *
  * @throws MillraceError `bad-url`
  */

@@ -1,4 +1,4 @@
-/** The list of edges that the user has set up, as it is kept and changed. */
+/** The list of edges that the user has set up: its stored form and its changes. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_EDGES } from '@millrace/shared/bridge/rpc/edge-api';
@@ -16,7 +16,7 @@ export const edgeSchema = z.object({
 export type KeptEdge = Readonly<z.infer<typeof edgeSchema>>;
 
 /**
- * The address that an edge goes by: scheme, host and port.
+ * Returns the address that identifies an edge: scheme, host and port.
  *
  * @param text with or without scheme
  * @throws MillraceError `bad-url`
@@ -27,7 +27,11 @@ export function edgeAddress(text: string): string {
   return url.origin;
 }
 
-/** @throws MillraceError `bad-url`; `bad-option` for one that is there, or one too many */
+/**
+ * Returns the list with one more edge.
+ *
+ * @throws MillraceError `bad-url`; `bad-option` if the edge is in the list, or the list is full
+ */
 export function withEdge(edges: readonly KeptEdge[], text: string, name = ''): KeptEdge[] {
   const url = edgeAddress(text);
   if (edges.some((edge) => edge.url === url)) {
@@ -39,13 +43,21 @@ export function withEdge(edges: readonly KeptEdge[], text: string, name = ''): K
   return [...edges, { url, name: name.trim().slice(0, MAX_NAME_CHARS), enabled: true }];
 }
 
-/** @throws MillraceError `bad-option` for one that is not in the list */
+/**
+ * Returns the list without an edge.
+ *
+ * @throws MillraceError `bad-option` if the edge is not in the list
+ */
 export function withoutEdge(edges: readonly KeptEdge[], text: string): KeptEdge[] {
   const { url } = find(edges, text);
   return edges.filter((edge) => edge.url !== url);
 }
 
-/** @throws MillraceError `bad-option` for one that is not in the list */
+/**
+ * Returns the list with a changed edge.
+ *
+ * @throws MillraceError `bad-option` if the edge is not in the list
+ */
 export function changedEdge(
   edges: readonly KeptEdge[],
   text: string,

@@ -1,4 +1,7 @@
-/** The daemon's settings: limits, schedule, categories; checked when read, kept when changed. */
+/**
+ * The daemon's settings: limits, schedule, categories. They are checked when read, and stored when
+ * changed.
+ */
 
 import { MAX_EDGES } from '@millrace/shared/bridge/rpc/edge-api';
 import { MAX_CONCURRENT } from '@millrace/shared/bridge/rpc/settings-api';
@@ -15,11 +18,11 @@ import { type AppOptions, appSchema, damagedParts } from './app-options.ts';
 import { edgeSchema, type KeptEdge } from './kept-edges.ts';
 
 export interface Limits {
-  /** Bytes per second over all downloads; undefined: no limit. */
+  /** Bytes per second over all downloads; undefined for no limit. */
   readonly limit?: number | undefined;
-  /** Downloads at a time. */
+  /** Most downloads at a time. */
   readonly concurrent: number;
-  /** Downloads at a time from one host; undefined: no limit. */
+  /** Most downloads at a time from one host; undefined for no limit. */
   readonly perHost?: number | undefined;
 }
 
@@ -96,7 +99,7 @@ export class Settings {
     this.#store.set('categories', this.#categories);
   }
 
-  /** aria2's global options as a client has set them. */
+  /** aria2's global options, as clients have set them. */
   get aria2(): Readonly<Record<string, string>> {
     return this.#aria2;
   }
@@ -116,7 +119,7 @@ export class Settings {
     this.#store.set('edges', edges);
   }
 
-  /** Settings of page and shell, and defaults of new downloads. */
+  /** Settings of the page and the shell, and defaults of new downloads. */
   get app(): AppOptions {
     return this.#app;
   }
@@ -126,7 +129,7 @@ export class Settings {
     this.#store.set('app', options);
   }
 
-  /** Download folder that a client has chosen; undefined: the one given at the start. */
+  /** Download folder that a client has chosen; undefined for the one given at the start. */
   get dir(): string | undefined {
     return this.#dir;
   }
@@ -146,7 +149,10 @@ function read<T>(store: SettingStore, name: string, schema: z.ZodType<T>): T | u
   return result.success ? result.data : undefined;
 }
 
-/** Unreadable limits of the trash become the longest: shorter ones would delete. */
+/**
+ * Reads the app's options. Unreadable limits of the trash become the longest, because shorter ones
+ * would delete entries.
+ */
 function readApp(store: SettingStore): AppOptions {
   const damaged = store.has('app') ? { trash: null } : {};
   const kept = store.get('app') ?? damaged;
@@ -155,7 +161,7 @@ function readApp(store: SettingStore): AppOptions {
   return tryRead(appSchema, kept).data ?? readOrThrow(appSchema, damaged);
 }
 
-/** A list in which a damaged item does not affect the others; undefined if there is none. */
+/** Reads a list and drops its damaged items; undefined if there is no list. */
 function readItems<S extends z.ZodType>(
   store: SettingStore,
   name: string,

@@ -1,4 +1,4 @@
-/** The error for an answer without the file. */
+/** Makes the error for an answer that does not bring the file. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { statusError } from '@millrace/shared/http/answers/status-error';
@@ -8,9 +8,10 @@ import type { HttpStream } from '@millrace/shared/node/http-client';
 import { pump } from './pump.ts';
 
 /**
- * Reads the answer's own message, or discards it.
+ * Makes the error from the answer's own message if it has one, otherwise from its status; discards
+ * the answer.
  *
- * @param isEdge edges state the error themselves
+ * @param isEdge true for an edge, whose answer may state the error itself
  */
 export async function answerError(response: HttpStream, isEdge: boolean): Promise<MillraceError> {
   const { status, headers, arrivedAt } = response;

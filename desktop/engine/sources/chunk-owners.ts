@@ -1,12 +1,12 @@
 /**
- * Finds the edge of a network that owns a chunk: clients that ask the owner itself save a hop
+ * Finds the edge of a network that owns a chunk: clients that ask the owner directly save a hop
  * inside the network (NSDI 5.1).
  */
 
 import { type HrwNode, rank } from '@millrace/shared/cdn/routing/hrw';
 import type { HttpSource } from './http-source.ts';
 
-/** Sources beyond the first few do not make a download faster. */
+/** Most edges to use: further sources do not make a download faster. */
 export const MAX_EDGES = 32;
 
 export interface EdgeList {
@@ -15,7 +15,7 @@ export interface EdgeList {
   readonly edges: readonly (HrwNode & { readonly url: string })[];
 }
 
-/** Owners of the chunks of one file, among the edges that can be used. */
+/** Finds the owners of one file's chunks among the edges that can be used. */
 export class ChunkOwners {
   readonly #url: string;
   readonly #list: EdgeList;
@@ -30,14 +30,14 @@ export class ChunkOwners {
     return this.#list.chunkBytes;
   }
 
-  /** The node of the list that a source is; undefined: none. */
+  /** Returns the list's entry for a source; undefined if the source is not in the list. */
   nodeOf(source: HttpSource): (HrwNode & { readonly url: string }) | undefined {
     if (source.edge === undefined) return undefined;
     const { origin } = new URL(source.edge);
     return this.#list.edges.find(({ url }) => new URL(url).origin === origin);
   }
 
-  /** True if the node is the owner of the chunk that begins at `position`. */
+  /** Returns true if the node owns the chunk that begins at `position`. */
   owns(node: HrwNode, position: number): boolean {
     const [owner] = rank(`${this.#url},start=${position}`, this.#list.edges, 1);
     return owner?.name === node.name;

@@ -1,5 +1,6 @@
 /**
- * How a download reaches its sources: the HTTP client, the header fields for each, and the sources.
+ * Connects a download to its sources: the HTTP client, the header fields for each source, and the
+ * sources themselves.
  */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
@@ -26,9 +27,9 @@ import { type HeaderFields, HttpSource } from './http-source.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
-/** Longest time for connecting: a slower source counts as absent. */
+/** Longest time for connecting, in milliseconds; a slower source counts as unreachable. */
 const MAX_CONNECT_MS = 10_000;
-/** Besides blocks there are samples, lists of digests and of mirrors to be fetched. */
+/** Connections beyond those for chunks: for samples, and for lists of digests and of mirrors. */
 const EXTRA_CONNECTIONS = 4;
 
 export class Connections {
@@ -59,7 +60,7 @@ export class Connections {
     });
   }
 
-  /** @throws MillraceError for options that cannot be used */
+  /** Opens the connections of a download. @throws MillraceError for options that cannot be used */
   static async open(request: DownloadRequest): Promise<Connections> {
     const { urls, headers, login, cookieFile, netrc } = request;
     const cookies = new Cookies();
@@ -72,38 +73,38 @@ export class Connections {
     return new Connections(request, new RequestFields({ ...own, netrc: await readNetrc(host) }));
   }
 
-  /** URLs of the file without user names and passwords, the user's first one first. */
+  /** URLs of the file without user names and passwords; the user's first URL comes first. */
   get urls(): readonly string[] {
     return this.#fields.urls;
   }
 
-  /** A digest of the whole file is known that no attacker on the way could have changed. */
+  /** True if a digest of the whole file is known that no attacker on the way could have changed. */
   get digestKnown(): boolean {
     return this.#digestKnown;
   }
 
-  /** From now on, sources without TLS may give bytes of a file that was asked for by https:. */
+  /** Records a trusted digest: sources without TLS may now send bytes of an https: download. */
   trustDigest(): void {
     this.#digestKnown = true;
   }
 
-  /** As `OwnNetwork` has it. */
+  /** See `OwnNetwork`. */
   get isHome(): boolean {
     return this.#ownNetwork.isHome;
   }
 
-  /** Whether an edge may be told of the download, as far as the user's own network is concerned. */
+  /** Returns whether the user's own network allows telling an edge of the download. */
   async mayTell(edge: string): Promise<boolean> {
     if (mayBeTold(edge, this.isHome)) return true;
     return this.#ownNetwork.leadsHome(new URL(edge).hostname);
   }
 
-  /** The user has named a mirror: it may be in his own network. */
+  /** Notes a mirror that the user has named, which may therefore be in the user's own network. */
   name(url: string): void {
     this.#ownNetwork.name(new URL(url));
   }
 
-  /** The sources that the user has named: edges first, then the origin, then mirrors. */
+  /** Makes the sources that the user has named: edges first, then the origin, then mirrors. */
   async sources(random: Random, onNote: (note: Note) => void): Promise<HttpSource[]> {
     const { edges, direct } = this.#request;
     const [url = '', ...mirrors] = this.urls;
@@ -116,7 +117,7 @@ export class Connections {
       if (personal) onNote(noteOf('edges-left-out'));
       else if (reason !== undefined) {
         const why = homeReasonText(reason);
-        // A user who wants edges only does not want the origin asked either.
+        // A user who wants only edges does not want the origin asked.
         if (!direct) throw new MillraceError('source-refused', `no edge is asked: ${why}`);
         onNote(noteOf('edges-not-asked', { why }));
       }
@@ -124,12 +125,12 @@ export class Connections {
     const used = personal || reason !== undefined ? [] : told;
     const all = await Promise.all(used.map((edge) => this.edge(edge, url, random)));
     if (direct || used.length === 0) all.push(this.source('origin', url, random));
-    // Mirrors are origins as well.
+    // A mirror is asked directly, like the origin.
     if (direct) for (const mirror of mirrors) all.push(this.source('mirror', mirror, random));
     return all;
   }
 
-  /** An edge as a source of a URL. */
+  /** Makes a source that gets a URL through an edge. */
   async edge(edge: string, url: string, random: Random): Promise<HttpSource> {
     const own = await edgeHeaders(edge);
     const { origin } = new URL(edge);
@@ -137,14 +138,14 @@ export class Connections {
       for: (target, start) => ({
         ...this.#fields.fieldsFor(target, { role: 'edge', start }),
         ...this.#request.edgeHeaders,
-        // The token is for this edge, and for none that it might redirect us to.
+        // The token is for this edge only, not for a host that it redirects to.
         ...(target.origin === origin ? own : {}),
       }),
     };
     return this.#make('edge', edge, url, edge, fields, random, this.#edgeNamedBy(edge));
   }
 
-  /** The origin or a mirror itself. */
+  /** Makes a source that asks the origin or a mirror directly. */
   source(kind: Exclude<SourceKind, 'edge'>, url: string, random: Random): HttpSource {
     const fields: HeaderFields = {
       for: (target, start) => this.#fields.fieldsFor(target, { role: 'origin', start }),
@@ -155,7 +156,7 @@ export class Connections {
     return this.#make(kind, new URL(url).host, url, undefined, fields, random, namedBy);
   }
 
-  /** A page of an edge's own, such as `/-/edges`. */
+  /** Makes a source for one of the edge's own pages, such as `/-/edges`. */
   page(edge: string, path: string, random: Random): HttpSource {
     const fields: HeaderFields = {
       for: (target, start) => this.#fields.fieldsFor(target, { role: 'edge', start }),
@@ -176,12 +177,12 @@ export class Connections {
     }
   };
 
-  /** Resolves when the network has changed (true), or at the deadline or with the signal (false). */
+  /** Resolves to true when the network has changed, or to false at the deadline or on abort. */
   readonly networkChange = async (deadlineMs: Millis, signal: AbortSignal): Promise<boolean> => {
     try {
       return (await waitForNetworkChange(deadlineMs, signal)) !== 'deadline';
     } catch {
-      return false; // the signal
+      return false; // the signal aborted
     }
   };
 
@@ -190,7 +191,7 @@ export class Connections {
     await (await this.#transport)?.close();
   }
 
-  /** Loaded when it is needed: a download over plain http: does without. */
+  /** Loads the transport when it is first needed: a download over plain http: does without it. */
   #getTransport(): Promise<Transport> {
     const { proxy, timeoutMs, connections } = this.#request;
     this.#transport ??= import('../net/transport.ts').then(({ createTransport }) =>
@@ -229,14 +230,14 @@ export class Connections {
   }
 }
 
-/** The URLs of a request that the user has named. */
+/** Picks the hosts that the user has named from the URLs of a request. */
 function namedHosts(
   { edges, listed = [] }: DownloadRequest,
   urls: readonly string[],
 ): ConstructorParameters<typeof OwnNetwork>[0] {
   const [first = '', ...more] = urls;
   const isListed = (url: string) => listed.includes(url);
-  // A list whose files are all in the own network is about that network.
+  // A list whose files are all in the user's own network may name hosts of that network.
   const home = urls.every((url) => !isPublicHost(new URL(url).hostname));
   const typed = more.filter((url) => home || !isListed(url));
   return {

@@ -1,8 +1,8 @@
 /**
- * Finds further sources on its own: other edges of the network (NSDI 5.1), mirrors and Metalink
- * documents that the source names (RFC 6249), and lists of digests beside the file. All of them are
- * hints: sources have to show that they hold the file, and a failed hint cannot fail a download.
- * The readers are loaded with the first of each kind: most downloads have none.
+ * Finds further sources: other edges of the network (NSDI 5.1), mirrors and Metalink documents that
+ * the source names (RFC 6249), and lists of digests beside the file. All of them are hints: a
+ * source must show that it holds the file, and a failed hint cannot fail a download. Each reader is
+ * loaded when it is first needed, because most downloads need none.
  */
 
 import type { Random } from '@millrace/shared/base/clock';
@@ -20,15 +20,15 @@ export interface DiscoveryOptions {
   readonly request: DownloadRequest;
   readonly connections: Connections;
   readonly first: First;
-  /** Base URL of an edge in use that the user has named; undefined: none. */
+  /** Base URL of an edge in use that the user has named; undefined if there is none. */
   readonly edge: string | undefined;
   readonly length: number;
-  /** Name that the file gets, for lists of digests. */
+  /** Name that the file gets, to find it in lists of digests. */
   readonly name: string;
   readonly random: Random;
   readonly signal: AbortSignal;
   readonly onSource: (source: HttpSource) => void;
-  /** Chunks have got owners: `ownership` has changed. */
+  /** Called when the owners of chunks become known, so that `ownership` has changed. */
   readonly onOwners: () => void;
   readonly onNote: (note: Note) => void;
 }
@@ -36,7 +36,7 @@ export interface DiscoveryOptions {
 const MAX_EDGE_LIST_BYTES = 512 * 1024;
 const MAX_METALINK_BYTES = 16 * 1024 * 1024;
 const MAX_SIDECAR_BYTES = 1024 * 1024;
-/** More mirrors than this do not make a download faster, but servers busier. */
+/** Most mirrors to use: more of them only make servers busier, not a download faster. */
 const MAX_MIRRORS = 8;
 
 export class Discovery {
@@ -61,7 +61,7 @@ export class Discovery {
     if (edge !== undefined) this.#task(() => this.#readEdgeList(edge));
   }
 
-  /** Names the chunks that are the source's own, as far as they are known. */
+  /** Returns how to tell the chunks that a source owns, as far as the owners are known. */
   ownership(source: HttpSource): SourceOptions {
     const owners = this.#owners;
     const node = owners?.nodeOf(source);
@@ -72,7 +72,7 @@ export class Discovery {
     };
   }
 
-  /** Resolves with all statements about the file, once everything has been looked at. */
+  /** Resolves with all statements about the file, once every hint has been followed. */
   async statements(): Promise<readonly Statement[]> {
     await Promise.all(this.#tasks);
     return this.#statements;
@@ -107,7 +107,7 @@ export class Discovery {
     const [secure, plain] = [mirrors.filter(isSecure), mirrors.filter((one) => !isSecure(one))];
     if (request.direct) for (const { url } of secure) this.#addMirror(url);
     for (const url of metalinks.slice(0, 1)) await this.#readMetalink(url);
-    // They may need a digest, and are refused for good where there is none.
+    // Without a digest, mirrors over plain http: may be refused for good: look for one first.
     if (plain.length > 0) await this.#sidecars;
     if (request.direct) for (const { url } of plain) this.#addMirror(url);
   }
@@ -120,7 +120,7 @@ export class Discovery {
     const { parseMetalink } = await import('@millrace/shared/download/metalink/metalink');
     const { files } = parseMetalink(body, url);
     const file = files.length === 1 ? files[0] : files.find((f) => f.name.endsWith(name));
-    // It may be about another version of the file.
+    // The document may describe another version of the file.
     if (file === undefined || (file.size !== undefined && file.size !== length)) return;
     this.#state({ by: url, digests: file.digests, pieces: file.pieces });
     if (!request.direct) return;
@@ -145,7 +145,7 @@ export class Discovery {
     }
   }
 
-  /** Files of digests by convention: the first that knows the file decides. */
+  /** Reads files of digests with conventional names; the first one that lists the file counts. */
   async #readSidecars(): Promise<void> {
     const { connections, random, signal, name, first, onNote } = this.#options;
     const { findDigests, sidecarCandidates } = await import(

@@ -1,4 +1,6 @@
-/** Bytes of an earlier run: whether they are of the file that is being downloaded now. */
+/**
+ * Decides whether the stored bytes of an earlier run belong to the file that is being downloaded.
+ */
 
 import { rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Random } from '@millrace/shared/base/clock';
@@ -16,7 +18,7 @@ import { isPage } from './source-answer.ts';
 
 export interface EarlierBytesOptions {
   readonly file: PartialFile;
-  /** The source that has answered first. */
+  /** The source that answered first. */
   readonly source: HttpSource;
   readonly version: SourceVersion;
   /** URLs of the file that the user has given. */
@@ -26,8 +28,8 @@ export interface EarlierBytesOptions {
 }
 
 /**
- * Finds out whether the stored bytes of an earlier run are of the source's file. Bytes of another
- * version of it are given up; those of another file are left alone.
+ * Finds out whether the stored bytes of an earlier run belong to the source's file. Discards bytes
+ * of another version of the file, and keeps those of another file.
  *
  * @throws MillraceError `different-file`, and the error that keeps the source from answering
  */
@@ -38,19 +40,22 @@ export async function checkEarlierBytes(options: EarlierBytesOptions): Promise<v
   const ours = earlier.url === source.url || ownUrls.includes(earlier.url);
   const why = await difference(options, ours);
   if (why === undefined) return file.adopt();
-  // At our own URLs it is a new version. Another one may be a mistake: nothing is lost by it.
+  // A difference at one of our own URLs is a new version. At any other URL it may be a mistake, so
+  // keep the bytes.
   if (!ours && !file.overwrite) {
     throw new MillraceError('different-file', `${file.dataPath} is of ${earlier.url}: ${why}`);
   }
-  // First the bytes go: nothing may say that they are of the new version.
+  // Discard the bytes first, so that no journal says that they are of the new version.
   await file.startOver();
   await file.adopt();
   file.startedOver = version.length > 0;
 }
 
 /**
- * @param ours false: the files are not known to be the same, and a common entity tag does not prove
- *   it either: servers make it from length and date, which files built together share
+ * Compares the stored bytes with the source's file.
+ *
+ * @param ours false if the files are not known to be the same. A common entity tag does not prove
+ *   it then: servers make it from length and date, which files built together share
  * @returns the difference; undefined if there is none
  */
 async function difference(
@@ -69,8 +74,7 @@ async function difference(
     const opened = await source.openRange(range, pinned, signal);
     if (opened.kind === 'whole') {
       opened.discard();
-      // The earlier bytes may be right: a server that sends a page today may send the file
-      // tomorrow.
+      // The stored bytes may be right: a server that sends a page today may send the file tomorrow.
       if (isPage(opened)) throw new MillraceError('origin-denied', 'a web page came for the file');
       return 'it sends no ranges any more, so nothing can be compared';
     }

@@ -20,11 +20,11 @@ const answer = (over: object = {}) =>
   });
 
 describe('parseEdgeList', () => {
-  test('gives the healthy edges', () => {
+  test('returns the healthy edges', () => {
     expect(parseEdgeList(answer())?.edges.map(({ name }) => name)).toEqual(['a', 'b']);
   });
 
-  test('an edge counts once where it does not say how much', () => {
+  test('gives an edge without a weight the weight 1', () => {
     const text = answer({ edges: [edge('a', { weight: undefined })] });
     expect(parseEdgeList(text)?.edges).toMatchObject([{ name: 'a', weight: 1 }]);
   });
@@ -51,7 +51,7 @@ describe('parseEdgeList', () => {
     ['a list', '[]'],
     ['nothing', 'null'],
     ['more edges than anybody has', answer({ edges: Array(1001).fill(edge('a')) })],
-  ])('%s is not understood, and not an error', (_what, text) => {
+  ])('returns undefined for %s, without an error', (_what, text) => {
     expect(parseEdgeList(text)).toBeUndefined();
   });
 });
@@ -69,7 +69,7 @@ test('every chunk has exactly one owner, and it is the one that edges route to',
   for (const mine of owned) expect(mine.length).toBeGreaterThan(300);
 });
 
-test('an edge with an address longer than any that is fetched spoils the list', () => {
+test('an edge with an address longer than any that is fetched makes the list unreadable', () => {
   const url = `http://a.example/${'a'.repeat(10_000)}`;
   const text = { routing: 'hrw-1', chunkBytes: 2 ** 20, edges: [edge('a')] };
   expect(parseEdgeList(JSON.stringify(text))).toBeDefined();

@@ -1,4 +1,4 @@
-/** The edges of a network, as one of them publishes them (`/-/edges`). */
+/** Reads the list of a network's edges that each edge publishes (`/-/edges`). */
 
 import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
 import { hashText } from '@millrace/shared/cdn/routing/hrw';
@@ -8,13 +8,13 @@ const MIN_CHUNK_BYTES = 64 * 1024;
 const MAX_CHUNK_BYTES = 16 * 1024 * 1024;
 const MAX_EDGES = 1000;
 const MAX_NAME_LENGTH = 255;
-/** The way of routing that is understood here. */
+/** Name of the only routing scheme that is supported. */
 const ROUTING = 'hrw-1';
 /**
  * Reads an edge's description of its network.
  *
  * @param text JSON of `/-/edges`
- * @returns undefined if it is not understood, or routes in a way that is not known here
+ * @returns undefined if the list is malformed, or uses a routing scheme that is not supported
  */
 export function parseEdgeList(text: string): EdgeList | undefined {
   let value: unknown;
@@ -49,7 +49,10 @@ interface Edge {
   readonly weight: number;
 }
 
-/** One entry of the list, by hand: a library that checks it takes longer to load than the rest of us. */
+/**
+ * Reads one entry of the list by hand, because loading a validation library would take longer than
+ * loading everything else.
+ */
 function readEdge(value: unknown): Edge | undefined {
   if (!isObject(value)) return undefined;
   const { name, url, healthy, weight = 1 } = value;

@@ -1,4 +1,4 @@
-/** Tries out an edge: whether there is one, how far it is, and which others it knows. */
+/** Tests an edge: whether it is one, its round-trip time, and which other edges it knows. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { EdgeNode, EdgeTest } from '@millrace/shared/bridge/rpc/edge-api';
@@ -23,12 +23,12 @@ const edgesSchema = z.object({
   ),
 });
 
-/** @param url address of the edge: scheme, host and port. Never rejects. */
+/** Tests an edge; never rejects. @param url address of the edge: scheme, host and port */
 export async function testEdge(url: string, signal: AbortSignal): Promise<EdgeTest> {
   const all = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   let rttMs: Millis = Number.POSITIVE_INFINITY;
   try {
-    // The first one also connects: the others tell how far it is.
+    // The first round also connects; the later ones measure the round-trip time.
     for (let round = 0; round < ROUNDS; round++) {
       const began = performance.now();
       const { value } = await getJson(new URL('/-/live', url), all);
@@ -64,7 +64,7 @@ async function nodesOf(url: string, signal: AbortSignal): Promise<EdgeNode[]> {
 
 class NotAnEdge extends Error {}
 
-/** @throws NotAnEdge if another program answers; the error of `fetch` */
+/** Fetches JSON. @throws NotAnEdge if another program answers; the error of `fetch` */
 async function getJson(url: URL, signal: AbortSignal): Promise<{ value: unknown }> {
   // A server that redirects is not an edge, and might lead anywhere.
   const response = await fetch(url, { signal, redirect: 'manual' });

@@ -1,4 +1,4 @@
-/** The body of the answer that a download begins with: it is there already, and is not asked again. */
+/** Stores the body of a download's first answer, which has arrived and is not requested again. */
 
 import { asMillraceError, type MillraceError } from '@millrace/shared/base/errors';
 import type { Session } from '@millrace/shared/download/transfer/session';
@@ -18,7 +18,7 @@ export interface FirstBodyOptions {
 }
 
 /**
- * Stores the bytes of the first answer, where they are not stored already.
+ * Stores the bytes of the first answer unless they are stored already.
  *
  * @throws the signal's reason; MillraceError of the file. A failure of the source is reported, not
  *   thrown, and trustworthy bytes before it are kept
@@ -51,7 +51,7 @@ export async function readFirstBody(
   if (error === undefined) return checked ? file.confirm(range) : undefined;
   sources.onFailure(source, error, true);
   session.onSourceFailed?.(source, error);
-  // A connection that broke says nothing against the bytes that came before.
+  // A broken connection casts no doubt on the bytes that came before it, unless a digest is due.
   const broke = error.code === 'origin-reset' || error.code === 'origin-timeout';
   if (!broke || checked) await file.forget(range);
 }

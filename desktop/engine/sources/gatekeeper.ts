@@ -1,4 +1,4 @@
-/** Lets sources into a download once they are shown to hold its file. */
+/** Admits sources to a download once they are shown to hold its file. */
 
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Random } from '@millrace/shared/base/clock';
@@ -19,19 +19,22 @@ import type { SourceSet } from './source-set.ts';
 export interface GatekeeperOptions {
   readonly sources: SourceSet;
   readonly file: PartialFile;
-  /** The file's version, by the source that was first. */
+  /** The file's version, as the first source stated it. */
   readonly reference: SourceVersion;
   readonly first: HttpSource;
   readonly random: Random;
   readonly session: Session<HttpSource>;
-  /** Ends it before its session ends. */
+  /** Ends the checks, possibly before the session ends. */
   readonly signal: AbortSignal;
-  /** The source that defined the file has sent nothing more: the others have to define it now. */
+  /**
+   * Called when the source that defined the file fails before any byte is stored: another source
+   * must define the file.
+   */
   readonly onOrphaned: () => void;
   readonly onAdmitted: (source: HttpSource) => void;
 }
 
-/** How often it is looked whether there is something to compare with. */
+/** Milliseconds between looks for something to compare with. */
 const COMPARE_AGAIN_MS = 250;
 
 export class Gatekeeper {
@@ -42,19 +45,22 @@ export class Gatekeeper {
     this.#options = options;
   }
 
-  /** Begins with letting in all sources that are not in yet. */
+  /** Starts to admit all sources that are not admitted yet. */
   start(): void {
     for (const source of this.#options.sources.sources) {
       if (source.version === undefined) this.letIn(source);
     }
   }
 
-  /** Admits a source as soon as it has proven its file; it may try repeatedly. */
+  /**
+   * Admits a source as soon as it has shown that it holds the file, after several attempts if
+   * needed.
+   */
   letIn(source: HttpSource): void {
     const { reference, first, onAdmitted } = this.#options;
     if (source.health.quarantine !== undefined) return;
     if (source.url === first.url && canPin(reference.validators)) {
-      // Every answer of the same URL is held to the version: no other proof is needed.
+      // Every answer for the same URL is held to the version, so no other proof is needed.
       source.version = { length: reference.length, validators: reference.validators };
       onAdmitted(source);
       return;
@@ -63,7 +69,7 @@ export class Gatekeeper {
     this.#tasks.add(task);
   }
 
-  /** Resolves when no proof is under way; the signal must have been aborted. */
+  /** Resolves when no check is under way. Abort the signal before the call. */
   async ended(): Promise<void> {
     await Promise.all(this.#tasks);
   }
@@ -93,7 +99,7 @@ export class Gatekeeper {
       } catch (thrown) {
         if (signal.aborted) return;
         const error = asMillraceError(thrown);
-        // At a source that is not in yet, another version is another file.
+        // At a source that is not admitted yet, another version means another file.
         sources.onFailure(
           source,
           isMillraceError(error, 'version-changed') ? different(error) : error,
@@ -104,7 +110,7 @@ export class Gatekeeper {
     }
   }
 
-  /** Bytes of the file: from the disk, otherwise from an admitted source. */
+  /** Reads bytes of the file from the disk, or else from an admitted source. */
   async #known(range: ByteRange, asking: HttpSource): Promise<Buffer | undefined> {
     const { file, signal } = this.#options;
     if (file.stored.covers(range)) return this.#stored(range);
@@ -114,7 +120,7 @@ export class Gatekeeper {
       return await readSample(await teller.openRange(range, teller.version, signal), range);
     } catch (error) {
       signal.throwIfAborted();
-      // That is not the fault of the source that is being looked at.
+      // The admitted source failed, not the source that is being checked.
       this.#options.sources.onFailure(teller, asMillraceError(error), false);
       return undefined;
     }

@@ -1,6 +1,6 @@
 /**
- * A source of a file: an edge that is asked with a prefixed URL, the origin itself, or a mirror.
- * Asks for ranges and hands on answers that keep the range contract.
+ * A source of a file: an edge asked with a prefixed URL, the origin itself, or a mirror. Asks for
+ * ranges and hands on answers that keep the range contract.
  */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
@@ -29,25 +29,25 @@ type Fields = Readonly<Record<string, string>>;
 /** Sends one GET, without following redirects. */
 type HttpGet = (url: URL, headers: Fields, signal: AbortSignal) => Promise<HttpStream>;
 
-/** Header fields for each server on the way, hop by hop. */
+/** Header fields for each server in a chain of redirects. */
 export interface HeaderFields {
   /**
-   * Header fields for a request to this URL: credentials go only where they belong.
+   * Returns the header fields for a request to this URL; credentials go only where they belong.
    *
-   * @param start where the redirects began that led to it
+   * @param start the URL at which the redirects to this URL began
    */
   for(url: URL, start: URL): Fields;
-  /** Told of each answer: it may set cookies. */
+  /** Called with each answer, which may set cookies. */
   onResponse?(url: URL, start: URL, headers: Headers): void;
 }
 
 export interface HttpSourceOptions {
   readonly kind: SourceKind;
-  /** Label for people: the edge's address, or the host. */
+  /** Label for the user interface: the edge's address, or the host. */
   readonly label: string;
   /** URL of the file at the origin or mirror. */
   readonly url: string;
-  /** Base URL of the edge; undefined: `url` is asked itself. */
+  /** Base URL of the edge; undefined if `url` is asked directly. */
   readonly edge: string | undefined;
   readonly fields: HeaderFields;
   readonly get: HttpGet;
@@ -66,15 +66,13 @@ export class HttpSource extends TransferSource {
   readonly label: string;
   readonly url: string;
   readonly edge: string | undefined;
-  /**
-   * Version that this source is asked for and held to; undefined: not yet shown to have the file.
-   */
+  /** Version that this source must send; undefined until the source is shown to have the file. */
   version: PinnedVersion | undefined;
-  /** Rounds in which pieces with bytes from it had another digest than they should. */
+  /** Rounds in which pieces with bytes of this source had a wrong digest. */
   badRounds = 0;
-  /** All bytes that it has given. */
+  /** All ranges that this source has sent. */
   readonly given = new RangeSet();
-  /** Shortest time that an answer took; undefined before the first. */
+  /** Shortest time to an answer, in milliseconds; undefined before the first answer. */
   rttMs: Millis | undefined;
   readonly #options: HttpSourceOptions;
 
@@ -101,7 +99,7 @@ export class HttpSource extends TransferSource {
     this.given.add(range);
   }
 
-  /** URL that is asked, without redirects: the edge's prefixed URL, or the file's own. */
+  /** URL that is asked before any redirect: the edge's prefixed URL, or the file's own. */
   get requestUrl(): URL {
     return new URL(this.edge === undefined ? this.url : formatPrefixedUrl(this.edge, this.url));
   }
@@ -109,8 +107,8 @@ export class HttpSource extends TransferSource {
   /**
    * Asks for a range.
    *
-   * @param pinned the version that the answer must be of; undefined: the first request
-   * @returns kind `whole` only if nothing is pinned
+   * @param pinned the version that the answer must be of; undefined for the first request
+   * @returns kind `whole` only if `pinned` is undefined
    * @throws MillraceError; the signal's reason
    */
   async openRange(
@@ -152,7 +150,7 @@ export class HttpSource extends TransferSource {
     }
   }
 
-  /** Sends a GET, follows redirects, and turns statuses that bring no file into errors. */
+  /** Sends a GET, follows redirects, and throws for statuses that bring no file. */
   async #get(headers: Fields, signal: AbortSignal): Promise<HttpStream> {
     const { edge, fields, get, check } = this.#options;
     const start = this.requestUrl;

@@ -1,4 +1,4 @@
-/** Shows that a new link brings the file that has been begun, before it takes the old one's place. */
+/** Shows that a new link leads to the file that was begun, before it replaces the old link. */
 
 import { open } from 'node:fs/promises';
 import { type ByteRange, RangeSet, rangeBytes } from '@millrace/shared/base/byte-range';
@@ -15,16 +15,16 @@ import { FIRST_BYTES } from './opening.ts';
 import { compareSample, readSample } from './sample-check.ts';
 import { isPage, type Opened } from './source-answer.ts';
 
-/** A file that has been begun, as far as it is known. */
+/** Known facts of a file that was begun. */
 export interface BegunFile {
-  /** Of the complete file; undefined: nothing has been begun. */
+  /** Path of the complete file; undefined if nothing was begun. */
   readonly path: string | undefined;
   readonly length: number | undefined;
 }
 
 /**
- * Asks the link for the file: its length must be the same, and at random places its bytes must
- * equal the stored ones. Nothing is written.
+ * Asks the link for the file: the length must be the same, and at random places the bytes must
+ * equal the stored ones. Writes nothing.
  *
  * @param request with the new link as its first URL
  * @throws MillraceError `different-file`, the error of the server's answer, `origin-unreachable`
@@ -54,13 +54,13 @@ function checkAnswer(opened: Opened, length: number | undefined): void {
   if (has !== undefined && has !== length) {
     throw new MillraceError('different-file', `it has ${has} bytes instead of ${length}`);
   }
-  // Its length is not known: a page in place of a file is a log-in or an error.
+  // The length is unknown, and a web page in place of the file is a log-in or an error.
   if (has === undefined && isPage(opened)) {
     throw new MillraceError('different-file', 'a web page comes in place of the file');
   }
 }
 
-/** Compares stored bytes at some places. A source without ranges cannot be compared with. */
+/** Compares stored bytes at some places. A source without ranges cannot be compared. */
 async function checkStored(
   source: HttpSource,
   first: Opened,
@@ -87,7 +87,7 @@ async function checkStored(
   }
 }
 
-/** @returns undefined where the partial file does not have the bytes (any more) */
+/** @returns undefined if the partial file does not hold the bytes, or not any more */
 async function readStored(path: string, range: ByteRange): Promise<Buffer | undefined> {
   const file = await open(path + DATA_SUFFIX, 'r').catch(() => undefined);
   if (file === undefined) return undefined;

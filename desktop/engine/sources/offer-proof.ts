@@ -1,4 +1,4 @@
-/** Shows that we can carry out a browser's download: by fetching its first bytes. */
+/** Shows that the app can take over a browser's download, by fetching its first bytes. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { checkOffered, type OfferedFile } from '@millrace/shared/download/request/offered-file';
@@ -8,10 +8,10 @@ import { FIRST_BYTES } from './opening.ts';
 import type { Opened } from './source-answer.ts';
 
 /**
- * Asks the origin for the beginning of the file and reads it; nothing is kept.
+ * Asks the origin for the beginning of the file and reads it; keeps nothing.
  *
- * An origin that sends the whole file only is refused, though the file may be right: the browser is
- * already doing the same as we could.
+ * Refuses an origin that sends only the whole file, though the file may be right: the browser
+ * already downloads it as well as the app could.
  *
  * @param request in the form of the later download
  * @throws MillraceError; the signal's reason

@@ -1,6 +1,6 @@
 /**
  * The first answer of a download, which defines the file. Sources are asked one after the other,
- * the next one also when the one before takes its time, and the first good answer counts.
+ * and the next one also while an earlier one is slow. The first good answer counts.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -20,23 +20,26 @@ export interface First {
 
 export interface OpeningOptions {
   readonly sources: SourceSet;
-  /** Bytes that the file must have, where that is known. */
+  /** Length that the file must have, in bytes; undefined if it is not known. */
   readonly length: number | undefined;
   readonly session: Session<HttpSource>;
-  /** For the source that is looked for, however often this is called for it. */
+  /** Limits the whole search for a source, however many calls it takes. */
   readonly patience: Patience;
-  /** Told of the origin's answer before any edge is asked; quarantines edges that must not be. */
+  /**
+   * Called with the origin's answer before any edge is asked; quarantines edges that the answer
+   * forbids.
+   */
   readonly onOrigin: (answer: OriginAnswer) => Promise<void>;
 }
 
-/** Length of the first request: enough for a small file, little if it has to be discarded. */
+/** Length of the first request, in bytes: enough for a small file, and little to discard. */
 export const FIRST_BYTES = 64 * 1024;
-/** Time without an answer after which a source gets company. */
+/** Milliseconds without an answer after which the next source is asked as well. */
 const COMPANY_MS = 2000;
 
 /**
- * Finds a source that answers. One that can show which version a range is of is better than one
- * that cannot: the latter is taken only if there is no other.
+ * Finds a source that answers. A source that can show which version a range is of is preferred; any
+ * other is taken only if there is no such source.
  *
  * @throws MillraceError when no source is left, or none has answered for `retryForMs`
  */
@@ -64,15 +67,15 @@ export async function openFirst(options: OpeningOptions): Promise<First> {
   }
 }
 
-/** Asks every source that may be asked now. @returns undefined if none has given an answer */
+/** Asks every source that may be asked now. @returns undefined if no source answered */
 async function askAll(options: OpeningOptions): Promise<First | undefined> {
   const { sources, session } = options;
   const { now, signal } = session;
-  /** Questions that have not been answered, and how to take them back. */
+  /** Requests without an answer yet, each with the controller that cancels it. */
   const running = new Map<Promise<First | undefined>, AbortController>();
   let fallback: First | undefined;
   const usable = sources.sources.filter((source) => isUsable(source, now()));
-  // The origin's answer shows whether edges may be asked: the origin is asked alone, and waited for.
+  // The origin's answer decides whether edges may be asked, so the origin is asked first and alone.
   const [origin] = usable.filter(({ kind }) => kind === 'origin');
   const hasEdges = usable.some(({ kind }) => kind === 'edge');
   if (origin !== undefined && hasEdges) {
@@ -113,7 +116,7 @@ async function askAll(options: OpeningOptions): Promise<First | undefined> {
   } finally {
     for (const [late, abort] of running) {
       abort.abort();
-      // An answer may be there all the same by now: it is not wanted.
+      // The answer may have arrived before the abort; discard it.
       void late.then((first) => first?.opened.discard());
     }
   }
@@ -144,7 +147,7 @@ async function askOne(
   }
 }
 
-/** The next running request to end; undefined also when the time is over. */
+/** Returns the result of the first request to end; undefined also when the time is over. */
 async function firstOf(
   running: Iterable<Promise<First | undefined>>,
   timeMs: Millis | undefined,
@@ -161,7 +164,7 @@ async function firstOf(
   }
 }
 
-/** True if ranges of this version can be told from those of others. */
+/** Returns true if ranges of this version can be told from those of other versions. */
 export function isPinnable(opened: Opened): opened is Extract<Opened, { kind: 'range' }> {
   return opened.kind === 'range' && canPin(opened.version.validators);
 }

@@ -1,4 +1,4 @@
-/** Bodies in parts: all bytes once, whatever the order and the pieces, or an error. */
+/** Bodies in parts: every byte exactly once, whatever the order and the pieces, or an error. */
 
 import { describe, expect, test } from '@jest/globals';
 import type { HttpStream } from '@millrace/shared/node/http-client';
@@ -7,12 +7,12 @@ import { beginParts, readParts } from './parts-body.ts';
 const FILE = Buffer.from('0123456789');
 const ASKED = { start: 2, end: 8 };
 
-/** A part with these bytes of the file. */
+/** Makes a part with these bytes of the file. */
 const part = (start: number, end: number, total = FILE.length) =>
   `\r\n--b\r\nContent-Range: bytes ${start}-${end - 1}/${total}\r\n\r\n${FILE.subarray(start, end)}`;
 const END = '\r\n--b--\r\n';
 
-/** An answer with this body, which comes `size` bytes at a time. */
+/** Makes an answer with this body, which arrives `size` bytes at a time. */
 function answer(body: string, size = 3) {
   let discarded = false;
   const stream: HttpStream = {
@@ -35,7 +35,7 @@ function answer(body: string, size = 3) {
   return stream;
 }
 
-/** A sink that keeps what it is given. */
+/** Makes a sink that keeps all bytes it receives. */
 function keeper() {
   const kept = Buffer.alloc(FILE.length, '.');
   const sink = (position: number, bytes: Uint8Array) => {
@@ -45,16 +45,16 @@ function keeper() {
   return { sink, text: () => kept.toString() };
 }
 
-/** Reads a body for a file whose length is known. @returns what was kept */
+/** Reads a body for a file of known length. @returns the bytes that the sink kept */
 async function read(body: string, size?: number): Promise<string> {
   const { sink, text } = keeper();
   await readParts(answer(body, size), 'b', ASKED, FILE.length, () => sink);
   return text();
 }
 
-describe('parts of a file whose length is known', () => {
+describe('parts of a file of known length', () => {
   test.each([1, 2, 7, 1000])(
-    'go where they belong, in any order (%i bytes at a time)',
+    'are stored at their places, in any order (%i bytes at a time)',
     async (n) => {
       expect(await read(part(5, 8) + part(2, 3) + part(3, 5) + END, n)).toBe('..234567..');
     },
@@ -66,13 +66,13 @@ describe('parts of a file whose length is known', () => {
     ['a part was not asked for', part(1, 8) + END, 'wrong-range'],
     ['bytes come twice', part(2, 5) + part(4, 7) + END, 'wrong-range'],
     ['the file has another length', part(2, 8, 11) + END, 'version-changed'],
-  ])('are refused where %s', async (_, body, code) => {
+  ])('are refused if %s', async (_, body, code) => {
     await expect(read(body)).rejects.toMatchObject({ code });
   });
 });
 
-describe('parts of a file whose length is not known', () => {
-  test.each([1, 1000])('say it, and wait to be read (%i bytes at a time)', async (size) => {
+describe('parts of a file of unknown length', () => {
+  test.each([1, 1000])('state the length, then wait to be read (%i bytes each)', async (size) => {
     const { sink, text } = keeper();
     const begun = await beginParts(answer(part(5, 8) + part(2, 5) + END, size), 'b', ASKED);
     expect(begun).toMatchObject({ range: ASKED, length: FILE.length });
@@ -81,7 +81,7 @@ describe('parts of a file whose length is not known', () => {
     expect(text()).toBe('..234567..');
   });
 
-  test('end where the file does, not where the range would have', async () => {
+  test('end with the file if the range reaches past it', async () => {
     const { sink, text } = keeper();
     const begun = await beginParts(answer(part(2, 10) + END), 'b', { start: 2, end: 100 });
     expect(begun.range).toEqual({ start: 2, end: 10 });
@@ -89,7 +89,7 @@ describe('parts of a file whose length is not known', () => {
     expect(text()).toBe('..23456789');
   });
 
-  test('are refused where they do not agree on it', async () => {
+  test('are refused if they disagree on the length', async () => {
     const begun = await beginParts(answer(part(2, 5) + part(5, 8, 11) + END), 'b', ASKED);
     await expect(begun.read(keeper().sink)).rejects.toMatchObject({ code: 'version-changed' });
   });
@@ -98,7 +98,7 @@ describe('parts of a file whose length is not known', () => {
     ['there is none', END, 'malformed-response'],
     ['the body is empty', '', 'origin-reset'],
     ['the first was not asked for', part(0, 8) + END, 'wrong-range'],
-  ])('are refused before anything is read where %s', async (_, body, code) => {
+  ])('are refused before any byte is read if %s', async (_, body, code) => {
     await expect(beginParts(answer(body), 'b', ASKED)).rejects.toMatchObject({ code });
   });
 });

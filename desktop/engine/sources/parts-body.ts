@@ -1,7 +1,7 @@
 /**
- * Bodies in parts (RFC 9110 14.6): each part says which bytes of the file it has, and how long the
- * file is. Edges send them for chunks in the order in which they arrive; some other servers send
- * them for a single range.
+ * Bodies in parts (RFC 9110 14.6): each part says which bytes of the file it holds, and how long
+ * the file is. Edges send chunks as parts in the order in which the chunks arrive; some other
+ * servers send parts for a single range.
  */
 
 import { type ByteRange, RangeSet, rangeBytes } from '@millrace/shared/base/byte-range';
@@ -15,14 +15,14 @@ import type { HttpStream } from '@millrace/shared/node/http-client';
 import { pump } from './pump.ts';
 
 /**
- * Hands the bytes of all parts on; rejects where together they are not all of `asked`.
+ * Passes the bytes of all parts to a sink; rejects if the parts together are not all of `asked`.
  *
  * @param asked the range that was asked for; its end may lie past the file's
- * @param length of the file, in bytes; undefined: the first part says it
- * @param begin called at the first part, with the length of the file; nothing more is read until
- *   it has given the sink
+ * @param length of the file, in bytes; undefined if the first part is to state it
+ * @param begin called at the first part, with the length of the file; reading stops until it has
+ *   returned the sink
  * @throws MillraceError `malformed-response`, `version-changed`, `wrong-range`, `wrong-length` or
- *   `origin-reset`; what the sink throws
+ *   `origin-reset`; errors of the sink
  */
 export async function readParts(
   response: HttpStream,
@@ -68,7 +68,7 @@ export async function readParts(
   if (bytes !== size) throw new MillraceError('wrong-length', `${bytes} of ${size} bytes`);
 }
 
-/** @throws MillraceError `wrong-range` for a part outside of `asked`, and for bytes sent twice */
+/** @throws MillraceError `wrong-range` for a part outside `asked`, and for bytes sent twice */
 function cover(covered: RangeSet, part: ByteRange, asked: ByteRange): void {
   if (part.start < asked.start || part.end > asked.end) {
     throw new MillraceError('wrong-range', 'a part that was not asked for');
@@ -81,11 +81,12 @@ function cover(covered: RangeSet, part: ByteRange, asked: ByteRange): void {
 }
 
 /**
- * Reads up to the first part of a body whose file's length is not known, and holds the source back
+ * Reads up to the first part of a body for a file of unknown length, and makes the source wait
  * there.
  *
- * @returns the range that the parts must be, the length of the file in bytes, and what reads on
- * @throws MillraceError those of `readParts`
+ * @returns the range that the parts must cover, the length of the file in bytes, and a function
+ *   that reads the rest
+ * @throws MillraceError for the same reasons as `readParts`
  */
 export async function beginParts(
   response: HttpStream,
@@ -98,8 +99,8 @@ export async function beginParts(
     head.resolve(length);
     return sink.promise;
   });
-  // Where the body ends before the first part, waiting for the head ends, too. An answer that is
-  // discarded without having been read rejects as well, and nobody waits for it.
+  // If the body ends before its first part, this rejects `head` as well. The handler also covers an
+  // answer that is discarded unread, which rejects while nobody waits for it.
   ended.catch(head.reject);
   const length = await head.promise;
   return {

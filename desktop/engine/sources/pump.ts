@@ -1,9 +1,9 @@
-/** Bodies taken piece by piece, as fast as what takes them. */
+/** Reads bodies piece by piece, as fast as the receiver takes them. */
 
 import type { HttpStream } from '@millrace/shared/node/http-client';
 import type { RoomForPiece, TakePiece } from '@millrace/shared/node/piece-reader';
 
-/** Takes the body piece by piece, holding the source back while `take` is not ready. */
+/** Passes the body on piece by piece, and makes the source wait while `take` is not ready. */
 export async function pump(
   response: HttpStream,
   take: (piece: Buffer) => Promise<void> | undefined,

@@ -1,6 +1,6 @@
 /**
- * Admits a source once it is shown to hold the downloaded file: by its statements about the file,
- * otherwise by bytes compared at random places.
+ * Admits a source once it is shown to hold the downloaded file: by its own statements about the
+ * file, or else by comparing bytes at random places.
  */
 
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
@@ -13,22 +13,22 @@ import type { HttpSource } from './http-source.ts';
 import type { Opened } from './source-answer.ts';
 
 export interface AdmissionOptions {
-  /** The file's version, by the source that was first. */
+  /** The file's version, as the first source stated it. */
   readonly reference: SourceVersion;
-  /** URL that the reference is about. */
+  /** URL of the source that stated the reference. */
   readonly referenceUrl: string;
-  /** Bytes of the file as they are known; undefined where they are not there and cannot be had. */
+  /** Returns known bytes of the file; undefined if they are neither stored nor available. */
   readonly known: (range: ByteRange) => Promise<Buffer | undefined>;
-  /** Where to compare, at least one range; the last one is asked for first. */
+  /** Ranges to compare, at least one; the last one is asked for first. */
   readonly plan: readonly ByteRange[];
 }
 
 /**
- * Asks a source for samples and compares.
+ * Asks a source for samples and compares them.
  *
- * @returns when the source has been let in: its `version` is set
+ * @returns once the source is admitted, with its `version` set
  * @throws MillraceError `different-file` and the error that keeps the source from answering;
- *   `version-unproven` where it gives no validator to hold later answers to
+ *   `version-unproven` if the source sends no validator to check later answers by
  */
 export async function admit(
   source: HttpSource,
@@ -36,7 +36,7 @@ export async function admit(
   signal: AbortSignal,
 ): Promise<void> {
   const { reference, referenceUrl, known, plan } = options;
-  // The end first: a file of another length shows itself at once.
+  // The end of the file comes first, because it reveals a different length at once.
   const first = plan.at(-1) as ByteRange;
   const opened = await source.openRange(first, undefined, signal);
   const version = versionOf(opened);
@@ -62,7 +62,7 @@ export async function admit(
   source.version = pinned;
 }
 
-/** Reads the version from an answer; undefined where it is no range or does not know the length. */
+/** Reads the version from an answer; undefined if the answer is no range or states no length. */
 export function versionOf(opened: Opened): SourceVersion | undefined {
   if (opened.kind !== 'range') return undefined;
   const digests: readonly Digest[] = fileDigests(opened.headers, 206);

@@ -1,4 +1,7 @@
-/** Small files that go with a download: lists of edges, Metalink documents, lists of digests. */
+/**
+ * Reads small files that belong to a download: lists of edges, Metalink documents, lists of
+ * digests.
+ */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { HttpSource } from './http-source.ts';
@@ -11,8 +14,8 @@ export interface SmallFile {
 /**
  * Reads a whole file into memory.
  *
- * @param source owner of the URL
- * @param maxBytes more are refused
+ * @param source makes the request to its URL
+ * @param maxBytes a longer file is refused
  * @throws MillraceError; the signal's reason
  */
 export async function readSmallFile(

@@ -1,7 +1,7 @@
 /**
- * Answers of sources, held to the range contract before a byte of them is used: status, range,
- * length, encoding, version and, where one is given, the digest of the content (RFC 9110 14.4,
- * RFC 9530; NSDI 3.3).
+ * Answers of sources, held to the range contract before any of their bytes is used: status, range,
+ * length, encoding, version and, if the source states one, the digest of the content (RFC 9110
+ * 14.4, RFC 9530; NSDI 3.3).
  */
 
 import { createHash } from 'node:crypto';
@@ -22,7 +22,7 @@ import type { RoomForPiece } from '@millrace/shared/node/piece-reader';
 import { beginParts, readParts } from './parts-body.ts';
 import { pump } from './pump.ts';
 
-/** An answer that keeps the contract, its body not yet read. */
+/** An answer that keeps the contract; its body has not been read yet. */
 export type Opened =
   | {
       readonly kind: 'range';
@@ -30,14 +30,16 @@ export type Opened =
       readonly range: ByteRange;
       readonly version: PinnedVersion;
       readonly headers: Headers;
-      /** The source has given a digest of the body: it counts for nothing until it is complete. */
+      /**
+       * The source states a digest of the body, so no byte counts until the whole body is checked.
+       */
       readonly checked: boolean;
-      /** Hands the body on; rejects where it is not all of `range`. */
+      /** Passes the body to the sink; rejects if the body is not all of `range`. */
       read(sink: Sink, room?: RoomForPiece): Promise<void>;
       discard(): void;
     }
   | {
-      /** The source sends the file in one piece only, or cannot show which version a range is of. */
+      /** The source sends only the whole file, or cannot show which version a range is of. */
       readonly kind: 'whole';
       readonly length: number | undefined;
       readonly validators: Validators;
@@ -47,18 +49,20 @@ export type Opened =
       discard(): void;
     };
 
-/** A web page: a log-in or an error, whatever the status, unless the file itself is one. */
+/**
+ * Returns true for a web page: a log-in or an error, whatever the status, unless the file is one.
+ */
 export function isPage({ headers }: Opened): boolean {
   return /^text\/html/i.test(listField(headers, 'content-type') ?? '');
 }
 
 /**
- * Takes an answer to a range request.
+ * Checks an answer to a range request against the contract.
  *
  * @param asked the range that was asked for
- * @param pinned the version that it must be of; undefined: the first request
- * @throws MillraceError where the answer breaks the contract; of the body at most the header of the
- *   first part has been read then
+ * @param pinned the version that the answer must be of; undefined for the first request
+ * @throws MillraceError if the answer breaks the contract; by then at most the header of the body's
+ *   first part has been read
  */
 export async function understand(
   response: HttpStream,
@@ -100,8 +104,8 @@ export async function understand(
 }
 
 /**
- * Makes the hash for a body whose digest the source has stated (RFC 9530, 2); undefined: it has
- * stated none.
+ * Makes the hash for a body whose digest the source states (RFC 9530, 2); undefined if it states
+ * none.
  */
 function contentCheck({ headers, status }: HttpStream) {
   const digest = strongest(contentDigests(headers, status));
@@ -130,7 +134,7 @@ export function whole(
   };
 }
 
-/** A body in one piece; `length` bytes exactly, where that is known. */
+/** Reads a body in one piece, which must have exactly `length` bytes if that is given. */
 async function readBody(
   response: HttpStream,
   length: number | undefined,
@@ -149,7 +153,7 @@ async function readBody(
     return sink(at, piece);
   };
   await pump(response, take, room);
-  // An end before the end is a broken connection, however clean it looks (ANYCAST 3.1.1).
+  // A body that ends early is a broken connection, however clean its end looks (ANYCAST 3.1.1).
   if (length !== undefined && offset !== length) {
     throw new MillraceError('origin-reset', `${offset} of ${length} bytes`);
   }

@@ -1,6 +1,6 @@
 /**
- * The sources of a download of the app: the bytes from each of them, and their description for
- * people.
+ * The sources of one download of the app: counts the bytes of each source, and describes the
+ * sources for the user interface.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -10,9 +10,9 @@ import { RateMeter } from '@millrace/shared/download/figures/rate-meter';
 import { type Seats, SourcePool } from '@millrace/shared/download/transfer/source-pool';
 import type { HttpSource } from './http-source.ts';
 
-/** Learned per-host concurrency, shared by all downloads of a process and remembered. */
+/** Learned limits of requests per host, shared by all downloads of a process and remembered. */
 export interface HostLimits {
-  /** Most requests at a time that the host (`URL.host`) stands, as far as has been learned. */
+  /** Most requests at a time that the host (`URL.host`) is known to accept. */
   limit(host: string): number;
   /** The host refused one of `active` requests at a time. */
   onRefused(host: string, active: number, retryAfterMs?: number): void;
@@ -22,14 +22,14 @@ export interface HostLimits {
 
 interface Figures {
   readonly meter: RateMeter;
-  /** Connections that broke after bytes had come. */
+  /** Connections that broke after bytes had arrived. */
   resets: number;
 }
 
 export class SourceSet extends SourcePool<HttpSource> {
   readonly #figures = new Map<HttpSource, Figures>();
 
-  /** @param perHost requests to one host at a time */
+  /** @param perHost most requests to one host at a time */
   constructor(perHost: number, hosts: HostLimits | undefined, now: () => Millis) {
     super(seatsOf(perHost, hosts), now);
   }

@@ -1,5 +1,5 @@
 /**
- * Unreadable rows. They stay where they are, for a later repair; lists leave them out, and the log
+ * Unreadable rows. They stay in their tables for a later repair; lists leave them out, and the log
  * names each of them once.
  */
 
@@ -9,10 +9,10 @@ import type { Reading, Row } from './kept-record.ts';
 /** Names an unreadable row in the log. */
 export type TellDamage = (table: string, row: string, why: string) => void;
 
-/** Most lines about damage: enough for a list that is damaged all over. */
+/** Most unreadable rows that the log names, for a list with damage everywhere. */
 const MAX_TOLD = 50;
 
-/** Makes a teller that says each thing once, and not too many. */
+/** Makes a function that reports each row once, and at most `MAX_TOLD` rows. */
 export function damageTeller(onNote: (text: string) => void): TellDamage {
   const told = new Set<string>();
   return (table, row, why) => {
@@ -41,7 +41,9 @@ export class DamagedRows {
     return [...this.#known.values()];
   }
 
-  /** A condition that excludes the known ones, with `:damaged` in it; none while there are none. */
+  /**
+   * A condition with `:damaged` that excludes the known damaged rows; none while there are none.
+   */
   get conditions(): string[] {
     if (this.#known.size === 0) return [];
     return ['id NOT IN (SELECT value FROM json_each(:damaged))'];
@@ -52,7 +54,7 @@ export class DamagedRows {
     return this.#known.size === 0 ? {} : { damaged: `[${[...this.#known.keys()].join()}]` };
   }
 
-  /** Reads a row; a damaged one is noted. */
+  /** Reads a row; notes and reports a damaged one. */
   read<T>(row: Row, reader: (row: Row) => Reading<T>): T | undefined {
     const reading = reader(row);
     if ('value' in reading) return reading.value;
@@ -62,13 +64,13 @@ export class DamagedRows {
     return undefined;
   }
 
-  /** Call it for a row that has been rewritten, or is gone. */
+  /** Forgets the damage of a row. Call it when the row has been rewritten or deleted. */
   forget(gid: string): void {
     if (this.#known.size === 0) return;
     for (const [id, one] of this.#known) if (one === gid) this.#known.delete(id);
   }
 
-  /** Does a read of several steps again where it has found damage, so that all of it fits together. */
+  /** Runs several reads, again if they found damage, so that their results agree. */
   whole<T>(work: () => T): T {
     for (;;) {
       const before = this.#known.size;
@@ -79,8 +81,8 @@ export class DamagedRows {
 }
 
 /**
- * All rows of a statement. Numbers outside JavaScript's range, which only damage produces, come as
- * `bigint`: they must not keep the other rows from being read.
+ * Reads all rows of a statement. Numbers outside JavaScript's range, which only damage produces,
+ * come as `bigint`, so that they do not keep the other rows from being read.
  */
 export function allRows(
   statement: StatementSync,
@@ -89,7 +91,7 @@ export function allRows(
   return withLargeNumbers(statement, () => statement.all(values));
 }
 
-/** As `allRows`, for one row. */
+/** Reads one row, like `allRows`. */
 export function oneRow(
   statement: StatementSync,
   values: Record<string, SQLInputValue>,
@@ -111,7 +113,7 @@ function withLargeNumbers<T>(statement: StatementSync, read: () => T): T {
   }
 }
 
-/** A number that a row must have to be usable; undefined where it has none. */
+/** Returns a number that a usable row must have; undefined if the row has none. */
 export function safeNumber(column: SQLOutputValue | undefined): number | undefined {
   const number = Number(column);
   return column !== null && Number.isSafeInteger(number) ? number : undefined;

@@ -1,6 +1,6 @@
 /**
- * The database file: opened for this process alone, brought up to date, and moved aside if it is
- * damaged. The readable rows of a damaged one are recovered.
+ * The database file: opened for this process alone, upgraded, and moved aside if it is damaged.
+ * Readable rows of a damaged file are copied to a new one.
  */
 
 import { chmodSync, closeSync, existsSync, openSync, renameSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { migrate } from './schema.ts';
 
-/** SQLite's own numbers (https://sqlite.org/rescode.html). */
+/** SQLite's result codes (https://sqlite.org/rescode.html). */
 const SQLITE_BUSY = 5;
 const SQLITE_READONLY = 8;
 const SQLITE_IOERR = 10;
@@ -18,15 +18,15 @@ const SQLITE_NOTADB = 26;
 
 export interface OpenedDatabase {
   readonly db: DatabaseSync;
-  /** Note for the user: a damaged database was moved aside. */
+  /** Note for the user if a damaged database was moved aside. */
   readonly note: string | undefined;
 }
 
 /**
- * Opens the database; the lock on it ends with the process, however that ends.
+ * Opens the database and locks it until the process ends, however it ends.
  *
- * @param now Unix milliseconds, for the name of one that is moved aside
- * @throws MillraceError `daemon-running` if another process has it, `state-unusable`
+ * @param now Unix milliseconds, for the name of a damaged file that is moved aside
+ * @throws MillraceError `daemon-running` if another process has the database open, `state-unusable`
  */
 export function openDatabase(path: string, now: number): OpenedDatabase {
   try {
@@ -43,15 +43,15 @@ export function openDatabase(path: string, now: number): OpenedDatabase {
 }
 
 function open(path: string): DatabaseSync {
-  // Before SQLite does it: its files beside the database get the same permissions.
+  // Create the file before SQLite does, because SQLite gives its other files the same permissions.
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
   const db = new DatabaseSync(path);
   try {
-    // The lock is the operating system's: it cannot be left behind by a process that is killed.
+    // The operating system holds the lock, so a killed process cannot leave it behind.
     db.exec('PRAGMA locking_mode = EXCLUSIVE');
     db.exec('PRAGMA journal_mode = WAL');
-    // A download that has been added is there after a power cut as well.
+    // An added download must survive a power cut.
     db.exec('PRAGMA synchronous = FULL');
     db.exec('BEGIN EXCLUSIVE; COMMIT');
     migrate(db);
@@ -83,18 +83,18 @@ function replaceDamaged(path: string, now: number, why: string): OpenedDatabase 
   };
 }
 
-/** Tables whose rows are recovered; the contents of others follow from these, or are rebuilt. */
+/** Tables whose rows are copied; the contents of the others follow from them or are rebuilt. */
 const SAVED = ['downloads', 'trash', 'settings', 'hosts', 'details'];
 
-/** Copies the rows that can still be read. @returns how many downloads */
+/** Copies the rows that can still be read. @returns the number of downloads */
 function salvage(from: string, to: DatabaseSync): number {
   let old: DatabaseSync | undefined;
   try {
-    // Reading must not change a file that the user may want to repair by other means.
+    // Open read-only: the user may want to repair the file by other means.
     old = new DatabaseSync(from, { readOnly: true });
     for (const table of SAVED) salvageTable(old, to, table);
   } catch {
-    // As far as it went.
+    // Keep the rows that were copied so far.
   } finally {
     old?.close();
   }
@@ -107,7 +107,7 @@ function salvageTable(old: DatabaseSync, to: DatabaseSync, table: string): void 
   const insert = to.prepare(
     `INSERT OR IGNORE INTO ${table} (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
   );
-  // From both ends: rows behind a damaged page can be reached from the other.
+  // Read from both ends, to reach the rows on either side of a damaged page.
   for (const way of ['ASC', 'DESC']) {
     try {
       const rows = old.prepare(`SELECT ${columns.join()} FROM ${table} ORDER BY rowid ${way}`);
@@ -117,16 +117,16 @@ function salvageTable(old: DatabaseSync, to: DatabaseSync, table: string): void 
         try {
           insert.run(...(row as SQLInputValue[]));
         } catch {
-          // A row that is no row any more: the next may be.
+          // This row is damaged; the next one may be readable.
         }
       }
     } catch {
-      // As far as it went.
+      // Keep the rows that were copied so far.
     }
   }
 }
 
-/** An error of the database in terms of the table, where that is about the disk under it. */
+/** Turns a database error about the disk into a MillraceError; returns any other unchanged. */
 export function storageError(error: unknown): unknown {
   const code = sqliteCode(error);
   const detail = `the list of downloads: ${text(error)}`;
@@ -137,7 +137,7 @@ export function storageError(error: unknown): unknown {
   return error;
 }
 
-/** True for an error that may pass: the data to store are not at fault. */
+/** Returns true for an error that may pass, because the data to store is not at fault. */
 export function isStorageError(error: unknown): boolean {
   return isMillraceError(error, 'disk-full') || isMillraceError(error, 'state-unusable');
 }

@@ -1,10 +1,10 @@
-/** Keeps details of how downloads went, for users who look at one long after. */
+/** Stores details of how downloads went, for users who look at a download long after its end. */
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { TellDamage } from './damaged-rows.ts';
 import { parseJson } from './kept-record.ts';
 
-/** Most details that are kept; the oldest are forgotten. */
+/** Most downloads whose details are kept; the oldest are forgotten. */
 const MAX_DETAILS = 1000;
 const MAX_CHARS = 64 * 1024;
 
@@ -12,13 +12,13 @@ export class DetailStore {
   readonly #db: DatabaseSync;
   readonly #tell: TellDamage;
 
-  /** @param tell called for unreadable values */
+  /** @param tell called for each unreadable value */
   constructor(db: DatabaseSync, tell: TellDamage = () => {}) {
     this.#db = db;
     this.#tell = tell;
   }
 
-  /** @returns undefined if there is none, or none that can be read */
+  /** @returns undefined if the details are missing or unreadable */
   get(gid: string): unknown {
     const row = this.#db.prepare('SELECT value FROM details WHERE gid = ?').get(gid);
     const read = parseJson(row?.value);
@@ -27,12 +27,12 @@ export class DetailStore {
     return undefined;
   }
 
-  /** Call it when a value, or a part of it, cannot be understood. */
+  /** Reports details that are unreadable as a whole or in part. */
   isDamaged(gid: string, why: string): void {
     this.#tell('details', gid, why);
   }
 
-  /** Keeps a value as JSON; one that is too long is dropped. */
+  /** Stores a value as JSON; drops a value longer than `MAX_CHARS` characters. */
   put(gid: string, value: unknown): void {
     const text = JSON.stringify(value);
     if (text.length > MAX_CHARS) return;

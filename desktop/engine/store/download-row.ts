@@ -1,10 +1,10 @@
-/** A download as a row of the database. */
+/** Turns a download into a row of the database. */
 
 import type { SQLInputValue } from 'node:sqlite';
 import type { DownloadRecord } from './record.ts';
 import { searchedText } from './searched-text.ts';
 
-/** Characters of a download's text that can be searched. */
+/** Characters of a download's text that are searched. */
 export const MAX_TEXT_CHARS = 4096;
 
 const COLUMNS = [
@@ -36,12 +36,12 @@ const COLUMNS = [
 export const PUT_DOWNLOAD = `INSERT INTO downloads (${COLUMNS.join()}) VALUES (${COLUMNS.map((c) => `:${c}`).join()})
   ON CONFLICT (gid) DO UPDATE SET ${COLUMNS.slice(1).map((name) => `${name} = excluded.${name}`)}`;
 
-/** Case and different encodings of one character do not matter; NUL would end the text. */
+/** Folds case and different encodings of one character; drops NUL, which would end the text. */
 export function normalise(text: string): string {
   return text.normalize('NFKC').toLowerCase().replaceAll('\0', '');
 }
 
-/** The values of all columns, by name. */
+/** Returns the values of all columns, by name. */
 export function toRow(r: DownloadRecord): Record<string, SQLInputValue> {
   return {
     gid: r.gid,

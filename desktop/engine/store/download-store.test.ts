@@ -24,7 +24,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A download as it comes new, called by a number. */
+/** Makes a new download, named by a number. */
 function record(number: number, part: Partial<DownloadRecord> = {}): DownloadRecord {
   const gid = number.toString(16).padStart(16, '0');
   const urls = [`https://host${number % 3}.example/dir/file-${number}.iso`];
@@ -39,7 +39,7 @@ const gids = (records: readonly DownloadRecord[]) => records.map((r) => Number(`
 const page = { offset: 0, limit: 100 };
 
 describe('downloads', () => {
-  test('are read as they were put, whatever of them is there', () => {
+  test('are read back as they were stored, with all optional fields or with none', () => {
     const store = new DownloadStore(db);
     const full: DownloadRecord = record(1, {
       state: 'error',
@@ -66,7 +66,7 @@ describe('downloads', () => {
     expect(store.history({}, page).total).toBe(1);
   });
 
-  test('that are not finished come back after a restart, with a rank each', () => {
+  test('that are unfinished come back after a restart, each with its rank', () => {
     let store = new DownloadStore(db);
     for (const one of [record(1), finished(2), record(3, { state: 'paused', rank: 0.5 })]) {
       store.put(one);
@@ -90,7 +90,7 @@ describe('downloads', () => {
     expect(store.startingWith('f')).toEqual([]);
   });
 
-  test('a row that cannot be understood costs itself and no other', () => {
+  test('an unreadable row is left out, and no other row', () => {
     const store = new DownloadStore(db);
     store.put(record(1));
     store.put(record(2));
@@ -98,7 +98,7 @@ describe('downloads', () => {
     expect(gids(store.unfinished())).toEqual([2]);
   });
 
-  test('a transaction that fails leaves nothing', () => {
+  test('a transaction that fails leaves nothing behind', () => {
     const store = new DownloadStore(db);
     const work = () =>
       store.atOnce(() => {
@@ -210,12 +210,12 @@ describe('search', () => {
 });
 
 describe('the file', () => {
-  test('belongs to one at a time, and only to the user', () => {
+  test('can be opened by one process at a time, and read by its user only', () => {
     expect(() => openDatabase(path, NOW)).toThrow(/A daemon is running already/);
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  test('one of the first version learns what it did not keep then', () => {
+  test('of the first version gains the tables that it lacked', () => {
     const store = new DownloadStore(db);
     store.put(finished(1));
     store.put(record(2));
@@ -237,7 +237,7 @@ describe('the file', () => {
     expect([find(1), find(3)]).toEqual([[], [3]]);
   });
 
-  test('of a version that searched folders does so no more, and counts active time', () => {
+  test('of a version that searched folders no longer does so, and gains the active time', () => {
     const store = new DownloadStore(db);
     const path1 = '/home/u/Downloads/some.iso';
     store.put({ ...finished(1), state: 'complete', name: 'some.iso', path: path1 });
@@ -263,7 +263,7 @@ describe('the file', () => {
   test.each([
     ['no database at all', () => writeFileSync(path, 'x'.repeat(10_000))],
     ['a torn first page', () => writeFileSync(path, Buffer.concat([head(), Buffer.alloc(5000)]))],
-  ])('%s is moved aside and said', (_name, damage) => {
+  ])('%s is moved aside, with a note', (_name, damage) => {
     db.close();
     damage();
     const before = readFileSync(path);
@@ -275,14 +275,14 @@ describe('the file', () => {
     expect(new DownloadStore(db).unfinished()).toEqual([]);
   });
 
-  test('of which a part is damaged gives what can still be read', () => {
+  test('with a damaged part gives the rows that can still be read', () => {
     const store = new DownloadStore(db);
     store.atOnce(() => {
       for (let i = 0; i < 500; i++) store.put(finished(i));
     });
     db.close();
     const bytes = readFileSync(path);
-    // The pages at the end: of the search index and of some rows.
+    // The last pages hold the search index and some rows.
     for (let at = bytes.length - 20 * 4096; at < bytes.length; at++) bytes[at] = 0x5a;
     writeFileSync(path, bytes);
     const opened = openDatabase(path, NOW);
@@ -292,11 +292,11 @@ describe('the file', () => {
     expect(opened.note).toContain(`${saved} downloads could still be read`);
   });
 
-  /** The beginning of a real database. */
+  /** Returns the first bytes of a real database. */
   const head = () => readFileSync(path).subarray(0, 100);
 });
 
-describe('small things', () => {
+describe('the small stores', () => {
   test('settings and hosts are kept', () => {
     const settings = new SettingStore(db);
     settings.set('a', { b: [1] });

@@ -1,4 +1,4 @@
-/** Downloads in the database: the queue, and the history with its search. */
+/** Stores downloads in the database: the queue, and the history with its search. */
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { allRows, DamagedRows, oneRow, type TellDamage } from './damaged-rows.ts';
@@ -7,11 +7,11 @@ import { MAX_TEXT_CHARS, normalise, PUT_DOWNLOAD, toRow } from './download-row.t
 import { type Row, readDownloadRow } from './kept-record.ts';
 import type { DownloadRecord, FinishedState } from './record.ts';
 
-/** Words in one search; more are not looked at. */
+/** Most words in one search; further ones are ignored. */
 const MAX_WORDS = 16;
-/** Shorter words than this are not in the index. */
+/** Fewest characters of a word that the index can find. */
 const INDEXED_CHARS = 3;
-/** Rows in memory at a time where all are looked at. */
+/** Most rows in memory at a time while all rows are checked. */
 const CHECKED_AT_ONCE = 1000;
 
 type Values = Record<string, SQLInputValue>;
@@ -20,7 +20,7 @@ export interface HistoryFilter {
   readonly states?: readonly FinishedState[] | undefined;
   readonly category?: string | undefined;
   readonly host?: string | undefined;
-  /** Words that must all be there, anywhere in name, URLs, category or error. */
+  /** Words that must all occur, anywhere in name, URLs, category or error. */
   readonly text?: string | undefined;
 }
 
@@ -31,25 +31,25 @@ export interface Page {
   readonly oldestFirst?: boolean;
 }
 
-/** Sort keys of the history, as SQL; NULL: not known. */
+/** Sort keys of the history, as SQL; NULL means unknown. */
 const SORTS = {
   name: 'lower(name)',
   size: 'length',
   progress: 'CASE WHEN length = 0 THEN 1 ELSE stored_bytes * 1.0 / length END',
   speed: 'NULL',
-  // The order of the statuses everywhere; unfinished ones come before these.
+  // The common order of statuses; unfinished ones come before these.
   status: "CASE state WHEN 'complete' THEN 4 WHEN 'error' THEN 5 ELSE 6 END",
   host: 'host',
   added: 'created_at',
   finished: 'finished_at',
 } as const;
 
-/** Keys whose value may be unknown; the others can be read from an index where there is one. */
+/** Keys whose value may be unknown. The other keys can be read from an index, if there is one. */
 const NULLABLE: ReadonlySet<string> = new Set(['size', 'progress', 'speed']);
 
 export type HistorySort = keyof typeof SORTS;
 
-/** A place in the sorted history. */
+/** One download of the sorted history, with the value that it is sorted by. */
 export interface HistoryRow {
   readonly gid: string;
   readonly value: string | number | undefined;
@@ -60,19 +60,19 @@ export class DownloadStore {
   readonly #statements = new Map<string, StatementSync>();
   readonly #damaged: DamagedRows;
 
-  /** @param tell called for unreadable rows */
+  /** @param tell called for each unreadable row */
   constructor(db: DatabaseSync, tell: TellDamage = () => {}) {
     this.#db = db;
     this.#damaged = new DamagedRows('downloads', tell);
   }
 
   /**
-   * Runs `work` as one transaction: all of it is kept, or nothing.
+   * Runs `work` as one transaction, which is kept as a whole or not at all.
    *
    * @throws MillraceError `disk-full`, `state-unusable`
    */
   atOnce<T>(work: () => T): T {
-    // Inside another it is part of that.
+    // Inside another transaction, the work becomes part of it.
     if (this.#db.isTransaction) return work();
     this.#db.exec('BEGIN IMMEDIATE');
     try {
@@ -80,13 +80,13 @@ export class DownloadStore {
       this.#db.exec('COMMIT');
       return result;
     } catch (error) {
-      // Where the disk is full, SQLite may have done so by itself.
+      // SQLite may have rolled back by itself, for example if the disk is full.
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw storageError(error);
     }
   }
 
-  /** Keeps a download, new or changed. @throws MillraceError `disk-full`, `state-unusable` */
+  /** Stores a new or changed download. @throws MillraceError `disk-full`, `state-unusable` */
   put(record: DownloadRecord): void {
     try {
       this.#prepare(PUT_DOWNLOAD).run(toRow(record));
@@ -96,22 +96,22 @@ export class DownloadStore {
     }
   }
 
-  /** @returns undefined if it is not there, or cannot be read */
+  /** @returns undefined if the download is missing or unreadable */
   get(gid: string): DownloadRecord | undefined {
     const row = oneRow(this.#prepare('SELECT * FROM downloads WHERE gid = :gid'), { gid });
     return row && this.#read(row);
   }
 
-  /** True also for an unreadable one: no other row may be written in its place. */
+  /** Returns true for an unreadable download as well, because no other may take its row. */
   has(gid: string): boolean {
     return this.#prepare('SELECT 1 FROM downloads WHERE gid = ?').get(gid) !== undefined;
   }
 
   /**
-   * Reads some finished downloads, so that unreadable ones are known.
+   * Reads some finished downloads to find unreadable ones.
    *
-   * @param after id of the last that was looked at, 0 at first
-   * @returns the same for the next call; undefined at the end
+   * @param after id of the last download checked before; 0 for the first call
+   * @returns `after` for the next call; undefined at the end
    */
   checkSome(after: number, limit: number): number | undefined {
     const rows = allRows(
@@ -132,9 +132,9 @@ export class DownloadStore {
   }
 
   /**
-   * The download that a hand-off of a browser has become.
+   * Finds the download that was made for a browser's hand-off.
    *
-   * @param since only one that was made after this time, Unix milliseconds
+   * @param since Unix milliseconds; only a download made after this time counts
    */
   withHandOff(name: string, since: number): string | undefined {
     const row = this.#prepare(
@@ -144,7 +144,7 @@ export class DownloadStore {
     return row === undefined ? undefined : String(row.gid);
   }
 
-  /** Gids that begin so, two at most: one is meant, two are not clear. */
+  /** Returns at most two gids that begin with the prefix, enough to see if the prefix is unique. */
   startingWith(prefix: string): string[] {
     const where = ['gid >= :low', 'gid < :high', ...this.#damaged.conditions].join(' AND ');
     const rows = this.#prepare(`SELECT gid FROM downloads WHERE ${where} LIMIT 2`).all({
@@ -155,24 +155,24 @@ export class DownloadStore {
     return rows.map((row) => String(row.gid));
   }
 
-  /** @returns whether it was there */
+  /** @returns whether the download was stored */
   delete(gid: string): boolean {
     this.#damaged.forget(gid);
     return this.#prepare('DELETE FROM downloads WHERE gid = ?').run(gid).changes === 1;
   }
 
-  /** The queue as it was left, without unreadable rows. */
+  /** Reads the queue as it was left, without unreadable rows. */
   unfinished(): DownloadRecord[] {
     const rows = allRows(this.#prepare('SELECT * FROM downloads WHERE finished_at IS NULL'));
     return rows.flatMap((row) => this.#read(row) ?? []);
   }
 
-  /** The history, a page of it, and how many there are in all. */
+  /** Reads a page of the history, and the number of all matching downloads. */
   history(filter: HistoryFilter, page: Page): { total: number; records: DownloadRecord[] } {
     return this.whole(() => this.#history(filter, page));
   }
 
-  /** Reads several things that fit together: again where some of it is found to be damaged. */
+  /** Runs reads that must agree with each other, again if they found a damaged row. */
   whole<T>(work: () => T): T {
     return this.#damaged.whole(work);
   }
@@ -181,7 +181,7 @@ export class DownloadStore {
     const { where, values } = this.#conditions(filter);
     const way = page.oldestFirst === true ? 'ASC' : 'DESC';
     const order = `ORDER BY finished_at ${way}, id ${way}`;
-    // A search looks at every row that it counts: it does so once.
+    // A search has to look at every row it counts, so it counts and finds in one pass.
     if (filter.text !== undefined) return this.#found(where, order, values, page);
     const count = this.#prepare(`SELECT count(*) AS n FROM downloads WHERE ${where}`).get(values);
     const rows = allRows(
@@ -191,7 +191,7 @@ export class DownloadStore {
     return { total: Number(count?.n), records: rows.flatMap((row) => this.#read(row) ?? []) };
   }
 
-  /** Positions of downloads in the sorted history: a stretch of it, and the number of all. */
+  /** Reads a stretch of the sorted history, and the number of all matching downloads. */
   sorted(
     filter: HistoryFilter,
     sort: HistorySort,
@@ -218,7 +218,7 @@ export class DownloadStore {
     };
   }
 
-  /** How many there are in the history, by state and by category. */
+  /** Counts the downloads of the history by state and by category. */
   counts(): { byState: Map<string, number>; byCategory: Map<string, number> } {
     const byState = new Map<string, number>();
     const byCategory = new Map<string, number>();
@@ -235,7 +235,9 @@ export class DownloadStore {
     return { byState, byCategory };
   }
 
-  /** Downloads of a URL, whatever follows "?" in it: unfinished ones first, then the newest. */
+  /**
+   * Reads downloads of a URL, whatever follows "?" in it: unfinished ones first, then the newest.
+   */
   withUrl(url: string, limit: number): DownloadRecord[] {
     const end = url.indexOf('?');
     const rows = allRows(
@@ -259,7 +261,7 @@ export class DownloadStore {
     return { total: ids.length, records };
   }
 
-  /** Deletes from the history, except unreadable rows. @returns the deleted gids */
+  /** Deletes downloads from the history, except unreadable rows. @returns the deleted gids */
   purge(states: readonly FinishedState[] | undefined, before: number | undefined): string[] {
     for (let at: number | undefined = 0; at !== undefined; )
       at = this.checkSome(at, CHECKED_AT_ONCE);

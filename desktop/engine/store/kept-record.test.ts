@@ -39,8 +39,8 @@ function record(number: number, part: Partial<DownloadRecord> = {}): DownloadRec
 }
 
 /**
- * Damage that a hand, or a disk that loses bits, can do to a row: the table's types stay as they
- * are.
+ * Damage that an edit by hand, or a disk that loses bits, can do to a row. The types of the table's
+ * columns stay the same.
  */
 const DAMAGE = [
   `request = '{'`,
@@ -67,7 +67,7 @@ const DAMAGE = [
 ];
 
 describe('a damaged row of the history', () => {
-  test.each(DAMAGE)('costs itself and no other: %s', (damage) => {
+  test.each(DAMAGE)('is left out, and no other row: %s', (damage) => {
     const store = new DownloadStore(db, tell());
     for (let i = 1; i <= 5; i++) store.put(record(i));
     db.exec(`UPDATE downloads SET ${damage} WHERE gid = '${gidOf(3)}'`);
@@ -79,13 +79,13 @@ describe('a damaged row of the history', () => {
     const sorted = store.sorted({}, 'size', false, 0, 9);
     expect(sorted.page.map(({ gid }) => gid).sort()).toEqual([...others].sort());
     expect(store.history({ text: 'iso' }, PAGE).total).toBe(4);
-    // It is named once, and is still there.
+    // The row is named once, and stays in the table.
     expect(notes).toHaveLength(1);
     expect(notes[0]).toContain('downloads, row 3');
     expect(db.prepare('SELECT count(*) AS n FROM downloads').get()).toEqual({ n: 5 });
   });
 
-  test('is found without a look at it, and then is in no total', () => {
+  test('is found without being listed, and then is in no total', () => {
     const store = new DownloadStore(db, tell());
     for (let i = 1; i <= 250; i++) store.put(record(i));
     db.exec(`UPDATE downloads SET options = '' WHERE gid = '${gidOf(7)}'`);
@@ -99,7 +99,7 @@ describe('a damaged row of the history', () => {
     expect(store.damaged).toEqual([gidOf(7)]);
   });
 
-  test('is not taken for free, and is not purged with the others', () => {
+  test('keeps its gid in use, and is not purged with the others', () => {
     const store = new DownloadStore(db, tell());
     for (let i = 1; i <= 3; i++) store.put(record(i));
     db.exec(`UPDATE downloads SET request = '' WHERE gid = '${gidOf(2)}'`);
@@ -107,13 +107,13 @@ describe('a damaged row of the history', () => {
     expect(store.has(gidOf(2))).toBe(true);
     expect(store.purge(undefined, undefined)).toEqual([gidOf(1), gidOf(3)]);
     expect(store.has(gidOf(2))).toBe(true);
-    // A holder of the whole record, a trash or a backup, mends it.
+    // A caller that still holds the whole record, such as the trash or a backup, repairs the row.
     store.put(record(2));
     expect(store.damaged).toEqual([]);
     expect(store.history({}, PAGE).total).toBe(1);
   });
 
-  test('is said of no more than fifty times, and never with what is in it', () => {
+  test('is reported at most fifty times, and never with its content', () => {
     const store = new DownloadStore(db, tell());
     for (let i = 1; i <= 80; i++) store.put(record(i));
     db.exec(`UPDATE downloads SET request = '{"login":"secret'`);
@@ -123,7 +123,7 @@ describe('a damaged row of the history', () => {
   });
 });
 
-test('a damaged row of the queue costs itself and no other', () => {
+test('a damaged row of the queue is left out, and no other row', () => {
   const store = new DownloadStore(db, tell());
   for (let i = 1; i <= 3; i++) store.put(record(i, { state: 'paused', finishedAt: undefined }));
   db.exec(`UPDATE downloads SET priority = 1.0, stored_bytes = -5 WHERE gid = '${gidOf(1)}'`);
@@ -131,7 +131,7 @@ test('a damaged row of the queue costs itself and no other', () => {
   expect(notes).toEqual([expect.stringContaining('storedBytes')]);
 });
 
-test('what an earlier version has not kept is as usual', () => {
+test('fields that an earlier version did not store get their defaults', () => {
   const { request, ...row } = toRow(record(1)) as Record<string, string>;
   const { urls, dir } = JSON.parse(request as string);
   const read = readDownloadRow({ ...row, id: 1, request: JSON.stringify({ urls, dir }) });
@@ -157,19 +157,19 @@ describe('a damaged row of the trash', () => {
     `bytes = 9223372036854775807`,
     `bytes = -1`,
     `gid = '../../home'`,
-  ])('costs itself and no other: %s', (damage) => {
+  ])('is left out, and no other row: %s', (damage) => {
     const store = new TrashStore(db, tell());
     for (let i = 1; i <= 3; i++) store.put(entry(i));
     db.exec(`UPDATE trash SET ${damage} WHERE gid = '${gidOf(2)}'`);
     expect(store.page(0, 9).map(({ gid }) => gid)).toEqual([gidOf(3), gidOf(1)]);
     expect(store.totals()).toEqual({ count: 2, bytes: 20 });
     expect(notes).toHaveLength(1);
-    // No limit counts unreadable entries: others would have to go for them.
+    // Limits must not count unreadable entries, or readable ones would be deleted for them.
     expect(store.entries().every(({ bytes }) => bytes === 10)).toBe(true);
     expect(store.gids()).toHaveLength(3);
   });
 
-  test('gives what is needed to delete its data, unless that would lead elsewhere', () => {
+  test('gives the fields needed to delete its data, unless they would lead elsewhere', () => {
     const store = new TrashStore(db, tell());
     for (let i = 1; i <= 3; i++) store.put(entry(i));
     db.exec(`UPDATE trash SET record = '' WHERE gid = '${gidOf(1)}'`);
@@ -183,7 +183,7 @@ describe('a damaged row of the trash', () => {
   });
 });
 
-test('a damaged limit of a host, and a damaged setting, cost themselves and are named', () => {
+test('a damaged host limit and a damaged setting are named, and others stay readable', () => {
   const hosts = new HostStore(db, tell());
   const limit = { host: 'a', limit: 3, refusedAt: NOW, changedAt: NOW, restsUntil: 0 };
   for (const host of ['a', 'b', 'c']) hosts.put({ ...limit, host });

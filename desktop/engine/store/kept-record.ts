@@ -1,6 +1,7 @@
 /**
  * Reads stored downloads: rows of the table, and whole records in the trash. A crash, a user or
- * another program may have changed them: an invalid record is refused, with the place of the fault.
+ * another program may have changed them, so an invalid record is refused, with the place of the
+ * fault.
  */
 
 import { posix, win32 } from 'node:path';
@@ -17,18 +18,18 @@ import {
   UNFINISHED,
 } from './record.ts';
 
-/** A schema for each member. */
+/** A schema for each field. */
 type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
 
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
 /**
- * A value that was read, or the reason why it cannot be: never with the value, which may be
- * secret.
+ * A value that was read, or the reason why it cannot be read. The reason never contains the value,
+ * which may be secret.
  */
 export type Reading<T> = { readonly value: T } | { readonly damage: string };
 
-/** Form of a download's name; also a part of paths in the trash. */
+/** Form of a download's gid, which is also a part of paths in the trash. */
 export const GID = /^[0-9a-f]{16}$/;
 
 const url = z.string().refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text));
@@ -36,11 +37,11 @@ const path = z
   .string()
   .min(1)
   .refine((text) => !text.includes('\0'));
-/** Absolute on one system or another: a list may have been made on another one. */
+/** A path that is absolute on any system, because a list may come from another one. */
 export const keptPath = path.refine((text) => posix.isAbsolute(text) || win32.isAbsolute(text));
 const count = z.number().int().min(0);
 const atLeastOne = z.number().int().min(1);
-/** Unix milliseconds; the table takes no larger ones, once they are rounded. */
+/** Unix milliseconds, in the range that the table can hold once they are rounded. */
 const time = z.number().min(Number.MIN_SAFE_INTEGER).max(Number.MAX_SAFE_INTEGER);
 const texts = z.record(z.string(), z.string());
 const algorithm = z.enum(DIGEST_ALGORITHMS);
@@ -48,14 +49,14 @@ const digest = z
   .object({ algorithm, hex: z.string().regex(/^[0-9a-f]+$/) })
   .refine((one) => one.hex.length === DIGEST_DIGITS[one.algorithm]);
 
-/** There may be a million of them. */
+/** Hexadecimal digests, checked without a schema each because there may be a million of them. */
 const hexes = z.custom<readonly string[]>(
   (value) => Array.isArray(value) && value.every((hex) => typeof hex === 'string'),
 );
 
 /**
- * A member that an earlier version has not stored gets its default. One that is not named here
- * would be lost with the next start: that does not compile.
+ * The fields of a request. A field that an earlier version did not store gets its default. A field
+ * without a schema would be lost at the next start, so that does not compile.
  */
 const request = z.object({
   urls: z.array(url).min(1),
@@ -126,10 +127,10 @@ const record = z
     path: ['finishedAt'],
   });
 
-/** Reads a record that is kept as a whole. */
+/** Reads a record that is stored as a whole. */
 export function readRecord(value: unknown): Reading<DownloadRecord> {
   const read = tryRead(record, value);
-  // Members that may be missing are read as undefined, as the record has them.
+  // The schema reads missing fields as undefined, as `DownloadRecord` has them.
   if (read.success) return { value: read.data as DownloadRecord };
   const issue = read.error.issues[0];
   return { damage: [issue?.path.join('.'), issue?.message].filter(Boolean).join(': ') };
@@ -167,7 +168,7 @@ export function readDownloadRow(row: Row): Reading<DownloadRecord> {
   });
 }
 
-/** The value of a column of JSON; undefined where there is none. */
+/** Parses a column that holds JSON; the value is undefined if the column is empty. */
 export function parseJson(column: SQLOutputValue | undefined): Reading<unknown> {
   if (column === null || column === undefined) return { value: undefined };
   try {
@@ -177,7 +178,7 @@ export function parseJson(column: SQLOutputValue | undefined): Reading<unknown> 
   }
 }
 
-/** A number of a column, also where the whole table had to be read with large ones. */
+/** Returns a column's number as a number, even if the whole row was read with `bigint`s. */
 export function plain(column: SQLOutputValue | undefined): SQLOutputValue | undefined {
   if (typeof column === 'bigint') {
     const number = Number(column);

@@ -1,4 +1,4 @@
-/** A stored download: its request, its state, its end. */
+/** A stored download: its request, state and result. */
 
 import type { Digest } from '@millrace/shared/base/digest';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
@@ -16,30 +16,30 @@ export interface StoredError {
 }
 
 export interface DownloadRecord {
-  /** 16 hexadecimal digits, as aria2 has them. */
+  /** 16 hexadecimal digits, the form that aria2 uses. */
   readonly gid: string;
   readonly state: RecordState;
   readonly request: DownloadRequest;
-  /** The part of the request that is the daemon's own business. */
+  /** Options of the daemon, which are not part of the request. */
   readonly options: RecordOptions;
   readonly priority: number;
   readonly rank: number;
   readonly category: string | undefined;
   /** Host and port of the first URL. */
   readonly host: string;
-  /** File name as far as it is known. */
+  /** File name, as far as it is known. */
   readonly name: string;
   readonly path: string | undefined;
   readonly length: number | undefined;
   readonly storedBytes: number;
   /** Bytes received over the network, in all runs. */
   readonly receivedBytes: number;
-  /** Unix milliseconds, all of them. */
+  /** Unix milliseconds, like all other times here. */
   readonly createdAt: number;
   readonly startedAt: number | undefined;
-  /** Set exactly for finished ones. */
+  /** Set for finished downloads only. */
   readonly finishedAt: number | undefined;
-  /** Milliseconds in which it ran, in all runs that have ended; default 0. */
+  /** Milliseconds of running, in all runs that have ended; default 0. */
   readonly activeMs?: number | undefined;
   readonly attempts: number;
   readonly retryAt: number | undefined;
@@ -49,19 +49,19 @@ export interface DownloadRecord {
 }
 
 export interface RecordOptions {
-  /** Takes another name where one is taken: name.1.ext. */
+  /** Take another name (name.1.ext) if the name is taken. */
   readonly rename: boolean;
-  /** The user has chosen the name: another download's file under it does not change it. */
+  /** The user chose the name, so another download's file of that name does not change it. */
   readonly named?: boolean | undefined;
-  /** Attempts before it counts as failed; 0: no end. */
+  /** Attempts before the download counts as failed; 0 for no limit. */
   readonly maxTries: number;
-  /** It does not run before this time. */
+  /** Unix milliseconds before which the download does not run. */
   readonly startAt?: number | undefined;
-  /** aria2's options as they were given, for clients that ask for them again. */
+  /** aria2's options as the client gave them, to return them on request. */
   readonly aria2?: Readonly<Record<string, string>> | undefined;
-  /** UUID of the hand-off by which a browser has given it to us. */
+  /** UUID of the hand-off by which a browser gave us the download. */
   readonly handOff?: string | undefined;
-  /** Folder to go to where the name that is held for the file is lost. */
+  /** Folder to use if the reserved file name is lost. */
   readonly elsewhere?: string | undefined;
 }
 

@@ -1,9 +1,9 @@
-/** The database's tables, and the upgrade of older ones. */
+/** The database's tables, and the upgrade of older databases. */
 
 import type { DatabaseSync } from 'node:sqlite';
 import { MillraceError } from '@millrace/shared/base/errors';
 
-/** One step per version, in order; never changed once released, only added to. */
+/** One step per version, in order. A released step never changes; new steps are only appended. */
 const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE downloads (
@@ -134,9 +134,9 @@ const MIGRATIONS: readonly string[] = [
 ];
 
 /**
- * Brings a database to the present version.
+ * Upgrades a database to the current version.
  *
- * @throws MillraceError `state-unusable` if a newer Millrace has made it
+ * @throws MillraceError `state-unusable` if a newer version of Millrace wrote it
  */
 export function migrate(db: DatabaseSync): void {
   const { user_version: version } = db.prepare('PRAGMA user_version').get() as {

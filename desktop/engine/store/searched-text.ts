@@ -1,10 +1,10 @@
-/** The text by which a download is found: the parts of it that tell it from other downloads. */
+/** Makes the text by which a download is found: the parts that tell it from other downloads. */
 
 import type { DownloadRecord } from './record.ts';
 
 /**
- * Name with the folders below its own, URLs without their scheme, category, and error. The download
- * folder is left out: it is the same for nearly all downloads.
+ * Returns the name with the folders below the download folder, URLs without their scheme, category,
+ * and error. The download folder is left out because it is the same for nearly all downloads.
  */
 export function searchedText(
   record: Pick<DownloadRecord, 'name' | 'request' | 'category' | 'error'>,

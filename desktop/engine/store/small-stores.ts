@@ -8,18 +8,18 @@ import { allRows, oneRow, type TellDamage } from './damaged-rows.ts';
 import { storageError } from './database.ts';
 import { parseJson, plain, type Row } from './kept-record.ts';
 
-/** Values by name, JSON each. */
+/** Stores values by name, each as JSON. */
 export class SettingStore {
   readonly #db: DatabaseSync;
   readonly #tell: TellDamage;
 
-  /** @param tell called for unreadable values */
+  /** @param tell called for each unreadable value */
   constructor(db: DatabaseSync, tell: TellDamage = () => {}) {
     this.#db = db;
     this.#tell = tell;
   }
 
-  /** @returns undefined if there is none, or none that can be read */
+  /** @returns undefined if the value is missing or unreadable */
   get(name: string): unknown {
     const row = oneRow(this.#db.prepare('SELECT value FROM settings WHERE name = :name'), { name });
     if (row === undefined) return undefined;
@@ -29,12 +29,12 @@ export class SettingStore {
     return undefined;
   }
 
-  /** True also where the value cannot be read. */
+  /** Returns true even if the value is unreadable. */
   has(name: string): boolean {
     return this.#db.prepare('SELECT 1 FROM settings WHERE name = ?').get(name) !== undefined;
   }
 
-  /** Call it when a value, or a part of it, cannot be understood. */
+  /** Reports a value that is unreadable as a whole or in part. */
   isDamaged(name: string, why: string): void {
     this.#tell('settings', name, why);
   }
@@ -59,7 +59,7 @@ const hostSchema = z.object({
   restsUntil: z.number(),
 });
 
-/** Reads a row of the table of hosts; undefined if it cannot be read. */
+/** Reads a row of the table of hosts; undefined if the row is unreadable. */
 function readHostRow(row: Row): HostLimit | undefined {
   return tryRead(hostSchema, {
     host: row.host,
@@ -74,7 +74,7 @@ export class HostStore {
   readonly #db: DatabaseSync;
   readonly #tell: TellDamage;
 
-  /** @param tell called for unreadable values */
+  /** @param tell called for each unreadable row */
   constructor(db: DatabaseSync, tell: TellDamage = () => {}) {
     this.#db = db;
     this.#tell = tell;
@@ -113,7 +113,7 @@ export class HostStore {
     this.#db.prepare('DELETE FROM hosts WHERE host = ?').run(host);
   }
 
-  /** Keeps these and no others. */
+  /** Replaces all limits with these. */
   replace(entries: readonly HostLimit[]): void {
     this.#db.exec('DELETE FROM hosts');
     for (const entry of entries) this.put(entry);

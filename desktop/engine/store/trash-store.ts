@@ -1,4 +1,4 @@
-/** Removed downloads in the database: each as it was, and where its data is. */
+/** Stores removed downloads in the database: the record of each, and where its data is. */
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { TrashEntry } from '@millrace/shared/download/queue/trash';
@@ -9,49 +9,47 @@ import { storageError } from './database.ts';
 import { GID, keptPath, parseJson, type Reading, type Row, readRecord } from './kept-record.ts';
 import type { DownloadRecord } from './record.ts';
 
-/** Something on disk that is to go. */
+/** A file or partial file that is to be deleted. */
 export const leftoverSchema = z.object({
   path: keptPath,
   kind: z.enum(['partial', 'file']),
-  /** URLs of a partial file: one of any other stays. */
+  /** URLs of the partial file; the partial file of any other URL stays. */
   onlyOf: z.array(z.string()).optional(),
-  /** Identity of the file: another one of that name is not deleted. */
+  /** Identity of the file, so that another file of the same name is not deleted. */
   ino: z.number().optional(),
   mtimeMs: z.number().optional(),
 });
 export type Leftover = z.infer<typeof leftoverSchema>;
 
 export interface TrashRow extends TrashEntry {
-  /** As it was before its removal. */
+  /** The record before the removal. */
   readonly record: DownloadRecord;
-  /** Its data on disk; undefined: none. */
+  /** Data on disk; undefined if there is none. */
   readonly leftover: Leftover | undefined;
-  /** The data has been moved to the trash folder; otherwise it is where it was. */
+  /** True once the data is in the trash folder; until then it is in its old place. */
   readonly moved: boolean;
 }
 
-/** A row's note of data on disk. */
+/** The columns that say where a download's data is. */
 export type TrashData = Pick<TrashRow, 'gid' | 'bytes' | 'leftover' | 'moved'>;
 
 export class TrashStore {
   readonly #db: DatabaseSync;
   readonly #damaged: DamagedRows;
 
-  /** @param tell called for unreadable rows */
+  /** @param tell called for each unreadable row */
   constructor(db: DatabaseSync, tell: TellDamage = () => {}) {
     this.#db = db;
     this.#damaged = new DamagedRows('trash', tell);
   }
 
-  /**
-   * Entries with the members that limits need, oldest first; none of entries that cannot be read.
-   */
+  /** Reads the fields that limits need, oldest entry first; leaves out unreadable entries. */
   entries(): TrashEntry[] {
     const sql = 'SELECT gid, batch, removed_at, bytes FROM trash ORDER BY id';
     return allRows(this.#db.prepare(sql)).flatMap((row) => entryOf(row) ?? []);
   }
 
-  /** All of them, including unreadable ones, oldest first. */
+  /** Returns the gids of all entries, including unreadable ones, oldest first. */
   gids(): string[] {
     return this.#db
       .prepare('SELECT gid FROM trash ORDER BY id')
@@ -59,7 +57,7 @@ export class TrashStore {
       .map(({ gid }) => String(gid));
   }
 
-  /** Newest first. */
+  /** Reads a page of entries, newest first. */
   page(offset: number, limit: number): TrashRow[] {
     return this.#damaged.whole(() => {
       const sql = `SELECT * FROM trash ${this.#where()} ORDER BY id DESC LIMIT :limit OFFSET :offset`;
@@ -68,7 +66,7 @@ export class TrashStore {
     });
   }
 
-  /** As `DownloadStore.checkSome`. */
+  /** See `DownloadStore.checkSome`. */
   checkSome(after: number, limit: number): number | undefined {
     const sql = 'SELECT * FROM trash WHERE id > :after ORDER BY id LIMIT :limit';
     const rows = allRows(this.#db.prepare(sql), { after, limit });
@@ -82,7 +80,7 @@ export class TrashStore {
     return this.#damaged.gids;
   }
 
-  /** Entries whose data have still to be moved. */
+  /** Returns the gids of entries whose data has still to be moved. */
   unmoved(): string[] {
     return this.#db
       .prepare('SELECT gid FROM trash WHERE leftover IS NOT NULL AND moved = 0')
@@ -90,22 +88,21 @@ export class TrashStore {
       .map(({ gid }) => String(gid));
   }
 
-  /** @returns undefined if it is not there, or cannot be read */
+  /** @returns undefined if the entry is missing or unreadable */
   get(gid: string): TrashRow | undefined {
     const row = this.#row(gid);
     return row && this.#read(row);
   }
 
   /**
-   * Reads as much of an entry as deleting its data needs, also where the rest of it cannot be
-   * read.
+   * Reads the fields that deleting an entry's data needs, even if the rest cannot be read.
    *
-   * @returns undefined if it is not there
+   * @returns undefined if the entry is missing
    */
   data(gid: string): TrashData | undefined {
     const row = this.#row(gid);
     if (row === undefined) return undefined;
-    this.#read(row); // says what is damaged
+    this.#read(row); // reports the damage
     const leftover = leftoverOf(row);
     return {
       gid,
@@ -115,7 +112,7 @@ export class TrashStore {
     };
   }
 
-  /** Gids with this prefix, two at most; an equal one comes first. */
+  /** Returns at most two gids with this prefix; an equal gid comes first. */
   startingWith(prefix: string): string[] {
     return this.#db
       .prepare('SELECT gid FROM trash WHERE gid >= ? AND gid < ? ORDER BY gid LIMIT 2')
@@ -123,7 +120,7 @@ export class TrashStore {
       .map(({ gid }) => String(gid));
   }
 
-  /** Gids of one removal, in its order; default: the last one. */
+  /** Returns the gids of one removal, in its order; by default those of the last removal. */
   batch(batch?: string): string[] {
     return this.#db
       .prepare(
@@ -135,7 +132,7 @@ export class TrashStore {
   }
 
   totals(): { readonly count: number; readonly bytes: number } {
-    // Unlike sum(), total() does not fail where the sum is too large for it.
+    // Unlike sum(), total() does not fail if the sum overflows.
     const { count, bytes } = this.#db
       .prepare(`SELECT count(*) AS count, total(bytes) AS bytes FROM trash ${this.#where()}`)
       .get(this.#damaged.values) as { count: number; bytes: number };
@@ -209,7 +206,7 @@ function entryOf(row: Row): TrashEntry | undefined {
 }
 
 function leftoverOf({ gid, leftover }: Row): Reading<Leftover | undefined> {
-  // It becomes a part of the path of a deletion.
+  // The gid becomes part of the path of a deletion.
   if (!GID.test(String(gid))) return { damage: 'is of no download' };
   const json = parseJson(leftover);
   if ('damage' in json) return json;
@@ -218,7 +215,7 @@ function leftoverOf({ gid, leftover }: Row): Reading<Leftover | undefined> {
   return read.success ? { value: read.data } : { damage: 'is of another kind' };
 }
 
-/** Also where a large number in the row made all of them `bigint`. */
+/** Reads the flag, which is a `bigint` if a large number in the row made all numbers so. */
 function isMoved({ moved }: Row): boolean {
   return Number(moved) === 1;
 }

@@ -12,7 +12,7 @@ import type { StreamedDownload } from './stream-source.ts';
 
 const MiB = 1024 * 1024;
 
-/** A download whose bytes arrive when the test orders it. */
+/** A download whose bytes arrive when the test says so. */
 class FakeDownload implements StreamedDownload {
   readonly content: Buffer;
   readonly described: StreamedDownload['described'];
@@ -89,13 +89,13 @@ async function open(
   method = 'GET',
 ): Promise<IncomingMessage> {
   const req = request(url, { headers, method, agent: false });
-  req.on('error', () => {}); // as the response's
+  req.on('error', () => {}); // the response reports it as well
   req.end();
   const [response] = (await once(req, 'response')) as [IncomingMessage];
   return response;
 }
 
-/** The body, and whether all of it came. */
+/** Returns the body, and whether it is complete. */
 async function bodyOf(response: IncomingMessage): Promise<{ body: Buffer; complete: boolean }> {
   const pieces: Buffer[] = [];
   try {
@@ -111,7 +111,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe('a download is served while it runs', () => {
-  test('bytes that are there at once, the rest as they come', async () => {
+  test('available bytes at once, and the rest as they arrive', async () => {
     const download = new FakeDownload(MiB);
     download.arrive(0, 1000);
     const { url } = await serve(download);
@@ -126,7 +126,7 @@ describe('a download is served while it runs', () => {
     expect(body.equals(download.content)).toBe(true);
   });
 
-  test('a range, asked for before any of it is there', async () => {
+  test('a range that is requested before any of it has arrived', async () => {
     const download = new FakeDownload(MiB);
     const { url } = await serve(download);
     const response = await open(url, { range: 'bytes=500000-500099' });
@@ -138,7 +138,7 @@ describe('a download is served while it runs', () => {
     expect(body.equals(download.content.subarray(500_000, 500_100))).toBe(true);
   });
 
-  test('of unknown length, up to where it ends', async () => {
+  test('up to its end if its length is unknown', async () => {
     const download = new FakeDownload(5000, undefined);
     Object.assign(download, {
       described: Promise.resolve({ path: 'x', length: undefined, contentType: undefined }),
@@ -159,8 +159,8 @@ describe('a download is served while it runs', () => {
   });
 });
 
-describe('what is needed first', () => {
-  test('follows the latest seek, and goes back when it is over', async () => {
+describe('the part that is fetched first', () => {
+  test('follows the latest seek, and then goes back to the earlier reader', async () => {
     const download = new FakeDownload(MiB);
     const { url } = await serve(download);
     const first = await open(url);
@@ -186,12 +186,12 @@ describe('what is needed first', () => {
     await until(() => download.waiting.size === 0 && stream.readers === 0);
   });
 
-  test('a player that reads slowly is not read ahead for without bound', async () => {
+  test('reading ahead for a slow player is bounded', async () => {
     const download = new FakeDownload(48 * MiB);
     download.arrive(0, 48 * MiB);
     const { url } = await serve(download);
     const response = await open(url);
-    // Its sockets fill up, and then reading stops.
+    // The buffers of the sockets fill up, and then reading stops.
     let before = -1;
     while (download.reads !== before) {
       before = download.reads;
@@ -205,7 +205,7 @@ describe('what is needed first', () => {
 });
 
 describe('the end of the download', () => {
-  test('when it fails, the answer breaks off; later ones say why', async () => {
+  test('a failure cuts off the current answer, and later answers state the reason', async () => {
     const download = new FakeDownload(MiB);
     download.arrive(0, 1000);
     const { url } = await serve(download);
@@ -222,7 +222,7 @@ describe('the end of the download', () => {
     });
   });
 
-  test('also one of unknown length breaks off visibly', async () => {
+  test('a failure visibly cuts off an answer of unknown length', async () => {
     const download = new FakeDownload(MiB);
     Object.assign(download, {
       described: Promise.resolve({ path: 'x', length: undefined, contentType: undefined }),
@@ -235,14 +235,14 @@ describe('the end of the download', () => {
     expect((await bodyOf(response)).complete).toBe(false);
   });
 
-  test('one that fails before it is known what the file is has no stream', async () => {
+  test('a download that fails before its file is known has no stream', async () => {
     const download = new FakeDownload(10);
     Object.assign(download, { described: new Promise(() => {}) });
     download.finished.reject(new MillraceError('origin-not-found'));
     await expect(serve(download)).rejects.toMatchObject({ code: 'origin-not-found' });
   });
 
-  test('a complete file goes on being served, also where it was being read', async () => {
+  test('a complete file stays available, also to a player in the middle of it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
     const path = join(folder, 'film.mp4');
     const download = new FakeDownload(MiB);
@@ -251,7 +251,7 @@ describe('the end of the download', () => {
     const { url } = await serve(download);
     const response = await open(url);
     await until(() => download.waiting.size === 1);
-    // As a download does it that has closed its file.
+    // Fail like a download that has closed its file.
     download.read = () => Promise.reject(new Error('closed'));
     download.finished.resolve({ path });
     download.arrive(1000, 1001);
@@ -263,13 +263,13 @@ describe('the end of the download', () => {
     expect(later.body.equals(download.content.subarray(-10))).toBe(true);
   });
 
-  test('a file that is replaced cuts off who reads the old one', async () => {
+  test('a replaced file cuts off readers of the old version', async () => {
     const download = new FakeDownload(MiB);
     download.arrive(0, 1000);
     const stream = await serve(download);
     const response = await open(stream.url);
     await until(() => download.waiting.size === 1);
-    // All of the new one is there at once: none of it may follow bytes of the old one.
+    // All bytes of the new version are available; none of them may follow bytes of the old version.
     Object.assign(download, { generation: 1, length: 500 });
     download.arrive(0, 2000);
     const { body, complete } = await bodyOf(response);
@@ -282,7 +282,7 @@ describe('the end of the download', () => {
     again.destroy();
   });
 
-  test('closing the stream cuts off who still reads', async () => {
+  test('closing the stream cuts off its readers', async () => {
     const download = new FakeDownload(MiB);
     const response = await open((await serve(download)).url);
     await until(() => download.waiting.size === 1);
@@ -292,8 +292,8 @@ describe('the end of the download', () => {
   });
 });
 
-describe('strangers', () => {
-  test('without the secret there is nothing', async () => {
+describe('access', () => {
+  test('a path without the secret gets nothing', async () => {
     const { url } = await serve(new FakeDownload(10));
     const { origin } = new URL(url);
     for (const path of ['/', '/film.mp4', '/x/film.mp4', `/${'a'.repeat(32)}/film.mp4`]) {
@@ -304,7 +304,7 @@ describe('strangers', () => {
   });
 
   test.each(['evil.example', 'localhost', '127.0.0.1:1'])(
-    'a Host of %s does not get in',
+    'a Host of %s is refused',
     async (host) => {
       const { url } = await serve(new FakeDownload(10));
       const response = await open(url, { host });
@@ -313,7 +313,7 @@ describe('strangers', () => {
     },
   );
 
-  test('localhost with our port is us', async () => {
+  test('a Host of localhost with the right port is accepted', async () => {
     const download = new FakeDownload(10);
     download.arrive(0, 10);
     const { url } = await serve(download);
@@ -321,7 +321,7 @@ describe('strangers', () => {
     expect((await bodyOf(await open(url, { host }))).body.equals(download.content)).toBe(true);
   });
 
-  test('other methods are refused, pages of browsers get no permission', async () => {
+  test('other methods are refused, and pages of browsers get no permission', async () => {
     const { url } = await serve(new FakeDownload(10));
     const response = await open(url, { origin: 'https://example.com' }, 'OPTIONS');
     response.resume();
@@ -330,7 +330,7 @@ describe('strangers', () => {
     expect(response.headers['access-control-allow-origin']).toBeUndefined();
   });
 
-  test('there is a most of readers, and room again when one has gone', async () => {
+  test('readers are limited, and a reader that leaves makes room for another', async () => {
     const download = new FakeDownload(MiB);
     const stream = await serve(download);
     const readers = await Promise.all(Array.from({ length: 16 }, () => open(stream.url)));
@@ -342,7 +342,7 @@ describe('strangers', () => {
     expect((await open(stream.url)).statusCode).toBe(200);
   });
 
-  test('nonsense in place of a request does no harm', async () => {
+  test('a malformed request does no harm', async () => {
     const { url } = await serve(new FakeDownload(10));
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
     socket.on('error', () => {});

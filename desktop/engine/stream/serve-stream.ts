@@ -1,6 +1,6 @@
 /**
- * Serves a running download to media players on this machine: a separate server on loopback, at an
- * unguessable path. Missing bytes are waited for, and fetched first.
+ * Serves a running download to media players on this machine, from a separate server on loopback
+ * with an unguessable path. A read waits for missing bytes, which are fetched first.
  */
 
 import { randomBytes, timingSafeEqual } from 'node:crypto';
@@ -18,9 +18,9 @@ import { type StreamedDownload, StreamSource } from './stream-source.ts';
 export interface ServedStream {
   /** Address to open: http://127.0.0.1:PORT/SECRET/NAME. */
   readonly url: string;
-  /** Players reading at the moment; one may count several times. */
+  /** Requests that are being answered; one player may have several. */
   readonly readers: number;
-  /** Ends it; readers are cut off. */
+  /** Ends the stream and cuts off its readers. */
   close(): Promise<void>;
 }
 
@@ -29,11 +29,11 @@ const MAX_CONNECTIONS = 64;
 const BUFFER_BYTES = 256 * 1024;
 
 /**
- * Serves a download until it is closed: while it runs, and its file once it is complete.
+ * Serves a download until the stream is closed: while it runs, and its file once it is complete.
  *
- * @param finished the run of the download. When it rejects, readers are cut off: an answer is never
- *   shorter than announced without showing it
- * @throws MillraceError when the download fails before its file is known
+ * @param finished the run of the download. If it rejects, readers are cut off, because a short
+ *   answer must not look complete
+ * @throws MillraceError if the download fails before its file is known
  */
 export async function serveStream(
   download: StreamedDownload,
@@ -52,7 +52,7 @@ class StreamServer implements ServedStream {
   readonly #server: Server;
   readonly #secret = randomBytes(24).toString('base64url');
   readonly #playback = new Playback();
-  /** Ends the readers, by response. */
+  /** Controllers that end the readers, by response. */
   readonly #readers = new Map<ServerResponse, AbortController>();
   #file: StreamedFile;
   #generation: number | undefined;
@@ -108,7 +108,7 @@ class StreamServer implements ServedStream {
   }
 
   #handle(req: IncomingMessage, res: ServerResponse): void {
-    res.on('error', () => {}); // the player is gone, which 'close' says as well
+    res.on('error', () => {}); // the player is gone; 'close' reports that as well
     try {
       this.#admit(req);
       const head = streamHead(req.method ?? '', req.headers, this.#file);
@@ -120,9 +120,9 @@ class StreamServer implements ServedStream {
     }
   }
 
-  /** @throws MillraceError unless the requester knows the URL */
+  /** @throws MillraceError unless the request names this server and has the secret */
   #admit(req: IncomingMessage): void {
-    // A name that was made to point at loopback (DNS rebinding) does not get in.
+    // Refuse a host name that was made to point at loopback (DNS rebinding).
     const port = this.#host.split(':')[1];
     const host = req.headers.host?.toLowerCase();
     if (host !== this.#host && host !== `localhost:${port}`) throw new MillraceError('not-a-proxy');
@@ -135,14 +135,14 @@ class StreamServer implements ServedStream {
     this.#follow();
   }
 
-  /** The file may be another one now: it has changed at the source. */
+  /** Describes the file again if it has changed at the source. */
   #follow(): void {
     const { generation } = this.#download;
     if (generation === this.#generation) return;
     this.#generation = generation;
     const { path = this.#file.name, length } = this.#download.progress?.() ?? {};
     this.#file = this.#describe({ path, length, contentType: this.#file.contentType });
-    // The bytes so far are of the old version: nothing of the new one may follow them.
+    // Readers have bytes of the old version, which bytes of the new one must not follow.
     this.#cutOff();
   }
 
@@ -156,7 +156,7 @@ class StreamServer implements ServedStream {
     this.#readers.set(res, ended);
     this.#playback.opened(res, start, performance.now());
     try {
-      // At once, so that the player can show that it waits.
+      // Send the header at once, so that the player can show that it is waiting.
       res.writeHead(head.status, head.headers).flushHeaders();
       const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
       for (let position = start; end === undefined || position < end; ) {
@@ -165,12 +165,12 @@ class StreamServer implements ServedStream {
         if (count === 0 && end === undefined) break;
         if (count === 0) throw new MillraceError('wrong-length', `the file ends at ${position}`);
         position += count;
-        // Written out before more is read: a player that is slow holds back its reader alone.
+        // Write before the next read, so that a slow player delays only its own reader.
         await write(res, room.subarray(0, count), ended.signal);
       }
       res.end();
     } catch {
-      // Never an end that looks like one.
+      // Reset the connection, so that the body does not seem complete.
       res.socket?.resetAndDestroy();
       res.destroy();
     } finally {

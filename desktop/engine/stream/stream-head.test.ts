@@ -10,7 +10,7 @@ const FILE: StreamedFile = {
 };
 
 describe('answers to players', () => {
-  test('a plain GET gets all of it', () => {
+  test('a plain GET gets the whole file', () => {
     const { status, headers, body } = streamHead('GET', {}, FILE);
     expect(status).toBe(200);
     expect(body).toEqual({ start: 0, end: 1000 });
@@ -23,7 +23,7 @@ describe('answers to players', () => {
     expect(Object.keys(headers).some((name) => name.startsWith('access-control'))).toBe(false);
   });
 
-  test('HEAD says the same and has no body, whatever range it names', () => {
+  test('HEAD gets the same header and no body, whatever range it names', () => {
     const { headers } = streamHead('GET', {}, FILE);
     const head = streamHead('HEAD', { range: 'bytes=0-9' }, FILE);
     expect(head).toEqual({ status: 200, headers, body: undefined });
@@ -35,7 +35,7 @@ describe('answers to players', () => {
     ['bytes=990-5000', 'bytes 990-999/1000', 990, 1000],
     ['bytes=-1', 'bytes 999-999/1000', 999, 1000],
     ['bytes=0-', 'bytes 0-999/1000', 0, 1000],
-  ])('%s', (range, contentRange, start, end) => {
+  ])('Range: %s gets a 206 with its bytes', (range, contentRange, start, end) => {
     const { status, headers, body } = streamHead('GET', { range }, FILE);
     expect(status).toBe(206);
     expect(headers['content-range']).toBe(contentRange);
@@ -43,7 +43,7 @@ describe('answers to players', () => {
     expect(body).toEqual({ start, end });
   });
 
-  test('a range past the end is refused with the length', () => {
+  test('a range past the end gets a 416 with the length', () => {
     const { status, headers, body } = streamHead('GET', { range: 'bytes=1000-' }, FILE);
     expect(status).toBe(416);
     expect(headers['content-range']).toBe('bytes */1000');
@@ -51,19 +51,19 @@ describe('answers to players', () => {
   });
 
   test.each(['bytes=0-1,5-6', 'lines=1-2', 'bytes=9-1', `bytes=${'1-2,'.repeat(2000)}`])(
-    'what is not one range gets all of it',
+    'a Range that is not one valid range gets the whole file',
     (range) => {
       expect(streamHead('GET', { range }, FILE).status).toBe(200);
     },
   );
 
-  test('If-Range of an older version gets all of the new one', () => {
+  test('If-Range with an older version gets the whole new one', () => {
     const range = 'bytes=5-';
     expect(streamHead('GET', { range, 'if-range': '"tag"' }, FILE).status).toBe(206);
     expect(streamHead('GET', { range, 'if-range': '"old"' }, FILE).status).toBe(200);
   });
 
-  test('a file of unknown length comes as it is, without ranges', () => {
+  test('a file of unknown length is served without ranges', () => {
     const file = { ...FILE, length: undefined };
     const { status, headers, body } = streamHead('GET', { range: 'bytes=5-' }, file);
     expect(status).toBe(200);
@@ -100,7 +100,7 @@ describe('media types', () => {
     ['x', 'video/mp4\r\nset-cookie: a=b', 'application/octet-stream'],
     ['mp4', undefined, 'application/octet-stream'],
     ['x.constructor', undefined, 'application/octet-stream'],
-  ])('%s, said to be %s: %s', (name, said, type) => {
+  ])('%s, stated as %s: %s', (name, said, type) => {
     expect(streamType(name, said)).toBe(type);
   });
 });

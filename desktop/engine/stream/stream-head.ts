@@ -1,4 +1,4 @@
-/** Status line and header of an answer to a media player, and which bytes go with it. */
+/** Status and header of an answer to a media player, and the range of bytes that it carries. */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
@@ -7,12 +7,12 @@ import { formatContentRange } from '@millrace/shared/http/fields/content-range';
 import type { Headers } from '@millrace/shared/http/fields/headers';
 import { create as createDisposition } from 'content-disposition';
 
-/** The file that is served: complete, or being downloaded. */
+/** The served file, which is complete or still being downloaded. */
 export interface StreamedFile {
   readonly name: string;
-  /** Undefined where the source does not say: then there are no ranges either. */
+  /** Length in bytes; undefined if the source does not state it, and then there are no ranges. */
   readonly length: number | undefined;
-  /** As the source says. */
+  /** Media type as the source states it. */
   readonly contentType: string | undefined;
   /** An entity tag for this version of the file, quotes included. */
   readonly etag: string;
@@ -21,11 +21,11 @@ export interface StreamedFile {
 export interface StreamHead {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined: no body. `end` undefined: up to the end of the file, wherever that is. */
+  /** Undefined for no body. With `end` undefined, the body goes on to the end of the file. */
   readonly body: { readonly start: number; readonly end: number | undefined } | undefined;
 }
 
-/** Types for players where the source says nothing useful. */
+/** Media types by extension, for files whose source states none that is useful. */
 const TYPES: ReadonlyMap<string, string> = new Map([
   ['aac', 'audio/aac'],
   ['avi', 'video/x-msvideo'],
@@ -46,12 +46,12 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['webm', 'video/webm'],
 ]);
 const UNKNOWN_TYPE = 'application/octet-stream';
-/** Types that no browser would run: the page would have this machine's origin. */
+/** Media types that no browser runs: a page would have this machine's origin. */
 const HARMLESS = /^(?:audio|video)\/[\w.+-]+(?:\s*;\s*[\w-]+=(?:[\w.+-]+|"[\w., +-]*"))*$/i;
 
 /**
- * The answer to a GET or HEAD. A request for several ranges gets the whole file, which is always
- * right (RFC 9110 14.2).
+ * Makes the answer to a GET or HEAD. A request for several ranges gets the whole file, which is
+ * always allowed (RFC 9110 14.2).
  *
  * @throws MillraceError `method-not-allowed`
  */
@@ -89,7 +89,7 @@ function rangeOf(
   { length, etag }: { length: number; etag: string },
 ): ByteRange | 'unsatisfiable' | undefined {
   try {
-    // Other conditions do not matter: players keep no copy of a stream.
+    // Players keep no copy of a stream, so other conditions do not matter.
     const headers = { range, 'if-range': ifRange };
     const answer = decideAnswer(method, headers, { length, validators: { etag } });
     if (answer.kind === 'unsatisfiable') return 'unsatisfiable';
@@ -100,7 +100,7 @@ function rangeOf(
   }
 }
 
-/** The media type for a player: the source's where it is one, otherwise by the name. */
+/** Returns the media type for a player: the source's if it is safe, otherwise by the extension. */
 export function streamType(name: string, said: string | undefined): string {
   if (said !== undefined && HARMLESS.test(said)) return said;
   return TYPES.get(/\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? '') ?? UNKNOWN_TYPE;

@@ -1,9 +1,9 @@
-/** The bytes of a download while it runs, and of its file once it is complete. */
+/** Reads the bytes of a download while it runs, and from its file once it is complete. */
 
 import { type FileHandle, open } from 'node:fs/promises';
 import { isMillraceError } from '@millrace/shared/base/errors';
 
-/** As much of a download as streaming needs (`Download` has it). */
+/** The part of a `Download` that streaming needs. */
 export interface StreamedDownload {
   /** Resolves once path and length are known. */
   readonly described: Promise<{
@@ -11,13 +11,13 @@ export interface StreamedDownload {
     readonly length: number | undefined;
     readonly contentType: string | undefined;
   }>;
-  /** Another number: `read` gives the bytes of another version of the file than before. */
+  /** Number that changes when `read` begins to return bytes of another version of the file. */
   readonly generation?: number;
-  /** Where the download stands. */
+  /** Current path and length of the download. */
   progress?(): { readonly path?: string | undefined; readonly length?: number | undefined };
   /** Reads stored bytes, waiting for the first of them. Resolves with 0 at the end of the file. */
   read(into: Buffer, position: number, signal: AbortSignal): Promise<number>;
-  /** These bytes first, from here on; undefined takes it back. */
+  /** Makes the download fetch first from this position on; undefined ends that. */
   prefer(position: number | undefined): void;
 }
 
@@ -35,9 +35,9 @@ export class StreamSource {
   }
 
   /**
-   * Reads bytes from `position` on, waiting until at least one is there.
+   * Reads bytes from `position` on, waiting until at least one has arrived.
    *
-   * @returns how many; 0 at the end of the file
+   * @returns the number of bytes; 0 at the end of the file
    * @throws the download's error, or the signal's reason
    */
   async read(into: Buffer, position: number, signal: AbortSignal): Promise<number> {
@@ -46,7 +46,7 @@ export class StreamSource {
         return await this.#download.read(into, position, signal);
       } catch (error) {
         if (signal.aborted || isMillraceError(error, 'version-changed')) throw error;
-        // The download may have ended under our hands: then its file has the bytes.
+        // The download may have ended during the read, and its complete file has the bytes.
         const { path } = await this.#finished;
         this.#openComplete(path);
       }
@@ -62,10 +62,10 @@ export class StreamSource {
     await this.#complete?.then((handle) => handle.close()).catch(() => {});
   }
 
-  /** Opened once, early: the file may be moved while it is being played. */
+  /** Opens the complete file once and early, because it may be moved while it is played. */
   #openComplete(path: string): void {
     if (this.#complete !== undefined || this.#closed) return;
     this.#complete = open(path, 'r');
-    this.#complete.catch(() => {}); // reported to who reads
+    this.#complete.catch(() => {}); // reported to the readers
   }
 }

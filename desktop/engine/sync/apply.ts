@@ -1,7 +1,7 @@
 /**
- * Makes a folder match a manifest (WORLDS 4.2): looks at its contents, fetches files that differ,
- * puts each file in its place when it is right. Unfinished files are in a separate folder inside,
- * so that another run can resume them.
+ * Makes a folder match a manifest (WORLDS 4.2): surveys its contents, fetches files that differ,
+ * and puts each file in its place once its digest is right. Unfinished files are in a separate
+ * folder inside, so that another run can resume them.
  */
 
 import { copyFile, lstat, mkdir, open, readdir, realpath, rm } from 'node:fs/promises';
@@ -22,13 +22,13 @@ import { Placer } from './placer.ts';
 import { survey } from './survey.ts';
 
 export interface ApplyOptions {
-  /** The folder; it is made if it is not there. */
+  /** The folder, which is made if it is missing. */
   readonly dir: string;
   /** Remove entries that are not in the manifest. */
   readonly remove: boolean;
-  /** Only report the work. */
+  /** Only report the changes, without making them. */
   readonly dryRun: boolean;
-  /** Fetch all in one where nothing is there yet. */
+  /** Fetch the archive if every file has to be fetched. */
   readonly archive: boolean;
   readonly signal: AbortSignal;
   readonly onProgress?: ((progress: ApplyProgress) => void) | undefined;
@@ -51,11 +51,11 @@ export interface Applied {
 }
 
 const SMALL_AT_A_TIME = 24;
-/** Memory for contents on their way. */
+/** Most bytes of small files in memory at a time. */
 const SMALL_BUDGET_BYTES = 32 * 1024 * 1024;
 const LARGE_AT_A_TIME = 2;
 const LOCK = 'lock';
-/** Files that are complete, or being written, and have no place yet. */
+/** Suffix of files that are complete or being written, and not yet in their place. */
 const STAGED = '.staged';
 const OBSTACLES_NAMED = 5;
 
@@ -63,8 +63,10 @@ const OBSTACLES_NAMED = 5;
 const FATAL: readonly ErrorCode[] = ['interrupted', 'disk-full'];
 
 /**
+ * Makes the folder match the manifest.
+ *
  * @param manifest as `parseManifest` returns it
- * @throws MillraceError `file-exists` where another entry is in the way; `bad-option` for a folder
+ * @throws MillraceError `file-exists` if another entry is in the way; `bad-option` for a folder
  *   that must not be cleared; `file-in-use`, `disk-full`, `interrupted`. Failures of single files
  *   are in the result.
  */
@@ -112,7 +114,7 @@ function planOf(
   );
 }
 
-/** Folders that users never mean to empty. */
+/** Refuses `--delete` for folders that no user means to empty, or that would end up empty. */
 function refuseRemoval(root: string, { files }: Manifest): void {
   if (files.length === 0) {
     throw new MillraceError('bad-manifest', 'it has no files: --delete would leave nothing');
@@ -135,7 +137,7 @@ async function openStaging(root: string): Promise<PinnedFolder> {
   throw new MillraceError('file-exists', `${staging} is no folder`);
 }
 
-/** Clears the files that a killed run had in hand at that moment. */
+/** Deletes the staged files of a run that was killed. */
 async function clearStaged(staging: string): Promise<void> {
   const names = await readdir(staging);
   for (const name of names) if (name.endsWith(STAGED)) await rm(join(staging, name));
@@ -173,7 +175,7 @@ class Run {
     this.#signal = AbortSignal.any([options.signal, this.#end.signal]);
   }
 
-  /** @param again makes a new plan, from the contents by then */
+  /** @param again surveys the folder again and makes a new plan */
   async carryOut(first: SyncPlan, again: () => Promise<SyncPlan>): Promise<Applied> {
     let plan = first;
     for (const path of plan.clear) await this.#remove(path);
@@ -205,7 +207,7 @@ class Run {
       await this.#placer.settle(file);
       this.#settled++;
     });
-    // Only where all files are there: a removed one may be the user's only copy.
+    // Remove only after every file succeeded: a removed file may be the user's only copy.
     if (this.#failed.length === 0) for (const path of plan.remove) await this.#remove(path);
     return {
       plan: first,
@@ -217,7 +219,7 @@ class Run {
     };
   }
 
-  /** True where nothing of the manifest is there. */
+  /** Returns true if the manifest has an archive and every file has to be fetched. */
   #isFirst({ fetchFiles }: SyncPlan): boolean {
     const { archive, files } = this.#manifest;
     return archive !== undefined && fetchFiles === files.length;
@@ -271,10 +273,10 @@ class Run {
     this.#fetched++;
   }
 
-  /** @returns path of the content, which is right */
+  /** @returns path of the content, whose digest is right */
   async #download(url: string, content: SyncContent): Promise<string> {
     const path = join(this.#staging, content.sha256);
-    // An earlier run may have ended just before the file got its place.
+    // An earlier run may have ended just before it moved the file to its place.
     if ((await digestOf(path, content.size, this.#signal)) === content.sha256) return path;
     if (content.size > SMALL_BYTES) {
       return this.#fetcher.large(url, content, this.#staging, content.sha256, this.#signal);
@@ -286,7 +288,7 @@ class Run {
     return path;
   }
 
-  /** From a file of the folder; it may have changed since it was looked at. */
+  /** Copies a file of the folder, or fetches it if the copy shows that the file has changed. */
   async #copy({ file, from, places }: Wanted & { readonly from: string }): Promise<void> {
     for (const [index, place] of places.entries()) {
       const staged = this.#stagePath();
@@ -306,7 +308,7 @@ class Run {
     if (await this.#placer.remove(path)) this.#removed++;
   }
 
-  /** One file that fails does not keep others from being fetched. */
+  /** Records the failure of one file, so that the others are still fetched. */
   async #trying(plan: SyncPlan, { file }: Wanted, act: () => Promise<void>): Promise<void> {
     if (this.#signal.aborted) return;
     try {

@@ -1,4 +1,4 @@
-/** All files of a manifest in one tar (WORLDS 4.2: for first deployments). */
+/** Writes and reads the tar with all files of a manifest (WORLDS 4.2: for first deployments). */
 
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
@@ -11,14 +11,14 @@ import { pack } from 'tar-stream';
 import { fileError } from '../files/file-error.ts';
 import { readTar, type TarSink } from './tar-reader.ts';
 
-/** Files that are being written are called so at the end. */
+/** Suffix of files that are being written. */
 export const PART = '.new';
 
 /**
- * Writes the archive, under its name only when all of it is there.
+ * Writes the archive, which gets its name only once it is complete.
  *
  * @param root folder that the files are in
- * @throws MillraceError `file-changed` where a file has changed since; `file-not-writable`,
+ * @throws MillraceError `file-changed` if a file no longer has its digest; `file-not-writable`,
  *   `disk-full`, `interrupted`
  */
 export async function writeArchive(
@@ -31,7 +31,7 @@ export async function writeArchive(
   const tar = pack();
   try {
     const written = pipeline(tar, createWriteStream(part), { signal });
-    // A failure here ends the stream that is written, and shows there.
+    // A failure while packing destroys the tar stream, and so rejects `written`.
     const packed = packAll(tar, root, files).catch((error: Error) => tar.destroy(error));
     await Promise.all([written, packed]);
     await rename(part, path);
@@ -68,13 +68,13 @@ async function packAll(
 }
 
 /**
- * Takes files out of an archive.
+ * Extracts the wanted files of an archive.
  *
- * @param wanted by path; others are skipped
- * @param stage where a file is written before it is known to be right
- * @param place told of each that is right, and where its bytes are
- * @throws MillraceError `malformed-response` where it is no archive; `file-not-writable`,
- *   `disk-full`, `interrupted`
+ * @param wanted files by path; others are skipped
+ * @param stage path at which a file is written until its digest is checked
+ * @param place called for each file whose digest is right, with the path of its bytes
+ * @throws MillraceError `malformed-response` if it is no archive; `file-not-writable`, `disk-full`,
+ *   `interrupted`
  */
 export async function readArchive(
   path: string,

@@ -1,4 +1,4 @@
-/** Digests of files as they are on disk. */
+/** Computes digests of files on disk. */
 
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -12,16 +12,16 @@ export interface DescribedFile extends SyncContent {
 }
 
 const READ_BYTES = 1024 * 1024;
-/** Files up to this are fetched in one request, and need no digests of pieces. */
+/** Largest file, in bytes, that is fetched in one request and needs no digests of pieces. */
 export const SMALL_BYTES = 4 * 1024 * 1024;
 const MIN_PIECE_BYTES = 1024 * 1024;
 const MAX_PIECES = 1024;
 
 /**
- * Reads a file once, for everything that a manifest says of it.
+ * Reads a file once, for everything that a manifest says about it.
  *
- * @throws MillraceError `bad-option` where it cannot be read; `file-changed` where it changes
- *   meanwhile; `interrupted`
+ * @throws MillraceError `bad-option` if it cannot be read; `file-changed` if it changes during the
+ *   read; `interrupted`
  */
 export async function describeFile(path: string, signal: AbortSignal): Promise<DescribedFile> {
   const file = await open(path).catch((cause: unknown) => {
@@ -36,7 +36,7 @@ export async function describeFile(path: string, signal: AbortSignal): Promise<D
     const whole = await hashAll(file, before.size, signal, (bytes, at) => {
       if (before.size <= SMALL_BYTES) return;
       piece.update(bytes);
-      // Pieces are multiples of the read buffer.
+      // A piece is a multiple of the read buffer, so its end is always seen.
       if (at % pieceBytes !== 0 && at < before.size) return;
       sha256.push(piece.digest('hex'));
       piece = createHash('sha256');
@@ -58,9 +58,9 @@ export async function describeFile(path: string, signal: AbortSignal): Promise<D
 }
 
 /**
- * SHA-256 of a file of a known length, hexadecimal.
+ * Returns the SHA-256 of a file of known length, in hexadecimal.
  *
- * @returns undefined where it cannot be read, or has another length
+ * @returns undefined if the file cannot be read or has another length
  * @throws MillraceError `interrupted`
  */
 export async function digestOf(

@@ -1,7 +1,7 @@
 /**
- * Gets contents that a manifest names: small ones in one request each, over shared connections,
- * large ones with the download engine. Each is compared with its digest, and where it is wrong,
- * requested in another way.
+ * Fetches the contents that a manifest names: small ones in one request each, over shared
+ * connections, large ones with the download engine. Each content is compared with its digest; if it
+ * is wrong, it is requested in another way.
  */
 
 import { createHash } from 'node:crypto';
@@ -26,20 +26,20 @@ import { namedEdges } from './named-edges.ts';
 export interface FetcherOptions {
   /** Base URLs of edges. */
   readonly edges: readonly string[];
-  /** Whether the origin itself may be asked where no edge helps. */
+  /** Whether the origin may be asked directly if no edge helps. */
   readonly direct: boolean;
   readonly proxy?: string | undefined;
   readonly timeoutMs: number;
-  /** How long a large file may go without a single byte. */
+  /** Milliseconds that a large file may go without a single byte. */
   readonly retryForMs: number;
   readonly random: Random;
-  /** Told of bytes that have come. */
+  /** Called with the number of bytes that have arrived. */
   readonly onBytes: (count: number) => void;
 }
 
-/** Connections to one server. */
+/** Most connections to one server. */
 const CONNECTIONS = 16;
-/** Where there is another way, edges get less time. */
+/** `retryForMs` of edges, in milliseconds, if the origin may be asked after them. */
 const EDGES_RETRY_FOR_MS = 20_000;
 const PROGRESS_MS = 200;
 const USER_AGENT = 'Millrace/0.1';
@@ -47,7 +47,7 @@ export class SyncFetcher {
   readonly #options: FetcherOptions;
   readonly #connections: Connections;
   readonly #edges: readonly RankedEdge[];
-  /** Tokens of this user's own edges, by address. */
+  /** Tokens of the user's own edges, by address. */
   readonly #tokens: ReadonlyMap<string, Readonly<Record<string, string>>>;
 
   private constructor(
@@ -62,9 +62,9 @@ export class SyncFetcher {
     this.#tokens = tokens;
   }
 
-  /** @param url any of those that will be requested */
+  /** Opens the connections. @param url any of the URLs that will be requested */
   static async open(url: string, given: FetcherOptions): Promise<SyncFetcher> {
-    // A private link is not told to edges.
+    // Edges must not learn of a private link.
     const capability = given.edges.length === 0 ? undefined : capabilityIn(new URL(url));
     const isHome = !isPublicHost(new URL(url).hostname);
     const edges = given.edges.filter((edge) => capability === undefined && mayBeTold(edge, isHome));
@@ -91,9 +91,9 @@ export class SyncFetcher {
   }
 
   /**
-   * A small content, in memory.
+   * Fetches a small content into memory.
    *
-   * @throws MillraceError: that of the first way if all fail
+   * @throws MillraceError; the error of the first way if all fail
    */
   async small(url: string, { size, sha256 }: SyncContent, signal: AbortSignal): Promise<Buffer> {
     return this.#attempt(waysTo(url, this.#edges, this.#options.direct), signal, async (way) => {
@@ -105,9 +105,9 @@ export class SyncFetcher {
   }
 
   /**
-   * A document of unknown content, in its current state.
+   * Fetches the current state of a document whose content is not known before.
    *
-   * @param maxBytes more are refused
+   * @param maxBytes a longer document is refused
    * @throws as `small`
    */
   async current(url: string, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
@@ -120,7 +120,7 @@ export class SyncFetcher {
   }
 
   /**
-   * A content of any size, into a folder. An unfinished file of an earlier run is resumed.
+   * Fetches a content of any size into a folder. Resumes the unfinished file of an earlier run.
    *
    * @param name of the file
    * @returns path of the file
@@ -151,7 +151,7 @@ export class SyncFetcher {
       } catch (thrown) {
         const error = asMillraceError(thrown);
         first ??= error;
-        // Of this machine's troubles, no other way helps.
+        // For a failure on this machine, no other way helps.
         if (error.row.scope === 'download') throw error;
       }
     }
@@ -244,7 +244,7 @@ export class SyncFetcher {
       label: edge ?? url,
       url,
       edge,
-      // The token is for this edge, and for none that it might redirect us to.
+      // The token is for this edge only, not for a host that it redirects to.
       fields: { for: (target) => ({ ...asked, ...(target.origin === origin ? token : {}) }) },
       get: this.#connections.get,
       health: new SourceHealth(this.#options.random),

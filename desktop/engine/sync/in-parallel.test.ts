@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { inParallel } from './in-parallel.ts';
 
-describe('many things at a time', () => {
-  test('are all done, never more than allowed, never more together than the budget', async () => {
+describe('parallel work', () => {
+  test('is all done, never exceeds the number, and never exceeds the budget together', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.nat(10)),
@@ -29,7 +29,7 @@ describe('many things at a time', () => {
     );
   });
 
-  test('a failure is told when what has begun is over, and nothing else begins', async () => {
+  test('rejects once all begun work has ended, and begins nothing more', async () => {
     const begun: number[] = [];
     let over = 0;
     const all = inParallel([0, 1, 2, 3, 4], { atATime: 2 }, async (item) => {

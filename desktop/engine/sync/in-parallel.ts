@@ -1,17 +1,17 @@
-/** Runs work in parallel, within a number and a total size. */
+/** Runs work in parallel, limited by number and total weight. */
 
 export interface ParallelLimits<T> {
   readonly atATime: number;
-  /** Weight of an item against `budget` while it is worked on; 0 unless given. */
+  /** Weight of an item against `budget` while work on it is under way; default 0. */
   readonly weight?: (item: T) => number;
-  /** Largest total size of the work under way; a single piece may exceed it. */
+  /** Largest total weight of the work under way; a single item may exceed it. */
   readonly budget?: number;
 }
 
 /**
- * Works on all items, beginning in their order.
+ * Works on all items, and begins them in order.
  *
- * @throws the first error of `work`; others that have begun are waited for
+ * @throws the first error of `work`, after all begun work has ended
  */
 export async function inParallel<T>(
   items: readonly T[],

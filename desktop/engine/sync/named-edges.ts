@@ -1,6 +1,7 @@
 /**
- * Names of edges in their network: files are asked of the edge that owns them, which saves a hop
- * inside (NSDI 5.1). For thousands of small files hops are most of the work.
+ * Finds the names of edges in their network, so that each file is asked of the edge that owns it.
+ * That saves a hop inside the network (NSDI 5.1), and for thousands of small files hops are most of
+ * the work.
  */
 
 import type { Random } from '@millrace/shared/base/clock';
@@ -13,8 +14,8 @@ const MAX_LIST_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 3000;
 
 /**
- * The edges, by the names that the first of them knows. If it reports none, by their addresses: any
- * names will do, as long as all clients use the same.
+ * Returns the edges with the names that the first edge reports; an edge without such a name is
+ * named by its address. Any names will do, as long as all clients use the same ones.
  */
 export async function namedEdges(
   urls: readonly string[],
@@ -23,7 +24,7 @@ export async function namedEdges(
 ): Promise<RankedEdge[]> {
   const byAddress = rankedEdges(urls);
   const [first] = urls;
-  // Alone it is asked for everything anyway.
+  // A single edge is asked for everything anyway.
   if (first === undefined || urls.length === 1) return byAddress;
   const page = connections.page(first, '/-/edges', random);
   const answer = await readSmallFile(page, MAX_LIST_BYTES, AbortSignal.timeout(TIMEOUT_MS)).catch(

@@ -1,8 +1,9 @@
 /**
  * Reaches into a folder without following links, even while another program swaps a folder for a
- * link: on Linux each folder on the way is opened and the next is looked up in the open one (as
- * openat(2) does, by way of /proc/self/fd), so that the checked folder is the used one. Elsewhere
- * each folder is checked immediately before, which leaves a moment.
+ * link. On Linux each folder on the way is opened, and the next one is looked up in the open one
+ * (like openat(2), by way of /proc/self/fd), so that the checked folder is the one used. On other
+ * systems each folder is checked just before its use, so a swap between check and use goes
+ * unnoticed.
  */
 
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync } from 'node:fs';
@@ -10,7 +11,7 @@ import { dirname, join } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { foldersAbove } from '@millrace/shared/sync/sync-path';
 
-/** A handle for looking things up, which takes no permission to list them (open(2), x86 and ARM). */
+/** Flag for a handle that looks up names without the permission to list (open(2), x86 and ARM). */
 const O_PATH = 0o10000000;
 const { O_DIRECTORY, O_NOFOLLOW } = constants;
 const CAN_PIN = process.platform === 'linux' && existsSync('/proc/self/fd');
@@ -19,9 +20,9 @@ const CAN_PIN = process.platform === 'linux' && existsSync('/proc/self/fd');
  * Runs a function on the entry that a path names.
  *
  * @param root real path of the folder
- * @param path relative to it, `/` between names
+ * @param path relative to the root, with `/` between names
  * @param act gets a path for the file system, whose last name may be a link
- * @throws MillraceError `file-not-writable` where a folder on the way is a link or no folder; the
+ * @throws MillraceError `file-not-writable` if a folder on the way is a link or no folder; the
  *   error of `act`
  */
 export async function within<T>(
@@ -44,16 +45,16 @@ export async function within<T>(
 }
 
 export interface PinnedFolder {
-  /** Path that leads to this very folder, even if its name changes; for child processes too. */
+  /** Path that leads to the same folder even if its name changes; works in child processes too. */
   readonly path: string;
   close(): void;
 }
 
 /**
- * Holds a folder of our own open.
+ * Keeps a folder of our own open.
  *
- * @throws MillraceError `file-not-writable` for a link, or another user's folder; Error of the file
- *   system
+ * @throws MillraceError `file-not-writable` for a link, or another user's folder; errors of the
+ *   file system
  */
 export function pinFolder(path: string): PinnedFolder {
   if (!CAN_PIN) return { path, close() {} };
@@ -66,7 +67,7 @@ export function pinFolder(path: string): PinnedFolder {
   throw new MillraceError('file-not-writable', `${path} is somebody else's`);
 }
 
-/** The folder that a path is in. @returns its descriptor */
+/** Opens the folder that holds the path's entry. @returns its descriptor */
 function openAbove(root: string, path: string): number {
   let folder = openSync(root, O_PATH | O_DIRECTORY);
   for (const above of foldersAbove(path)) {

@@ -36,13 +36,13 @@ async function put(placer: Placer, path: string, mode?: string): Promise<void> {
   await placer.place(from, of(path, mode));
 }
 
-/** Another program in the middle of a run. */
+/** Swaps a folder for a link, as another program might in the middle of a run. */
 async function swapForLink(folder: string): Promise<void> {
   await rename(join(root, folder), join(around, `was-${staged++}`));
   await symlink(outside, join(root, folder));
 }
 
-test('a file gets its place, execution bit and time, in folders that are made', async () => {
+test('a file gets its execution bit and time, and its place in folders that are made', async () => {
   const placer = new Placer(root);
   await put(placer, 'a/b/run', '755');
   const path = join(root, 'a/b/run');
@@ -58,7 +58,7 @@ test('a file gets its place, execution bit and time, in folders that are made', 
 });
 
 describe('a link that is put in place of a folder in the middle of a run', () => {
-  test.each(['a', 'a/b'])('at %s leads nothing outside', async (swapped) => {
+  test.each(['a', 'a/b'])('at %s lets nothing outside be changed', async (swapped) => {
     const placer = new Placer(root);
     await put(placer, 'a/b/first');
     await mkdir(join(outside, 'b'));
@@ -74,7 +74,7 @@ describe('a link that is put in place of a folder in the middle of a run', () =>
     expect((await stat(join(outside, 'victim'))).mode & 0o111).toBe(0);
   });
 
-  test('or of a file: what it leads to gets no other time or mode', async () => {
+  test('or of a file leaves time and mode of its target unchanged', async () => {
     const placer = new Placer(root);
     const victim = join(outside, 'victim');
     await writeFile(victim, 'kept');

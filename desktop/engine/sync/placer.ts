@@ -1,6 +1,6 @@
 /**
- * Puts files in their places in a folder, each in one step and only when it is right, and never
- * outside, even if folders have been swapped since they were checked (`pinned-folder.ts`).
+ * Moves files to their places in a folder, each in one step and only once it is complete, and never
+ * outside the folder, even if folders are swapped after a check (`pinned-folder.ts`).
  */
 
 import {
@@ -24,7 +24,7 @@ type Settled = Pick<SyncFile, 'path' | 'mode' | 'modified'>;
 
 export class Placer {
   readonly #root: string;
-  /** Folders that are being made or are there, by path. */
+  /** Folders that exist or are being made, by path. */
   readonly #folders = new Map<string, Promise<void>>();
   readonly #mask = process.umask();
 
@@ -34,7 +34,7 @@ export class Placer {
   }
 
   /**
-   * Gives a finished file its execution bit and time, and then its name.
+   * Gives a finished file its execution bit and time, and then moves it to its place.
    *
    * @param staged path of the file, on the same file system
    * @throws MillraceError `file-not-writable`, `disk-full`
@@ -50,12 +50,12 @@ export class Placer {
     });
   }
 
-  /** The execution bit and time of a file that is right otherwise. @throws as `place` */
+  /** Sets execution bit and time of a file whose content is right. @throws as `place` */
   async settle(file: Settled): Promise<void> {
     await this.#trying(file.path, () =>
       within(this.#root, file.path, async (full) =>
         change(full, file.path, {
-          // Users who may read it may run it.
+          // Users who may read the file may run it.
           mode: (mode) => (isExecutable(file) ? mode | ((mode & 0o444) >> 2) : mode & ~0o111),
           modified: file.modified,
         }),
@@ -81,9 +81,9 @@ export class Placer {
   }
 
   /**
-   * Takes away a file, a link, or a folder with nothing in it.
+   * Removes a file, a link, or an empty folder.
    *
-   * @returns false if it is still there: a folder with something in it
+   * @returns false if the entry stays, because it is a folder that is not empty
    * @throws as `place`
    */
   async remove(path: string): Promise<boolean> {
@@ -111,22 +111,22 @@ export class Placer {
 }
 
 interface Change {
-  /** From the permission bits that it has. */
+  /** Makes the new permission bits from the present ones. */
   readonly mode: (mode: number) => number;
   /** Unix milliseconds. */
   readonly modified: number;
 }
 
-/** Changes a file, and never the target of a link in its place. @param path for messages */
+/** Changes a file, but never the target of a link in its place. @param path for messages */
 function change(full: string, path: string, { mode, modified }: Change): void {
   const { O_RDONLY, O_NONBLOCK } = constants;
-  // Windows has no such flag, and changes times by name only.
+  // Windows has no O_NOFOLLOW, and changes times by name only.
   const O_NOFOLLOW: number | undefined = constants.O_NOFOLLOW;
   if (O_NOFOLLOW === undefined) {
     if (!lstatSync(full).isFile()) throw noFile(path);
     return utimesSync(full, modified / 1000, modified / 1000);
   }
-  // If another entry is there by now: opening a pipe must not block.
+  // Another entry may have taken the place of the file: opening a pipe must not block.
   const file = openSync(full, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
     const status = fstatSync(file);

@@ -1,4 +1,4 @@
-/** Makes the manifest of a folder, for others to copy it (WORLDS 4.2). */
+/** Makes the manifest of a folder, from which others can copy the folder (WORLDS 4.2). */
 
 import { createHash } from 'node:crypto';
 import { readdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -18,13 +18,13 @@ const ARCHIVE_NAME = 'millrace-sync.tar';
 export interface PublishOptions {
   /** The folder. */
   readonly dir: string;
-  /** Where it is served, with a final slash. */
+  /** URL at which the folder is served, with a final slash. */
   readonly url: string;
-  /** Where the manifest goes. */
+  /** Path at which to write the manifest. */
   readonly output: string;
-  /** Put all files into one, too, in the folder. */
+  /** Also write an archive of all files into the folder. */
   readonly archive: boolean;
-  /** Other files that are not published. */
+  /** Other files that are not to be published. */
   readonly except: readonly string[];
   readonly signal: AbortSignal;
 }
@@ -42,15 +42,15 @@ export interface Published {
 const READ_AT_A_TIME = 4;
 
 /**
- * Reads the folder and writes its manifest, and the archive where one is wanted.
+ * Reads the folder and writes its manifest, and the archive if one is wanted.
  *
- * @throws MillraceError `bad-option` where something cannot be read; `bad-manifest` for names that
- *   not every system can have; `file-changed`, `file-not-writable`, `interrupted`
+ * @throws MillraceError `bad-option` if an entry cannot be read; `bad-manifest` for names that are
+ *   not possible on every system; `file-changed`, `file-not-writable`, `interrupted`
  */
 export async function publish(options: PublishOptions): Promise<Published> {
   const { dir, url, output, signal } = options;
   const made = [output, join(dir, MANIFEST_NAME), join(dir, ARCHIVE_NAME), ...options.except];
-  // Files that a killed run has left are no part of it either.
+  // Files that a killed run left behind are not published either.
   const own = new Set(
     [...made, ...made.map((path) => path + PART)].map((path) =>
       relative(dir, resolve(path)).replaceAll(sep, '/'),
@@ -67,7 +67,7 @@ export async function publish(options: PublishOptions): Promise<Published> {
   });
   files.sort((a, b) => (a.path < b.path ? -1 : 1));
   let manifest: Manifest = { url, folders, files };
-  // Names that cannot be used are found before an archive is made.
+  // Check the names before the archive is made.
   formatManifest(manifest);
   if (options.archive) {
     await writeArchive(dir, files, join(dir, ARCHIVE_NAME), signal);
@@ -99,7 +99,7 @@ export async function replace(path: string, text: string, mode = 0o666): Promise
   }
 }
 
-/** Lists a folder: files, empty folders, and entries that are neither. */
+/** Lists a folder: files, empty folders, and entries that are neither file nor folder. */
 async function list(
   dir: string,
   own: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-/** Lists a folder as far as a manifest is concerned with it. Links are never followed. */
+/** Lists the part of a folder that matters to a manifest. Never follows links. */
 
 import type { Dirent } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
@@ -14,16 +14,16 @@ const LOOKS_AT_A_TIME = 32;
 const HASHED_AT_A_TIME = 4;
 
 export interface SurveyOptions {
-  /** Look into folders that the manifest does not name as well. */
+  /** Also look into folders that the manifest does not name. */
   readonly whole: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * Looks at the folder; files that may match the manifest are hashed.
+ * Lists the folder, and hashes files that may match the manifest.
  *
- * @returns the entries, by path; none for a missing folder
- * @throws MillraceError `file-not-writable` where something cannot be looked at; `interrupted`
+ * @returns the entries by path; none for a missing folder
+ * @throws MillraceError `file-not-writable` if an entry cannot be read; `interrupted`
  */
 export async function survey(
   root: string,
@@ -48,7 +48,7 @@ export async function survey(
       if (item.isDirectory()) {
         entries.set(path, { kind: 'folder' });
         if (!whole && !folders.has(path)) continue;
-        // Another file system that is mounted here is not this folder's.
+        // A file system that is mounted here does not belong to the folder.
         if ((await lstat(join(root, path))).dev === device) queue.push(path);
       } else if (item.isSymbolicLink()) entries.set(path, { kind: 'link' });
       else if (!item.isFile()) entries.set(path, { kind: 'special' });

@@ -15,7 +15,9 @@ const FILE = {
 };
 const PIECE = 2 ** 16;
 
-/** Reads an archive with one file that has a comment; tells how much of the archive was asked for. */
+/**
+ * Reads an archive of one file whose header holds a comment. @returns also how many bytes were read
+ */
 async function readCommented(comment: string) {
   const tar = pack();
   tar.entry({ name: FILE.path, pax: { comment } } as never, BODY);
@@ -39,7 +41,7 @@ async function readCommented(comment: string) {
   return { code, placed, asked };
 }
 
-test('a file whose header is long is read', async () => {
+test('a file with a long header is read', async () => {
   const { code, placed } = await readCommented('x'.repeat(MAX_HEADER_BYTES / 2));
   expect({ code, placed }).toEqual({ code: undefined, placed: [FILE.path] });
 });
@@ -67,7 +69,7 @@ test.each([
   await expect(reading).rejects.toMatchObject({ code: 'malformed-response' });
 });
 
-test('an archive that is no longer wanted is not read', async () => {
+test('an archive is not read after an abort', async () => {
   const source = Readable.from([Buffer.alloc(1024)]);
   const sink = { open: () => Promise.reject(new Error('opened')), place: async () => {} };
   await expect(readTar(source, new Map(), sink, AbortSignal.abort())).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 /**
- * Reads the wanted files of a tar. Of an archive nothing is believed but the bytes of files that have
- * the digest in the manifest.
+ * Reads the wanted files of a tar. Nothing in an archive is trusted, except the bytes of files
+ * whose digest is in the manifest.
  */
 
 import { createHash } from 'node:crypto';
@@ -10,15 +10,15 @@ import type { SyncFile } from '@millrace/shared/sync/manifest';
 import { extract } from 'tar-stream';
 
 /**
- * Longest headers before one entry, bytes. The library holds a long header, such as the pax header of
- * a long path, in memory as a whole; paths of a manifest need some thousand bytes.
+ * Longest headers before one entry, in bytes. The library holds a long header, such as the pax
+ * header of a long path, in memory as a whole; paths of a manifest need a few thousand bytes.
  */
 export const MAX_HEADER_BYTES = 2 ** 20;
 
-/** Where the bytes of a file go before they are known to be right. */
+/** Receives the bytes of a file before its digest is checked. */
 export interface TarSink {
   open(file: SyncFile): Promise<TarSinkFile>;
-  /** Called when all bytes of the last opened file are there, and right. */
+  /** Called once the last opened file is complete and its digest is right. */
   place(file: SyncFile): Promise<void>;
 }
 
@@ -28,11 +28,11 @@ interface TarSinkFile {
 }
 
 /**
- * Opens each wanted file once, writes its bytes, and places it if they have its digest. Entries
- * that are not wanted, or have another size, are skipped.
+ * Opens each wanted file once, writes its bytes, and places it if its digest is right. Skips
+ * entries that are not wanted or have another size.
  *
  * @param source the archive's bytes; destroyed at the end
- * @param wanted by path
+ * @param wanted files by path
  * @throws MillraceError `malformed-response` if the bytes are no archive; `interrupted`
  * @throws errors of the sink or the source that have a `code`
  */
@@ -54,7 +54,7 @@ export async function readTar(
     pieces.pipe(reader as unknown as NodeJS.WritableStream);
     for await (const entry of reader) {
       const { name, type, size = 0 } = entry.header;
-      // The library passes on sizes that are no number of bytes, and then waits for ever.
+      // The library accepts sizes that are no number of bytes, and then waits for ever.
       if (!Number.isSafeInteger(size) || size < 0) throw new Error(`an entry of ${size} bytes`);
       bounded.entry(size);
       const file = wanted.get(name);
@@ -76,7 +76,7 @@ export async function readTar(
   }
 }
 
-/** Ends an archive that has more than `MAX_HEADER_BYTES` where the next entry should begin. */
+/** Throws if more than `MAX_HEADER_BYTES` come before the next entry. */
 class BoundedHeaders {
   readonly #source: Readable;
   #passed = 0;
@@ -86,7 +86,7 @@ class BoundedHeaders {
     this.#source = source;
   }
 
-  /** To be called for each entry as it arrives. */
+  /** Sets the limit for the next header. Call it for each entry as it arrives. */
   entry(size: number): void {
     this.#limit = this.#passed + size + MAX_HEADER_BYTES;
   }
@@ -100,7 +100,7 @@ class BoundedHeaders {
   }
 }
 
-/** @returns whether the bytes are right */
+/** @returns whether the digest is right */
 async function copy(entry: AsyncIterable<Buffer>, file: SyncFile, sink: TarSink): Promise<boolean> {
   const hash = createHash('sha256');
   const out = await sink.open(file);

@@ -1,4 +1,4 @@
-/** All settings as one, for page and shell: read, and changed as far as a change says. */
+/** All settings as one object, for the page and the shell, and changes of some of them. */
 
 import { isAbsolute } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -14,7 +14,11 @@ import type { Manager } from '../downloads/manager.ts';
 import { changedApp } from '../settings/app-options.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** @param local address of the edge that runs on this machine for its user, if one does */
+/**
+ * Returns all settings.
+ *
+ * @param local address of the edge that runs on this machine for its user; undefined if none runs
+ */
 export function settingsOf(manager: Manager, local: string | undefined): AppSettings {
   const { limits, windows, categories, app } = manager.settings;
   return {
@@ -37,7 +41,7 @@ export function edgesOf({ edges }: Settings, local: string | undefined): EdgeEnt
   return [{ url: local, name: '', enabled: true, local: true }, ...known];
 }
 
-/** Addresses of the edges that are switched on. */
+/** Returns the addresses of the edges that are switched on. */
 export function usableEdges(settings: Settings, local: string | undefined): string[] {
   return edgesOf(settings, local).flatMap(({ url, enabled }) => (enabled ? url : []));
 }
@@ -47,18 +51,18 @@ export function formatWindow({ days, fromMinute, toMinute, effect }: ScheduleWin
   return effect === 'pause' ? { ...times, pause: true } : { ...times, limit: effect };
 }
 
-/** A change, its windows read already. */
+/** A change of settings whose windows have been parsed. */
 export type Change = Omit<SettingsChange, 'windows'> & {
   readonly windows?: readonly ScheduleWindow[] | undefined;
 };
 
-/** @throws MillraceError `bad-option`: nothing has been changed then */
+/** Makes a change. @throws MillraceError `bad-option`; nothing has been changed then */
 export function changeSettings(manager: Manager, change: Change): void {
   const { settings } = manager;
   if (typeof change.dir === 'string' && !isAbsolute(change.dir)) {
     throw new MillraceError('bad-option', 'dir: an absolute path is expected');
   }
-  // Everything that can be refused, before any of it is stored.
+  // Check everything that can be refused before any of it is stored.
   const app = changedApp(settings.app, change);
   if (change.categories !== undefined) settings.categories = change.categories;
   settings.app = app;
@@ -74,11 +78,11 @@ export function changeSettings(manager: Manager, change: Change): void {
   manager.settingsChanged();
 }
 
-/** Looks up the local edge now and then, so that other code need not wait. */
+/** Keeps the address of the local edge, so that other code need not wait for a look-up. */
 export class LocalEdge {
   url: string | undefined;
 
-  /** @returns whether it has come or gone */
+  /** Looks up the local edge. @returns whether it has started, stopped or moved */
   async refresh(): Promise<boolean> {
     const before = this.url;
     this.url = await localEdge();

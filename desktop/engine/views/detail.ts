@@ -1,4 +1,4 @@
-/** One download in detail, as the interface shows it. */
+/** Makes the detail of one download for the interface. */
 
 import type {
   BlockMap,
@@ -11,10 +11,10 @@ import type { DownloadRecord } from '../store/record.ts';
 import { type LastRun, lookAt } from './download-log.ts';
 import type { DownloadLogs } from './download-logs.ts';
 
-/** Header fields that identify the user: their values are never shown. */
+/** Header fields that identify the user, whose values are never shown. */
 const SECRET = /^(?:authorization|cookie|proxy-authorization|x-.*(?:token|key|secret).*)$/i;
 
-/** @param cells of the map, 1 to MAX_CELLS */
+/** @param cells number of cells of the map, 1 to MAX_CELLS */
 export function detailOf(
   manager: Manager,
   downloadLogs: DownloadLogs,
@@ -27,7 +27,7 @@ export function detailOf(
   const now = progress === undefined ? undefined : lookAt(progress, cells);
   const known = now !== undefined && now.sources.length > 0 ? now : downloadLog.last;
   const { last } = downloadLog;
-  // Until a run has opened the partial file, its contents are those that the run before has left.
+  // Until the run has opened the partial file, show the contents that the last run left.
   const unopened = progress !== undefined && progress.path === undefined && last !== undefined;
   const run = unopened && known ? { ...known, stored: last.stored, by: last.by } : known;
   const length = progress?.length ?? record.length;
@@ -64,7 +64,7 @@ function mapOf(
   return { length, stored, by, arriving: [] };
 }
 
-/** Resizes a row of cells: each new cell has the value in its middle. */
+/** Resizes a row of cells; each new cell gets the old value at its middle. */
 function fit(values: readonly number[], cells: number, none: number): number[] {
   const { length } = values;
   if (length === cells) return [...values];
@@ -73,7 +73,9 @@ function fit(values: readonly number[], cells: number, none: number): number[] {
   });
 }
 
-/** The same, but each has the mean of the cells that it covers. */
+/**
+ * Resizes a row of cells like `fit`; if it shrinks, each new cell gets the mean of the old cells.
+ */
 function fitShares(values: readonly number[], cells: number): number[] {
   const { length } = values;
   if (length <= cells) return fit(values, cells, 0);
@@ -84,7 +86,7 @@ function fitShares(values: readonly number[], cells: number): number[] {
   });
 }
 
-/** A source of a run that has ended does nothing any more. */
+/** Returns a source as it is after the end of its run. */
 function atRest(source: SourceView): SourceView {
   return { ...source, bytesPerSecond: 0, connections: 0 };
 }

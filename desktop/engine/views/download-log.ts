@@ -1,4 +1,4 @@
-/** Memory of one download's course: its log, its speed, and its last run. */
+/** Memory of how one download went: its log, its speed, and its last run. */
 
 import { DIGEST_ALGORITHMS } from '@millrace/shared/base/digest';
 import type { NoteValues } from '@millrace/shared/base/notes';
@@ -10,19 +10,19 @@ import type { RunProgress } from '../queue/contract.ts';
 
 const MAX_LOG = 200;
 const MAX_TEXT_CHARS = 1000;
-/** Cells that are kept of a run that has ended. */
+/** Cells of the map that are kept of a run that has ended. */
 export const KEPT_CELLS = 400;
 
-/** How a run stood when it ended. */
+/** State of a run at its end. */
 export interface LastRun {
   readonly sources: readonly SourceView[];
   readonly digests: RunProgress['digests'];
-  /** 0 to 100 per cell, and the source that brought most of it. */
+  /** Percentage stored per cell, 0 to 100; `by` has the source that brought most of each cell. */
   readonly stored: readonly number[];
   readonly by: readonly number[];
 }
 
-/** Its form in the database; unreadable parts are left out. */
+/** Forms of the entries in the database; unreadable parts are left out. */
 const entrySchema = z.object({
   seq: z.number().int().min(0),
   at: z.number(),
@@ -69,13 +69,13 @@ export class DownloadLog {
 
   /**
    * @param kept an earlier result of `toKeep`
-   * @param onDamage called with the unreadable parts, which are left out
+   * @param onDamage called for unreadable parts, which are left out
    */
   constructor(kept?: unknown, onDamage: (why: string) => void = () => {}) {
     if (kept === undefined) return;
     const read = tryRead(keptSchema, kept);
     const { items, refused } = readList(entrySchema, read.data?.log);
-    // Numbered in their order: readers ask for the entries after a number.
+    // Entries must be numbered in order, because readers ask for the entries after a number.
     this.#log = items.filter(({ seq }, i) => seq > (items[i - 1]?.seq ?? -1)).slice(-MAX_LOG);
     this.#seq = this.#log.at(-1)?.seq ?? 0;
     const last = tryRead(lastSchema.optional(), read.data?.last);
@@ -100,7 +100,7 @@ export class DownloadLog {
     if (this.#log.length > MAX_LOG) this.#log.shift();
   }
 
-  /** Plain JSON. */
+  /** Returns the stored form, which is plain JSON. */
   toKeep(): unknown {
     return { log: this.#log, last: this.last };
   }
@@ -112,7 +112,7 @@ function shortened(values: NoteValues): NoteValues {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, short(value)]));
 }
 
-/** How a run stands. */
+/** Makes a summary of a run's current state. */
 export function lookAt(progress: RunProgress, cells: number): LastRun {
   const all = progress.sources.reduce((sum, { receivedBytes }) => sum + receivedBytes, 0);
   return {
@@ -128,7 +128,7 @@ export function lookAt(progress: RunProgress, cells: number): LastRun {
   };
 }
 
-/** Whole percent; only an empty cell shows 0, and only a full one 100. */
+/** Rounds a share to whole percent; only an empty cell gives 0, and only a full one 100. */
 function percent(share: number): number {
   if (share <= 0 || share >= 1) return share <= 0 ? 0 : 100;
   return Math.min(99, Math.max(1, Math.round(share * 100)));

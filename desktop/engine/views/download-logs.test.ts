@@ -17,7 +17,7 @@ const detail = (gid: string, cells = 10) =>
 const events = (gid: string) => detail(gid).log.map(({ event }) => event);
 
 describe('the log of a download', () => {
-  test('tells what happened to it, in order', async () => {
+  test('lists the events of a download in order', async () => {
     const { gid, run } = await daemon.run('one');
     run.note('something worth knowing');
     daemon.manager.pause(gid);
@@ -43,7 +43,7 @@ describe('the log of a download', () => {
     expect(log[8]).toMatchObject({ code: 'origin-busy', retryAt });
   });
 
-  test('has the last 200 entries', async () => {
+  test('keeps the last 200 entries', async () => {
     const { gid, run } = await daemon.run('one');
     for (let i = 0; i < 250; i++) run.note(`${i}`);
     const { log } = detail(gid);
@@ -51,7 +51,7 @@ describe('the log of a download', () => {
     expect(log.at(-1)).toMatchObject({ text: '249', seq: 253 });
   });
 
-  test('outlasts the daemon, with how the last run stood', async () => {
+  test('outlasts the daemon, together with the state of the last run', async () => {
     const { gid, run } = await daemon.run('one');
     run.storedBytes = 450;
     await run.fail(new MillraceError('origin-gone'));
@@ -70,7 +70,7 @@ describe('the log of a download', () => {
     expect(events(gid).slice(-3)).toEqual(['restored', 'started', 'phase']);
   });
 
-  test('goes with what is forgotten', async () => {
+  test('is deleted when its download is forgotten', async () => {
     const { gid, run } = await daemon.run('one');
     await run.complete();
     await until(() => daemon.manager.get(gid).state === 'complete');
@@ -82,7 +82,7 @@ describe('the log of a download', () => {
 });
 
 describe('speed over time', () => {
-  test('is sampled once a second while something runs, and not a moment longer', async () => {
+  test('is sampled once a second while a download runs, and only then', async () => {
     await daemon.remove();
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
     daemon = new FakeDaemon();
@@ -109,8 +109,8 @@ describe('speed over time', () => {
   });
 });
 
-describe('what is shown of a download', () => {
-  test('are no secrets of its user', () => {
+describe('the detail of a download', () => {
+  test('shows no secrets of the user', () => {
     const gid = daemon.add('one', {
       paused: true,
       headers: { cookie: 'session=1', 'X-Api-Key': 'k', authorization: 'Basic x', referer: 'r' },
@@ -121,7 +121,7 @@ describe('what is shown of a download', () => {
     expect(proxy).toBe('http://proxy.example:3128/');
   });
 
-  test('are the digests that it should have, and whether it has them', async () => {
+  test('shows the digests that it should have, and whether it has them', async () => {
     const hex = 'a'.repeat(64);
     const digests = [{ algorithm: 'sha256' as const, hex }];
     const { gid, run } = await daemon.run('one', { digests });
@@ -131,7 +131,7 @@ describe('what is shown of a download', () => {
     expect(detail(gid).digests).toMatchObject([{ state: 'mismatch' }]);
   });
 
-  test('before it has begun is an empty map, or none', () => {
+  test('shows an empty map before the download has begun', () => {
     const gid = daemon.add('one', { paused: true });
     expect(detail(gid)).toMatchObject({
       running: false,

@@ -1,6 +1,7 @@
 /**
- * Remembers how downloads go: a log, speed over time, and the state of the last run. In memory for
- * those that were viewed or ran lately, in the database when a run has ended.
+ * Remembers how downloads went: a log, speed over time, and the state of the last run. Logs of
+ * downloads that were viewed or ran lately are in memory; each run that ends is written to the
+ * database.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -22,9 +23,9 @@ export interface DownloadLogsOptions {
   readonly clock: () => Millis;
 }
 
-/** Chapters in memory; those of running downloads are always there. */
+/** Most logs in memory; those of running downloads always stay. */
 const MAX_LOGS = 500;
-/** How often it is written down how running downloads stand, in samples: a crash costs no more. */
+/** Samples between writes of running downloads to the database, the most that a crash can lose. */
 const KEEP_EVERY = 30;
 
 const OVER: ReadonlySet<LogEntry['event'] | undefined> = new Set([
@@ -33,7 +34,7 @@ const OVER: ReadonlySet<LogEntry['event'] | undefined> = new Set([
   'complete',
 ] as const);
 
-/** Last view of a download. */
+/** State of a download at its last change. */
 interface Seen {
   state: RecordState;
   phase: string | undefined;
@@ -44,7 +45,7 @@ export class DownloadLogs {
   readonly #logs = new Map<string, DownloadLog>();
   readonly #seen = new Map<string, Seen>();
   readonly #speed = new SpeedRing();
-  /** Bytes received so far, when last sampled. */
+  /** Bytes received up to the last sample, by gid. */
   readonly #received = new Map<string, number>();
   readonly #stopListening: () => void;
   #timer: NodeJS.Timeout | undefined;
@@ -56,7 +57,7 @@ export class DownloadLogs {
     this.#stopListening = options.manager.listen((event) => this.#onEvent(event));
   }
 
-  /** Over all downloads. */
+  /** Speed over all downloads. */
   get speed(): SpeedRing {
     return this.#speed;
   }
@@ -66,7 +67,7 @@ export class DownloadLogs {
     const present = this.#logs.get(gid);
     const downloadLog =
       present ?? new DownloadLog(store.get(gid), (why) => store.isDamaged(gid, why));
-    // The log used last is the last to go.
+    // Move the log to the end, so that the log used least recently is forgotten first.
     this.#logs.delete(gid);
     this.#logs.set(gid, downloadLog);
     if (this.#logs.size > MAX_LOGS) this.#forgetOldest();
@@ -126,7 +127,7 @@ export class DownloadLogs {
 
   #onState(record: DownloadRecord, before: RecordState | undefined): void {
     const { gid, state, retryAt, error, startedAt } = record;
-    // Nothing has happened to it yet: its entries are made on request.
+    // The download has not started yet, so its log is made on request.
     if (before === undefined && startedAt === undefined) return;
     if (before === 'active') this.#keep(gid);
     if (before === undefined && OVER.has(this.downloadLog(gid).log.at(-1)?.event)) {
@@ -166,13 +167,13 @@ export class DownloadLogs {
     });
   }
 
-  /** How a run stands, as its last one until there is another. */
+  /** Records the state of a run, which stands as the last run until the next one. */
   #noteRun(gid: string, progress: RunProgress): void {
     const last = lookAt(progress, KEPT_CELLS);
     const downloadLog = this.downloadLog(gid);
-    // Before it has asked a source, a run knows less than the one before.
+    // Until it has asked a source, a run knows less than the run before.
     if (last.sources.length === 0) return;
-    // A run that has not reached the partial file knows nothing of the stored bytes.
+    // A run that has not opened the partial file knows nothing about the stored bytes.
     const { stored, by } = progress.path === undefined ? (downloadLog.last ?? last) : last;
     downloadLog.last = { ...last, stored, by };
   }
@@ -183,7 +184,7 @@ export class DownloadLogs {
     this.#timer = setInterval(() => this.#sample(), STEP_MS);
   }
 
-  /** Runs only while downloads do. */
+  /** Adds a sample for each running download, and stops when none runs. */
   #sample(): void {
     const { manager, clock, now } = this.#options;
     const { active } = manager.queue;

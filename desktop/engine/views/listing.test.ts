@@ -32,7 +32,7 @@ const gidsOf = (query: Parameters<typeof listRecords>[1]) =>
   listRecords(daemon.manager, query).records.map(({ gid }) => gid);
 
 describe.each(SORT_KEYS)('sorted by %s', (sort: SortKey) => {
-  test.each([false, true])('pages make up the whole (descending: %s)', (descending) => {
+  test.each([false, true])('its pages make up the whole list (descending: %s)', (descending) => {
     const all = gidsOf({ ...EVERY, sort, descending });
     expect(new Set(all).size).toBe(UNFINISHED + FINISHED);
     for (const limit of [1, 7, 33]) {
@@ -46,7 +46,7 @@ describe.each(SORT_KEYS)('sorted by %s', (sort: SortKey) => {
   });
 });
 
-test('values rise, or fall, and those that are not known come last', () => {
+test('values rise or fall in order, and unknown ones come last', () => {
   for (const descending of [false, true]) {
     const { records } = listRecords(daemon.manager, { ...EVERY, sort: 'size', descending });
     const sizes = records.map(({ length }) => length);
@@ -59,7 +59,7 @@ test('values rise, or fall, and those that are not known come last', () => {
   expect(names).toEqual(names.toSorted());
 });
 
-test('filters hold for the queue and for the history', () => {
+test('filters apply to the queue and to the history', () => {
   const paused = listRecords(daemon.manager, { ...EVERY, sort: 'name', status: ['paused'] });
   expect(paused.total).toBe(UNFINISHED);
   const failed = listRecords(daemon.manager, { ...EVERY, sort: 'name', status: ['error'] });
@@ -71,7 +71,7 @@ test('filters hold for the queue and for the history', () => {
   expect(found).toEqual({ total: 0, records: [] });
 });
 
-test('no file is found by the folder that all of them are in', () => {
+test('no file is found by the name of the folder that holds all of them', () => {
   const folder = daemon.folder.split('/').at(-1) as string;
   expect(listRecords(daemon.manager, { ...EVERY, text: folder }).total).toBe(0);
   expect(listRecords(daemon.manager, { ...EVERY, text: 'http' }).total).toBe(0);

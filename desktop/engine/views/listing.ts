@@ -1,4 +1,6 @@
-/** Lists of downloads: the queue in memory and the history in the database as one, sorted, by pages. */
+/**
+ * Lists downloads: merges the queue in memory with the history in the database, sorted, by pages.
+ */
 
 import type { DownloadStatus } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { SortKey } from '@millrace/shared/bridge/rpc/list-api';
@@ -54,7 +56,10 @@ function matching(records: readonly DownloadRecord[], query: Listing): DownloadR
   });
 }
 
-/** Two sorted lists become one; of the longer one only the part that the page can reach is read. */
+/**
+ * Merges queue and history in sorted order; reads only the part of the history that the page can
+ * reach.
+ */
 function merged(
   manager: Manager,
   unfinished: readonly DownloadRecord[],
@@ -66,7 +71,7 @@ function merged(
   const own = unfinished
     .map((record) => ({ value: sortValue(manager, record, sort), record }))
     .sort((a, b) => compare(a.value, b.value, way));
-  // Entries of the history before the page.
+  // Entries of the history that are certainly before the page.
   const skipped = Math.max(0, offset - own.length);
   const rows = manager.store.sorted(filter, sort, descending, skipped, own.length + limit);
   const page: (DownloadRecord | HistoryRow)[] = [];
@@ -106,7 +111,7 @@ function sortValue(manager: Manager, record: DownloadRecord, sort: SortKey): Sor
   }
 }
 
-/** Compares two values: unknown ones come last, in both directions. */
+/** Compares two values; an unknown value comes last in both directions. */
 function compare(a: SortValue, b: SortValue, way: 1 | -1): number {
   if (a === b) return 0;
   if (a === undefined) return 1;

@@ -1,14 +1,14 @@
-/** Values that lists are sorted by. */
+/** Values by which lists are sorted. */
 
 import { DOWNLOAD_STATUSES, type DownloadStatus } from '@millrace/shared/bridge/rpc/daemon-api';
 
-/** undefined: not known, comes last. */
+/** Undefined means unknown, which comes last. */
 export type SortValue = string | number | undefined;
 
-/** Order of statuses, from running to over. */
+/** Order of statuses, from running to finished. */
 export const STATUS_ORDER: readonly DownloadStatus[] = DOWNLOAD_STATUSES;
 
-/** 0 to 1. */
+/** Returns the stored share of a download, 0 to 1; undefined if its length is unknown. */
 export function progressShare(of: {
   readonly length?: number | undefined;
   readonly storedBytes: number;

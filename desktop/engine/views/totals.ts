@@ -1,4 +1,4 @@
-/** The figures beside the list: how many downloads of each kind, and how fast all of them are. */
+/** The figures beside the list: the number of downloads of each kind, and their total speed. */
 
 import { DOWNLOAD_STATUSES, type DownloadStatus } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { Totals } from '@millrace/shared/bridge/rpc/list-api';
@@ -43,7 +43,7 @@ export function totalsOf(manager: Manager, counts: Counts): Totals {
   };
 }
 
-/** The schedule's present effect. */
+/** Returns the schedule's current effect. */
 export function scheduleNow(manager: Manager): Totals['schedule'] {
   const { effect, nextChangeAt } = manager.schedule();
   return {

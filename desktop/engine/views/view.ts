@@ -1,4 +1,4 @@
-/** The view of a download: its record, and its run. */
+/** Makes the view of a download from its record and its run. */
 
 import { ERRORS, isErrorCode } from '@millrace/shared/base/errors';
 import type { DownloadFailure, DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
@@ -42,7 +42,7 @@ export function viewOf(manager: Manager, record: DownloadRecord): DownloadView {
 }
 
 function failureOf({ code, message, detail }: StoredError): DownloadFailure {
-  // A code of a version that had others is still worth showing.
+  // An error code of another version is unknown here, but still worth showing.
   const row = isErrorCode(code) ? ERRORS[code] : undefined;
   return { code, message, detail, advice: row?.advice ?? '', retryable: row?.retryable ?? false };
 }

@@ -16,7 +16,7 @@ test('strangers never displace those who have shown the token, but are displaced
   places.know('a');
   expect(places.enter('x', true)).toBe('b');
   expect(places.enter('y', true)).toBe('c');
-  // All places belong to known clients: a newcomer has none.
+  // Known clients hold all places, so a new connection gets none.
   expect(places.enter('d', false)).toBe('d');
   expect(places.enter('z', true)).toBe('z');
   places.leave('x');

@@ -1,18 +1,18 @@
 /**
- * Places for connections: for clients that have shown the token, and a separate share for
- * strangers. Any program on this machine can connect; a client that has not identified itself makes
- * room for others.
+ * Places for connections: some for clients that have shown the token, and a limited share for
+ * strangers. Any program on this machine can connect, so a client that has not shown the token
+ * makes room for others.
  */
 
 export interface PlaceLimits {
   readonly all: number;
-  /** Most connections among them that have not shown the token. */
+  /** Most connections, among `all`, that have not shown the token. */
   readonly strangers: number;
 }
 
 export class ConnectionPlaces<T> {
   readonly #limits: PlaceLimits;
-  /** Oldest first. */
+  /** Connections that have not shown the token, oldest first. */
   readonly #strangers = new Set<T>();
   readonly #known = new Set<T>();
 
@@ -21,11 +21,11 @@ export class ConnectionPlaces<T> {
   }
 
   /**
-   * A connection begins.
+   * Adds a connection.
    *
-   * @param known it has shown the token
-   * @returns the connection that has to end for it: the oldest stranger, itself where there is no
-   *   other; undefined: none
+   * @param known whether it has shown the token
+   * @returns the connection that must end: the oldest stranger, or the new connection if there is
+   *   no stranger; undefined if none must end
    */
   enter(connection: T, known: boolean): T | undefined {
     (known ? this.#known : this.#strangers).add(connection);
@@ -33,12 +33,12 @@ export class ConnectionPlaces<T> {
     const tooMany = this.#strangers.size + this.#known.size > all;
     if (!tooMany && this.#strangers.size <= strangers) return undefined;
     const [oldest = connection] = this.#strangers;
-    // With only known clients no place is free.
+    // Without strangers, `oldest` is the new connection, which gets no place.
     this.leave(oldest);
     return oldest;
   }
 
-  /** It has shown the token. */
+  /** Notes that a connection has shown the token. */
   know(connection: T): void {
     if (this.#strangers.delete(connection)) this.#known.add(connection);
   }

@@ -1,7 +1,7 @@
 /**
  * Decides who may talk to the daemon at all. A page in a browser can make the browser send requests
- * to loopback: they carry fields that our own requests never do, and are refused before anything is
- * read.
+ * to loopback. Such requests carry fields that our own requests never do, and are refused before
+ * their body is read.
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -14,7 +14,7 @@ export interface GuardOptions {
   readonly allowedOrigins: readonly string[];
 }
 
-/** Why a request is refused, for its sender. */
+/** Reason for refusing a request, told to its sender. */
 export interface Refusal {
   readonly status: number;
   readonly reason: string;
@@ -26,6 +26,8 @@ export interface Refusal {
  * A name that an attacker's DNS points at loopback (DNS rebinding) shows in Host. A page of another
  * site, or of another port, shows in Origin, or at least in Sec-Fetch-Site. The only page at this
  * address is our own.
+ *
+ * @returns why the request is refused; undefined if it is allowed
  */
 export function refuse(req: IncomingMessage, options: GuardOptions): Refusal | undefined {
   const { host, origin } = req.headers;
@@ -43,14 +45,14 @@ export function refuse(req: IncomingMessage, options: GuardOptions): Refusal | u
 }
 
 /**
- * True for requests of the page that is served here: a cookie, which browsers send by themselves,
- * counts only with these.
+ * Returns true for requests of the page that is served here. A cookie counts only with these,
+ * because browsers send cookies by themselves.
  */
 export function isOwnOrigin({ headers: { host, origin } }: IncomingMessage): boolean {
   return host !== undefined && origin?.toLowerCase() === `http://${host.toLowerCase()}`;
 }
 
-/** True if the value of a Host field means the address that we are bound to. */
+/** Returns true if a Host field names the address that the server is bound to, or loopback. */
 export function isOurs(host: string | undefined, { address, port }: GuardOptions): boolean {
   const match = /^(\[[0-9a-f:]+\]|[^:[\]]+)(?::(\d{1,5}))?$/i.exec(host ?? '');
   if (match === null || Number(match[2] ?? 80) !== port) return false;
@@ -59,7 +61,7 @@ export function isOurs(host: string | undefined, { address, port }: GuardOptions
   return ['127.0.0.1', '[::1]', 'localhost', bound].includes(name);
 }
 
-/** Compares secrets without telling by the time it takes how much of one was right. */
+/** A secret whose comparison takes the same time however much of a guess is right. */
 export class Secret {
   readonly #digest: Buffer;
 
@@ -71,13 +73,13 @@ export class Secret {
     return timingSafeEqual(this.#digest, hash(given));
   }
 
-  /** `Authorization: Bearer SECRET` (RFC 6750). */
+  /** Checks `Authorization: Bearer SECRET` (RFC 6750). */
   inHeader(req: IncomingMessage): boolean {
     const match = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '');
     return match !== null && this.matches(match[1] as string);
   }
 
-  /** aria2's way: `token:SECRET` as a parameter. */
+  /** Checks a parameter `token:SECRET`, as aria2's clients send it. */
   inParameter(parameter: unknown): boolean {
     return (
       typeof parameter === 'string' &&
@@ -91,7 +93,7 @@ function hash(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** True for addresses that only this machine reaches. */
+/** Returns true for addresses that only this machine can reach. */
 export function isLoopback(address: string): boolean {
   return /^127(?:\.\d{1,3}){3}$/.test(address) || address === '::1' || address === 'localhost';
 }

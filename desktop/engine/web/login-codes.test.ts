@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { LoginCodes } from './login-codes.ts';
 
-test('a code is good once, and for a minute', () => {
+test('a code is valid once, and for a minute', () => {
   let now = 0;
   const codes = new LoginCodes(() => now);
   const [first, second] = [codes.make(), codes.make()];
@@ -12,7 +12,7 @@ test('a code is good once, and for a minute', () => {
   expect(codes.take(second)).toBe(false);
 });
 
-test('there is no end of codes only in time, not in number', () => {
+test('only the 32 newest codes stay valid', () => {
   const codes = new LoginCodes(() => 0);
   const made = Array.from({ length: 40 }, () => codes.make());
   expect(made.filter((code) => codes.take(code))).toEqual(made.slice(-32));

@@ -1,4 +1,7 @@
-/** Codes that log a page in once, within a minute: others may see what is in an address. */
+/**
+ * Codes that log in a page once and within a minute, because others may see the address with the
+ * code.
+ */
 
 import { createHash, randomBytes } from 'node:crypto';
 import type { Millis } from '@millrace/shared/base/clock';
@@ -8,7 +11,7 @@ const MAX_CODES = 32;
 
 export class LoginCodes {
   readonly #now: () => Millis;
-  /** When each ends, by digest, oldest first. */
+  /** Time at which each code expires, by digest, oldest first. */
   readonly #codes = new Map<string, Millis>();
 
   /** @param now monotonic milliseconds */
@@ -26,7 +29,7 @@ export class LoginCodes {
     return code;
   }
 
-  /** @returns whether the code was good; it is not any more */
+  /** Uses up a code. @returns whether it was valid */
   take(code: string): boolean {
     const digest = digestOf(code);
     const endsAt = this.#codes.get(digest);

@@ -25,7 +25,7 @@ test('a page leads to its URL, and only its user can read it', async () => {
   expect(path).not.toContain('abc');
 });
 
-test('pages go when a code has been used, and with the next daemon', async () => {
+test('pages are deleted once a code has been used, and by the next daemon', async () => {
   await pages.make('http://127.0.0.1:6800/#code=abc');
   await pages.clear();
   expect(await readdir(state)).toEqual([]);

@@ -1,7 +1,7 @@
 /**
  * Hands a log-in code to the user's browser. All users of a machine can read the command lines of
- * its processes: a browser is given the name of a file that only its user can read. The file leads
- * to the page with the code, and is deleted when the code has been used or is too old.
+ * its processes, so the browser gets the name of a file that only its user can read. The file leads
+ * to the page with the code, and is deleted once the code is used or has expired.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -19,8 +19,8 @@ export class LoginPages {
   readonly #pages = new Map<string, NodeJS.Timeout>();
 
   /**
-   * @param state folder that only the user can look into
-   * @param snaps browsers may be in snaps, which see no hidden folders
+   * @param state folder that only the user can read
+   * @param snaps whether browsers may be snaps, which see no hidden folders
    */
   constructor(state: string, goodForMs: Millis, snaps = existsSync('/snap/bin')) {
     this.#folder = snaps ? homedir() : state;
@@ -47,12 +47,12 @@ export class LoginPages {
     return path;
   }
 
-  /** A code has been used: pages that have not been opened yet are useless. */
+  /** Deletes all pages: a code has been used, and pages that were not opened are useless. */
   async clear(): Promise<void> {
     await Promise.all([...this.#pages.keys()].map((path) => this.#remove(path)));
   }
 
-  /** Deletes the pages that a killed daemon has left. */
+  /** Deletes the pages that a killed daemon left behind. */
   async sweep(): Promise<void> {
     const names = await readdir(this.#folder).catch(() => []);
     const left = names.filter((name) => NAME.test(name));

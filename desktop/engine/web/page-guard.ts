@@ -1,12 +1,15 @@
 /**
- * Decides who may see the page: it holds no secret, but other sites should not even learn that it
+ * Decides who may load the page. It holds no secret, but other sites should not even learn that it
  * exists.
  */
 
 import type { IncomingMessage } from 'node:http';
 import { type GuardOptions, isOurs, isOwnOrigin, type Refusal } from './guard.ts';
 
-/** Links to the page may be followed from anywhere; other sites may not embed it or parts of it. */
+/**
+ * Refuses requests from other sites, except links to the page: they may come from anywhere, but no
+ * other site may embed the page or parts of it.
+ */
 export function refusePage(req: IncomingMessage, options: GuardOptions): Refusal | undefined {
   const { host, origin } = req.headers;
   if (!isOurs(host, options)) {

@@ -7,7 +7,7 @@ async function* pieces(...texts: string[]): AsyncGenerator<Buffer> {
   for (const text of texts) yield Buffer.from(text);
 }
 
-/** Sends a piece, and the rest when it is told to. */
+/** Makes a body that sends a piece at once, and ends when told to. */
 function held(text: string) {
   const { promise, resolve } = Promise.withResolvers<void>();
   async function* body(): AsyncGenerator<Buffer> {
@@ -18,7 +18,7 @@ function held(text: string) {
 }
 
 describe('bodies of requests', () => {
-  test('are put together, cut wherever', async () => {
+  test('are joined, even if a character is cut', async () => {
     const euro = Buffer.from('€');
     async function* cut() {
       yield euro.subarray(0, 1);
@@ -35,7 +35,7 @@ describe('bodies of requests', () => {
     expect(await bodies.read(pieces('12345', '67890', '1'))).toEqual({ refused: 'too-long' });
   });
 
-  test('have a limit together, and make room again, whichever way they end', async () => {
+  test('have a limit together, and free their bytes however they end', async () => {
     const bodies = new RequestBodies(LIMITS);
     const first = [held('1234567890'), held('1234567890')];
     const reading = first.map(({ body }) => bodies.read(body));
@@ -48,7 +48,7 @@ describe('bodies of requests', () => {
     expect(await bodies.read(pieces('1234567890'))).toEqual({ text: '1234567890' });
   });
 
-  test('of clients that go away are forgotten', async () => {
+  test('of clients that disconnect free their bytes', async () => {
     async function* broken(): AsyncGenerator<Buffer> {
       yield Buffer.from('1234567890');
       throw new Error('reset');

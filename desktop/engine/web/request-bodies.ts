@@ -1,18 +1,18 @@
 /**
- * Reads the bodies of requests. The token of aria2's clients is in the body: a sender is known only
- * when all of it has been read, so all bodies together have a limit as well.
+ * Reads the bodies of requests. The token of aria2's clients is in the body, so a sender is unknown
+ * until the whole body has been read. That is why all bodies together have a limit as well.
  */
 
 import type { IncomingMessage } from 'node:http';
 
 export interface BodyLimits {
-  /** Bytes of one body. */
+  /** Most bytes of one body. */
   readonly one: number;
-  /** Bytes of all bodies that are being read, at least `one`. */
+  /** Most bytes of all bodies that are being read; at least `one`. */
   readonly all: number;
 }
 
-/** too-long: the body alone; too-many: together with the others being read. */
+/** too-long: this body alone is over its limit; too-many: all bodies together are. */
 export type Body = { readonly text: string } | { readonly refused: 'too-long' | 'too-many' };
 
 export class RequestBodies {
@@ -23,7 +23,7 @@ export class RequestBodies {
     this.#limits = limits;
   }
 
-  /** Never rejects: for a client that goes away, the result is the part it has sent. */
+  /** Reads a body. Never rejects: if the client disconnects, returns the part that has arrived. */
   async read(req: AsyncIterable<Buffer> | IncomingMessage): Promise<Body> {
     const pieces: Buffer[] = [];
     let bytes = 0;
@@ -36,7 +36,7 @@ export class RequestBodies {
         pieces.push(piece);
       }
     } catch {
-      // The client has gone: the part is no request.
+      // The client disconnected; the part that has arrived is no valid request.
     } finally {
       this.#bytes -= bytes;
     }

@@ -1,4 +1,4 @@
-/** `/session`: log-in, whether one is logged in, and log-out. */
+/** `/session`: logs in and out, and tells whether the client is logged in. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
@@ -21,7 +21,7 @@ export interface SessionRouteOptions {
   readonly sessions: Sessions;
   readonly codes: LoginCodes;
   readonly secret: Secret;
-  /** Told when a code has been used. */
+  /** Called when a code has been used. */
   readonly onCode: () => void;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
@@ -35,7 +35,7 @@ export class SessionRoute {
     this.#options = options;
   }
 
-  /** Answers a request that the guard has let through. */
+  /** Answers a request that the guard has accepted. */
   async serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { sessions } = this.#options;
     res.setHeader('cache-control', 'no-store');
@@ -49,7 +49,7 @@ export class SessionRoute {
     }
     if (req.method !== 'POST') return void res.writeHead(405, { allow: METHODS }).end();
     const given = parse(await readSmall(req));
-    // A form of another site cannot say that it sends JSON.
+    // A form of another site cannot send this content type.
     const json = /^application\/json\b/i.test(req.headers['content-type'] ?? '');
     if (given === undefined || !json) return void res.writeHead(400).end();
     const { status, retryAfterMs } = this.#check(given);
@@ -86,7 +86,7 @@ async function readSmall(req: IncomingMessage): Promise<string | undefined> {
       if (text.length > MAX_BODY_BYTES) return undefined;
     }
   } catch {
-    return undefined; // the client has gone
+    return undefined; // the client is gone
   }
   return text;
 }

@@ -1,6 +1,6 @@
 /**
- * Sessions of pages that have logged in. They outlive the daemon, so that a page continues when it
- * is started again; only digests are kept.
+ * Sessions of pages that have logged in. They outlive the daemon, so that a page stays logged in
+ * after a restart. Only digests of their ids are stored.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
@@ -13,7 +13,7 @@ import type { SettingStore } from '../store/small-stores.ts';
 const SETTING = 'sessions';
 const MAX_SESSIONS = 32;
 const DAY_MS = 24 * 3600_000;
-/** Time without use after which a session ends. */
+/** Milliseconds without use after which a session ends. */
 const IDLE_MS = 30 * DAY_MS;
 
 const schema = z.object({ digest: z.string(), usedAt: z.number() });
@@ -21,7 +21,7 @@ const schema = z.object({ digest: z.string(), usedAt: z.number() });
 export class Sessions {
   readonly #store: SettingStore;
   readonly #now: () => Millis;
-  /** When each was last used, to the day; by digest, oldest first. */
+  /** Time of the last use, to the day, by digest; the oldest comes first. */
   readonly #usedAt = new Map<string, Millis>();
   readonly #onEnded = new Set<(session: string) => void>();
 
@@ -34,13 +34,13 @@ export class Sessions {
     if (refused > 0) store.isDamaged(SETTING, `${refused} of them have to log in again`);
   }
 
-  /** Calls back when a session has ended. @returns takes the listener away */
+  /** Calls the listener when a session has ended. @returns a function that removes the listener */
   listen(listener: (session: string) => void): () => void {
     this.#onEnded.add(listener);
     return () => this.#onEnded.delete(listener);
   }
 
-  /** Begins a session. @returns Set-Cookie's value (RFC 6265) */
+  /** Begins a session. @returns the value of Set-Cookie (RFC 6265) */
   begin(port: number): string {
     const id = randomBytes(16).toString('base64url');
     this.#usedAt.set(digestOf(id), this.#now());
@@ -52,7 +52,7 @@ export class Sessions {
     return `${cookieName(port)}=${id}; Max-Age=${IDLE_MS / 1000}; ${ATTRIBUTES}`;
   }
 
-  /** The session of a request by its cookie; undefined if it has none that is good. */
+  /** Returns the session of a request by its cookie; undefined if it has no valid one. */
   of(req: IncomingMessage): string | undefined {
     const id = cookieOf(req);
     if (id === undefined) return undefined;
@@ -73,7 +73,7 @@ export class Sessions {
     return session;
   }
 
-  /** Ends a session. @returns Set-Cookie's value that takes the cookie back */
+  /** Ends a session. @returns the value of Set-Cookie that deletes the cookie */
   end(session: string | undefined, port: number): string {
     if (session !== undefined) {
       this.#end(session);
@@ -95,7 +95,7 @@ export class Sessions {
 
 const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';
 
-/** Cookies ignore ports (RFC 6265 8.5): those of two daemons must not replace each other. */
+/** Cookies ignore ports (RFC 6265 8.5), so the name keeps two daemons' cookies apart. */
 function cookieName(port: number): string {
   return `millrace-session-${port}`;
 }

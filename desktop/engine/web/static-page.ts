@@ -1,10 +1,10 @@
-/** The page's files, with their header fields. */
+/** Serves the page's files, with their header fields. */
 
 import { existsSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 
-/** Names with a digest of the content always mean the same content. */
+/** File names with a digest of their content, which therefore never changes. */
 const HASHED = /^\/assets\/[^/]*[-.][A-Za-z0-9_-]{8,}\.[a-z0-9]+$/;
 
 const NOT_BUILT = `<!doctype html>
@@ -18,12 +18,12 @@ const NOT_BUILT = `<!doctype html>
 export class StaticPage {
   readonly #folder: string;
 
-  /** @param folder with index.html and assets; may come and change while the daemon runs */
+  /** @param folder with index.html and assets; may appear and change while the daemon runs */
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** @param path of the URL, still encoded */
+  /** Answers a request for a file. @param path of the URL, still encoded */
   async serve(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
     for (const [name, value] of Object.entries(headers(req.headers.host ?? ''))) {
       res.setHeader(name, value);
@@ -35,7 +35,7 @@ export class StaticPage {
     if (path === '/' && !existsSync(join(this.#folder, 'index.html'))) {
       return say(res, 503, 'text/html', NOT_BUILT);
     }
-    // Loaded here: most daemons never show a page.
+    // Loaded here because most daemons never show a page.
     const { default: send } = await import('send');
     const file = send(req, path === '/' ? '/index.html' : path, {
       root: this.#folder,
@@ -61,7 +61,7 @@ export class StaticPage {
   }
 }
 
-/** @param host checked to be ours */
+/** @param host a Host field that the guard has accepted */
 function headers(host: string): Record<string, string> {
   return {
     'content-security-policy': [
@@ -69,7 +69,7 @@ function headers(host: string): Record<string, string> {
       "script-src 'self'",
       "style-src 'self'",
       "img-src 'self' data:",
-      // Not every browser takes 'self' to mean WebSockets as well.
+      // Not every browser takes 'self' to include WebSockets.
       `connect-src 'self' ws://${host}`,
       "font-src 'self'",
       "base-uri 'none'",

@@ -1,4 +1,4 @@
-/** Parts that aria2's methods share: downloads by their gids, aria2's words for errors. */
+/** Shared parts of aria2's methods: finding downloads by gid, and aria2's words for errors. */
 
 import { isMillraceError } from '@millrace/shared/base/errors';
 import type { Manager } from '../../downloads/manager.ts';
@@ -8,12 +8,12 @@ import { aria2Error } from '../calls/rpc-error.ts';
 import { defaultOptions, translate } from './options.ts';
 import { text } from './params.ts';
 
-/** Options that new downloads have unless they say otherwise. */
+/** Returns the options of new downloads that do not set them. */
 export function inheritable(manager: Manager): Record<string, string> {
   return { ...defaultOptions(), ...manager.settings.aria2 };
 }
 
-/** @throws RpcError in aria2's words */
+/** Finds the download that the first parameter names. @throws RpcError in aria2's words */
 export function find(manager: Manager, params: readonly unknown[]): DownloadRecord {
   const gid = text(params, 0);
   if (!/^[0-9a-f]{1,16}$/i.test(gid)) throw aria2Error(`Invalid GID ${gid.slice(0, 40)}`);
@@ -25,7 +25,7 @@ export function find(manager: Manager, params: readonly unknown[]): DownloadReco
   }
 }
 
-/** True for the URIs of a list that count: aria2 ignores others. */
+/** Returns true for a URI that can be downloaded; aria2 ignores all others. */
 export function isDownloadable(uri: string): boolean {
   try {
     downloadUrl(uri);

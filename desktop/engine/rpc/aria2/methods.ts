@@ -1,5 +1,5 @@
 /**
- * aria2's methods (aria2c(1), "RPC INTERFACE"), with its results and its errors, so that programs
+ * aria2's methods (aria2c(1), "RPC INTERFACE"), with aria2's results and errors, so that programs
  * written for aria2 work.
  */
 
@@ -59,7 +59,7 @@ function addingMethods({ manager, parseMetalink }: Aria2Options): [string, Metho
       async (params) => {
         const document = Buffer.from(text(params, 0), 'base64');
         const own = toNewDownload(inherited(), readOptions(params[1], false));
-        // The document names its files and their digests itself.
+        // The document itself states the names and digests of its files.
         const { file: _file, digests: _digests, gid: _gid, ...rest } = own;
         const at = position(params, 2).position;
         const files = await parseMetalink(document, Date.now());
@@ -124,7 +124,7 @@ function stateMethods(manager: Manager): [string, Method][] {
   ];
 }
 
-/** Methods that change a download's place and its sources. */
+/** Methods that change a download's position and URIs. */
 function orderMethods(manager: Manager): [string, Method][] {
   return [
     [
@@ -185,7 +185,7 @@ function resultMethods(manager: Manager): [string, Method][] {
 }
 
 function daemonMethods({ version, token, onShutdown }: Aria2Options): [string, Method][] {
-  // Forty digits that stay the same while the daemon runs, and tell nothing of the token.
+  // Forty digits that stay the same while the daemon runs, and do not reveal the token.
   const sessionId = createHash('sha1').update(`${token} ${process.pid}`).digest('hex');
   const shutdown: Method = () => {
     setImmediate(onShutdown);
@@ -194,7 +194,7 @@ function daemonMethods({ version, token, onShutdown }: Aria2Options): [string, M
   return [
     ['aria2.getVersion', () => ({ enabledFeatures: FEATURES, version })],
     ['aria2.getSessionInfo', () => ({ sessionId })],
-    // Everything is in the database at any time.
+    // The database is always up to date, so there is nothing to save.
     ['aria2.saveSession', () => 'OK'],
     ['aria2.shutdown', shutdown],
     ['aria2.forceShutdown', shutdown],

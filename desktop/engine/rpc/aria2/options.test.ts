@@ -22,7 +22,7 @@ describe('options of aria2', () => {
     expect(() => readOptions({ [name]: value }, false)).toThrow(message);
   });
 
-  test('those that are not known are left out, as aria2 does', () => {
+  test('that are unknown are left out, as in aria2', () => {
     expect(readOptions({ 'seed-ratio': '1.0', split: 3 }, false)).toEqual({ split: '3' });
     const inherited = JSON.parse('{"constructor":"1","toString":"1","__proto__":"1","split":"3"}');
     for (const global of [false, true]) {
@@ -32,13 +32,13 @@ describe('options of aria2', () => {
     expect(() => readOptions('x', false)).toThrow(/wrong type/);
   });
 
-  test('of the daemon are none of a download', () => {
+  test('of the daemon are not accepted for a download', () => {
     const option = { 'max-concurrent-downloads': '3' };
     expect(readOptions(option, true)).toEqual(option);
     expect(readOptions(option, false)).toEqual({});
   });
 
-  test('mean what they mean there', () => {
+  test('have the same meaning as in aria2', () => {
     const given = readOptions(
       {
         dir: '/d',
@@ -88,7 +88,7 @@ describe('options of aria2', () => {
     });
   });
 
-  test('of one download go before those of all', () => {
+  test('of one download override the global ones', () => {
     const all = { 'user-agent': 'global', split: '2' };
     expect(toNewDownload(all, { split: '3' })).toMatchObject({
       connections: 3,

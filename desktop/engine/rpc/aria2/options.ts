@@ -10,7 +10,7 @@ export type Aria2Options = Readonly<Record<string, string>>;
 
 type Kind = 'text' | 'flag' | 'number' | 'size' | RegExp;
 
-/** Options of a download: allowed values and defaults. */
+/** Options of a download, with allowed values and defaults. */
 const DOWNLOAD_OPTIONS: Readonly<Record<string, readonly [Kind, string?]>> = {
   'all-proxy': ['text'],
   'all-proxy-passwd': ['text'],
@@ -44,7 +44,7 @@ const DOWNLOAD_OPTIONS: Readonly<Record<string, readonly [Kind, string?]>> = {
   'user-agent': ['text'],
 };
 
-/** Options of the daemon besides. */
+/** Further options of the daemon. */
 const GLOBAL_OPTIONS: Readonly<Record<string, readonly [Kind, string?]>> = {
   'max-concurrent-downloads': ['number'],
   'max-overall-download-limit': ['size', '0'],
@@ -52,18 +52,18 @@ const GLOBAL_OPTIONS: Readonly<Record<string, readonly [Kind, string?]>> = {
 };
 
 /**
- * Options that would change the downloaded bytes and cannot be obeyed: they are refused, not
- * ignored.
+ * Options that would change the downloaded bytes and are not supported. They are refused instead of
+ * being ignored.
  */
 const REFUSED: ReadonlySet<string> = new Set(['load-cookies', 'select-file', 'index-out']);
 
 const MAX_VALUE_CHARS = 16_384;
 
 /**
- * Reads options as a client sends them: text, or lists of text. Unknown ones are left out, as in
+ * Reads options as a client sends them: text, or lists of text. Leaves out unknown options, like
  * aria2.
  *
- * @throws RpcError in aria2's words for a value that cannot be
+ * @throws RpcError in aria2's words for an invalid value
  */
 export function readOptions(given: unknown, global: boolean): Record<string, string> {
   if (given === undefined) return {};
@@ -100,7 +100,7 @@ function fits(kind: Kind, text: string): boolean {
   return kind.test(text);
 }
 
-/** Bytes of `1024`, `100K`, `5M`. */
+/** Returns the bytes of a size such as `1024`, `100K` or `5M`. */
 export function sizeOf(text: string): number {
   const factor = /k$/i.test(text) ? 1024 : /m$/i.test(text) ? 1024 ** 2 : 1;
   return Number.parseInt(text, 10) * factor;
@@ -114,7 +114,7 @@ export function defaultOptions(): Record<string, string> {
   return Object.fromEntries(rows);
 }
 
-/** Options for a new download: the daemon's own, overridden by the given ones. */
+/** Makes a new download from the daemon's options, overridden by the given ones. */
 export function toNewDownload(
   options: Aria2Options,
   given: Aria2Options,
@@ -128,7 +128,7 @@ export function toNewDownload(
   };
 }
 
-/** Without the ways to take something back that aria2 has no words for. */
+/** A change without those ways of taking a setting back that aria2 cannot express. */
 type Aria2Change = Omit<Change, 'limit' | 'login' | 'startAt' | 'category'> &
   Pick<NewDownload, 'limit' | 'login'>;
 
@@ -162,7 +162,7 @@ function bounded(text: string): number {
   return Math.min(MAX_PER_HOST, Math.max(1, Number(text)));
 }
 
-/** Undefined if no option is about header fields. */
+/** Makes the header fields; undefined if no option is about header fields. */
 function headersOf(options: Aria2Options): Record<string, string> | undefined {
   const { header, referer } = options;
   const headers: Record<string, string> = {};
@@ -180,7 +180,7 @@ function headersOf(options: Aria2Options): Record<string, string> | undefined {
 function proxyOf(options: Aria2Options): string | undefined {
   const text = options['all-proxy'] || options['https-proxy'] || options['http-proxy'];
   if (text === undefined) return undefined;
-  // aria2's form of: no proxy, whatever the environment.
+  // In aria2 an empty value means no proxy, whatever the environment says.
   if (text === '') return 'direct';
   try {
     const url = new URL(text.includes('://') ? text : `http://${text}`);
@@ -199,7 +199,7 @@ function digestOf(text: string): { algorithm: DigestAlgorithm; hex: string } {
   return { algorithm, hex };
 }
 
-/** An error of ours in aria2's words, where it has such. */
+/** Turns an error of ours into aria2's words, if aria2 has an option for it. */
 export function translate(error: unknown): unknown {
   if (!(error instanceof MillraceError)) return error;
   const option = /^(dir|file|headers|proxy|digests|connections)/.exec(error.detail)?.[1];

@@ -1,8 +1,8 @@
-/** Parameters of aria2's methods, and its messages for missing or wrong ones. */
+/** Reads the parameters of aria2's methods, with its messages for missing or wrong ones. */
 
 import { aria2Error } from '../calls/rpc-error.ts';
 
-/** Most that one call lists. */
+/** Most downloads that one call lists. */
 const MAX_LISTED = 10_000;
 
 function required(params: readonly unknown[], at: number): unknown {

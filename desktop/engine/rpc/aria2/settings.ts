@@ -1,4 +1,4 @@
-/** aria2's methods for options, of one download and of all. */
+/** aria2's methods for the options of one download and for the global ones. */
 
 import { resolve } from 'node:path';
 import { MAX_CONCURRENT } from '@millrace/shared/bridge/rpc/settings-api';
@@ -8,7 +8,7 @@ import type { Method } from '../calls/dispatcher.ts';
 import { find, inAria2sWords, inheritable } from './downloads.ts';
 import { type Aria2Options, readOptions, sizeOf, toChange } from './options.ts';
 
-/** Options that together say one thing: a change of one leaves the others as they are. */
+/** Options that have a meaning together. When one of them changes, the others keep their values. */
 const PARTNERS: readonly (readonly string[])[] = [
   ['header', 'referer', 'user-agent'],
   ['http-user', 'http-passwd'],
@@ -74,7 +74,7 @@ function changeGlobal(manager: Manager, given: Record<string, string>): void {
     'max-overall-download-limit': limit,
     'max-overall-upload-limit': _upload,
     dir,
-    // Of one download each.
+    // Options that can only belong to a single download.
     out: _out,
     gid: _gid,
     pause: _pause,
@@ -93,7 +93,10 @@ function changeGlobal(manager: Manager, given: Record<string, string>): void {
   });
 }
 
-/** Without the values that a client has read and sends back unchanged, passwords left out. */
+/**
+ * Returns the changed options: drops values that a client has read and sends back unchanged,
+ * including hidden passwords.
+ */
 function changesIn(manager: Manager, gid: string, all: Aria2Options): Record<string, string> {
   const { gid: _gid, pause: _pause, ...given } = all;
   const shown = shownOptions(manager.get(gid).options.aria2 ?? {});

@@ -1,4 +1,4 @@
-/** A download in aria2's words: numbers as text, its states, its error codes. */
+/** Describes a download in aria2's words: numbers as text, its states, its error codes. */
 
 import { join } from 'node:path';
 import type { ErrorCode } from '@millrace/shared/base/errors';
@@ -9,10 +9,10 @@ import { type DownloadRecord, isFinished } from '../../store/record.ts';
 import { viewOf } from '../../views/view.ts';
 
 const MIN_PIECE_BYTES = 1024 * 1024;
-/** Most pieces: they are as large as that takes. */
+/** Most pieces; pieces are made large enough to stay below it. */
 const MAX_PIECES = 4096;
 
-/** aria2's exit statuses (aria2c(1), "EXIT STATUS"), as far as they have a counterpart. */
+/** aria2's exit statuses (aria2c(1), "EXIT STATUS") for errors that have a counterpart there. */
 const ERROR_CODES: Readonly<Partial<Record<ErrorCode, number>>> = {
   'origin-timeout': 2,
   'origin-not-found': 3,
@@ -43,7 +43,7 @@ const REMOVED = 31;
 
 export type Aria2Struct = Record<string, unknown>;
 
-/** @param keys wanted ones; undefined or none: all */
+/** @param keys wanted keys; undefined or empty for all keys */
 export function tellStatus(
   manager: Manager,
   record: DownloadRecord,
@@ -114,7 +114,7 @@ function sourcesOf(manager: Manager, { gid }: DownloadRecord): readonly SourceSt
   return sources.filter(({ state }) => state === 'used' || state === 'trying');
 }
 
-/** `queued` and `waiting` are both aria2's "waiting". */
+/** Returns aria2's state. Our `queued` and `waiting` are both "waiting" in aria2. */
 function aria2State({ state }: DownloadRecord): string {
   return state === 'queued' ? 'waiting' : state;
 }
@@ -132,7 +132,10 @@ function piecesOf(length: number): { pieceLength: number; numPieces: number } {
   return { pieceLength, numPieces: Math.ceil(length / pieceLength) };
 }
 
-/** A bit per piece, the first the highest of its digit; undefined where nothing is known. */
+/**
+ * Returns a bit per piece in hexadecimal, the first piece as the highest bit; undefined if the
+ * stored pieces are not known.
+ */
 function bitfieldOf(manager: Manager, record: DownloadRecord, pieces: number): string | undefined {
   if (pieces === 0) return undefined;
   const run = manager.running(record.gid);

@@ -1,4 +1,4 @@
-/** aria2's methods that tell of downloads. */
+/** aria2's methods that describe downloads. */
 
 import type { Manager } from '../../downloads/manager.ts';
 import type { DownloadRecord } from '../../store/record.ts';
@@ -36,7 +36,7 @@ export function tellingMethods(manager: Manager): [string, Method][] {
       'aria2.tellStopped',
       (params) => {
         const [offset, count] = [integer(params, 0), amount(params, 1)];
-        // From the end a list goes backwards.
+        // With a negative offset the list goes backwards from the end.
         const page =
           offset < 0
             ? { offset: -offset - 1, limit: count }
@@ -88,7 +88,7 @@ export function insideMethods(manager: Manager): [string, Method][] {
   ];
 }
 
-/** A page of a list; negative offsets count from the end, and the page goes backwards from there. */
+/** Returns a page of a list. A negative offset counts from the end, and the page goes backwards. */
 function slice<T>(all: readonly T[], offset: number, count: number): T[] {
   if (offset >= 0) return all.slice(offset, offset + count);
   return all

@@ -1,4 +1,4 @@
-/** Remembers the state of a download's detail that one page has received. */
+/** Remembers the part of a download's detail that one page has received, to send only changes. */
 
 import type { DownloadDetail } from '@millrace/shared/bridge/rpc/detail-api';
 import type { DetailPatch, LiveUpdate } from '@millrace/shared/bridge/rpc/live-api';
@@ -9,7 +9,7 @@ import type { DownloadLogs } from '../../views/download-logs.ts';
 export class DetailCursor {
   readonly #gid: string;
   readonly #cells: number;
-  /** Members as they were sent last, as JSON. */
+  /** Fields as last sent, as JSON, by name. */
   readonly #sent = new Map<string, string>();
   #stored: readonly number[] = [];
   #seq = 0;
@@ -20,7 +20,7 @@ export class DetailCursor {
     this.#cells = cells;
   }
 
-  /** @throws MillraceError `no-such-download` */
+  /** Returns the whole detail. @throws MillraceError `no-such-download` */
   first(manager: Manager, downloadLogs: DownloadLogs): DownloadDetail {
     const detail = detailOf(manager, downloadLogs, manager.get(this.#gid), this.#cells);
     this.#changes(detail);
@@ -30,7 +30,7 @@ export class DetailCursor {
   }
 
   /**
-   * Makes the changes since the last call; undefined: none, or the download is not there any more.
+   * Returns the changes since the last call; undefined if there are none, or the download is gone.
    */
   next(manager: Manager, downloadLogs: DownloadLogs): LiveUpdate['detail'] {
     let detail: DownloadDetail;

@@ -1,4 +1,4 @@
-/** From messages to methods and back: single calls, batches, multicalls, and access. */
+/** Answers messages by calling methods: single calls, batches, multicalls, and checks of access. */
 
 import {
   INVALID_PARAMS,
@@ -16,39 +16,42 @@ import { aria2Error, toJsonRpcError, UNAUTHORIZED } from './rpc-error.ts';
 /** A client that is connected by WebSocket. */
 export interface Subscriber {
   send(method: string, params: readonly unknown[]): void;
-  /** True while the client has unread data: updates that can wait should wait. */
+  /** Returns true while the client has much unread data, so that updates should wait. */
   readonly congested?: () => boolean;
   readonly onClosed: (listener: () => void) => void;
 }
 
 export interface CallContext {
-  /** The connection has shown the token, or belongs to a page that is logged in: calls need not. */
+  /**
+   * True if the connection has shown the token, or belongs to a logged-in page. Its calls need no
+   * token then.
+   */
   readonly trusted: boolean;
-  /** The token itself was shown. */
+  /** True if the token itself was shown. */
   readonly token?: boolean;
-  /** Told when a call shows the token. */
+  /** Called when a call shows the token. */
   readonly onTrusted?: () => void;
-  /** Undefined over HTTP. */
+  /** Undefined for a call over HTTP. */
   readonly subscriber: Subscriber | undefined;
 }
 
-/** A method. Parameters come without the token. */
+/** A method, called with the parameters that follow the token. */
 export type Method = (params: readonly unknown[], context: CallContext) => unknown;
 
-/** Methods that tell nothing and do nothing: aria2 has them without a token. */
+/** Methods that reveal nothing and change nothing; aria2 allows them without a token. */
 const OPEN: ReadonlySet<string> = new Set([
   'system.listMethods',
   'system.listNotifications',
-  // Its calls have tokens of their own.
+  // Each of its calls has a token of its own.
   'system.multicall',
 ]);
 
 const MAX_BATCH = 1000;
 
 export interface Answer {
-  /** HTTP status that aria2 gives. */
+  /** The HTTP status that aria2 uses. */
   readonly status: number;
-  /** Undefined: nothing is to be sent. */
+  /** One response, or for a batch one response per call. */
   readonly body: JsonRpcResponse | readonly JsonRpcResponse[];
 }
 
@@ -56,7 +59,7 @@ export class Dispatcher {
   readonly #methods: ReadonlyMap<string, Method>;
   readonly #secret: Secret;
 
-  /** @param notifications names of those that clients may get */
+  /** @param notifications names of the notifications that clients may get */
   constructor(
     methods: ReadonlyMap<string, Method>,
     notifications: readonly string[],
@@ -122,7 +125,7 @@ export class Dispatcher {
     throw own ? new RpcError(METHOD_NOT_FOUND) : aria2Error(`No such method: ${name}`);
   }
 
-  /** As in aria2: a list of results, each in its own list, and of errors. */
+  /** Runs several calls. As in aria2, each result is in a list of its own, but an error is not. */
   async #multicall([calls]: readonly unknown[], context: CallContext): Promise<unknown[]> {
     if (calls === undefined) throw aria2Error('The parameter at 0 is required but missing.');
     if (!Array.isArray(calls)) throw aria2Error('The parameter at 0 has wrong type.');

@@ -12,7 +12,7 @@ const INTERVAL_MS = 250;
 let daemon: FakeDaemon;
 let feed: LiveFeed;
 
-/** A page, as the feed sees it. */
+/** A page that keeps the updates it receives. */
 class FakePage implements Subscriber {
   readonly updates: LiveUpdate[] = [];
   isCongested = false;
@@ -41,7 +41,7 @@ class FakePage implements Subscriber {
     return this.updates.splice(0);
   }
 
-  /** A row as the page has it after everything it was sent. */
+  /** Returns a row as the page has it after all patches so far. */
   row(gid: string): DownloadView | undefined {
     let row: DownloadView | undefined;
     for (const { rows = [] } of this.updates) {
@@ -75,7 +75,7 @@ function pass(ms: number): void {
 const shown = (gid: string) =>
   JSON.parse(JSON.stringify(viewOf(daemon.manager, daemon.manager.get(gid))));
 
-test('nobody is told anything while nothing changes, and no timer runs', () => {
+test('nothing is sent and no timer runs while nothing changes', () => {
   const page = new FakePage();
   page.watch();
   pass(INTERVAL_MS);
@@ -87,7 +87,7 @@ test('nobody is told anything while nothing changes, and no timer runs', () => {
   expect(jest.getTimerCount()).toBe(timers);
 });
 
-test('many changes of one moment are one message; the next comes a quarter of a second later', () => {
+test('simultaneous changes are one message, and the next follows a quarter second later', () => {
   const page = new FakePage();
   const { revision } = page.watch();
   pass(INTERVAL_MS);
@@ -106,7 +106,7 @@ test('many changes of one moment are one message; the next comes a quarter of a 
   expect(page.take().length).toBeLessThanOrEqual(1);
 });
 
-test('a page that follows the patches has what it would have been shown', async () => {
+test('a page that applies the patches has the same row as the full view', async () => {
   const page = new FakePage();
   page.watch();
   const { gid, run } = await daemon.run('one');
@@ -116,7 +116,7 @@ test('a page that follows the patches has what it would have been shown', async 
     expect(page.row(gid)).toEqual(shown(gid));
   }
   const sizes = page.updates.flatMap(({ rows = [] }) => rows.map((row) => 'urls' in row));
-  // Complete once, figures from then on.
+  // The row is sent whole once, and only its figures after that.
   expect(sizes.slice(1)).toContain(false);
   await run.complete();
   await until(() => daemon.manager.get(gid).state === 'complete');
@@ -125,7 +125,7 @@ test('a page that follows the patches has what it would have been shown', async 
   expect(page.row(gid)?.etaMs).toBeUndefined();
 });
 
-test('figures alone leave the lists as they are', async () => {
+test('new figures alone do not change the revision of the lists', async () => {
   const page = new FakePage();
   page.watch();
   const { run } = await daemon.run('one');
@@ -137,7 +137,7 @@ test('figures alone leave the lists as they are', async () => {
   expect(feed.revision).toBe(before);
 });
 
-test('more changes than a page can use are not sent one by one', () => {
+test('too many changes are not sent one by one', () => {
   const page = new FakePage();
   page.watch();
   daemon.manager.atOnce(() => {
@@ -150,7 +150,7 @@ test('more changes than a page can use are not sent one by one', () => {
   expect(update?.totals?.byStatus.paused).toBe(600);
 });
 
-test('a page that does not read is left alone, and told so when it does', () => {
+test('a page that does not read gets nothing, and learns later that it has missed updates', () => {
   const [slow, quick] = [new FakePage(), new FakePage()];
   slow.watch();
   quick.watch();
@@ -169,7 +169,7 @@ test('a page that does not read is left alone, and told so when it does', () => 
   expect(update?.rows?.map(({ gid }) => gid)).toEqual([two]);
 });
 
-test('what is forgotten is gone, and notes and settings are passed on', async () => {
+test('forgotten downloads, notes and settings are sent', async () => {
   const page = new FakePage();
   page.watch();
   const { gid, run } = await daemon.run('one');
@@ -190,8 +190,8 @@ test('what is forgotten is gone, and notes and settings are passed on', async ()
   expect(page.take().flatMap(({ gone = [] }) => gone)).toEqual([gid]);
 });
 
-describe('a detail that is open', () => {
-  test('comes whole at first, and then what is new of it', async () => {
+describe('an open detail', () => {
+  test('is sent whole at first, and then as changes', async () => {
     const page = new FakePage();
     const { gid, run } = await daemon.run('one');
     run.storedBytes = LENGTH / 4;
@@ -217,7 +217,7 @@ describe('a detail that is open', () => {
     expect(samples.length).toBeGreaterThan(0);
   });
 
-  test('is for the page that has it open, and no longer than that', async () => {
+  test('is sent only to the page that has it open, and only while it does', async () => {
     const [one, other] = [new FakePage(), new FakePage()];
     const { gid, run } = await daemon.run('one');
     one.watch(gid);

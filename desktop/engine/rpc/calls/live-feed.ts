@@ -1,6 +1,6 @@
 /**
- * Sends changes to pages, at most four times a second and only while there are some: rows of the
- * list as patches, totals, settings, and the detail that each page has open.
+ * Sends changes to pages, at most four times a second and only if there are any: rows of the list
+ * as patches, totals, settings, and the detail that each page has open.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -29,14 +29,14 @@ export interface LiveFeedOptions {
 }
 
 const INTERVAL_MS = 250;
-/** More rows at a time are read by pages faster than sent as patches. */
+/** Most rows in one update; a page reads more of them faster as a list than as patches. */
 const MAX_ROWS = 500;
 const MAX_NOTES = 50;
 
 interface Watcher {
   readonly list: boolean;
   readonly detail: DetailCursor | undefined;
-  /** It did not read fast enough, and has missed updates. */
+  /** True after updates were left out because the client had too much unread data. */
   missed: boolean;
 }
 
@@ -47,13 +47,13 @@ export class LiveFeed {
   readonly #watchers = new Map<Subscriber, Watcher>();
   readonly #known = new WeakSet<Subscriber>();
   readonly #stopListening: () => void;
-  /** Text that decides in which lists each download is, and where. */
+  /** The fields that decide a download's place in the lists, joined as text, by gid. */
   readonly #places = new Map<string, string>();
   readonly #changed = new Set<string>();
   readonly #gone = new Set<string>();
   #notes: { gid: string; text: string }[] = [];
   #settingsChanged = false;
-  /** As they were sent last, as JSON. */
+  /** Figures of each running download as last sent, as JSON, by gid. */
   readonly #figures = new Map<string, string>();
   #totals = '';
   #samples = 0;
@@ -67,12 +67,12 @@ export class LiveFeed {
     this.#stopListening = options.manager.listen((event) => this.#onEvent(event));
   }
 
-  /** Rises when a list may have other members, or another order. */
+  /** Number that rises when a list may have other downloads or another order. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** @param detail gid of a download, in full */
+  /** Starts sending updates to a client. @param detail full gid of a download */
   watch(
     subscriber: Subscriber,
     { list, detail, cells }: { list: boolean; detail: string | undefined; cells: number },
@@ -160,7 +160,7 @@ export class LiveFeed {
     const update = this.#update();
     for (const [subscriber, watcher] of this.#watchers) this.#send(subscriber, watcher, update);
     this.#forgetChanges();
-    // While downloads run there is always something new.
+    // The figures of running downloads always change.
     if (this.#options.manager.queue.active.length > 0) this.#arm();
   }
 
@@ -183,7 +183,7 @@ export class LiveFeed {
     subscriber.send(ON_UPDATE, [own]);
   }
 
-  /** Makes the update for all pages; undefined: nothing has changed. */
+  /** Makes the update for all pages; undefined if nothing has changed. */
   #update(): LiveUpdate | undefined {
     const { manager, downloadLogs, settings } = this.#options;
     const update: Mutable<LiveUpdate> = { revision: this.#revision };
@@ -229,7 +229,7 @@ export class LiveFeed {
     try {
       return viewOf(this.#options.manager, this.#options.manager.get(gid));
     } catch {
-      return undefined; // deleted since
+      return undefined; // deleted meanwhile
     }
   }
 

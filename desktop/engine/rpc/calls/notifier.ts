@@ -1,5 +1,6 @@
 /**
- * Tells connected clients of events: in aria2's form, and in ours to those that have subscribed.
+ * Notifies connected clients of events: in aria2's form, and in our own form to clients that have
+ * subscribed.
  */
 
 import type { Manager } from '../../downloads/manager.ts';
@@ -15,7 +16,7 @@ const ARIA2: Readonly<Partial<Record<ManagerEvent['kind'], string>>> = {
   failed: 'aria2.onDownloadError',
 };
 
-/** Those of ours come after `millrace.subscribe`. */
+/** Names of all notifications. Our own are sent only after `millrace.subscribe`. */
 export const NOTIFICATIONS: readonly string[] = [
   ...(Object.values(ARIA2) as string[]),
   'millrace.onChange',
@@ -42,13 +43,13 @@ export class Notifier {
     this.#stopListening = manager.listen((event) => this.#onEvent(event));
   }
 
-  /** @returns ends it */
+  /** Starts aria2's notifications for a client. @returns a function that ends them */
   listenAria2(subscriber: Subscriber): () => void {
     this.#aria2.add(subscriber);
     return () => this.#aria2.delete(subscriber);
   }
 
-  /** Sends changes, notes and progress; a second call replaces the first. */
+  /** Starts sending changes, notes and progress. A second call replaces the first. */
   subscribe(subscriber: Subscriber, progressMs: number, gids: ReadonlySet<string> | undefined) {
     if (this.#own.has(subscriber)) this.unsubscribe(subscriber);
     else subscriber.onClosed(() => this.unsubscribe(subscriber));
@@ -70,7 +71,7 @@ export class Notifier {
   #onEvent(event: ManagerEvent): void {
     if (event.kind === 'changed') {
       if (this.#own.size === 0) return;
-      // Several changes of one moment are told as one.
+      // Several changes at the same time are sent as one.
       this.#changed.add(event.gid);
       this.#flush ??= setImmediate(() => this.#sendChanged());
     } else if (event.kind === 'note') {
@@ -113,7 +114,7 @@ export class Notifier {
     try {
       return viewOf(this.#manager, this.#manager.get(gid));
     } catch {
-      // Deleted since.
+      // Deleted meanwhile.
       return undefined;
     }
   }

@@ -1,10 +1,10 @@
-/** Errors of RPC methods, as they are sent. */
+/** Errors of RPC methods in the form in which they are sent. */
 
 import { asMillraceError, type MillraceError } from '@millrace/shared/base/errors';
 import type { FailureData } from '@millrace/shared/bridge/rpc/daemon-api';
 import { INVALID_PARAMS, type JsonRpcError, RpcError } from '@millrace/shared/bridge/rpc/json-rpc';
 
-/** An error as aria2 has them all: code 1. */
+/** Makes an error in aria2's form, which always has code 1. */
 export function aria2Error(message: string): RpcError {
   return new RpcError({ code: 1, message });
 }
@@ -15,7 +15,7 @@ export function invalidParams(detail: string): RpcError {
   return new RpcError({ ...INVALID_PARAMS, message: `Invalid params: ${detail}.` });
 }
 
-/** Turns anything that was thrown into the error to send. */
+/** Turns any thrown value into the error to send. */
 export function toJsonRpcError(thrown: unknown): JsonRpcError {
   if (thrown instanceof RpcError) {
     const { code, message, data } = thrown;

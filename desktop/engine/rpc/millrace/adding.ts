@@ -1,4 +1,4 @@
-/** Methods of the dialog for adding downloads. */
+/** Methods of the dialog that adds downloads. */
 
 import { resolve } from 'node:path';
 import { asMillraceError } from '@millrace/shared/base/errors';
@@ -45,7 +45,7 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
   });
 }
 
-/** Adds all valid downloads, as one change. */
+/** Adds all valid downloads as one change. */
 function addMany(manager: Manager, downloads: readonly NewDownload[]): AddManyResult {
   const gids: string[] = [];
   const failed: AddManyResult['failed'][number][] = [];
@@ -62,7 +62,7 @@ function addMany(manager: Manager, downloads: readonly NewDownload[]): AddManyRe
   return { gids, failed };
 }
 
-/** Where a file of that name goes. */
+/** Returns the category and the folder for a file of that name. */
 function placeOf({ settings, dir }: Manager, name: string) {
   const category = categoryOf(name, settings.categories);
   return { category: category?.name, dir: resolve(dir, category?.folder ?? '') };
@@ -97,7 +97,7 @@ async function readFiles(manager: Manager, document: Uint8Array): Promise<Metali
   });
 }
 
-/** Files by their places in the document; those that cannot be downloaded are left out. */
+/** Returns files by their places in the document, without those that cannot be downloaded. */
 async function chosen(document: Uint8Array, only: readonly number[]): Promise<NewDownload[]> {
   const files = await readMetalink(document, Date.now());
   return [...new Set(only)].flatMap((index) => files[index]?.download ?? []);

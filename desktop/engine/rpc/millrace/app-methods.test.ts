@@ -1,4 +1,4 @@
-/** Methods for page and shell, through a server in this process. */
+/** Methods for the page and the shell, called through a server in this process. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -61,7 +61,7 @@ const add = (name: string, more: object = {}) =>
 const list = (): Promise<ListPage> => call('millrace.list', {});
 
 describe('adding', () => {
-  test('links in pasted text come with where they would go, and whether they are there', async () => {
+  test('links in pasted text come with their target folders and known duplicates', async () => {
     const { gid } = await add('film.mkv');
     await call('millrace.setSettings', {
       categories: [{ name: 'video', folder: 'Films', extensions: ['mkv'] }],
@@ -91,7 +91,7 @@ describe('adding', () => {
     expect(duplicates).toMatchObject([{ url: urls[0], same: 'path', gid }]);
   });
 
-  test('of many, those that cannot be added do not hold up the others', async () => {
+  test('invalid downloads of a batch do not stop the others', async () => {
     const downloads = [
       { urls: ['http://a.example/1'], paused: true },
       { urls: ['ftp://a.example/2'] },
@@ -106,7 +106,7 @@ describe('adding', () => {
     expect((await list()).downloads.map(({ gid }) => gid)).toEqual(gids);
   });
 
-  test('a Metalink document is looked into before any of its files is added', async () => {
+  test('a Metalink document can be read before any of its files is added', async () => {
     const { files } = await call('millrace.readMetalink', { metalink });
     expect(files satisfies readonly MetalinkFile[]).toMatchObject([
       {
@@ -129,7 +129,7 @@ describe('adding', () => {
     });
   });
 
-  test('what is usual is taken where nothing is asked for', async () => {
+  test('settings apply to a download that asks for nothing else', async () => {
     await call('millrace.setSettings', {
       proxy: 'http://p.example:3128',
       defaults: { connections: 3, sidecars: true },
@@ -150,7 +150,7 @@ describe('adding', () => {
   });
 });
 
-describe('many at once', () => {
+describe('many downloads at once', () => {
   test('are changed together, or not at all', async () => {
     const [one, two] = [(await add('1')).gid, (await add('2')).gid];
     await call('millrace.changeMany', { gids: [one, two], priority: 7, limit: 1000 });
@@ -166,7 +166,7 @@ describe('many at once', () => {
     expect((await call('millrace.status', { gid: one })).priority).toBe(7);
   });
 
-  test('are put where they are dragged to', async () => {
+  test('move to the place that they are dragged to', async () => {
     const gids: string[] = [];
     for (const name of ['1', '2', '3']) gids.push((await add(name)).gid);
     const [one, two, three] = gids as [string, string, string];
@@ -178,7 +178,7 @@ describe('many at once', () => {
 });
 
 describe('settings', () => {
-  test('are read and changed as one, and a change that is wrong changes nothing', async () => {
+  test('are read and changed as a whole, and an invalid change changes nothing', async () => {
     const before: AppSettings = await call('millrace.getSettings', {});
     expect(before).toMatchObject({ dir: state, limits: { limit: null, perHost: null }, edges: [] });
     const windows = [{ days: ['mon' as const], from: '08:00', to: '18:00', limit: 1000 }];
@@ -205,7 +205,7 @@ describe('settings', () => {
     expect(await call('millrace.setSettings', { dir: null })).toMatchObject({ dir: state });
   });
 
-  test('that one changes, all that watch are told', async () => {
+  test('changed by one client are sent to all clients that watch', async () => {
     const updates: LiveUpdate[] = [];
     const told = new Promise<void>((resolve) => {
       client.onNotification((method, [update]) => {
@@ -223,7 +223,7 @@ describe('settings', () => {
 });
 
 describe('rpc.discover', () => {
-  test('gives the contract, of methods that are all served', async () => {
+  test('returns the contract, whose methods are all served', async () => {
     const document = await client.callList<OpenRpc>('rpc.discover');
     expect(document).toMatchObject({ openrpc: '1.3.2', info: { title: 'Millrace' } });
     expect(document.methods.map(({ name }) => name)).toEqual(Object.keys(CONTRACT));

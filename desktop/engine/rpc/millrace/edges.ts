@@ -28,7 +28,10 @@ export function edgeMethods({ manager, local }: MillraceOptions): [string, Metho
   });
 }
 
-/** The list, with the local edge in it if that is the one: changes to it have to be stored. */
+/**
+ * Returns the list, with the local edge added if that is the one to change, because the change has
+ * to be stored.
+ */
 function known({ settings: { edges: list } }: Manager, local: string | undefined, text: string) {
   const url = edgeAddress(text);
   if (url !== local || list.some((edge) => edge.url === url)) return list;

@@ -1,4 +1,4 @@
-/** Methods for taking lists of downloads out and in. */
+/** Methods for exporting and importing lists of downloads. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { EXCHANGE_ROWS, type ImportList } from '@millrace/shared/bridge/contract/exchange-rows';
@@ -13,7 +13,7 @@ import { toJsonRpcError } from '../calls/rpc-error.ts';
 import { methodsOf } from './params.ts';
 
 const MAX_EXPORTED = 200_000;
-/** Characters of a value in a preview. */
+/** Most characters of a value in a preview. */
 const MAX_VALUE_CHARS = 300;
 
 export function exchangeMethods(manager: Manager): [string, Method][] {
@@ -69,7 +69,7 @@ interface Plan {
   readonly delicate: readonly DelicatePart[];
 }
 
-/** Plans the download that an entry becomes: one plan for the preview and for the import. */
+/** Plans the download that an entry becomes. The preview and the import use the same plan. */
 function planOf(manager: Manager, listed: Listed, { paused, dir, trusted }: ImportList): Plan {
   const given =
     listed.options === undefined ? {} : toNewDownload({}, readOptions(listed.options, false));
@@ -89,7 +89,7 @@ function planOf(manager: Manager, listed: Listed, { paused, dir, trusted }: Impo
     delete whole.category;
   }
   const { ended } = listed;
-  // Where a finished file is said to be, it could be opened or deleted.
+  // The path of a finished file is delicate, because the file there can be opened or deleted.
   const place = ended?.path === undefined ? [] : [{ what: 'place' as const, value: ended.path }];
   return {
     download: whole,
@@ -123,7 +123,7 @@ function knowsCategory(manager: Manager, wanted: string): boolean {
   return manager.settings.categories.some(({ name }) => name === wanted);
 }
 
-/** A gid that is taken belongs to another download: this one gets a new one. */
+/** Keeps a gid only if no other download has it; otherwise the download gets a new one. */
 function gidIfFree(manager: Manager, gid: string | undefined): { gid?: string } {
   if (gid === undefined) return {};
   try {

@@ -1,4 +1,4 @@
-/** Our own methods, beyond aria2's. Parameters are one object each. */
+/** Our own methods, beyond aria2's. Each takes one object as its parameters. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { CONNECTION_ROWS } from '@millrace/shared/bridge/contract/connection-rows';
@@ -23,7 +23,7 @@ import { type MillraceOptions, methodsOf, subscriberOf } from './params.ts';
 import { settingMethods } from './settings.ts';
 import { trashMethods } from './trash.ts';
 
-/** Finished downloads that are looked at for expired links. */
+/** Most finished downloads that are searched for expired links. */
 const MAX_EXPIRED = 1000;
 
 export function millraceMethods(options: MillraceOptions): Map<string, Method> {
@@ -41,9 +41,9 @@ export function millraceMethods(options: MillraceOptions): Map<string, Method> {
   ]);
 }
 
-/** The contract as a document, by the name that OpenRPC has for it. */
+/** Serves the contract as a document, by the name that OpenRPC defines. */
 function discovery({ version }: MillraceOptions): [string, Method][] {
-  // Made when it is first asked for: the start of the daemon need not wait for it.
+  // Made at the first request, so that it does not delay the start of the daemon.
   let document: OpenRpc | undefined;
   const discover = () => {
     document ??= openRpcOf(CONTRACT, version);
@@ -111,7 +111,7 @@ function listingMethods({ manager, live, version, state }: MillraceOptions): [st
 function downloadMethods({ manager, streams }: MillraceOptions): [string, Method][] {
   const all = () => manager.unfinished().map((record) => record.gid);
   const each = (given: readonly string[] | undefined, work: (gid: string) => boolean) => {
-    // All are found before the first is touched.
+    // Find all downloads first, so that an unknown gid changes nothing.
     const full = given?.map((one) => manager.get(one).gid) ?? all();
     return { gids: manager.atOnce(() => full.filter(work)) };
   };
@@ -122,7 +122,8 @@ function downloadMethods({ manager, streams }: MillraceOptions): [string, Method
       return viewOf(manager, manager.get(full));
     },
     'millrace.changeMany': ({ gids, retry = false, ...change }) => {
-      // All are found before the first is changed; for finished ones only the category can change.
+      // Find all downloads first, so that an unknown gid changes nothing. Of finished ones only the
+      // category can change.
       const full = gids
         .map((one) => manager.get(one))
         .filter(
@@ -162,7 +163,7 @@ function downloadMethods({ manager, streams }: MillraceOptions): [string, Method
     },
     'millrace.replaceUrl': async (p) => {
       const full = manager.get(p.gid).gid;
-      // A link that is refused changes nothing.
+      // Check first, so that a refused link changes nothing.
       await manager.checkLink(full, p.url);
       manager.replaceUrl(full, p.url);
       return viewOf(manager, manager.get(full));

@@ -7,8 +7,8 @@ import type { Method } from '../calls/dispatcher.ts';
 import { methodsOf } from './params.ts';
 
 /**
- * `millrace.offer` is answered when the offer is proven. A connection is served one call at a time:
- * this call should have a separate one.
+ * Makes the methods. `millrace.offer` is answered only once the offer is proven, and a connection
+ * serves one call at a time, so this call should have a connection of its own.
  */
 export function offerMethods({ offers }: { readonly offers: Offers }): [string, Method][] {
   return methodsOf(OFFER_ROWS, {

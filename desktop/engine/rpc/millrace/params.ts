@@ -1,4 +1,4 @@
-/** Parts that the files of our methods share: parameters, and how a method is declared. */
+/** Shared parts of our own methods: their options, and the checks of their parameters. */
 
 import { isMillraceError } from '@millrace/shared/base/errors';
 import type { Gives, Rows, Taken } from '@millrace/shared/bridge/contract/row';
@@ -27,14 +27,14 @@ export interface MillraceOptions {
   readonly version: string;
   readonly state: string;
   readonly parseMetalink: ParseMetalink;
-  /** An address that logs its opener in, once. */
+  /** Makes an address that logs in whoever opens it, once. */
   readonly loginLink: () => string;
-  /** Path of a page that does so, for the user alone. */
+  /** Makes a page that opens such an address, and returns its path; only the user can read it. */
   readonly loginPage: () => Promise<string>;
   readonly onShutdown: () => void;
 }
 
-/** Exactly one handler for each row, with the row's parameters and result. */
+/** Exactly one handler for each row of the contract, with the row's parameters and result. */
 export type Handlers<R extends Rows> = {
   readonly [M in keyof R & `millrace.${string}`]: (
     params: Taken<R[M]>,
@@ -42,7 +42,7 @@ export type Handlers<R extends Rows> = {
   ) => Gives<R[M]> | Promise<Gives<R[M]>>;
 };
 
-/** The methods of some rows of the contract. */
+/** Makes the methods of some rows of the contract. */
 export function methodsOf<R extends Rows>(rows: R, handlers: Handlers<R>): [string, Method][] {
   return Object.entries(rows).map(([name, { params }]) => {
     const work = handlers[name as keyof Handlers<R>] as (
@@ -65,7 +65,7 @@ function checked(
   };
 }
 
-/** @throws RpcError for a call over HTTP */
+/** Returns the client of a call. @throws RpcError for a call over HTTP */
 export function subscriberOf({ subscriber }: CallContext): Subscriber {
   if (subscriber !== undefined) return subscriber;
   throw new RpcError({ code: 1, message: 'Subscriptions need a WebSocket.' });

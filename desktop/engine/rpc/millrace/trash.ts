@@ -21,7 +21,7 @@ export function trashMethods(manager: Manager): [string, Method][] {
     'millrace.trash': ({ offset, limit }) => {
       const { store } = manager.trash;
       const { days } = manager.settings.app.trash;
-      // First: unreadable rows are not counted.
+      // Read the page first: it finds unreadable rows, which the totals then leave out.
       const rows = store.page(offset, limit);
       const { count, bytes } = store.totals();
       return { total: count, bytes, items: rows.map((row) => itemOf(row, days)) };
