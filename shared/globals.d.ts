@@ -1,6 +1,6 @@
 /**
  * The few globals that every runtime has (Node, browsers, workers) and that the pure core may use.
- * Timers, fetch, the clock, chance and the console are left out on purpose.
+ * Timers, fetch, the clock, randomness and the console are left out on purpose.
  */
 
 interface AbortSignal {
@@ -42,6 +42,6 @@ declare class TextDecoder {
   decode(bytes: Uint8Array): string;
 }
 
-/** Decodes base64 into characters of one byte each; throws on anything else. */
+/** Decodes base64 into characters of one byte each; throws on malformed input. */
 declare function atob(text: string): string;
 declare function btoa(binary: string): string;

@@ -1,5 +1,5 @@
 /**
- * One deadline at a time: data that arrived while this process was blocked is read before the
+ * Keeps one deadline at a time. Data that arrived while this process was blocked is read before the
  * deadline passes.
  */
 
@@ -12,7 +12,7 @@ export class Deadline {
     this.#onPassed = onPassed;
   }
 
-  /** Replaces the earlier deadline. @param ms from now, milliseconds */
+  /** Replaces any earlier deadline. @param ms milliseconds from now */
   set(ms: number): void {
     clearTimeout(this.#timer);
     const timer = setTimeout(() => {

@@ -1,29 +1,29 @@
 /**
- * The last line of a program's log: an error that nothing has handled. Node ends the process by
- * itself, with the status and the trace that it has for it; here it is only told to the log before.
+ * Logs an unhandled error as the last line of a program's log. Node itself then ends the process,
+ * with its usual exit status and stack trace.
  */
 
 export interface FatalError {
-  /** Whether it was thrown, or is the reason of an unhandled promise. */
+  /** Tells whether the error was thrown or is the reason of an unhandled rejection. */
   readonly origin: NodeJS.UncaughtExceptionOrigin;
   readonly error: { readonly type: string; readonly message: string; readonly stack: string };
 }
 
-/** Longest message and stack that are logged, in characters: errors may quote strangers. */
+/** Longest message or stack that is logged, in characters: errors may quote strangers. */
 const MAX_CHARACTERS = 8192;
 
 /**
- * Tells of an error that ends the process. To be called once, as soon as there is a log.
+ * Reports an error that ends the process. Call it once, as soon as there is a log.
  *
- * @param write has to write synchronously: the process ends when it returns; its own errors are
- *   dropped
+ * @param write must write synchronously, because the process ends when it returns; its own errors
+ *   are dropped
  */
 export function onFatalError(write: (error: FatalError) => void): void {
   process.on('uncaughtExceptionMonitor', (thrown: unknown, origin) => {
     try {
       write({ origin, error: describe(thrown) });
     } catch {
-      // The process ends with the first error, not with this one.
+      // The process must end with the first error, not with an error of `write`.
     }
   });
 }

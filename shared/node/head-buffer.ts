@@ -1,16 +1,16 @@
-/** Collects the head of an answer, and the part of its body that arrived with it. */
+/** Collects the head of an answer, and the part of the body that arrives with it. */
 
 import { MillraceError } from '../src/base/errors.ts';
 import { type MessageHead, parseMessageHead } from '../src/http/messages/message-head.ts';
 
-/** Longest response head. */
+/** Longest response head, in bytes. */
 const MAX_HEAD_BYTES = 32 * 1024;
 /**
- * Most bytes of the body that are read with the end of its head. They have to be copied, and arrive
- * even if the request is abandoned: no more than most heads take.
+ * Most bytes per read of a head, some of which may belong to the body. Bytes of the body must be
+ * copied, and arrive even if the request is abandoned: so one read is no larger than most heads.
  */
 const READ_BYTES = 8 * 1024;
-/** Room for the longest head and the beginning of the body that comes with it. */
+/** Size of the buffer: the longest head and the beginning of the body that comes with it. */
 const BUFFER_BYTES = MAX_HEAD_BYTES + READ_BYTES;
 const HEAD_END = Buffer.from('\r\n\r\n');
 
@@ -19,13 +19,14 @@ export class HeadBuffer {
   #bytes = 0;
   #rest: Buffer = this.#memory.subarray(0, 0);
 
-  /** The beginning of the body that came with the last head; overwritten with the next one. */
+  /** The beginning of the body that came with the last head; the next head overwrites it. */
   get rest(): Buffer {
     return this.#rest;
   }
 
   /**
-   * Memory for the next read: never empty, even when the buffer is full and must not be read into.
+   * Memory for the next read. It is never empty, even when the buffer is full and must not be read
+   * into.
    */
   get room(): Uint8Array {
     const from = Math.min(this.#bytes, BUFFER_BYTES - 1);
@@ -40,9 +41,9 @@ export class HeadBuffer {
   /**
    * Takes the bytes just read.
    *
-   * @param read `room`, or memory that was handed out before the last head was done with
+   * @param read `room`, or memory that was handed out before the last answer was finished
    * @param onInterim told of interim responses (1xx), which precede the answer
-   * @returns the head once all of it is there
+   * @returns the head once it is complete
    * @throws MillraceError `malformed-response`
    */
   push(
@@ -68,7 +69,7 @@ export class HeadBuffer {
         this.#rest = bytes.subarray(bodyAt);
         return head;
       }
-      // An interim response: the real one follows, perhaps in the same bytes.
+      // This is an interim response: the answer follows, perhaps in the same bytes.
       this.#memory.copyWithin(0, bodyAt, this.#bytes);
       this.#bytes -= bodyAt;
       searchedTo = 0;

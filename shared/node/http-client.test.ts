@@ -73,7 +73,7 @@ const text = async (from: HttpClient, { url }: Served) =>
   (await read(await from.get(url, {}, forEver))).toString('latin1');
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
-/** Ways to find the end of a body, and whether the connection survives it. */
+/** Ways to delimit a body: name, answer, body, and whether the connection is kept alive. */
 const FRAMINGS: [string, string, string, boolean][] = [
   ['a length', `${OK}Content-Length: 11\r\n\r\nhello world`, 'hello world', true],
   [
@@ -89,7 +89,7 @@ const FRAMINGS: [string, string, string, boolean][] = [
 ];
 
 describe('HttpClient', () => {
-  test('gives the header before the body, with what it is the answer to', async () => {
+  test('returns the header before the body, with the URL and times of the request', async () => {
     const served = await serve((socket) => socket.write(HELLO));
     const before = Date.now();
     const response = await client().get(served.url, { range: 'bytes=0-4' }, forEver);
@@ -104,7 +104,7 @@ describe('HttpClient', () => {
     expect((await read(response)).toString()).toBe('hello');
   });
 
-  test.each(FRAMINGS)('a body with %s comes out the same wherever it is cut', async (...row) => {
+  test.each(FRAMINGS)('a body with %s is read the same wherever it is cut', async (...row) => {
     const [, whole, body, keepAlive] = row;
     const cuts = whole.length;
     const served = await serve((socket, all) => {
@@ -117,7 +117,7 @@ describe('HttpClient', () => {
     expect(served.connections).toBe(keepAlive ? 1 : cuts);
   });
 
-  test('a body up to the end of the connection is complete with it', async () => {
+  test('a body without another end is complete when its connection ends', async () => {
     const served = await serve((socket) => socket.end(`${OK}\r\nhello world`));
     expect(await text(client(), served)).toBe('hello world');
     const empty = await serve((socket) => socket.end(`${OK}\r\n`));
@@ -160,7 +160,7 @@ describe('HttpClient', () => {
     ],
     ['no HTTP', 'hello\r\n\r\n'],
     ['a header without end', `${OK}X: ${'x'.repeat(100_000)}`],
-  ])('%s: refused before anything of it is used', async (_, answer) => {
+  ])('%s: the answer is refused before any of it is used', async (_, answer) => {
     const served = await serve((socket) => socket.write(answer));
     const got = client().get(served.url, {}, forEver);
     await expect(got).rejects.toMatchObject({ code: 'malformed-response' });
@@ -169,7 +169,7 @@ describe('HttpClient', () => {
   test.each([
     ['a length', `${OK}Content-Length: 4\r\n\r\ngood`],
     ['chunks', `${OK}Transfer-Encoding: chunked\r\n\r\n4\r\ngood\r\n0\r\n\r\n`],
-  ])('an answer smuggled in after %s is nobody\u2019s answer', async (_, good) => {
+  ])('an answer smuggled in after %s answers no request', async (_, good) => {
     const evil = `${OK}Content-Length: 4\r\n\r\nevil`;
     const served = await serve((socket) => socket.write(good + evil));
     const from = client();
@@ -177,7 +177,7 @@ describe('HttpClient', () => {
     expect(served.connections).toBe(3);
   });
 
-  test('interim answers are passed over, but not for ever', async () => {
+  test('interim answers are skipped, but not for ever', async () => {
     const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n';
     const served = await serve((socket) => socket.write(hints + hints + HELLO));
     expect(await text(client(), served)).toBe('hello');
@@ -193,12 +193,12 @@ describe('HttpClient', () => {
     ['does not answer', ''],
     ['stops in the header', OK],
     ['stops in the body', `${OK}Content-Length: 5\r\n\r\nhell`],
-  ])('a server that %s is given up after a while', async (_, sent) => {
+  ])('a request to a server that %s times out', async (_, sent) => {
     const served = await serve((socket) => sent !== '' && socket.write(sent));
     await expect(text(client(50), served)).rejects.toMatchObject({ code: 'origin-timeout' });
   });
 
-  test('a body is held back while its taker is not ready, however long that takes', async () => {
+  test('a body is held back without a time limit while its receiver is not ready', async () => {
     const body = Buffer.alloc(3_000_000);
     for (let i = 0; i < body.length; i++) body[i] = (i * 31) ^ (i >> 8);
     const served = await serve((socket) => {
@@ -208,8 +208,8 @@ describe('HttpClient', () => {
     const timeoutMs = 300;
     const response = await client(timeoutMs).get(served.url, {}, forEver);
     const silent = await serve(() => {});
-    // A request that begins now would be abandoned with the first one if the first one's time
-    // counted.
+    // Wait until a request that begins now times out: the first request would time out as well if
+    // its time counted.
     const untilTimeout = () => expect(text(client(timeoutMs), silent)).rejects.toThrow();
     const pieces: Buffer[] = [];
     let ready = true;
@@ -218,7 +218,7 @@ describe('HttpClient', () => {
       if (!ready) early++;
       ready = false;
       pieces.push(Buffer.from(piece));
-      // Slower than the timeout once, so that it must not count while we are the slow side.
+      // Be slower than the timeout once: the time must not count while we are the slow side.
       void (pieces.length === 1 ? untilTimeout() : settle()).then(() => {
         ready = true;
         resume();
@@ -229,7 +229,7 @@ describe('HttpClient', () => {
     expect(Buffer.concat(pieces).equals(body)).toBe(true);
   });
 
-  test('a body is read straight into the room there is for it, and nothing else is', async () => {
+  test('a body, and nothing else, is read straight into the given memory', async () => {
     const body = Buffer.alloc(3_000_000);
     for (let i = 0; i < body.length; i++) body[i] = (i * 31) ^ (i >> 8);
     const served = await serve((socket, all) => {
@@ -258,7 +258,7 @@ describe('HttpClient', () => {
     const [first, second] = [0, 1].map(() => Buffer.from(new ArrayBuffer(body.length + 100_000)));
     const { filled, copied } = await into(first as Buffer);
     expect(filled).toBe(body.length);
-    // The bytes that come with the header, and the read that was prepared for it.
+    // Only the bytes that come with the header, and those of the next prepared read, are copied.
     expect(copied).toBeLessThan(200_000);
     await into(second as Buffer);
     expect(served.connections).toBe(1);
@@ -266,7 +266,7 @@ describe('HttpClient', () => {
     expect(second?.subarray(0, body.length - 7).equals(body.subarray(7))).toBe(true);
   });
 
-  test('where other bytes stand between those of a body its room is not read into', async () => {
+  test('a chunked body is not read straight into the given memory', async () => {
     const served = await serve((socket) =>
       socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`),
     );
@@ -284,7 +284,7 @@ describe('HttpClient', () => {
     expect(room.equals(Buffer.alloc(100))).toBe(true);
   });
 
-  test('requests one after the other use one connection; one that was closed is replaced', async () => {
+  test('successive requests use one connection, and a closed connection is replaced', async () => {
     const served = await serve((socket, all) => {
       if (all === 2) socket.resetAndDestroy();
       else socket.write(HELLO);
@@ -294,7 +294,7 @@ describe('HttpClient', () => {
     expect([served.connections, served.heads.length]).toEqual([2, 4]);
   });
 
-  test('what a taker throws ends the exchange with it', async () => {
+  test('an error that the receiver throws ends the exchange', async () => {
     const served = await serve((socket) => socket.write(HELLO));
     const response = await client().get(served.url, {}, forEver);
     const reading = response.pipe(() => {
@@ -304,7 +304,7 @@ describe('HttpClient', () => {
     while (sockets.size > 0) await settle();
   });
 
-  test('a body can be given up before and while it is read', async () => {
+  test('a body can be discarded before and while it is read', async () => {
     const served = await serve((socket) => socket.write(`${OK}Content-Length: 9\r\n\r\nabc`));
     const from = client();
     (await from.get(served.url, {}, forEver)).discard();
@@ -319,7 +319,7 @@ describe('HttpClient', () => {
   });
 
   test.each(['', OK, `${OK}Content-Length: 9\r\n\r\nabc`])(
-    'the signal ends an exchange that has come so far: %j',
+    'the signal ends an exchange that has received %j',
     async (sent) => {
       const abort = new AbortController();
       const served = await serve((socket) => {
@@ -334,7 +334,7 @@ describe('HttpClient', () => {
     },
   );
 
-  test('a server that is not there is told as such', async () => {
+  test('a server that does not exist is reported as unreachable', async () => {
     const served = await serve(() => {});
     servers.pop()?.close();
     const got = client().get(served.url, {}, forEver);
@@ -352,7 +352,7 @@ describe('HttpClient', () => {
     expect(served.heads).toEqual([]);
   });
 
-  test('what another way must be taken for is sent through undici', async () => {
+  test('requests that our own connections cannot send go through undici', async () => {
     const served = await serve((socket) => socket.write(HELLO));
     expect(await text(client(10_000, false), served)).toBe('hello');
     const own = await client().get(served.url, { host: 'example.com' }, forEver);

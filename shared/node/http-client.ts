@@ -1,6 +1,6 @@
 /**
- * GET requests at the lowest cost: plain http: over our own connections, which need a quarter of
- * the processor time for large bodies; everything else through undici.
+ * Sends GET requests at the lowest cost: plain http: over our own connections, which need a quarter
+ * of the processor time for large bodies, and everything else through undici.
  */
 
 import type { Dispatcher } from 'undici';
@@ -12,24 +12,26 @@ import { RangeClient, type RangeClientOptions } from './range-client.ts';
 
 export interface HttpClientOptions {
   /**
-   * Makes the agent for https:, and for all where `direct` is not given. Called once, when it is
-   * needed: loading undici takes as long as receiving 300 MB, and 20 MB of memory.
+   * Makes the agent for https:, and for all requests if `direct` is not given. Called once, when
+   * the agent is needed: loading undici takes as long as receiving 300 MB, and 20 MB of memory.
    */
   readonly agent: () => Promise<Dispatcher>;
-  /** Connections of our own; undefined where requests must go another way (a proxy). */
+  /** Options of our own connections; undefined if requests must go another way (a proxy). */
   readonly direct: RangeClientOptions | undefined;
 }
 
-/** An answer whose body is handed on piece by piece, or discarded. */
+/** An answer whose body is passed on piece by piece, or discarded. */
 export interface HttpStream {
   readonly status: number;
   readonly headers: Headers;
-  /** The URL that was asked for. */
+  /** The requested URL. */
   readonly url: URL;
-  /** Unix milliseconds. */
+  /** When the request was sent and the head arrived, Unix milliseconds. */
   readonly requestedAt: number;
   readonly arrivedAt: number;
   /**
+   * Passes the body on piece by piece.
+   *
    * @param room memory for the next bytes; not always used
    * @returns settles when the body has ended, cleanly or not
    */
@@ -40,7 +42,7 @@ export interface HttpStream {
 
 type Fields = Readonly<Record<string, string>>;
 
-/** Fields about the use of a connection: undici handles or refuses them. */
+/** Fields that control a connection: undici handles or refuses them. */
 const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
   ...['connection', 'content-length', 'expect', 'host', 'keep-alive'],
   ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
@@ -57,11 +59,11 @@ export class HttpClient {
   }
 
   /**
-   * Sends a GET; once more if a kept-alive connection broke before an answer began.
+   * Sends a GET, and sends it again if a kept-alive connection broke before the answer began.
    *
    * @param signal ends the exchange at any point, the body included
    * @returns a response whose body must be read or discarded
-   * @throws the signal's reason; MillraceError for everything that keeps a response from coming
+   * @throws the signal's reason; MillraceError for every other failure before the head is complete
    */
   async get(url: URL, headers: Fields, signal: AbortSignal): Promise<HttpStream> {
     const direct = this.#direct;
@@ -72,7 +74,7 @@ export class HttpClient {
     return httpGet(await this.#agent, url, headers, signal);
   }
 
-  /** Closes idle connections, and the agent with all of its; others close with their exchange. */
+  /** Closes idle connections and the agent; our own busy connections close with their exchange. */
   async close(): Promise<void> {
     this.#direct?.close();
     await (await this.#agent)?.destroy();

@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) server.close();
 });
 
-/** A server that calls `answer` for each request, and its URL; `heads` gets the requests. */
+/** Starts a server that calls `answer` for each request, and returns its URL. */
 async function serve(
   answer: (socket: Socket, all: number) => void,
   heads: string[] = [],
@@ -57,7 +57,7 @@ async function text(url: URL, from: Agent, signal = forEver): Promise<string> {
 }
 
 describe('httpGet', () => {
-  test('gives the header before the body, with what it is the answer to', async () => {
+  test('returns the header before the body, with the URL and times of the request', async () => {
     const heads: string[] = [];
     const url = await serve((socket) => socket.write(ANSWER), heads);
     const before = Date.now();
@@ -71,7 +71,7 @@ describe('httpGet', () => {
     response.discard();
   });
 
-  test('passes interim answers over', async () => {
+  test('skips interim answers', async () => {
     const url = await serve((socket) => {
       socket.write(`HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n${ANSWER}`);
     });
@@ -93,7 +93,7 @@ describe('httpGet', () => {
     await expect(asked).rejects.toMatchObject({ code: 'origin-timeout' });
   });
 
-  test('says when the exchange is over: its body read, given up or broken', async () => {
+  test('reports the end of the exchange: its body is read, discarded or broken', async () => {
     const url = await serve((socket, all) => {
       if (all < 2) return void socket.write(ANSWER);
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe', () => socket.end());
@@ -131,14 +131,14 @@ describe('httpGet', () => {
     expect(heads).toHaveLength(3);
   });
 
-  test('sends it twice at most', async () => {
+  test('sends a request twice at most', async () => {
     const heads: string[] = [];
     const url = await serve((socket) => socket.resetAndDestroy(), heads);
     await expect(text(url, agent())).rejects.toMatchObject({ code: 'origin-reset' });
     expect(heads).toHaveLength(2);
   });
 
-  test('sends it once if the answer has begun', async () => {
+  test('sends a request only once if the answer has begun', async () => {
     const heads: string[] = [];
     const url = await serve((socket) => {
       socket.write(ANSWER.slice(0, -1));
@@ -153,20 +153,20 @@ describe('httpGet', () => {
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
     ['a length and chunks', ANSWER.replace('ETag: "a"', 'Transfer-Encoding: chunked')],
     ['a header too long', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`],
-  ])('%s is refused, and not asked for again', async (_, sent) => {
+  ])('%s is refused, and the request is not repeated', async (_, sent) => {
     const heads: string[] = [];
     const url = await serve((socket) => socket.write(sent), heads);
     await expect(text(url, agent())).rejects.toMatchObject({ code: 'malformed-response' });
     expect(heads).toHaveLength(1);
   });
 
-  test('a server that is not there cannot be reached', async () => {
+  test('a server that does not exist is reported as unreachable', async () => {
     const url = await serve(() => {});
     await once(servers.splice(0)[0]?.close() as Server, 'close');
     await expect(text(url, agent())).rejects.toMatchObject({ code: 'origin-unreachable' });
   });
 
-  test('a signal that has aborted already sends nothing', async () => {
+  test('nothing is sent if the signal has already aborted', async () => {
     const heads: string[] = [];
     const url = await serve((socket) => socket.write(ANSWER), heads);
     const reason = new Error('stopped');
@@ -183,7 +183,7 @@ describe('httpGet', () => {
     await expect(answer).rejects.toBe(reason);
   });
 
-  test('aborting while the server thinks is not tried again', async () => {
+  test('a request that is aborted before its answer is not repeated', async () => {
     const heads: string[] = [];
     const stop = new AbortController();
     const reason = new Error('stopped');
@@ -193,7 +193,7 @@ describe('httpGet', () => {
     expect(heads).toHaveLength(1);
   });
 
-  test('aborting while waiting for a connection lets the others go on', async () => {
+  test('aborting while waiting for a connection lets other requests continue', async () => {
     const heads: string[] = [];
     const held: Socket[] = [];
     const url = await serve((socket, all) => {
@@ -214,7 +214,7 @@ describe('httpGet', () => {
     expect(heads).toHaveLength(2);
   });
 
-  test('aborting in the middle of the body fails its reader with the reason', async () => {
+  test('aborting in the middle of the body rejects the read with the reason', async () => {
     const url = await serve((socket) => socket.write(ANSWER.slice(0, -2)));
     const stop = new AbortController();
     const response = await httpGet(agent(), url, {}, stop.signal);
@@ -223,7 +223,7 @@ describe('httpGet', () => {
     await expect(reading).rejects.toBe(reason);
   });
 
-  test('aborting before the body is read fails its reader with the reason', async () => {
+  test('aborting before the body is read rejects the read with the reason', async () => {
     const url = await serve((socket) => socket.write(ANSWER));
     const stop = new AbortController();
     const response = await httpGet(agent(), url, {}, stop.signal);
@@ -233,7 +233,7 @@ describe('httpGet', () => {
     await expect(response.readInto(Buffer.alloc(5), () => {})).rejects.toBe(reason);
   });
 
-  test('aborting after the end does no harm', async () => {
+  test('aborting after the end has no effect', async () => {
     const url = await serve((socket) => socket.write(ANSWER));
     const from = agent();
     const stop = new AbortController();

@@ -1,4 +1,4 @@
-/** One GET through undici, whose body goes to the caller; no buffers, no redirects. */
+/** Sends one GET through undici and gives its body to the caller, without buffers or redirects. */
 
 import type { Dispatcher } from 'undici';
 import { MillraceError } from '../src/base/errors.ts';
@@ -9,20 +9,21 @@ import { networkError } from './network-error.ts';
 
 export interface HttpGetOptions {
   /**
-   * Longest time for the whole head, from the sending of the request, milliseconds; undefined: no
+   * Longest time from sending the request until the head is complete, milliseconds; undefined: no
    * limit.
    */
   readonly headMs?: number;
-  /** The exchange is over, with its body read, given up, or broken. Not called where no head came. */
+  /** Called when the body has been read, discarded, or broken off; not called if no head came. */
   readonly onDone?: () => void;
 }
 
 /**
- * Sends a GET; once more if a kept-alive connection broke before an answer began.
+ * Sends a GET, and sends it once more if the connection broke before an answer began: it may have
+ * been a kept-alive connection that the server had just closed.
  *
  * @param signal ends the exchange at any point, the body included
  * @returns a response whose body must be read or discarded
- * @throws the signal's reason; MillraceError for everything that keeps a response from coming
+ * @throws the signal's reason; MillraceError for every other failure before the head is complete
  */
 export async function httpGet(
   dispatcher: Dispatcher,
@@ -52,13 +53,13 @@ function dispatch(
     if (signal.aborted) return reject(signal.reason);
     let response: HttpResponse | undefined;
     let running: Dispatcher.DispatchController | undefined;
-    // Every byte, and every interim answer, is a sign of life: none of them is a head.
+    // Undici's own timeout starts again with every byte and interim answer; this deadline does not.
     const headDeadline = new Deadline(() => {
       running?.abort(new MillraceError('origin-timeout', 'no complete header came in time'));
     });
     const onAbort = () => {
       running?.abort(signal.reason as Error);
-      reject(signal.reason); // it may still be queueing for a connection
+      reject(signal.reason); // the request may still be waiting for a connection
     };
     signal.addEventListener('abort', onAbort, { once: true });
     const finish = (outcome: { readonly error?: unknown }) => {

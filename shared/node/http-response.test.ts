@@ -17,7 +17,7 @@ afterEach(async () => {
   server?.close();
 });
 
-/** The answer to one request; `send` writes the server's side of it. */
+/** Returns the answer to one request; `send` writes it on the server's side. */
 async function open(
   send: (socket: Socket) => unknown,
   signal = new AbortController().signal,
@@ -48,7 +48,7 @@ function bytes(length: number): Buffer {
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Writes a body piece by piece, one packet each if all goes well. */
+/** Writes a body piece by piece, usually one packet each. */
 async function sendSlowly(socket: Socket, pieces: readonly (string | Buffer)[]): Promise<void> {
   for (const piece of pieces) {
     await new Promise((resolve) => socket.write(piece, resolve));
@@ -56,7 +56,7 @@ async function sendSlowly(socket: Socket, pieces: readonly (string | Buffer)[]):
   }
 }
 
-/** Reads into memory of `length` bytes, checked for bytes written beside it. */
+/** Reads into memory of `length` bytes, and checks that nothing is written beside it. */
 async function readInto(response: HttpResponse, length: number): Promise<string> {
   const memory = Buffer.alloc(length + 32, 0xaa);
   const into = memory.subarray(16, 16 + length);
@@ -87,7 +87,7 @@ describe('HttpResponse', () => {
     expect(await readInto(response, 11)).toBe('hello world');
   });
 
-  test('a body waits until somebody reads it', async () => {
+  test('a body waits until it is read', async () => {
     const response = await open((socket) => socket.write(`${head(5)}hello`));
     for (let i = 0; i < 20; i++) await turn();
     expect(await readInto(response, 5)).toBe('hello');
@@ -106,7 +106,7 @@ describe('HttpResponse', () => {
     await expect(readInto(response, 5)).rejects.toMatchObject({ code: 'wrong-length' });
   });
 
-  test('what comes after a body was refused does not reach the memory any more', async () => {
+  test('bytes after the refusal of a body are not written to the memory', async () => {
     const response = await open((socket) => {
       socket.write(chunked('hello', '!', 'more'));
     });
@@ -128,12 +128,12 @@ describe('HttpResponse', () => {
     await expect(reading).rejects.toMatchObject({ code: 'origin-reset' });
   });
 
-  test('chunks that break off are a broken body', async () => {
+  test('a chunked body that breaks off is broken', async () => {
     const response = await open((socket) => socket.end(chunked('hello')));
     await expect(readInto(response, 5)).rejects.toMatchObject({ code: 'origin-reset' });
   });
 
-  test('a body that broke before anybody read it is still broken', async () => {
+  test('a body that broke before it was read is still broken', async () => {
     const response = await open((socket) => {
       socket.write(`${head(5)}hell`);
       setImmediate(() => socket.resetAndDestroy());
@@ -142,7 +142,7 @@ describe('HttpResponse', () => {
     await expect(readInto(response, 5)).rejects.toMatchObject({ code: 'origin-reset' });
   });
 
-  test('a body is handed on piece by piece', async () => {
+  test('a body is passed on piece by piece', async () => {
     const body = bytes(300_000);
     const response = await open((socket) =>
       socket.write(Buffer.concat([Buffer.from(head(300_000)), body])),
@@ -155,7 +155,7 @@ describe('HttpResponse', () => {
     expect(Buffer.concat(pieces).equals(body)).toBe(true);
   });
 
-  test('a reader that is not ready gets nothing until it is', async () => {
+  test('a receiver that is not ready gets nothing until it is', async () => {
     const body = bytes(1_000_000);
     const response = await open((socket) =>
       socket.write(Buffer.concat([Buffer.from(head(1_000_000)), body])),
@@ -177,7 +177,7 @@ describe('HttpResponse', () => {
     expect(pieces.length).toBeGreaterThan(3);
   });
 
-  test('a reader that is never ready keeps the server from sending all of it', async () => {
+  test('a receiver that is never ready keeps the server from sending the whole body', async () => {
     let sent = 0;
     const response = await open(async (socket) => {
       socket.write(head(2 ** 30));
@@ -196,12 +196,12 @@ describe('HttpResponse', () => {
     response.discard();
   });
 
-  test('a broken body fails whoever it is handed to', async () => {
+  test('a broken body rejects the pipe', async () => {
     const response = await open((socket) => socket.end(`${head(10)}hello`));
     await expect(response.pipe(() => true)).rejects.toMatchObject({ code: 'origin-reset' });
   });
 
-  test('a body that is given up is not waited for: its connection is closed', async () => {
+  test('discarding a body closes its connection instead of waiting for the rest', async () => {
     const response = await open((socket) => socket.write(`${head(10)}hello`));
     expect(sockets.size).toBe(1);
     response.discard();

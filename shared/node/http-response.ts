@@ -1,6 +1,6 @@
 /**
- * One response as it comes in from undici: the header is there, the body waits until the caller
- * chooses its target. Nothing is buffered here; an unread body is held back in the socket.
+ * One response from undici: the header has arrived, and the body waits until the caller chooses its
+ * target. Nothing is buffered here; an unread body is held back in the socket.
  */
 
 import type { Dispatcher } from 'undici';
@@ -11,15 +11,15 @@ import type { Headers } from '../src/http/fields/headers.ts';
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** The URL that was asked for, after redirects. */
+  /** The requested URL, after redirects. */
   readonly url: URL;
-  /** Unix milliseconds. */
+  /** When the request was sent and the head arrived, Unix milliseconds. */
   readonly requestedAt: number;
   readonly arrivedAt: number;
   /**
-   * Reads a body of exactly `into.length` bytes into memory that the caller has.
+   * Reads a body of exactly `into.length` bytes into the caller's memory.
    *
-   * @param onBytes called with the number of bytes whenever some come in
+   * @param onBytes called with the number of bytes whenever bytes arrive
    * @throws MillraceError `wrong-length` for a longer or cleanly ended shorter body,
    *   `origin-reset` or `origin-timeout` for a broken one
    */
@@ -66,10 +66,10 @@ export class HttpResponse implements HttpAnswer {
     let over = false;
     return this.#consume<void>((resolve, reject) => ({
       data: (chunk) => {
-        if (over) return; // the memory may be somebody else's by now
+        if (over) return; // the memory may be in use for something else by now
         if (filled + chunk.length > into.length) {
           over = true;
-          // First the reason: giving up may be told as an error at once.
+          // Reject first: discarding may report another error at once.
           reject(new MillraceError('wrong-length', `more than ${into.length} bytes`));
           this.discard();
           return;
@@ -91,9 +91,9 @@ export class HttpResponse implements HttpAnswer {
   }
 
   /**
-   * Hands the body on piece by piece.
+   * Passes the body on piece by piece.
    *
-   * @param write takes a piece; false: hold back until the given `resume` is called
+   * @param write takes a piece; returns false to hold back the body until `resume` is called
    * @returns settles when the body has ended, cleanly or not
    */
   pipe(write: (chunk: Buffer, resume: () => void) => boolean): Promise<void> {
@@ -112,12 +112,12 @@ export class HttpResponse implements HttpAnswer {
     if (this.#outcome === undefined) this.#controller.abort(new Error('body not wanted'));
   }
 
-  /** For the client: the next piece of the body. */
+  /** Takes the next piece of the body from the client. */
   onData(chunk: Buffer): void {
     this.#consumer?.data(chunk);
   }
 
-  /** For the client: the body is complete (`error` absent) or broken. */
+  /** Takes the outcome from the client: the body is complete (`error` absent) or broken. */
   onOutcome(outcome: { readonly error?: unknown }): void {
     this.#outcome = outcome;
     if (this.#consumer !== undefined) settle(this.#consumer, outcome);

@@ -1,10 +1,10 @@
-/** An undici agent that costs nothing until something is sent through it. */
+/** An undici agent that costs nothing until a request is sent through it. */
 
 import type { Agent } from 'undici';
 
 /**
- * Loading undici takes a good part of an edge's start, and many edges never need it: plain http:
- * uses our own connections, and an edge without peers asks none.
+ * Loads undici with the first use. Loading it takes a good part of an edge's start, and many edges
+ * never need it: plain http: uses our own connections, and an edge may have no peers.
  */
 export class LazyAgent {
   readonly #options: Agent.Options;
@@ -15,7 +15,7 @@ export class LazyAgent {
     this.#options = options;
   }
 
-  /** The agent, made with the first call. @throws Error once it has been destroyed */
+  /** Returns the agent, made by the first call. @throws Error once it has been destroyed */
   get(): Promise<Agent> {
     if (this.#destroyed) return Promise.reject(new Error('the agent is closed'));
     this.#agent ??= import('undici').then(({ Agent: Made }) => new Made(this.#options));

@@ -19,7 +19,7 @@ const good = (permit: string, url: URL | string, now = BEFORE, secrets = [SECRET
 describe('a link for one URL', () => {
   const permit = signLink(URL_, EXPIRES, false, SECRET);
 
-  test('is good for that URL, until it expires', () => {
+  test('is valid for that URL until it expires', () => {
     expect(good(permit, URL_)).toMatchObject({ permit, redirects: true });
     expect(() => good(permit, URL_, EXPIRES * 1000)).toThrow(coded('link-expired'));
   });
@@ -33,18 +33,18 @@ describe('a link for one URL', () => {
     'https://example.com:8443/pub/file.iso?a=1',
     'https://www.example.com/pub/file.iso?a=1',
     'https://example.com/pub/%66ile.iso?a=1',
-  ])('is not good for %s', (url) => {
+  ])('is not valid for %s', (url) => {
     expect(() => good(permit, url)).toThrow(coded('link-invalid'));
   });
 
-  test('cannot be changed in any character', () => {
+  test('becomes invalid if any character is changed', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: permit.length - 1 }),
         fc.constantFrom(...'0Az_-.'),
         (at, char) => {
           const changed = permit.slice(0, at) + char + permit.slice(at + 1);
-          // The last character of base64 has bits that mean nothing.
+          // The last character of base64 has unused bits.
           const same = Buffer.from(changed.split('.')[1] ?? '', 'base64url').equals(
             Buffer.from(permit.split('.')[1] as string, 'base64url'),
           );
@@ -59,11 +59,11 @@ describe('a link for one URL', () => {
   });
 });
 
-describe('a link for all below a URL', () => {
+describe('a link for everything below a URL', () => {
   const permit = signLink(new URL('https://example.com/pub/'), EXPIRES, true, SECRET);
 
   test.each(['file.iso', 'deep/er/file.iso?x=1', '', '?list'])(
-    'is good for %j below it',
+    'is valid for %j below it',
     (rest) => {
       const grant = good(permit, `https://example.com/pub/${rest}`);
       expect(grant.redirects).toBe(false);
@@ -86,11 +86,11 @@ describe('a link for all below a URL', () => {
     'http://example.com/pub/x',
     'https://example.com.evil.example/pub/x',
     'https://example.co/m/pub/x',
-  ])('is not good for %s', (url) => {
+  ])('is not valid for %s', (url) => {
     expect(() => good(permit, url)).toThrow(coded('link-invalid'));
   });
 
-  test('another prefix length makes another link of it', () => {
+  test('another prefix length makes the link invalid', () => {
     for (const chars of [0, 19, 20, 23, 25, 9999]) {
       const other = permit.replace(/\d+$/, String(chars));
       expect(() => good(other, 'https://example.com/pub/x')).toThrow(coded('link-invalid'));
@@ -98,7 +98,7 @@ describe('a link for all below a URL', () => {
   });
 
   test.each(['https://example.com/pub', 'https://example.com/pub/?x=1'])(
-    '%s has no below',
+    '%s cannot be a prefix',
     (url) => {
       expect(() => signLink(new URL(url), EXPIRES, true, SECRET)).toThrow(coded('bad-url'));
     },
@@ -112,7 +112,7 @@ describe('the secrets', () => {
     return path;
   };
 
-  test('are replaced by having two for a while: links of both are good', () => {
+  test('can be rotated: with two secrets, links of both are valid', () => {
     const secrets = readLinkSecrets(file(`a new secret, long enough\r\n\n${SECRET}\n`));
     expect(secrets).toEqual(['a new secret, long enough', SECRET]);
     for (const secret of secrets) {

@@ -1,4 +1,4 @@
-/** Signing and checking links: the HMAC of the signed parts in `signed-link.ts`. */
+/** Signs and checks links, by the HMAC of the signed text that `signed-link.ts` makes. */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -38,9 +38,10 @@ export function readLinkSecrets(path: string): readonly string[] {
 /**
  * Makes a permit.
  *
- * @param url canonical; where everything below it is meant, its path ends with a slash
+ * @param url canonical; with `below`, its path must end with a slash
  * @param expires Unix seconds
- * @throws MillraceError `bad-url` where nothing can be below the URL
+ * @param below true: the permit covers everything below the URL
+ * @throws MillraceError `bad-url` if nothing can be below the URL
  */
 export function signLink(url: URL, expires: number, below: boolean, secret: string): string {
   const prefixChars = below ? url.href.length : undefined;
@@ -55,15 +56,15 @@ export function signLink(url: URL, expires: number, below: boolean, secret: stri
   });
 }
 
-/** Permissions of a good permit besides the URL that it was shown for. */
+/** Rights that a valid permit gives beyond the URL that it was checked for. */
 export interface LinkGrant {
-  /** As it was in the link. */
+  /** The permit as it was in the link. */
   readonly permit: string;
-  /** Of the URL. */
+  /** Origin of the URL. */
   readonly origin: string;
-  /** True if the permit covers the URL, however its origin reads the path. */
+  /** Returns true if the permit covers a URL, however the origin reads its path. */
   covers(url: URL): boolean;
-  /** True for a permit of exactly one URL: where that redirects to is its publisher's choice. */
+  /** True for a permit of exactly one URL, whose publisher may choose its redirects. */
   readonly redirects: boolean;
 }
 
@@ -84,7 +85,7 @@ export function checkLink(
   const text = parsed && permitText(url, parsed);
   if (parsed === undefined || text === undefined) throw new MillraceError('link-invalid');
   const given = Buffer.from(parsed.signature, 'base64url');
-  // All are compared, in constant time: how long it takes says nothing of the secrets.
+  // Compare all secrets in constant time, so that the time taken reveals nothing about them.
   const good = secrets.filter((secret) => {
     const expected = hmac(text, secret);
     return given.length === expected.length && timingSafeEqual(given, expected);

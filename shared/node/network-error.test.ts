@@ -34,7 +34,7 @@ describe('networkError', () => {
     expect(networkError(error(code), true).code).toBe(after);
   });
 
-  test('what went wrong is named once', () => {
+  test('the detail names the code only once', () => {
     expect(networkError(error('EHOSTUNREACH', 'no route'), false).detail).toBe(
       'EHOSTUNREACH no route',
     );
@@ -44,7 +44,7 @@ describe('networkError', () => {
     expect(networkError('odd', false).detail).toBe('odd');
   });
 
-  test('a failed TLS handshake is told in the words of OpenSSL alone', () => {
+  test('a failed TLS handshake is described in the words of OpenSSL alone', () => {
     const failed = Object.assign(error('EPROTO', 'write EPROTO 00A8:../deps/openssl/x.c:354:'), {
       library: 'SSL routines',
       reason: 'wrong version number',
@@ -55,13 +55,13 @@ describe('networkError', () => {
     });
   });
 
-  test('an error of the table stays what it is, wherever it is wrapped', () => {
+  test('an error of the table is kept, even if it is wrapped', () => {
     const own = new MillraceError('private-address');
     expect(networkError(own, true)).toBe(own);
     expect(networkError(new Error('lookup', { cause: own }), false)).toBe(own);
   });
 
-  test('of several addresses that were tried the first failure counts', () => {
+  test('if several addresses were tried, the first failure counts', () => {
     const all = new AggregateError([error('ETIMEDOUT'), error('ECONNREFUSED')]);
     expect(networkError(all, false).code).toBe('origin-timeout');
     expect(networkError(new AggregateError([]), false).code).toBe('origin-unreachable');

@@ -1,4 +1,4 @@
-/** Names failures on the way to a server by codes of the error table. */
+/** Translates failures on the way to a server to errors of the table. */
 
 import { MillraceError } from '../src/base/errors.ts';
 
@@ -9,13 +9,15 @@ const TIMEOUTS = new Set([
   'ETIMEDOUT',
 ]);
 
-/** Faults of certificates by OpenSSL's names (X509_V_ERR_...), and Node's additional ones. */
+/** Names of certificate faults: OpenSSL's (X509_V_ERR_...), and Node's additional ones. */
 const CERTIFICATE_ERROR =
   /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_(GET|DECRYPT|DECODE|VERIFY)_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|ERROR_IN_CERT_|INVALID_(CA|PURPOSE)$|PATH_LENGTH_EXCEEDED$|HOSTNAME_MISMATCH$)/;
 
 /**
+ * Translates a failure to an error of the table.
+ *
  * @param error as undici, the socket or the resolver reported it
- * @param afterHead true when the response had begun
+ * @param afterHead true if the response had begun
  */
 export function networkError(error: unknown, afterHead: boolean): MillraceError {
   const inner = innermost(error);
@@ -34,7 +36,7 @@ export function networkError(error: unknown, afterHead: boolean): MillraceError 
   return new MillraceError('origin-unreachable', text, { cause: error });
 }
 
-/** OpenSSL's own words, without the source file and line that Node's message has around them. */
+/** Returns OpenSSL's own words, without the source file and line in Node's message. */
 function tlsReason(error: unknown): string | undefined {
   const { reason, library } = Object(error) as { reason?: unknown; library?: unknown };
   return typeof reason === 'string' && library === 'SSL routines' ? `TLS: ${reason}` : undefined;
@@ -44,15 +46,15 @@ function withCode(code: string, message: string): string {
   return code === '' || message.includes(code) ? message : `${code} ${message}`;
 }
 
-/** True for answers that undici's parser refuses. */
+/** Returns true for answers that undici's parser refuses. */
 function isMalformed(error: unknown, code: string, afterHead: boolean): boolean {
   if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return true;
   if (error instanceof Error && error.name === 'HTTPParserError') return true;
-  // In the header it contradicts itself; in the body it means that the rest never came.
+  // Before the body, the header contradicts itself; in the body, the rest never came.
   return code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && !afterHead;
 }
 
-/** Several failed addresses come as one AggregateError: its first cause is as good as any. */
+/** Unwraps an error. If several addresses failed (AggregateError), the first error counts. */
 function innermost(error: unknown): unknown {
   if (error instanceof MillraceError) return error;
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors[0];

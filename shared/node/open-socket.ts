@@ -1,9 +1,11 @@
-/** The socket of a connection to an origin, plain or with TLS. */
+/** Opens the socket of a connection to an origin, plain or with TLS. */
 
 import { connect as connectTcp, type LookupFunction, type OnReadOpts, type Socket } from 'node:net';
 
 /**
- * @param url of the origin: scheme, host and port count
+ * Opens a socket to an origin.
+ *
+ * @param url URL of the origin; only scheme, host and port count
  * @param onread memory to read into, and the callback for received bytes
  * @param onConnect called once when bytes can be sent, after the handshake of TLS
  */
@@ -24,7 +26,7 @@ export function openSocket(
     ...(lookup === undefined ? {} : { lookup }),
   };
   const socket = secure
-    ? // Loaded for the first that needs it: 3 MB of memory.
+    ? // Loaded only when needed, because it takes 3 MB of memory.
       process
         .getBuiltinModule('node:tls')
         .connect({ ...options, servername: host, ALPNProtocols: ['http/1.1'] })

@@ -19,20 +19,20 @@ function reader(field: string, takes: () => boolean = () => true) {
 }
 
 describe('a body in pieces', () => {
-  test('is handed on without its framing, and says how much was its own', () => {
+  test('is passed on without its framing, and the number of its bytes is returned', () => {
     const { it, pieces } = reader('Transfer-Encoding: chunked');
     expect(it.push(Buffer.from('3\r\nabc\r\n2\r\nde\r\n0\r\n\r\nHTTP'))).toBe(20);
     expect(pieces.join('')).toBe('abcde');
     expect(it.ended).toBe(true);
   });
 
-  test('is read into given memory only where nothing stands between its bytes', () => {
+  test('is read into given memory only if it has no framing between its bytes', () => {
     const plain = reader('Content-Length: 5');
     expect(plain.it.room).toBe(plain.room);
     expect(reader('Transfer-Encoding: chunked').it.room).toBeUndefined();
   });
 
-  test('pauses, and goes on once, when its taker says so', () => {
+  test('pauses and resumes once when its receiver asks for it', () => {
     let takes = false;
     const { it, resumes, resumed } = reader('Content-Length: 9', () => takes);
     it.push(Buffer.from('abc'));
@@ -46,7 +46,7 @@ describe('a body in pieces', () => {
     expect(resumed()).toBe(1);
   });
 
-  test('wakes nobody after its end: the connection may have the next one', () => {
+  test('does not resume after its end, when the connection may have the next body', () => {
     const { it, resumes, resumed } = reader('Content-Length: 3', () => false);
     it.push(Buffer.from('abc'));
     expect([it.ended, it.paused]).toEqual([true, true]);
@@ -55,7 +55,7 @@ describe('a body in pieces', () => {
     expect(resumed()).toBe(0);
   });
 
-  test('hands nothing on once its taker has given up in the middle of a read', () => {
+  test('passes nothing on once its receiver has given up in the middle of a read', () => {
     const given: string[] = [];
     const it: PieceReader = new PieceReader(head('Transfer-Encoding: chunked'), {
       take(piece) {
@@ -70,7 +70,7 @@ describe('a body in pieces', () => {
     expect(given).toEqual(['a']);
   });
 
-  test('without a length ends with its connection, and with one it is cut short', () => {
+  test('ends with its connection if it has no length, and is cut short if it has one', () => {
     expect(reader('Server: x').it.close()).toBe(true);
     expect(reader('Content-Length: 3').it.close()).toBe(false);
     expect(() => reader('Transfer-Encoding: gzip')).toThrow(

@@ -1,4 +1,4 @@
-/** Hands a body on piece by piece, however it is delimited, to a receiver that may pause it. */
+/** Passes a body on piece by piece, however it is delimited, to a receiver that may pause it. */
 
 import { BodyDecoder, bodyFraming } from '../src/http/messages/body-decoder.ts';
 import type { MessageHead } from '../src/http/messages/message-head.ts';
@@ -6,22 +6,22 @@ import type { MessageHead } from '../src/http/messages/message-head.ts';
 /**
  * Takes a piece of a body, which must be copied before it returns.
  *
- * @returns false to get no more until `resume` is called, except bytes that have already been read
+ * @returns false to get no more pieces until `resume` is called, except bytes already read
  */
 export type TakePiece = (piece: Buffer, resume: () => void) => boolean;
 
 /**
- * Memory to read the next bytes of a body into, so that the receiver need not copy them. It is
- * requested again after every piece, and no longer written to after that, or once `pipe` has
- * settled.
+ * Returns memory to read the next bytes of a body into, so that the receiver need not copy them. It
+ * is called again after every piece. The earlier memory is not written to after that, nor once
+ * `pipe` has settled.
  */
 export type RoomForPiece = () => Uint8Array;
 
 export interface PieceReaderOptions {
   readonly take: TakePiece;
-  /** Used where the body has a Content-Length: otherwise lengths stand between its bytes. */
+  /** Used only if the body has a Content-Length: a chunked body has framing between its bytes. */
   readonly room: RoomForPiece | undefined;
-  /** More is wanted again. */
+  /** Called when the receiver wants more again. */
   readonly onResume: () => void;
 }
 
@@ -32,7 +32,7 @@ export class PieceReader {
   #paused = false;
   #stopped = false;
 
-  /** @throws MillraceError `malformed-response` where the end of the body cannot be known */
+  /** @throws MillraceError `malformed-response` if the body has an unknown transfer coding */
   constructor(head: MessageHead, options: PieceReaderOptions) {
     const framing = bodyFraming(head);
     this.#isPlain = framing.kind === 'length';
@@ -40,17 +40,17 @@ export class PieceReader {
     this.#options = options;
   }
 
-  /** Where the next bytes are read into; undefined: anywhere. */
+  /** Memory to read the next bytes into; undefined: any memory. */
   get room(): RoomForPiece | undefined {
     return this.#isPlain ? this.#options.room : undefined;
   }
 
-  /** True while no more is wanted. */
+  /** True while the receiver wants no more. */
   get paused(): boolean {
     return this.#paused;
   }
 
-  /** True when the body is complete. */
+  /** True once the body is complete. */
   get ended(): boolean {
     return this.#decoder.ended;
   }
@@ -58,23 +58,23 @@ export class PieceReader {
   /**
    * Takes the bytes just read.
    *
-   * @returns how many bytes were of the body and its framing
+   * @returns the number of bytes that belong to the body and its framing
    * @throws errors of `take`; MillraceError `malformed-response`
    */
   push(bytes: Buffer): number {
     return this.#decoder.push(bytes, (start, end) => {
-      // The taker may give up in the middle of a read.
+      // The receiver may give up in the middle of a read.
       if (this.#stopped) return;
       if (!this.#options.take(bytes.subarray(start, end), this.#resume)) this.#paused = true;
     });
   }
 
-  /** The connection has ended. @returns true where that completes the body */
+  /** Notes that the connection has ended. @returns true if that completes the body */
   close(): boolean {
     return this.#decoder.close();
   }
 
-  /** Hands nothing on any more. */
+  /** Passes nothing on any more. */
   stop(): void {
     this.#stopped = true;
   }

@@ -11,7 +11,7 @@ const forEver = new AbortController().signal;
 const servers: Server[] = [];
 const clients: RangeClient[] = [];
 
-/** A server's view of its clients. */
+/** The requests and connections that a server has seen. */
 interface Seen {
   readonly url: URL;
   readonly heads: string[];
@@ -20,7 +20,7 @@ interface Seen {
   mostAtOnce: number;
 }
 
-/** @param answer gets the request's number on its connection, and of all */
+/** Starts a server. @param answer gets the number of the request on its connection, and overall */
 async function serve(answer: (socket: Socket, nth: number, all: number) => void): Promise<Seen> {
   const server = createServer({ noDelay: true });
   servers.push(server);
@@ -76,7 +76,7 @@ afterEach(async () => {
 });
 
 describe('RangeClient', () => {
-  test('sends what it is told, with a Host, and nothing of its own', async () => {
+  test('sends the given fields and a Host, and no other fields', async () => {
     const seen = await keepOpen();
     const headers = { range: 'bytes=0-9', 'if-match': '"\xfc"' };
     const response = await client().open(seen.url, headers, forEver);
@@ -98,14 +98,14 @@ describe('RangeClient', () => {
     },
   );
 
-  test('requests one after the other use one connection', async () => {
+  test('successive requests use one connection', async () => {
     const seen = await keepOpen();
     const from = client(4);
     for (let i = 0; i < 5; i++) expect(await get(from, seen)).toBe('0123456789');
     expect([seen.connections, seen.heads.length]).toEqual([1, 5]);
   });
 
-  test('many requests at once share the connections that are allowed', async () => {
+  test('many requests at once share the allowed connections', async () => {
     const seen = await keepOpen();
     const from = client(3);
     const all = await Promise.all(Array.from({ length: 20 }, () => get(from, seen)));
@@ -113,7 +113,7 @@ describe('RangeClient', () => {
     expect([seen.connections, seen.mostAtOnce]).toEqual([3, 3]);
   });
 
-  test('a body that nobody reads keeps its connection, others wait for theirs', async () => {
+  test('an unread body keeps its connection, and other requests wait', async () => {
     const seen = await keepOpen();
     const from = client(1);
     const first = await from.open(seen.url, {}, forEver);
@@ -125,7 +125,7 @@ describe('RangeClient', () => {
     expect(seen.connections).toBe(1);
   });
 
-  test('origins do not wait for each other', async () => {
+  test('requests to different origins do not wait for each other', async () => {
     const silent = await serve(() => {});
     const seen = await keepOpen();
     const from = client(1);
@@ -136,7 +136,7 @@ describe('RangeClient', () => {
     expect(await never).toBe('given up');
   });
 
-  test('a connection that the server has closed meanwhile is replaced', async () => {
+  test('a connection that the server closed after an answer is replaced', async () => {
     const seen = await serve((socket) => socket.end(ANSWER));
     const from = client(1);
     for (let i = 0; i < 3; i++) expect(await get(from, seen)).toBe('0123456789');
@@ -154,7 +154,7 @@ describe('RangeClient', () => {
     expect([seen.connections, seen.heads.length]).toEqual([2, 3]);
   });
 
-  test('a connection with bytes of an answer that was longer than it said is replaced', async () => {
+  test('a connection with surplus bytes of an earlier answer is replaced', async () => {
     const late = 'the rest of the last answer\r\n\r\n';
     const seen = await serve((socket, nth) => socket.write(nth === 0 ? ANSWER : late));
     const one = client();
@@ -162,14 +162,14 @@ describe('RangeClient', () => {
     expect(seen.connections).toBe(3);
   });
 
-  test('a new connection that says what is no answer is a failure', async () => {
+  test('malformed bytes on a new connection are a failure', async () => {
     const seen = await serve((socket) => socket.write('this is not HTTP\r\n\r\n'));
     const malformed = expect.objectContaining({ code: 'malformed-response' });
     for (let i = 0; i < 2; i++) await expect(get(client(), seen)).rejects.toEqual(malformed);
     expect(seen.heads).toHaveLength(2);
   });
 
-  test('a new connection that breaks is a failure, and frees its place', async () => {
+  test('a new connection that breaks is a failure, and frees its slot', async () => {
     const seen = await serve((socket, _, all) => {
       if (all < 2) socket.resetAndDestroy();
       else socket.write(ANSWER);
@@ -181,7 +181,7 @@ describe('RangeClient', () => {
     expect(await get(from, seen)).toBe('0123456789');
   });
 
-  test('a server that is not there is a failure, and frees its place', async () => {
+  test('a server that does not exist is a failure, and frees the slot', async () => {
     const seen = await keepOpen();
     await once(servers.splice(0)[0]?.close() as Server, 'close');
     const from = client(1);
@@ -191,14 +191,14 @@ describe('RangeClient', () => {
     }
   });
 
-  test('a signal that has aborted already sends nothing', async () => {
+  test('nothing is sent if the signal has already aborted', async () => {
     const seen = await keepOpen();
     const reason = new Error('stopped');
     await expect(get(client(), seen, AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(seen.connections).toBe(0);
   });
 
-  test('aborting while the server thinks closes the connection', async () => {
+  test('aborting before the answer closes the connection', async () => {
     const seen = await serve((socket, _, all) => all > 0 && socket.write(ANSWER));
     const from = client(1);
     const stop = new AbortController();
@@ -211,7 +211,7 @@ describe('RangeClient', () => {
     expect(seen.connections).toBe(2);
   });
 
-  test('aborting before the body is read gives the connection up', async () => {
+  test('aborting before the body is read closes the connection', async () => {
     const seen = await keepOpen();
     const from = client(1);
     const stop = new AbortController();
@@ -223,7 +223,7 @@ describe('RangeClient', () => {
     expect(seen.connections).toBe(2);
   });
 
-  test('aborting in the middle of the body leaves the memory alone from then on', async () => {
+  test('aborting in the middle of the body stops all writes to the memory', async () => {
     const seen = await serve((socket, _, all) =>
       socket.write(all === 0 ? ANSWER.slice(0, -5) : ANSWER),
     );
@@ -244,7 +244,7 @@ describe('RangeClient', () => {
     expect(into.equals(Buffer.alloc(10, 0xaa))).toBe(true);
   });
 
-  test('aborting after the end does no harm to the next request', async () => {
+  test('aborting after the end does not affect the next request', async () => {
     const seen = await keepOpen();
     const from = client(1);
     const stop = new AbortController();
@@ -255,7 +255,7 @@ describe('RangeClient', () => {
     expect(seen.connections).toBe(1);
   });
 
-  test('aborting while waiting for a connection lets the others go on', async () => {
+  test('aborting while waiting for a connection lets other requests continue', async () => {
     const seen = await keepOpen();
     const from = client(1);
     const first = await from.open(seen.url, {}, forEver);
@@ -267,7 +267,7 @@ describe('RangeClient', () => {
     await expect(leaving).rejects.toBe(reason);
     await first.readInto(Buffer.alloc(10), () => {});
     expect(await staying).toBe('0123456789');
-    // It is the connection that became free, not another after that one's idle time.
+    // The request used the freed connection, not a new one after the idle time.
     expect([seen.connections, seen.heads.length]).toEqual([1, 2]);
   });
 
@@ -285,7 +285,7 @@ describe('RangeClient', () => {
     response.discard();
     response.discard();
     expect(await get(from, seen)).toBe('0123456789');
-    // An unread body is not waited for.
+    // A connection with an unread body is closed instead of drained.
     expect(seen.connections).toBe(2);
   });
 
@@ -301,7 +301,7 @@ describe('RangeClient', () => {
     expect(seen.connections).toBe(1);
   });
 
-  test('an answer discarded after its end leaves the next request on its connection alone', async () => {
+  test('discarding an answer after its end does not affect the next request on its connection', async () => {
     const seen = await serve((socket, nth) => {
       if (nth === 0) socket.write(ANSWER);
     });
@@ -315,7 +315,7 @@ describe('RangeClient', () => {
     expect([await next, seen.heads.length, seen.connections]).toEqual([BODY.toString(), 2, 1]);
   });
 
-  test('closing the client closes idle connections, and those in use when they end', async () => {
+  test('closing the client closes idle connections, and lets busy ones finish', async () => {
     const seen = await keepOpen();
     const from = client(2);
     const busy = await from.open(seen.url, {}, forEver);
@@ -330,7 +330,7 @@ describe('RangeClient', () => {
 });
 
 describe('closeOrigin', () => {
-  test('an origin that is cut off fails what is under way and what waits, with one error', async () => {
+  test('running and waiting requests to a closed origin fail with the given error', async () => {
     const seen = await serve((socket) => socket.write(ANSWER.slice(0, -5)));
     const from = client(1);
     const response = await from.open(seen.url, {}, forEver);
@@ -344,7 +344,7 @@ describe('closeOrigin', () => {
     expect(seen.heads).toHaveLength(1);
   });
 
-  test('it can be asked again, over a new connection', async () => {
+  test('a closed origin can be asked again over a new connection', async () => {
     const seen = await keepOpen();
     const from = client(1);
     expect(await get(from, seen)).toBe(String(BODY));
@@ -365,7 +365,7 @@ describe('closeOrigin', () => {
   });
 });
 
-/** Polls until it is so. */
+/** Polls until the condition holds. */
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,6 +1,6 @@
 /**
- * GET requests over kept-alive connections, a bounded number per origin: for large bodies, where a
- * general HTTP client would cost more than the transfer.
+ * Sends GET requests over kept-alive connections, a bounded number per origin. It is for large
+ * bodies, where a general HTTP client would cost more than the transfer.
  */
 
 import { isMillraceError, MillraceError } from '../src/base/errors.ts';
@@ -12,14 +12,14 @@ import type { RoomForPiece, TakePiece } from './piece-reader.ts';
 import { RangeConnection, type RangeConnectionOptions } from './range-connection.ts';
 
 export interface RangeClientOptions extends RangeConnectionOptions {
-  /** Connections to one origin at a time. */
+  /** Most connections to one origin at a time. */
   readonly connections: number;
 }
 
 export interface RangeResponse {
   readonly status: number;
   readonly headers: Headers;
-  /** False where the body has no Content-Length: it cannot be read into memory of a fixed size. */
+  /** True if the body has a Content-Length, and so can be read into memory of a fixed size. */
   readonly plain: boolean;
   /** @throws see `RangeConnection.readInto` */
   readInto(into: Buffer, onBytes: (count: number) => void): Promise<void>;
@@ -28,13 +28,13 @@ export interface RangeResponse {
   discard(): void;
 }
 
-/** Told how a request gets on. */
+/** Told of the progress of a request. */
 export interface RequestObserver {
-  /** The request goes out, after waiting for a connection. */
+  /** Called when the request is sent, after waiting for a connection. */
   readonly onSent?: (() => void) | undefined;
-  /** An interim response (1xx) has come. */
+  /** Called for each interim response (1xx). */
   readonly onInterim?: ((head: MessageHead) => void) | undefined;
-  /** The exchange is over, with its body read, given up, or broken. Not called where `open` fails. */
+  /** Called when the body has been read, discarded, or broken off; not called if `open` fails. */
   readonly onDone?: (() => void) | undefined;
 }
 
@@ -44,11 +44,11 @@ interface Pool {
   readonly idle: RangeConnection[];
   readonly open: Set<RangeConnection>;
   readonly waiting: WaitingLine<() => void>;
-  /** Fails requests that are under way or wait, once the origin has been cut off. */
+  /** The error for running and waiting requests, once the origin has been closed with an error. */
   cutOff: MillraceError | undefined;
 }
 
-/** Idle connections are closed by servers after some time; we let go of them earlier. */
+/** Time after which we close an idle connection, in ms; servers close them a little later. */
 const IDLE_MS = 4000;
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
@@ -65,10 +65,10 @@ export class RangeClient {
   /**
    * Sends a GET and waits for the head of the answer, whose body must be read or discarded.
    *
-   * @param headers sent besides Host; values must be valid field values. A function is called when
-   *   the request goes out, for fields that must be new then
+   * @param headers fields to send besides Host, with valid values. A function is called when the
+   *   request is sent, for fields that must be new then
    * @param signal ends the exchange at any point
-   * @param observer told how the request gets on
+   * @param observer told of the progress of the request
    * @throws the signal's reason; the socket's or resolver's Error; MillraceError as
    *   `RangeConnection.request`
    */
@@ -78,7 +78,7 @@ export class RangeClient {
     signal: AbortSignal,
     observer: RequestObserver = {},
   ): Promise<RangeResponse> {
-    // Checked before a connection is taken for it.
+    // Check the fields before a connection is taken.
     const fixed = typeof headers === 'function' ? undefined : requestHead(url, headers);
     for (;;) {
       const { connection, pool, reused } = await this.#acquire(url, signal);
@@ -92,8 +92,8 @@ export class RangeClient {
       } catch (error) {
         this.#giveBack(pool, connection);
         if (signal.aborted) throw signal.reason;
-        // A kept-alive connection may have been closed just as it was used again; or the bytes
-        // still belong to an earlier answer, which was longer than announced.
+        // The server may have closed the kept-alive connection just as it was used again, or the
+        // bytes may belong to an earlier answer that was longer than announced.
         if (!reused || !(isBreak(error) || isMillraceError(error, 'malformed-response')))
           throw error;
       }
@@ -101,10 +101,10 @@ export class RangeClient {
   }
 
   /**
-   * Closes the connections to an origin, and forgets it.
+   * Closes the idle connections to an origin, and with an error also the busy ones.
    *
    * @param origin scheme, host and port
-   * @param error for requests under way or waiting for a connection; without it they continue
+   * @param error for running and waiting requests; without it they continue
    */
   closeOrigin(origin: string, error?: MillraceError): void {
     const pool = this.#pools.get(origin);
@@ -117,7 +117,7 @@ export class RangeClient {
     for (const wake of pool.waiting.takeAll()) wake();
   }
 
-  /** Closes all idle connections; those in use close when their exchange ends. */
+  /** Closes all idle connections; busy connections finish their exchange. */
   close(): void {
     for (const [connection, timer] of this.#idleSince) {
       clearTimeout(timer);
@@ -254,7 +254,7 @@ async function exchange(
   };
 }
 
-/** True for the errors of a connection that the other side has closed. */
+/** Returns true for the errors of a connection that the other side has closed. */
 function isBreak(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
   return code === 'origin-reset' || code === 'ECONNRESET' || code === 'EPIPE';

@@ -14,7 +14,7 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => once(server.close(), 'close')));
 });
 
-/** A server that calls `answer` for each request, and a connection to it. */
+/** Starts a server that calls `answer` for each request, and connects to it. */
 async function connect(
   answer: (socket: Socket, nth: number) => void,
   options: Partial<RangeConnectionOptions> = {},
@@ -59,7 +59,7 @@ const response = (body: Buffer, ...fields: string[]) =>
     body,
   ]);
 
-/** Sends the data in pieces that end at the given positions, one packet each if all goes well. */
+/** Sends the data in pieces that end at the given positions, usually one packet each. */
 async function sendCut(socket: Socket, data: Buffer, cuts: readonly number[]): Promise<void> {
   let at = 0;
   for (const end of [...cuts, data.length]) {
@@ -71,7 +71,7 @@ async function sendCut(socket: Socket, data: Buffer, cuts: readonly number[]): P
   }
 }
 
-/** One exchange; the memory is checked for bytes written beside it. */
+/** Runs one exchange, and checks that nothing is written beside the memory. */
 async function get(connection: RangeConnection, length: number): Promise<Buffer> {
   const memory = Buffer.alloc(length + 32, 0xaa);
   const into = memory.subarray(16, 16 + length);
@@ -89,21 +89,21 @@ async function get(connection: RangeConnection, length: number): Promise<Buffer>
   }
 }
 
-/** Resolves when the connection is gone. */
+/** Resolves when the connection has closed. */
 const gone = (connection: RangeConnection) =>
   new Promise<void>((resolve) => {
     connection.onClosed = resolve;
   });
 
 describe('RangeConnection', () => {
-  test('an empty body is read into no memory without waiting for more bytes', async () => {
+  test('an empty body is read without waiting for more bytes', async () => {
     const connection = await connect((socket) => socket.write(response(bytes(0))));
     await connection.request(REQUEST);
     await connection.readInto(Buffer.alloc(0), () => {});
     expect(connection.reusable).toBe(true);
   });
 
-  test('an answer comes out the same wherever it is cut in two', async () => {
+  test('an answer is read the same wherever it is cut in two', async () => {
     const body = bytes(60);
     const whole = response(body, 'ETag: "a"');
     const connection = await connect((socket, nth) => void sendCut(socket, whole, [nth]));
@@ -112,7 +112,7 @@ describe('RangeConnection', () => {
     }
   });
 
-  test('an answer comes out the same in any pieces, down to single bytes', async () => {
+  test('an answer is read the same in any pieces, down to single bytes', async () => {
     const body = bytes(3000);
     const whole = response(body);
     const connection = await connect((socket, nth) => {
@@ -127,9 +127,9 @@ describe('RangeConnection', () => {
     for (let i = 0; i < 10; i++) expect((await get(connection, 3000)).equals(body)).toBe(true);
   });
 
-  test('a head that is read into memory handed out before the last one was done with', async () => {
-    // Each answer comes whole in one packet: its body is taken out of the head's memory, and the
-    // kernel has the rest of that memory for the next bytes.
+  test('a head is read right from memory that was handed out before the last answer ended', async () => {
+    // Each answer comes whole in one packet: its body is copied out of the head's memory, and the
+    // kernel already holds the rest of that memory for the next bytes.
     const bodies = Array.from({ length: 8 }, (_, i) => bytes(20 + 37 * i));
     const connection = await connect((socket, nth) => {
       const pad = nth % 2 === 0 ? [] : [`X-Pad: ${'p'.repeat(200)}`];
@@ -144,7 +144,7 @@ describe('RangeConnection', () => {
     }
   });
 
-  test('interim responses are told of, one by one, however they are cut, and the answer is right', async () => {
+  test('interim responses are reported one by one, however they are cut, before the answer', async () => {
     const interim = [1, 2, 3].map((n) => `HTTP/1.1 102 Processing\r\nProgress: ${n}\r\n\r\n`);
     const whole = `${interim.join('')}HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody`;
     const random = seededRandom(7);
@@ -173,7 +173,7 @@ describe('RangeConnection', () => {
     expect((await get(connection, body.length)).equals(body)).toBe(true);
   });
 
-  test('the body is held back until somebody says where it goes', async () => {
+  test('the body is held back until the caller chooses its target', async () => {
     const body = bytes(100_000);
     const connection = await connect((socket) => socket.write(response(body)));
     const { status, framing } = await connection.request(REQUEST);
@@ -189,7 +189,7 @@ describe('RangeConnection', () => {
   test.each([
     ['in one packet with the answer', []],
     ['in a packet each', [30, 60, 90]],
-  ])('interim answers %s are passed over', async (_, cuts) => {
+  ])('interim answers %s are skipped', async (_, cuts) => {
     const body = bytes(10);
     const interim = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: </x>\r\n\r\n';
     const whole = Buffer.concat([Buffer.from(interim), response(body)]);
@@ -198,20 +198,20 @@ describe('RangeConnection', () => {
     expect((await get(connection, 10)).equals(body)).toBe(true);
   });
 
-  test('more bytes than announced, at once, are refused', async () => {
+  test('surplus bytes in the same packet are refused', async () => {
     const whole = Buffer.concat([response(bytes(10)), Buffer.from('x')]);
     const connection = await connect((socket) => socket.write(whole));
     await expect(get(connection, 10)).rejects.toMatchObject({ code: 'wrong-length' });
     expect(connection.reusable).toBe(false);
   });
 
-  test('more bytes than announced, later, end the connection', async () => {
+  test('surplus bytes that come later end the connection', async () => {
     const body = bytes(10);
     const connection = await connect((socket) => {
       void sendCut(socket, Buffer.concat([response(body), Buffer.from('surplus')]), [50, 52]);
     });
     const closed = gone(connection);
-    // The bytes that were announced are right; nothing may be sent after the others.
+    // The announced bytes are right; no request may follow the surplus bytes.
     await get(connection, 10).catch((error) => expect(error.code).toBe('wrong-length'));
     await closed;
     expect(connection.reusable).toBe(false);
@@ -275,7 +275,7 @@ describe('RangeConnection', () => {
     await closed;
   });
 
-  test('a server that closes an idle connection is noticed', async () => {
+  test('an idle connection notices that the server closes it', async () => {
     const connection = await connect((socket) => socket.write(response(bytes(5))));
     await get(connection, 5);
     expect(connection.reusable).toBe(true);
@@ -286,7 +286,7 @@ describe('RangeConnection', () => {
     await expect(connection.request(REQUEST)).rejects.toThrow();
   });
 
-  test('bytes that nobody asked for end an idle connection', async () => {
+  test('bytes without a request end an idle connection', async () => {
     const connection = await connect((socket) => socket.write(response(bytes(5))));
     await get(connection, 5);
     const closed = gone(connection);
@@ -295,7 +295,7 @@ describe('RangeConnection', () => {
     expect(connection.reusable).toBe(false);
   });
 
-  test('a body of another length than expected is not begun', async () => {
+  test('a body of another length than expected is refused before it is read', async () => {
     const connection = await connect((socket) => socket.write(response(bytes(5))));
     await expect(get(connection, 6)).rejects.toMatchObject({ code: 'wrong-length' });
     expect(connection.reusable).toBe(false);
@@ -316,7 +316,7 @@ describe('RangeConnection', () => {
     expect(connection.reusable).toBe(reusable);
   });
 
-  test('a connection in use takes no second request, and is not harmed by it', async () => {
+  test('a busy connection refuses a second request and is not harmed by it', async () => {
     const body = bytes(5);
     const connection = await connect((socket) => socket.write(response(body)));
     const first = connection.request(REQUEST);
@@ -333,14 +333,14 @@ describe('RangeConnection', () => {
     ['does not answer', ''],
     ['stops in the head', 'HTTP/1.1 206 OK\r\n'],
     ['stops in the body', 'HTTP/1.1 206 OK\r\nContent-Length: 5\r\n\r\nabc'],
-  ])('a server that %s is given up after a while', async (_, sent) => {
+  ])('a request to a server that %s times out', async (_, sent) => {
     const connection = await connect((socket) => sent !== '' && socket.write(sent), {
       timeoutMs: 50,
     });
     await expect(get(connection, 5)).rejects.toMatchObject({ code: 'origin-timeout' });
   });
 
-  test('destroying a connection fails what is under way and closes it once', async () => {
+  test('destroying a connection fails its request and closes it once', async () => {
     const connection = await connect(() => {});
     let closed = 0;
     const isGone = new Promise<void>((resolve) => {
@@ -358,8 +358,8 @@ describe('RangeConnection', () => {
   });
 });
 
-describe('what drips', () => {
-  /** Sends a byte now and then, while the other side reads. */
+describe('dripping bytes', () => {
+  /** Sends a few bytes every 5 ms until the socket closes. */
   function drip(socket: Socket, bytes: (at: number) => string | Uint8Array): void {
     let at = 0;
     const timer = setInterval(() => {
@@ -381,8 +381,8 @@ describe('what drips', () => {
     });
   });
 
-  test('a handshake of TLS that never ends', async () => {
-    // A record with a long handshake message, its bytes one by one.
+  test('a TLS handshake that never ends', async () => {
+    // Sends a record with a long handshake message byte by byte.
     const record = Buffer.alloc(16 * 1024);
     record.set([0x16, 0x03, 0x03, 0x3f, 0xfb, 0x02, 0x00, 0x3f, 0xf7]);
     const server = createServer({ noDelay: true }, (socket) => {

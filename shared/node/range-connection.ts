@@ -1,8 +1,7 @@
 /**
- * One HTTP/1.1 connection for GET requests, one at a time. Bodies are read by the kernel straight
- * into the memory where they belong, or handed on out of one buffer of the connection: no memory
- * per read, nothing for the garbage collector. A general HTTP client spends four times the CPU on
- * the same bytes.
+ * One HTTP/1.1 connection for GET requests, one at a time. The kernel reads bodies straight into
+ * their target memory, or they are passed on out of one buffer of the connection: no memory is
+ * allocated per read. A general HTTP client spends four times the CPU time on the same bytes.
  */
 
 import type { LookupFunction, Socket } from 'node:net';
@@ -15,14 +14,14 @@ import { PieceReader, type RoomForPiece, type TakePiece } from './piece-reader.t
 
 export interface RangeConnectionOptions {
   readonly lookup?: LookupFunction;
-  /** How long connecting, answering, and sending nothing may each take, milliseconds. */
+  /** Longest wait for an answer, and longest silence, milliseconds. */
   readonly timeoutMs: number;
   readonly connectTimeoutMs: number;
-  /** Longest time for a whole head, interim ones included, milliseconds; undefined: no limit. */
+  /** Longest time until the head is complete, interim ones included, ms; undefined: no limit. */
   readonly headTimeoutMs?: number;
 }
 
-/** Most bytes that the kernel hands over at once: enough that the calls cost next to nothing. */
+/** Most bytes per read of a piece: enough that the cost of the calls is negligible. */
 const BODY_BUFFER_BYTES = 256 * 1024;
 
 interface Waiting<T> {
@@ -51,17 +50,17 @@ export class RangeConnection {
   readonly #headBuffer = new HeadBuffer();
   #state: State = { kind: 'idle' };
   #filled = 0;
-  /** The memory handed to the kernel for the next read, where it is the body's own. */
+  /** The body's own memory, if it was handed to the kernel for the next read. */
   #direct: Uint8Array | undefined;
-  /** Where bodies that are handed on in pieces are read into. */
+  /** Buffer for bodies that are passed on in pieces. */
   #bodyBuffer: Buffer | undefined;
-  /** Until the connection has come about, then until a head is complete. */
+  /** Limits the time to connect, then the time until a head is complete. */
   readonly #deadline = new Deadline(() => this.#onTimeout());
   #head: MessageHead | undefined;
   #connected = false;
   #onClosed: () => void = () => {};
 
-  /** @param url of the origin: scheme, host and port count */
+  /** @param url URL of the origin; only scheme, host and port count */
   constructor(url: URL, options: RangeConnectionOptions) {
     this.#options = options;
     const onread = {
@@ -69,7 +68,7 @@ export class RangeConnection {
       callback: (count: number, buffer: Uint8Array) => this.#onRead(count, buffer),
     };
     this.#socket = openSocket(url, options.lookup, onread, () => this.#onConnect());
-    // Not by silence: a handshake of TLS may drip as well.
+    // A deadline instead of a limit on silence, because a TLS handshake may drip as well.
     this.#deadline.set(options.connectTimeoutMs);
     this.#socket.on('timeout', () => this.#onTimer());
     this.#socket.on('error', (error) => this.#fail(error));
@@ -87,18 +86,18 @@ export class RangeConnection {
     this.#socket.setTimeout(this.#options.timeoutMs);
   }
 
-  /** True while another request can be sent. */
+  /** True if a request can be sent now. */
   get reusable(): boolean {
     return this.#state.kind === 'idle' && !this.#socket.destroyed;
   }
 
-  /** Called once when the connection is gone. */
+  /** Called once when the connection has closed. */
   set onClosed(callback: () => void) {
     this.#onClosed = callback;
   }
 
   /**
-   * Sends a request and waits for the head of the answer; the body is held back.
+   * Sends a request and waits for the head of the answer. The body is held back.
    *
    * @param head the request's head, empty line included
    * @param onInterim told of interim responses (1xx), which precede the answer
@@ -148,10 +147,10 @@ export class RangeConnection {
   }
 
   /**
-   * Hands the body on piece by piece, however it is delimited.
+   * Passes the body on piece by piece, however it is delimited.
    *
-   * @param room used where the body has a Content-Length
-   * @throws errors of `take`; MillraceError `malformed-response`, `origin-reset` where it is not
+   * @param room used if the body has a Content-Length
+   * @throws errors of `take`; MillraceError `malformed-response`, `origin-reset` if the body is not
    *   complete, `origin-timeout`
    */
   pipe(take: TakePiece, room?: RoomForPiece): Promise<void> {
@@ -178,7 +177,7 @@ export class RangeConnection {
     });
   }
 
-  /** Ends the exchange without its body; the connection lives on only if there was none. */
+  /** Ends the exchange without its body; the connection stays open only if the body is empty. */
   discard(): void {
     const framing = this.#head?.framing;
     const empty = framing?.kind === 'none' || (framing?.kind === 'length' && framing.bytes === 0);
@@ -189,7 +188,7 @@ export class RangeConnection {
   /**
    * Closes the connection at once.
    *
-   * @param error with which the exchange under way fails
+   * @param error the error of the running exchange
    */
   destroy(error = new MillraceError('origin-reset', 'given up')): void {
     this.#socket.destroy();
@@ -217,7 +216,7 @@ export class RangeConnection {
     const state = this.#state;
     switch (state.kind) {
       case 'body':
-        // The first read after the head goes to memory that was provided before the body's target
+        // The first read after the head goes to memory that was handed out before the body's target
         // was known.
         if (buffer !== this.#direct) {
           if (this.#filled + count > state.into.length) this.#fail(tooLong());
@@ -228,10 +227,10 @@ export class RangeConnection {
       case 'head':
         return this.#headRead(state, buffer.subarray(0, count));
       case 'pieces':
-        // Wherever it has been read into: it is copied from there.
+        // The receiver copies the bytes from whichever memory they were read into.
         return this.#piecesRead(state, Buffer.from(buffer.buffer, buffer.byteOffset, count));
       default:
-        // Nothing was requested: these bytes are not an answer.
+        // No request is running, so these bytes are not an answer.
         this.#fail(new MillraceError('malformed-response', 'bytes that nobody asked for'));
         return false;
     }
@@ -253,7 +252,7 @@ export class RangeConnection {
     this.#head = head;
     this.#state = { kind: 'held' };
     state.resolve(head);
-    // Held back until the caller chooses the body's target.
+    // Hold back the body until the caller chooses its target.
     this.#socket.pause();
     return false;
   }
@@ -277,7 +276,7 @@ export class RangeConnection {
     if (reader.ended) {
       reader.stop();
       this.#finish();
-      // Further bytes answer no request. They must never become the next answer.
+      // Surplus bytes answer no request and must never become the next answer.
       if (used < bytes.length) this.destroy();
       state.resolve();
       return used === bytes.length;
@@ -310,12 +309,12 @@ export class RangeConnection {
     if (this.#head?.keepAlive !== true) return void this.#socket.destroy();
     this.#headBuffer.clear();
     this.#socket.setTimeout(0);
-    // An idle connection must not keep the process alive, but must notice being closed.
+    // An idle connection must not keep the process alive, but must notice when it is closed.
     this.#socket.unref();
     this.#socket.resume();
   }
 
-  /** As in `SilenceTimer`: bytes that arrived while this process was blocked are read first. */
+  /** Reads bytes that arrived while this process was blocked first, as in `SilenceTimer`. */
   #onTimer(): void {
     const { bytesRead } = this.#socket;
     setImmediate(() => {
@@ -325,7 +324,7 @@ export class RangeConnection {
 
   #onTimeout(): void {
     const state = this.#state;
-    // This process is the slow side.
+    // No timeout while this process is the slow side.
     if (state.kind === 'held' || (state.kind === 'pieces' && state.reader.paused)) return;
     const what = !this.#connected
       ? 'no connection came about'

@@ -3,12 +3,12 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { SilenceTimer } from './silence-timer.ts';
 
-/** Keeps this process from running anything else. */
+/** Blocks this process. */
 function block(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end; );
 }
 
-test('what came while the process was kept waiting is heard before anybody is blamed', async () => {
+test('bytes that came while the process was blocked are read before silence is reported', async () => {
   const server = createServer((socket) => void socket.write('here'));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -24,7 +24,7 @@ test('what came while the process was kept waiting is heard before anybody is bl
       timer.stop();
       resolve();
     });
-    // From now on the bytes are on their way, and the timer is due before they are read.
+    // From now on the bytes are on their way, and the timer is due before they can be read.
     server.once('connection', () => block(60));
   });
   await ended;
@@ -33,7 +33,7 @@ test('what came while the process was kept waiting is heard before anybody is bl
   server.close();
 });
 
-test('silence is told of again where a sign of life has begun the time anew, and not once it is over', async () => {
+test('silence is reported again after a sign of life has restarted the timer, but not after stop', async () => {
   const told: number[] = [];
   await new Promise<void>((resolve) => {
     const timer = new SilenceTimer(1, () => {
@@ -41,7 +41,7 @@ test('silence is told of again where a sign of life has begun the time anew, and
       if (told.length < 3) return timer.heard();
       timer.stop();
       timer.heard();
-      // Longer than it would take to be told once more.
+      // Wait longer than another report would take.
       new SilenceTimer(3, resolve);
     });
   });

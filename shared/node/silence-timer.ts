@@ -1,6 +1,6 @@
 /**
- * Reports when a peer has been silent for too long. A process that was itself blocked finds its
- * timers due before it has read the bytes that arrived meanwhile: those are read first, so that the
+ * Reports when a peer has been silent for too long. In a process that was itself blocked, timers
+ * are due before the bytes that arrived meanwhile are read: the bytes are read first, so that the
  * peer is not blamed.
  */
 
@@ -11,21 +11,21 @@ export class SilenceTimer {
   readonly #onSilent: () => void;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Begins to wait. @param onSilent called once, until `heard` is called; never after `stop` */
+  /** Starts the timer. @param onSilent called once per `ms` of silence; never after `stop` */
   constructor(ms: Millis, onSilent: () => void) {
     this.#ms = ms;
     this.#onSilent = onSilent;
     this.#wait();
   }
 
-  /** The peer showed a sign of life: the time starts again. */
+  /** Restarts the timer after a sign of life from the peer. */
   heard(): void {
     if (this.#timer === undefined) return;
     clearTimeout(this.#timer);
     this.#wait();
   }
 
-  /** Nothing is waited for any more. */
+  /** Stops the timer for good. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -1,4 +1,4 @@
-/** The icons, drawn on a grid of 16. */
+/** The paths of the icons, drawn on a grid of 16 by 16. */
 
 export const ICON_PATHS = {
   add: 'M8 3v10M3 8h10',

@@ -1,8 +1,8 @@
-/** Checks answers of the daemon in tests by the contract: a member that it does not name fails. */
+/** Checks answers of the daemon in tests against the contract: an unknown member is an error. */
 
 import { CONTRACT, type MethodName, type ResultOf } from '../src/bridge/contract/contract.ts';
 
-/** The type of a method's result; unknown for methods that are not ours, such as aria2's. */
+/** The type of a method's result; `unknown` for methods of others, such as aria2. */
 export type Answer<M extends string> = M extends MethodName ? ResultOf<M> : unknown;
 
 /** Checks and returns a result. @throws Error if it does not match the contract */

@@ -5,7 +5,7 @@ import { BASIC, BlockMap, chooseBlockBytes, type Redundancy } from './block-map.
 
 const map = (count: number) => new BlockMap(count * 10, 10);
 
-/** Starts the block that `next` names, `times` times over; undefined where it names none. */
+/** Starts the next block `times` times; an entry is undefined if there was no block. */
 function startNext(blocks: BlockMap, redundancy = BASIC, times = 1): (number | undefined)[] {
   return Array.from({ length: times }, () => {
     const block = blocks.next(redundancy);
@@ -14,13 +14,13 @@ function startNext(blocks: BlockMap, redundancy = BASIC, times = 1): (number | u
   });
 }
 
-/** Ends a request that has brought its block. */
+/** Ends a request that has completed its block. */
 function succeed(blocks: BlockMap, block: number): void {
   blocks.end(block);
   blocks.finish(block);
 }
 
-/** LOCI 3.2's rules, word for word. */
+/** Chooses the next block by the rules of LOCI 3.2, word for word. */
 function nextByTheBook(
   blocks: BlockMap,
   started: ReadonlySet<number>,
@@ -38,7 +38,7 @@ function nextByTheBook(
 }
 
 describe('BlockMap', () => {
-  test('covers the file with blocks, the last of them shorter', () => {
+  test('covers the file with blocks, the last of which may be shorter', () => {
     const blocks = new BlockMap(25, 10);
     expect(blocks.count).toBe(3);
     expect(blocks.range(0)).toEqual({ start: 0, end: 10 });
@@ -47,13 +47,13 @@ describe('BlockMap', () => {
     expect(new BlockMap(1, 10).range(0)).toEqual({ start: 0, end: 1 });
   });
 
-  test('blocks are fetched in order, each once', () => {
+  test('fetches blocks in order, each once', () => {
     const blocks = map(3);
     expect(startNext(blocks, BASIC, 4)).toEqual([0, 1, 2, undefined]);
     expect([0, 1, 2].map((b) => blocks.running(b))).toEqual([1, 1, 1]);
   });
 
-  test('a block that an earlier run has brought is not fetched', () => {
+  test('a block that an earlier run has completed is not fetched', () => {
     const blocks = map(4);
     for (const block of [0, 2]) blocks.finish(block);
     expect(blocks.doneCount).toBe(2);
@@ -69,7 +69,7 @@ describe('BlockMap', () => {
     expect(blocks.next(BASIC)).toBe(0);
   });
 
-  test('a block that failed is fetched again when there is nothing else left', () => {
+  test('a block whose request failed is fetched again when nothing else is left', () => {
     const blocks = map(2);
     startNext(blocks, BASIC, 2);
     blocks.end(1);
@@ -86,17 +86,17 @@ describe('BlockMap', () => {
     succeed(blocks, 4);
     expect(startNext(blocks, redundancy, 2)).toEqual([0, 5]);
     expect(blocks.running(0)).toBe(2);
-    // Block 3 has been overtaken by block 4 alone.
+    // Only block 4 has overtaken block 3.
     expect(blocks.next(redundancy)).toBe(6);
   });
 
-  test('at the end the first unfinished blocks get more requests, no more than R', () => {
+  test('at the end the first unfinished blocks get more requests, at most R each', () => {
     const redundancy = { copies: 3, progress: 9 };
     const blocks = map(2);
     expect(startNext(blocks, redundancy, 7)).toEqual([0, 1, 0, 0, 1, 1, undefined]);
   });
 
-  test('a second request goes to a source that is allowed, a first one to any', () => {
+  test('a second request goes only to an allowed source, a first request to any', () => {
     const redundancy = { copies: 2, progress: 0 };
     const blocks = map(3);
     startNext(blocks, redundancy, 3);
@@ -119,7 +119,7 @@ describe('BlockMap', () => {
     expect(blocks.allDone).toBe(true);
   });
 
-  test('a block that is brought twice counts once', () => {
+  test('a block that is completed twice counts once', () => {
     const blocks = map(2);
     blocks.start(0);
     blocks.start(0);
@@ -130,7 +130,7 @@ describe('BlockMap', () => {
     expect(blocks.running(0)).toBe(0);
   });
 
-  test('names the block that LOCI 3.2 names at every moment', () => {
+  test('always chooses the block that LOCI 3.2 chooses', () => {
     const redundancy = fc.record({ copies: fc.integer({ min: 1, max: 3 }), progress: fc.nat(4) });
     const earlier = fc.uniqueArray(fc.nat(19), { maxLength: 10 });
     fc.assert(
@@ -159,7 +159,7 @@ describe('BlockMap', () => {
     );
   });
 
-  test('every block is done in the end, whatever fails, with no more copies than allowed', () => {
+  test('every block is completed in the end, whatever fails, with no more copies than allowed', () => {
     const scenario = fc.record({
       seed: fc.integer(),
       count: fc.integer({ min: 1, max: 60 }),
@@ -175,7 +175,7 @@ describe('BlockMap', () => {
         for (let turn = 0; !blocks.allDone; turn++) {
           expect(turn).toBeLessThan(100_000);
           const block = blocks.next({ copies, progress: 3 });
-          // With no request under way there is always a block to fetch.
+          // If no request is under way, there is always a block to fetch.
           if (running.length === 0) expect(block).toBeDefined();
           if (block !== undefined && running.length < connections) {
             expect(blocks.isDone(block)).toBe(false);

@@ -1,18 +1,18 @@
 /**
- * A file as a row of blocks, the unit of the client's scheduler in LOCI 3.2. Knows which blocks are
- * complete and how many requests for each are under way; names the block to fetch next.
+ * A file as a row of blocks, the unit of the client's scheduler in LOCI 3.2. Keeps which blocks are
+ * complete and how many requests for each are under way, and chooses the block to fetch next.
  */
 
 import type { ByteRange } from '../src/base/byte-range.ts';
 
 export interface Redundancy {
-  /** Most requests for one block at a time, R in LOCI 3.2; 1: only the first. */
+  /** Most requests for one block at a time, R in LOCI 3.2; 1: no redundancy. */
   readonly copies: number;
-  /** A block is late when more blocks after it than this are complete, P in LOCI 3.2. */
+  /** Number of complete blocks after a block beyond which the block is late, P in LOCI 3.2. */
   readonly progress: number;
 }
 
-/** LOCI 3.2's basic algorithm: every block once. */
+/** The basic algorithm of LOCI 3.2: every block once. */
 export const BASIC: Redundancy = { copies: 1, progress: 0 };
 
 export class BlockMap {
@@ -20,16 +20,16 @@ export class BlockMap {
   readonly length: number;
   readonly blockBytes: number;
   readonly count: number;
-  /** Requests under way per block: LOCI's download number, less those that failed. */
+  /** Requests under way per block: LOCI's download number minus failed requests. */
   readonly #running: Uint8Array;
   readonly #done: Uint8Array;
   #doneCount = 0;
-  /** Every block below is complete. */
+  /** Every block below this one is complete. */
   #firstUnfinished = 0;
-  /** Every block below has been started at some time. */
+  /** Every block below this one has been started or completed. */
   #firstUntouched = 0;
 
-  /** @param length of the file, at least 1 */
+  /** @param length of the file in bytes, at least 1 */
   constructor(length: number, blockBytes: number) {
     this.length = length;
     this.blockBytes = blockBytes;
@@ -38,7 +38,7 @@ export class BlockMap {
     this.#done = new Uint8Array(this.count);
   }
 
-  /** Complete blocks. */
+  /** Number of complete blocks. */
   get doneCount(): number {
     return this.#doneCount;
   }
@@ -51,26 +51,26 @@ export class BlockMap {
     return this.#done[block] === 1;
   }
 
-  /** Requests under way for a block. */
+  /** Returns the number of requests under way for a block. */
   running(block: number): number {
     return this.#running[block] as number;
   }
 
-  /** The block's bytes in the file. */
+  /** Returns the range of a block in the file. */
   range(block: number): ByteRange {
     const start = block * this.blockBytes;
     return { start, end: Math.min(this.length, start + this.blockBytes) };
   }
 
   /**
-   * The block that a free connection fetches next (LOCI 3.2):
+   * Chooses the block that a free connection fetches next (LOCI 3.2):
    * 1. the first unfinished block with fewer than `copies` requests that more than `progress`
    *   blocks after it have overtaken;
    * 2. otherwise the next block not started;
    * 3. otherwise the first unfinished block with fewer than `copies` requests.
    *
-   * @param allowed whether the connection's source may fetch the block again: redundant requests go
-   *   to other sources than the late one
+   * @param allowed tells whether the connection's source may fetch a block that is under way:
+   *   redundant requests go to other sources than the late request
    * @returns undefined if there is nothing to do
    */
   next(
@@ -96,7 +96,7 @@ export class BlockMap {
     return fallback;
   }
 
-  /** A request for the block begins. */
+  /** Notes that a request for the block begins. */
   start(block: number): void {
     this.#running[block] = this.running(block) + 1;
     while (
@@ -107,12 +107,12 @@ export class BlockMap {
     }
   }
 
-  /** A request for the block has ended, with or without bytes. */
+  /** Notes that a request for the block has ended, with or without bytes. */
   end(block: number): void {
     this.#running[block] = Math.max(0, this.running(block) - 1);
   }
 
-  /** The block is complete. */
+  /** Notes that the block is complete. */
   finish(block: number): void {
     if (this.#done[block] === 1) return;
     this.#done[block] = 1;
@@ -121,7 +121,7 @@ export class BlockMap {
     this.#firstUntouched = Math.max(this.#firstUntouched, this.#firstUnfinished);
   }
 
-  /** The block's bytes have turned out to be wrong or lost: it must be fetched again. */
+  /** Notes that the block must be fetched again, because its bytes are wrong or lost. */
   reopen(block: number): void {
     if (this.#done[block] === 0) return;
     this.#done[block] = 0;
@@ -132,7 +132,7 @@ export class BlockMap {
 
 /**
  * Chooses a block size for a file: large enough that requests cost little, small enough that every
- * connection has several to do and the last ones do not take long.
+ * connection gets several blocks and the last blocks do not take long.
  *
  * @param connections requests at a time over all sources
  * @returns a power of two from 256 KiB to 4 MiB

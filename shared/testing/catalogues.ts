@@ -1,17 +1,17 @@
-/** Checks of an interface's texts: a translation lacks nothing, and promises nothing that English does not. */
+/** Checks the texts of an interface: a translation has the same texts and values as English. */
 
 import type { Texts } from '../src/text/catalogue.ts';
 
-/** Counts up to here show every form of plurals that an interface needs. */
+/** Highest count that is tried: counts up to it show every plural form that an interface needs. */
 const COUNTS = 1000;
 const FORM = /^(.+)\.(zero|one|two|few|many|other)$/;
 
-/** Placeholders of a text, sorted. */
+/** Returns the placeholders of a text, sorted. */
 export function placeholdersOf(text: string): string[] {
   return [...new Set([...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string))].sort();
 }
 
-/** Plural forms that a language has for counts, `other` among them. */
+/** Returns the plural forms that a language has for counts, including `other`. */
 export function pluralForms(language: string): Set<string> {
   const rules = new Intl.PluralRules(language);
   const forms = new Set<string>(['other']);
@@ -20,7 +20,7 @@ export function pluralForms(language: string): Set<string> {
 }
 
 /**
- * Faults of a translation, in words; none if it is complete.
+ * Describes the faults of a translation in words; none if it is complete.
  *
  * @param language tag of the translation
  */
@@ -44,11 +44,11 @@ export function translationFaults(english: Texts, language: string, translated: 
 
 interface Wanted {
   readonly names: readonly string[];
-  /** Every placeholder has to be in the text; some forms of a plural may leave the number out. */
+  /** True if the text must have every placeholder; some plural forms may leave out the number. */
   readonly all: boolean;
 }
 
-/** Texts that a language needs: those of English, with its own forms of plurals. */
+/** Returns the texts that a language needs: the texts of English, with its own plural forms. */
 function wantedTexts(english: Texts, language: string): Map<string, Wanted> {
   const wanted = new Map<string, Wanted>();
   const forms = pluralForms(language);
@@ -63,7 +63,7 @@ function wantedTexts(english: Texts, language: string): Map<string, Wanted> {
   return wanted;
 }
 
-/** The key of a plural without its form; undefined for other texts. */
+/** Returns the key of a plural without its form; undefined for other texts. */
 function pluralBase(english: Texts, key: string): string | undefined {
   const base = FORM.exec(key)?.[1];
   return base !== undefined && `${base}.one` in english && `${base}.other` in english

@@ -1,6 +1,6 @@
 /**
- * A certificate that no program trusts unless told to: for localhost, origin.test, 127.0.0.1 and
- * ::1, until 2126. Its key is public and protects nothing.
+ * A certificate for localhost, origin.test, 127.0.0.1 and ::1, valid until 2126, that no program
+ * trusts unless told to. Its key is public and protects nothing.
  */
 
 export const KEY = `-----BEGIN PRIVATE KEY-----

@@ -1,6 +1,6 @@
 /**
- * LOCI 3.2 to the letter, with blocks of one size and without forecasts: the algorithm that the
- * paper measured, for comparison.
+ * Implements LOCI 3.2 exactly, with blocks of one size and without forecasts: the algorithm that
+ * the paper measured, for comparison.
  */
 
 import type { ByteRange } from '../src/base/byte-range.ts';

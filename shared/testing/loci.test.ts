@@ -9,7 +9,7 @@ import { VirtualClock } from './virtual-clock.ts';
 const MiB = 1024 * 1024;
 /** One megabit per second, in bytes. */
 const MBIT = 125_000;
-/** LOCI 4: a file of 50 MB on up to six servers, two connections to each. */
+/** The setting of LOCI 4: a file of 50 MB on up to six servers, two connections to each. */
 const LENGTH = 50 * MiB;
 const REDUNDANT_BYTES = LENGTH * 0.02;
 const CONNECTIONS = 2;
@@ -17,8 +17,8 @@ const PREBUFFER_MS = 5000;
 
 /**
  * The paper's six servers as its client in Tennessee saw them: megabits per second over both
- * connections, and round trips in milliseconds. The first three bring 39.5 together (4.2), the
- * fourth took more than 100 s for a block of 2 MB (4.1), the fifth is in the same building.
+ * connections, and round trips in milliseconds. The first three give 39.5 Mbit/s together (4.2),
+ * the fourth took more than 100 s for a block of 2 MB (4.1), and the fifth is in the same building.
  */
 const SERVERS = [
   { id: 'texas', rate: 14, rttMs: 30 },
@@ -36,7 +36,7 @@ interface Run {
   readonly requests: number;
 }
 
-/** Downloads the file from the first servers; calls `play` whenever bytes have come in. */
+/** Downloads the file from the first `replicas` servers; calls `play` whenever bytes come in. */
 function download(
   replicas: number,
   chooser: Chooser & { addSource?: (id: string) => void },
@@ -73,7 +73,7 @@ const scheduler = (mode: RedundancyMode, replicas: number) =>
     0,
   );
 
-/** Seconds that a player waits: it starts after 5 s and needs `megabits` per second (LOCI 4.2). */
+/** Returns how many seconds a player waits that starts after 5 s, at `megabits`/s (LOCI 4.2). */
 function delay(milestones: readonly Milestone[], megabits: number): number {
   let seconds = 0;
   let before = 0;
@@ -96,7 +96,7 @@ describe('replicas are added one by one (LOCI 4.1, figure 3)', () => {
     expect(rates[5]).toBeLessThan(5);
   });
 
-  test("the paper's progress-driven redundancy does not", () => {
+  test("the paper's progress-driven redundancy does not wait for it", () => {
     const rates = plain(2).map((r) => r.megabits);
     expect(Math.min(...rates.slice(2))).toBeGreaterThan(30);
   });
@@ -104,7 +104,7 @@ describe('replicas are added one by one (LOCI 4.1, figure 3)', () => {
   test.each(['basic', 'aggressive', 'progress'] as const)(
     'our scheduler is never slower with more replicas: %s',
     (mode) => {
-      // Basic as well: taking over the end of a slow request costs no redundancy.
+      // This holds for `basic` too: taking over the end of a slow request needs no redundancy.
       const choosers = REPLICAS.map((n) => scheduler(mode, n));
       const rates = choosers.map((c, i) => download(i + 1, c).megabits);
       for (const [i, rate] of rates.slice(1).entries()) {
@@ -118,13 +118,13 @@ describe('replicas are added one by one (LOCI 4.1, figure 3)', () => {
     },
   );
 
-  test('blocks adapt: two connections need no more than forty requests for the file', () => {
+  test('blocks adapt, so that two connections need at most forty requests for the file', () => {
     expect(download(1, scheduler('progress', 1)).requests).toBeLessThanOrEqual(40);
   });
 });
 
 describe('a player reads the file five seconds behind (LOCI 4.2, figures 7 to 9)', () => {
-  /** Cases without delay by the paper's progress-driven redundancy: rate and fewest replicas. */
+  /** Rates and fewest replicas at which the paper's progress-driven redundancy has no delay. */
   const cases = [
     [1.3, 1],
     [15, 1],

@@ -6,11 +6,13 @@ import { VirtualClock } from './virtual-clock.ts';
 
 const MiB = 1024 * 1024;
 const MBIT = 125_000;
-/** ANYCAST 4.1: a file of 50 MB over 10 Mbit/s; a round trip of 50 ms. */
+/** The setting of ANYCAST 4.1: a file of 50 MB over 10 Mbit/s, with a round trip of 50 ms. */
 const LENGTH = 50 * MiB;
 const RTT_MS = 50;
 
 /**
+ * Measures a download whose connections are reset again and again.
+ *
  * @param everyMs interval at which all established connections break at once; 0: never
  * @returns megabits per second
  */
@@ -57,7 +59,7 @@ describe('all connections are reset again and again (ANYCAST 3.1, 4.1)', () => {
     }
   });
 
-  test('one connection alone loses no more than its set-up and slow start', () => {
+  test('a single connection loses no more than its set-up and slow start', () => {
     const undisturbed = throughput(0, 1, 1);
     expect(throughput(30_000, 1, 1)).toBeGreaterThan(undisturbed * 0.99);
     expect(throughput(10_000, 1, 1)).toBeGreaterThan(undisturbed * 0.97);

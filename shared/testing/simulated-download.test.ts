@@ -18,7 +18,7 @@ const LENGTH = 48 * MiB;
 const PER_SOURCE = 4;
 const SILENT_MS = 20_000;
 const LIMIT_MS = 600_000;
-/** More turns of promises than a transfer takes from one event to the next. */
+/** Number of promise turns between events: more than a transfer needs. */
 const TURNS = 40;
 const PIECE = new Uint8Array(64 * 1024);
 
@@ -27,7 +27,7 @@ interface Setting {
   readonly rates: readonly number[];
   /** Interval at which all connections break at once. */
   readonly resetMs?: Millis;
-  /** Time from which on the first source sends nothing. */
+  /** Time after which the first source sends nothing. */
   readonly stallAt?: Millis;
 }
 
@@ -57,7 +57,7 @@ function stage({ rates, resetMs, stallAt }: Setting) {
   return { clock, sources, scheduler, connections, every };
 }
 
-/** @returns how long the simulated download takes */
+/** Returns how long the simulated download takes. */
 function simulated(setting: Setting): Millis {
   const { clock, sources, scheduler: chooser } = stage(setting);
   return new SimulatedDownload({
@@ -69,7 +69,7 @@ function simulated(setting: Setting): Millis {
   }).run(LIMIT_MS);
 }
 
-/** A simulated source for the transfer that app and extension share. */
+/** A simulated source, for the transfer that app and extension share. */
 class LinkedSource extends TransferSource {
   override readonly kind = 'mirror';
   override readonly id: string;
@@ -121,7 +121,7 @@ class LinkedSource extends TransferSource {
   }
 }
 
-/** @returns how long the transfer that app and extension share takes */
+/** Returns how long the transfer takes that app and extension share. */
 async function real(setting: Setting): Promise<Millis> {
   const { clock, sources, scheduler, connections, every } = stage(setting);
   const random = seededRandom(1);

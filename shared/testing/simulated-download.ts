@@ -1,6 +1,6 @@
 /**
- * A download over simulated sources, run as the engine runs one: the real scheduler and the real
- * judgement of sources, with connections that are kept open and a limit on silence.
+ * Simulates a download over simulated sources as the engine runs one: with the real scheduler and
+ * the real source health, connections that are kept open, and a limit on silence.
  */
 
 import type { ByteRange } from '../src/base/byte-range.ts';
@@ -21,7 +21,7 @@ export interface Chooser {
 
 export interface DownloadReceiver {
   onData(bytes: number): void;
-  /** The connection has broken, or could not be made. */
+  /** Called when the connection has broken or could not be made. */
   onReset(): void;
 }
 
@@ -46,14 +46,14 @@ export interface SimulatedDownloadOptions {
   readonly connectionsPerSource: number;
   readonly timeoutMs?: Millis;
   readonly seed?: number;
-  /** Called when bytes have come in. */
+  /** Called whenever bytes have come in. */
   readonly onProgress?: (download: SimulatedDownload) => void;
 }
 
-/** For readers of the file: when it was there up to a position. */
+/** The time at which the file was complete up to a position, for its readers. */
 export interface Milestone {
   readonly at: Millis;
-  /** Every byte below has come in. */
+  /** Every byte below this position has come in. */
   readonly position: number;
 }
 
@@ -63,7 +63,7 @@ export class SimulatedDownload {
   readonly stored = new RangeSet();
   readonly milestones: Milestone[] = [];
   #stopped = false;
-  /** Requests that have been made. */
+  /** Number of requests made. */
   requests = 0;
   /** Bytes that have come in, duplicates included. */
   receivedBytes = 0;
@@ -80,7 +80,7 @@ export class SimulatedDownload {
   }
 
   /**
-   * Runs until every byte is there.
+   * Runs until every byte has come in.
    *
    * @returns how long it took
    * @throws Error if it takes longer than `limit`
@@ -132,7 +132,7 @@ export class SimulatedDownload {
 interface SourceState {
   readonly source: DownloadSource;
   readonly health: SourceHealth;
-  /** When it last sent something, on any connection. */
+  /** When the source last sent something, on any connection. */
   heardAt: Millis;
 }
 
@@ -192,13 +192,13 @@ class Connection {
       this.#download.onBytes(assignment, range);
     }
     if (this.#assignment !== assignment || this.#at < assignment.end) return;
-    // If another request has taken over the rest, the answer does not end here: close it.
+    // Close the connection if another request took over the rest: this answer has not ended yet.
     this.#end('complete', assignment.end === assignment.range.end);
   }
 
   #fail(code: 'origin-reset' | 'origin-timeout'): void {
     if (this.#assignment !== undefined) {
-      // A source that has sent something meanwhile, on any connection, is not down.
+      // A source that has sent something since the request, on any connection, is not down.
       const isAlive = this.#state.heardAt >= this.#askedAt;
       this.#state.health.onFailure(new MillraceError(code), isAlive, this.#options.clock.now);
     }
@@ -211,7 +211,7 @@ class Connection {
     if (!keepOpen) this.#tcp?.close();
     if (assignment === undefined) return;
     this.#options.chooser.onEnd(assignment, outcome, this.#options.clock.now);
-    // Not at once: a caller that ends several requests ends all of them first.
+    // Wake later, so that a caller that ends several requests can end all of them first.
     this.#options.clock.in(0, () => this.#download.wake());
   }
 }

@@ -1,15 +1,16 @@
 /**
- * Servers of one file behind links with a rate and a delay, and TCP connections to them: set-up,
- * slow start, sharing of links, windows. Losses are not modelled; a full queue ends slow start.
+ * Simulates servers of one file behind links with a rate and a delay, and TCP connections to them
+ * with set-up, slow start, shared links and windows. Losses are not modelled; a full queue ends
+ * slow start.
  */
 
 import type { ByteRange } from '../src/base/byte-range.ts';
 import type { Millis } from '../src/base/clock.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
-/** Ten full segments (RFC 6928). */
+/** First window of a connection: ten full segments (RFC 6928). */
 const INITIAL_WINDOW_BYTES = 14_600;
-/** Size of the bundles in which segments are sent, so that simulating costs little. */
+/** Limits for the bundles in which segments are sent, so that the simulation costs little. */
 const MIN_BUNDLE_BYTES = 2 * 1460;
 const MAX_BUNDLE_BYTES = 64 * 1024;
 /** Longest wait in a queue: real queues drop packets beyond it, and senders slow down. */
@@ -17,7 +18,7 @@ const QUEUE_MS = 100;
 
 /** One direction of a cable: first come, first served. */
 export interface Link {
-  /** Sends bytes that are there at `at`. Returns the time at which the last of them is through. */
+  /** Sends bytes that arrive at `at`. @returns the time at which the last byte is through */
   send(bytes: number, at: Millis): Millis;
 }
 
@@ -47,7 +48,7 @@ export interface SimulatedSourceOptions {
 
 export interface Receiver {
   onData(bytes: number): void;
-  /** The connection has broken. */
+  /** Called when the connection has broken. */
   onReset(): void;
 }
 
@@ -95,7 +96,7 @@ export class SimulatedConnection {
   readonly #source: SimulatedSource;
   #establishedAt: Millis | undefined;
   #closed = false;
-  /** The server has broken it off; the client does not know yet. */
+  /** True once the server has broken off the connection, even if the client does not know yet. */
   #broken = false;
   #receiver: Receiver | undefined;
   /** Bytes of the answer that have not been sent. */
@@ -133,7 +134,7 @@ export class SimulatedConnection {
     this.#source.forget(this);
   }
 
-  /** Breaks off the connection at the server; bytes that it has sent before arrive. */
+  /** Breaks off the connection at the server; bytes sent before still arrive. */
   reset(): void {
     const { clock } = this.#source;
     if (this.#establishedAt === undefined || this.#establishedAt > clock.now) return;
@@ -146,7 +147,7 @@ export class SimulatedConnection {
     });
   }
 
-  /** Sends what the window allows. */
+  /** Sends as many bytes as the window allows. */
   pump(): void {
     if (this.#source.stalled) return;
     while (!this.#closed && this.#left > 0 && this.#inFlight < this.#window) {

@@ -43,13 +43,13 @@ describe('a source stops sending without a word', () => {
     ['c', 0],
     ['a', 0.02],
     ['c', 0.02],
-  ])('%s at any moment: the others need at most a second more, %d allowed twice', (id, share) => {
+  ])('%s at any moment: the others need at most a second more, %d redundant', (id, share) => {
     const undisturbed = prepare(length, SERVERS, length * share).download.run();
     const others = SERVERS.filter((s) => s.id !== id).reduce((sum, s) => sum + s.rate, 0) * MBIT;
     const seed = 20_030_901;
     const random = seededRandom(seed);
     for (let i = 0; i < 12; i++) {
-      // Half of the moments are in the last tenth, with no time left to make up for the stall.
+      // Half of the stalls are in the last tenth, with little time left to make up for them.
       const at = undisturbed * (i % 2 === 0 ? random() : 0.9 + 0.1 * random());
       const { clock, chooser, sources, download } = prepare(length, SERVERS, length * share);
       let left = 0;

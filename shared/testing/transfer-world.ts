@@ -1,4 +1,4 @@
-/** Sources, a store and a clock for tests of transfers: nothing takes real time. */
+/** Sources, a store and a clock for tests of transfers that take no real time. */
 
 import { type ByteRange, RangeSet } from '../src/base/byte-range.ts';
 import type { Millis } from '../src/base/clock.ts';
@@ -17,26 +17,26 @@ import type {
 import { type SourceKind, TransferSource } from '../src/download/transfer/transfer-source.ts';
 
 const PIECE_BYTES = 64 * 1024;
-/** More turns of promises than anything here takes from one event to the next. */
+/** Number of promise turns between events: more than any step here needs. */
 const TURNS = 100;
-/** Longest time that anything may take here, in the time of the world. */
+/** Longest time that `until` waits, in simulated milliseconds. */
 const DEADLINE_MS = 300_000;
 
-/** The byte of the test file at a position. */
+/** Returns the byte of the test file at a position. */
 export const byteAt = (position: number) => (position * 31 + (position >> 11)) & 0xff;
 
 /** The behaviour of one answer. */
 export interface Script {
-  /** Most bytes that it brings. */
+  /** Most bytes that the answer brings. */
   readonly bytes?: number;
-  /** Error that it ends with. */
+  /** Error with which the answer ends. */
   readonly error?: Error;
-  /** Error with which opening it fails. */
+  /** Error with which opening the answer fails. */
   readonly refused?: Error;
-  /** All of its bytes are wrong. */
+  /** True if all of its bytes are wrong. */
   readonly damaged?: boolean;
   readonly checked?: boolean;
-  /** After `bytes`, it sends nothing more until its signal ends it. */
+  /** True if the answer sends nothing after `bytes`, until its signal ends it. */
   readonly hangs?: boolean;
 }
 
@@ -50,7 +50,7 @@ export class TestSource extends TransferSource {
   /** The behaviour of all answers after those of `scripts`. */
   always: Script = {};
   readonly asked: ByteRange[] = [];
-  /** The parts of the file that it has; undefined: all of it. */
+  /** The parts of the file that the source has; undefined: the whole file. */
   has: RangeSet | undefined;
   /** Milliseconds that a piece takes. */
   pieceMs = 1;
@@ -91,7 +91,7 @@ export class TransferWorld {
   readonly stored = new RangeSet();
   readonly scheduler: Scheduler;
   readonly pool: SourcePool<TestSource>;
-  /** Bytes that have come in, unwanted ones included. */
+  /** Bytes that have come in, including unwanted ones. */
   receivedBytes = 0;
   readonly #timers = new Set<Timer>();
 
@@ -150,7 +150,7 @@ export class TransferWorld {
     };
     work.then(end, end);
     for (;;) {
-      // Runs everything that follows from the last event, before the next one.
+      // Run everything that follows from the last event before the next event.
       for (let turn = 0; turn < TURNS; turn++) await Promise.resolve();
       if (settled) return work;
       const next = [...this.#timers].sort((a, b) => a.at - b.at)[0];

@@ -21,7 +21,7 @@ describe('a link whose rate wanders', () => {
     expect(secondsFor(50 * RATE, 0, 0, 3)).toBeCloseTo(at / 1000, 6);
   });
 
-  test('has its mean rate in the long run, and equal results for equal seeds', () => {
+  test('has its mean rate in the long run, and gives equal results for equal seeds', () => {
     const seed = 7;
     const seconds = secondsFor(2000 * RATE, 0.3, 0, seed);
     expect(seconds).toBe(secondsFor(2000 * RATE, 0.3, 0, seed));
@@ -30,7 +30,7 @@ describe('a link whose rate wanders', () => {
   });
 
   test('loses the share of time that slowdowns take', () => {
-    // A tenth of all spells bring next to nothing.
+    // A tenth of all spells have a very low rate.
     const seconds = secondsFor(2000 * RATE, 0, 0.1, 11);
     expect(seconds / 2000).toBeGreaterThan(1.05);
     expect(seconds / 2000).toBeLessThan(1.2);

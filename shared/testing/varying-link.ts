@@ -1,6 +1,6 @@
 /**
- * A link as in wide-area networks: its rate wanders, and now and then drops to a small part (WORLDS
- * 4.1: chunks that take 10 to 20 times as long as others, at nodes that are fast otherwise).
+ * Simulates a link of a wide-area network, whose rate wanders and sometimes drops to a small part
+ * (WORLDS 4.1: chunks that take 10 to 20 times as long as others, at otherwise fast nodes).
  */
 
 import type { Millis, Random } from '../src/base/clock.ts';
@@ -16,9 +16,9 @@ export interface VaryingLinkOptions {
   readonly slowdowns: number;
 }
 
-/** How long a rate lasts on average; each spell has an exponentially distributed length. */
+/** Mean length of a spell, in which the rate stays the same; lengths are exponential. */
 const SPELL_MS = 2000;
-/** Smallest share of the rate during a slowdown. */
+/** Smallest and largest share of the rate during a slowdown. */
 const SLOWEST = 1 / 20;
 const LEAST_SLOW = 1 / 10;
 
@@ -49,14 +49,14 @@ export class VaryingLink implements Link {
   #newSpell(): void {
     const { bytesPerSecond, random, spread, slowdowns } = this.#options;
     const slow = random() < slowdowns ? SLOWEST + random() * (LEAST_SLOW - SLOWEST) : 1;
-    // Minus half the variance, so that the mean is the given rate.
+    // Subtract half the variance, so that the mean is the given rate.
     const wander = Math.exp(spread * normal(random) - spread ** 2 / 2);
     this.#rate = bytesPerSecond * slow * wander;
     this.#spellEnd -= SPELL_MS * Math.log(1 - random());
   }
 }
 
-/** Box and Muller's normal distribution. */
+/** Draws from the standard normal distribution (Box and Muller). */
 function normal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }

@@ -1,10 +1,10 @@
-/** Time that passes only when nothing is left to do at present: simulates seconds in no time. */
+/** Simulates time, which passes only when no event is left at the present time. */
 
 import type { Millis } from '../src/base/clock.ts';
 
 interface Event {
   readonly at: Millis;
-  /** Decides between events of the same time: first come, first served. */
+  /** Order of events at the same time: first come, first served. */
   readonly order: number;
   readonly run: () => void;
 }
@@ -19,7 +19,7 @@ export class VirtualClock {
     return this.#now;
   }
 
-  /** Calls `run` at a time; as soon as possible if it is past. */
+  /** Calls `run` at a time, or as soon as possible if the time is past. */
   at(at: Millis, run: () => void): void {
     const event = { at: Math.max(at, this.#now), order: this.#order++, run };
     const heap = this.#heap;
@@ -37,13 +37,13 @@ export class VirtualClock {
     this.at(this.#now + ms, run);
   }
 
-  /** Lets time pass until `done`. Returns false if it is not `done` by `limit`. */
+  /** Lets time pass until `done` returns true. @returns false if it does not by `limit` */
   run(done: () => boolean, limit: Millis): boolean {
     while (!done()) if (!this.step(limit)) return false;
     return true;
   }
 
-  /** Lets time pass until the next event. Returns false if there is none by `limit`. */
+  /** Lets time pass until the next event. @returns false if there is none by `limit` */
   step(limit: Millis): boolean {
     const event = this.#pop();
     if (event === undefined || event.at > limit) return false;

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { Icon, type IconName } from './icons.tsx';
 
 interface EmptyProps {
-  /** None: the drawing of a mill race. */
+  /** Icon to show; undefined: the drawing of a mill race. */
   readonly icon?: IconName;
   readonly title: string;
   readonly children: ReactNode;
@@ -20,7 +20,7 @@ export function Empty({ icon, title, children }: EmptyProps) {
   );
 }
 
-/** Many small streams become one. Pages may draw it smaller in their styles. */
+/** Draws many small streams that become one. Pages may make it smaller in their styles. */
 function Stream() {
   return (
     <svg className="stream" width="220" height="96" viewBox="0 0 220 96" aria-hidden="true">
@@ -37,11 +37,11 @@ function Stream() {
 interface LoadingProps {
   readonly label: string;
   readonly rows: number;
-  /** True: the rows have something at their end as well. */
+  /** True if the rows have an element at their end as well. */
   readonly end?: boolean;
 }
 
-/** Shapes of rows, so that nothing jumps when they come. */
+/** Draws the shapes of rows, so that the layout does not jump when the rows appear. */
 export function Loading({ label, rows, end = false }: LoadingProps) {
   return (
     <div className="loading" role="status">

@@ -8,7 +8,7 @@ import {
   useState,
 } from 'react';
 
-/** The words of a field. A problem takes the place of the note. */
+/** The texts of a field. A problem replaces the note. */
 interface Told {
   readonly label: string;
   readonly note?: ReactNode;
@@ -54,7 +54,7 @@ function Labelled({ label, note, problem, children }: LabelledProps) {
 }
 
 interface FieldProps extends InputHTMLAttributes<HTMLInputElement>, Told {
-  /** Beside the field. */
+  /** Element beside the field. */
   readonly after?: ReactNode;
 }
 
@@ -80,7 +80,7 @@ export function Field({ label, note, problem, after, ...input }: FieldProps) {
 
 interface LinesProps extends TextareaHTMLAttributes<HTMLTextAreaElement>, Told {}
 
-/** A field of several lines, each as it is typed. */
+/** A text field of several lines. */
 export function Lines({ label, note, problem, className = '', ...area }: LinesProps) {
   return (
     <Labelled label={label} note={note} problem={problem}>
@@ -105,11 +105,11 @@ interface ChoiceProps<T extends string> {
 }
 
 interface SelectProps<T extends string> extends ChoiceProps<T> {
-  /** True: another element beside it names it. */
+  /** True to draw no label: the label is then only for screen readers. */
   readonly bare?: boolean;
 }
 
-/** One of many, out of a list that opens. */
+/** Lets the user choose one of many options from a drop-down list. */
 export function Select<T extends string>(props: SelectProps<T>) {
   const { label, options, value, bare = false, onChange } = props;
   const select = (named: { readonly id: string } | { readonly 'aria-label': string }) => (
@@ -138,7 +138,7 @@ interface SwitchProps {
   readonly onChange: (checked: boolean) => void;
 }
 
-/** Its name is its label alone: the note describes it. */
+/** A switch. Its accessible name is the label alone; the note is its description. */
 export function Switch({ label, note, checked, disabled, onChange }: SwitchProps) {
   const id = useId();
   return (
@@ -165,7 +165,7 @@ export function Switch({ label, note, checked, disabled, onChange }: SwitchProps
   );
 }
 
-/** One of a few, side by side: radio buttons. */
+/** Lets the user choose one of a few options, drawn as radio buttons side by side. */
 export function Choice<T extends string>({
   label,
   note,
@@ -212,7 +212,7 @@ export function Choice<T extends string>({
   );
 }
 
-/** Old Chromium does not know the selector and throws: focus is shown there however it came. */
+/** Returns true if focus should be shown; always in old Chromium, which lacks the selector. */
 function showsFocus(element: Element): boolean {
   try {
     return element.matches(':focus-visible');

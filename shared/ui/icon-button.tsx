@@ -1,4 +1,4 @@
-/** A button that is an icon alone. */
+/** A button that shows only an icon. */
 
 import type { ButtonHTMLAttributes } from 'react';
 import { Icon, type IconName } from './icons.tsx';
@@ -7,11 +7,11 @@ interface IconButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 
   readonly name: IconName;
   /** Names the action, in the tooltip and for screen readers. */
   readonly label: string;
-  /** The thing that it does it to, where there are several of them. */
+  /** The object of the action, if there are several on the page; only for screen readers. */
   readonly of?: string;
-  /** Of the icon, in pixels. */
+  /** Size of the icon, in pixels. */
   readonly size?: number;
-  /** The button is as high as a field. */
+  /** True for a button as high as a field. */
   readonly isLarge?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The icons: lines in the colour of the text around them. */
+/** Draws the icons, as lines in the colour of the surrounding text. */
 
 import { ICON_PATHS, type IconName } from '../style/icon-paths.ts';
 

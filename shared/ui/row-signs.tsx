@@ -1,8 +1,8 @@
-/** The sign and the bar of a row in a list of downloads, in the colour of its state. */
+/** Draws the icon and the bar of a row in a list of downloads, in the colour of its state. */
 
 import { Icon } from './icons.tsx';
 
-/** Each is also the name of its icon, and the class of its colour. */
+/** State of a row: also the name of its icon and the class of its colour. */
 export type Tone = 'active' | 'queued' | 'paused' | 'done' | 'failed';
 
 export function RowIcon({ tone }: { tone: Tone }) {
@@ -14,10 +14,10 @@ export function RowIcon({ tone }: { tone: Tone }) {
 }
 
 interface BarProps {
-  /** Of the file, from 0 to 1; undefined where its length is not known. */
+  /** Share of the file, from 0 to 1; undefined if its length is unknown. */
   readonly share: number | undefined;
   readonly tone: Tone;
-  /** Its bytes come: without a length that is shown as a movement. */
+  /** True while bytes come in; if the length is unknown, the bar then moves. */
   readonly isRunning: boolean;
 }
 

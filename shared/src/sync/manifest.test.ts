@@ -120,14 +120,14 @@ describe('manifests', () => {
   });
 
   test.each(['2024-01:b', 'a<b', 'what?', 'a*', 'a|b', 'a"b', 'x/LONGNA~1.TXT', 'git~2'])(
-    'with %j are refused on Windows only, which has no such files',
+    'with %j are refused only for Windows, which has no such files',
     (text) => {
       expect(parseManifest(withPaths(text), false).files).toHaveLength(1);
       expect(() => parseManifest(withPaths(text), true)).toThrow('Windows');
     },
   );
 
-  test('are written so that they are read as the same, sorted, one file per line', () => {
+  test('are written sorted, one file per line, and read back as the same', () => {
     const manifest: Manifest = {
       url: 'https://example.com/dir/',
       archive: { path: 'all.tar', size: 2 ** 20, sha256: SHA.replace('0', '1') },
@@ -154,7 +154,7 @@ describe('manifests', () => {
     expect(formatManifest(parseManifest(text, false))).toBe(text);
   });
 
-  test('that can be written can be read, whatever the paths; those that cannot are refused alike', () => {
+  test('can be read if they can be written, and are refused by reader and writer alike', () => {
     fc.assert(
       fc.property(fc.uniqueArray(path, { maxLength: 5 }), (paths) => {
         const files = paths.map((p) => ({ path: p, ...FILE }));
@@ -177,7 +177,7 @@ describe('manifests', () => {
 });
 
 describe('paths', () => {
-  test('that are taken stay inside, and have one URL each', () => {
+  test('that are accepted stay inside the folder and have one URL each', () => {
     fc.assert(
       fc.property(path, (text) => {
         if (pathFault(text, false) !== undefined) return;
@@ -204,7 +204,7 @@ describe('paths', () => {
     );
   });
 
-  test('are equal for case and form, and otherwise not', () => {
+  test('are equal if only case or Unicode form differs', () => {
     expect(clashKey('CAFÉ/x')).toBe(clashKey('cafe\u0301/X'));
     expect(clashKey('a')).not.toBe(clashKey('b'));
     expect(clashKey('x²')).not.toBe(clashKey('x2'));
@@ -216,12 +216,12 @@ describe('paths', () => {
   });
 });
 
-test('a version that is an object with a toString of its own is one that is not known', () => {
+test('a version that is an object with its own toString is an unknown version', () => {
   const text = '{"format":"millrace-sync","version":{"toString":null}}';
   expect(() => parseManifest(text, false)).toThrow('is not known here');
 });
 
-test('a list that is an object whose length has a toString of its own is refused as any other', () => {
+test('an object in place of a list is refused, even if its length has its own toString', () => {
   const list = '{"length":{"toString":null}}';
   const text = `{"format":"millrace-sync","version":1,"url":"http://a/","folders":${list},"files":[]}`;
   try {

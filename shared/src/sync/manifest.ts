@@ -1,7 +1,7 @@
 /**
- * Manifests: the required contents of a folder (WORLDS 4.2, where it is a script). A JSON document
- * that is read strictly: an unknown member might be the one that keeps a file from being wrong, so
- * a document with one is refused as a whole.
+ * Manifests: the required contents of a folder (WORLDS 4.2, where it is a script). A manifest is a
+ * JSON document that is read strictly: an unknown member might be needed to get a file right, so a
+ * document with an unknown member is refused as a whole.
  */
 
 import { z } from 'zod';
@@ -11,15 +11,15 @@ import { parseOriginUrl } from '../http/urls/prefixed-url.ts';
 import { tryRead } from '../schema/read.ts';
 import { PathClashes, pathFault } from './sync-path.ts';
 
-/** Digests of parts of a file, so that a wrong part alone is fetched again. */
+/** Digests of the pieces of a file, so that only a wrong piece is fetched again. */
 export interface SyncPieces {
-  /** Length of each but the last, bytes. */
+  /** Length of each piece but the last, in bytes. */
   readonly bytes: number;
-  /** SHA-256 of each, lower-case hexadecimal. */
+  /** SHA-256 of each piece, lower-case hexadecimal. */
   readonly sha256: readonly string[];
 }
 
-/** Something that can be fetched. */
+/** Content that can be fetched. */
 export interface SyncContent {
   readonly size: number;
   /** SHA-256, lower-case hexadecimal. */
@@ -32,14 +32,14 @@ export interface SyncFile extends SyncContent {
   readonly path: string;
   /** Permission bits, three octal digits; only the execute bits are used. */
   readonly mode: string;
-  /** When it was changed, Unix milliseconds. */
+  /** When the file was changed, Unix milliseconds. */
   readonly modified: number;
 }
 
 export interface Manifest {
-  /** Where the folder is, with a final slash. */
+  /** URL of the folder, with a final slash. */
   readonly url: string;
-  /** All files in one, as tar. */
+  /** A tar archive of all files. */
   readonly archive?: (SyncContent & { readonly path: string }) | undefined;
   /** Folders without files. */
   readonly folders: readonly string[];
@@ -53,7 +53,7 @@ export const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca49
 
 const MIN_PIECE_BYTES = 64 * 1024;
 const MAX_PIECES_OF_A_FILE = 4096;
-/** Year 9999: the limit of file systems and touch(1). */
+/** Latest time, Unix ms: the end of the year 9999, the limit of file systems and touch(1). */
 const MAX_TIME = 253_402_300_799_999;
 
 const SHA256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -92,8 +92,8 @@ const DOCUMENT = z.strictObject({
 /**
  * Reads a manifest.
  *
- * @param windows true where its files go to Windows
- * @throws MillraceError `bad-manifest`, with the first thing that is wrong
+ * @param windows true if its files will be on Windows
+ * @throws MillraceError `bad-manifest`, with the first fault
  */
 export function parseManifest(text: string, windows: boolean): Manifest {
   if (text.length > MAX_MANIFEST_BYTES) throw bad('it is too large');
@@ -106,7 +106,7 @@ export function parseManifest(text: string, windows: boolean): Manifest {
   const { format, version } = (value ?? {}) as { format?: unknown; version?: unknown };
   if (format !== FORMAT) throw bad('it is none of Millrace');
   if (version !== VERSION) {
-    // Not by String(), which would run the object's own conversion.
+    // String() would run the object's own conversion.
     throw bad(`version ${JSON.stringify(version)?.slice(0, 20)} is not known here`);
   }
   const read = tryRead(DOCUMENT, value);
@@ -119,9 +119,9 @@ export function parseManifest(text: string, windows: boolean): Manifest {
 }
 
 /**
- * Writes a manifest, one file per line, sorted: of the same folder always the same text.
+ * Writes a manifest, one file per line, sorted, so that the same folder always gives the same text.
  *
- * @throws MillraceError `bad-manifest` for one that could not be read back
+ * @throws MillraceError `bad-manifest` if the manifest could not be read back
  */
 export function formatManifest(manifest: Manifest): string {
   const { url, archive, folders, files } = checkManifest(manifest, false);
@@ -133,7 +133,7 @@ export function formatManifest(manifest: Manifest): string {
   return `${JSON.stringify(head).slice(0, -1)},"files":[\n${lines.join(',\n')}\n]}\n`;
 }
 
-/** Files that are there to be run. */
+/** Returns true if the owner may execute the file. */
 export function isExecutable({ mode }: Pick<SyncFile, 'mode'>): boolean {
   return (Number.parseInt(mode, 8) & 0o100) !== 0;
 }

@@ -28,13 +28,13 @@ const plan = (m: Manifest, entries: Record<string, LocalEntry>, options = OPTION
   planSync(m, new Map(Object.entries(entries)), options);
 
 describe('a plan', () => {
-  test('of nothing at all fetches all', () => {
+  test('for an empty folder fetches everything', () => {
     const made = plan(manifest([file('a', 'x'), file('b/c', 'yy'), file('b/d', '')], ['e/f']), {});
     expect(made.fetch.map((w) => w.places.map((p) => p.path))).toEqual([['a'], ['b/c'], ['b/d']]);
     expect(made).toMatchObject({ folders: ['b', 'e', 'e/f'], fetchFiles: 3, fetchBytes: 3 });
   });
 
-  test('fetches only what has another length or digest', () => {
+  test('fetches only files with another length or digest', () => {
     const made = plan(
       manifest([file('same', 'x'), file('longer', 'yy'), file('other', 'z'), file('new', 'w')]),
       { same: local('x'), longer: local('y'), other: local('q') },
@@ -43,7 +43,7 @@ describe('a plan', () => {
     expect(made).toMatchObject({ unchanged: 1, settle: [], remove: [], obstacles: [] });
   });
 
-  test('fetches a content once, and copies what is there in a file that stays', () => {
+  test('fetches equal content once, and copies content of a file that stays', () => {
     const made = plan(manifest([file('a', 'x'), file('b', 'x'), file('c', 'y'), file('d', 'y')]), {
       a: local('x'),
     });
@@ -52,7 +52,7 @@ describe('a plan', () => {
     expect(made.fetchBytes).toBe(1);
   });
 
-  test('only settles what is right but for time or execution bit', () => {
+  test('only settles files in which just the time or the execution bit is wrong', () => {
     const made = plan(manifest([file('a', 'x', { mode: '755' }), file('b', 'y'), file('c', 'z')]), {
       a: local('x'),
       b: local('y', { modified: 7 }),
@@ -62,7 +62,7 @@ describe('a plan', () => {
     expect(made).toMatchObject({ fetch: [], unchanged: 1 });
   });
 
-  test('takes no notice of execution bits where there are none', () => {
+  test('ignores execution bits on systems without them', () => {
     const made = plan(
       manifest([file('a', 'x', { mode: '755' })]),
       { a: local('x') },
@@ -74,14 +74,14 @@ describe('a plan', () => {
     expect(made.unchanged).toBe(1);
   });
 
-  test('replaces a link in the place of a file, and stops at one in the place of a folder', () => {
+  test('replaces a link in place of a file, and stops at a link in place of a folder', () => {
     const wanted = manifest([file('a', 'x'), file('b/c', 'y')]);
     expect(plan(wanted, { a: link, b: folder })).toMatchObject({ obstacles: [], fetchFiles: 2 });
     expect(plan(wanted, { b: link }).obstacles).toEqual([{ path: 'b', kind: 'link' }]);
     expect(plan(wanted, { b: link }, REMOVE)).toMatchObject({ obstacles: [], clear: ['b'] });
   });
 
-  test('stops at a folder in the place of a file; with removal it is cleared, inner things first', () => {
+  test('stops at a folder in place of a file, or with removal clears it, inner entries first', () => {
     const entries = { a: folder, 'a/b': folder, 'a/b/c': local('q'), 'a/d': link };
     const wanted = manifest([file('a', 'x')]);
     expect(plan(wanted, entries).obstacles).toEqual([{ path: 'a', kind: 'folder' }]);
@@ -90,7 +90,7 @@ describe('a plan', () => {
     expect(made.remove).toEqual([]);
   });
 
-  test('removes what is not named, files before folders, and never what is the same on some system', () => {
+  test('removes unlisted entries, files first, but none that may be a listed file on some system', () => {
     const made = plan(
       manifest([file('Read', 'x'), file('b/c', 'y')], ['e']),
       {
@@ -125,14 +125,14 @@ describe('carrying a plan out', () => {
   const tree = fc
     .dictionary(fc.constantFrom(...paths, 'd', 'g', 'g/h', 'x', 'd/x', 'a/x'), entry)
     .map((all) => {
-      // Only folders have something in them.
+      // Only folders have entries in them.
       const kept = Object.entries(all).filter(([path]) =>
         foldersAbove(path).every((above) => all[above]?.kind === 'folder'),
       );
       return new Map(kept);
     });
 
-  test('makes the folder what the manifest says, or there is something in the way', () => {
+  test('brings the folder to the state of the manifest unless there is an obstacle', () => {
     fc.assert(
       fc.property(files, tree, fc.boolean(), (wanted, before, remove) => {
         const all = manifest(wanted);
@@ -163,7 +163,7 @@ describe('carrying a plan out', () => {
   });
 });
 
-/** Carries a plan out in memory. @throws Error where a step cannot be taken */
+/** Carries a plan out in memory. @throws Error if a step is impossible */
 function carryOut(made: ReturnType<typeof planSync>, before: ReadonlyMap<string, LocalEntry>) {
   const now = new Map(before);
   const put = (path: string, entry: LocalEntry) => {

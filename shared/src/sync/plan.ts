@@ -1,17 +1,17 @@
 /**
- * Plans the steps that bring a folder to the state of a manifest (WORLDS 4.2: each file is looked
- * at, and fetched only if it differs). Pure: the folder's contents are passed in.
+ * Plans the steps that bring a folder to the state of a manifest (WORLDS 4.2: each file is checked,
+ * and fetched only if it differs). Does no I/O: the folder's contents are passed in.
  */
 
 import { EMPTY_SHA256, isExecutable, type Manifest, type SyncFile } from './manifest.ts';
 import { clashKey, foldersAbove } from './sync-path.ts';
 
-/** Something in the folder. */
+/** An entry of the folder. */
 export type LocalEntry =
   | { readonly kind: 'folder' }
-  /** Symbolic links, whatever their target. */
+  /** A symbolic link, whatever its target. */
   | { readonly kind: 'link' }
-  /** Devices, pipes, sockets. */
+  /** A device, pipe or socket. */
   | { readonly kind: 'special' }
   | LocalFile;
 
@@ -19,48 +19,48 @@ export interface LocalFile {
   readonly kind: 'file';
   readonly size: number;
   readonly executable: boolean;
-  /** Unix milliseconds. */
+  /** When the file was changed, Unix milliseconds. */
   readonly modified: number;
-  /** SHA-256 of its bytes, where it has been worked out. */
+  /** SHA-256 of its bytes, if it has been computed. */
   readonly sha256?: string | undefined;
 }
 
-/** A content that is needed, and where. */
+/** Content that is needed, and the files that need it. */
 export interface Wanted {
-  /** One of the files; all have the same content. */
+  /** One of the files in `places`, which all have the same content. */
   readonly file: SyncFile;
   readonly places: readonly SyncFile[];
 }
 
 export interface SyncPlan {
-  /** In the way of wanted entries: removed first. */
+  /** Entries in the way of wanted ones, which are removed first. */
   readonly clear: readonly string[];
-  /** Folders to make, outer ones first. */
+  /** Folders to make, outer folders first. */
   readonly folders: readonly string[];
   readonly fetch: readonly Wanted[];
-  /** Content that is in the folder already, in a file that stays. */
+  /** Content to copy from a file in the folder that stays. */
   readonly copy: readonly (Wanted & { readonly from: string })[];
-  /** Right but for the time or the execution bit. */
+  /** Files in which only the time or the execution bit is wrong. */
   readonly settle: readonly SyncFile[];
-  /** Entries that are not in the manifest: files and links, then folders, inner ones first. */
+  /** Entries to remove that are not in the manifest: files and links, then folders, inner first. */
   readonly remove: readonly string[];
-  /** Entries in the way that may not be removed; with any of these nothing is done. */
+  /** Entries in the way that may not be removed; if there are any, nothing is done. */
   readonly obstacles: readonly { readonly path: string; readonly kind: LocalEntry['kind'] }[];
-  /** Files that are as they should be. */
+  /** Number of files that need no change. */
   readonly unchanged: number;
-  /** Files to fetch, and bytes: of each content once. */
+  /** Number of files to fetch, and their bytes, with equal content counted once. */
   readonly fetchFiles: number;
   readonly fetchBytes: number;
 }
 
 export interface PlanOptions {
-  /** Whether entries that are not in the manifest are removed. */
+  /** True if entries that are not in the manifest are removed. */
   readonly remove: boolean;
-  /** False where files have no execution bit. */
+  /** False on systems where files have no execution bit. */
   readonly modes: boolean;
 }
 
-/** True for files in the folder whose digest decides: of the right length, and not empty. */
+/** Returns true if only the digest can decide: the length is right, and the file is not empty. */
 export function needsDigest(file: SyncFile, local: LocalEntry | undefined): local is LocalFile {
   return local?.kind === 'file' && local.size === file.size && file.size > 0;
 }
@@ -69,7 +69,7 @@ export function needsDigest(file: SyncFile, local: LocalEntry | undefined): loca
  * Makes the plan.
  *
  * @param local entries of the folder, by path: at least those at paths of the manifest and above
- *   them; all of them where entries are to be removed
+ *   them; all entries if extra ones are to be removed
  */
 export function planSync(
   manifest: Manifest,
@@ -120,7 +120,7 @@ export function planSync(
   };
 }
 
-/** All folders that the manifest needs. */
+/** Returns all folders that the manifest needs. */
 export function foldersOf({ files, folders }: Manifest): Set<string> {
   const all = new Set(folders);
   for (const path of folders) for (const above of foldersAbove(path)) all.add(above);
@@ -139,8 +139,9 @@ function isSettled(file: SyncFile, entry: LocalFile, modes: boolean): boolean {
 }
 
 /**
- * A link in the place of a file is no obstacle: the file replaces it, and its target is left alone.
- * A link in the place of a folder is one: files must not be written to its target.
+ * Finds entries in the way. A link in place of a file is not in the way: the file replaces the
+ * link, and the link's target is left alone. A link in place of a folder is in the way: no file may
+ * be written to its target.
  */
 function findInTheWay(
   files: readonly SyncFile[],
@@ -173,7 +174,7 @@ function extras(
   local: ReadonlyMap<string, LocalEntry>,
   cleared: ReadonlySet<string>,
 ): string[] {
-  // On some systems these are names of files of the manifest.
+  // An entry with the key of a listed path may be that file on some system, so it is kept.
   const kept = new Set([...manifest.files.map(({ path }) => path), ...folders].map(clashKey));
   const extra = [...local].filter(([path]) => !cleared.has(path) && !kept.has(clashKey(path)));
   const paths = (kind: (entry: LocalEntry) => boolean) =>
@@ -186,7 +187,7 @@ function extras(
   ];
 }
 
-/** Outer ones first. */
+/** Orders outer paths first. */
 function byDepth(a: string, b: string): number {
   return a.split('/').length - b.split('/').length || (a < b ? -1 : 1);
 }

@@ -1,19 +1,19 @@
 /**
- * Paths of files in a synchronised folder: relative, with `/` between names. A stranger's path must
- * stay inside the folder on every system, and mean one file only.
+ * Checks paths of files in a synchronised folder: relative, with `/` between names. A stranger's
+ * path must stay inside the folder on every system, and must mean only one file.
  */
 
 import { MAX_SYNC_DEPTH, MAX_SYNC_NAME_BYTES, MAX_SYNC_PATH_BYTES } from '../base/limits.ts';
 
-/** Our own folder at the top, for unfinished files. */
+/** Millrace's own folder for unfinished files, at the top of the synchronised folder. */
 export const STAGING = '.millrace-sync';
 
 /** Names of devices on Windows, whatever their extension. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])[ ]*(?:[.:]|$)/i;
-/** Characters that Windows has no files with; a colon also names a hidden stream of a file. */
+/** Characters that Windows forbids in names; a colon also names a hidden stream of a file. */
 const NOT_ON_WINDOWS = /[<>:"|?*]/;
 /**
- * Names that Windows may give to other files as short names: `.millrace-sync` is `MILLRA~1` there.
+ * Names that Windows may give to other files as short names, as `MILLRA~1` to `.millrace-sync`.
  */
 const SHORT_NAME = /^[^.]{0,7}~[0-9]{1,6}(?:\.[^.]{0,3})?$/;
 const CONTROL = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
@@ -21,7 +21,7 @@ const CONTROL = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
 /**
  * Finds the fault of a path.
  *
- * @param windows true where the files will be on Windows, which can have fewer names
+ * @param windows true if the files will be on Windows, which allows fewer names
  * @returns a clause; undefined if the path has no fault
  */
 export function pathFault(path: string, windows: boolean): string | undefined {
@@ -55,9 +55,9 @@ function nameFault(name: string, windows: boolean): string | undefined {
 }
 
 /**
- * Equal for paths that are one file on some system: one that ignores case, that treats composed and
- * decomposed letters alike, or that drops invisible characters. When in doubt, paths count as
- * equal.
+ * Returns a key that is equal for paths that are one file on some system: a system that ignores
+ * case, treats composed and decomposed letters alike, or drops invisible characters. When in doubt,
+ * paths count as equal.
  */
 export function clashKey(path: string): string {
   return path
@@ -68,7 +68,7 @@ export function clashKey(path: string): string {
     .normalize('NFC');
 }
 
-/** The folders that a path is in, outermost first: `a/b/c` is in `a` and `a/b`. */
+/** Returns the folders that a path is in, outermost first: `a/b/c` is in `a` and `a/b`. */
 export function foldersAbove(path: string): string[] {
   const folders: string[] = [];
   for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) {
@@ -77,7 +77,7 @@ export function foldersAbove(path: string): string[] {
   return folders;
 }
 
-/** The URL of a file: its path, percent-encoded, after that of the folder. */
+/** Makes the URL of a file: the folder's URL and the percent-encoded path. */
 export function fileUrl(folderUrl: string, path: string): string {
   return folderUrl + path.split('/').map(encodeURIComponent).join('/');
 }
@@ -91,13 +91,13 @@ function utf8Bytes(text: string): number {
   return bytes;
 }
 
-/** Finds paths that cannot be beside each other in one folder. */
+/** Finds paths that cannot exist together in one folder. */
 export class PathClashes {
   readonly #files = new Set<string>();
   /** First spelling of each folder, by its key. */
   readonly #folders = new Map<string, string>();
 
-  /** @returns a clause; undefined if the file can be there beside all others so far */
+  /** Adds a file. @returns the fault, as a clause; undefined if it clashes with no path so far */
   addFile(path: string): string | undefined {
     const key = clashKey(path);
     if (this.#files.has(key)) return 'another is the same but for case or the form of letters';
@@ -107,7 +107,7 @@ export class PathClashes {
     return fault;
   }
 
-  /** @returns as `addFile` */
+  /** Adds a folder. @returns as `addFile` */
   addFolder(path: string): string | undefined {
     return this.#addFolders([...foldersAbove(path), path]);
   }

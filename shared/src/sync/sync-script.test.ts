@@ -12,7 +12,7 @@ const MANIFEST: Manifest = {
 };
 
 describe('scripts', () => {
-  test('name each file with everything that is needed for it', () => {
+  test('list each file with everything that is needed to fetch it', () => {
     const script = syncScript(MANIFEST, { edges: [], direct: true });
     const field = `sha-256=:${'A'.repeat(43)}=:`;
     expect(script).toContain(
@@ -20,7 +20,7 @@ describe('scripts', () => {
     );
   });
 
-  test('ask the origin where there are no edges, and otherwise as they are told', () => {
+  test('ask the origin if there are no edges, and otherwise only if told to', () => {
     const directOf = (edges: string[], direct: boolean) =>
       /^direct=(\d)$/m.exec(syncScript(MANIFEST, { edges, direct }))?.[1];
     expect([
@@ -30,16 +30,16 @@ describe('scripts', () => {
     ]).toEqual(['1', '0', '1']);
   });
 
-  test('know edges with and without a final slash', () => {
+  test('accept edges with and without a final slash', () => {
     const script = syncScript(MANIFEST, { edges: ['http://a:1/', 'http://b'], direct: false });
     expect(script).toContain("    0) base='http://a:1/' ;;\n    1) base='http://b/' ;;");
   });
 
-  test('take texts for what they are', () => {
+  test('quote any text so that the shell reads it back', () => {
     expect(quote("it's $HOME")).toBe("'it'\\''s $HOME'");
     fc.assert(
       fc.property(fc.string(), (text) => {
-        // A shell's reading: quoted parts as they are, and \' between them.
+        // A shell reads quoted parts as they are, and \' between them as an apostrophe.
         const read = quote(text).replace(/'([^']*)'|\\'/g, (_, part) => part ?? "'");
         expect(read).toBe(text);
       }),

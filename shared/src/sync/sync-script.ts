@@ -1,6 +1,6 @@
 /**
- * The script of cosync (WORLDS 4.2): does the work of `sync apply`, one file after the other, on
- * machines that only have a POSIX shell, curl and sha256sum.
+ * Writes the script of cosync (WORLDS 4.2). It does the work of `sync apply`, one file after the
+ * other, on machines that have only a POSIX shell, curl and sha256sum.
  */
 
 import { formatKnownDigest } from '../http/fields/known-digest.ts';
@@ -11,11 +11,11 @@ import { rankedEdges, waysTo } from './ways.ts';
 export interface ScriptOptions {
   /** Base URLs of edges. */
   readonly edges: readonly string[];
-  /** Whether the origin itself may be asked where no edge helps. */
+  /** True if the origin itself may be asked when no edge helps. */
   readonly direct: boolean;
 }
 
-/** Writes the script. @param manifest as `parseManifest` returns it: its paths are trusted here */
+/** Writes the script. @param manifest checked by `parseManifest`: its paths are trusted here */
 export function syncScript(manifest: Manifest, options: ScriptOptions): string {
   const edges = rankedEdges(options.edges);
   const direct = options.direct || edges.length === 0;
@@ -43,18 +43,18 @@ export function syncScript(manifest: Manifest, options: ScriptOptions): string {
   ].join('\n');
 }
 
-/** `f SIZE SHA256 FIELD RUN TIME EDGE PATH URL-PATH` */
+/** Writes the line of a file: `f SIZE SHA256 FIELD RUN TIME EDGE PATH [URL-PATH]`. */
 function fileLine(file: SyncFile, edge: number): string {
   const { path, size, sha256, modified } = file;
   const field = formatKnownDigest(sha256);
   const run = isExecutable(file) ? 1 : 0;
   const from = fileUrl('', path);
-  // One way of writing for most: the path in the URL is the path.
+  // Most paths need no encoding in the URL, so they are written only once.
   const last = from === path ? '' : ` ${quote(from)}`;
   return `f ${size} ${sha256} ${field} ${run} ${touchTime(modified)} ${edge} ${quote(path)}${last}`;
 }
 
-/** Writes a time as touch(1) takes it: CCYYMMDDhhmm.SS, in UTC. */
+/** Writes a time, Unix ms, in the form that touch(1) reads: CCYYMMDDhhmm.SS, in UTC. */
 export function touchTime(modified: number): string {
   const [, date, time] = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)/.exec(
     new Date(modified).toISOString(),

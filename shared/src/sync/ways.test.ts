@@ -18,7 +18,7 @@ function tries(ways: readonly Way[], codes: readonly ErrorCode[], retryAfterMs?:
 }
 
 describe('ways to a file', () => {
-  test('begin with the edge that all ask for it, and end with the origin', () => {
+  test('begin with the same edge for all clients, and end with the origin', () => {
     const ways = waysTo(URL, EDGES, true);
     expect(ways).toHaveLength(5);
     expect(ways[0]).toEqual({ edge: ways[1]?.edge, revalidate: false });
@@ -27,7 +27,7 @@ describe('ways to a file', () => {
     expect(waysTo(URL, [...EDGES].reverse(), true)).toEqual(ways);
   });
 
-  test('leave the origin out where it may not be asked, unless there is nothing else', () => {
+  test('leave out an origin that may not be asked, unless there is no edge', () => {
     expect(waysTo(URL, EDGES, false).some(({ edge }) => edge === undefined)).toBe(false);
     expect(waysTo(URL, [], false)).toEqual([{ edge: undefined, revalidate: true }]);
   });
@@ -43,7 +43,7 @@ describe('ways to a file', () => {
 describe('attempts', () => {
   const ways = waysTo(URL, EDGES.slice(0, 2), true);
 
-  test('take the next way at once where the content is wrong, and say so at the end', () => {
+  test('take the next way at once after wrong content, and report that error at the end', () => {
     const steps = tries(ways, [
       ...['checksum-mismatch', 'precondition-failed', 'origin-not-found'],
       'origin-not-found',
@@ -54,7 +54,7 @@ describe('attempts', () => {
     expect(steps[3]).toMatchObject({ kind: 'fail', error: { code: 'checksum-mismatch' } });
   });
 
-  test('wait for who is busy instead of going on to the origin, as long as that asks', () => {
+  test('wait for a busy server, as long as it asks, instead of going on to the origin', () => {
     const steps = tries(ways, ['too-many-requests'], 4000);
     expect(steps).toMatchObject([{ kind: 'try', way: ways[0] }]);
     const afterMs = steps[0]?.kind === 'try' ? steps[0].afterMs : 0;
@@ -62,7 +62,7 @@ describe('attempts', () => {
     expect(afterMs).toBeLessThan(6000);
   });
 
-  test('begin again after a pause that grows, and end', () => {
+  test('start again after growing pauses, and give up in the end', () => {
     const codes = Array<ErrorCode>(100).fill('origin-unreachable');
     const steps = tries(ways, codes);
     expect(steps.at(-1)).toMatchObject({ kind: 'fail', error: { code: 'origin-unreachable' } });
@@ -71,7 +71,7 @@ describe('attempts', () => {
     expect([...pauses].sort((a, b) => a - b)).toEqual(pauses);
   });
 
-  test('end at once where no other way helps', () => {
+  test('end at once if no other way can help', () => {
     expect(tries(ways, ['disk-full'])).toMatchObject([{ kind: 'fail' }]);
   });
 });

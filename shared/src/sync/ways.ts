@@ -1,6 +1,6 @@
 /**
- * The order in which a file of a manifest is tried: through its best edge, past that edge's cache,
- * through other edges, and at last from the origin itself.
+ * Decides the order in which the ways to a file of a manifest are tried: through its best edge,
+ * through the same edge past its cache, through other edges, and last from the origin itself.
  */
 
 import type { Millis, Random } from '../base/clock.ts';
@@ -11,26 +11,27 @@ import { type HrwNode, hashText, rank } from '../cdn/routing/hrw.ts';
 export interface Way {
   /** Base URL of the edge; undefined: the origin itself. */
   readonly edge: string | undefined;
-  /** True if the node that is asked must check that its copy is current. */
+  /** True if the edge must check that its copy is current. */
   readonly revalidate: boolean;
 }
 
-/** An edge, with the values that decide which files are asked of it. */
+/** An edge with the values that decide which files it is asked for. */
 export interface RankedEdge extends HrwNode {
   readonly url: string;
 }
 
-/** Edges that are tried besides the best one. */
+/** Number of edges that are tried besides the best one. */
 const MORE_EDGES = 2;
-/** How often all ways are tried. */
+/** Most times that all ways are tried. */
 const MAX_ROUNDS = 6;
-/** How often to wait for a busy server. */
+/** Most waits for busy servers. */
 const MAX_WAITS = 40;
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
 
 /**
- * The server is busy: waiting is right, or the origin would get the load that edges are there for.
+ * Errors of a busy server. Waiting is right: otherwise the origin would get the load that edges
+ * should take.
  */
 const BUSY: readonly ErrorCode[] = [
   'too-many-requests',
@@ -40,18 +41,18 @@ const BUSY: readonly ErrorCode[] = [
   'out-of-memory',
 ];
 /**
- * Edges by their addresses: destinations that are given the same edges ask the same one for a file,
- * also where the edges know nothing of each other.
+ * Makes ranked edges of addresses. Clients with the same edges ask the same edge for a file, even
+ * if the edges do not know each other.
  */
 export function rankedEdges(urls: readonly string[]): RankedEdge[] {
   return urls.map((url) => ({ url, name: url, seed: hashText(url), weight: 1 }));
 }
 
 /**
- * The ways to a file, best first.
+ * Returns the ways to a file, best first.
  *
- * @param fileUrl at the origin
- * @param direct whether the origin itself may be asked; always so where there are no edges
+ * @param fileUrl URL of the file at the origin
+ * @param direct true if the origin itself may be asked; it always may without edges
  */
 export function waysTo(fileUrl: string, edges: readonly RankedEdge[], direct: boolean): Way[] {
   const ranked = rank(`${fileUrl},start=0`, edges, 1 + MORE_EDGES);
@@ -67,7 +68,7 @@ export type Step =
   | { readonly kind: 'try'; readonly way: Way; readonly afterMs: Millis }
   | { readonly kind: 'fail'; readonly error: MillraceError };
 
-/** The ways to one file, one after the other. */
+/** Tries the ways to one file, one after the other. */
 export class Attempts {
   readonly #ways: readonly Way[];
   readonly #random: Random;
@@ -87,13 +88,13 @@ export class Attempts {
 
   /** Decides what to do after the latest way has failed. */
   next(error: MillraceError): Step {
-    // The first error that is about the content says more than that another way is closed as well.
+    // The first error about the content is more informative than the failure of a later way.
     if (this.#error === undefined || !isAboutContent(this.#error)) this.#error = error;
-    // Of this machine's troubles, no other way helps.
+    // No other way helps against a fault of this machine.
     if (error.row.scope === 'download') return { kind: 'fail', error };
     if (BUSY.includes(error.code) && this.#busy++ < MAX_WAITS) {
       const asked = Math.min(error.retryAfterMs ?? 0, MAX_PAUSE_MS);
-      // By chance up to half longer, for the same reason as below.
+      // Up to half longer at random, for the same reason as in `#pause`.
       const later = asked * (1 + this.#random() / 2);
       return this.#try(asked > 0 ? later : this.#pause(Math.min(this.#busy, MAX_ROUNDS)));
     }
@@ -111,7 +112,7 @@ export class Attempts {
     return { kind: 'try', way: this.#ways[this.#index] as Way, afterMs };
   }
 
-  /** Twice as long each time, by chance up to half of it less, so that not all come back at once. */
+  /** Doubles the pause each round, minus a random part up to half, so that clients spread. */
   #pause(round: number): Millis {
     const pause = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (round - 1));
     return pause * (1 - this.#random() / 2);

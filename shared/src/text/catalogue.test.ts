@@ -14,14 +14,14 @@ interface Names {
   readonly b: 'name';
 }
 
-test('the form follows the rules of the language', () => {
+test('the plural form follows the rules of the language', () => {
   const en = new Catalogue<keyof typeof EN, Names>('en', EN, 'en-GB');
   expect([0, 1, 1234].map((n) => en.n('a', n, { host: 'x' }))).toEqual([
     '0 links from x',
     '1 link from x',
     '1,234 links from x',
   ]);
-  // Polish has forms that neither English nor German has.
+  // Polish has plural forms that neither English nor German has.
   const texts = { ...EN, 'a.one': '{n} link', 'a.few': '{n} linki', 'a.many': '{n} linków' };
   const pl = new Catalogue<keyof typeof EN, Names>('en', texts, 'pl');
   expect([1, 2, 5, 22].map((n) => pl.n('a', n, { host: 'x' }))).toEqual([
@@ -32,13 +32,13 @@ test('the form follows the rules of the language', () => {
   ]);
 });
 
-test('shares follow the country', () => {
+test('percentages are written as in the locale', () => {
   const [de, en] = (['de', 'en'] as const).map((name) => new Catalogue(name, EN, name));
   expect(de?.percent(0.42)).toBe('42\u00a0%');
   expect(en?.percent(0.42)).toBe('42%');
 });
 
-test('forms of plurals are those that counts need', () => {
+test('the plural forms of a language are the forms that counts need', () => {
   expect([...pluralForms('en')].sort()).toEqual(['one', 'other']);
   expect([...pluralForms('fr')].sort()).toEqual(['one', 'other']);
   expect([...pluralForms('ar')].sort()).toEqual(['few', 'many', 'one', 'other', 'two', 'zero']);

@@ -6,9 +6,9 @@ import en from './errors-en.json' with { type: 'json' };
 import type { Language } from './language.ts';
 
 export interface ErrorWords {
-  /** A few words, as shown in the list; no full stop. */
+  /** A few words without a full stop, for the list. */
   readonly title: string;
-  /** A remedy for the reader; a sentence or two. */
+  /** A remedy for the user, in a sentence or two. */
   readonly help: string;
 }
 
@@ -17,13 +17,13 @@ export const ERROR_WORDS: Readonly<Record<Language, Readonly<Record<ErrorCode, E
   de,
 };
 
-/** The words for an error; its own message where the code is of another version. */
+/** Returns the words for an error; for an unknown code, of another version, its own message. */
 export function errorWords(
   language: Language,
   error: { readonly code: string; readonly message?: string; readonly advice?: string },
 ): ErrorWords {
   const known = ERROR_WORDS[language][error.code as ErrorCode] as Partial<ErrorWords> | undefined;
-  // Members that every object has are no entries.
+  // Built-in members of objects are not entries.
   if (known?.title !== undefined) return known as ErrorWords;
   return { title: error.message ?? error.code, help: error.advice ?? '' };
 }

@@ -1,16 +1,16 @@
-/** Sizes, rates, shares and times as the reader of a language expects them. */
+/** Writes sizes, rates, shares and times as readers of a language expect them. */
 
-/** Numbers of a language: a `Catalogue`. */
+/** Writes the numbers of a language; a `Catalogue` does. */
 export interface Numbers {
   number(value: number, digits?: number): string;
   percent(share: number): string;
 }
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-/** Figure and unit stay on one line. */
+/** No-break space, which keeps figure and unit on one line. */
 const SPACE = '\u00a0';
 
-/** A size with three significant digits at most: `1.5 MiB`. */
+/** Writes a size with at most three significant digits: `1.5 MiB`. */
 export function bytes(numbers: Numbers, value: number): string {
   let rest = Math.max(0, value);
   let unit = 0;
@@ -22,18 +22,18 @@ export function bytes(numbers: Numbers, value: number): string {
   return `${numbers.number(rest, digits)}${SPACE}${UNITS[unit]}`;
 }
 
-/** Bytes per second. */
+/** Writes a rate in bytes per second: `1.5 MiB/s`. */
 export function rate(numbers: Numbers, value: number): string {
   return `${bytes(numbers, value)}/s`;
 }
 
-/** A share from 0 to 1, rounded down: only a complete file is shown as 100 %. */
+/** Writes a share from 0 to 1, rounded down so that only a complete file is shown as 100 %. */
 export function percent(numbers: Numbers, share: number): string {
   const whole = Math.floor(share * 100);
   return numbers.percent(Math.min(100, Math.max(0, whole)) / 100);
 }
 
-/** A span of time as a clock shows it: `0:07`, `12:34`, `3:04:05`; `2 d 3 h` from a day on. */
+/** Writes a span of time like a clock: `0:07`, `12:34`, `3:04:05`; from a day on `2 d 3 h`. */
 export function duration(ms: number): string {
   const total = Math.max(0, Math.round(ms / 1000));
   const pad = (n: number) => String(n).padStart(2, '0');
@@ -44,7 +44,7 @@ export function duration(ms: number): string {
   return `${minutes}:${pad(total % 60)}`;
 }
 
-/** The host of a URL; the text itself where it is none. */
+/** Returns the host of a URL; other text is returned as it is. */
 export function hostOf(url: string): string {
   try {
     return new URL(url).host;

@@ -1,12 +1,12 @@
-/** The languages that the interfaces speak, and which of them a reader is shown. */
+/** Lists the languages of the interfaces, and chooses one for a reader. */
 
 interface LanguageFacts {
-  /** In the language itself. */
+  /** Name of the language in the language itself. */
   readonly name: string;
   readonly direction: 'ltr' | 'rtl';
 }
 
-/** A language of this table has its catalogue in every folder of texts. */
+/** The languages. Each one has its catalogue in every folder of texts. */
 const TABLE = {
   en: { name: 'English', direction: 'ltr' },
   de: { name: 'Deutsch', direction: 'ltr' },
@@ -16,12 +16,14 @@ export type Language = keyof typeof TABLE;
 export const LANGUAGE_FACTS: Readonly<Record<Language, LanguageFacts>> = TABLE;
 export const LANGUAGES = Object.keys(TABLE) as readonly Language[];
 
-/** The first of the reader's languages that is of a language, with its country. */
+/** Returns the reader's first tag for a language, with its country; else the language itself. */
 export function localeFor(language: Language, preferred: readonly string[]): string {
   return preferred.find((tag) => tag.toLowerCase().split('-')[0] === language) ?? language;
 }
 
 /**
+ * Chooses the language to show; English if none fits.
+ *
  * @param wanted language tag, or `system`
  * @param preferred the reader's languages, best first
  */

@@ -21,7 +21,7 @@ describe('storedShares', () => {
     expect(storedShares([range(0, 3)], 3, 7).every((share) => share <= 1)).toBe(true);
   });
 
-  test('all shares together are the stored bytes', () => {
+  test('all shares together add up to the stored bytes', () => {
     const part = fc.tuple(fc.nat(5000), fc.nat(5000));
     fc.assert(
       fc.property(fc.array(part), fc.integer({ min: 1, max: 100 }), (parts, cells) => {
@@ -46,7 +46,7 @@ describe('broughtBy', () => {
     expect(broughtBy(givers, 40, 4)).toEqual([0, 1, 1, 0]);
   });
 
-  test('a part that no source has brought belongs to none', () => {
+  test('a part that no source has brought belongs to no source', () => {
     expect(broughtBy([giver(range(0, 10))], 40, 4)).toEqual([0, -1, -1, -1]);
     expect(broughtBy([], 40, 2)).toEqual([-1, -1]);
     expect(broughtBy([giver(range(0, 10))], undefined, 2)).toEqual([-1, -1]);

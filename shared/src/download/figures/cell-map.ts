@@ -1,7 +1,8 @@
-/** A file in equal parts, for display: how much of each is stored, and which source brought it. */
+/** Divides a file into equal parts for display: how much is stored, and which source brought it. */
 
 import type { ByteRange } from '../../base/byte-range.ts';
 
+/** A source with the bytes that it gave. */
 export interface Giver {
   /** Ascending, disjoint. */
   readonly ranges: readonly ByteRange[];
@@ -9,7 +10,7 @@ export interface Giver {
   readonly suspect: boolean;
 }
 
-/** A source with the bytes it gave, as far as they were noted. */
+/** A source whose given bytes may not have been noted. */
 export interface NotedGiver extends Giver {
   /** Bytes received over the network, whether they were kept or not. */
   readonly receivedBytes: number;
@@ -24,7 +25,7 @@ export function giversOf(
   sources: readonly NotedGiver[],
   stored: readonly ByteRange[],
 ): readonly Giver[] {
-  // A file in one piece comes from one source, and its ranges are not noted.
+  // A file fetched as a whole comes from one source, and its ranges are not noted.
   if (sources.some(({ ranges }) => ranges.length > 0)) return sources;
   return sources.map(({ ranges, receivedBytes, suspect }) => ({
     ranges: receivedBytes === 0 ? ranges : stored,
@@ -32,7 +33,7 @@ export function giversOf(
   }));
 }
 
-/** @returns where each part begins, and the length at the end */
+/** Returns where each part begins, followed by the length. */
 function bounds(length: number, cells: number): number[] {
   return Array.from({ length: cells + 1 }, (_, i) => Math.floor((length * i) / cells));
 }
@@ -77,8 +78,8 @@ export function storedShares(
 }
 
 /**
- * Names the source that brought most of each part, by its index; -1: none of them. A suspect
- * counts only in parts to which no other source has brought anything.
+ * Finds the index of the source that brought most of each part; -1: none. A suspect counts only in
+ * parts to which no other source has brought a byte.
  */
 export function broughtBy(
   givers: readonly Giver[],

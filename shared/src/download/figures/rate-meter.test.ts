@@ -25,7 +25,7 @@ describe('RateMeter', () => {
     expect(feed(meter, 500, 500, 500, 3)).toBeCloseTo(1000);
   });
 
-  test('the first sample counts for its share only, even early on', () => {
+  test('the first sample counts only for its share, even early on', () => {
     const meter = new RateMeter(0);
     feed(meter, 0, 500, 500, 1);
     // Over the one second so far, the average is 2000.
@@ -37,7 +37,7 @@ describe('RateMeter', () => {
     feed(meter, 0, 1000, 1000, 5);
     meter.add(1_000_000);
     expect(meter.bytesPerSecond(5100)).toBeCloseTo(1000);
-    // Bytes that came in meanwhile count the next time.
+    // Bytes that came in meanwhile count at the next reading.
     expect(meter.bytesPerSecond(6000)).toBeGreaterThan(100_000);
   });
 

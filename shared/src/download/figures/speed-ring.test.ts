@@ -3,7 +3,7 @@ import { MAX_SAMPLES, SpeedRing } from './speed-ring.ts';
 
 const T0 = 1_700_000_000_000;
 
-test('only new samples come, oldest first', () => {
+test('returns only new samples, oldest first', () => {
   const ring = new SpeedRing();
   expect(ring.since()).toEqual({ endsAt: 0, stepMs: 1000, bytesPerSecond: [] });
   for (let i = 1; i <= 3; i++) ring.add(i * 10.4, T0 + i * 1000);
@@ -29,7 +29,7 @@ test('a pause of any length shows as zeros', () => {
   expect(ring.since().bytesPerSecond.filter((rate) => rate > 0)).toEqual([9]);
 });
 
-test('a clock that is set back does no harm', () => {
+test('a clock that is set back is harmless', () => {
   const ring = new SpeedRing();
   ring.add(7, T0);
   ring.add(8, T0 - 50_000);

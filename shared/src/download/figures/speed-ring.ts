@@ -1,4 +1,4 @@
-/** Speed over the last ten minutes, one sample a second. */
+/** Keeps the speed over the last ten minutes, one sample a second. */
 
 import type { Millis } from '../../base/clock.ts';
 
@@ -15,11 +15,11 @@ export interface Samples {
 
 export class SpeedRing {
   readonly #samples = new Float64Array(MAX_SAMPLES);
-  /** Samples ever taken. */
+  /** Number of samples taken so far. */
   #count = 0;
   #endsAt: Millis = 0;
 
-  /** Samples ever taken: the count that `since` takes. */
+  /** Number of samples taken so far, to pass to `since` later. */
   get count(): number {
     return this.#count;
   }
@@ -36,7 +36,7 @@ export class SpeedRing {
     this.#endsAt = at;
   }
 
-  /** @param count of samples that the caller has; default: none, which gives ten minutes */
+  /** Returns newer samples. @param count `count` at the caller's last call; 0: ten minutes */
   since(count = 0): Samples {
     const first = Math.max(count, this.#count - MAX_SAMPLES);
     const length = Math.max(0, this.#count - first);

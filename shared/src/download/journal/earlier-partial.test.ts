@@ -27,7 +27,7 @@ describe('judgeEarlier', () => {
     expect(judge({ before: undefined })).toBe('useless');
   });
 
-  test('an entity tag that another URL has too proves nothing', () => {
+  test('an entity tag that another URL shares proves nothing', () => {
     const before = { url: elsewhere, length: 1000, validators: tagged };
     expect(judge({ before })).toBe('unproven');
     expect(judge({ before, keepUnproven: false })).toBe('useless');
@@ -46,7 +46,7 @@ describe('judgeEarlier', () => {
     expect(judge({ before, header: { url, length: 1000, validators: weak } })).toBe('unproven');
   });
 
-  test('another length makes our own bytes useless, and those of another URL foreign', () => {
+  test('another length makes our own bytes useless, and bytes of another URL foreign', () => {
     const header = { url, length: 2000, validators: tagged };
     expect(judge({ header })).toBe('useless');
     const before = { url: elsewhere, length: 1000, validators: tagged };

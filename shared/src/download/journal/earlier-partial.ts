@@ -1,9 +1,9 @@
-/** Decides, by the header of their journal, about the bytes that an earlier run left. */
+/** Decides by the header of the journal whether to keep the bytes that an earlier run left. */
 
 import { canPin, matchVersion } from '../../http/fields/validators.ts';
 import type { JournalHeader } from './journal.ts';
 
-/** Identity of the file that is being downloaded; undefined length: not known. */
+/** Identity of the file that is being downloaded; its length may be unknown. */
 export type PartialHeader = Omit<JournalHeader, 'length'> & {
   readonly length: number | undefined;
 };
@@ -15,18 +15,19 @@ export interface EarlierPartial {
   readonly header: PartialHeader;
   /**
    * All known URLs of the file. A partial file of another length from any other URL is discarded
-   * only with `overwrite`. Undefined: it is always discarded.
+   * only with `overwrite`. Undefined: a partial file of another length is always discarded.
    */
   readonly ownUrls: readonly string[] | undefined;
-  /** Whether bytes that may be of another version are kept until they have been compared. */
+  /** True if bytes that may be of another version are kept until they have been compared. */
   readonly keepUnproven: boolean;
-  /** Whether the partial download of another file may be discarded for this one. */
+  /** True if the partial download of another file may be discarded for this one. */
   readonly overwrite: boolean;
 }
 
 /**
- * `proven`: the bytes are of this version. `unproven`: they may be, and stay until that is known.
- * `useless`: they are discarded. `foreign`: they belong to another download and must stay.
+ * `proven`: the bytes are of this version. `unproven`: they may be of this version, and are kept
+ * until that is known. `useless`: they are discarded. `foreign`: they belong to another download
+ * and must stay.
  */
 export type EarlierVerdict = 'proven' | 'unproven' | 'useless' | 'foreign';
 

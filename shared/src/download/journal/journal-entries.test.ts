@@ -17,7 +17,7 @@ const entries = (...all: JournalEntry[]) => {
 const listed = (from: JournalEntries) => [...from];
 
 describe('JournalEntries', () => {
-  test('lists what was added, in the order of the file', () => {
+  test('lists added entries in the order of the file', () => {
     const all = entries(entry(90, 95), entry(14, 20), entry(0, 10), entry(11, 12));
     expect(listed(all)).toEqual([entry(0, 10), entry(11, 12), entry(14, 20), entry(90, 95)]);
     expect(all.count).toBe(4);
@@ -49,7 +49,7 @@ describe('JournalEntries', () => {
     expect(listed(all)).toEqual([entry(0, 10, 99), entry(24, 26)]);
   });
 
-  test('removing returns the ranges of all removed entries, beyond the given range too', () => {
+  test('remove() returns the whole ranges of all removed entries, even beyond the given range', () => {
     const all = entries(entry(0, 10), entry(10, 15), entry(15, 20), entry(20, 30));
     expect(all.remove({ start: 8, end: 12 })).toEqual([
       { start: 0, end: 10 },

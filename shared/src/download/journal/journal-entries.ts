@@ -1,18 +1,18 @@
 /**
- * A journal's entries in memory: which bytes have which digest. The file's length bounds their
- * number, however small the written pieces are: one digest replaces the pieces that fill a unit.
+ * Keeps the digests of a journal's entries in memory. The file's length bounds their number,
+ * however small the written pieces are: one digest replaces the pieces that fill a unit.
  */
 
 import { type ByteRange, intersect } from '../../base/byte-range.ts';
 import type { JournalEntry } from './journal.ts';
 
 const DIGEST_BYTES = 8;
-/** Units whose digests share a group: 9 bytes for each unit instead of an object. */
+/** Number of units whose digests share a group, which takes 9 bytes per unit. */
 const GROUP_UNITS = 1024;
 
 interface Group {
   readonly digests: Uint8Array;
-  /** 1: the digest of that unit is known. */
+  /** One number per unit; 1: the digest of the unit is known. */
   readonly known: Uint8Array;
 }
 
@@ -25,7 +25,7 @@ export class JournalEntries {
   #count = 0;
 
   /**
-   * @param length of the file, bytes
+   * @param length of the file in bytes
    * @param unitBytes length of a unit; units begin at its multiples, and one entry can stand for
    *   all of a unit
    */
@@ -76,7 +76,7 @@ export class JournalEntries {
   /**
    * Removes all entries that touch a range.
    *
-   * @returns their ranges; their bytes outside of the given range have lost their digest too
+   * @returns the ranges of the removed entries; their bytes outside `range` have lost their digest
    */
   remove(range: ByteRange): ByteRange[] {
     const gone: ByteRange[] = [];
@@ -96,7 +96,7 @@ export class JournalEntries {
     return gone;
   }
 
-  /** All entries, ascending. */
+  /** Lists all entries, ascending. */
   *[Symbol.iterator](): Generator<JournalEntry> {
     const indices = [...this.#groups].flatMap(([group, { known }]) =>
       [...known.keys()].filter((i) => known[i] === 1).map((i) => group * GROUP_UNITS + i),

@@ -44,7 +44,7 @@ describe('the journal', () => {
     expect(formatEntry(entry(0, 10))).toBe(`[0,10,"${DIGEST}"]\n`);
   });
 
-  test('reads back all that was written', () => {
+  test('reads back everything that was written', () => {
     fc.assert(
       fc.property(anyJournal, ({ header, entries }) => {
         const text = formatHeader(header) + entries.map(formatEntry).join('');
@@ -53,7 +53,7 @@ describe('the journal', () => {
     );
   });
 
-  test('a torn journal keeps the lines before the tear; without its header it is none', () => {
+  test('a torn journal keeps the lines before the tear; without its header it is not a journal', () => {
     const entries = [entry(0, 10), entry(10, 20), entry(500, 1000)];
     const first = formatHeader(HEADER);
     const text = first + entries.map(formatEntry).join('');
@@ -73,7 +73,7 @@ describe('the journal', () => {
     ['none', 0, 0],
     ['more than there are', 9, 3],
     ['no number', 'x', 0],
-  ])('a line says how many entries are on disk for good: %s', (_, lines, flushed) => {
+  ])('a line says how many entries are flushed to disk: %s', (_, lines, flushed) => {
     const entries = [entry(0, 10), entry(10, 20), entry(20, 30), entry(30, 40)];
     const [last, ...first] = [...entries].reverse().map(formatEntry) as [string, ...string[]];
     const text = formatHeader(HEADER) + first.reverse().join('');
@@ -82,7 +82,7 @@ describe('the journal', () => {
     expect(parseJournal(text + last)?.flushed).toBe(0);
   });
 
-  test('the number of flushed lines includes lines that cannot be understood', () => {
+  test('the number of flushed lines includes malformed lines', () => {
     const text = `${formatHeader(HEADER)}${formatEntry(entry(0, 10))}torn\n${formatEntry(entry(10, 20))}`;
     expect(parseJournal(text + formatFlushed(2))?.flushed).toBe(1);
     expect(parseJournal(text + formatFlushed(3))?.flushed).toBe(2);
@@ -106,7 +106,7 @@ describe('the journal', () => {
     ['a digest in capitals', `[0,10,"${DIGEST.toUpperCase()}"]`],
     ['null bytes', '\0\0\0\0'],
     ['two torn lines in one', `[0,10,"0123[0,10,"${DIGEST}"]`],
-  ])('a line with %s costs nothing but itself', (_, line) => {
+  ])('a line with %s loses only its own range', (_, line) => {
     const text = `${formatHeader(HEADER)}${formatEntry(entry(0, 5))}${line}\n${formatEntry(entry(5, 9))}`;
     expect(parseJournal(text)?.entries).toEqual([entry(0, 5), entry(5, 9)]);
   });
@@ -126,7 +126,7 @@ describe('the journal', () => {
     ['a negative length', formatHeader(HEADER).replace('1000', '-1')],
     ['no validators', formatHeader(HEADER).replace('validators', 'x')],
     ['nothing before an entry', `\n${formatEntry(entry(0, 10))}`],
-  ])('a file with %s as its first line is no journal', (_, line) => {
+  ])('a file with %s as its first line is not a journal', (_, line) => {
     expect(parseJournal(line + formatEntry(entry(0, 10)))).toBeUndefined();
   });
 
@@ -135,7 +135,7 @@ describe('the journal', () => {
     expect(parseJournal(formatHeader(header))).toEqual({ header, entries: [], flushed: 0 });
   });
 
-  test('whatever is in the file, every range it names lies inside the download', () => {
+  test('whatever the file contains, every range in it lies inside the download', () => {
     const lines = fc.array(fc.oneof(fc.string(), fc.json(), anyEntry(2000).map(formatEntry)));
     const header = fc.oneof(fc.string(), fc.constant(formatHeader(HEADER).trimEnd()));
     fc.assert(

@@ -1,10 +1,10 @@
 /**
- * The journal beside a partial file: which of its bytes are known to be right. Text, one JSON
- * value per line: first a header that says what is being downloaded, then a line for each range
- * of bytes with its digest, as soon as the bytes are written. Such a line is trusted only if the
- * bytes still match its digest: they survive the end of the process, but not a crash of the
- * machine. Once they are on disk for good, a line says so. A torn or damaged line costs only its
- * own range.
+ * The journal beside a partial file records which bytes of the file are known to be right. It is
+ * text with one JSON value per line: first a header that identifies the download, then a line for
+ * each range of bytes with its digest, as soon as the bytes are written. Such a line is trusted
+ * only if the bytes still match its digest: written bytes survive the end of the process, but not
+ * a crash of the machine. Once the bytes are flushed to disk, another line says so. A torn or
+ * damaged line costs only its own range.
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
@@ -27,9 +27,9 @@ export interface JournalEntry {
 
 export interface Journal {
   readonly header: JournalHeader;
-  /** In the order written; later entries are as good as earlier ones. */
+  /** Entries in the order written; later entries are as good as earlier ones. */
   readonly entries: readonly JournalEntry[];
-  /** Number of entries, from the first on, that were on disk for good. */
+  /** Number of entries, from the first on, that were flushed to disk. */
   readonly flushed: number;
 }
 
@@ -46,8 +46,7 @@ export function formatEntry({ range, digest }: JournalEntry): string {
 }
 
 /**
- * Formats a line that says that the bytes of earlier lines are on disk for good, line end
- * included.
+ * Formats a line that says that the bytes of earlier lines are flushed to disk, line end included.
  *
  * @param lines number of those lines, counted from the one after the header
  */
@@ -58,12 +57,11 @@ export function formatFlushed(lines: number): string {
 /**
  * Reads a journal.
  *
- * @returns undefined if the text is no journal, or one of an unknown format; lines that cannot be
- *   understood are left out
+ * @returns undefined if the text is not a journal of the known format; malformed lines are skipped
  */
 export function parseJournal(text: string): Journal | undefined {
   const lines = text.split('\n');
-  // The text after the last line end is empty, or a torn line.
+  // The text after the last line end is empty or a torn line.
   lines.pop();
   const header = parseHeader(lines.shift() ?? '');
   if (header === undefined) return undefined;
@@ -72,7 +70,7 @@ export function parseJournal(text: string): Journal | undefined {
   /** Number of lines up to each entry, to find the entries that are flushed. */
   const ends: number[] = [];
   for (const [index, line] of lines.entries()) {
-    // Lines that hold no list are skipped without the cost of an exception each.
+    // Skip lines without a list, to avoid the cost of an exception for each.
     const value = line.startsWith('[') ? parseJson(line) : undefined;
     if (!Array.isArray(value)) continue;
     const entry = readEntry(value, header.length);
@@ -98,7 +96,7 @@ function parseHeader(line: string): JournalHeader | undefined {
   return { url, length: length as number, validators };
 }
 
-/** True for well-formed validators: a damaged one could be taken for that of another version. */
+/** Returns true for well-formed validators: a damaged one could match another version. */
 function areValidators(value: unknown): value is Validators {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const { etag, weakEtag, lastModified, lastModifiedIsStrong } = value as Record<string, unknown>;

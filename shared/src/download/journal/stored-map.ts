@@ -1,6 +1,6 @@
 /**
- * Stored bytes of a file of any size: a row of blocks, each empty, complete or partial. Only
- * partial blocks, of which there are few at a time, keep byte ranges.
+ * Keeps the stored bytes of a file of any size, as a row of blocks that are empty, complete or
+ * partial. Only partial blocks, of which there are few at a time, have byte ranges.
  */
 
 import { type ByteRange, intersect, RangeSet, rangeBytes } from '../../base/byte-range.ts';
@@ -9,12 +9,12 @@ export class StoredMap {
   /** Length of the file in bytes. */
   readonly length: number;
   readonly blockBytes: number;
-  /** 1: every byte of the block is stored. */
+  /** One number per block; 1: every byte of the block is stored. */
   readonly #complete: Uint8Array;
   /** Stored ranges of blocks that are neither empty nor complete. */
   readonly #parts = new Map<number, RangeSet>();
   #bytes = 0;
-  /** Every block below is complete. */
+  /** Every block below this one is complete. */
   #firstIncomplete = 0;
 
   constructor(length: number, blockBytes: number) {
@@ -23,12 +23,12 @@ export class StoredMap {
     this.#complete = new Uint8Array(Math.ceil(length / blockBytes));
   }
 
-  /** How many bytes are stored. */
+  /** Number of stored bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Adds the bytes of `range`. Returns how many of them were new. */
+  /** Adds the bytes of `range`. @returns the number of new bytes */
   add(range: ByteRange): number {
     const before = this.#bytes;
     this.#eachBlock(range, (block, whole, part) => {
@@ -48,7 +48,7 @@ export class StoredMap {
     return this.#bytes - before;
   }
 
-  /** Removes the bytes of `range`. Returns how many of them were stored. */
+  /** Removes the bytes of `range`. @returns the number of removed bytes */
   remove(range: ByteRange): number {
     const before = this.#bytes;
     this.#eachBlock(range, (block, whole, part) => {
@@ -67,12 +67,12 @@ export class StoredMap {
     return before - this.#bytes;
   }
 
-  /** The first byte at `from` or after that is not stored; the file's length if there is none. */
+  /** Finds the first byte from `from` on that is not stored; the file's length if there is none. */
   nextMissing(from: number): number {
     let block = Math.max(Math.floor(from / this.blockBytes), this.#firstIncomplete);
     while (block < this.#complete.length) {
       if (this.#complete[block] === 1) {
-        // A native search: files can have very many blocks.
+        // Use a native search, because files can have very many blocks.
         block = this.#complete.indexOf(0, block);
         if (block < 0) return this.length;
       }
@@ -86,7 +86,7 @@ export class StoredMap {
     return this.length;
   }
 
-  /** The first stored byte from `from` up to `limit`; `limit` if there is none. */
+  /** Finds the first stored byte from `from` up to `limit`; `limit` if there is none. */
   nextStored(from: number, limit: number): number {
     for (let at = from; at < limit; ) {
       const block = Math.floor(at / this.blockBytes);
@@ -98,7 +98,7 @@ export class StoredMap {
     return limit;
   }
 
-  /** How many bytes of `range` are stored. */
+  /** Counts the stored bytes of `range`. */
   bytesWithin(range: ByteRange): number {
     let sum = 0;
     this.#eachBlock(range, (block, _whole, part) => {
@@ -108,7 +108,7 @@ export class StoredMap {
     return sum;
   }
 
-  /** The parts of `range` that are not stored, ascending. */
+  /** Lists the parts of `range` that are not stored, ascending. */
   missing(range: ByteRange): ByteRange[] {
     const gaps: ByteRange[] = [];
     const limit = Math.min(range.end, this.length);

@@ -112,7 +112,7 @@ ${other}  f.iso
     );
   });
 
-  test('output of the usual tools is read, whatever the names', () => {
+  test('the output of common tools is read, whatever the names', () => {
     const name = fc
       .string({
         unit: fc.oneof(fc.constantFrom('\\', '\n', '\r', '*', ')', '(', '=', '/'), fc.string()),
@@ -141,7 +141,7 @@ ${other}  f.iso
     );
   });
 
-  test('reading any file ends soon and gives only whole digests', () => {
+  test('any file is read in little time and gives only whole digests', () => {
     const piece = fc.oneof(
       fc.constantFrom(sha256, md5, '  ', ' *', '\n', 'SHA256 (', ') = ', '\\', '\0', '- '),
       fc.string({ unit: 'binary', maxLength: 5 }),
@@ -160,8 +160,8 @@ ${other}  f.iso
   });
 });
 
-describe('where checksum files lie', () => {
-  test('beside the file, by its own name and by common ones', () => {
+describe('the places of checksum files', () => {
+  test('are beside the file, with its own name or a common name', () => {
     const candidates = sidecarCandidates('https://user@example.com/pub/f%20g.iso#x');
     expect(candidates[0]).toBe('https://example.com/pub/f%20g.iso.sha256');
     expect(candidates).toContain('https://example.com/pub/SHA256SUMS');
@@ -179,7 +179,7 @@ describe('where checksum files lie', () => {
     'https://example.com/sha256sum.txt',
     'https://example.com/f.iso.asc',
     'ftp://example.com/f.iso',
-  ])('none is looked for beside %s', (url) => {
+  ])('do not exist for %s', (url) => {
     expect(sidecarCandidates(url)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Checksum files beside downloads: SHA256SUMS and the like, in the formats of GNU coreutils, BSD
- * and OpenSSL, or with nothing but a digest, each of them clear-signed or not. Signatures are not
+ * Reads checksum files beside downloads: SHA256SUMS and similar files, in the formats of GNU
+ * coreutils, BSD and OpenSSL, or with only a digest, clear-signed or not. Signatures are not
  * checked: a checksum file is as trustworthy as its server.
  */
 
@@ -20,7 +20,7 @@ const MAX_LINE_CHARS = 4096;
 
 export interface ChecksumEntry {
   readonly digest: Digest;
-  /** As written; undefined if there is only a digest. */
+  /** Name as written; undefined if there is only a digest. */
   readonly name: string | undefined;
 }
 
@@ -36,10 +36,10 @@ const FOREIGN =
   /sha-?3|shake|keccak|blake|whirlpool|ripemd|rmd|512[-_/]2|(?:^|[^a-z0-9])(?:b[23]|sm3|md[24]|xxh)/;
 
 /**
- * Reads a checksum file. Lines that cannot be understood are left out, and of a signed file all
- * lines outside of the signed text. A file of more than 1 MiB has no entries.
+ * Reads a checksum file. Skips malformed lines, and in a signed file all lines outside the signed
+ * text. A file of more than 1 MiB has no entries.
  *
- * @param suffix the checksum file's name without that of the file it is about; it may name the
+ * @param suffix the checksum file's name without the name of the described file; it may name the
  *   algorithm
  */
 export function parseChecksumFile(file: string | Uint8Array, suffix: string): ChecksumEntry[] {
@@ -76,7 +76,7 @@ export function findDigests(
   const path = (name: string) => name.normalize('NFC').replace(/^(?:\.\/)+/, '');
   const matching = (matches: (name: string) => boolean) =>
     entries.filter(({ name }) => name !== undefined && matches(path(name)));
-  // First the file beside the checksums, then one of that name in any folder, then, in the
+  // Prefer the file beside the checksums, then a file of that name in any folder, then, in the
   // file's own checksum file, a digest without a name.
   let found = matching((name) => name === wanted);
   if (found.length === 0) found = matching((name) => name.split(/[/\\]/).pop() === wanted);
@@ -85,8 +85,8 @@ export function findDigests(
 }
 
 /**
- * Lists where checksum files lie by convention, strongest first, at most 12. Empty for URLs with a
- * query, which are often signed for that one file, and for checksum files themselves.
+ * Lists the URLs of checksum files by convention, strongest first, at most 12. The list is empty
+ * for URLs with a query, which are often signed for one file, and for checksum files themselves.
  */
 export function sidecarCandidates(url: string): string[] {
   const { origin, pathname, protocol, search } = new URL(url);
@@ -126,7 +126,7 @@ function readLine(line: string, suffix: string): ChecksumEntry | undefined {
   const bsd = BSD.exec(line);
   if (bsd !== null) {
     const [, escaped, type = '', name = '', hex = ''] = bsd;
-    // OpenSSL writes SHA2-256 to tell it from SHA3-256.
+    // OpenSSL writes SHA2-256 to distinguish it from SHA3-256.
     const algorithm = algorithmNamed(type.replace(/^SHA2-/i, 'SHA-'));
     const digest = algorithm && digestFromHex(algorithm, hex);
     return digest && { digest, name: escaped === '' ? name : withoutEscapes(name) };
@@ -152,13 +152,13 @@ function algorithmOf(hex: string, suffix: string): DigestAlgorithm | undefined {
   return objects ? undefined : algorithm;
 }
 
-/** Undoes the escapes of line ends and backslashes that GNU's tools write in names. */
+/** Decodes the escapes of line ends and backslashes that GNU's tools write in names. */
 function withoutEscapes(name: string): string {
   const meant: Readonly<Record<string, string>> = { '\\n': '\n', '\\r': '\r', '\\\\': '\\' };
   return name.replace(/\\[nr\\]/g, (pair) => meant[pair] as string);
 }
 
-/** True if a checksum file is about one file: `f.iso.sha256` or `f.sha256` about `f.iso`. */
+/** Returns true if a checksum file describes only one file: `f.iso.sha256` or `f.sha256`. */
 function isOwn(checksumName: string, fileName: string): boolean {
   if (checksumName.startsWith(`${fileName}.`)) return true;
   const stem = (name: string) => name.slice(0, Math.max(0, name.lastIndexOf('.')));

@@ -24,7 +24,7 @@ const file: FileDescription = {
 };
 
 describe('a request from a description', () => {
-  test('takes the URLs that can be fetched, best first, and all that proves the file', () => {
+  test('takes the URLs that can be fetched, best first, and everything that proves the file', () => {
     expect(requestOf(file, { dir: '/tmp', connections: 3 }, NOW)).toEqual({
       ...REQUEST_DEFAULTS,
       connections: 3,
@@ -69,7 +69,7 @@ describe('a request from a description', () => {
     );
   });
 
-  test('includes digests from the user, and refuses those that contradict', () => {
+  test('includes digests from the user, and refuses contradicting ones', () => {
     const md5 = { algorithm: 'md5', hex: 'c'.repeat(32) } as const;
     const together = (hex: string) => {
       const user = { by: '--checksum', digests: [md5, { algorithm: 'sha256' as const, hex }] };
@@ -79,7 +79,7 @@ describe('a request from a description', () => {
     expect(() => together('d'.repeat(64))).toThrow(/--checksum says .*, f\.meta4 says /);
   });
 
-  test('checks the strongest piece digests, and of those the smallest pieces', () => {
+  test('checks the strongest piece digests, and among them the smallest pieces', () => {
     const weak = { ...pieces, algorithm: 'md5', pieceBytes: 1 } as const;
     const large = { ...pieces, pieceBytes: 9 };
     expect(bestPieces([weak, large, pieces])).toBe(pieces);
@@ -116,7 +116,7 @@ describe('choosing files', () => {
       ['manual-en.pdf', 'linux/tool'],
       ['linux/tool', 'manual-en.pdf'],
     ],
-    // A file's whole name takes precedence over the last part of another's.
+    // A file's whole name takes precedence over the last part of another file's name.
     [['tool'], ['tool']],
     [['tool', 'tool'], ['tool']],
   ])('by name: %j', (names, files) => {

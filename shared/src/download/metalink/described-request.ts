@@ -13,7 +13,7 @@ const MAX_URLS = 64;
 
 /** A choice of a description's files; an omitted member excludes none. */
 export interface FileChoice {
-  /** Names, whole or only their last part. */
+  /** Whole names, or their last parts. */
   readonly names?: readonly string[] | undefined;
   /** An operating system, or the beginning of its name: `linux` includes Linux-x86_64. */
   readonly os?: string | undefined;
@@ -22,8 +22,8 @@ export interface FileChoice {
 }
 
 /**
- * Chooses files of a description, in its order. A file that names no operating system or language
- * suits all.
+ * Chooses files of a description, in its order. A file without an operating system or language
+ * suits all users.
  *
  * @throws MillraceError `bad-option` if no file has one of the names, or no file is left
  */
@@ -70,8 +70,8 @@ export type RequestSettings = Pick<DownloadRequest, 'dir'> &
   Partial<Omit<DownloadRequest, 'urls' | 'digests' | 'pieces'>>;
 
 /**
- * Makes the request to download a described file: from the best 64 of its HTTP replicas that have
- * not expired, best first, to the path in its name unless the settings name another.
+ * Makes the request to download a described file from its best 64 HTTP replicas that have not
+ * expired, best first. The file is saved to the path in its name unless the settings name another.
  *
  * @throws MillraceError `bad-metalink` if none of its replicas can be used
  */
@@ -103,7 +103,7 @@ export function requestOf(
   };
 }
 
-/** Picks the piece digests to check: the strongest, and of those the smallest pieces. */
+/** Picks the piece digests to check: the strongest algorithm, then the smallest pieces. */
 export function bestPieces(pieces: readonly PieceDigests[]): PieceDigests | undefined {
   const rank = ({ algorithm }: PieceDigests) => DIGEST_ALGORITHMS.indexOf(algorithm);
   return [...pieces].sort((a, b) => rank(b) - rank(a) || a.pieceBytes - b.pieceBytes)[0];
@@ -113,20 +113,20 @@ export function bestPieces(pieces: readonly PieceDigests[]): PieceDigests | unde
 export interface DownloadFacts {
   /** Its name, or path relative to the download folder. */
   readonly name: string;
-  /** Bytes. */
+  /** Length in bytes. */
   readonly size?: number | undefined;
-  /** URLs that hold this very file, best first; without edges and quarantined sources. */
+  /** URLs that hold exactly this file, best first, without edges and quarantined sources. */
   readonly urls: readonly string[];
   readonly digests: readonly Digest[];
   readonly pieces?: PieceDigests | undefined;
 }
 
 /**
- * Describes a download for others. User names and passwords in URLs are left out; secrets in a
- * query cannot be recognised and stay.
+ * Describes a download for other people. User names and passwords are removed from URLs; secrets in
+ * a query cannot be recognised, and stay.
  *
- * @param before the description that the download was started from: its other members are kept,
- *   and of its replicas those with schemes other than HTTP
+ * @param before the description that the download was started from: its other members are kept, and
+ *   its replicas with schemes other than HTTP
  */
 export function describeDownload(facts: DownloadFacts, before?: FileDescription): FileDescription {
   const { name, size, digests, pieces } = facts;

@@ -11,7 +11,7 @@ const pieces = (pieceBytes: number, ...hexes: string[]) => ({
 });
 
 describe('statements about a file', () => {
-  test('are merged into all that each of them says', () => {
+  test('are merged into the sum of their facts', () => {
     expect(
       mergeStatements([
         { by: '--checksum', digests: [digest('sha256', 'aa')] },
@@ -71,7 +71,7 @@ describe('statements about a file', () => {
     ).toThrow(expect.objectContaining({ code: 'contradicting-statements', detail }));
   });
 
-  test('mirrors are ordered by priority, each once, equal ones as they come', () => {
+  test('mirrors are listed once, by priority; equal priorities keep their order', () => {
     const replica = fc.record({
       url: fc.constantFrom('http://a/', 'http://b/', 'http://c/', 'http://d/'),
       priority: fc.integer({ min: 1, max: 4 }),

@@ -1,6 +1,6 @@
 /**
- * Merges several statements about one file: those of the user, a Metalink file, answers and
- * checksum files. If two contradict each other, neither is chosen.
+ * Merges statements about one file, made by the user, Metalink files, answers and checksum files.
+ * If two statements contradict each other, neither is chosen.
  */
 
 import { type Digest, formatDigest, type PieceDigests } from '../../base/digest.ts';
@@ -10,25 +10,25 @@ import type { Replica } from './description.ts';
 /** A statement about a file. */
 export interface Statement {
   /**
-   * The source of the statement, as the user knows it: `--checksum`, a URL, the name of a Metalink
-   * file.
+   * The source of the statement in words that the user knows: `--checksum`, a URL, the name of a
+   * Metalink file.
    */
   readonly by: string;
-  /** Bytes. */
+  /** Length of the file in bytes. */
   readonly size?: number | undefined;
   readonly digests?: readonly Digest[] | undefined;
   readonly pieces?: readonly PieceDigests[] | undefined;
   readonly replicas?: readonly Replica[] | undefined;
 }
 
-/** The statements merged. */
+/** The merged statements. */
 export interface Agreement {
   readonly size: number | undefined;
-  /** One per algorithm. */
+  /** Digests of the file, one per algorithm. */
   readonly digests: readonly Digest[];
-  /** One per algorithm and length. */
+  /** Digests of pieces, one list per algorithm and piece length. */
   readonly pieces: readonly PieceDigests[];
-  /** Best first, each URL once. */
+  /** Replicas, best first, each URL once. */
   readonly replicas: readonly Replica[];
 }
 
@@ -74,8 +74,8 @@ export function mergeStatements(statements: readonly Statement[]): Agreement {
 }
 
 /**
- * Orders replicas by priority, best first; equal ones stay in the order given. Each URL is listed
- * once: its first replica, with the best of its priorities.
+ * Orders replicas by priority, best first; equal priorities keep the given order. Each URL is
+ * listed once: as its first replica, with the best of its priorities.
  */
 export function orderReplicas(replicas: readonly Replica[]): Replica[] {
   const found = new Map<string, Replica>();
@@ -92,13 +92,13 @@ interface Said<T> {
   readonly by: string;
 }
 
-/** Values of which there can be one per key, each with the statement that gave it first. */
+/** Keeps one value per key, with the statement that gave it first; refuses other values. */
 class Agreeing<T> {
   readonly #said = new Map<string, Said<T>>();
   readonly #identity: (value: T) => string;
   readonly #contradiction: (first: Said<T>, second: Said<T>) => string;
 
-  /** @param identity equal for values that are the same */
+  /** @param identity returns equal text for values that are the same */
   constructor(
     identity: (value: T) => string,
     contradiction: (first: Said<T>, second: Said<T>) => string,

@@ -1,8 +1,8 @@
 /**
  * A description of files that can be downloaded: the exNode of LOCI 2.2, limited to replicas of
- * whole files. Metalink files are read into it and written from it. Plain JSON.
+ * whole files. Metalink files are read into it and written from it. It is plain JSON.
  *
- * Replicas of parts of files, which exNodes have too, are left out: no description format in use
+ * Replicas of parts of files, which exNodes also have, are left out: no description format in use
  * has them, and no client would look for them.
  */
 
@@ -10,18 +10,18 @@ import type { Millis } from '../../base/clock.ts';
 import type { Digest, PieceDigests } from '../../base/digest.ts';
 import type { XmlAttribute, XmlElement } from './xml-tree.ts';
 
-/** Worst priority, and that of replicas without one; 1 is the best. */
+/** Worst priority, also used for replicas without a priority; 1 is the best. */
 export const LAST_PRIORITY = 999_999;
 
 /** A URL that serves the file. */
 export interface Replica {
-  /** Absolute, of any scheme. */
+  /** Absolute URL, of any scheme. */
   readonly url: string;
   /** 1, the best, to 999999. */
   readonly priority: number;
   /** Country, ISO 3166-1 alpha-2 in lower case. */
   readonly location?: string | undefined;
-  /** When the URL stops working. */
+  /** When the URL stops working, Unix milliseconds. */
   readonly expires?: Millis | undefined;
   readonly attributes?: readonly XmlAttribute[] | undefined;
 }
@@ -51,12 +51,12 @@ export interface Signature {
 export interface FileDescription {
   /** Name, or path relative to the download folder; `faultOfFileName` finds no fault with it. */
   readonly name: string;
-  /** Bytes. */
+  /** Length in bytes. */
   readonly size?: number | undefined;
-  /** Of the whole file; one per algorithm. */
+  /** Digests of the whole file, one per algorithm. */
   readonly digests: readonly Digest[];
   readonly pieces: readonly PieceDigests[];
-  /** In the order in which they were written. */
+  /** Replicas in the order in which they were written. */
   readonly replicas: readonly Replica[];
   readonly metaurls: readonly Metaurl[];
   readonly identity?: string | undefined;
@@ -69,9 +69,9 @@ export interface FileDescription {
   readonly languages: readonly string[];
   /** Operating systems, by the names of IANA's registry. */
   readonly os: readonly string[];
-  /** Kept for programs that check them; nothing here does. */
+  /** Kept for other programs; Millrace does not check them. */
   readonly signatures: readonly Signature[];
-  /** Elements that are not understood, kept to be written again. */
+  /** Unknown elements, kept to be written again. */
   readonly extra: readonly XmlElement[];
   readonly attributes?: readonly XmlAttribute[] | undefined;
 }
@@ -81,7 +81,7 @@ export interface Description {
   readonly files: readonly FileDescription[];
   /** The program that wrote it. */
   readonly generator?: string | undefined;
-  /** Where the description came from; if `dynamic`, newer versions of it are found there. */
+  /** URL that the description came from; if `dynamic`, newer versions of it are found there. */
   readonly origin?: { readonly url: string; readonly dynamic: boolean } | undefined;
   /** Times as written (RFC 3339); nothing depends on them. */
   readonly published?: string | undefined;
@@ -90,7 +90,7 @@ export interface Description {
   readonly attributes?: readonly XmlAttribute[] | undefined;
 }
 
-/** Describes a file of which only the name is known. */
+/** Makes the description of a file of which only the name is known. */
 export function emptyFile(name: string): FileDescription {
   return {
     name,

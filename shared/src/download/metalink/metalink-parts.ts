@@ -1,4 +1,4 @@
-/** The parts of Metalink documents that versions 3 and 4 have in common. */
+/** Reads the parts of Metalink documents that versions 3 and 4 have in common. */
 
 import {
   algorithmNamed,
@@ -20,18 +20,18 @@ import {
 
 export const METALINK_4 = 'urn:ietf:params:xml:ns:metalink';
 export const METALINK_3 = 'http://www.metalinker.org/';
-/** Namespace of Millrace's additions to Metalink: other programs leave it alone (RFC 5854, 5). */
+/** Namespace of Millrace's additions to Metalink, which other programs ignore (RFC 5854, 5). */
 export const MILLRACE = 'urn:millrace:description';
 
-/** Longest text of one element. */
+/** Longest text of one element, in characters. */
 const MAX_TEXT_CHARS = 64 * 1024;
 
-/** The value of an attribute, trimmed. */
+/** Returns the value of an attribute, trimmed. */
 export function attribute(node: XmlNode, local: string, uri = ''): string | undefined {
   return node.attributes.find((a) => a.local === local && a.uri === uri)?.value.trim();
 }
 
-/** The attributes that are not understood; undefined if there is none. */
+/** Returns the unknown attributes; undefined if there are none. */
 export function otherAttributes(
   node: XmlNode,
   known: readonly string[],
@@ -45,7 +45,7 @@ export function otherAttributes(
   return others.length === 0 ? undefined : others;
 }
 
-/** The trimmed text of an element that may contain only text. */
+/** Returns the trimmed text of an element that may contain only text. */
 export function textOf(doc: XmlDocument, node: XmlNode): string {
   let text = '';
   for (const part of node.content) {
@@ -56,14 +56,14 @@ export function textOf(doc: XmlDocument, node: XmlNode): string {
   return text.trim();
 }
 
-/** The base of relative URLs inside an element (RFC 5854, 2: xml:base). */
+/** Returns the base of relative URLs inside an element (RFC 5854, 2: xml:base). */
 export function baseInside(doc: XmlDocument, node: XmlNode, base: string | undefined) {
   const own = attribute(node, 'base', XML_NAMESPACE);
   if (own === undefined) return base;
   return absoluteUrl(own, base) ?? doc.fail(node, `xml:base ${shown(own)} is not a URL`);
 }
 
-/** The absolute form of a URL; undefined if it has none. */
+/** Returns the absolute form of a URL; undefined if it has none or is too long. */
 export function absoluteUrl(text: string, base: string | undefined): string | undefined {
   if (text === '' || text.length > MAX_URL_CHARS) return undefined;
   try {
@@ -74,7 +74,7 @@ export function absoluteUrl(text: string, base: string | undefined): string | un
   }
 }
 
-/** The URL that an element holds, absolute. */
+/** Returns the absolute form of the URL in an element. */
 export function urlIn(doc: XmlDocument, node: XmlNode, base: string | undefined): string {
   const text = textOf(doc, node);
   const url = absoluteUrl(text, baseInside(doc, node, base));
@@ -90,7 +90,7 @@ export function wholeNumber(doc: XmlDocument, node: XmlNode, text: string, what:
   return number;
 }
 
-/** The priority that an element has (RFC 5854, 4.2.16.2). */
+/** Returns the priority of an element (RFC 5854, 4.2.16.2). */
 export function priorityOf(doc: XmlDocument, node: XmlNode): number {
   const text = attribute(node, 'priority');
   if (text === undefined) return LAST_PRIORITY;
@@ -101,13 +101,13 @@ export function priorityOf(doc: XmlDocument, node: XmlNode): number {
   return priority;
 }
 
-/** The country that an element names. */
+/** Returns the country that an element names. */
 export function locationOf(node: XmlNode): string | undefined {
   const location = attribute(node, 'location')?.toLowerCase();
   return location !== undefined && /^[a-z]{2}$/.test(location) ? location : undefined;
 }
 
-/** The digest that an element holds; undefined if its algorithm is not one of ours. */
+/** Reads the digest in an element; undefined if its algorithm is unsupported. */
 export function digestIn(doc: XmlDocument, node: XmlNode): Digest | undefined {
   const type = attribute(node, 'type') ?? doc.fail(node, 'it has no type');
   const algorithm = algorithmNamed(type);
@@ -115,7 +115,7 @@ export function digestIn(doc: XmlDocument, node: XmlNode): Digest | undefined {
 }
 
 /**
- * Adds a digest to those of a file.
+ * Adds a digest to the digests of a file.
  *
  * @throws MillraceError `bad-metalink` if there is a different one of that algorithm
  */
@@ -125,7 +125,7 @@ export function addDigest(doc: XmlDocument, node: XmlNode, digests: Digest[], di
   else if (other.hex !== digest.hex) doc.fail(node, 'another digest of that type says otherwise');
 }
 
-/** The digests of pieces; undefined if their algorithm is not one of ours. */
+/** Reads the digests of pieces; undefined if their algorithm is unsupported. */
 export function piecesIn(doc: XmlDocument, node: XmlNode): PieceDigests | undefined {
   const type = attribute(node, 'type') ?? doc.fail(node, 'it has no type');
   const algorithm = algorithmNamed(type);

@@ -4,8 +4,8 @@
 export const METALINK_TYPES = ['application/metalink4+xml', 'application/metalink+xml'] as const;
 
 /**
- * True if a server's Content-Type or a file's name says that the file is a Metalink document.
- * Servers send such documents as text/xml or application/octet-stream too: then the name decides.
+ * Returns true if a server's Content-Type or a file's name shows a Metalink document. Servers also
+ * send such documents as text/xml or application/octet-stream: then the name decides.
  */
 export function looksLikeMetalink(mediaType: string | undefined, name: string): boolean {
   const type = mediaType?.split(';')[0]?.trim().toLowerCase();

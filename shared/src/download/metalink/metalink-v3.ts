@@ -1,6 +1,6 @@
 /**
- * Reading Metalink 3.0, which some mirrors still serve. Millrace writes only version 4, so
- * elements of version 3 without a successor are left out.
+ * Reads Metalink 3.0, which some mirrors still serve. Millrace writes only version 4, so elements
+ * of version 3 without a successor are left out.
  */
 
 import type { Digest, PieceDigests } from '../../base/digest.ts';
@@ -104,7 +104,7 @@ function resources(doc: XmlDocument, file: XmlNode, base: string | undefined) {
   return { replicas, metaurls };
 }
 
-/** Turns a preference, from 100, the best, to 0, into a priority, from 1, the best, upwards. */
+/** Converts a preference (100, the best, down to 0) to a priority (1, the best, upwards). */
 function fromPreference(doc: XmlDocument, node: XmlNode): number {
   const text = attribute(node, 'preference');
   if (text === undefined || text === '') return LAST_PRIORITY;

@@ -92,7 +92,7 @@ b</signature>
     }
   });
 
-  test('characters that XML has no way to write do not break the document', () => {
+  test('characters that XML cannot represent do not break the document', () => {
     const files = [{ ...file, description: 'a\0b\u001bc\ud800d\uffffe' }];
     expect(parseMetalink(formatMetalink({ ...one, files })).files[0]?.description).toBe(
       'a\ufffdb\ufffdc\ufffdd\ufffde',
@@ -212,7 +212,7 @@ describe('writing and reading again', () => {
     attributes,
   });
 
-  test('gives the same description, whatever is in it', () => {
+  test('gives the same description, whatever its contents', () => {
     fc.assert(
       fc.property(description, (written) => {
         expect(parseMetalink(formatMetalink(written))).toEqual(written);

@@ -1,4 +1,4 @@
-/** Writing Metalink 4 documents (RFC 5854). */
+/** Writes Metalink 4 documents (RFC 5854). */
 
 import type { Millis } from '../../base/clock.ts';
 import { formatAlgorithm } from '../../base/digest.ts';
@@ -13,7 +13,7 @@ import {
 import { METALINK_4, MILLRACE } from './metalink-parts.ts';
 import { XML_NAMESPACE, type XmlAttribute, type XmlElement } from './xml-tree.ts';
 
-/** Characters that XML names can begin with; `NAME` adds those that can follow (XML 1.0, 2.3). */
+/** First characters of XML names; `NAME` adds characters that can follow (XML 1.0, 2.3). */
 const START =
   'A-Z_a-z\\u{c0}-\\u{d6}\\u{d8}-\\u{f6}\\u{f8}-\\u{2ff}\\u{370}-\\u{37d}\\u{37f}-\\u{1fff}' +
   '\\u{200c}\\u{200d}\\u{2070}-\\u{218f}\\u{2c00}-\\u{2fef}\\u{3001}-\\u{d7ff}\\u{f900}-\\u{fdcf}' +
@@ -29,7 +29,7 @@ const YEAR_10000: Millis = 253_402_300_800_000;
 type Attributes = Readonly<Record<string, string | undefined>>;
 
 /**
- * Writes a description as a Metalink 4 document; reading it gives the same description.
+ * Writes a description as a Metalink 4 document. Reading the document gives the same description.
  *
  * @throws MillraceError `bad-metalink` if the description cannot be written: no file, a file
  *   without a URL, a name that leaves the folder
@@ -37,7 +37,7 @@ type Attributes = Readonly<Record<string, string | undefined>>;
 export function formatMetalink(description: Description): string {
   const { files, generator, origin, published, updated, extra } = description;
   if (files.length === 0) throw new MillraceError('bad-metalink', 'it describes no file');
-  // Declared only where it is used: most documents are plain RFC 5854.
+  // Declare the namespace only if it is used: most documents are plain RFC 5854.
   const expiring = files.some((file) => file.replicas.some((r) => r.expires !== undefined));
   const own: Attributes = { xmlns: METALINK_4, 'xmlns:m': expiring ? MILLRACE : undefined };
   const lines = [
@@ -113,7 +113,7 @@ function ranked(priority: number): Attributes {
   return { priority: priority === LAST_PRIORITY ? undefined : `${priority}` };
 }
 
-/** Formats an element that holds text as one line; no line if the text is undefined. */
+/** Formats an element with text as one line; no line if the text is undefined. */
 function textElement(
   name: string,
   text: string | undefined,
@@ -126,10 +126,10 @@ function textElement(
   return [`  ${begin}${escapeText(text)}</${name}>`];
 }
 
-/** Formats an element of any namespace with all its content as it was: no space is added. */
+/** Formats an element of any namespace with its content unchanged: no space is added. */
 function formatElement(element: XmlElement): string {
   const name = checkedName(element.local);
-  // Each element declares its own namespace, so it means the same inside any other.
+  // Each element declares its own namespace, so it has the same meaning inside any other.
   const begin = openTag(name, { xmlns: element.uri }, element.attributes);
   const content = element.content.map((part) =>
     typeof part === 'string' ? escapeText(part) : formatElement(part),
@@ -162,7 +162,7 @@ function escapeText(text: string): string {
       .replaceAll('&', '&amp;')
       .replaceAll('<', '&lt;')
       .replaceAll('>', '&gt;')
-      // Readers turn bare ones into line feeds (XML 1.0, 2.11).
+      // Readers turn these characters into line feeds unless they are escaped (XML 1.0, 2.11).
       .replace(/[\r\x85\u2028]/g, reference)
   );
 }
@@ -177,7 +177,7 @@ function reference(char: string): string {
   return `&#${char.charCodeAt(0)};`;
 }
 
-/** Replaces the characters that XML has no way to write. */
+/** Replaces the characters that XML cannot represent. */
 function possible(text: string): string {
   return text.toWellFormed().replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd');
 }

@@ -8,7 +8,7 @@ const hex = (algorithm: string, text: string) => createHash(algorithm).update(te
 const SHA256 = hex('sha256', 'file');
 const MD5 = hex('md5', 'file');
 
-/** A document with one file that holds the given elements. */
+/** Makes a document with one file that has the given elements. */
 const withFile = (inside: string, name = 'f.iso') =>
   `<metalink xmlns="urn:ietf:params:xml:ns:metalink">
   <file name="${name}">
@@ -156,7 +156,7 @@ abc=
     );
   });
 
-  test('elements and attributes that are not understood are kept', () => {
+  test('unknown elements and attributes are kept', () => {
     const description = parseMetalink(`<metalink xmlns="urn:ietf:params:xml:ns:metalink"
         xmlns:x="urn:x" xml:lang="en" x:a="1">
       <file name="f" x:b="2" c="3">
@@ -209,7 +209,7 @@ abc=
   });
 });
 
-describe('refusing faults, with their place', () => {
+describe('refusing faults, with their position', () => {
   const sum = `<hash type="md5">${MD5}</hash>`;
 
   test.each([
@@ -259,7 +259,7 @@ describe('refusing faults, with their place', () => {
     expect(refusal(withFile(`${inside}${URL_ELEMENT}`))).toMatch(
       new RegExp(`^line 4, column 5, <\\w+>: ${why}`),
     );
-    // The same statement twice is no contradiction.
+    // Repeating the same statement is not a contradiction.
     expect(only(sum + sum)?.digests).toHaveLength(1);
     expect(only('<size>1</size><size>1</size>')?.size).toBe(1);
   });
@@ -347,7 +347,7 @@ describe('hostile Metalink documents', () => {
   });
 });
 
-test('a document with half a character in it is refused: it could not be written again', () => {
+test('a document with a lone surrogate is refused, because it could not be written again', () => {
   const document =
     '<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="a"><url \ud800="">http://a/</url></file></metalink>';
   expect(() => parseMetalink(document)).toThrow('lone surrogate');

@@ -1,6 +1,6 @@
 /**
- * Reading Metalink documents (RFC 5854). Names, sizes, digests, pieces and URLs, which decide
- * about bytes, are read strictly. Elements and attributes that are not understood are kept.
+ * Reads Metalink documents (RFC 5854). Names, sizes, digests, pieces and URLs decide which bytes
+ * are saved where, and are read strictly. Unknown elements and attributes are kept.
  */
 
 import type { Digest, PieceDigests } from '../../base/digest.ts';
@@ -41,14 +41,14 @@ import {
   type XmlNode,
 } from './xml-tree.ts';
 
-/** An object that is being put together. */
+/** An object under construction. */
 type Draft<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
  * Reads a Metalink document of version 4 or 3.
  *
- * @param document as it came, at most 16 MiB
- * @param base URL that the document came from, for relative URLs in it
+ * @param document the document as it was received, at most 16 MiB
+ * @param base URL that the document came from, the base of relative URLs in it
  * @throws MillraceError `bad-metalink`, naming line, column and element
  */
 export function parseMetalink(document: string | Uint8Array, base?: string): Description {
@@ -87,7 +87,7 @@ function readMetalink4(doc: XmlDocument, base: string | undefined): Description 
   return attributes === undefined ? found : { ...found, attributes };
 }
 
-/** Elements that hold text and occur once. */
+/** Elements that have text and occur once. */
 const TEXTS = ['identity', 'version', 'description', 'copyright'] as const;
 
 function readFile(doc: XmlDocument, node: XmlNode, base: string | undefined): FileDescription {
@@ -125,7 +125,7 @@ interface Lists {
   readonly signatures: Signature[];
 }
 
-/** Reads an element of a file; false if it is not understood. */
+/** Reads an element of a file. @returns false if the element is unknown */
 function readInto(
   doc: XmlDocument,
   node: XmlNode,
@@ -178,7 +178,7 @@ function readInto(
   }
 }
 
-/** Reads a logo or publisher; false if the element is not understood, or not the first. */
+/** Reads a logo or publisher. @returns false if the element is unknown or not the first */
 function readOnce(
   doc: XmlDocument,
   node: XmlNode,

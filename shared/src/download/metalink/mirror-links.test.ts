@@ -7,7 +7,7 @@ const parse = (...link: string[]) => parseMirrorLinks({ link }, URL_ASKED);
 const urls = (...link: string[]) => parse(...link).mirrors.map(({ url }) => url);
 
 describe('Metalink/HTTP', () => {
-  test('reads an answer as mirror redirectors give it', () => {
+  test('reads an answer of a mirror redirector', () => {
     const links = parse(
       '<http://www.example.com/pub/f.iso.meta4>; rel=describedby; type="application/metalink4+xml"',
       '<http://www.example.com/pub/f.iso.torrent>; rel=describedby; type="application/x-bittorrent"',
@@ -17,7 +17,7 @@ describe('Metalink/HTTP', () => {
       '</pub/f.iso.metalink>; rel=describedby; type=application/metalink+xml',
     );
     expect(links).toEqual({
-      // A mirror that shares entity tags needs no proof by overlaps: it comes first.
+      // A mirror that shares entity tags comes first, because it needs no proof by overlaps.
       mirrors: [
         { url: 'https://mirror-b.example.de/f.iso', priority: 2, location: 'de', preferred: true },
         {
@@ -63,7 +63,7 @@ describe('Metalink/HTTP', () => {
     expect(urls(`${link}; rel=duplicate`)).toEqual(expected);
   });
 
-  test('links with other relations are no mirrors', () => {
+  test('links with other relations are not mirrors', () => {
     expect(parse('<http://a/>; rel=next, <http://b/>, <http://c/>; rel=describedby')).toEqual({
       mirrors: [],
       metalinks: [],
@@ -72,7 +72,7 @@ describe('Metalink/HTTP', () => {
     expect(parseMirrorLinks({}, URL_ASKED)).toEqual({ mirrors: [], metalinks: [] });
   });
 
-  test('each mirror counts once, and there is a limit to their number', () => {
+  test('each mirror counts once, and their number is limited', () => {
     expect(urls('<http://a/>; rel=duplicate; pri=1, <http://A>; rel=duplicate')).toEqual([
       'http://a/',
     ]);

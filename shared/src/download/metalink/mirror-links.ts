@@ -1,6 +1,6 @@
 /**
- * Mirrors and descriptions that a server names in its answer: Metalink/HTTP (RFC 6249). They are
- * hints: a mirror is used only after it has been shown to hold the same file.
+ * Reads the mirrors and descriptions that a server names in its answer: Metalink/HTTP (RFC 6249).
+ * They are hints: a mirror is used only after it has been shown to hold the same file.
  */
 
 import { MAX_URL_CHARS } from '../../base/limits.ts';
@@ -13,14 +13,14 @@ const MAX_MIRRORS = 64;
 const MAX_DESCRIPTIONS = 8;
 
 export interface Mirror extends Replica {
-  /** True if it shares the entity tags of the server that names it (RFC 6249, 3.3). */
+  /** True if the mirror shares the entity tags of the server that names it (RFC 6249, 3.3). */
   readonly preferred: boolean;
-  /** How many folders from the end of the path are the same for all files (RFC 6249, 3.4). */
+  /** Number of folders from the end of the path that are the same for all files (RFC 6249, 3.4). */
   readonly depth?: number | undefined;
 }
 
 export interface MirrorLinks {
-  /** Best first, at most 64. */
+  /** Mirrors, best first, at most 64. */
   readonly mirrors: readonly Mirror[];
   /** URLs of Metalink documents, at most 8. */
   readonly metalinks: readonly string[];
@@ -29,7 +29,7 @@ export interface MirrorLinks {
 /**
  * Reads the links of an answer.
  *
- * @param url of the request, after redirects: relative links are relative to it
+ * @param url URL of the request after redirects, the base of relative links
  */
 export function parseMirrorLinks(headers: Headers, url: string): MirrorLinks {
   const mirrors: Mirror[] = [];
@@ -73,11 +73,11 @@ function priority(text: string | undefined): number {
   return /^\d{1,6}$/.test(text ?? '') && number >= 1 ? number : LAST_PRIORITY;
 }
 
-/** The target of a link, if the link is about the requested file and can be fetched. */
+/** Returns the target of a link if the link is about the requested file and can be fetched. */
 function fetchable({ target, parameters }: Link, base: string): string | undefined {
   if (target === '' || target.length > MAX_URL_CHARS) return undefined;
   try {
-    // A link with another anchor is about something else (RFC 8288, 3.2).
+    // A link with another anchor is about another resource (RFC 8288, 3.2).
     const anchor = parameters.get('anchor');
     if (anchor !== undefined && new URL(anchor, base).href !== new URL(base).href) return undefined;
     const url = new URL(target, base);

@@ -36,7 +36,7 @@ describe('trees of XML documents', () => {
     '<b\r\n></b>',
     '<b\r\nc="&lt;b"></b>',
     '<b>\n</b>',
-  ])('the place of %j is where it begins', (element) => {
+  ])('the position of %j is its beginning', (element) => {
     const at = (document: string) => {
       const doc = new XmlDocument(document);
       const [last] = childElements(doc.root).slice(-1);

@@ -1,13 +1,13 @@
 /**
- * XML documents as trees of elements with positions, for untrusted documents: no document types,
- * hence no entities of their own, and limits on size, depth and number.
+ * Reads untrusted XML documents as trees of elements with positions. Document types, and so custom
+ * entities, are refused, and size, depth and number of elements are limited.
  */
 
 import { SaxesParser, type SaxesTagNS } from 'saxes';
 import { MillraceError } from '../../base/errors.ts';
 import { shown } from '../../base/shown.ts';
 
-/** Largest document that is read: enough for about 100,000 pieces with their digests. */
+/** Largest document that is read, in bytes: enough for the digests of about 100,000 pieces. */
 export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
 const MAX_DEPTH = 32;
 const MAX_ELEMENTS = 400_000;
@@ -46,7 +46,7 @@ export class XmlDocument {
   readonly #text: string;
 
   /**
-   * Reads a document. Comments and processing instructions are left out.
+   * Reads a document, without its comments and processing instructions.
    *
    * @throws MillraceError `bad-metalink`, with line and column
    */
@@ -58,7 +58,7 @@ export class XmlDocument {
     this.root = this.#parse();
   }
 
-  /** Throws `bad-metalink` about an element: its line, its column, its name and the fault. */
+  /** Throws `bad-metalink` with the line, column and name of an element, and the fault. */
   fail(node: XmlNode, why: string): never {
     throw this.#error(node.offset, why, node.local);
   }
@@ -93,7 +93,7 @@ export class XmlDocument {
     parser.on('text', text);
     parser.on('cdata', text);
     parser.on('opentagstart', (tag) => {
-      // The parser stands behind the end of the name: one character, or a line end of two.
+      // The parser is past the end of the name, by one character or by a line end of two.
       begins = this.#text.lastIndexOf('<', parser.position - tag.name.length - 2);
       attributes = 0;
       if (open.length >= MAX_DEPTH) refuse(`more than ${MAX_DEPTH} elements inside each other`);
@@ -115,14 +115,14 @@ export class XmlDocument {
   }
 }
 
-/** Copies an element without the members that only reading needs. */
+/** Copies an element without the members that are only needed for reading. */
 export function plainElement(node: XmlNode): XmlElement {
   const { uri, local, attributes, content } = node;
   const plain = content.map((part) => (typeof part === 'string' ? part : plainElement(part)));
   return { uri, local, attributes, content: plain };
 }
 
-/** The elements inside an element. */
+/** Lists the elements inside an element. */
 export function childElements(node: XmlNode): XmlNode[] {
   return node.content.filter((part) => typeof part !== 'string');
 }
@@ -134,7 +134,7 @@ function newNode(tag: SaxesTagNS, offset: number): OpenNode {
   return { uri: tag.uri, local: tag.local, attributes, content: [], offset };
 }
 
-/** Decodes a document, in the encoding that its first bytes show or that it declares. */
+/** Decodes a document by the encoding that its first bytes show or declare. */
 function decode(document: string | Uint8Array): string {
   if (document.length > MAX_DOCUMENT_BYTES) {
     const limit = `${MAX_DOCUMENT_BYTES / 1024 / 1024} MiB`;
@@ -154,6 +154,6 @@ function encodingOf(bytes: Uint8Array): string {
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
   const start = String.fromCharCode(...bytes.subarray(0, 256));
   const declared = /^<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']/.exec(start);
-  // A byte order mark of UTF-8 keeps a declaration from matching: it takes precedence.
+  // After a byte order mark of UTF-8 no declaration matches, so the mark takes precedence.
   return declared?.[1] ?? 'utf-8';
 }

@@ -18,7 +18,7 @@ const event = fc.record({
   wanted: fc.integer({ min: 0, max: 7 }),
 });
 
-/** Downloads that open every connection they may, and end all that they have to. */
+/** Downloads that open every allowed connection, and end every excess connection. */
 class Downloads {
   readonly slots: ConnectionSlots<string>;
   readonly wanted = new Map<string, number>();
@@ -48,7 +48,7 @@ class Downloads {
     this.settle();
   }
 
-  /** Ends and opens connections as due. @returns connections that were ended for others */
+  /** Ends and opens connections. @returns the connections that were ended for other downloads */
   settle(): number {
     let ended = 0;
     for (const { key, host, count } of this.slots.excess(this.now)) {
@@ -148,14 +148,14 @@ describe('connections divided among downloads', () => {
     });
   });
 
-  test('stay as they are once every download has its share', () => {
+  test('do not change once every download has its share', () => {
     always((downloads) => {
       downloads.settle();
       expect(downloads.settle()).toBe(0);
     });
   });
 
-  test('reach a new download at once, as long as there are as many as downloads', () => {
+  test('reach a new download at once if there are enough for all downloads', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 9 }), (per, wanted) => {
         const downloads = new Downloads({ perHost: per, total: 100 });
@@ -169,13 +169,13 @@ describe('connections divided among downloads', () => {
     );
   });
 
-  test('reach every download in turn if there are fewer than downloads (no starvation)', () => {
+  test('reach every download in turn if there are too few for all (no starvation)', () => {
     fc.assert(
       fc.property(limits, fc.array(event, { maxLength: 60 }), (of, events) => {
         const downloads = new Downloads(of);
         const random = seededRandom(events.length);
         for (const one of events) downloads.play(one);
-        // From here on nothing changes but time, and requests that end by chance.
+        // From here on, only time passes and requests end at random.
         const had = new Set<string>();
         for (let turn = 0; turn < 400; turn++) {
           const end = KEYS[Math.floor(random() * KEYS.length)] as string;
@@ -191,7 +191,7 @@ describe('connections divided among downloads', () => {
     );
   });
 
-  test('are given back by a download that leaves, or wants none', () => {
+  test('are given back by a download that leaves or wants none', () => {
     const downloads = new Downloads({ perHost: 5, total: 24 });
     downloads.play({ kind: 'claim', key: 'a', host: 'x', wanted: 6 });
     downloads.play({ kind: 'claim', key: 'b', host: 'x', wanted: 6 });
@@ -203,7 +203,7 @@ describe('connections divided among downloads', () => {
   });
 });
 
-test('equal things are divided as evenly as the wishes allow', () => {
+test('equal units are divided as evenly as the demands allow', () => {
   expect(fairShares([6, 6], 5)).toEqual([3, 2]);
   expect(fairShares([6, 1, 6], 5)).toEqual([2, 1, 2]);
   expect(fairShares([1, 1, 1], 2)).toEqual([1, 1, 0]);

@@ -1,8 +1,9 @@
 /**
  * Divides connections among downloads, within a limit for each host and one for all. The
  * connections to a host are divided by max-min fairness (Bertsekas and Gallager, Data Networks,
- * 6.5.2): no download gets more than one that still wants a connection, and connections that some
- * do not want go to the others. If a host has more downloads than connections, they take turns.
+ * 6.5.2): no download gets more than another that still wants a connection, and connections that
+ * some do not want go to the others. If a host has more downloads than connections, they take
+ * turns.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -22,7 +23,7 @@ export interface Excess<K> {
   readonly count: number;
 }
 
-/** How long a download keeps its last connection while another download has none. */
+/** Time for which a download keeps its last connection while another download has none. */
 export const TURN_MS = 10_000;
 
 interface Claim<K> {
@@ -34,7 +35,7 @@ interface Claim<K> {
   share: number;
   /** When its share last became 0, or more than 0. */
   since: Millis;
-  /** Lower is first if not all can be served. */
+  /** Order of service if not all can be served; lower first. */
   turn: number;
 }
 
@@ -54,19 +55,19 @@ export class ConnectionSlots<K> {
     return this.#active;
   }
 
-  /** Connections under way to a host. */
+  /** Counts the connections under way to a host. */
   activeAt(host: string): number {
     let active = 0;
     for (const claim of this.#claimsAt(host)) active += claim.active;
     return active;
   }
 
-  /** Connections to a host that a download may have at a time, including those it has. */
+  /** Returns how many connections to a host a download may have, including its present ones. */
   share(key: K, host: string): number {
     return this.#hosts.get(host)?.get(key)?.share ?? 0;
   }
 
-  /** True if a download wants a connection to a host and others have all of them. */
+  /** Returns true if a download wants a connection to a host and others have all connections. */
   isCrowdedOut(key: K, host: string): boolean {
     const claim = this.#hosts.get(host)?.get(key);
     return claim !== undefined && claim.wanted > 0 && claim.share === 0;
@@ -76,7 +77,7 @@ export class ConnectionSlots<K> {
    * Claims the connections to a host that a download could use at present; replaces its earlier
    * claim.
    *
-   * @param wanted 0 or more, including those it has
+   * @param wanted 0 or more, including its present connections
    * @returns true if the shares of others may have changed
    */
   claim(key: K, host: string, wanted: number, now: Millis): boolean {
@@ -96,17 +97,17 @@ export class ConnectionSlots<K> {
     return true;
   }
 
-  /** Further connections that a download may open to a host now. */
+  /** Returns how many more connections a download may open to a host now. */
   room(key: K, host: string): number {
     const claim = this.#hosts.get(host)?.get(key);
     if (claim === undefined) return 0;
     const { perHost, total } = this.#limits;
-    // Others may still have more than their share, until they have ended the excess.
+    // Others may still have more than their share until they have ended the excess.
     const free = Math.min(perHost - this.activeAt(host), total - this.#active);
     return Math.max(0, Math.min(claim.share - claim.active, free));
   }
 
-  /** Opens a connection if there is room. @returns false: there is none */
+  /** Takes a connection if there is room. @returns false if there is none */
   take(key: K, host: string): boolean {
     if (this.room(key, host) < 1) return false;
     const claim = this.#hosts.get(host)?.get(key) as Claim<K>;
@@ -121,7 +122,7 @@ export class ConnectionSlots<K> {
     if (claim === undefined || claim.active === 0) return;
     claim.active--;
     this.#active--;
-    // The download has had its turn, in case they take turns.
+    // If downloads take turns, this one has had its turn.
     if (claim.active === 0) claim.turn = ++this.#turns;
     if (claim.wanted === 0 && claim.active === 0) this.#forget(claim);
     this.#divide(now);
@@ -178,7 +179,7 @@ export class ConnectionSlots<K> {
     return false;
   }
 
-  /** Works out all shares. */
+  /** Computes all shares. */
   #divide(now: Millis): void {
     const shares = new Map<Claim<K>, number>();
     for (const host of this.#hosts.keys()) {
@@ -234,8 +235,8 @@ export class ConnectionSlots<K> {
 }
 
 /**
- * Ends turns: sends as many served groups to the end of the line as wait for their turn, those
- * served longest first.
+ * Ends turns: moves as many served groups to the end of the line as wait for their turn, the
+ * longest served first.
  *
  * @param groups the competitors: claims on one host, or the claims of each download
  */
@@ -256,8 +257,8 @@ const firstTurn = (claims: readonly { turn: number }[]) =>
   Math.min(...claims.map(({ turn }) => turn));
 
 /**
- * Divides equal things: no share is more than is wanted, all things are given out if enough are
- * wanted, and two shares that are both less than is wanted differ by one at most.
+ * Divides equal units: no share is larger than wanted, all units are given out if enough are
+ * wanted, and two shares that are both smaller than wanted differ by at most one.
  *
  * @param wanted 0 or more each; earlier entries get the remainder
  * @returns the shares, in the order of `wanted`

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { FairShare } from './fair-share.ts';
 
-/** Runs, for some virtual time, askers that always want more. @returns bytes by key */
+/** Runs downloads that always want more, for some virtual time. @returns bytes by key */
 function contend(askers: readonly (readonly [string, number])[], rate: number, ms: number) {
   const share = new FairShare<string>(rate, 0);
   const had = new Map<string, number>();
@@ -29,7 +29,7 @@ function contend(askers: readonly (readonly [string, number])[], rate: number, m
 }
 
 describe('one rate for many', () => {
-  test('is shared by downloads, however many connections each has', () => {
+  test('is shared evenly by downloads, however many connections each has', () => {
     const many = Array.from({ length: 30 }, () => ['many', 1000] as const);
     const had = contend([...many, ['few', 1000]], 100_000, 10_000);
     const [a, b] = [had.get('many') as number, had.get('few') as number];
@@ -70,7 +70,7 @@ describe('one rate for many', () => {
     );
   });
 
-  test('makes no ticket wait without a limit, and grants all once it is lifted', () => {
+  test('makes no ticket wait without a limit, and grants all tickets once the limit is lifted', () => {
     const share = new FairShare<string>(undefined, 0);
     expect(share.ask('a', 1e9, 0)).toBeUndefined();
     share.setRate(1000, 0);

@@ -1,8 +1,8 @@
 /**
- * One rate limit shared by many downloads: the one with the fewest bytes is served next (start-time
- * fair queueing; round robin if all ask for the same number), its own requests in the order of
- * asking. So a download with thirty connections gets no more than one with two, and no connection
- * starves.
+ * Shares one rate limit among downloads. The download with the fewest bytes served is next
+ * (start-time fair queueing; round robin if all ask for the same number), and its own requests are
+ * served in order. So a download with thirty connections gets no more than a download with two,
+ * and no connection starves.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -18,7 +18,7 @@ interface Ticket {
 
 interface Share {
   readonly tickets: Ticket[];
-  /** Bytes served, in virtual time: a download that comes back starts where the others are. */
+  /** Bytes served, in virtual time: a download that returns starts level with the others. */
   served: number;
 }
 
@@ -27,7 +27,7 @@ export class FairShare<K> {
   #bucket: TokenBucket | undefined;
   #rate: number | undefined;
   #nextId = 1;
-  /** Virtual time: `served` of the share served last, before it was served. */
+  /** Virtual time: `served` of the last served share, before it was served. */
   #time = 0;
   #waiting = 0;
 

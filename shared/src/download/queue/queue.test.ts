@@ -7,7 +7,7 @@ import { MAX_PRIORITY } from './queue-line.ts';
 const open: QueueLimits = { concurrent: 2, closed: false };
 const all: QueueLimits = { concurrent: 1000, closed: false };
 
-/** A queue of downloads called by letters, one host each. */
+/** Makes a queue of downloads that are named by letters and have a host each. */
 function queueOf(names: string, priority: (name: string) => number = () => 0): DownloadQueue {
   const queue = new DownloadQueue();
   for (const gid of names) {
@@ -19,7 +19,7 @@ function queueOf(names: string, priority: (name: string) => number = () => 0): D
 const order = (queue: DownloadQueue) => queue.line.map((item) => item.gid).join('');
 
 describe('which downloads run', () => {
-  test('the first in line run, as many as are allowed, and the next when one ends', () => {
+  test('the first downloads in line run, up to the limit, and the next starts when one ends', () => {
     const queue = queueOf('abcd');
     expect(queue.plan(open, 0).start).toEqual(['a', 'b']);
     expect(queue.plan(open, 0).start).toEqual([]);
@@ -38,7 +38,7 @@ describe('which downloads run', () => {
     expect(queue.plan(open, 0).start).toEqual(['a', 'd']);
   });
 
-  test('a download with a later start waits for its time, and holds up no other', () => {
+  test('a download with a later start waits for its time without holding up others', () => {
     const queue = queueOf('a');
     queue.add({ gid: 'b', host: 'b', state: 'queued', priority: 9, startAt: 5000 });
     expect(queue.plan(all, 0)).toEqual({ start: ['a'], nextAt: 5000 });
@@ -125,7 +125,7 @@ describe('another attempt', () => {
     expect(begun.slice(8, 13).join('')).toBe('abcde');
   });
 
-  test('two downloads that bring a few bytes each time do not keep a fresh one waiting', () => {
+  test('two downloads that bring a few bytes each time do not hold up a fresh download', () => {
     const queue = queueOf('abc');
     const one = { ...open, concurrent: 1 };
     const begun: string[] = [];
@@ -151,7 +151,7 @@ describe('another attempt', () => {
     expect(queue.plan(one, 5001).start).toEqual(['a']);
   });
 
-  test('a download whose wait is ended is due at once, but still behind fresh ones', () => {
+  test('a download whose wait is ended is due at once, but still behind fresh downloads', () => {
     const queue = queueOf('ab');
     const one = { ...open, concurrent: 1 };
     queue.plan(one, 0);
@@ -171,7 +171,7 @@ describe('another attempt', () => {
     expect(queue.plan(all, 300).start).toEqual(['a']);
   });
 
-  test('no download waits for ever after the clock is put back', () => {
+  test('no download waits for ever after the clock is set back', () => {
     const queue = queueOf('a');
     const year = 365 * 24 * 3600_000;
     queue.plan(all, year);
@@ -206,7 +206,7 @@ describe('moving', () => {
     expect(position).toBe(expected.indexOf(gid));
   });
 
-  test('a download moved among others of another priority takes on theirs', () => {
+  test('a download moved among downloads of another priority takes on that priority', () => {
     const queue = queueOf('abcd', (gid) => (gid < 'c' ? 10 : 0));
     queue.move('d', 0, 'set');
     expect(order(queue)).toBe('dabc');
@@ -223,7 +223,7 @@ describe('moving', () => {
     expect(queue.move('x', 0, 'set').position).toBe(-1);
   });
 
-  test('the same two can change places for ever', () => {
+  test('the same two downloads can change places any number of times', () => {
     const queue = queueOf('abc');
     let dealt = 0;
     for (let i = 0; i < 300; i++) if (queue.move('c', 1, 'set').changed.length > 1) dealt++;
@@ -279,7 +279,7 @@ describe('under any sequence of events', () => {
     else if (s.do !== 'plan') queue[s.do as 'pause'](s.gid);
   }
 
-  test('limits and priorities hold, and no download is lost, doubled or idle for no reason', () => {
+  test('limits and priorities hold, and no download is lost, duplicated or idle without a reason', () => {
     const limits = { concurrent: 3, perHost: 2, closed: false };
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -324,7 +324,7 @@ describe('under any sequence of events', () => {
    * a byte) or flaky (fails after some bytes). Every good download starts within the time that the
    * downloads before it may hold their slots.
    */
-  test('all good downloads start while others fail for ever, and none holds a slot waiting', () => {
+  test('all good downloads start while others fail for ever, and no waiting one holds a slot', () => {
     const kind = fc.record({
       kind: fc.constantFrom('good', 'dead', 'flaky'),
       host: fc.constantFrom('one', 'two', 'three'),

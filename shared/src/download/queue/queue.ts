@@ -1,15 +1,15 @@
 /**
- * The queue: which downloads run now, which come next, and when others are tried again. It holds
- * unfinished downloads; those that are complete, failed or removed leave it.
+ * The queue: decides which downloads run now, which come next, and when others are retried. It
+ * holds unfinished downloads; complete, failed and removed downloads leave it.
  */
 
 import type { Millis, Random } from '../../base/clock.ts';
 import { clamp, MAX_PRIORITY, MIN_PRIORITY, QueueLine } from './queue-line.ts';
 
-/** queued: its turn has not come; waiting: to be tried again; paused: until it is resumed. */
+/** queued: waits for its turn; waiting: waits for a retry; paused: waits until it is resumed. */
 export type QueueState = 'queued' | 'active' | 'waiting' | 'paused';
 
-/** Why a download that could run does not. */
+/** The reason why a download that could run does not run. */
 export type Held = 'turn' | 'host' | 'schedule' | 'retry' | 'start';
 
 export interface QueueItem {
@@ -23,7 +23,7 @@ export interface QueueItem {
   readonly rank: number;
   /** Failures in a row. */
   readonly attempts: number;
-  /** When it is tried again, while it waits. */
+  /** When it is retried, while it waits. */
   readonly retryAt: Millis | undefined;
   /** Earliest start that the user has set. */
   readonly startAt: Millis | undefined;
@@ -44,7 +44,7 @@ export interface QueueLimits {
 export interface Plan {
   /** Downloads that begin now, in order; they count as active from here on. */
   readonly start: readonly string[];
-  /** When to ask again if no event comes before. */
+  /** When to plan again if no event comes before. */
   readonly nextAt: Millis | undefined;
 }
 
@@ -84,7 +84,7 @@ export class DownloadQueue {
     return this.#items.get(gid);
   }
 
-  /** Place among those that do not run, from 0; undefined for others. */
+  /** Returns the place among downloads that do not run, from 0; undefined for others. */
   position(gid: string): number | undefined {
     const item = this.#items.get(gid);
     const at = item === undefined ? -1 : this.#line.placeOf(item);
@@ -159,7 +159,7 @@ export class DownloadQueue {
     return { position, changed: this.#line.move(item, position).map((one) => one.gid) };
   }
 
-  /** Notes that a download is fetched from another host now. */
+  /** Notes that a download is now fetched from another host. */
   setHost(gid: string, host: string): void {
     const item = this.#items.get(gid);
     if (item !== undefined) item.host = host;
@@ -251,7 +251,8 @@ export class DownloadQueue {
   }
 
   /**
-   * Chooses the downloads that begin now: the first in the line that may, up to the limits.
+   * Chooses the downloads that begin now: the first ones in the line that may start, up to the
+   * limits.
    */
   plan(limits: QueueLimits, now: Millis): Plan {
     const perHost = new Map<string, number>();
@@ -263,7 +264,7 @@ export class DownloadQueue {
       item.held = undefined;
       if (item.state === 'paused') continue;
       const retryAt = item.retryAt ?? now;
-      // A wait beyond the longest allowed one was noted by a wrong clock.
+      // A wait longer than allowed was noted while the clock was wrong.
       if (item.state === 'waiting' && retryAt > now && retryAt <= now + MAX_WAIT_MS) {
         item.held = 'retry';
         nextAt = Math.min(nextAt ?? Number.POSITIVE_INFINITY, retryAt);
@@ -293,7 +294,7 @@ export class DownloadQueue {
     return { start: begin.map((item) => item.gid), nextAt };
   }
 
-  /** The line, with `behind` downloads after the others of their priority, longest due first. */
+  /** Lists the line, with `behind` downloads last in their priority, longest due first. */
   *#inOrderOfStart(): Iterable<Mutable> {
     const behind: Mutable[] = [];
     let priority: number | undefined;

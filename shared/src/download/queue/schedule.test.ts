@@ -63,7 +63,7 @@ describe('windows', () => {
     });
   });
 
-  test('from a time to the same time last a day', () => {
+  test('from a time to the same time last a whole day', () => {
     const day = window({ days: ['fri'], fromMinute: at('12:00'), toMinute: at('12:00') });
     expect(effectAt([day], friday + 11 * HOUR, utc)).toBe('free');
     expect(scheduleAt([day], friday + 12 * HOUR, utc)).toEqual({
@@ -72,14 +72,14 @@ describe('windows', () => {
     });
   });
 
-  test('that overlap have the strictest effect', () => {
+  test('that overlap apply the strictest effect', () => {
     const slow = window({ effect: 500 });
     const slower = window({ effect: 100 });
     expect(effectAt([slow, slower], friday, utc)).toBe(100);
     expect(effectAt([slow, window({}), slower], friday, utc)).toBe('pause');
   });
 
-  test('of all the week never change; without any the effect is free', () => {
+  test('of the whole week never change, and without windows the effect is free', () => {
     expect(scheduleAt([window({})], friday, utc)).toEqual({
       effect: 'pause',
       nextChangeAt: undefined,
@@ -91,7 +91,7 @@ describe('windows', () => {
 describe('summer time', () => {
   const early = window({ fromMinute: at('02:30'), toMinute: at('03:30') });
 
-  test('when the clock is put forward past its time, a window begins at that moment', () => {
+  test('a window begins at the clock change if the clock skips its time', () => {
     const before = Date.UTC(2026, 2, 29, 0, 30);
     expect(scheduleAt([early], before, berlin)).toEqual({
       effect: 'free',
@@ -104,7 +104,7 @@ describe('summer time', () => {
     });
   });
 
-  test('when the clock is put back, a window is open whenever the clock shows its time', () => {
+  test('after the clock is set back, a window is open whenever the clock shows its time', () => {
     const opens = Date.UTC(2026, 9, 25, 0, 30);
     expect(scheduleAt([early], opens - 1, berlin).nextChangeAt).toBe(opens);
     // 03:00 becomes 02:00: closed again until 02:30 comes for the second time.
@@ -126,7 +126,7 @@ test('the next change is the first minute with another effect', () => {
     }),
     { minLength: 1, maxLength: 4 },
   );
-  // Around both changes of the clock, and in between.
+  // Test around both clock changes, and in between.
   const near = fc.constantFrom(Date.UTC(2026, 2, 27), Date.UTC(2026, 9, 23), Date.UTC(2026, 5, 1));
   fc.assert(
     fc.property(windows, near, fc.nat(4 * 24 * 60), (some, base, minutes) => {

@@ -1,6 +1,6 @@
 /**
  * The schedule: windows of the week in which downloads pause or are slower. Windows follow the
- * local wall clock, also on days with a change to or from summer time.
+ * local wall clock, even on days with a change to or from summer time.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -13,13 +13,13 @@ export interface ScheduleWindow {
   readonly days: readonly Day[];
   /** Minutes after midnight, 0 to 1439. */
   readonly fromMinute: number;
-  /** Minutes after midnight, 0 to 1439; not after `fromMinute`: on the next day. */
+  /** Minutes after midnight, 0 to 1439; if not after `fromMinute`, on the next day. */
   readonly toMinute: number;
   /** pause: nothing runs; a number: bytes per second for all downloads together. */
   readonly effect: 'pause' | number;
 }
 
-/** Effect of the schedule at a moment. */
+/** The effect of the schedule at a point in time. */
 export interface ScheduleState {
   /** free: no window is open; otherwise the strictest effect of the open windows. */
   readonly effect: 'free' | 'pause' | number;
@@ -27,7 +27,7 @@ export interface ScheduleState {
   readonly nextChangeAt: Millis | undefined;
 }
 
-/** How far the wall clock is ahead of UTC at a moment, in minutes (east is positive). */
+/** Returns how far the wall clock is ahead of UTC, in minutes (east is positive). */
 export type UtcOffset = (at: Millis) => number;
 
 export const MAX_WINDOWS = 100;
@@ -38,7 +38,7 @@ const DAY_MS = DAY_MINUTES * MINUTE_MS;
 /** Days searched for the next change: every window opens or closes within a week and a day. */
 const HORIZON_DAYS = 9;
 
-/** Finds the effect at a moment, and its next change. @param now Unix milliseconds */
+/** Finds the effect at a point in time, and its next change. @param now Unix milliseconds */
 export function scheduleAt(
   windows: readonly ScheduleWindow[],
   now: Millis,
@@ -51,7 +51,7 @@ export function scheduleAt(
   return { effect, nextChangeAt: undefined };
 }
 
-/** The strictest effect of the windows open at a moment. */
+/** Returns the strictest effect of the windows that are open at a point in time. */
 export function effectAt(
   windows: readonly ScheduleWindow[],
   at: Millis,
@@ -95,7 +95,7 @@ function candidates(
     const begin = day * DAY_MS;
     const [early, late] = [offset(begin - DAY_MS), offset(begin + 2 * DAY_MS)];
     for (const minute of minutes) {
-      // When the clock is put forward or back, a wall-clock time is no moment, one or two.
+      // On a day with a clock change, a wall-clock time may occur twice or not at all.
       const wall = begin + minute * MINUTE_MS;
       found.add(wall - early * MINUTE_MS);
       found.add(wall - late * MINUTE_MS);
@@ -105,7 +105,7 @@ function candidates(
   return [...found].filter((at) => at > now).sort((a, b) => a - b);
 }
 
-/** The first moment with another offset than at `low`. */
+/** Finds the first time with another offset than at `low`. */
 function transition(low: Millis, high: Millis, offset: UtcOffset): Millis {
   const before = offset(low);
   let [from, to] = [low, high];

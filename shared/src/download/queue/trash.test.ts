@@ -13,14 +13,14 @@ const entry = (gid: string, removedAt: number, bytes = 0, batch = gid): TrashEnt
 });
 
 describe('the trash', () => {
-  test('keeps removed downloads for its days, to the millisecond', () => {
+  test('keeps removed downloads for exactly its number of days', () => {
     const entries = [entry('a', 0), entry('b', 1)];
     expect(beyondKeeping(entries, limits, 7 * DAY - 1)).toEqual([]);
     expect(beyondKeeping(entries, limits, 7 * DAY)).toEqual(['a']);
     expect(expiresAt({ removedAt: 5 }, 7)).toBe(7 * DAY + 5);
   });
 
-  test('deletes the oldest if it is too large, and no more than it has to', () => {
+  test('deletes the oldest entries if it is too large, and no more than necessary', () => {
     const entries = [entry('a', 0, 4 * GIB), entry('b', 1, 4 * GIB), entry('c', 2, 4 * GIB)];
     expect(beyondKeeping(entries, limits, 10)).toEqual(['a']);
   });
@@ -34,16 +34,16 @@ describe('the trash', () => {
     expect(beyondKeeping(entries, limits, 10)).toEqual(['a']);
   });
 
-  test('has a limit to the number of entries as well', () => {
+  test('limits the number of entries as well', () => {
     const entries = Array.from({ length: MAX_TRASH_ENTRIES + 5 }, (_, i) => entry(`${i}`, i));
     expect(beyondKeeping(entries, limits, 10)).toEqual(['0', '1', '2', '3', '4']);
   });
 
-  test('keeps nothing if its days are 0', () => {
+  test('keeps nothing if its number of days is 0', () => {
     expect(beyondKeeping([entry('a', 5)], { ...limits, days: 0 }, 5)).toEqual(['a']);
   });
 
-  test('keeps its limits except for the last removal, and names no entry twice', () => {
+  test('respects its limits except for the last removal, and lists no entry twice', () => {
     const some = fc.array(
       fc.record({ at: fc.nat(20 * DAY), bytes: fc.nat(8 * GIB), batch: fc.nat(4) }),
       { maxLength: 30 },

@@ -7,9 +7,9 @@ export interface TrashEntry {
   readonly gid: string;
   /** Batch of the removal: downloads that were removed together are restored together. */
   readonly batch: string;
-  /** Unix milliseconds. */
+  /** When it was removed, Unix milliseconds. */
   readonly removedAt: Millis;
-  /** Bytes on disk that are kept for it. */
+  /** Bytes that it takes on disk. */
   readonly bytes: number;
 }
 
@@ -26,25 +26,25 @@ export const MAX_TRASH_DAYS = 365;
 export const MAX_TRASH_ENTRIES = 20_000;
 const DAY_MS = 24 * 3600_000;
 
-/** When an entry is deleted for good, Unix milliseconds. */
+/** Returns when an entry is deleted for good, Unix milliseconds. */
 export function expiresAt({ removedAt }: Pick<TrashEntry, 'removedAt'>, days: number): Millis {
   return removedAt + days * DAY_MS;
 }
 
 /**
- * Decides which entries are deleted for good: those that have expired, then the oldest until the
- * rest fits. The last batch stays whole, however large: otherwise a large removal could not be
- * undone at all.
+ * Decides which entries are deleted for good: expired entries, then the oldest ones until the rest
+ * fits. The last batch is kept whole, however large: otherwise a large removal could not be undone
+ * at all.
  *
  * @param entries oldest first
- * @returns their gids, oldest first
+ * @returns the gids of these entries, expired ones first
  */
 export function beyondKeeping(
   entries: readonly TrashEntry[],
   { days, maxBytes }: TrashLimits,
   now: Millis,
 ): string[] {
-  // An entry from the future was noted by a wrong clock: its age goes by the clock as it is now.
+  // An entry from the future was noted while the clock was wrong; it expires by the present clock.
   const isOver = (entry: TrashEntry) => expiresAt(entry, days) <= now;
   const over = entries.filter(isOver).map(({ gid }) => gid);
   const rest = entries.filter((entry) => !isOver(entry));

@@ -76,7 +76,7 @@ describe('capability URLs', () => {
     expect(capabilityIn(new URL(url))).toBeDefined();
   });
 
-  test('have random identifiers anywhere', () => {
+  test('are found by random identifiers anywhere', () => {
     const base62 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
     const id = fc
       .array(fc.constantFrom(...base62), { minLength: 24, maxLength: 40 })

@@ -1,7 +1,7 @@
 /**
- * Capability URLs, which give access to anyone who has them: signed, valid for a time, or with an
- * identifier that cannot be guessed. They must not be passed on. In doubt a URL is taken for one:
- * the only cost is that no edge is asked.
+ * Recognizes capability URLs, which give access to anyone who has them: URLs that are signed, valid
+ * for a time, or have an identifier that cannot be guessed. They must not be passed on. In doubt a
+ * URL counts as a capability: the only cost is that no edge is asked.
  */
 
 import { isAmong } from '../../http/urls/host-list.ts';
@@ -17,7 +17,7 @@ export type Capability =
   | 'share-link'
   | 'random-id';
 
-/** Names of parameters whose last word means a secret. */
+/** Names of parameters that end in a word for a secret. */
 const SECRET_NAME =
   /(?:^|[-_.])(?:token|tkn|secret|pass|passwd|password|passcode|pwd|(?:api|access|auth|resource|rl|share|download|license|licence|session)?[-_]?key|jwt|jws|session|session[-_]?id|jsessionid|phpsessid|sid|signature|sign|sig|hmac|mac|credentials?|policy|ticket|otp|nonce|once|auth|verify|verification|confirm|share|shared|share[-_]?id|invite|grant|assertion|saml\w*)$/;
 /**
@@ -26,11 +26,14 @@ const SECRET_NAME =
  */
 const SIGNING_PREFIX =
   /^(?:x-(?:amz|goog|oss|tos|obs|cos|ms)-|q-sign|hdn(?:ts|ea|tl)|bcdn_|__gda__)/;
-/** `?md5=...&expires=...`, `?st=...&e=...`: only together do these names mean a signature. */
+/**
+ * Names of parameters for a hash. Only together with an expiry do they mean a signature:
+ * `?md5=...&expires=...`, `?st=...&e=...`.
+ */
 const HASH_NAME = /^(?:md5|hash|h|hs|hm|s|st|is|t|sum|digest|check(?:sum)?|code|c|k|v)$/;
 const EXPIRY_NAME =
   /^(?:x-[a-z]+-expires|(?:url)?expir(?:es|y|ation|e)|expires[-_]?(?:at|in|on)|exp|e|ex|et|se|etime|end[-_]?time|deadline|valid[-_]?(?:to|until|till|thru)|until|ttl|not[-_]?after|lifetime)$/;
-/** A moment: Unix time in decimal or hexadecimal digits, or a date. */
+/** A point in time: Unix time in decimal or hexadecimal digits, or a date. */
 const MOMENT = /^(?:\d{9,14}(?:\.\d+)?|[0-9a-f]{8}|\d{4}-?\d\d-?\d\d(?:[T ].*)?)$/i;
 /** Names of parameters for digests and versions, which publishers put into public URLs. */
 const CONTENT_NAME =
@@ -58,7 +61,7 @@ const SHARE_FOLDER =
  */
 const CONTENT_STORE =
   /\/(?:by-hash\/[a-z0-9]+|objects\/[0-9a-f]{2}|repodata|nar|ipfs|blobs|manifests|packages\/[0-9a-f]{2}\/[0-9a-f]{2}|(?:resolve|raw|archive|tree|blob|commits?|snapshot|tarball|zipball|tar\.gz|zip)|file)\/[^/]*$/i;
-/** Most names of a path that `CONTENT_STORE` is matched against. */
+/** Number of names at the end of a path that `CONTENT_STORE` is matched against. */
 const STORE_DEPTH = 4;
 /** Names made of a digest, in any folder: container layers, nix store entries. */
 const CONTENT_NAMED =
@@ -72,7 +75,7 @@ const REVISION_HOSTS: readonly string[] = [
  * Finds the feature that makes a URL a capability.
  *
  * @param url as it would be requested
- * @returns undefined if the URL looks like that of a public file
+ * @returns undefined if the URL looks like the URL of a public file
  */
 export function capabilityIn(url: URL): Capability | undefined {
   if (url.username + url.password !== '') return 'user-name';
@@ -109,7 +112,7 @@ function queryPairs({ search }: URL): Pair[] {
   });
 }
 
-/** `name=value` within a segment: matrix parameters, Akamai's and BunnyCDN's tokens in paths. */
+/** Finds `name=value` in a segment: matrix parameters, tokens of Akamai and BunnyCDN in paths. */
 function pairsIn(segment: string): Pair[] {
   return segment.split(/[;,~&!]/).flatMap((part): Pair[] => {
     const equals = part.indexOf('=');
@@ -132,7 +135,7 @@ function capabilityOfPath(url: URL, segments: readonly string[]): Capability | u
   return undefined;
 }
 
-/** Strips the extensions of a file's name: `x86_64.tar.gz` is no part of an identifier. */
+/** Strips the extensions of a file's name: `.tar.gz` is not part of an identifier. */
 function stem(name: string, isFile: boolean): string {
   return isFile ? name.replace(/(?:\.[A-Za-z][A-Za-z0-9]{0,9}){1,3}$/, '') : name;
 }

@@ -13,7 +13,7 @@ describe('categories', () => {
     expect(categoryOf(name, DEFAULT_CATEGORIES)?.name).toBe(expected);
   });
 
-  test('are cleaned up as far as the meaning is clear', () => {
+  test('are cleaned up where their meaning is clear', () => {
     const given = [{ name: ' Films ', folder: 'a//b/./', extensions: ['.MKV', ' mp4 '] }];
     expect(checkCategories(given)).toEqual([
       { name: 'Films', folder: 'a/b', extensions: ['mkv', 'mp4'] },
@@ -37,7 +37,7 @@ describe('categories', () => {
       Array.from({ length: 101 }, (_, i) => ({ name: `${i}`, folder: '', extensions: [] })),
       /more than 100/,
     ],
-  ])('nonsense is refused %#', (given, message) => {
+  ])('invalid categories are refused %#', (given, message) => {
     expect(() => checkCategories(given)).toThrow(message);
   });
 });

@@ -5,9 +5,9 @@ import { safeFileName } from './file-name.ts';
 
 export interface Category {
   readonly name: string;
-  /** Relative to the download folder, or absolute; empty: the download folder itself. */
+  /** Path, relative to the download folder or absolute; empty: the download folder itself. */
   readonly folder: string;
-  /** Lower case, without the dot. */
+  /** Extensions in lower case, without the dot. */
   readonly extensions: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export const DEFAULT_CATEGORIES: readonly Category[] = [
   { name: 'programs', folder: '', extensions: ['exe', 'msi', 'deb', 'rpm', 'pkg', 'appimage'] },
 ];
 
-/** The first category that has a file name's extension; undefined: none. */
+/** Finds the first category that has the extension of a file name; undefined: none. */
 export function categoryOf(
   fileName: string,
   categories: readonly Category[],
@@ -42,10 +42,10 @@ export function categoryOf(
 }
 
 /**
- * Checks categories as a user gives them.
+ * Checks and cleans up the categories that a user has entered.
  *
- * @throws MillraceError `bad-option`: a folder that leaves the download folder, two categories of
- *   one name, too many categories
+ * @throws MillraceError `bad-option`: a bad name, extension or folder, two categories of one name,
+ *   too many categories or extensions
  */
 export function checkCategories(categories: readonly Category[]): Category[] {
   if (categories.length > MAX_CATEGORIES) fail(`more than ${MAX_CATEGORIES} categories`);

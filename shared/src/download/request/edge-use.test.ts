@@ -73,12 +73,12 @@ describe('edges may be asked for', () => {
     },
   );
 
-  test('but not without a request', () => {
+  test('but not if there is no request', () => {
     expect(mayUse()).toBe(false);
   });
 });
 
-describe('the answer decides first', () => {
+describe('the answer is examined before the URL:', () => {
   /** Adds a status to every row: for a missing argument Jest passes a callback and waits. */
   const rows = (given: [string, Headers, number?][]) =>
     given.map(([name, headers, status = 200]) => [name, headers, status] as const);
@@ -119,7 +119,7 @@ describe('the answer decides first', () => {
     expect(saying(headers, status)).toBe(true);
   });
 
-  test('gives the reason', () => {
+  test('the reason is that of the answer, or else that of the URL', () => {
     const asked = [{ url: 'https://example.com/a.iso?md5=x&expires=1700000000' }];
     expect(reasonToStayHome(asked)).toBe('time-limit');
     const answer = { status: 200, headers: { 'set-cookie': 'a=b' } };
@@ -136,7 +136,7 @@ describe('the edges of a file', () => {
     hosts,
   });
   const edges: fc.Arbitrary<OfferedEdge[]> = fc.array(edge, { maxLength: 30 });
-  /** Names of public files. Random characters would at times look like a secret identifier. */
+  /** Names of public files. Random characters could look like a secret identifier. */
   const path = fc
     .array(fc.constantFrom('pub', 'releases', '24.04', 'a.iso', 'x86_64', 'a%20b'), {
       maxLength: 4,
@@ -153,7 +153,7 @@ describe('the edges of a file', () => {
       { referer: 'https://a.b/' },
     ),
   });
-  /** Spoils a request; each of these alone is enough. */
+  /** Changes to a request, each of which alone keeps the file from edges. */
   const spoil = fc.constantFrom<(asked: AskedFor) => AskedFor>(
     ({ url, headers }) => ({ url, headers: { ...headers, COOKIE: '' } }),
     ({ url, headers }) => ({ url, headers: { ...headers, Authorization: 'Basic eDp5' } }),
@@ -166,7 +166,7 @@ describe('the edges of a file', () => {
     ({ url }) => ({ url: url.replace(/^https?/, 'ftp') }),
   );
 
-  test('are those that are allowed for the requested host, each once and in order', () => {
+  test('are the edges allowed for the requested host, each once and in order', () => {
     fc.assert(
       fc.property(fc.array(good, { minLength: 1, maxLength: 4 }), edges, (requests, offered) => {
         const { hostname } = new URL((requests[0] as AskedFor).url);

@@ -1,8 +1,8 @@
 /**
  * Decides which edges may be asked for a file. Edges see the files that they are asked for, keep
- * them, and give them to others, so they are asked only for public files. All takers follow this
- * one rule: the desktop's engine, the engine in the extension, and the extension itself, which
- * knows what the user has allowed.
+ * them, and give them to others, so they are asked only for public files. Three callers follow this
+ * rule: the desktop's engine, the engine in the extension, and the extension itself, which knows
+ * what the user has allowed.
  */
 
 import { parseCacheControl } from '../../http/answers/freshness.ts';
@@ -14,7 +14,7 @@ import { type Capability, capabilityIn } from './capability-url.ts';
 /** The origin's answer to the user's own request. */
 export interface OriginAnswer {
   readonly status: number;
-  /** Names in lower case. */
+  /** Header fields, with names in lower case. */
   readonly headers: Headers;
 }
 
@@ -23,7 +23,7 @@ export interface AskedFor {
   readonly url: string;
   /** Header fields of that request, as far as they are known; names in any case. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** The answer, if there was one and it was no redirect; it decides before the URL does. */
+  /** The answer, unless there was none or it was a redirect; it decides before the URL does. */
   readonly answer?: OriginAnswer | undefined;
 }
 
@@ -68,8 +68,8 @@ export type HomeReason =
 /**
  * Lists the edges that may be asked for a file; none unless the file has been shown to be public.
  *
- * @param requests the user's, in order: first the one that edges would be asked for, then those to
- *   which redirects led; without any, the file has not been shown to be public
+ * @param requests the user's requests in order: first the one that edges would be asked for, then
+ *   the redirects; if it is empty, the file has not been shown to be public
  * @param edges in order of preference
  * @returns base URLs, each once, at most `MAX_USED_EDGES`
  */
@@ -87,8 +87,8 @@ export function usableEdges(
 /**
  * Finds the reason why no edge may be asked, if there is one: an answer, a request with a cookie, a
  * log-in or another field that may be one, or a request to a host outside the public internet. A
- * host's name may still lead to a private address: edges check that (`private-address`). Only the
- * first URL may not be a capability, because edges are told no other: public files are often
+ * host's name may still lead to a private address: edges check that (`private-address`). Later URLs
+ * may be capabilities, because edges are told only the first one, and public files are often
  * reached by a redirect to a signed URL.
  *
  * @param requests as for `usableEdges`
@@ -126,7 +126,7 @@ export function reasonInAnswer({ status, headers }: OriginAnswer): HomeReason | 
 const CACHE_FIELDS = ['cache-control', 'cdn-cache-control', 'surrogate-control'] as const;
 const PERSONAL_VARIANTS: ReadonlySet<string> = new Set(['*', 'cookie', 'authorization']);
 
-/** True for header fields that cannot be a log-in. */
+/** Returns true for header fields that cannot be a log-in. */
 export function isImpersonal(name: string): boolean {
   return IMPERSONAL.has(name.toLowerCase());
 }

@@ -8,7 +8,7 @@ test.each([
   'tool.AppImage',
   'a.desktop',
   'a.sh',
-  // Kinds that lists of programs leave out.
+  // Kinds that lists of programs often omit.
   'a.settingcontent-ms',
   'a.xll',
   'a.one',

@@ -1,9 +1,10 @@
 /**
- * Kinds of files that are only shown when they are opened. Before any other is opened the user is
- * asked: kinds that run as programs differ between systems, and new ones come every year.
+ * Kinds of files that are only shown when they are opened. The user is asked before a file of any
+ * other kind is opened: kinds that run as programs differ between systems, and new ones come every
+ * year.
  */
 
-/** Pictures, sound, films, text, archives and disk images that nothing in common use runs. */
+/** Extensions of pictures, sound, films, text, archives and fonts that no common program runs. */
 const SHOWN: ReadonlySet<string> = new Set([
   ...['jpg', 'jpeg', 'png', 'gif', 'webp', 'avif', 'heic', 'bmp', 'tif', 'tiff', 'ico'],
   ...['mp3', 'm4a', 'aac', 'flac', 'ogg', 'oga', 'opus', 'wav', 'wma', 'aiff', 'mid', 'midi'],
@@ -16,8 +17,8 @@ const SHOWN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * True if the user should be asked before the file is opened: for all files, also those without an
- * extension, except the kinds that are known to be only shown.
+ * Returns true if the user should be asked before the file is opened: for all files, including
+ * those without an extension, except the kinds that are known to be only shown.
  *
  * @param path or name, of any system
  */

@@ -66,7 +66,7 @@ describe('file names', () => {
   });
 
   test.each(['con', 'CON', 'Prn', 'aux.txt', 'nul.tar.gz', 'COM1', 'com9.log', 'LPT¹', 'lpt0.x'])(
-    '%j is no device on Windows',
+    '%j does not become a device name of Windows',
     (name) => {
       expect(safeFileName(name)).toBe(`_${name}`);
       expect(safeFileName(`${name} `)).toBe(`_${name}`);
@@ -92,7 +92,7 @@ describe('file names', () => {
     expect(safeFileName(`${emoji}x`)).toBe(emoji);
   });
 
-  test('any server-sent name becomes one that every file system takes', () => {
+  test('any server-sent name becomes a name that every file system accepts', () => {
     const piece = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.nat(0x10ffff).map((code) => String.fromCodePoint(code)),
@@ -132,7 +132,7 @@ test('a name of a megabyte of dots or blanks is read in linear time', () => {
   }
 });
 
-test('half a character in a name is replaced: no file system takes it', () => {
+test('a lone surrogate in a name is replaced, because no file system accepts it', () => {
   expect(safeFileName('a\ud800b.iso').isWellFormed()).toBe(true);
 });
 

@@ -1,6 +1,6 @@
 /**
- * Names for downloaded files, made of names that servers send. Such a name never leaves the target
- * folder, never hides the kind of file, and can exist on every file system.
+ * Makes names for downloaded files from the names that servers send. Such a name never leaves the
+ * target folder, never hides the kind of file, and can exist on every file system.
  */
 
 /** Longest name in bytes of UTF-8: file systems allow 255; suffixes of partial files need room. */
@@ -9,13 +9,13 @@ const FALLBACK = 'download';
 
 /** Separators, characters that Windows forbids, control characters. */
 const FORBIDDEN = /[/\\:*?"<>|\x00-\x1f\x7f-\x9f]/g;
-/** Invisible and direction-changing characters: `exe.` backwards must not look like a name. */
+/** Invisible and direction-changing characters, with which `gnp.exe` can look like `exe.png`. */
 const DECEPTIVE = /[\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff0-\uffff]/g;
 /** Names of devices on Windows, whatever their extension. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
 
 /**
- * Makes a safe name of a server-sent one.
+ * Makes a safe name from a server-sent one.
  *
  * @param name from Content-Disposition or a URL; anything at all
  * @returns a name of 1 to 200 bytes without folder parts
@@ -31,7 +31,7 @@ export function safeFileName(name: string): string {
   return shorten(safe) || FALLBACK;
 }
 
-/** The name in a URL's path, decoded; `download` if it has none. */
+/** Returns the name in a URL's path, decoded and made safe; `download` if the path has none. */
 export function nameFromUrl(url: string): string {
   const path = new URL(url).pathname;
   const last = path.slice(path.lastIndexOf('/') + 1);
@@ -39,7 +39,7 @@ export function nameFromUrl(url: string): string {
   try {
     decoded = decodeURIComponent(last);
   } catch {
-    // The escapes are not UTF-8: the name stays as it is written.
+    // The escapes are not UTF-8: keep the name as it is written.
   }
   return safeFileName(decoded);
 }

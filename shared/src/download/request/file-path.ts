@@ -1,4 +1,4 @@
-/** Paths of files below a folder, as Metalink documents and untrusted lists name them. */
+/** Checks paths of files below a folder that Metalink documents and untrusted lists name. */
 
 import { MillraceError } from '../../base/errors.ts';
 import { shown } from '../../base/shown.ts';
@@ -31,8 +31,8 @@ export function faultOfFileName(name: string): string | undefined {
 }
 
 /**
- * Makes the path to save a described file at, relative to the download folder: each part of its
- * name is made safe.
+ * Makes the path at which a described file is saved, relative to the download folder, with each
+ * part of its name made safe.
  *
  * @throws MillraceError `bad-metalink` if the name would leave the folder
  */

@@ -4,28 +4,28 @@
  * this rule.
  */
 
-/** Folders that the system hides, and from which it starts programs. */
+/** Folders in the home folder that the system hides and starts programs from, in lower case. */
 const SYSTEM_FOLDERS: ReadonlySet<string> = new Set(['appdata', 'library']);
 
-/** All paths are absolute, without links in them. */
+/** Facts that decide the folder. All paths are absolute, with links resolved. */
 export interface HandOffFolders {
-  /** The user wants the browser's folder if no other is chosen. */
+  /** True if the user wants the browser's folder unless another is chosen. */
   readonly wanted: boolean;
   /** The app's folder for this file. */
   readonly app: string;
-  /** The user has chosen that folder, for the category or for all downloads. */
+  /** True if the user has chosen the app's folder, for the category or for all downloads. */
   readonly chosen: boolean;
-  /** The folder that the browser names, and whether it is the user's; undefined: there is none. */
+  /** The folder that the browser names, and whether the user owns it; undefined: none. */
   readonly browser: { readonly path: string; readonly own: boolean } | undefined;
   /** The user's home folder. */
   readonly home: string;
   /** Folders with the app's own state. */
   readonly state: readonly string[];
-  /** True if upper and lower case are the same, and `\` separates names. */
+  /** True if paths ignore case, and `\` separates names. */
   readonly windows: boolean;
 }
 
-/** Chooses whose folder is used; `browser` also if both have the same. */
+/** Chooses whose folder is used; `browser` if both are the same folder. */
 export function handOffFolder(folders: HandOffFolders): 'app' | 'browser' {
   const { wanted, chosen, app, browser, home, state, windows } = folders;
   if (browser === undefined) return 'app';
@@ -39,7 +39,7 @@ export function handOffFolder(folders: HandOffFolders): 'app' | 'browser' {
   return state.some((folder) => below(browser.path, folder) !== undefined) ? 'app' : 'browser';
 }
 
-/** The names that lead from a folder to a path; undefined if the path is outside the folder. */
+/** Returns the names that lead from a folder to a path; undefined: the path is outside. */
 function namesBelow(path: string, folder: string, windows: boolean): string[] | undefined {
   const [names, above] = [path, folder].map((text) => namesOf(text, windows)) as [
     string[],

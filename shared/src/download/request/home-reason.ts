@@ -1,4 +1,4 @@
-/** Why no edge is asked for a file, in words. */
+/** Says in words why no edge is asked for a file. */
 
 import type { HomeReason } from './edge-use.ts';
 
@@ -17,7 +17,7 @@ const WORDS: Readonly<Record<HomeReason, string>> = {
   'answer-denied': 'the server wants a log-in',
 };
 
-/** A clause for logs, such as "the link is signed". */
+/** Returns a clause for logs, such as "the link is signed". */
 export function homeReasonText(reason: HomeReason): string {
   return WORDS[reason];
 }

@@ -50,7 +50,7 @@ describe('a listed folder', () => {
     expect(folderBelow(BASE, listed, false)).toBeUndefined();
   });
 
-  test('on Windows the same drive and folder count in any case, another drive does not', () => {
+  test('on Windows drives and folders match in any case, and another drive does not match', () => {
     const base = 'C:\\Users\\u\\Downloads';
     expect(folderBelow(base, 'c:/users/U/downloads/Films', true)).toBe('Films');
     expect(folderBelow(base, 'D:\\Users\\u\\Downloads', true)).toBeUndefined();

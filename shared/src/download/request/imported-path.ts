@@ -1,16 +1,16 @@
 /**
- * Where downloads of an untrusted list may be saved: below the user's download folder. The list's
- * folders and names may be written for this system or for another one.
+ * Confines the downloads of an untrusted list to the user's download folder. The list's folders and
+ * names may be written for this system or for another one.
  */
 
 import { safeFileName } from './file-name.ts';
 import { faultOfFileName } from './file-path.ts';
 
 const MAX_PATH_CHARS = 4096;
-/** Most folders inside each other below the download folder. */
+/** Most nested folders below the download folder. */
 const MAX_DEPTH = 32;
 
-/** An absolute path in its parts; the root is empty for relative paths. */
+/** A path in its parts; the root is empty for relative paths. */
 interface PathParts {
   readonly root: string;
   readonly names: readonly string[];
@@ -21,10 +21,10 @@ interface PathParts {
  * hidden folders such as `.ssh` lose their dot, devices of Windows are renamed.
  *
  * @param base absolute path of the download folder
- * @param listed as the list has it: relative to the download folder, or absolute
- * @param windows true if upper and lower case are the same
+ * @param listed the folder in the list: relative to the download folder, or absolute
+ * @param windows true if paths ignore case
  * @returns a relative path with `/` between names, empty for the download folder itself; undefined
- *   for folders that are elsewhere, or that mean different things on different systems
+ *   for folders elsewhere, and for paths that mean different things on different systems
  */
 export function folderBelow(base: string, listed: string, windows: boolean): string | undefined {
   const from = parts(base);
@@ -43,7 +43,7 @@ export function folderBelow(base: string, listed: string, windows: boolean): str
 /**
  * Makes every part of a listed name, or of a path relative to its folder, safe.
  *
- * @returns undefined if it would leave the folder
+ * @returns undefined if the name would leave the folder
  */
 export function nameBelow(listed: string): string | undefined {
   const name = listed.replace(/\\/g, '/');
@@ -56,7 +56,7 @@ function parts(path: string): PathParts | undefined {
     return undefined;
   }
   const plain = path.replace(/\\/g, '/');
-  // Devices and shares (UNC), home folders that a shell would expand, paths relative to a drive.
+  // Refuse devices, shares (UNC), home folders that a shell would expand, drive-relative paths.
   if (/^(?:\/\/|~|[a-z]:(?!\/))/i.test(plain)) return undefined;
   const [root = ''] = /^(?:\/|[a-z]:\/)/i.exec(plain) ?? [];
   const names = plain

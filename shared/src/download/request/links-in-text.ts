@@ -7,15 +7,15 @@ export const MAX_LINKS = 1000;
 /** Longest text that is searched, in characters; the rest is ignored. */
 export const MAX_TEXT_CHARS = 4 * 1024 * 1024;
 
-/** A link ends at characters that no URL has: white space, quotes, brackets, Markdown's marks. */
+/** A link, up to a character that no URL has: white space, quotes, angle or curly brackets. */
 const LINK = /\bhttps?:\/\/[^\s"<>`^{|}\\\u0000-\u001f]+/gi;
-/** Characters after a link in a sentence that are no part of it. */
+/** Punctuation after a link that is not part of it. */
 const TRAILING = new Set(".,;:!?'*_~]");
-/** Longest text of one link, in characters: `&` may be written with five. */
+/** Longest text of one link, in characters: each `&` may be written as `&amp;`. */
 const MAX_FOUND_CHARS = 5 * MAX_URL_CHARS;
 
 export interface LinksInText {
-  /** Each once, in the order of the text, without fragments. */
+  /** The links, each once, in the order of the text, without fragments. */
   readonly urls: readonly string[];
   /** True if links or text beyond the limits were ignored. */
   readonly truncated: boolean;
@@ -34,7 +34,7 @@ export function linksInText(text: string): LinksInText {
 
 function cleaned(found: string): string | undefined {
   if (found.length > MAX_FOUND_CHARS) return undefined;
-  // HTML writes "&" in this way.
+  // HTML escapes "&".
   const text = withoutTrail(found.replace(/&amp;/g, '&'));
   if (text.length > MAX_URL_CHARS) return undefined;
   try {
@@ -47,8 +47,8 @@ function cleaned(found: string): string | undefined {
 }
 
 /**
- * Strips from a link's end, in linear time, the punctuation of the text around it. A closing
- * bracket at the end that is not opened in the link belongs to that text as well.
+ * Strips the punctuation of the surrounding text from a link's end, in linear time. A closing
+ * bracket that is not opened in the link also belongs to the surrounding text.
  */
 function withoutTrail(text: string): string {
   let unopened = 0;

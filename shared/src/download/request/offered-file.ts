@@ -1,6 +1,6 @@
 /**
- * Checks that a server sends the file that a browser is downloading from it: only then may the
- * browser's download be ended.
+ * Checks that a server sends us the file that a browser is downloading from it. Only then may the
+ * browser's download be cancelled.
  */
 
 import { MillraceError } from '../../base/errors.ts';

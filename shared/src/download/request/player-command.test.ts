@@ -16,14 +16,14 @@ test.each([
 });
 
 test.each([['./play.sh'], ['node', 'player.mjs', 'mpv'], ['/opt/mpv/wrapper'], ['curl', '-O']])(
-  '%s gets the address as before',
+  '%s gets the address itself',
   (program, ...args) => {
     expect(needsPlaylist(placesOf([program, ...args]))).toBe(false);
     expect(argsOf(program, ...args)).toEqual([...args, ADDRESS]);
   },
 );
 
-test('placeholders in a command say what it gets, and where', () => {
+test('placeholders in a command decide what it gets, and where', () => {
   expect(argsOf('mpv', '{url}', '--fs')).toEqual([ADDRESS, '--fs']);
   expect(needsPlaylist(placesOf(['mpv', '{url}']))).toBe(false);
   expect(argsOf('play.sh', '--list={playlist}', '--once')).toEqual([`--list=${FILE}`, '--once']);
@@ -36,6 +36,6 @@ test('inserted text is not searched for placeholders', () => {
   expect(fillPlaces(['{playlist}'], ADDRESS, '/tmp/{url}/$&')).toEqual(['/tmp/{url}/$&']);
 });
 
-test('a playlist is one line', () => {
+test('a playlist has one entry', () => {
   expect(playlistOf(ADDRESS)).toBe(`#EXTM3U\n${ADDRESS}\n`);
 });

@@ -4,20 +4,20 @@
  * playlists get the name of a file with the address in it.
  */
 
-/** Placeholder in a command for the address itself, which shows the address to other users. */
+/** Placeholder in a command for the address itself, which other users can then see. */
 export const URL_PLACE = '{url}';
 /** Placeholder in a command for the name of a playlist (M3U) with the address. */
 export const PLAYLIST_PLACE = '{playlist}';
 
 /**
- * Players that play a playlist given as their last argument. Players that hand it to another
- * process and end are left out: the file would be gone before that process had read it.
+ * Players that play a playlist given as their last argument. Players that hand the playlist to
+ * another process and exit are left out: the file would be gone before that process read it.
  */
 const READ_PLAYLISTS: ReadonlySet<string> = new Set(['mpv', 'vlc', 'cvlc', 'nvlc', 'qvlc']);
 
 /**
- * Returns the arguments of a player with a placeholder: the last one, unless the command has one of
- * its own. Unknown programs, such as scripts, get the address.
+ * Returns the arguments of a player with a placeholder. It is appended unless the arguments already
+ * have one. Unknown programs, such as scripts, get the address.
  *
  * @param command program and arguments
  */
@@ -27,7 +27,7 @@ export function placesOf([program = '', ...args]: readonly string[]): string[] {
   return [...args, READ_PLAYLISTS.has(name.toLowerCase()) ? PLAYLIST_PLACE : URL_PLACE];
 }
 
-/** True if the arguments have the placeholder of a playlist. */
+/** Returns true if the arguments have the placeholder of a playlist. */
 export function needsPlaylist(args: readonly string[]): boolean {
   return args.some((arg) => arg.includes(PLAYLIST_PLACE));
 }
@@ -35,14 +35,14 @@ export function needsPlaylist(args: readonly string[]): boolean {
 /**
  * Replaces the placeholders.
  *
- * @param playlist path of the file; undefined if it has no placeholder
+ * @param playlist path of the playlist file; undefined if the arguments have no placeholder for it
  */
 export function fillPlaces(
   args: readonly string[],
   url: string,
   playlist: string | undefined,
 ): string[] {
-  // A function, so that "$&" in a path is no pattern.
+  // A function, so that "$&" in a path is not taken as a pattern.
   return args.map((arg) =>
     arg.replaceAll(/\{(url|playlist)\}/g, (place) =>
       place === URL_PLACE ? url : (playlist ?? place),

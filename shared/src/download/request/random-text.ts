@@ -9,20 +9,20 @@ const NUMBER = /^\d{20,}$/;
 
 /** Shortest identifier of letters and digits that is hard to guess, in characters. */
 const MIN_STRONG = 12;
-/** The same if other signs say that an identifier is likely. */
+/** The same, if other signs make an identifier likely. */
 const MIN_WEAK = 7;
-/** Fewest changes between kinds of characters, per pair of neighbours: words have fewer. */
+/** Fewest changes between digits, lower and upper case, per neighbouring pair: words have fewer. */
 const STRONG_CHANGES = 0.36;
 const WEAK_CHANGES = 0.2;
-/** Shortest identifier of letters alone, in characters: longer, because of names LikeThis. */
+/** Shortest identifier of letters alone, in characters; longer because of names LikeThis. */
 const MIN_LETTERS = 20;
 const MIN_WEAK_LETTERS = 12;
 
 /**
- * True for text with a part that looks drawn at random: a UUID, a long hexadecimal number, or
- * letters and digits that change between cases and digits more often than in words and versions.
+ * Returns true for text with a part that looks random: a UUID, a long number, or letters and digits
+ * that change between cases and digits more often than in words and versions.
  *
- * @param strength `weak` if other signs say that an identifier is likely
+ * @param strength `weak` if other signs make an identifier likely
  */
 export function looksRandom(text: string, strength: 'strong' | 'weak' = 'strong'): boolean {
   if (UUID.test(text)) return true;

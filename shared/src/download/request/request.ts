@@ -1,6 +1,6 @@
 /**
- * A user's request for a download: everything needed to start it, also after a crash. Plain JSON,
- * so that it can be stored, sent and shown as it is.
+ * A user's request for a download: everything needed to start it, even after a crash. It is plain
+ * JSON, so that it can be stored, sent and shown as it is.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -10,9 +10,9 @@ import type { Digest, PieceDigests } from '../../base/digest.ts';
 export type RedundancyMode = 'basic' | 'aggressive' | 'progress';
 
 export interface DownloadRequest {
-  /** URLs of one and the same file, best first, 1 to 64. The first names the download. */
+  /** 1 to 64 URLs of the same file, best first. The first one names the download. */
   readonly urls: readonly string[];
-  /** Members of `urls` that a list or a description has named, and not the user. */
+  /** Members of `urls` that a list or a description named instead of the user. */
   readonly listed?: readonly string[] | undefined;
   /** Base URLs of edges to download through, best first. */
   readonly edges: readonly string[];
@@ -20,21 +20,21 @@ export interface DownloadRequest {
   readonly direct: boolean;
   /** Folder to save in. */
   readonly dir: string;
-  /** Name or path of the file, relative to `dir`; undefined: as the server says. */
+  /** Name or path of the file, relative to `dir`; undefined: the server names it. */
   readonly file?: string | undefined;
-  /** Absolute; no link may lead the file out of this folder. Set for names and folders of lists. */
+  /** Absolute path of a folder that no link may lead out of. Set for names and folders of lists. */
   readonly within?: string | undefined;
   readonly overwrite: boolean;
-  /** Mark of the placeholder file that holds the name during the download, and is replaced. */
+  /** Mark of the placeholder file that reserves the name until the download replaces it. */
   readonly held?: string | undefined;
   /**
-   * True: takes another name (`name.1.ext`) if an unfinished download of another file has this one.
-   * Undefined: does so exactly if `file` is undefined.
+   * True: the file gets another name (`name.1.ext`) if an unfinished download of another file has
+   * its name. Undefined: true if `file` is undefined, else false.
    */
   readonly rename?: boolean | undefined;
-  /** Requests at a time, over all sources. */
+  /** Most requests at a time, over all sources. */
   readonly connections: number;
-  /** Requests at a time to one host. */
+  /** Most requests at a time to one host. */
   readonly connectionsPerHost: number;
   readonly redundancy: RedundancyMode;
   /** Bytes that may be fetched twice, as a share of the file, 0 to 1. */
@@ -47,7 +47,7 @@ export interface DownloadRequest {
   readonly login?: { readonly user: string; readonly password: string } | undefined;
   /** Path of a file of cookies, as browsers' exporters and curl write it. */
   readonly cookieFile?: string | undefined;
-  /** Take a log-in from the user's netrc file where there is no other. */
+  /** True: if there is no other log-in, take one from the user's netrc file. */
   readonly netrc?: boolean | undefined;
   /** http://, https:// or socks5:// URL; `direct`: no proxy; undefined: the environment's. */
   readonly proxy?: string | undefined;
@@ -56,11 +56,11 @@ export interface DownloadRequest {
   /** Digests that the whole file must have. */
   readonly digests: readonly Digest[];
   readonly pieces?: PieceDigests | undefined;
-  /** Look beside the file for SHA256SUMS and the like. */
+  /** True: look beside the file for SHA256SUMS and similar files. */
   readonly sidecars: boolean;
   /** Bytes per second; undefined: no limit. */
   readonly limit?: number | undefined;
-  /** Longest time for each of connecting, answering, and sending nothing. */
+  /** Longest time each to connect, to wait for an answer, and of silence. */
   readonly timeoutMs: Millis;
   /** How long to go on without a single byte from any source; undefined: for ever. */
   readonly retryForMs?: Millis | undefined;

@@ -23,6 +23,6 @@ test.each([
   ['https://example.com/a.iso?size=1&ticket=abc', true],
   ['https://example.com/a.iso?X-Amz-Signature=abc', false],
   ['https://example.com/once/a.iso?seed=once', false],
-])('%s is for one request only: %s', (url, once) => {
+])('%s works for one request only: %s', (url, once) => {
   expect(looksOneTime(url)).toBe(once);
 });

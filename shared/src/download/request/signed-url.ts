@@ -1,9 +1,9 @@
 /**
- * Signed and one-time URLs: each request may count, so nothing is fetched twice from them, and
- * they are neither shown nor passed on if that can be avoided.
+ * Recognizes signed and one-time URLs. Each request to them may count, so nothing is fetched twice
+ * from them, and they are neither shown nor passed on if that can be avoided.
  */
 
-/** Query parameters of the common ways of signing, in lower case. */
+/** Query parameters of common signing schemes, in lower case. */
 const SIGNING: ReadonlySet<string> = new Set([
   'x-amz-signature', // Amazon S3, version 4
   'x-goog-signature', // Google Cloud Storage
@@ -27,13 +27,13 @@ const SIGNING: ReadonlySet<string> = new Set([
   'nonce',
 ]);
 
-/** True if the URL looks as if it were valid for this user, for a time, or once only. */
+/** Returns true if the URL looks valid only for this user, for a time, or once. */
 export function looksSigned(url: string): boolean {
   const parameters = new URL(url).search.slice(1).split('&');
   return parameters.some((pair) => SIGNING.has(pair.replace(/=.*$/s, '').toLowerCase()));
 }
 
-/** Query parameters of URLs that work once only, in lower case. */
+/** Query parameters of URLs that work only once, in lower case. */
 const ONE_TIME: ReadonlySet<string> = new Set([
   'nonce',
   'once',
@@ -43,7 +43,7 @@ const ONE_TIME: ReadonlySet<string> = new Set([
   'ticket',
 ]);
 
-/** True if the URL looks as if a second request for it would be refused. */
+/** Returns true if a second request for the URL would probably be refused. */
 export function looksOneTime(url: string): boolean {
   const parameters = new URL(url).search.slice(1).split('&');
   return parameters.some((pair) => ONE_TIME.has(pair.replace(/=.*$/s, '').toLowerCase()));

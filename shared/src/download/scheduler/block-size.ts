@@ -14,14 +14,15 @@ const MAX_BLOCKS = 65_536;
 const MIN_GRID_BYTES = 64 * KiB;
 /** Alignment of the beginnings and ends of requests, if nothing else decides. */
 export const ALIGN_BYTES = 64 * KiB;
-/** Largest first request to an unknown source. */
+/** Largest first request to an unknown source, in bytes. */
 const FIRST_BYTES = 256 * KiB;
+/** Largest request, in bytes. */
 const MAX_BYTES = 64 * MiB;
 /** Time that a request should take. */
 const TARGET_MS = 4000;
 /** The same while a reader waits for the bytes. */
 const URGENT_MS = 1000;
-/** Shortest time of a request: with shorter ones, connections would do nothing but ask. */
+/** Shortest time that a request should take: shorter ones would mostly wait for answers. */
 const MIN_MS = 100;
 /** Fewest requests that each connection gets out of the missing bytes. */
 const SHARES = 2;
@@ -44,11 +45,11 @@ export interface BlockSizeInput {
   readonly connections: number;
   /** True if a reader, such as a player, waits for these bytes. */
   readonly urgent: boolean;
-  /** Time that others need for their smallest request; 0 unless given. */
+  /** Time that the other sources need for their smallest request; 0 unless given. */
   readonly behindMs?: Millis;
 }
 
-/** Bytes of one request, at least 64 KiB, before it is fitted to its place in the file. */
+/** Returns the size of a request, at least 64 KiB, before it is fitted to its place in the file. */
 export function requestBytes(input: BlockSizeInput): number {
   const { rate, firstByteMs, othersRate, missing, connections, urgent } = input;
   const share = missing / (connections * SHARES);

@@ -1,6 +1,6 @@
 /**
- * The decisions of the scheduler: which of the bytes that a free connection could fetch come first.
- * They follow the rules of LOCI 3.2, with forecasts (LOCI 5), and with takeovers before redundancy.
+ * Decides which bytes a free connection fetches first. The decisions follow the rules of LOCI 3.2,
+ * with forecasts (LOCI 5), and with takeovers before redundancy.
  */
 
 import { type ByteRange, rangeBytes } from '../../base/byte-range.ts';
@@ -13,7 +13,7 @@ import { type Choice, RETRY_MS, type SchedulerState, totalRate } from './schedul
 import type { KnownSource, Pace } from './source-table.ts';
 import { isWorth, takeoverStart } from './takeover.ts';
 
-/** Bytes that a reader would reach within this time, at the present rate, are rescued. */
+/** Time, in ms, within which a reader would reach bytes that are rescued, at the present rate. */
 const RESCUE_MS = 2000;
 /** Multiple of its expected time after which a request is late. */
 const LATE = 2;
@@ -77,7 +77,7 @@ function takerOf(state: SchedulerState, source: KnownSource, now: Millis): Taker
 }
 
 /**
- * LOCI 3.2, rule 1: repeats at this source a request that more than P have overtaken, but only if
+ * Repeats at this source a request that more than P have overtaken (LOCI 3.2, rule 1), but only if
  * it takes longer than expected: here requests to slow sources are small, not late. Bytes that a
  * reader waits for come first, overtaken or not: an earlier deadline is never sacrificed for a
  * later one.
@@ -92,7 +92,7 @@ function rescue(state: SchedulerState, taker: Taker | undefined, now: Millis): C
   const isLate = (r: RunningRequest) =>
     copies > 1 && r.overtaken > progress && now - r.startedAt > LATE * (r.dueAt - r.startedAt);
   const late = running.filter((r) => awaited(r) || isLate(r));
-  // Without a reader, half of the bytes that may come in twice are kept for the end.
+  // Without a reader, keep half of the bytes that may come in twice for the end.
   const kept = reader === undefined ? redundantBytes / 2 : 0;
   for (const request of late.sort((a, b) => a.position - b.position)) {
     const rest = restFor(state, taker.source, request);
@@ -147,7 +147,7 @@ const FIRST_REQUEST: BlockSizeInput = {
   urgent: false,
 };
 
-/** LOCI 3.2, rule 3: at the end, chooses bytes that others are fetching already. */
+/** Chooses bytes that other requests are already fetching, at the end (LOCI 3.2, rule 3). */
 function duplicateLast(
   state: SchedulerState,
   taker: Taker | undefined,
@@ -188,7 +188,7 @@ function duplicate(
   return { range: { start, end: Math.floor(start + bytes) }, redundant: true };
 }
 
-/** Gives bytes to a new request: all others that have asked for them stop before. */
+/** Gives bytes to a new request, and makes all other requests for them stop before. */
 function takeOver(state: SchedulerState, range: ByteRange): Choice {
   for (const request of state.running) {
     if (request.end > range.start && request.position < range.end) {

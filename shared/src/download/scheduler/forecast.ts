@@ -1,6 +1,6 @@
 /**
- * Forecasts how fast a source will be by how fast it has been: smoothed throughput minus its
- * deviation, so that a steady source counts for more than an unsteady one (LOCI 5).
+ * Forecasts the speed of a source from its past: smoothed throughput minus its deviation, so that a
+ * steady source counts for more than an unsteady one (LOCI 5).
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -13,7 +13,7 @@ const MIN_SAMPLE_MS = 100;
 /** Time constant of a request's present rate: silence of this length leaves a third of it. */
 const TIME_CONSTANT_MS = 1000;
 
-/** Experience with the requests to one source together; rates are those of one request. */
+/** The experience with all requests to one source; rates are per request. */
 export class Forecast {
   readonly #rate = new Estimate();
   readonly #firstByte = new Estimate();
@@ -29,7 +29,7 @@ export class Forecast {
   /** Bytes per second that one more request will bring; undefined before anything is known. */
   get bytesPerSecond(): number | undefined {
     if (this.#rate.samples === 0) return undefined;
-    // A deviation larger than the mean must not make a source that works look dead.
+    // A deviation larger than the mean must not make a working source look dead.
     return Math.max(this.#rate.mean - this.#rate.deviation, this.#rate.mean / 8);
   }
 
@@ -46,7 +46,7 @@ export class RequestRate {
   #firstByteAt: Millis | undefined;
   #heardAt: Millis;
   #total = 0;
-  /** Bytes after the first ones, weighted less the longer ago they came. */
+  /** Bytes after the first ones, with weights that decay with their age. */
   #recent = 0;
   #recentAt: Millis = 0;
   #sampleBytes = 0;

@@ -1,6 +1,6 @@
 /**
- * Bytes that no request has asked for yet, and which of them a source is given: how many, and how
- * far from those that are needed next.
+ * Chooses bytes for a source that no request has asked for yet: how many, and how far from the
+ * bytes that are needed next.
  */
 
 import { type ByteRange, rangeBytes } from '../../base/byte-range.ts';
@@ -10,7 +10,7 @@ import { heldRuns } from './holdings.ts';
 import { type Choice, RETRY_MS, type SchedulerState, totalRate } from './scheduler-state.ts';
 import type { KnownSource } from './source-table.ts';
 
-/** LOCI 3.2, rule 2: chooses bytes that no request covers, first in chunks that the source owns. */
+/** Chooses bytes that no request covers, first in own chunks of the source (LOCI 3.2, rule 2). */
 export function fetchFree(
   state: SchedulerState,
   source: KnownSource,
@@ -26,7 +26,7 @@ export function fetchFree(
     urgent: false,
   };
   const silent = !throttled && sources.isSilent(source, now);
-  // A source that has fallen silent is tried with bytes that are not needed soon.
+  // Try a source that has fallen silent with bytes that are not needed soon.
   const probe = silent && (source.running === 0 || sources.silenceMs(source, now) > RETRY_MS);
   if (silent && !probe && sources.someAlive(now)) return undefined;
   const input: BlockSizeInput = probe ? { ...known, rate: undefined } : known;
@@ -38,7 +38,7 @@ export function fetchFree(
     const bytes = requestBytes(input);
     const own = source.own?.next(bytes, (within) => free(within, rangeBytes(within)));
     const run = own ?? free(whole, bytes * 1.25);
-    // The other sources will have brought all of these bytes before, unless they lack them.
+    // The other sources will bring all of these bytes earlier, unless they lack them.
     const late = reach > 0 && reach >= input.missing;
     if (run === undefined || (late && !sources.isSole(source, run.start))) return undefined;
     return fit(run, bytes);
@@ -64,7 +64,7 @@ function fit(run: ByteRange | undefined, bytes: number): Choice | undefined {
   return { range: { start, end: Math.min(end, run.end) }, redundant: false };
 }
 
-/** The first bytes of `within` that a source has and that are neither stored nor requested. */
+/** Finds the first bytes of `within` that a source has and that are not stored or requested. */
 function freeRun(
   state: SchedulerState,
   { holds }: KnownSource,
@@ -80,7 +80,7 @@ function freeRun(
   return undefined;
 }
 
-/** The first bytes of `within` that are neither stored nor requested, at most `most`. */
+/** Finds the first bytes of `within` that are not stored or requested, at most `most`. */
 function freeWithin(
   { stored, running }: SchedulerState,
   within: ByteRange,

@@ -3,10 +3,10 @@
 import type { ByteRange } from '../../base/byte-range.ts';
 
 /**
- * Finds the next bytes that a source has: the first run that ends behind a position, in full
- * length. No run is empty.
+ * Finds the next bytes that a source has: the whole first run that ends after a position. No run is
+ * empty.
  *
- * @returns undefined if the source has nothing behind the position
+ * @returns undefined if the source has no bytes from the position on
  */
 export type Holds = (position: number) => ByteRange | undefined;
 

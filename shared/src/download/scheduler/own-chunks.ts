@@ -1,6 +1,6 @@
 /**
- * Client-side routing: which chunks of the file a source owns (NSDI 5.1), and how far the search
- * for its next chunk has come.
+ * Client-side routing: finds the next bytes in the chunks of the file that a source owns
+ * (NSDI 5.1).
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
@@ -15,10 +15,10 @@ export class OwnChunks {
   readonly #owns: (position: number) => boolean;
   /** Results of `owns`, so that each chunk is hashed once. */
   readonly #known: Uint8Array;
-  /** First chunk that may be searched: no own chunk below has anything left to fetch. */
+  /** First chunk to search: no own chunk below it has bytes left to fetch. */
   #cursor = 0;
 
-  /** @param owns whether the source is the owner of the chunk that begins at a position */
+  /** @param owns returns true if the source owns the chunk that begins at a position */
   constructor(length: number, chunkBytes: number, owns: (position: number) => boolean) {
     this.#length = length;
     this.#chunkBytes = chunkBytes;
@@ -34,7 +34,7 @@ export class OwnChunks {
   /**
    * Finds the first free bytes in an own chunk, and in own chunks that directly follow it.
    *
-   * @param bytes wanted: a further chunk is begun only if they fill it
+   * @param bytes number of wanted bytes: a further chunk is begun only if they fill it
    * @param free finds the first run of free bytes within a range
    */
   next(bytes: number, free: (within: ByteRange) => ByteRange | undefined): ByteRange | undefined {

@@ -23,7 +23,7 @@ describe('playback', () => {
     expect(logic.readers).toBe(0);
   });
 
-  test('a reader is followed as it goes on', () => {
+  test('the preferred position follows a reader', () => {
     const { logic, key } = playback(['a', 0, 0]);
     logic.waits(key('a'), 0);
     logic.advanced(key('a'), 4096);
@@ -60,7 +60,7 @@ describe('playback', () => {
     expect(logic.preferred()).toBe(950);
   });
 
-  test('of several earlier readers the one that has waited longest is next', () => {
+  test('the earlier reader that has waited longest is next', () => {
     const { logic, key } = playback(['a', 1, 0], ['b', 2, 0], ['c', 3, 0]);
     logic.waits(key('b'), 5);
     logic.waits(key('a'), 6);

@@ -1,13 +1,13 @@
 /**
  * Decides which bytes of a download in progress media players need first. A player has several
  * readers at a time (the header at the start, an index at the end, the scene that is shown). Its
- * user watches the place of the latest seek, but no reader may wait for ever (LOCI 5: the deadline
- * of an earlier block is never sacrificed for a later one).
+ * user watches from the latest seek on, but no reader may wait for ever (LOCI 5: the deadline of an
+ * earlier block is never sacrificed for a later one).
  */
 
 import type { Millis } from '../../base/clock.ts';
 
-/** Longest time that an earlier reader waits beyond the reader of the latest seek. */
+/** Time by which an earlier reader may wait longer than the reader of the latest seek. */
 const PATIENCE_MS: Millis = 2000;
 
 interface Reader {
@@ -28,7 +28,7 @@ export class Playback {
   #openedAt: Millis = 0;
   #count = 0;
 
-  /** How many readers there are. */
+  /** Number of readers. */
   get readers(): number {
     return this.#readers.size;
   }
@@ -57,10 +57,10 @@ export class Playback {
   }
 
   /**
-   * The position whose bytes are needed first; undefined without readers. It is that of the latest
-   * reader if it waits, unless another has waited more than 2 s longer. If the latest does not
-   * wait, the reader that has waited longest comes first. If none waits, the latest is read ahead
-   * for.
+   * Returns the position whose bytes are needed first; undefined without readers. The latest reader
+   * comes first if it waits, unless another has waited more than 2 s longer. If the latest reader
+   * does not wait, the reader that has waited longest comes first. If none waits, bytes are fetched
+   * ahead for the latest reader.
    */
   preferred(): number | undefined {
     let latest: Reader | undefined;
@@ -71,7 +71,7 @@ export class Playback {
     let firstSince = Number.POSITIVE_INFINITY;
     for (const reader of this.#readers.values()) {
       if (reader.waitingSince === undefined) continue;
-      // Waits before the latest seek do not count: the seek has its turn in any case.
+      // Time waited before the latest seek does not count, so that the seek gets its turn.
       const since =
         reader === latest
           ? reader.waitingSince - PATIENCE_MS

@@ -1,4 +1,4 @@
-/** A range request under way, as the scheduler sees it, and sums over all of them. */
+/** The scheduler's view of a range request under way, and sums over all requests. */
 
 import { type ByteRange, RangeSet, rangeBytes } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
@@ -26,13 +26,13 @@ export class RunningRequest implements Assignment {
   readonly dueAt: Millis;
   /** Requests for later bytes that have been completed meanwhile (LOCI 3.2). */
   overtaken = 0;
-  /** True if nothing is left for it to do: its connection is to be ended. */
+  /** True if it has no bytes left to fetch, so that its connection should end. */
   obsolete = false;
   /** True once the caller has been told to end its connection. */
   told = false;
   #end: number;
   #position: number;
-  /** Bytes that came in ahead of `position`, for bodies that are not in order. */
+  /** Bytes that came in ahead of `position`, from bodies that are not in order. */
   readonly #ahead = new RangeSet();
 
   constructor(

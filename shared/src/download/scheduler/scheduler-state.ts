@@ -1,4 +1,4 @@
-/** State that the scheduler decides from, and the form of its decisions. */
+/** The state on which the scheduler's decisions depend, and the form of the decisions. */
 
 import type { ByteRange } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
@@ -6,10 +6,10 @@ import type { StoredMap } from '../journal/stored-map.ts';
 import type { RunningRequest } from './running-request.ts';
 import type { SourceTable } from './source-table.ts';
 
-/** Pause before a silent source is tried again, and how far ahead of need, in time, it is tried. */
+/** Pause before a silent source is tried again, and the time before its bytes are needed. */
 export const RETRY_MS = 5000;
 
-/** State that all decisions are made from. */
+/** The state on which all decisions depend. */
 export interface SchedulerState {
   readonly connections: number;
   /** Most requests for one byte at a time. */

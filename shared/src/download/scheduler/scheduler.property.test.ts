@@ -35,7 +35,7 @@ class Game {
   now = 0;
 
   /**
-   * Parts that each source has; undefined: the whole file. Every byte is at one source at least.
+   * Parts that each source has; undefined: the whole file. At least one source has each byte.
    */
   readonly held: readonly (RangeSet | undefined)[];
 
@@ -87,7 +87,7 @@ class Game {
     this.twice += this.stored.bytesWithin(range);
     this.stored.add(range);
     const outdone = this.scheduler.onBytes(reading.assignment, range, this.now);
-    // The caller takes its time to end them.
+    // The caller ends these requests later.
     for (const other of this.readings) {
       if (outdone.includes(other.assignment) && this.random() < 0.7) this.end(other, 'cancelled');
     }
@@ -162,7 +162,7 @@ class Game {
   }
 }
 
-/** Deals the parts of a file out to sources: each part to one at least. */
+/** Distributes the parts of a file to sources, each part to at least one. */
 function dealt(length: number, partBytes: number, seed: number): RangeSet[] {
   const random = seededRandom(seed);
   const held = SOURCES.map(() => new RangeSet());
@@ -199,7 +199,7 @@ describe('Scheduler', () => {
     );
   });
 
-  test('sources with parts of the file are asked only for those, and bring all of it', () => {
+  test('sources with parts of the file are asked only for those parts, and bring the whole file', () => {
     fc.assert(
       fc.property(
         fc.record(OPTIONS),

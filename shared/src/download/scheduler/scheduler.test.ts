@@ -58,7 +58,7 @@ function trickle(scheduler: Scheduler, reading: Reading, bytes: number, from: nu
 }
 
 describe('Scheduler', () => {
-  test('a file is fetched from its beginning, each byte once', () => {
+  test('fetches a file from its beginning, each byte once', () => {
     const scheduler = schedule({ length: 3 * MiB });
     const parts: ByteRange[] = [];
     let now = 0;
@@ -74,7 +74,7 @@ describe('Scheduler', () => {
     expect(scheduler.redundantBytesSpent).toBe(0);
   });
 
-  test('an unknown source gets a small request, and once it is known as fast, a large one', () => {
+  test('an unknown source gets a small request, and a large one once it is known to be fast', () => {
     const scheduler = schedule({ length: 1024 * MiB });
     const first = take(scheduler) as Reading;
     expect(first.assignment.range).toEqual({ start: 0, end: 256 * KiB });
@@ -140,14 +140,14 @@ describe('the last requests', () => {
     return { scheduler, slow, now };
   }
 
-  test('a free connection takes over the end of a slow one, nothing is fetched twice', () => {
+  test('a free connection takes over the end of a slow request, and nothing is fetched twice', () => {
     const { scheduler, slow, now } = tail();
     const { end } = slow.assignment;
     const fast = take(scheduler, 'fast', now) as Reading;
     expect(fast.assignment.redundant).toBe(false);
     expect(fast.assignment.range.start).toBeLessThan(50 * KiB);
     expect(fast.assignment.range.end).toBe(end);
-    // The rest is too small to be left to the slow request: it is over with the first bytes.
+    // The rest is too small to leave to the slow request, which ends with the first bytes.
     expect(slow.assignment.end).toBeLessThanOrEqual(fast.assignment.range.start);
     expect(fast.read(scheduler, 1000, now + 50)).toEqual([slow.assignment]);
     expect(fast.read(scheduler, 1000, now + 60)).toEqual([]);
@@ -157,7 +157,7 @@ describe('the last requests', () => {
     expect(scheduler.redundantBytesSpent).toBe(0);
   });
 
-  test('while the client holds its sources back, none is blamed for being slow', () => {
+  test('no source counts as slow while the client holds its sources back', () => {
     const { scheduler, now } = tail();
     scheduler.throttle(true);
     expect(scheduler.next('fast', now)).toBeUndefined();
@@ -212,7 +212,7 @@ describe('one source only', () => {
     });
   });
 
-  test('if all connections have died, requests are repeated, but not all the time', () => {
+  test('if all connections have died, requests are repeated at intervals', () => {
     const { scheduler, stuck, other } = both();
     scheduler.onEnd(other.assignment, 'failed', 30);
     const hung = [stuck, take(scheduler, 'near', 30) as Reading];
@@ -268,7 +268,7 @@ describe('redundancy', () => {
 });
 
 describe('a reader', () => {
-  test('gets what it needs first, wherever it goes', () => {
+  test('gets the bytes that it needs first, wherever it seeks', () => {
     const scheduler = schedule();
     for (const position of [10 * MiB, 40 * MiB, 5 * MiB]) {
       scheduler.prefer(position);
@@ -280,7 +280,7 @@ describe('a reader', () => {
     expect(take(scheduler)?.assignment.range.start).toBe(0);
   });
 
-  test('gets bytes before its position once all bytes behind it are stored', () => {
+  test('gets bytes before its position once all later bytes are stored', () => {
     const scheduler = schedule();
     scheduler.addStored({ start: 8 * MiB, end: 64 * MiB });
     scheduler.prefer(8 * MiB);
@@ -308,7 +308,7 @@ describe('edges that own chunks', () => {
   const chunkBytes = MiB;
   const owner = (n: number) => (position: number) => (position / chunkBytes) % 2 === n;
 
-  test('are asked for their own chunks, then for those of others', () => {
+  test('are asked for their own chunks first, then for chunks of others', () => {
     const scheduler = schedule({ length: 4 * MiB, connections: 2 }, []);
     scheduler.addSource('even', { owns: owner(0), chunkBytes });
     scheduler.addSource('odd', { owns: owner(1), chunkBytes });
@@ -344,7 +344,7 @@ describe('sources that have parts of the file', () => {
     const fast = take(scheduler, 'fast', now) as Reading;
     now = trickle(scheduler, fast, 200 * KiB, now);
     const { end } = fast.assignment.range;
-    // So few that the fast source, if it had them, would bring them before the slow one.
+    // There are so few bytes that the fast source, if it had them, would bring them first.
     scheduler.addStored({ start: end, end: 2 * half - 100 * KiB });
     const rest = take(scheduler, 'slow', now)?.assignment.range;
     expect(rest?.start).toBe(2 * half - 100 * KiB);

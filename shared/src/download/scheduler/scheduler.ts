@@ -30,11 +30,11 @@ export const ASK_AGAIN_MS = 200;
 
 /** Most requests for one byte at a time, R in LOCI 3.2: the paper finds 2 to 3 best. */
 const COPIES = 2;
-/** Most requests that may overtake one before it counts as late, P in LOCI 3.2: 3 to 9. */
+/** Most requests that may overtake a request before it counts as late, P in LOCI 3.2: 3 to 9. */
 const PROGRESS = 6;
-/** Distance ahead of a reader within which bytes count as urgent. */
+/** Bytes ahead of a reader that count as urgent. */
 const LOOK_AHEAD_BYTES = 32 * 1024 * 1024;
-/** Most blocks of the stored map, also if the caller chooses their size. */
+/** Most blocks of the stored map, even if the caller chooses their size. */
 const MAX_BLOCKS = 4 * 1024 * 1024;
 
 export interface SchedulerOptions {
@@ -54,11 +54,11 @@ export interface SchedulerOptions {
 }
 
 export interface SourceOptions {
-  /** Whether the source owns the chunk that begins at a position of the file. */
+  /** Returns true if the source owns the chunk that begins at a position of the file. */
   readonly owns?: ((position: number) => boolean) | undefined;
-  /** Size of the chunks that `owns` is about. */
+  /** Size of the chunks of `owns`, in bytes. */
   readonly chunkBytes?: number | undefined;
-  /** Parts of the file that the source has; undefined: all of it. */
+  /** Parts of the file that the source has; undefined: the whole file. */
   readonly holds?: Holds | undefined;
 }
 
@@ -89,7 +89,7 @@ export class Scheduler {
     };
   }
 
-  /** True when every byte is stored. */
+  /** True once every byte is stored. */
   get done(): boolean {
     return this.storedBytes === this.#length;
   }
@@ -108,7 +108,7 @@ export class Scheduler {
     return this.#state.running;
   }
 
-  /** The parts of `range` that are not stored, ascending. */
+  /** Lists the parts of `range` that are not stored, ascending. */
   missing(range: ByteRange): ByteRange[] {
     return this.#state.stored.missing(range);
   }
@@ -117,7 +117,7 @@ export class Scheduler {
     return this.#state.stored.nextMissing(range.start) >= range.end;
   }
 
-  /** Adds a source that may be asked from now on; one that was there keeps its speed forecast. */
+  /** Adds a source that may be asked from now on; a source added again keeps its forecast. */
   addSource(id: string, { owns, chunkBytes, holds }: SourceOptions = {}): void {
     const own =
       owns === undefined || chunkBytes === undefined
@@ -131,7 +131,7 @@ export class Scheduler {
     this.#state.sources.remove(id);
   }
 
-  /** True if a source has bytes that are not stored. */
+  /** Returns true if a source has bytes that are not stored. */
   canBring(id: string): boolean {
     const { sources, stored } = this.#state;
     const source = sources.get(id);
@@ -141,7 +141,7 @@ export class Scheduler {
     return false;
   }
 
-  /** Bytes per second that one more request to the source will bring; undefined: unknown. */
+  /** Forecasts the bytes per second of one more request to the source; undefined: unknown. */
   forecast(id: string, now: Millis): number | undefined {
     const source = this.#state.sources.get(id);
     return source === undefined ? undefined : this.#state.sources.forecast(source, now);
@@ -196,7 +196,7 @@ export class Scheduler {
   /**
    * Notes that bytes of a request are stored. Only bytes below the request's `end` may be passed.
    *
-   * @returns requests that have nothing left to do now: their connections are to be ended
+   * @returns requests that have no bytes left to fetch, whose connections should end
    */
   onBytes(assignment: Assignment, range: ByteRange, now: Millis): readonly Assignment[] {
     const request = assignment as RunningRequest;
@@ -236,7 +236,7 @@ export class Scheduler {
     for (const other of running) if (other.range.start < start) other.overtaken++;
   }
 
-  /** True if `other` need not go on, now that `winner` has brought bytes. */
+  /** Returns true if `other` can stop, now that `winner` has brought bytes. */
   #isOutdone(other: RunningRequest, winner: RunningRequest, now: Millis): boolean {
     if (other === winner || other.told) return false;
     if (other.obsolete) return true;
@@ -246,7 +246,7 @@ export class Scheduler {
     }
     const { stored, sources } = this.#state;
     if (stored.nextMissing(position) >= other.end) return true;
-    // `other` is behind, in bytes that are stored, and slower: it will never bring a new byte.
+    // `other` is behind `winner`, in stored bytes, and not faster: it will never bring a new byte.
     const rates = [other, winner].map((r) => sources.rate(r, now) ?? 0) as [number, number];
     return rates[0] <= rates[1];
   }

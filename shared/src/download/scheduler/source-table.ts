@@ -18,15 +18,15 @@ export interface KnownSource {
   readonly id: string;
   readonly forecast: Forecast;
   readonly own: OwnChunks | undefined;
-  /** Undefined: it has the whole file. */
+  /** Parts of the file that it has; undefined: the whole file. */
   readonly holds: Holds | undefined;
   /** Requests under way. */
   running: number;
-  /** When it last sent bytes, or was first asked for some; undefined: nothing is due from it. */
+  /** When it last sent bytes, or was first asked for bytes; undefined: it owes none. */
   waitingSince: Millis | undefined;
 }
 
-/** When a request will be done as things stand. */
+/** The present rate of a request, and the time until it is done at that rate. */
 export interface Pace {
   /** Bytes per second, 0 or more. */
   readonly rate: number;
@@ -55,7 +55,7 @@ export class SourceTable {
     for (const source of this.#sources.values()) source.own?.reopen(position);
   }
 
-  /** True if some sources have only parts of the file, and no other source has this byte. */
+  /** Returns true if some sources are partial and no other source has this byte. */
   isSole(source: KnownSource, position: number): boolean {
     const byte = { start: position, end: position + 1 };
     let somePartial = false;
@@ -77,29 +77,29 @@ export class SourceTable {
     source.waitingSince = now;
   }
 
-  /** Notes that a request to the source has ended. A silent source stays silent till it sends. */
+  /** Notes that a request to the source has ended. A silent source stays silent until it sends. */
   onEnd(source: KnownSource, now: Millis): void {
     source.running = Math.max(0, source.running - 1);
     if (source.running === 0 && !this.isSilent(source, now)) source.waitingSince = undefined;
   }
 
-  /** How long the source has kept a request waiting; 0 if none waits. */
+  /** Returns how long the source has kept a request waiting; 0 if none waits. */
   silenceMs(source: KnownSource, now: Millis): Millis {
     return now - (source.waitingSince ?? now);
   }
 
-  /** True if the source has been asked, and has sent nothing for longer than it usually takes. */
+  /** Returns true if the source owes bytes and has been silent for longer than usual. */
   isSilent(source: KnownSource, now: Millis): boolean {
     return this.silenceMs(source, now) > DOUBT_MS + this.firstByteMs(source);
   }
 
-  /** True if any source is not silent. */
+  /** Returns true if any source is not silent. */
   someAlive(now: Millis): boolean {
     for (const source of this.#sources.values()) if (!this.isSilent(source, now)) return true;
     return false;
   }
 
-  /** Bytes per second that one more request to the source will bring; undefined: unknown. */
+  /** Forecasts the bytes per second of one more request to the source; undefined: unknown. */
   forecast(source: KnownSource, now: Millis): number | undefined {
     return this.isSilent(source, now) ? 0 : source.forecast.bytesPerSecond;
   }
@@ -122,7 +122,7 @@ export class SourceTable {
     return source?.forecast.firstByteMs ?? FIRST_BYTE_MS;
   }
 
-  /** Time that the quickest source now in use needs for the smallest request. */
+  /** Returns the time that the quickest source in use needs for the smallest request. */
   shortestMs(): Millis {
     let shortest = Number.POSITIVE_INFINITY;
     for (const source of this.#sources.values()) {
@@ -133,13 +133,13 @@ export class SourceTable {
     return shortest;
   }
 
-  /** How long a request should take; 0 while not known. */
+  /** Forecasts how long a request will take; 0 while unknown. */
   expectedMs(source: KnownSource, bytes: number, now: Millis): Millis {
     const rate = this.expectation(source, now);
     return rate === undefined || rate === 0 ? 0 : this.firstByteMs(source) + (bytes * 1000) / rate;
   }
 
-  /** Bytes per second of a request at present; 0: it stands still; undefined: not known yet. */
+  /** Returns the present bytes per second of a request; 0: it stands still; undefined: unknown. */
   rate(request: RunningRequest, now: Millis): number | undefined {
     const source = this.#sources.get(request.source);
     if (now - request.rate.heardAt > GRACE_MS + 2 * this.firstByteMs(source)) return 0;
@@ -149,7 +149,7 @@ export class SourceTable {
     return request.rate.average(now) ?? this.expectation(source, now);
   }
 
-  /** When a request will be done; undefined while not known. */
+  /** Forecasts when a request will be done; undefined while unknown. */
   pace(request: RunningRequest, now: Millis): Pace | undefined {
     const rate = this.rate(request, now);
     if (rate === undefined) return undefined;

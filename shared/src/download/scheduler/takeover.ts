@@ -1,7 +1,7 @@
 /**
- * The slow last percent: when every byte has been requested, a free connection takes over the end
- * of the request that would be the last to finish. No byte is requested twice; a few bytes that
- * were on their way already are wasted.
+ * Avoids a slow last percent: when every byte has been requested, a free connection takes over the
+ * end of the request that would be the last to finish. No byte is requested twice; a few bytes that
+ * were already on their way are wasted.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -9,7 +9,7 @@ import type { Millis } from '../../base/clock.ts';
 /** Smallest gain that is worth a new request: a share of the remaining time, and milliseconds. */
 const MIN_GAIN_SHARE = 0.2;
 const MIN_GAIN_MS = 250;
-/** Smallest remainder that is left to the slower request. */
+/** Smallest remainder that is left to the slower request, in bytes. */
 const MIN_REST_BYTES = 16 * 1024;
 
 export interface TakeoverInput {
@@ -41,7 +41,7 @@ export function takeoverStart(input: TakeoverInput): number | undefined {
   return isWorth(etaMs, ms) ? position + kept : undefined;
 }
 
-/** True if being done in `newMs` instead of `etaMs` is worth a new request. */
+/** Returns true if being done in `newMs` instead of `etaMs` is worth a new request. */
 export function isWorth(etaMs: Millis, newMs: Millis): boolean {
   return newMs < etaMs * (1 - MIN_GAIN_SHARE) && newMs < etaMs - MIN_GAIN_MS;
 }

@@ -10,7 +10,7 @@ const LENGTH = 12 * MiB + 12_345;
 const reset = new MillraceError('origin-reset');
 
 describe('a transfer', () => {
-  test('brings every byte once, from all sources', async () => {
+  test('fetches every byte once, from all sources', async () => {
     const sources = [new TestSource('a'), new TestSource('b')];
     const world = new TransferWorld(LENGTH, sources);
     await world.until(world.transfer().run());
@@ -19,7 +19,7 @@ describe('a transfer', () => {
     for (const { receivedBytes } of sources) expect(receivedBytes).toBeGreaterThan(LENGTH / 4);
   });
 
-  test('asks for the rest only where an answer breaks off', async () => {
+  test('requests only the rest after an answer breaks off', async () => {
     const source = new TestSource('a');
     source.scripts.push({ bytes: 100_000, error: reset }, { bytes: 7, error: reset });
     const world = new TransferWorld(LENGTH, [source]);
@@ -28,7 +28,7 @@ describe('a transfer', () => {
     expect(world.receivedBytes).toBe(LENGTH);
   });
 
-  test('fetches again what came in an answer that breaks the contract', async () => {
+  test('fetches the bytes of an answer that breaks the contract again', async () => {
     const bad = new TestSource('bad');
     bad.scripts.push({ damaged: true, bytes: 200_000, error: new MillraceError('wrong-length') });
     const world = new TransferWorld(LENGTH, [bad, new TestSource('good')]);
@@ -37,7 +37,7 @@ describe('a transfer', () => {
     expect(world.receivedBytes).toBe(LENGTH + 200_000);
   });
 
-  test('takes back all that nothing vouches for when a source is used no more', async () => {
+  test('discards the unproven bytes of a source that is quarantined', async () => {
     const bad = new TestSource('bad');
     bad.always = { damaged: true, bytes: 100_000, error: reset };
     const refused = new MillraceError('malformed-response');
@@ -51,7 +51,7 @@ describe('a transfer', () => {
     expect(world.isRight).toBe(true);
   });
 
-  test('believes an answer with a digest only when all of it is there', async () => {
+  test('accepts the bytes of an answer with a digest only once it is complete', async () => {
     const source = new TestSource('a');
     source.always = { checked: true };
     source.scripts.push({
@@ -64,7 +64,7 @@ describe('a transfer', () => {
     expect(world.isRight).toBe(true);
   });
 
-  test('gives up when no byte has come for so long, with what the source said', async () => {
+  test('gives up with the error of the source when no byte has come for retryForMs', async () => {
     const source = new TestSource('a', 'origin');
     const busy = new MillraceError('origin-busy');
     source.scripts.push({ bytes: MiB, error: reset });
@@ -78,7 +78,7 @@ describe('a transfer', () => {
     expect(world.stored.bytes).toBeGreaterThan(0);
   });
 
-  test('ends with its signal, and keeps what has come', async () => {
+  test('ends when its signal aborts, and keeps the bytes that have come', async () => {
     const source = new TestSource('a');
     const world = new TransferWorld(LENGTH, [source]);
     const controller = new AbortController();
@@ -90,7 +90,7 @@ describe('a transfer', () => {
     expect(world.stored.bytes).toBe(world.receivedBytes);
   });
 
-  test('has another source bring what a silent one was to bring', async () => {
+  test('fetches the bytes of a silent source from another source', async () => {
     const silent = new TestSource('silent');
     silent.always = { bytes: 1000, hangs: true };
     const world = new TransferWorld(LENGTH, [silent, new TestSource('good')]);
@@ -104,7 +104,7 @@ describe('a transfer', () => {
     expect(world.isRight).toBe(true);
   });
 
-  test('puts a file together from sources that have parts of it', async () => {
+  test('assembles a file from sources that have parts of it', async () => {
     const [a, b] = [new TestSource('a'), new TestSource('b')];
     a.has = new RangeSet([
       { start: 0, end: 5 * MiB },
@@ -117,13 +117,13 @@ describe('a transfer', () => {
     expect(world.receivedBytes).toBe(LENGTH);
   });
 
-  test('ends where no source that is left has the rest, with what has come', async () => {
+  test('ends when no remaining source has the rest, and keeps the bytes that have come', async () => {
     const [a, whole] = [new TestSource('a'), new TestSource('whole', 'origin')];
     a.has = new RangeSet([{ start: 0, end: 5 * MiB }]);
     const gone = new MillraceError('origin-gone');
     whole.always = { refused: gone };
     const world = new TransferWorld(LENGTH, [a, whole]);
-    // However long it may wait for bytes: no source can bring them.
+    // The transfer has no time limit, but no source can bring the missing bytes.
     await expect(world.until(world.transfer({ connections: 2 }).run())).rejects.toBe(gone);
     expect(world.stored.bytes).toBe(5 * MiB);
 
@@ -133,7 +133,7 @@ describe('a transfer', () => {
     expect(alone.stored.bytes).toBe(5 * MiB);
   });
 
-  test('does not take sources for silent that it holds back itself', async () => {
+  test('does not treat a source that it holds back itself as silent', async () => {
     const source = new TestSource('a');
     const world = new TransferWorld(MiB, [source]);
     let first = true;
@@ -153,7 +153,7 @@ describe('a transfer', () => {
     expect(failed).toEqual([]);
   });
 
-  test('gives connections back, the youngest first, without losing a byte', async () => {
+  test('gives back connections, the youngest first, without losing a byte', async () => {
     const source = new TestSource('a', 'origin', 'host:80');
     const world = new TransferWorld(LENGTH, [source]);
     const transfer = world.transfer();
@@ -170,7 +170,7 @@ describe('a transfer', () => {
     expect(world.receivedBytes).toBe(LENGTH);
   });
 
-  test('asks nobody without a connection, and goes on when there is one', async () => {
+  test('makes no request while no connection is free, and continues once one is', async () => {
     let isFree = false;
     const seats: Seats = { ...freeSeats(4), take: () => isFree };
     const source = new TestSource('a');
@@ -184,7 +184,7 @@ describe('a transfer', () => {
     expect(world.isRight).toBe(true);
   });
 
-  test('gives each further source a connection of its own, so that one that hangs holds not all', async () => {
+  test('gives each further source its own connection, so that a hung source cannot hold them all', async () => {
     const hung = new TestSource('hung');
     hung.always = { hangs: true, bytes: 1 };
     const good = new TestSource('good');
@@ -196,12 +196,12 @@ describe('a transfer', () => {
       transfer.kick();
     });
     await world.until(transfer.run());
-    // The good source has taken over the hung one's bytes, too.
+    // The good source has also taken over the bytes of the hung source.
     expect(good.receivedBytes).toBeGreaterThan(LENGTH / 2);
     expect(world.isRight).toBe(true);
   });
 
-  test('says when nobody can be reached, and when somebody can again', async () => {
+  test('reports when no source can be reached, and when one can be reached again', async () => {
     const source = new TestSource('a', 'origin');
     source.scripts.push({ refused: new MillraceError('origin-unreachable') });
     const told: boolean[] = [];

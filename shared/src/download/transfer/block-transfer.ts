@@ -1,8 +1,8 @@
 /**
  * Fetches the missing bytes of a file over several connections at a time, from every usable source,
  * until all are stored (LOCI 3.2; ANYCAST 3.1). The scheduler decides which bytes are fetched from
- * which source, and the pool which sources are usable; this class carries it out, for app and
- * extension.
+ * which source, and the pool decides which sources are usable; this class carries out their
+ * decisions, for the app and the extension.
  */
 
 import { RangeSet } from '../../base/byte-range.ts';
@@ -76,24 +76,24 @@ export class BlockTransfer<S extends TransferSource> {
     if (!scheduler.done) throw this.#stop.signal.reason;
   }
 
-  /** Something has changed outside: a source was added, or the order of the wanted bytes. */
+  /** Looks for work again after a source was added or the order of the wanted bytes changed. */
   kick(): void {
     if (this.#working.size > 0) this.#attend();
     this.#pausing.wakeAll();
   }
 
-  /** Ends the transfer for a reason of the caller's. */
+  /** Ends the transfer with the caller's reason. */
   stop(reason: MillraceError): void {
     this.#end(reason);
   }
 
-  /** The network may have come back. */
+  /** Retries unreachable sources at once, because the network may have come back. */
   retryNow(): void {
     this.#options.pool.retryNow();
     this.#pausing.wakeAll();
   }
 
-  /** Ends requests that have brought nothing for longer than this; to be called every second or so. */
+  /** Ends requests that have been silent for longer than `ms`; call it about every second. */
   endSilent(ms: Millis): void {
     // While we hold sources back ourselves, their silence means nothing.
     if (this.#holding > 0) return;
@@ -103,7 +103,7 @@ export class BlockTransfer<S extends TransferSource> {
   }
 
   /**
-   * Ends the youngest requests to a host, as other downloads have a right to their connections.
+   * Ends the youngest requests to a host, to give their connections to other downloads.
    *
    * @param count number of requests, including those that are already ending
    */
@@ -111,7 +111,7 @@ export class BlockTransfer<S extends TransferSource> {
     this.#running.endYoungest(host, count, ENOUGH);
   }
 
-  /** Sources that may get a connection of their own: all but one. */
+  /** Returns how many sources may get a connection of their own: all but one at most. */
   #others(): number {
     const { pool, ownConnections = 0 } = this.#options;
     return Math.min(ownConnections, Math.max(0, pool.sources.length - 1));
@@ -119,8 +119,8 @@ export class BlockTransfer<S extends TransferSource> {
 
   /**
    * Gives every source but the first its own connection (LOCI 3.2.1: threads per server). Otherwise
-   * one that never finishes could hold all connections, and no free one would be left to take over
-   * from it.
+   * a source that never finishes could hold all connections, and none would be left to take over
+   * its requests.
    */
   #attend(): void {
     const { pool, ownConnections = 0 } = this.#options;
@@ -138,9 +138,9 @@ export class BlockTransfer<S extends TransferSource> {
   }
 
   /**
-   * One connection: request after request until nothing is left.
+   * Runs one connection: makes request after request until nothing is left.
    *
-   * @param own the only source that it asks; undefined: any
+   * @param own the only source that this connection asks; undefined: any source
    */
   async #work(own?: S): Promise<void> {
     const { scheduler } = this.#options;
@@ -213,12 +213,12 @@ export class BlockTransfer<S extends TransferSource> {
     const { assignment, checked } = running;
     const writer = this.#options.store.writer(assignment.range.start, checked);
     const take: Sink = (position, bytes) => this.#take(running, writer, position, bytes);
-    // The end may have moved closer: the bytes beyond belong to another connection.
+    // The end may have moved closer: the bytes beyond it belong to another connection.
     const room = writer.room?.bind(writer);
     try {
       await answer.read(take, room && (() => room(assignment.end)));
     } finally {
-      // The bytes that came stay, also when the answer broke off.
+      // The received bytes are kept even if the answer broke off.
       await writer.end();
     }
   }
@@ -237,7 +237,7 @@ export class BlockTransfer<S extends TransferSource> {
     this.#patience.onBytes(running.heardAt);
     source.health.onBytes();
     pool.onBytes(source, bytes.length);
-    // Bytes past the end have become another connection's.
+    // Another connection fetches the bytes past the end.
     const length = Math.min(bytes.length, assignment.end - position);
     const limit = onBytes(source, bytes.length, running.abort.signal);
     let wait = limit;
@@ -259,7 +259,7 @@ export class BlockTransfer<S extends TransferSource> {
     return wait === undefined ? undefined : this.#heldBack(wait);
   }
 
-  /** While we hold sources back ourselves, their silence means nothing. */
+  /** Waits, and tells the scheduler meanwhile that the client holds its sources back itself. */
   async #heldBack(wait: Promise<void>): Promise<void> {
     const { scheduler } = this.#options;
     if (this.#holding++ === 0) scheduler.throttle(true);
@@ -280,7 +280,7 @@ export class BlockTransfer<S extends TransferSource> {
     const { source, got } = running;
     const error = asMillraceError(thrown);
     if (endsDownload(error.row)) return this.#end(error);
-    // A source that has sent something meanwhile, on any connection, is there (ANYCAST 3.1.1).
+    // A source that has sent something meanwhile, on any connection, is reachable (ANYCAST 3.1.1).
     const isThere = got.bytes > 0 || source.heardAt > running.startedAt;
     pool.onFailure(source, error, isThere);
     if (source.health.quarantine !== undefined) {
@@ -301,7 +301,7 @@ export class BlockTransfer<S extends TransferSource> {
     await this.#discard(source.takeUnproven());
   }
 
-  /** The store first: bytes it still has would not be written again. */
+  /** Discards ranges in the store first, because it would not rewrite bytes that it still has. */
   async #discard({ ranges }: RangeSet): Promise<void> {
     if (ranges.length === 0) return;
     const { store, scheduler } = this.#options;
@@ -314,7 +314,7 @@ export class BlockTransfer<S extends TransferSource> {
     for (const range of taken) scheduler.discard(range);
   }
 
-  /** Waits until something has changed, or until it is time to look again. */
+  /** Waits until something changes or it is time to look again, or ends a hopeless transfer. */
   async #pause(): Promise<void> {
     const { pool } = this.#options;
     const { now, wait, networkChange } = this.#session;
@@ -334,7 +334,7 @@ export class BlockTransfer<S extends TransferSource> {
     });
   }
 
-  /** True if none of the sources that may ever be asked again has the missing bytes. */
+  /** True if no source that may be asked again has the missing bytes. */
   get #restMissing(): boolean {
     const { pool, scheduler } = this.#options;
     const left = pool.sources.filter(({ health }) => health.quarantine === undefined);

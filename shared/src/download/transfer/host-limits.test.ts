@@ -6,14 +6,14 @@ const HOUR = 3600_000;
 const T0 = 1_800_000_000_000;
 
 describe('learned limits', () => {
-  test('a host that has never refused has none of its own', () => {
+  test('a host that has never refused has no limit of its own', () => {
     const limits = new LearnedHostLimits();
     expect(limits.limit('a', T0)).toBe(MAX_PER_HOST);
     expect(limits.onServed('a', 8, T0)).toBe(false);
     expect(limits.known).toEqual([]);
   });
 
-  test('a refusal halves what was asked of the host; a bunch of them counts once', () => {
+  test('a refusal halves the number of requests; several refusals together count once', () => {
     const limits = new LearnedHostLimits();
     expect(limits.onRefused('a', 8, T0)).toBe(true);
     for (let i = 1; i < 8; i++) limits.onRefused('a', 8 - i, T0 + i);
@@ -25,13 +25,13 @@ describe('learned limits', () => {
     expect(limits.limit('b', T0)).toBe(MAX_PER_HOST);
   });
 
-  test('a single request that is refused says nothing about how many the host stands', () => {
+  test('a refusal of a single request does not lower the limit', () => {
     const limits = new LearnedHostLimits();
     expect(limits.onRefused('a', 1, T0)).toBe(false);
     expect(limits.limit('a', T0)).toBe(MAX_PER_HOST);
   });
 
-  test('rises by one a minute, only where the limit is in use', () => {
+  test('the limit rises by one a minute, only while it is fully used', () => {
     const limits = new LearnedHostLimits();
     limits.onRefused('a', 8, T0);
     expect(limits.onServed('a', 4, T0 + 59_999)).toBe(false);
@@ -45,7 +45,7 @@ describe('learned limits', () => {
     const limits = new LearnedHostLimits();
     expect(limits.onRefused('a', 1, T0, 30_000)).toBe(true);
     expect(limits.restsUntil('a', T0)).toBe(T0 + 30_000);
-    // A shorter rest that is announced later does not cut it.
+    // A shorter rest that is announced later does not shorten the first.
     limits.onRefused('a', 1, T0 + 1, 1000);
     expect(limits.restsUntil('a', T0 + 1)).toBe(T0 + 30_000);
     expect(limits.restsUntil('a', T0 + 40_000)).toBe(T0 + 40_000);
@@ -53,7 +53,7 @@ describe('learned limits', () => {
     expect(limits.restsUntil('a', T0)).toBe(T0 + 24 * HOUR);
   });
 
-  test('is remembered by the next run, for two weeks', () => {
+  test('the next run remembers a limit for two weeks', () => {
     const before = new LearnedHostLimits();
     before.onRefused('a', 8, T0, 5000);
     const after = new LearnedHostLimits(before.known);
@@ -64,7 +64,7 @@ describe('learned limits', () => {
     expect(after.limit('a', T0)).toBe(MAX_PER_HOST);
   });
 
-  test('what was noted by a clock far ahead stops nothing', () => {
+  test('a time noted by a clock far ahead blocks nothing', () => {
     const before = new LearnedHostLimits();
     before.onRefused('a', 8, T0 + 1000 * HOUR, HOUR);
     const after = new LearnedHostLimits(before.known);
@@ -73,14 +73,14 @@ describe('learned limits', () => {
     expect(after.onServed('a', 4, T0 + 60_000)).toBe(true);
   });
 
-  test('hosts are not remembered without bound: the longest quiet goes first', () => {
+  test('the number of hosts is bounded: the host that refused longest ago is forgotten first', () => {
     const limits = new LearnedHostLimits();
     for (let i = 0; i <= MAX_HOSTS; i++) limits.onRefused(`host-${i}`, 8, T0 + i);
     expect(limits.known).toHaveLength(MAX_HOSTS);
     expect(limits.get('host-0')).toBeUndefined();
   });
 
-  test('whatever happens, a limit is from 1 to the most, and a refusal never raises it', () => {
+  test('whatever happens, a limit stays from 1 to MAX_PER_HOST, and a refusal never raises it', () => {
     const step = fc.record({
       refused: fc.boolean(),
       active: fc.integer({ min: 0, max: 64 }),

@@ -1,6 +1,6 @@
 /**
- * How many requests at a time each host stands, as learned from its refusals: 429 and 503 lower
- * the number, long good service raises it slowly, and it is remembered. Additive increase,
+ * Learns from refusals how many requests at a time each host accepts: 429 and 503 lower the
+ * number, long good service raises it slowly, and it is remembered. Additive increase,
  * multiplicative decrease, as for windows (NSDI 3.3), but over minutes and days.
  */
 
@@ -11,25 +11,25 @@ export interface HostLimit {
   readonly host: string;
   /** Requests at a time. */
   readonly limit: number;
-  /** When it refused last, Unix milliseconds. */
+  /** When the host refused last, Unix milliseconds. */
   readonly refusedAt: Millis;
-  /** When the limit was changed last. */
+  /** When the limit last changed, Unix milliseconds. */
   readonly changedAt: Millis;
-  /** Not to be asked before this (Retry-After). */
+  /** When the host may be asked again (Retry-After), Unix milliseconds. */
   readonly restsUntil: Millis;
 }
 
-/** Highest limit for any host. */
+/** Highest limit for any host, requests at a time. */
 export const MAX_PER_HOST = 32;
-/** Hosts remembered; those that refused longest ago are forgotten first. */
+/** Most hosts remembered; the host that refused longest ago is forgotten first. */
 export const MAX_HOSTS = 1000;
-/** Refusals that come together are one: connections are refused in bunches. */
+/** Time within which further refusals count as one: hosts refuse connections in bunches. */
 const BUNCH_MS = 2000;
 /** Time of good service at the limit before one more request is tried. */
 const RAISE_AFTER_MS = 60_000;
 /** Age at which a host's refusal no longer counts. */
 const FORGET_AFTER_MS = 14 * 24 * 3600_000;
-/** Longest rest that a host may ask for. */
+/** Longest rest that is granted to a host. */
 const MAX_REST_MS = 24 * 3600_000;
 
 type Mutable = { -readonly [K in keyof HostLimit]: HostLimit[K] };
@@ -37,7 +37,7 @@ type Mutable = { -readonly [K in keyof HostLimit]: HostLimit[K] };
 export class LearnedHostLimits {
   readonly #hosts = new Map<string, Mutable>();
 
-  /** @param known as remembered; entries that cannot be right are left out */
+  /** @param known remembered entries; impossible ones are skipped */
   constructor(known: Iterable<HostLimit> = []) {
     for (const entry of known) {
       const limit = Math.floor(entry.limit);
@@ -47,7 +47,7 @@ export class LearnedHostLimits {
     }
   }
 
-  /** All entries, for remembering and for showing. */
+  /** Copies of all entries, to store and to show. */
   get known(): readonly HostLimit[] {
     return [...this.#hosts.values()].map((entry) => ({ ...entry }));
   }
@@ -56,7 +56,7 @@ export class LearnedHostLimits {
     return this.#hosts.get(host);
   }
 
-  /** Most requests at a time that the host stands, 1 to MAX_PER_HOST. */
+  /** Returns the most requests at a time that the host accepts, 1 to MAX_PER_HOST. */
   limit(host: string, now: Millis): number {
     const entry = this.#hosts.get(host);
     if (entry === undefined) return MAX_PER_HOST;
@@ -64,21 +64,21 @@ export class LearnedHostLimits {
     return stale ? MAX_PER_HOST : entry.limit;
   }
 
-  /** When the host may be asked again: its Retry-After, or now. */
+  /** Returns when the host may be asked again: the end of its Retry-After, or now. */
   restsUntil(host: string, now: Millis): Millis {
-    // A wrong clock at the time of the note must not stop downloads for ever.
+    // An entry noted while the clock was wrong must not block downloads for ever.
     const until = this.#hosts.get(host)?.restsUntil ?? 0;
     return until > now + MAX_REST_MS ? now : Math.max(now, until);
   }
 
   /**
-   * The host has refused a request as one too many (429, 503, or a connection).
+   * Notes that the host refused a request as one too many (429, 503, or a refused connection).
    *
    * @param active requests at that host at that time, this one included
    * @returns true if something changed that is worth remembering
    */
   onRefused(host: string, active: number, now: Millis, retryAfterMs = 0): boolean {
-    // Alone, it was not the number that the host minded.
+    // A refusal of the only request cannot be about the number of requests.
     if (active <= 1 && retryAfterMs <= 0) return false;
     const entry = this.#hosts.get(host) ?? this.#create(host, now);
     if (retryAfterMs > 0) {
@@ -94,7 +94,7 @@ export class LearnedHostLimits {
   }
 
   /**
-   * The host has served a request well.
+   * Notes that the host served a request completely.
    *
    * @param active requests at that host at that time, this one included
    * @returns true if something changed that is worth remembering
@@ -102,7 +102,7 @@ export class LearnedHostLimits {
   onServed(host: string, active: number, now: Millis): boolean {
     const entry = this.#hosts.get(host);
     if (entry === undefined) return false;
-    // Below its limit a host shows nothing about higher limits.
+    // Service below the limit shows nothing about higher limits.
     if (active < entry.limit || entry.limit >= MAX_PER_HOST) return false;
     if (now < entry.changedAt) entry.changedAt = now;
     if (now - entry.changedAt < RAISE_AFTER_MS) return false;

@@ -23,13 +23,13 @@ class Machine {
 }
 
 describe('NetworkState', () => {
-  test('as long as nothing changes there is nothing to say', () => {
+  test('reports nothing while nothing changes', () => {
     const machine = new Machine();
     for (let i = 0; i < 1000; i++) expect(machine.after(EVERY + (i % 7) * 100)).toBeUndefined();
     expect(machine.after(EVERY, { addresses: ['fe80::1', '10.0.0.1'] })).toBeUndefined();
   });
 
-  test('another address, one more or one less is a change, once', () => {
+  test('a replaced, added or removed address is reported as a change, once', () => {
     const machine = new Machine();
     for (const addresses of [['10.0.0.2', 'fe80::1'], ['10.0.0.2', 'fe80::1', '::5'], ['::5']]) {
       expect(machine.after(EVERY, { addresses })).toBe('changed');
@@ -37,21 +37,21 @@ describe('NetworkState', () => {
     }
   });
 
-  test('a network that goes is no reason to try, one that comes back is', () => {
+  test('a network that goes away is no reason to retry; one that comes back is', () => {
     const machine = new Machine();
     expect(machine.after(EVERY, { addresses: [] })).toBeUndefined();
     expect(machine.after(EVERY)).toBeUndefined();
     expect(machine.after(EVERY, { addresses: ['10.0.0.1'] })).toBe('changed');
   });
 
-  test('sleep shows in the wall clock, or as a look that comes far too late', () => {
+  test('a jump of the wall clock, or a look that comes far too late, shows sleep', () => {
     const machine = new Machine();
     expect(machine.after(EVERY, { wallMs: 3_600_000 })).toBe('woke');
     expect(machine.after(3_600_000)).toBe('woke');
     expect(machine.after(EVERY)).toBeUndefined();
   });
 
-  test('a clock that is set right in passing, or back, is not sleep', () => {
+  test('a small correction of the wall clock, or one backwards, is not sleep', () => {
     const machine = new Machine();
     expect(machine.after(EVERY, { wallMs: 10_000 })).toBeUndefined();
     expect(machine.after(EVERY, { wallMs: -3_600_000 })).toBeUndefined();

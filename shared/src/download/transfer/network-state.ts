@@ -1,6 +1,6 @@
 /**
- * When it is worth trying again after the network has gone: its addresses are others than before,
- * or the machine has slept.
+ * Tells when a retry is worthwhile after the network has gone: the machine's addresses have
+ * changed, or the machine has slept.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -15,7 +15,7 @@ export interface NetworkLook {
   readonly wallNow: Millis;
 }
 
-/** Longer than usual corrections of a clock, and than the delays of a busy machine. */
+/** Delay that shows sleep: longer than clock corrections and the delays of a busy machine. */
 const SLEEP_MS = 15_000;
 
 export class NetworkState {
@@ -26,17 +26,17 @@ export class NetworkState {
   }
 
   /**
-   * Compares with the look before.
+   * Compares a look with the previous one.
    *
    * @param everyMs intended time between this look and the one before
-   * @returns why to try again, if so
+   * @returns the reason to retry; undefined: none
    */
   observe(look: NetworkLook, everyMs: Millis): 'changed' | 'woke' | undefined {
     const before = this.#last;
     this.#last = look;
     const slept = look.wallNow - before.wallNow - everyMs > SLEEP_MS;
     const overslept = look.now - before.now - everyMs > SLEEP_MS;
-    // Without any address no attempt is worthwhile, whatever has changed.
+    // Without an address no retry can succeed.
     const usable = look.addresses.length > 0;
     if (usable && key(look.addresses) !== key(before.addresses)) return 'changed';
     return slept || overslept ? 'woke' : undefined;

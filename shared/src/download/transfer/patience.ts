@@ -19,7 +19,7 @@ export class Patience {
   readonly #retryForMs: Millis;
   readonly #yieldsAfterMs: Millis;
   #lastBytesAt: Millis;
-  /** First moment since the last byte with no request under way. */
+  /** First call of `waitsUntil` since the last byte: no request was under way then. */
   #idleSince: Millis | undefined;
 
   constructor({ retryForMs = Infinity, yieldsAfterMs = Infinity }: PatienceOptions, now: Millis) {
@@ -33,16 +33,16 @@ export class Patience {
     this.#idleSince = undefined;
   }
 
-  /** True if no byte has come for so long that every source should help. */
+  /** Returns true if no byte has come for so long that every source should help. */
   isLifeless(now: Millis): boolean {
     return now - this.#lastBytesAt > LIFELESS_MS;
   }
 
   /**
-   * Decides whether to wait for a source while no request is under way. A server may demand hours
-   * (Retry-After): the user is not kept waiting for nothing.
+   * Decides whether to wait for a source while no request is under way. A server may demand a wait
+   * of hours (Retry-After), which is refused if the patience ends before.
    *
-   * To be called at each such moment: the first one starts the clock of `yieldsAfterMs`.
+   * Call it whenever no request is under way: the first call starts the clock of `yieldsAfterMs`.
    *
    * @param usableAt when a source can be asked again; undefined: never
    */

@@ -1,4 +1,4 @@
-/** The requests of a transfer that are under way, and the choice of those that have to end. */
+/** Keeps the requests of a transfer that are under way, and ends some of them when asked. */
 
 import type { RangeSet } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
@@ -12,11 +12,11 @@ export interface RequestUnderWay<S> {
   readonly assignment: Assignment;
   readonly abort: AbortController;
   readonly startedAt: Millis;
-  /** Time of its last bytes; before the first, of the request or of its answer. */
+  /** When its last bytes came; before the first byte, when the request began or its answer came. */
   heardAt: Millis;
   /** Bytes that the answer has brought so far. */
   readonly got: RangeSet;
-  /** The body has a digest: its bytes are believed once all of them have come. */
+  /** True if the body has a digest: its bytes count once all of them have come. */
   checked: boolean;
 }
 
@@ -46,8 +46,8 @@ export class RequestsUnderWay<S> {
   }
 
   /**
-   * Ends the youngest requests to a host: they lose the least. A request whose bytes count only
-   * when it is complete is allowed to finish where possible.
+   * Ends the youngest requests to a host, because they lose the least. A request whose bytes count
+   * only once it is complete is allowed to finish where possible.
    *
    * @param count number of requests, including those that are already ending
    */

@@ -34,7 +34,7 @@ describe('compareVersions', () => {
   });
 });
 
-/** Ascending, disjoint, of at most the size of a sample. */
+/** Expects ranges that are ascending, disjoint and not empty. */
 function expectSamples(ranges: readonly ByteRange[]): void {
   let end = 0;
   for (const range of ranges) {
@@ -45,7 +45,7 @@ function expectSamples(ranges: readonly ByteRange[]): void {
 }
 
 describe('samplePlan', () => {
-  test('short files are compared as a whole, others in places up to their end', () => {
+  test('samples a short file as a whole, and a longer file in places up to its end', () => {
     expect(samplePlan(100, Math.random)).toEqual([{ start: 0, end: 100 }]);
     fc.assert(
       fc.property(
@@ -65,7 +65,7 @@ describe('samplePlan', () => {
 });
 
 describe('samplesWithin', () => {
-  test('are bytes that are stored, the last of them among those', () => {
+  test('chooses only stored bytes, the last ones among them', () => {
     const range = fc
       .tuple(fc.nat(1_000_000), fc.integer({ min: 1, max: 300_000 }))
       .map(([start, length]) => ({ start, end: start + length }));

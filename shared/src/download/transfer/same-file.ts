@@ -1,7 +1,6 @@
 /**
- * Whether two sources hold the same file. Bytes of two sources are only put together once that is
- * shown: by validators, by digests, or by sampled bytes that both have in common. Nothing is taken
- * for granted because two URLs look alike.
+ * Decides whether two sources hold the same file. Bytes of two sources are combined only once that
+ * is shown by validators, by digests, or by equal sampled bytes. Similar URLs prove nothing.
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
@@ -27,11 +26,11 @@ export type SameFile =
  * Compares the versions that two sources state.
  *
  * Digests decide. A strong entity tag that two servers have in common counts as the same file:
- * servers make it at least from length and date (nginx). Different tags prove nothing where the
- * servers differ; the caller knows whether they do.
+ * servers derive it at least from length and date (nginx). Different tags of different servers
+ * prove nothing.
  *
- * @param oneServer true if both are answers of one server about one URL: then its validators must
- *   agree
+ * @param oneServer true if both are answers of one server about one URL, whose validators must
+ *   then agree
  */
 export function compareVersions(a: SourceVersion, b: SourceVersion, oneServer: boolean): SameFile {
   if (a.length !== b.length) {
@@ -57,13 +56,13 @@ function sameServer(a: Validators, b: Validators): SameFile {
   return b.lastModifiedIsStrong === true ? { kind: 'same' } : { kind: 'unknown' };
 }
 
-/** Bytes of one sample. */
+/** Size of one sample, in bytes. */
 export const SAMPLE_BYTES = 16 * 1024;
 const SAMPLES = 6;
 
 /**
- * Where to compare: the end, where files of one length made by one program differ most often
- * (tables of contents, signatures), and places drawn at random in equal parts of the file.
+ * Chooses the ranges to compare: the end, where files of one length made by one program differ
+ * most often (tables of contents, signatures), and random places in equal parts of the file.
  *
  * @param length of the file, at least 1
  * @returns disjoint ranges, ascending; the whole of a short file
@@ -80,10 +79,10 @@ export function samplePlan(length: number, random: Random): ByteRange[] {
 }
 
 /**
- * Where to compare when only some bytes of the file are there and no more can be had.
+ * Chooses the ranges to compare when only some bytes of the file are stored and no more can come.
  *
  * @param stored ascending, disjoint
- * @returns ranges within `stored`, ascending: the last bytes, and places drawn at random
+ * @returns ranges within `stored`, ascending: the last bytes, and random places
  */
 export function samplesWithin(stored: readonly ByteRange[], random: Random): ByteRange[] {
   const last = stored.at(-1);

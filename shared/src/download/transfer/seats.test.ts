@@ -17,7 +17,7 @@ describe('seatOrder', () => {
     expect(names(seatOrder(seats, false))).toEqual(['b', 'c', 'a']);
   });
 
-  test('one that rests, or has as many requests as it stands, gets none', () => {
+  test('a source that rests, or is at its limit, gets no request', () => {
     const seats = [
       source('resting', { usable: false }),
       source('full', { active: 4 }),
@@ -26,7 +26,7 @@ describe('seatOrder', () => {
     expect(names(seatOrder(seats, false))).toEqual(['a']);
   });
 
-  test('the origin is spared while an edge works, also when all edges are busy', () => {
+  test('the origin is spared while an edge works, even when all edges are busy', () => {
     const origin = source('origin', { tier: 1 });
     expect(names(seatOrder([source('edge'), origin], false))).toEqual(['edge']);
     expect(seatOrder([source('edge', { active: 4 }), origin], false)).toEqual([]);
@@ -35,7 +35,7 @@ describe('seatOrder', () => {
     ]);
   });
 
-  test('the origin helps where nothing comes from the edges any more', () => {
+  test('the origin helps when nothing comes from the edges any more', () => {
     const seats = [source('origin', { tier: 1 }), source('edge', { active: 3 })];
     expect(names(seatOrder(seats, true))).toEqual(['edge', 'origin']);
   });

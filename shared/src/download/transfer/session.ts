@@ -1,6 +1,6 @@
 /**
- * One attempt of a download as its requests see it: its clock, its patience, and the listeners for
- * bytes, failures and waiting. Everything that asks sources on behalf of a download gets this.
+ * One attempt of a download: its clock, its patience, and the listeners for bytes, failures and
+ * waiting. Every class that sends requests for a download gets this.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -8,7 +8,7 @@ import type { MillraceError } from '../../base/errors.ts';
 import type { PatienceOptions } from './patience.ts';
 
 export interface Session<S> extends PatienceOptions {
-  /** Ends whatever goes on. */
+  /** Ends the attempt when it aborts. */
   readonly signal: AbortSignal;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
@@ -17,14 +17,14 @@ export interface Session<S> extends PatienceOptions {
   /**
    * Counts bytes as they come in.
    *
-   * @param signal of the request that brought them: its end ends the wait, too
-   * @returns promise to wait for before more is read (rate limit); undefined: none
+   * @param signal of the request that brought the bytes: it also ends the wait
+   * @returns a promise to wait for before more is read (rate limit); undefined: no wait
    */
   readonly onBytes: (source: S, count: number, signal: AbortSignal) => Promise<void> | undefined;
-  /** Told of a source that has failed; its health says whether it is used any more. */
+  /** Told of a source that has failed; its health says whether the source is still used. */
   readonly onSourceFailed?: (source: S, error: MillraceError) => void;
-  /** Told when no source can be reached, and again when one is asked. */
+  /** Told true when no source can be reached, and false when one is asked again. */
   readonly onWaiting?: (waiting: boolean) => void;
-  /** Resolves when the network has changed (true), or at the deadline or with the signal (false). */
+  /** Resolves with true when the network has changed, with false at the deadline or on abort. */
   readonly networkChange?: (deadlineMs: Millis, signal: AbortSignal) => Promise<boolean>;
 }

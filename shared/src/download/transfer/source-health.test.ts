@@ -3,7 +3,7 @@ import { ERRORS, type ErrorCode, MillraceError } from '../../base/errors.ts';
 import { SourceHealth, teachesLimit } from './source-health.ts';
 
 const reset = new MillraceError('origin-reset');
-/** With chance in the middle, rests are as long as planned. */
+/** Makes a source whose rests are as long as planned: the random factor is 1. */
 const health = () => new SourceHealth(() => 0.5);
 
 describe('SourceHealth', () => {
@@ -13,7 +13,7 @@ describe('SourceHealth', () => {
     expect(health().lastFailure).toBeUndefined();
   });
 
-  test('a source that cannot be reached rests, twice as long each time', () => {
+  test('an unreachable source rests, twice as long each time, up to 15 s', () => {
     const source = health();
     let now = 1000;
     const rests = Array.from({ length: 8 }, () => {
@@ -29,13 +29,13 @@ describe('SourceHealth', () => {
   test.each([
     [0, 250],
     [0.999, 749.5],
-  ])('with chance at %d the first rest is %d ms, so that clients spread', (chance, ms) => {
+  ])('with a random number of %d the first rest is %d ms, so that clients spread', (chance, ms) => {
     const source = new SourceHealth(() => chance);
     source.onFailure(reset, false, 0);
     expect(source.usableAt()).toBeCloseTo(ms);
   });
 
-  test('requests that fail together are one failure: the rest is not doubled for each', () => {
+  test('requests that fail together count as one failure: the rest is not doubled for each', () => {
     const source = health();
     for (let i = 0; i < 8; i++) source.onFailure(reset, false, 1000);
     expect(source.usableAt()).toBe(1500);
@@ -43,7 +43,7 @@ describe('SourceHealth', () => {
     expect(source.usableAt()).toBe(2500);
   });
 
-  test('damaged answers are forgiven while good ones come between, four in a row are not', () => {
+  test('damaged answers between good ones are forgiven; four in a row are not', () => {
     const source = health();
     const damaged = new MillraceError('wrong-digest');
     for (let i = 0; i < 10; i++) {
@@ -57,7 +57,7 @@ describe('SourceHealth', () => {
     expect(source.quarantine).toBe(damaged);
   });
 
-  test('a refusal while other requests are served means too many at a time', () => {
+  test('a refusal while other requests are served counts as too many requests at a time', () => {
     const denied = new MillraceError('origin-denied');
     const crowded = health();
     crowded.onFailure(denied, false, 0, true);
@@ -68,7 +68,7 @@ describe('SourceHealth', () => {
     expect(alone.quarantine).toBe(denied);
   });
 
-  test('a network that is back ends the rest of those that could not be reached, no others', () => {
+  test('a network that is back ends only the rests of unreachable sources', () => {
     const down = health();
     down.onFailure(new MillraceError('origin-unreachable'), false, 0);
     expect(down.isDown).toBe(true);
@@ -87,7 +87,7 @@ describe('SourceHealth', () => {
     expect(source.usableAt()).toBe(5000);
   });
 
-  test('bytes show that whatever was wrong is over', () => {
+  test('received bytes clear earlier failures', () => {
     const source = health();
     for (let i = 0; i < 5; i++) source.onFailure(reset, false, 0);
     source.onBytes();
@@ -96,7 +96,7 @@ describe('SourceHealth', () => {
     expect(source.usableAt()).toBe(10_500);
   });
 
-  test('a source that asks for a pause gets it, whatever it has sent', () => {
+  test('a source that asks for a pause gets it, even if it has sent bytes', () => {
     const busy = new MillraceError('origin-busy', '', { retryAfterMs: 20_000 });
     for (const gotBytes of [false, true]) {
       const source = health();
@@ -105,13 +105,13 @@ describe('SourceHealth', () => {
     }
   });
 
-  test('a short pause does not make the rest shorter', () => {
+  test('a short Retry-After does not shorten the rest', () => {
     const source = health();
     source.onFailure(new MillraceError('origin-busy', '', { retryAfterMs: 1 }), false, 0);
     expect(source.usableAt()).toBe(500);
   });
 
-  test('only failures that waiting can mend leave a source in use', () => {
+  test('only failures that can pass with time leave a source in use', () => {
     const passing = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => {
       const source = health();
       source.onFailure(new MillraceError(code), false, 0);
@@ -130,7 +130,7 @@ describe('SourceHealth', () => {
       'origin-unreachable',
       'out-of-memory',
       'proxy-failed',
-      // Its share of origins is free again in a minute.
+      // The client's share of origins is free again in a minute.
       'too-many-origins',
       'too-many-requests',
       'too-many-transfers',
@@ -152,7 +152,7 @@ describe('SourceHealth', () => {
   });
 });
 
-describe('what a failure teaches of a host', () => {
+describe('a failure as a lesson about its host:', () => {
   test('a 403, whatever it is about, teaches no limit of requests', () => {
     const forbidden = Object.entries(ERRORS).filter(([, { status }]) => status === 403);
     expect(forbidden.length).toBeGreaterThan(3);
@@ -161,7 +161,7 @@ describe('what a failure teaches of a host', () => {
     }
   });
 
-  test('too many requests do, and connections refused beside others', () => {
+  test('too many requests teach a limit, as do connections refused beside others', () => {
     expect(teachesLimit(new MillraceError('origin-busy'), false)).toBe(true);
     expect(teachesLimit(new MillraceError('origin-refused'), true)).toBe(true);
     expect(teachesLimit(new MillraceError('origin-refused'), false)).toBe(false);

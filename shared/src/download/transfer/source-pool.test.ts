@@ -15,7 +15,7 @@ function poolOf(sources: readonly TestSource[], seats: Seats = freeSeats(4)) {
 const ids = (sources: readonly TestSource[]) => sources.map(({ id }) => id);
 
 describe('a pool of sources', () => {
-  test('asks the origin only where its edges fail, or nothing comes', () => {
+  test('asks the origin only when its edges fail, or no byte comes', () => {
     const [edge, origin] = [new TestSource('edge', 'edge'), new TestSource('origin', 'origin')];
     const pool = poolOf([origin, edge]);
     expect(ids(pool.candidates(false))).toEqual(['edge']);
@@ -24,7 +24,7 @@ describe('a pool of sources', () => {
     expect(ids(pool.candidates(false))).toEqual(['origin']);
   });
 
-  test('has the origin share the work with mirrors once all of its edges are out', () => {
+  test('shares the work between origin and mirrors once all edges are quarantined', () => {
     const edge = new TestSource('edge', 'edge');
     const pool = poolOf([edge, new TestSource('origin', 'origin'), new TestSource('mirror')]);
     expect(ids(pool.candidates(false))).toEqual(['edge', 'mirror']);
@@ -32,7 +32,7 @@ describe('a pool of sources', () => {
     expect(ids(pool.candidates(false))).toEqual(['origin', 'mirror']);
   });
 
-  test('leaves out who has not shown to hold the file', () => {
+  test('leaves out sources that have not been shown to hold the file', () => {
     const source = new TestSource('a');
     source.admitted = false;
     const pool = poolOf([source]);
@@ -41,7 +41,7 @@ describe('a pool of sources', () => {
     expect(ids(pool.candidates(false))).toEqual(['a']);
   });
 
-  test('gives a source one request less than it refused, and more again when it serves', () => {
+  test('gives a source one request less than it refused, and more again once it serves', () => {
     const source = new TestSource('a');
     const pool = poolOf([source]);
     const hosts = [0, 1, 2].map(() => pool.started(source) ?? '');
@@ -65,7 +65,7 @@ describe('a pool of sources', () => {
     expect(rooms.at(-1)).toBe(4);
   }, 5000);
 
-  test('has sources at one host share what it stands', () => {
+  test('makes sources at one host share the limit of the host', () => {
     const [a, b] = [new TestSource('a', 'mirror', 'h'), new TestSource('b', 'mirror', 'h')];
     const pool = poolOf([a, b]);
     for (let i = 0; i < 3; i++) pool.started(a);
@@ -76,7 +76,7 @@ describe('a pool of sources', () => {
     expect(pool.candidates(false)).toHaveLength(2);
   });
 
-  test('says what could be used of each host, and that nothing is where a source has moved', () => {
+  test('claims connections to each host, and none to a host that its source has left', () => {
     const claims: (readonly HostDemand[])[] = [];
     const seats = {
       ...freeSeats(4),
@@ -96,7 +96,7 @@ describe('a pool of sources', () => {
     ]);
   });
 
-  test('ends requests at the host that they were sent to', () => {
+  test('releases the connection at the host that the request was sent to', () => {
     const source = new TestSource('a', 'origin', 'old');
     const released: string[] = [];
     const pool = poolOf([source], { ...freeSeats(4), release: (host) => void released.push(host) });
@@ -106,7 +106,7 @@ describe('a pool of sources', () => {
     expect(released).toEqual(['old']);
   });
 
-  test('lets the origin say why nothing is left, before its edges', () => {
+  test('reports the failure of the origin before the failures of its edges', () => {
     const [edge, origin] = [new TestSource('edge', 'edge'), new TestSource('origin', 'origin')];
     const pool = poolOf([edge, origin]);
     expect(pool.failure()).toBeUndefined();
@@ -117,7 +117,7 @@ describe('a pool of sources', () => {
     expect(pool.failure()).toBe(changed);
   });
 
-  test('has an edge without a connection for us help nobody', () => {
+  test('asks the origin when other downloads have all connections to the edge', () => {
     const seats: Seats = { ...freeSeats(4), isCrowdedOut: (host) => host === 'edge' };
     const pool = poolOf([new TestSource('edge', 'edge'), new TestSource('o', 'origin')], seats);
     expect(ids(pool.candidates(false))).toEqual(['o']);

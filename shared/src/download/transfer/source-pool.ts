@@ -1,6 +1,7 @@
 /**
- * The sources of a download: which of them a free connection should use, how many requests at a
- * time each accepts, and the consequences when one fails (LOCI 3.2.1; ANYCAST 3.1.1; NSDI 3.3).
+ * Keeps the sources of a download: decides which source a free connection should use, how many
+ * requests at a time each source gets, and what follows from a failure (LOCI 3.2.1; ANYCAST 3.1.1;
+ * NSDI 3.3).
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -9,7 +10,7 @@ import { seatOrder } from './seats.ts';
 import { isRefusal, teachesLimit } from './source-health.ts';
 import type { TransferSource } from './transfer-source.ts';
 
-/** A host as a download would use it. */
+/** The requests that a download has, and could have, at a host. */
 export interface HostDemand {
   /** `URL.host`. */
   readonly host: string;
@@ -19,35 +20,35 @@ export interface HostDemand {
   readonly wanted: number;
 }
 
-/** Requests at a time that hosts stand and a download may have: its share among all downloads. */
+/** Limits the requests of one download to its share of what each host accepts. */
 export interface Seats {
-  /** Requests to one source at a time, at most. */
+  /** Most requests to one source at a time. */
   readonly perSource: number;
   /**
-   * Requests that the download may have at a host beside the `active` ones under way; below 0: too
-   * many.
+   * Returns how many more requests the download may have at a host beside the `active` ones under
+   * way; below 0: it has too many.
    */
   room(host: string, active: number): number;
-  /** A request is about to be made. @returns false where there is no connection for it */
+  /** Takes a connection for a new request. @returns false if none is free */
   take(host: string): boolean;
-  /** A request has ended. */
+  /** Gives back the connection of a request that has ended. */
   release(host: string): void;
-  /** True where others have all connections to the host that this download could use. */
+  /** Returns true if other downloads have all connections to the host that this one could use. */
   isCrowdedOut?(host: string): boolean;
-  /** Told the possible demand, before sources are chosen. */
+  /** Told the demand at each host, before sources are chosen. */
   claim?(demands: readonly HostDemand[]): void;
-  /** The host served `active` requests at a time. */
+  /** Notes that the host served a request while `active` requests were under way. */
   onServed?(host: string, active: number): void;
-  /** The host refused one of `active` requests at a time. */
+  /** Notes that the host refused a request while `active` requests were under way. */
   onRefused?(host: string, active: number, retryAfterMs: Millis | undefined): void;
 }
 
 interface Member {
   /** Requests under way. */
   active: number;
-  /** Requests that it stands at a time, as far as it has shown. */
+  /** Requests that it accepts at a time, as far as is known. */
   limit: number;
-  /** Requests that it has served since the limit changed. */
+  /** Requests that it has served since its limit changed. */
   served: number;
 }
 
@@ -81,8 +82,8 @@ export class SourcePool<S extends TransferSource> {
   }
 
   /**
-   * The sources to ask now, best first: usable ones with fewer requests under way than they accept.
-   * The origin comes after its edges, as long as one of them is usable at all.
+   * Returns the sources to ask now, best first: usable ones with fewer requests under way than they
+   * accept. The origin comes after its edges unless all of them are quarantined.
    *
    * @param lifeless true if no byte has come for so long that the origin should help its edges
    */
@@ -106,7 +107,7 @@ export class SourcePool<S extends TransferSource> {
     return seatOrder(seats, lifeless).map(({ source }) => source);
   }
 
-  /** When a source can be asked again at the earliest; undefined: never. */
+  /** Returns the earliest time at which a source can be asked; undefined: never. */
   nextUsableAt(): Millis | undefined {
     const times = this.sources.flatMap(({ health }) => health.usableAt() ?? []);
     return times.length === 0 ? undefined : Math.min(...times);
@@ -122,12 +123,12 @@ export class SourcePool<S extends TransferSource> {
     return this.#allLeft(({ health }) => health.isServerAway);
   }
 
-  /** Requests under way at a source. */
+  /** Returns the number of requests under way at a source. */
   active(source: S): number {
     return this.#member(source).active;
   }
 
-  /** A request begins. @returns the host that it goes to; undefined: there is no connection for it */
+  /** Counts a new request. @returns the host that it goes to; undefined: no connection is free */
   started(source: S): string | undefined {
     const { host } = source;
     if (!this.#seats.take(host)) return undefined;
@@ -137,8 +138,10 @@ export class SourcePool<S extends TransferSource> {
   }
 
   /**
+   * Counts a request that has ended.
+   *
    * @param host that the request was sent to
-   * @param served true if it brought all its bytes
+   * @param served true if the request brought all its bytes
    */
   ended(source: S, host: string, served: boolean): void {
     const member = this.#member(source);
@@ -161,7 +164,7 @@ export class SourcePool<S extends TransferSource> {
   }
 
   /**
-   * A request has failed: decides the consequences for its source.
+   * Notes a failed request: lowers the limit of a source that is busy, rests or quarantines it.
    *
    * @param isThere true if the source has sent something since the request was made
    */
@@ -178,12 +181,12 @@ export class SourcePool<S extends TransferSource> {
     member.served = 0;
   }
 
-  /** The network may be back: every unreachable source is worth a try. */
+  /** Ends the rests of unreachable sources, because the network may be back. */
   retryNow(): void {
     for (const { health } of this.sources) health.retryNow(this.now());
   }
 
-  /** The reason to tell the user once no source can be asked any more. */
+  /** Returns the reason to show to the user once no source can be asked any more. */
   failure(): MillraceError | undefined {
     const { sources } = this;
     const own = sources.find(({ kind }) => kind === 'origin')?.health.quarantine;
@@ -191,16 +194,16 @@ export class SourcePool<S extends TransferSource> {
     const reasons = sources
       .map(({ health }) => health.quarantine ?? health.lastFailure)
       .filter((error) => error !== undefined);
-    // The origin's own refusal tells more than an edge that is out of reach.
+    // The origin's own refusal is more informative than an unreachable edge.
     return reasons.find((e) => e.code.startsWith('origin-') && !e.row.retryable) ?? reasons.at(-1);
   }
 
-  /** Says how many connections to each host could be used now. */
+  /** Tells the seats how many connections to each host could be used now. */
   #claim(now: Millis, lifeless: boolean): void {
     const { claim } = this.#seats;
     if (claim === undefined) return;
     const isEdge = ({ kind }: S) => kind === 'edge';
-    // Edges without a connection for this download are no help to it.
+    // An edge without a free connection for this download cannot help it.
     const edgesWork = this.sources.some(
       (source) =>
         isEdge(source) &&
@@ -216,14 +219,14 @@ export class SourcePool<S extends TransferSource> {
     const demands: HostDemand[] = [];
     for (const [host, most] of wanted) {
       const active = this.#activeAt(host);
-      // A source may be at another host by the next time: nothing is wanted here any more then.
+      // Keep the host: if its source moves, the next claim must say that nothing is wanted here.
       this.#atHost.set(host, active);
       demands.push({ host, active, wanted: most });
     }
     claim.call(this.#seats, demands);
   }
 
-  /** An edge all of whose connections other downloads have at present. */
+  /** Returns true for an edge whose connections are all in use by other downloads. */
   #isCrowdedOut({ kind, host }: S): boolean {
     return kind === 'edge' && this.#seats.isCrowdedOut?.(host) === true;
   }
@@ -232,7 +235,7 @@ export class SourcePool<S extends TransferSource> {
     return this.#seats.room(host, this.#activeAt(host));
   }
 
-  /** Requests under way to other sources at the same host: they share its limit. */
+  /** Counts the requests to other sources at the same host, which share its limit. */
   #othersAt(source: S): number {
     let others = 0;
     for (const [other, { active }] of this.#members) {

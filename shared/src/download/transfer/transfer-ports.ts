@@ -1,7 +1,7 @@
 /**
  * The ports of a transfer: sources that can be asked for ranges, and a store for their bytes. The
- * app has HTTP connections and files for them, the extension has `fetch` and the browser's own file
- * system.
+ * app implements them with HTTP connections and files, the extension with `fetch` and the browser's
+ * own file system.
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
@@ -11,22 +11,22 @@ import type { SourcePool } from './source-pool.ts';
 import type { TransferSource } from './transfer-source.ts';
 
 /**
- * Takes bytes at a position of the file; they are copied before it returns.
+ * Takes bytes at a position of the file, and copies them before it returns.
  *
  * @returns undefined to continue, or a promise to hold the source back until it resolves
  */
 export type Sink = (position: number, bytes: Uint8Array) => Promise<void> | undefined;
 
-/** An answer that keeps the range contract, its body not yet read. */
+/** An answer that keeps the range contract, with its body not yet read. */
 export interface OpenAnswer {
-  /** The source has given a digest of the body: it counts for nothing until it is complete. */
+  /** True if the source gave a digest of the body: its bytes count only once all have come. */
   readonly checked: boolean;
   /**
-   * Hands the body on.
+   * Reads the body into `sink`.
    *
-   * @param room memory to read the next bytes into, requested again for each piece
-   * @throws MillraceError where the body does not match its announcement; the signal's reason;
-   *   errors of `sink`. The answer is abandoned then
+   * @param room returns memory to read the next bytes into; called for each piece
+   * @throws MillraceError if the body does not match its header; the signal's reason; errors of
+   *   `sink`. The answer is then abandoned
    */
   read(sink: Sink, room?: () => Uint8Array): Promise<void>;
 }
@@ -36,25 +36,27 @@ export interface TransferStore {
   /**
    * Makes a writer for the bytes of one answer.
    *
-   * @param start position that the first are expected at
-   * @param provisional written bytes count for nothing until `confirm`
+   * @param start expected position of the first bytes
+   * @param provisional true if written bytes count only after `confirm`
    */
   writer(start: number, provisional: boolean): RangeWriter;
-  /** Bytes that were written provisionally are right. @throws MillraceError of the disk */
+  /** Makes provisionally written bytes count. @throws MillraceError of the disk */
   confirm(range: ByteRange): Promise<void>;
-  /** Discards bytes for good: they have to be fetched again. @throws MillraceError of the disk */
+  /** Discards bytes, which must be fetched again. @throws MillraceError of the disk */
   forget(ranges: readonly ByteRange[]): Promise<void>;
 }
 
 export interface RangeWriter {
-  /** Memory for the next bytes, none for those from `end` on; absent: the store copies them. */
+  /** Returns memory for the next bytes before `end`; absent: the store copies the bytes. */
   room?(end: number): Uint8Array;
   /**
-   * @returns a promise to wait for before more is written, where the disk is behind
+   * Writes bytes at a position.
+   *
+   * @returns a promise to wait for before the next write if the disk is behind
    * @throws MillraceError of the disk
    */
   write(position: number, bytes: Uint8Array): Promise<void> | undefined;
-  /** Nothing more comes; resolves when all of it is written. @throws MillraceError of the disk */
+  /** Ends the writer; resolves when all bytes are written. @throws MillraceError of the disk */
   end(): Promise<void>;
 }
 
@@ -64,13 +66,13 @@ export interface BlockTransferOptions<S extends TransferSource> {
   readonly scheduler: Scheduler;
   readonly pool: SourcePool<S>;
   /**
-   * Asks a source for a range, of the version that the file is of.
+   * Asks a source for a range of the version that is being downloaded.
    *
    * @throws MillraceError; the signal's reason
    */
   readonly open: (source: S, range: ByteRange, signal: AbortSignal) => Promise<OpenAnswer>;
-  /** Requests at a time. */
+  /** Most requests at a time. */
   readonly connections: number;
-  /** Sources but the first that get a connection of their own beside these; none: 0. */
+  /** Sources, not counting the first, that get a connection of their own; 0 unless given. */
   readonly ownConnections?: number;
 }

@@ -1,34 +1,34 @@
-/** A source of a file as its download knows it, whichever way its bytes are asked for. */
+/** The state that a download keeps about a source, in the app and in the extension. */
 
 import { type ByteRange, RangeSet } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
 import type { Holds } from '../scheduler/holdings.ts';
 import type { SourceHealth } from './source-health.ts';
 
-/** An edge that relays the file, the file's own server, or another server that has it. */
+/** An edge that relays the file, the file's own server, or another server that has the file. */
 export type SourceKind = 'edge' | 'origin' | 'mirror';
 
 export abstract class TransferSource {
   abstract readonly kind: SourceKind;
   readonly health: SourceHealth;
-  /** Stored bytes that it gave since it was last shown to keep the contract. */
+  /** Stored bytes that the source gave since it was last shown to keep the contract. */
   readonly unproven = new RangeSet();
-  /** Bytes that it has sent, including unwanted ones. */
+  /** Bytes that the source has sent, including unwanted ones. */
   receivedBytes = 0;
-  /** When bytes of the file came last, monotonic milliseconds. */
+  /** When its last bytes of the file came, monotonic milliseconds. */
   heardAt: Millis = Number.NEGATIVE_INFINITY;
 
   constructor(health: SourceHealth) {
     this.health = health;
   }
 
-  /** Tells it from all others of the download. */
+  /** Identifies the source within its download. */
   abstract get id(): string;
 
-  /** Host and port that its next request goes to (`URL.host`). */
+  /** Host and port of its next request (`URL.host`). */
   abstract get host(): string;
 
-  /** Tells which parts of the file it has; undefined: it has all of it. */
+  /** Tells which parts of the file the source has; undefined: the whole file. */
   get holds(): Holds | undefined {
     return undefined;
   }
@@ -38,18 +38,18 @@ export abstract class TransferSource {
     return true;
   }
 
-  /** Bytes of it have been stored, and nothing vouches for them yet. */
+  /** Notes bytes of the source that have been stored but not yet shown to be right. */
   gave(range: ByteRange): void {
     this.unproven.add(range);
   }
 
-  /** An answer was as it should be from beginning to end. */
+  /** Trusts all bytes given so far, because a whole answer kept the contract. */
   vouch(): void {
     this.health.onServed();
     this.takeUnproven();
   }
 
-  /** The bytes that nothing vouches for; they are no longer counted here. */
+  /** Removes and returns the unproven bytes. */
   takeUnproven(): RangeSet {
     const taken = new RangeSet(this.unproven.ranges);
     this.unproven.remove({ start: 0, end: Number.MAX_SAFE_INTEGER });

@@ -1,4 +1,4 @@
-/** Waiting that ends early when something has changed. */
+/** Lets waits end early when something has changed. */
 
 export class Wakeable {
   readonly #waiting = new Set<AbortController>();
@@ -8,7 +8,7 @@ export class Wakeable {
     return this.#waiting.size;
   }
 
-  /** @param wait resolves by itself in time, and at once when its signal aborts */
+  /** Runs `wait`, which resolves in time, or at once when its signal aborts through `wakeAll`. */
   async during<T>(wait: (woken: AbortSignal) => Promise<T>): Promise<T> {
     const woken = new AbortController();
     this.#waiting.add(woken);

@@ -23,12 +23,12 @@ const FAILED = 'precondition-failed';
 const SAME = 'not-modified';
 
 describe('decideAnswer', () => {
-  test('sends the whole file where nothing else is asked for', () => {
+  test('sends the whole file if nothing else is requested', () => {
     expect(answer({})).toEqual({ kind: 'whole' });
     expect(answer({}, {})).toEqual({ kind: 'whole' });
   });
 
-  test('sends the ranges asked for', () => {
+  test('sends the requested ranges', () => {
     expect(answer({ range: 'bytes=2-4, 8-' })).toEqual({
       kind: 'ranges',
       ranges: [
@@ -75,7 +75,7 @@ describe('decideAnswer', () => {
     ['1 holds, 3 says it is known', { 'if-match': '"a"', 'if-none-match': '"a"' }, SAME],
   ])('%s', (_name, headers, kind) => {
     expect(kindOf(headers)).toBe(kind);
-    // 5. Whether a range is asked for makes no difference to the steps before.
+    // 5. A Range does not change the outcome of the earlier steps.
     expect(kindOf({ ...headers, ...RANGE })).toBe(kind === 'whole' ? 'ranges' : kind);
     expect(kindOf(headers, BOTH, 'HEAD')).toBe(kind);
   });
@@ -85,7 +85,7 @@ describe('decideAnswer', () => {
     ['If-Unmodified-Since', { 'if-unmodified-since': BEFORE }],
     ['If-None-Match', { 'if-none-match': '"a"' }],
     ['If-Modified-Since', { 'if-modified-since': DATE }],
-  ])('of a file without validators, %s proves nothing', (name, headers) => {
+  ])('%s proves nothing about a file without validators', (name, headers) => {
     expect(kindOf(headers, {})).toBe(name === 'If-Match' ? FAILED : 'whole');
   });
 
@@ -108,27 +108,27 @@ describe('decideAnswer', () => {
     expect(kindOf({ ...RANGE, 'if-range': ifRange }, validators)).toBe(kind);
   });
 
-  test('If-Range without a Range means nothing', () => {
+  test('If-Range without a Range is ignored', () => {
     expect(kindOf({ 'if-range': '"b"' })).toBe('whole');
   });
 
-  test('a HEAD request describes the whole file, whatever its Range', () => {
+  test('the answer to HEAD describes the whole file, whatever the Range', () => {
     expect(kindOf(RANGE, BOTH, 'HEAD')).toBe('whole');
     expect(kindOf({ range: 'bytes=99-' }, BOTH, 'HEAD')).toBe('whole');
   });
 
-  test('a range past the end cannot be satisfied, unless If-Range says it is out of date', () => {
+  test('a range past the end is unsatisfiable, unless If-Range shows another version', () => {
     expect(kindOf({ range: 'bytes=10-' })).toBe('unsatisfiable');
     expect(kindOf({ range: 'bytes=-0' })).toBe('unsatisfiable');
     expect(kindOf({ range: 'bytes=10-', 'if-range': '"b"' })).toBe('whole');
   });
 
-  test('a Range that cannot be understood is ignored', () => {
+  test('a malformed Range is ignored', () => {
     expect(kindOf({ range: 'bytes=5-4' })).toBe('whole');
     expect(kindOf({ range: 'lines=1-2' })).toBe('whole');
   });
 
-  test('too many ranges are refused, unless the file is known already', () => {
+  test('too many ranges are refused, unless the client already has the file', () => {
     const range = `bytes=${Array.from({ length: 40 }, (_value, i) => `${2 * i}-${2 * i}`).join(',')}`;
     const file = { length: 1000, validators: BOTH };
     expect(() => decideAnswer('GET', { range }, file)).toThrow(
@@ -137,17 +137,17 @@ describe('decideAnswer', () => {
     expect(decideAnswer('GET', { range, 'if-none-match': '"a"' }, file).kind).toBe(SAME);
   });
 
-  test('parts may come in any order where the client says so', () => {
+  test('parts may come in any order if the client asks for that', () => {
     const prefer = 'delivery=out-of-order';
     expect(answer({ range: 'bytes=0-', prefer })).toMatchObject({ outOfOrder: true });
     expect(answer({ range: 'bytes=0-', prefer: 'respond-async' })).toMatchObject({
       outOfOrder: false,
     });
-    // Without a Range there is nothing for a 206 to answer.
+    // A 206 is possible only with a Range.
     expect(answer({ prefer })).toEqual({ kind: 'whole' });
   });
 
-  test('fields that come on several lines count as one', () => {
+  test('several lines of a field are read as one', () => {
     expect(kindOf({ 'if-none-match': ['"x"', '"a"'] })).toBe(SAME);
   });
 });

@@ -25,11 +25,13 @@ export type Answer =
       readonly kind: 'ranges';
       /** Non-empty, disjoint, inside the file, in the order to be sent. */
       readonly ranges: readonly ByteRange[];
-      /** True when the client asked for, and gets, one part per chunk in any order. */
+      /** True if the client asked for one part per chunk in any order, and gets it. */
       readonly outOfOrder: boolean;
     };
 
 /**
+ * Decides how to answer a request for a file.
+ *
  * @param method GET or HEAD
  * @param headers the client's request header
  * @param file the file's length and validators

@@ -17,7 +17,7 @@ const NOW = Date.UTC(2024, 0, 1);
 const HOUR = 3_600_000;
 const at = (offsetMs: number) => formatHttpDate(NOW + offsetMs);
 
-/** Reads an answer that was asked for and came at once. */
+/** Reads the freshness of an answer that came without delay. */
 function read(headers: Headers) {
   return readFreshness({ date: at(0), ...headers }, NOW, NOW);
 }
@@ -91,7 +91,7 @@ describe('freshness', () => {
     expect(currentAge(f, NOW + arrived - HOUR)).toBe(ageMs);
   });
 
-  test('an answer is fresh for its lifetime, of which its age is used up', () => {
+  test('an answer is fresh until its age reaches its lifetime', () => {
     const f = read({ ...cc('max-age=60'), age: '20' });
     expect(isFresh(f, NOW)).toBe(true);
     expect(isFresh(f, NOW + 39_999)).toBe(true);
@@ -112,7 +112,7 @@ describe('freshness', () => {
     expect(read(cc(value)).staleIfErrorMs).toBe(ms);
   });
 
-  test('the time for errors begins when the lifetime ends', () => {
+  test('the time for use on errors begins when the lifetime ends', () => {
     const f = read(cc('max-age=60, stale-if-error=5'));
     expect(isUsableOnError(f, NOW + 64_999)).toBe(true);
     expect(isUsableOnError(f, NOW + 65_000)).toBe(false);
@@ -132,7 +132,7 @@ describe('freshness', () => {
     expect(readDemands(headers)).toEqual({ revalidate, onlyIfCached, maxAgeMs });
   });
 
-  test('directives are read by name; strings lose their quotes', () => {
+  test('directives are keyed by name, and strings lose their quotes', () => {
     expect([...parseCacheControl('A=1, b, c="x, y" , a=2, d=')]).toEqual([
       ['a', '1'],
       ['b', ''],
@@ -142,7 +142,7 @@ describe('freshness', () => {
     expect(parseCacheControl(undefined).size).toBe(0);
   });
 
-  test('whatever an origin says, times are never negative and a fresh answer is usable', () => {
+  test('whatever an origin sends, no time is negative, and a fresh answer is usable', () => {
     const value = fc.oneof(
       fc.string(),
       fc.constantFrom('max-age=5', 's-maxage=1', 'no-cache', 'stale-if-error=9', at(5000), '7'),

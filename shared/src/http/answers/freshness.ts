@@ -1,6 +1,6 @@
 /**
- * Freshness of a stored response for a shared cache (RFC 9111), on values passed in. Millrace
- * asks it about pointers only: chunks with a version tag never go stale.
+ * Computes the freshness of a stored response for a shared cache (RFC 9111). Millrace uses it for
+ * pointers only: chunks with a version tag never go stale.
  */
 
 import { type Headers, listField, splitList } from '../fields/headers.ts';
@@ -16,11 +16,11 @@ const HEURISTIC_SHARE = 0.1; // RFC 9111 4.2.2 names a tenth as typical
  */
 export const MAX_HEURISTIC_MS = 60_000;
 
-/** How long a stale pointer may be served while the origin cannot be reached (RFC 5861 4). */
+/** Time, in ms, for which a stale pointer may be served while the origin is down (RFC 5861 4). */
 export const DEFAULT_STALE_IF_ERROR_MS = 24 * 3_600_000;
 
 export interface Freshness {
-  /** Why the response must not be stored, or undefined where it may. */
+  /** The reason why the response must not be stored; undefined: it may be stored. */
   readonly notStorable: string | undefined;
   /** Age at the moment of arrival, milliseconds (RFC 9111 4.2.3). */
   readonly initialAgeMs: number;
@@ -28,7 +28,7 @@ export interface Freshness {
   readonly arrivedAt: number;
   /** Freshness lifetime in milliseconds (RFC 9111 4.2.1). */
   readonly lifetimeMs: number;
-  /** How long after its lifetime it may still be used while the origin cannot be reached. */
+  /** Milliseconds after its lifetime for which it may be used while the origin is unreachable. */
   readonly staleIfErrorMs: number;
 }
 
@@ -59,27 +59,27 @@ export function readFreshness(headers: Headers, requestedAt: number, arrivedAt: 
   };
 }
 
-/** Age in milliseconds (RFC 9111 4.2.3). */
+/** Returns the age at `now`, in milliseconds (RFC 9111 4.2.3). */
 export function currentAge(f: Freshness, now: number): number {
   return f.initialAgeMs + Math.max(0, now - f.arrivedAt);
 }
 
-/** True while the response may be used without asking. */
+/** Returns true while the response may be used without asking the origin. */
 export function isFresh(f: Freshness, now: number): boolean {
   return currentAge(f, now) < f.lifetimeMs;
 }
 
-/** True while a stale response may be used because the origin cannot be reached. */
+/** Returns true while the response may be used if the origin cannot be reached. */
 export function isUsableOnError(f: Freshness, now: number): boolean {
   return currentAge(f, now) < f.lifetimeMs + f.staleIfErrorMs;
 }
 
-/** Demands of a client's request on a stored response (RFC 9111 5.2.1). */
+/** The demands that a client's request makes on a stored response (RFC 9111 5.2.1). */
 export interface RequestDemands {
   readonly revalidate: boolean;
   readonly onlyIfCached: boolean;
   readonly maxAgeMs: number | undefined;
-  /** SHA-256 that the content must have, hexadecimal, where the client knows it. */
+  /** SHA-256 that the content must have, hexadecimal, if the client knows it. */
   readonly digest?: string | undefined;
 }
 
@@ -100,7 +100,7 @@ export function readDemands(headers: Headers): RequestDemands {
   };
 }
 
-/** Cache-Control directives by lower-case name; the first of each counts. */
+/** Reads Cache-Control directives by lower-case name; the first of each name counts. */
 export function parseCacheControl(value: string | undefined): ReadonlyMap<string, string> {
   const directives = new Map<string, string>();
   for (const item of splitList(value ?? '')) {
@@ -120,7 +120,7 @@ function whyNotStorable(
   if (directives.has('private')) return 'private';
   if (headers['set-cookie'] !== undefined) return 'set-cookie';
   const vary = splitList(listField(headers, 'vary') ?? '').map((name) => name.toLowerCase());
-  // Egress always asks for identity, so variants by encoding do not arise.
+  // Egress always requests the identity encoding, so the file does not vary by encoding.
   const other = vary.find((name) => name !== 'accept-encoding');
   return other === undefined ? undefined : `vary-${other === '*' ? 'any' : other}`;
 }

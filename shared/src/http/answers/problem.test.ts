@@ -9,7 +9,7 @@ import {
 } from './problem.ts';
 
 describe('problem documents', () => {
-  test('say what happened, what is particular to it, and what to do', () => {
+  test('say what happened, with details, and what to do', () => {
     expect(toProblem(new MillraceError('origin-error', 'it answered 500'))).toEqual({
       type: 'urn:millrace:error:origin-error',
       title: 'The origin answered with an error',
@@ -27,19 +27,19 @@ describe('problem documents', () => {
     ['example.com, port 1', /^example\.com, /],
     ['port 1 is of another protocol', /^Port 1 is /],
   ])(
-    'begin with a capital letter, but not where that changes what is meant: %s',
+    'begin with a capital letter, but not if that would change the meaning: %s',
     (detail, text) => {
       expect(toProblem(new MillraceError('origin-not-allowed', detail)).detail).toMatch(text);
     },
   );
 
-  test('say what to do where nothing is particular', () => {
+  test('say what to do even without details', () => {
     const problem = toProblem(new MillraceError('draining'));
     expect(problem.detail).toBe('Use another edge, or try again in a moment.');
     expect(problem.reason).toBe('');
   });
 
-  test.each(Object.keys(ERRORS) as ErrorCode[])('the one of %s follows its row', (code) => {
+  test.each(Object.keys(ERRORS) as ErrorCode[])('match the row of the table for %s', (code) => {
     const { type, status, title, retryable } = toProblem(new MillraceError(code, 'x'));
     expect(new URL(type).href).toBe(type);
     expect({ status, title, retryable }).toEqual({
@@ -49,14 +49,14 @@ describe('problem documents', () => {
     });
   });
 
-  test('tell nothing of the cause', () => {
+  test('do not reveal the cause', () => {
     const error = new MillraceError('internal', '', { cause: new Error('secret') });
     expect(JSON.stringify(toProblem(error))).not.toContain('secret');
     expect(PROBLEM_TYPE).toBe('application/problem+json');
   });
 });
 
-describe('what a node says it has met', () => {
+describe('an error that a node reports', () => {
   test.each(Object.keys(ERRORS) as ErrorCode[])('%s is read as it was written', (code) => {
     const text = JSON.stringify(toProblem(new MillraceError(code, 'why')));
     const read = readProblem(text, 5000);
@@ -65,7 +65,7 @@ describe('what a node says it has met', () => {
   });
 
   test.each(['disk-full', 'internal', 'interrupted', 'file-changed', 'queue-full'] as const)(
-    'of its own machine (%s) ends nothing here: the node has failed',
+    'about its own machine (%s) counts as a failure of that node only',
     (code) => {
       const text = JSON.stringify(toProblem(new MillraceError(code, '/var/cache')));
       const error = readSourceProblem(text, 5000);
@@ -77,7 +77,7 @@ describe('what a node says it has met', () => {
     },
   );
 
-  test('of the file, of the request or of its load stays what it is', () => {
+  test('about the file, the request or its load is kept as it is', () => {
     for (const [code, { scope }] of Object.entries(ERRORS)) {
       if (scope === 'download') continue;
       expect(readSourceProblem(JSON.stringify({ code }))?.code).toBe(code);
@@ -87,11 +87,11 @@ describe('what a node says it has met', () => {
   test.each([
     ['', '{', 'null', '7', '[]', '"disk-full"', '{}'],
     ['{"code":"toString"}', '{"code":{"toString":null}}', '{"code":7}', '{"code":["draining"]}'],
-  ])('is nothing where it names no error of the table', (...texts) => {
+  ])('is undefined if it names no error of the table', (...texts) => {
     for (const text of texts) expect(readProblem(text)).toBeUndefined();
   });
 
-  test('has no reason where that is no text', () => {
+  test('has no detail if its reason is not text', () => {
     for (const reason of [undefined, null, 7, { toString: null }, ['x']]) {
       expect(problemError({ code: 'draining', reason })?.detail).toBe('');
     }

@@ -1,4 +1,4 @@
-/** Errors as application/problem+json (RFC 9457), from the one table. */
+/** Writes and reads the errors of the table as application/problem+json (RFC 9457). */
 
 import type { Millis } from '../../base/clock.ts';
 import { isErrorCode, MillraceError } from '../../base/errors.ts';
@@ -9,7 +9,7 @@ export interface Problem {
   readonly title: string;
   readonly status: number;
   readonly detail: string;
-  /** Our own members: the table's code, the details of this occurrence, and whether to retry. */
+  /** Members of Millrace: the table's code, the details of this occurrence, whether to retry. */
   readonly code: string;
   readonly reason: string;
   readonly retryable: boolean;
@@ -18,7 +18,7 @@ export interface Problem {
 /** Content-Type of a problem document. */
 export const PROBLEM_TYPE = 'application/problem+json';
 
-/** Describes an error of the table. */
+/** Makes the problem document of an error. */
 export function toProblem(error: MillraceError): Problem {
   const { status, title, retryable } = error.row;
   return {
@@ -32,15 +32,15 @@ export function toProblem(error: MillraceError): Problem {
   };
 }
 
-/** Problem documents are small; anything longer is none. In bytes. */
+/** Longest body that is read as a problem document, in bytes: such documents are small. */
 export const MAX_PROBLEM_BYTES = 16 * 1024;
 
 /**
- * The error that a node says it has met.
+ * Reads the error that a node reports.
  *
  * @param text body of a problem document, at most `MAX_PROBLEM_BYTES`
  * @param retryAfterMs value of its Retry-After field
- * @returns undefined where it names no error of the table
+ * @returns undefined if the document names no error of the table
  */
 export function readProblem(text: string, retryAfterMs?: Millis): MillraceError | undefined {
   try {
@@ -50,7 +50,7 @@ export function readProblem(text: string, retryAfterMs?: Millis): MillraceError 
   }
 }
 
-/** The same for a document that has been parsed. @returns undefined where it is none */
+/** Reads a parsed problem document. @returns undefined if it names no error of the table */
 export function problemError(document: unknown, retryAfterMs?: Millis): MillraceError | undefined {
   const { code, reason } = (document ?? {}) as Partial<Record<keyof Problem, unknown>>;
   if (!isErrorCode(code)) return undefined;
@@ -58,8 +58,8 @@ export function problemError(document: unknown, retryAfterMs?: Millis): Millrace
 }
 
 /**
- * The same error for the node that asked another node for a file: the disk or the program of that
- * machine is not this one's. That node has failed, and others are asked.
+ * Reads the error of a node that was asked for a file. An error about that node's own disk or
+ * program must not end the download here: it becomes `origin-error`, and other sources are asked.
  */
 export function readSourceProblem(text: string, retryAfterMs?: Millis): MillraceError | undefined {
   const error = readProblem(text, retryAfterMs);
@@ -67,10 +67,10 @@ export function readSourceProblem(text: string, retryAfterMs?: Millis): Millrace
   return new MillraceError('origin-error', error.row.title, { retryAfterMs, cause: error });
 }
 
-/** Writes an error's details, where there are any, and its advice. */
+/** Returns an error's details, if there are any, and its advice. */
 export function whyAndWhat({ detail, row }: MillraceError): string {
   if (detail === '') return row.advice;
-  // Words begin with a capital letter; hosts, types and URLs stay as they are.
+  // Capitalize plain words; hosts, types and URLs stay as they are.
   const begin = /^[a-z]+(?=[ ,])/.test(detail) ? detail.charAt(0).toUpperCase() : detail.charAt(0);
   return `${begin}${detail.slice(1)}. ${row.advice}`;
 }

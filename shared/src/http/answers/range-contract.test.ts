@@ -18,7 +18,7 @@ const GOOD: Headers = {
 const check = (headers: Headers, asked = ASKED) => checkRangeAnswer(headers, asked, PINNED);
 
 describe('the range contract', () => {
-  test('an answer that keeps it says what follows', () => {
+  test('an answer that keeps it gives the range, length and validators of the body', () => {
     expect(check(GOOD)).toEqual({ range: ASKED, total: 1000, validators: { etag: '"a"' } });
   });
 
@@ -32,12 +32,12 @@ describe('the range contract', () => {
     expect(check({ ...GOOD, ...fields }).range).toEqual(ASKED);
   });
 
-  test('the file may end before the range does', () => {
+  test('the file may end before the requested range does', () => {
     const headers = { ...GOOD, 'content-range': 'bytes 950-999/1000', 'content-length': '50' };
     expect(check(headers, { start: 950, end: 1050 }).range).toEqual({ start: 950, end: 1000 });
   });
 
-  test('without a pinned version any version will do', () => {
+  test('without a pinned version any version is accepted', () => {
     const headers = { 'content-range': 'bytes 100-199/5000', etag: '"other"' };
     expect(checkRangeAnswer(headers, ASKED).total).toBe(5000);
   });
@@ -74,12 +74,12 @@ describe('the range contract', () => {
     expect(() => check({ ...GOOD, ...fields })).toThrow(expect.objectContaining({ code }));
   });
 
-  test('of a file that became shorter, the version is at fault, not the range', () => {
+  test('a file that became shorter is reported as a changed version, not as a wrong range', () => {
     const headers = { ...GOOD, 'content-range': 'bytes 100-149/150', 'content-length': '50' };
     expect(() => check(headers)).toThrow(expect.objectContaining({ code: 'version-changed' }));
   });
 
-  test('the error names what was asked for and what came', () => {
+  test('the error names the requested range and the received one', () => {
     expect(() => check({ ...GOOD, 'content-range': 'bytes 0-99/1000' })).toThrow(
       expect.objectContaining({
         detail: 'asked for bytes 100-199, got Content-Range "bytes 0-99/1000"',
@@ -87,7 +87,7 @@ describe('the range contract', () => {
     );
   });
 
-  test('a whole file is held to the version as well', () => {
+  test('the version of a whole file is checked as well', () => {
     const { validators } = PINNED;
     expect(() => checkVersion(PINNED, 1000, validators)).not.toThrow();
     expect(() => checkVersion(PINNED, undefined, validators)).not.toThrow();
@@ -99,7 +99,7 @@ describe('the range contract', () => {
     );
   });
 
-  test('a body that is not the file itself is refused by name', () => {
+  test('an encoded body is refused, and the error names the encoding', () => {
     expect(() => checkIdentity({})).not.toThrow();
     expect(() => checkIdentity({ 'content-encoding': ' GZIP ' })).toThrow(
       expect.objectContaining({ code: 'wrong-encoding', detail: 'gzip' }),
@@ -137,19 +137,19 @@ describe('an answer to a range request', () => {
   };
   const PARTS = { 'content-type': 'multipart/byteranges; boundary=b', etag: '"a"' };
 
-  test('is the range, of the version that it says itself to be of', () => {
+  test('is the range, of the version in its header', () => {
     const version = { length: 1000, validators: { etag: '"a"' } };
     expect(judge(206, GOOD)).toEqual({ kind: 'range', range: ASKED, version });
   });
 
-  test('may come in parts, which say themselves where the file ends if nothing is pinned', () => {
+  test('may come in parts, which state the length of the file if nothing is pinned', () => {
     const judged = judge(206, PARTS, { ...PINNED, length: 150 });
     expect(judged).toMatchObject({ kind: 'parts', range: { start: 100, end: 150 }, boundary: 'b' });
     const first = { kind: 'first-parts', validators: { etag: '"a"' }, boundary: 'b' };
     expect(judge(206, PARTS)).toEqual(first);
   });
 
-  test('is the whole file, or nothing of an empty one, for the first request only', () => {
+  test('may be the whole file or show an empty file, for the first request only', () => {
     const whole = { 'content-length': '1000', etag: '"a"' };
     expect(judge(200, whole)).toMatchObject({ kind: 'whole', length: 1000 });
     expect(code(200, whole, PINNED)).toBe('range-ignored');
@@ -165,12 +165,12 @@ describe('an answer to a range request', () => {
     [500, 'origin-error'],
     [204, 'malformed-response'],
     [301, 'malformed-response'],
-  ])('with status %d is none: %s', (status, expected) => {
+  ])('with status %d is an error: %s', (status, expected) => {
     expect(code(status, GOOD)).toBe(expected);
     expect(code(status, GOOD, PINNED)).toBe(expected);
   });
 
-  test('of a length that nobody knows is no use', () => {
+  test('of an unknown file length is refused', () => {
     expect(code(206, { ...GOOD, 'content-range': 'bytes 100-199/*' })).toBe('range-ignored');
   });
 });

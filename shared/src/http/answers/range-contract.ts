@@ -1,7 +1,7 @@
 /**
- * The range contract: the conditions that an answer to a range request must meet before a single
- * byte of it is used. Download managers that skip these checks report success on corrupt files;
- * both the edge's egress and the download engine go through here (NSDI 3.3, "correctness
+ * Checks the range contract: the conditions that an answer to a range request must meet before any
+ * byte of it is used. Download managers that skip these checks report success on corrupt files.
+ * Both the edge's egress and the download engine use this module (NSDI 3.3, "correctness
  * checking").
  */
 
@@ -21,30 +21,30 @@ export interface PinnedVersion {
 
 /** Contents of a 206 that keeps the contract. */
 export interface RangeAnswer {
-  /** The bytes that follow: the requested ones, or fewer only because the file ends there. */
+  /** The bytes in the body: the requested ones, or fewer only if the file ends before. */
   readonly range: ByteRange;
-  /** Length of the whole file; undefined where the source does not know it. */
+  /** Length of the whole file; undefined if the source does not state it. */
   readonly total: number | undefined;
   readonly validators: Validators;
 }
 
-/** The contents of an answer to a range request that keeps the contract. */
+/** The kind and contents of an answer to a range request that keeps the contract. */
 export type Judged =
   | { readonly kind: 'range'; readonly range: ByteRange; readonly version: PinnedVersion }
-  /** Parts of the range in any order, each with its place (RFC 9110 14.6). */
+  /** Parts of the range in any order, each with its position (RFC 9110 14.6). */
   | {
       readonly kind: 'parts';
       readonly range: ByteRange;
       readonly version: PinnedVersion;
       readonly boundary: string;
     }
-  /** Parts that nothing is pinned for: the length of the file is stated in the parts only. */
+  /** Parts while no version is pinned: only the parts state the length of the file. */
   | {
       readonly kind: 'first-parts';
       readonly validators: Validators;
       readonly boundary: string;
     }
-  /** The whole file: the source serves no ranges. */
+  /** The whole file, from a source that serves no ranges. */
   | {
       readonly kind: 'whole';
       readonly length: number | undefined;
@@ -56,11 +56,11 @@ export type Judged =
 /**
  * Judges an answer to a range request by its status and its header.
  *
- * @param asked the range that was asked for; its end may lie past the file's
- * @param pinned the version that it must belong to; undefined: the first request, the only one that
- *   may be answered with the whole file or with an empty one
- * @throws MillraceError of `checkRangeAnswer`; `range-ignored` for the whole file and for unknown
- *   lengths; the errors of other statuses
+ * @param asked the requested range; it may end past the end of the file
+ * @param pinned the version that the answer must be of; undefined: the first request, the only one
+ *   that may be answered with the whole file or show an empty one
+ * @throws MillraceError of `checkRangeAnswer`; `range-ignored` for an unwanted whole file and for
+ *   an unknown length; the errors of other statuses
  */
 export function judgeAnswer(
   status: number,
@@ -77,7 +77,7 @@ export function judgeAnswer(
   if (status === 200) {
     const whole = judgeWhole(headers);
     if (pinned === undefined) return whole;
-    // If-Range failed: another version; or the source has stopped serving ranges.
+    // Either If-Range found another version, or the source has stopped serving ranges.
     checkVersion(pinned, whole.length, whole.validators);
     throw new MillraceError('range-ignored');
   }
@@ -106,7 +106,7 @@ function judgeRange(headers: Headers, asked: ByteRange, pinned: PinnedVersion | 
   return { kind: 'range', range, version: { length: total, validators } };
 }
 
-/** One part per chunk, in any order; together they must be the requested range. */
+/** Judges the header of a 206 with parts, one per chunk, which must add up to the range. */
 function judgeParts(
   headers: Headers,
   boundary: string,
@@ -124,8 +124,8 @@ function judgeParts(
 /**
  * Checks the header of a 206 with a single range.
  *
- * @param asked the range that was asked for; its end may lie past the file's
- * @param pinned the version that it must belong to, where one is pinned
+ * @param asked the requested range; it may end past the end of the file
+ * @param pinned the version that the answer must be of; undefined: any
  * @throws MillraceError `wrong-encoding`, `malformed-response`, `wrong-range`, `wrong-length`,
  *   `version-changed` or `version-unproven`
  */
@@ -158,7 +158,7 @@ export function checkRangeAnswer(
 }
 
 /**
- * Checks that a response's body is the file itself, not an encoding of it.
+ * Checks that the body of a response is the file itself, not an encoding of it.
  *
  * @throws MillraceError `wrong-encoding`
  */
@@ -188,7 +188,7 @@ export function checkVersion(
 }
 
 /**
- * Content-Length, or undefined where there is none.
+ * Reads Content-Length; undefined if it is absent.
  *
  * @throws MillraceError `malformed-response`
  */

@@ -24,17 +24,17 @@ describe('a redirect', () => {
     'http://',
     'https://[::1/',
     'file:///etc',
-  ])('to %s leads nowhere', (location) => {
+  ])('to %s is refused', (location) => {
     expect(() => target(location)).toThrow(expect.objectContaining({ code: 'bad-redirect' }));
   });
 
-  test('that does not say where to is not followed to where it came from', () => {
+  test('without a target is refused instead of followed to its own URL', () => {
     for (const location of [undefined, '', ' ']) {
       expect(() => target(location)).toThrow(expect.objectContaining({ code: 'bad-redirect' }));
     }
   });
 
-  test('is none of the statuses that only sound like one', () => {
+  test('is only one of the statuses with which a GET is repeated elsewhere', () => {
     const statuses = Array.from({ length: 400 }, (_, i) => 200 + i).filter(isRedirect);
     expect(statuses).toEqual([301, 302, 303, 307, 308]);
   });

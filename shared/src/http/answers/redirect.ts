@@ -1,23 +1,25 @@
-/** Where a redirect leads (RFC 9110 15.4, 10.2.2). */
+/** Finds the target of a redirect (RFC 9110 15.4, 10.2.2). */
 
 import { MillraceError } from '../../base/errors.ts';
 import { type Headers, singleField } from '../fields/headers.ts';
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** True for statuses with which a GET is repeated elsewhere. */
+/** Returns true for statuses after which a GET is repeated at another URL. */
 export function isRedirect(status: number): boolean {
   return REDIRECTS.has(status);
 }
 
 /**
+ * Returns the target of a redirect.
+ *
  * @param from requested URL
  * @returns an http or https URL without a fragment
  * @throws MillraceError `bad-redirect`
  */
 export function redirectTarget(headers: Headers, from: URL): URL {
   const location = singleField(headers, 'location');
-  // An empty Location would point back to the same URL, for ever.
+  // An empty Location would lead back to the same URL for ever.
   if (location === undefined || location.trim() === '') {
     throw new MillraceError('bad-redirect', 'it says not where to');
   }

@@ -13,9 +13,9 @@ describe('statusError', () => {
     [504, 'origin-error'],
     [429, 'origin-busy'],
     [503, 'origin-busy'],
-    // The file is there, and may come in one piece.
+    // The file exists, and may be available as a whole.
     [416, 'range-ignored'],
-    // Waiting does not mend these.
+    // Waiting does not help with these.
     [204, 'malformed-response'],
     [304, 'malformed-response'],
     [399, 'malformed-response'],
@@ -23,7 +23,7 @@ describe('statusError', () => {
     expect(statusError(status)).toMatchObject({ code, detail: `it answered ${status}` });
   });
 
-  test('only those who ask to be left alone are asked to say for how long', () => {
+  test('only the statuses of a busy server keep its Retry-After', () => {
     for (const status of [404, 416, 429, 500, 503]) {
       const { retryAfterMs } = statusError(status, 7000);
       expect([status, retryAfterMs]).toEqual([status, isBusy(status) ? 7000 : undefined]);

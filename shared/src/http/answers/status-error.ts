@@ -1,29 +1,29 @@
-/** Statuses that bring no file, as errors of the table: the same for edge, engine and extension. */
+/** Maps statuses without a file to errors of the table, for edge, engine and extension. */
 
 import type { Millis } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
 
 /**
- * The error that a status stands for (RFC 9110 15).
+ * Returns the error that a status stands for (RFC 9110 15).
  *
- * @param status one that brings no file, or not the requested bytes
- * @param retryAfterMs how long the server asks to wait, where it does
+ * @param status of an answer without the file, or without the requested bytes
+ * @param retryAfterMs the wait that the server asks for, if it does
  */
 export function statusError(status: number, retryAfterMs?: Millis): MillraceError {
   const detail = `it answered ${status}`;
   if (status === 404) return new MillraceError('origin-not-found', detail);
   if (status === 410) return new MillraceError('origin-gone', detail);
-  // The file exists: some servers answer 416 for the first bytes of files that they generate while
-  // sending.
+  // The file may exist: some servers answer 416 to requests for the first bytes of files that they
+  // generate while sending.
   if (status === 416) return new MillraceError('range-ignored', detail);
   if (isBusy(status)) return new MillraceError('origin-busy', detail, { retryAfterMs });
   if (status >= 500) return new MillraceError('origin-error', detail);
   if (status >= 400) return new MillraceError('origin-denied', detail);
-  // A success without the bytes, or a redirect that cannot be followed.
+  // A success without the bytes, or a redirect that cannot be followed, is malformed.
   return new MillraceError('malformed-response', detail);
 }
 
-/** True for statuses with which a server asks to be left alone for a while (RFC 6585 4; RFC 9110 15.6.4). */
+/** Returns true for statuses of a server that is too busy (RFC 6585 4; RFC 9110 15.6.4). */
 export function isBusy(status: number): boolean {
   return status === 429 || status === 503;
 }

@@ -1,6 +1,6 @@
 /** The Cache-Status response field (RFC 9211). */
 
-/** Why a request went forward (RFC 9211 2.2), as far as it occurs here. */
+/** The reasons for which an edge forwards a request (RFC 9211 2.2). */
 export type ForwardReason = 'uri-miss' | 'miss' | 'stale' | 'request' | 'bypass';
 
 export type CacheOutcome =
@@ -8,10 +8,10 @@ export type CacheOutcome =
   | {
       readonly hit: false;
       readonly fwd: ForwardReason;
-      /** Status of the origin's answer, where it was asked. */
+      /** Status of the origin's answer, if the origin was asked. */
       readonly fwdStatus?: number;
       readonly stored?: boolean;
-      /** True when the request shared one fetch with another. */
+      /** True if the request shared a fetch with another request. */
       readonly collapsed?: boolean;
       readonly detail?: string;
     };
@@ -31,7 +31,7 @@ export function formatCacheStatus(name: string, outcome: CacheOutcome): string {
   return members.join('; ');
 }
 
-/** A structured-field token where the text is one, otherwise a string (RFC 9651 3.3). */
+/** Writes text as a structured-field token if it is one, otherwise as a string (RFC 9651 3.3). */
 function quote(text: string): string {
   if (/^[a-z*][a-z0-9!#$%&'*+.^_`|~:/-]*$/i.test(text)) return text;
   return `"${text.replace(/[^\x20-\x7e]/g, '?').replace(/["\\]/g, '\\$&')}"`;

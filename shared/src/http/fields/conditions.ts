@@ -1,6 +1,6 @@
 /**
- * Conditions that tie an answer to a version (RFC 9110 13.1): written for our own requests, and
- * evaluated for those of clients.
+ * Conditions that tie an answer to a version (RFC 9110 13.1): written for our own requests,
+ * evaluated for clients' requests.
  */
 
 import { formatHttpDate, parseHttpDate } from './http-date.ts';
@@ -9,10 +9,10 @@ import { etagMatchesStrongly, type Validators } from './validators.ts';
 type Fields = Record<string, string>;
 
 /**
- * The value of If-Range: it asks for the range if the file is still of that version, otherwise for
- * all of it.
+ * Returns the value of If-Range, which asks for the range if the file is still of that version, and
+ * for the whole file otherwise.
  *
- * @returns undefined where nothing strong is known: a weak one must not be used (13.1.5)
+ * @returns undefined if no strong validator is known: a weak one must not be used (13.1.5)
  */
 export function ifRange({ etag, lastModified, lastModifiedIsStrong }: Validators) {
   if (etag !== undefined) return etag;
@@ -29,7 +29,7 @@ export function ifRangeHolds(value: string | undefined, v: Validators): boolean 
   return date !== undefined && v.lastModifiedIsStrong === true && date === v.lastModified;
 }
 
-/** The field that makes an origin refuse rather than send another version (13.1.1, 13.1.4). */
+/** Returns the field that makes an origin refuse another version (13.1.1, 13.1.4). */
 export function ifSame({ etag, lastModified }: Validators): Fields {
   if (etag !== undefined) return { 'if-match': etag };
   if (lastModified === undefined) return {};
@@ -37,8 +37,8 @@ export function ifSame({ etag, lastModified }: Validators): Fields {
 }
 
 /**
- * The field that makes an origin send the file only if it is another version (13.1.2, 13.1.3). A
- * weak tag is not enough: files with the same one may differ in their bytes.
+ * Returns the field that makes an origin send the file only if it is another version (13.1.2,
+ * 13.1.3). A weak tag is not used: files with the same weak tag may differ in their bytes.
  */
 export function ifChanged({ etag, lastModified }: Validators): Fields {
   if (etag !== undefined) return { 'if-none-match': etag };

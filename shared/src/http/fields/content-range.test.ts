@@ -46,7 +46,7 @@ describe('Content-Range', () => {
     expect(parseContentRange(value)).toBeUndefined();
   });
 
-  test('what is written is read as the same range', () => {
+  test('a written range is read back as the same range', () => {
     const lengths = fc.tuple(fc.nat(), fc.integer({ min: 1 }), fc.nat());
     fc.assert(
       fc.property(lengths, ([start, bytes, rest]) => {
@@ -58,7 +58,7 @@ describe('Content-Range', () => {
     );
   });
 
-  test('any text is a range that makes sense, or refused', () => {
+  test('any text is read as a consistent range or refused', () => {
     const digits = fc.stringMatching(/^\d{0,17}$/);
     const alike = fc
       .tuple(digits, digits, fc.oneof(digits, fc.constant('*')))

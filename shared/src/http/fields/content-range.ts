@@ -1,8 +1,8 @@
-/** Content-Range of byte ranges (RFC 9110 14.4), read strictly: the range contract hangs on it. */
+/** Content-Range of bytes (RFC 9110 14.4), read strictly because the range contract needs it. */
 
 import type { ByteRange } from '../../base/byte-range.ts';
 
-/** `total` is undefined where the sender wrote `*`. */
+/** A Content-Range; `total` is undefined if the sender wrote `*`. */
 export type ContentRange =
   | { readonly kind: 'range'; readonly range: ByteRange; readonly total: number | undefined }
   | { readonly kind: 'unsatisfied'; readonly total: number };

@@ -13,7 +13,7 @@ const digest = (algorithm: DigestAlgorithm, text?: string) => ({
   hex: sum(algorithm, text).toString('hex'),
 });
 
-describe('what digests in header fields speak of', () => {
+describe('the scope of digests in header fields', () => {
   const headers: Headers = {
     'repr-digest': `sha-256=:${base64('sha256')}:`,
     digest: `SHA=${base64('sha1')}`,
@@ -34,7 +34,7 @@ describe('what digests in header fields speak of', () => {
     expect(algorithms(contentDigests(headers, status))).toEqual(content);
   });
 
-  test('of an encoded file, unless they say that they are of the file itself', () => {
+  test('digests of an encoded file are skipped unless they name the file itself', () => {
     const encoded = { ...headers, 'content-encoding': 'gzip' };
     expect(fileDigests(encoded, 200)).toEqual([]);
     expect(fileDigests({ ...headers, 'content-encoding': 'identity' }, 206)).toHaveLength(2);
@@ -95,7 +95,7 @@ describe('reading digest fields', () => {
     );
   });
 
-  test('what was written is read, and all else does no harm', () => {
+  test('written digests are read back, and malformed ones are harmless', () => {
     const written = fc.uniqueArray(fc.constantFrom(...DIGEST_ALGORITHMS));
     fc.assert(
       fc.property(written, fc.string(), (algorithms, text) => {

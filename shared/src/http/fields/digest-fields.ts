@@ -1,26 +1,27 @@
 /**
- * Digests in the header fields of answers, and their scope: the whole file, or only the bytes of
- * this answer (RFC 9530; RFC 3230; RFC 1864).
+ * Reads digests in the header fields of answers, by their scope: the whole file, or only the bytes
+ * of this answer (RFC 9530; RFC 3230; RFC 1864).
  */
 
 import { algorithmNamed, type Digest, digestFromBase64 } from '../../base/digest.ts';
 import { MillraceError } from '../../base/errors.ts';
 import { type Headers, listField, splitList } from './headers.ts';
 
-/** Longest field that is read. */
+/** Longest field that is read, in characters. */
 const MAX_FIELD_CHARS = 8192;
 
-/** One member of the dictionary (RFC 9651, 3.2): a byte sequence, parameters left aside. */
+/** One member of the dictionary (RFC 9651, 3.2): a byte sequence; its parameters are ignored. */
 const MEMBER = /^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/=]*):(?:;.*)?$/;
 
 /**
- * Digests of the whole file: of Repr-Digest and Digest in answers with all of it (200) or a part of
- * it (206), of Content-MD5 only in those with all of it, since servers do not agree on its meaning
- * in others. None where the file was encoded on the way: those digests are of the encoded form.
+ * Reads the digests of the whole file: Repr-Digest and Digest in answers with the whole file (200)
+ * or a part of it (206), Content-MD5 only in answers with the whole file, because servers disagree
+ * on its meaning in others. If the content is encoded, its digests are of the encoded form: only
+ * the members of Digest that name the file itself count.
  *
  * @param status of the answer to GET or HEAD
  * @returns one per algorithm
- * @throws MillraceError `malformed-response` if two of them contradict each other
+ * @throws MillraceError `malformed-response` if two digests contradict each other
  */
 export function fileDigests(headers: Headers, status: number): Digest[] {
   if (status !== 200 && status !== 206) return [];
@@ -34,12 +35,12 @@ export function fileDigests(headers: Headers, status: number): Digest[] {
 }
 
 /**
- * Digests of the bytes in this answer: those of Content-Digest, and in an answer with the whole
+ * Reads the digests of the bytes in this answer: Content-Digest, and in an answer with the whole
  * file also Content-MD5.
  *
  * @param status of the answer to GET
  * @returns one per algorithm
- * @throws MillraceError `malformed-response` if two of them contradict each other
+ * @throws MillraceError `malformed-response` if two digests contradict each other
  */
 export function contentDigests(headers: Headers, status: number): Digest[] {
   if (status !== 200 && status !== 206) return [];
@@ -53,7 +54,7 @@ function isEncoded(headers: Headers): boolean {
   return codings.some((coding) => coding.toLowerCase() !== 'identity');
 }
 
-/** A structured dictionary of digests: one member that cannot be understood spoils all of it. */
+/** Reads a structured dictionary of digests; one malformed member makes the whole field invalid. */
 function readDictionary(headers: Headers, field: string): Digest[] {
   const digests: Digest[] = [];
   for (const item of items(headers, field)) {
@@ -65,13 +66,13 @@ function readDictionary(headers: Headers, field: string): Digest[] {
   return digests;
 }
 
-/** The Digest field (RFC 3230, 4.3.2): names in any case, values with `=` in them. */
+/** Reads the Digest field (RFC 3230, 4.3.2): names in any case, values that may contain `=`. */
 function readDigest(headers: Headers, encoded: boolean): Digest[] {
   const digests: Digest[] = [];
   for (const item of items(headers, 'digest')) {
     const equals = item.indexOf('=');
     const name = item.slice(0, Math.max(0, equals)).toLowerCase();
-    // Algorithms named so are of the file before it was encoded.
+    // The prefix `id-` means a digest of the file before it was encoded.
     const unencoded = name.startsWith('id-');
     if (encoded && !unencoded) continue;
     const digest = named(unencoded ? name.slice(3) : name, item.slice(equals + 1));
@@ -91,7 +92,7 @@ function items(headers: Headers, field: string): string[] {
   return value.length > MAX_FIELD_CHARS ? [] : splitList(value);
 }
 
-/** A digest of an algorithm that is not known, or of a wrong length, proves nothing. */
+/** Makes a digest; undefined for an unknown algorithm or a wrong length, which prove nothing. */
 function named(name: string, base64: string): Digest | undefined {
   const algorithm = algorithmNamed(name);
   return algorithm === undefined ? undefined : digestFromBase64(algorithm, base64);

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { fieldValue, userFields } from './field-syntax.ts';
 
 describe('userFields', () => {
-  test('names become lower case, values lose the blanks around them', () => {
+  test('names become lower case, and values are trimmed', () => {
     expect(userFields({ 'X-Own': ' a b\t', Accept: '' })).toEqual({ 'x-own': 'a b', accept: '' });
   });
 
@@ -33,13 +33,13 @@ describe('userFields', () => {
     expect(String(thrown)).not.toContain('secret');
   });
 
-  test('a field given twice and a crowd of fields are refused', () => {
+  test('a field given twice is refused, and so are too many fields', () => {
     expect(() => userFields({ A: '1', a: '2' })).toThrow(/twice/);
     const crowd = Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`x-${i}`, '']));
     expect(() => userFields(crowd)).toThrow(/too many/);
   });
 });
 
-test('fieldValue lets bytes of other alphabets through', () => {
+test('fieldValue accepts characters from U+0080 to U+00FF', () => {
   expect(fieldValue('x', 'gr\u00fcn')).toBe('gr\u00fcn');
 });

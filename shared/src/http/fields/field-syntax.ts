@@ -1,17 +1,18 @@
-/** Header fields that a user gives: which can be sent as they are, and which only Millrace sets. */
+/** Checks header fields that a user gives, and refuses those that only Millrace may set. */
 
 import { MillraceError } from '../../base/errors.ts';
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /**
- * RFC 9110 5.5: no control characters, above all no line break, which would begin another field.
+ * A field value (RFC 9110 5.5): no control characters, above all no line break, which would begin
+ * another field.
  */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const MAX_FIELDS = 100;
 const MAX_NAME_CHARS = 256;
 const MAX_VALUE_CHARS = 16 * 1024;
 
-/** Fields on which the framing of messages and the range contract rest, and the proxy's own. */
+/** Fields that control message framing, the range contract or the proxy. */
 const RESERVED: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
@@ -34,7 +35,7 @@ const RESERVED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Checks fields and gives them with names in lower case.
+ * Checks fields and returns them with names in lower case.
  *
  * @throws MillraceError `bad-option`, which names the field but does not show its value
  */
@@ -57,7 +58,7 @@ export function userFields(fields: Readonly<Record<string, string>>): Record<str
 }
 
 /**
- * A value without the blanks around it.
+ * Checks a value and returns it without the blanks around it.
  *
  * @throws MillraceError `bad-option`
  */

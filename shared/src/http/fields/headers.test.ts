@@ -9,7 +9,7 @@ describe('headers', () => {
     expect(listField({}, 'vary')).toBeUndefined();
   });
 
-  test('a field that says the same twice says it once', () => {
+  test('repeated equal lines of a field count once', () => {
     expect(singleField({ etag: ['"a"', '"a"'] }, 'etag')).toBe('"a"');
     expect(singleField({ etag: '"a"' }, 'etag')).toBe('"a"');
     expect(singleField({ etag: [] }, 'etag')).toBeUndefined();
@@ -38,7 +38,7 @@ describe('headers', () => {
     expect(splitList(value)).toEqual(items);
   });
 
-  test('items that were joined come apart again', () => {
+  test('joined items are split again', () => {
     const token = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z=-]+$/);
     const quoted = fc
       .string({ unit: 'grapheme-ascii' })

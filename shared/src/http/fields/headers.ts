@@ -1,21 +1,21 @@
-/** Access to header fields in the form that Node and undici give them. */
+/** Reads header fields in the form in which Node and undici give them. */
 
 import { MillraceError } from '../../base/errors.ts';
 
 /** Field names in lower case; a field that occurred several times may be an array. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** A list-valued field: its lines joined by commas (RFC 9110 5.3), or undefined. */
+/** Returns a list-valued field, its lines joined by commas (RFC 9110 5.3); undefined if absent. */
 export function listField(headers: Headers, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' || value === undefined ? value : value.join(', ');
 }
 
 /**
- * A field that may occur only once.
+ * Returns a field that may occur only once.
  *
- * @throws MillraceError `malformed-response` if it occurs with different values: no reading of
- *   such a message is safe
+ * @throws MillraceError `malformed-response` if the field occurs with different values, because no
+ *   reading of such a message is safe
  */
 export function singleField(headers: Headers, name: string): string | undefined {
   const value = headers[name];
@@ -26,7 +26,7 @@ export function singleField(headers: Headers, name: string): string | undefined 
   return value[0];
 }
 
-/** Splits a comma-separated list, leaving commas inside quoted strings alone; items trimmed. */
+/** Splits a list at commas outside quoted strings; trims its items and drops empty ones. */
 export function splitList(value: string): string[] {
   const items: string[] = [];
   let item = '';

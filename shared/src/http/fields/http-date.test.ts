@@ -50,7 +50,7 @@ describe('HTTP dates', () => {
     expect(parseHttpDate(text)).toBeUndefined();
   });
 
-  test('what is written is in the preferred form and is read as the same second', () => {
+  test('a written date has the preferred form and is read back as the same second', () => {
     const seconds = fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) / 1000 });
     fc.assert(
       fc.property(seconds, fc.nat(999), (second, ms) => {
@@ -61,7 +61,7 @@ describe('HTTP dates', () => {
     );
   });
 
-  test('any text is a whole second or no date', () => {
+  test('any text is read as a whole second or as no date', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         expect((parseHttpDate(text) ?? 0) % 1000).toBe(0);

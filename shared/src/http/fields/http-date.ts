@@ -9,7 +9,7 @@ const ASCTIME = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d{2}):(\d{2}):(\d{2}
 /**
  * Reads an HTTP date.
  *
- * @returns Unix time in milliseconds (a whole number of seconds), or undefined if it is none
+ * @returns Unix time in milliseconds, a whole number of seconds; undefined if it is no date
  */
 export function parseHttpDate(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
@@ -18,7 +18,7 @@ export function parseHttpDate(text: string | undefined): number | undefined {
   if (imf) return toTime(imf[3], imf[2], imf[1], imf[4], imf[5], imf[6]);
   const old = RFC850.exec(value);
   if (old) {
-    // Two-digit years: 70-99 belong to the last century, as everything that sends them does.
+    // Two-digit years 70-99 are of the last century, like the programs that send them.
     const year = Number(old[3]);
     return toTime(String(year + (year < 70 ? 2000 : 1900)), old[2], old[1], old[4], old[5], old[6]);
   }
@@ -44,6 +44,6 @@ function toTime(
   // 60 is a leap second.
   if (month < 0 || d < 1 || h > 23 || m > 59 || s > 60) return undefined;
   const time = Date.UTC(Number(year), month, d, h, m, s);
-  // 31 February would silently become March.
+  // Date.UTC would silently turn 31 February into March.
   return new Date(Date.UTC(Number(year), month, d)).getUTCDate() === d ? time : undefined;
 }

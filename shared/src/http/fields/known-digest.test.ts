@@ -4,8 +4,8 @@ import { formatKnownDigest, KNOWN_DIGEST, readKnownDigest } from './known-digest
 
 const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
-describe('what a client knows of the content', () => {
-  test('is written as Repr-Digest is', () => {
+describe('the digest that a client knows', () => {
+  test('is written like Repr-Digest', () => {
     expect(formatKnownDigest(EMPTY)).toBe('sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:');
   });
 
@@ -17,7 +17,7 @@ describe('what a client knows of the content', () => {
     );
   });
 
-  test('nothing is known without the field', () => {
+  test('is undefined without the field', () => {
     expect(readKnownDigest({})).toBeUndefined();
   });
 
@@ -29,7 +29,7 @@ describe('what a client knows of the content', () => {
     'sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:, md5=:1B2M2Y8AsgTpgAmY7PhCfg==:',
     'sha-512=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:',
     'sha-256=:47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU=:',
-  ])('%j cannot be understood, and is not passed over', (value) => {
+  ])('%j is malformed, and refused instead of ignored', (value) => {
     expect(() => readKnownDigest({ [KNOWN_DIGEST]: value })).toThrow('sha-256=:BASE64:');
   });
 

@@ -1,11 +1,11 @@
 /**
  * A client that knows the digest of a file's content states it in its request (WORLDS 4.2). An edge
- * then keeps that content apart from all other content under the same URL, so that nothing stale
- * can answer, and refuses where the origin has something else:
+ * then keeps that content apart from all other content under the same URL, so that it never answers
+ * with stale content, and refuses if the origin has other content:
  *
  * Millrace-Digest: sha-256=:<base64>:
  *
- * The value is that of Repr-Digest with one member (RFC 9530 3).
+ * The value has the form of Repr-Digest with one member (RFC 9530 3).
  */
 
 import { MillraceError } from '../../base/errors.ts';
@@ -21,7 +21,7 @@ const HEX = /^[0-9a-f]{64}$/;
  * Reads the field.
  *
  * @returns SHA-256 of the whole file in lower-case hexadecimal; undefined without the field
- * @throws MillraceError `bad-option` where it cannot be understood: a client that asks for certain
+ * @throws MillraceError `bad-option` if the field is malformed: a client that asks for certain
  *   bytes must not get any others
  */
 export function readKnownDigest(headers: Headers): string | undefined {

@@ -10,7 +10,7 @@ describe('Prefer', () => {
     'delivery=out-of-order; foo=bar, wait=10',
     'delivery=out-of-order, delivery=in-order',
     'x="a, delivery=in-order", delivery=out-of-order',
-  ])('%j takes parts in any order', (value) => {
+  ])('%j accepts parts in any order', (value) => {
     expect(prefersOutOfOrder(value)).toBe(true);
   });
 
@@ -26,7 +26,7 @@ describe('Prefer', () => {
     'wait=10; delivery=out-of-order',
     'x="delivery=out-of-order"',
     'delivery=in-order, delivery=out-of-order',
-  ])('%j does not', (value) => {
+  ])('%j does not accept parts in any order', (value) => {
     expect(prefersOutOfOrder(value)).toBe(false);
   });
 });

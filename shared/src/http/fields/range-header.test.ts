@@ -12,7 +12,7 @@ const spec: fc.Arbitrary<RangeSpec> = fc.oneof(
   fc.nat(80).map((suffix) => ({ suffix })),
 );
 
-/** The bytes that one range asks for, one by one. */
+/** Lists the positions of the bytes that one range asks for. */
 function bytesOf(asked: RangeSpec, length: number): number[] {
   const all = Array.from({ length }, (_, i) => i);
   if ('suffix' in asked) return asked.suffix === 0 ? [] : all.slice(-asked.suffix);
@@ -53,11 +53,11 @@ describe('Range', () => {
     'items=0-1',
     'bytesx=0-1',
     '0-1',
-  ])('%j is ignored, which means the whole file', (value) => {
+  ])('%j is ignored, so that the whole file is sent', (value) => {
     expect(parseRange(value)).toBeUndefined();
   });
 
-  test('a field too long to be sensible is refused', () => {
+  test('a field that is too long is refused', () => {
     const long = `bytes=0-1${' '.repeat(MAX_RANGE_FIELD_CHARS)}`;
     expect(() => parseRange(long)).toThrow(tooMany);
     expect(parseRange(`bytes=0-1${' '.repeat(MAX_RANGE_FIELD_CHARS - 9)}`)).toHaveLength(1);
@@ -86,7 +86,7 @@ describe('Range', () => {
     expect(ranges.map((r) => `${r.start}-${r.end}`).join(' ')).toBe(expected);
   });
 
-  test('every byte asked for is sent once and no other, in the order of the request', () => {
+  test('every requested byte is sent once, and no other, in the order of the request', () => {
     fc.assert(
       fc.property(fc.array(spec, { maxLength: 10 }), fc.nat(100), (specs, length) => {
         const asked = specs.map((one) => bytesOf(one, length)).filter((bytes) => bytes.length > 0);
@@ -96,7 +96,7 @@ describe('Range', () => {
         );
         expect(new Set(sent).size).toBe(sent.length);
         expect(new Set(sent)).toEqual(new Set(asked.flat()));
-        // Ranges with a gap of nothing between them have been merged.
+        // Adjacent ranges have been merged.
         for (const a of ranges) for (const b of ranges) expect(a.end).not.toBe(b.start);
         const firsts = ranges.map((r) =>
           asked.findIndex(([first = -1]) => first >= r.start && first < r.end),
@@ -117,7 +117,7 @@ describe('Range', () => {
     expect(resolveRanges([...pastTheEnd, ...apart(2)], 1000)).toHaveLength(2);
   });
 
-  test('what is written is read as the same range', () => {
+  test('a written range is read back as the same range', () => {
     fc.assert(
       fc.property(fc.nat(), fc.integer({ min: 1 }), (start, bytes) => {
         const range = { start, end: start + bytes };
@@ -127,7 +127,7 @@ describe('Range', () => {
     );
   });
 
-  test('any field is understood, ignored or refused with the right code', () => {
+  test('any field is ignored or resolved to ranges inside the file', () => {
     const alike = fc.stringMatching(/^bytes=[0-9, -]{0,40}$/);
     fc.assert(
       fc.property(fc.oneof(fc.string(), alike), fc.nat(100), (value, length) => {

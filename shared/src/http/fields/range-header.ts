@@ -4,7 +4,7 @@ import { type ByteRange, RangeSet } from '../../base/byte-range.ts';
 import { MillraceError } from '../../base/errors.ts';
 import { MAX_RANGE_FIELD_CHARS, MAX_RANGES } from '../../base/limits.ts';
 
-/** `from`-`to` inclusive, `to` undefined for "to the end"; or the last `suffix` bytes. */
+/** Bytes `from` to `to` inclusive (undefined: to the end), or the last `suffix` bytes. */
 export type RangeSpec =
   | { readonly from: number; readonly to: number | undefined }
   | { readonly suffix: number };
@@ -12,9 +12,9 @@ export type RangeSpec =
 /**
  * Reads a Range field.
  *
- * @returns the requested ranges, or undefined where the field must be ignored: absent, another
- *   unit, or malformed (the answer is then the whole file, which is always right)
- * @throws MillraceError `too-many-ranges` for a field too long to be sensible
+ * @returns the requested ranges; undefined if the field must be ignored because it is absent,
+ *   malformed or of another unit (the answer is then the whole file, which is always right)
+ * @throws MillraceError `too-many-ranges` for a field that is too long
  */
 export function parseRange(value: string | undefined): RangeSpec[] | undefined {
   if (value === undefined) return undefined;
@@ -40,9 +40,8 @@ export function parseRange(value: string | undefined): RangeSpec[] | undefined {
 }
 
 /**
- * Applies the requested ranges to a file of `length` bytes. Ranges that overlap or touch are
- * merged, so that no client can have the same bytes sent many times; the order of the request is
- * kept otherwise.
+ * Applies the requested ranges to a file of `length` bytes. Merges ranges that overlap or touch, so
+ * that no client can have the same bytes sent many times, and otherwise keeps the requested order.
  *
  * @returns non-empty ranges inside the file; an empty list means 416
  * @throws MillraceError `too-many-ranges`
@@ -71,6 +70,6 @@ export function formatRange(range: ByteRange): string {
 }
 
 function toPosition(digits: string): number {
-  // A number that no file reaches is still a valid request; it is simply past every end.
+  // A number beyond the safe integers is still valid: its position is past the end of any file.
   return Math.min(Number(digits), Number.MAX_SAFE_INTEGER - 1);
 }

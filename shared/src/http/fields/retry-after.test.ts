@@ -18,7 +18,7 @@ describe('Retry-After', () => {
   });
 
   test.each([undefined, '', '-1', '1.5', '5s', '1e3', 'soon', '5, 6', '9'.repeat(30)])(
-    '%j says nothing',
+    '%j is ignored',
     (value) => {
       expect(parseRetryAfter(value, NOW)).toBeUndefined();
     },

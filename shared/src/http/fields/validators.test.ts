@@ -15,7 +15,7 @@ const DAY_MS = Date.UTC(1994, 10, 6);
 const SECOND_LATER = 'Sun, 06 Nov 1994 00:00:01 GMT';
 
 describe('validators', () => {
-  test('a strong and a weak entity tag are told apart', () => {
+  test('strong and weak entity tags are distinguished', () => {
     expect(readValidators({ etag: '"a"' })).toEqual({ etag: '"a"' });
     expect(readValidators({ etag: ' "a" ' })).toEqual({ etag: '"a"' });
     expect(readValidators({ etag: '""' })).toEqual({ etag: '""' });
@@ -23,13 +23,13 @@ describe('validators', () => {
   });
 
   test.each(['a', '"a', 'a"', "'a'", 'w/"a"', 'W/ "a"', '"a" "b"', '"a b"', '"a"b"', '', '"ā"'])(
-    'the malformed tag %j counts as none',
+    'the malformed tag %j counts as absent',
     (etag) => {
       expect(readValidators({ etag })).toEqual({});
     },
   );
 
-  test('a tag that is too long counts as none', () => {
+  test('a tag that is too long counts as absent', () => {
     const tag = (chars: number) => `"${'x'.repeat(chars - 2)}"`;
     expect(readValidators({ etag: tag(MAX_ETAG_CHARS) })).toEqual({ etag: tag(MAX_ETAG_CHARS) });
     expect(readValidators({ etag: tag(MAX_ETAG_CHARS + 1) })).toEqual({});
@@ -100,7 +100,7 @@ describe('validators', () => {
     }
   });
 
-  test('a list of tags may be everything, or tags with commas in them', () => {
+  test('a list of tags may be `*`, or tags that contain commas', () => {
     expect(parseEtagList(' * ')).toBe('*');
     expect(parseEtagList('"a", W/"b,c" ,"d"')).toEqual(['"a"', 'W/"b,c"', '"d"']);
     expect(parseEtagList('')).toEqual([]);

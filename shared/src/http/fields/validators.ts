@@ -1,5 +1,5 @@
 /**
- * Validators (RFC 9110 8.8): they tell one version of a file from another. Only strong ones can
+ * Validators (RFC 9110 8.8), which distinguish the versions of a file. Only strong validators can
  * show that two ranges belong together.
  */
 
@@ -10,11 +10,11 @@ import { parseHttpDate } from './http-date.ts';
 export interface Validators {
   /** A strong entity tag, quotes included. */
   readonly etag?: string;
-  /** A weak entity tag, `W/` and quotes included: good for 304, never for ranges. */
+  /** A weak entity tag, `W/` and quotes included: used for 304, never for ranges. */
   readonly weakEtag?: string;
   /** Last-Modified, Unix milliseconds. */
   readonly lastModified?: number;
-  /** True when Last-Modified may be used as a strong validator (RFC 9110 8.8.2.2). */
+  /** True if Last-Modified may be used as a strong validator (RFC 9110 8.8.2.2). */
   readonly lastModifiedIsStrong?: boolean;
 }
 
@@ -33,28 +33,28 @@ export function readValidators(headers: Headers): Validators {
       ? {}
       : {
           lastModified,
-          // Within the same second the file could change again without the date showing it.
+          // Within the same second the file could change again with the same date.
           lastModifiedIsStrong: date !== undefined && date - lastModified >= 1000,
         }),
   };
 }
 
-/** True when ranges fetched at different times can be shown to be of one version. */
+/** Returns true if ranges fetched at different times can be shown to be of one version. */
 export function canPin(v: Validators): boolean {
   return v.etag !== undefined || v.lastModifiedIsStrong === true;
 }
 
-/** How a response relates to the version that was pinned. */
+/** The relation of a response to the pinned version. */
 export type VersionMatch = 'same' | 'different' | 'unproven';
 
 /**
- * Compares a response's validators with the pinned ones. All validators in the response must agree,
- * and the one that pins the version must be among them.
+ * Compares a response's validators with the pinned ones. If a strong tag is pinned, it alone
+ * decides. Otherwise the response must have the pinned date, no strong tag, and no other weak tag.
  */
 export function matchVersion(pinned: Validators, got: Validators): VersionMatch {
   if (pinned.etag !== undefined) {
     if (got.etag !== undefined) return got.etag === pinned.etag ? 'same' : 'different';
-    // A weak tag, or none, in place of the strong one: another version or a careless server.
+    // A weak tag in place of the strong one means another version; no tag at all proves nothing.
     return got.weakEtag === undefined ? 'unproven' : 'different';
   }
   if (got.etag !== undefined) return 'different';
@@ -63,18 +63,18 @@ export function matchVersion(pinned: Validators, got: Validators): VersionMatch 
   return got.lastModified === pinned.lastModified ? 'same' : 'different';
 }
 
-/** Strong comparison (RFC 9110 8.8.3.2) of an entity tag in a request field with a file's. */
+/** Compares a tag of a request field with the file's tag strongly (RFC 9110 8.8.3.2). */
 export function etagMatchesStrongly(tag: string, v: Validators): boolean {
   return v.etag !== undefined && tag === v.etag;
 }
 
-/** Weak comparison (RFC 9110 8.8.3.2). */
+/** Compares a tag of a request field with the file's tag weakly (RFC 9110 8.8.3.2). */
 export function etagMatchesWeakly(tag: string, v: Validators): boolean {
   const own = v.etag ?? v.weakEtag;
   return own !== undefined && tag.replace(/^W\//, '') === own.replace(/^W\//, '');
 }
 
-/** Reads If-Match / If-None-Match: `*`, or the tags. */
+/** Reads If-Match or If-None-Match: `*`, or the tags. */
 export function parseEtagList(value: string): '*' | string[] {
   return value.trim() === '*' ? '*' : splitList(value);
 }

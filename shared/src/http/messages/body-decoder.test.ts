@@ -5,7 +5,7 @@ import { parseMessageHead } from './message-head.ts';
 
 const CHUNKED: BodyFraming = { kind: 'chunked' };
 
-/** Decodes pieces; returns the remaining bytes, and whether the body was complete. */
+/** Decodes pieces; returns the body, the bytes after it, and whether the body is complete. */
 function decode(framing: BodyFraming, ...pieces: string[]) {
   const decoder = new BodyDecoder(framing);
   let body = '';
@@ -25,7 +25,7 @@ const framingOf = (...fields: string[]) =>
   bodyFraming(parseMessageHead(['HTTP/1.1 200 OK', ...fields].join('\r\n')));
 
 describe('bodyFraming', () => {
-  test('is what the head says', () => {
+  test('follows from the head', () => {
     expect(framingOf('Content-Length: 7')).toEqual({ kind: 'length', bytes: 7 });
     expect(framingOf('Transfer-Encoding: Chunked')).toEqual(CHUNKED);
     expect(framingOf('X: y')).toEqual({ kind: 'close' });
@@ -33,7 +33,7 @@ describe('bodyFraming', () => {
   });
 
   test.each(['gzip, chunked', 'identity', 'chunked, chunked', '', 'xchunked'])(
-    'a transfer coding that nobody asked for is refused: %j',
+    'a transfer coding that was not requested is refused: %j',
     (coding) => {
       expect(() => framingOf(`Transfer-Encoding: ${coding}`)).toThrow(
         expect.objectContaining(refused),
@@ -41,7 +41,7 @@ describe('bodyFraming', () => {
     },
   );
 
-  test('two transfer codings in two lines are refused', () => {
+  test('two Transfer-Encoding lines are refused', () => {
     expect(() => framingOf('Transfer-Encoding: chunked', 'Transfer-Encoding: chunked')).toThrow(
       expect.objectContaining(refused),
     );
@@ -49,14 +49,14 @@ describe('bodyFraming', () => {
 });
 
 describe('BodyDecoder', () => {
-  test('a length ends the body, and what follows is not its', () => {
+  test('a body ends at its length, and later bytes are left over', () => {
     const framing: BodyFraming = { kind: 'length', bytes: 5 };
     expect(decode(framing, 'ab', 'cd')).toEqual({ body: 'abcd', rest: '', ended: false });
     expect(decode(framing, 'ab', 'cdefg')).toEqual({ body: 'abcde', rest: 'fg', ended: true });
     expect(decode({ kind: 'length', bytes: 0 }, 'x')).toEqual({ body: '', rest: 'x', ended: true });
   });
 
-  test('the end of the connection completes only a body without another end', () => {
+  test('the end of the connection completes only a body that is delimited by it', () => {
     const closed = (framing: BodyFraming) => new BodyDecoder(framing).close();
     expect(closed({ kind: 'close' })).toBe(true);
     expect(closed({ kind: 'length', bytes: 1 })).toBe(false);
@@ -64,7 +64,7 @@ describe('BodyDecoder', () => {
     expect(decode({ kind: 'close' }, 'ab', 'c')).toEqual({ body: 'abc', rest: '', ended: false });
   });
 
-  test('chunks in any pieces come out as the body they were made of', () => {
+  test('chunks are decoded to their body, however the input is cut', () => {
     const chunk = fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 40 });
     const extension = fc.constantFrom('', ';x', ' ;a="b;c"', ';a = "\xff\\""');
     const trailer = fc.constantFrom('', 'X: y\r\n', 'A: 1\r\nB: 2\r\n');
@@ -116,7 +116,7 @@ describe('BodyDecoder', () => {
     expect(() => decode(CHUNKED, ...text)).toThrow(expect.objectContaining(refused));
   });
 
-  test('a chunked body that stops anywhere is not complete', () => {
+  test('a chunked body that is cut off anywhere is not complete', () => {
     const whole = '3\r\nabc\r\n0\r\n\r\n';
     for (let at = 0; at < whole.length; at++) {
       expect(decode(CHUNKED, whole.slice(0, at)).ended).toBe(false);

@@ -1,28 +1,28 @@
 /**
- * Finds the end of the body of an HTTP/1.1 answer (RFC 9112 6, 7.1), as strictly as its head is
- * read: ambiguous input is refused, never guessed.
+ * Finds the end of the body of an HTTP/1.1 answer (RFC 9112 6, 7.1), as strictly as the head is
+ * read: ambiguous input is refused instead of guessed at.
  */
 
 import { MillraceError } from '../../base/errors.ts';
 import { isTrailerField, type MessageHead } from './message-head.ts';
 
-/** How a body is delimited. */
+/** The way in which a body is delimited. */
 export type BodyFraming =
   | { readonly kind: 'length'; readonly bytes: number }
   | { readonly kind: 'chunked' }
   /** Up to the end of the connection. */
   | { readonly kind: 'close' };
 
-/** Longest line of a chunk's size with its extensions, and of a trailer field. */
+/** Longest line of a chunk's size with its extensions, or of a trailer field, in bytes. */
 const MAX_LINE_BYTES = 512;
 const MAX_TRAILER_LINES = 100;
-/** With extensions, each a name and perhaps a value (RFC 9112 7.1.1). */
+/** A chunk's size with extensions, each a name and perhaps a value (RFC 9112 7.1.1). */
 const CHUNK_SIZE =
   /^([0-9a-fA-F]{1,16})(?:[\t ]*;[\t ]*[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:[\t ]*=[\t ]*(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*$/;
 const [CR, LF] = [13, 10];
 
 /**
- * How the body of an answer is delimited.
+ * Tells how the body of an answer is delimited.
  *
  * @throws MillraceError `malformed-response` for codings other than chunked, which were not
  *   requested
@@ -40,7 +40,7 @@ export function bodyFraming({ framing, headers }: MessageHead): BodyFraming {
 export class BodyDecoder {
   readonly #framing: BodyFraming;
   #state: 'data' | 'data-end' | 'size' | 'trailer' | 'ended';
-  /** Of the body, or of the chunk. */
+  /** Bytes left of the body, or of the current chunk. */
   #left: number;
   #line = '';
   #trailerLines = 0;
@@ -52,7 +52,7 @@ export class BodyDecoder {
     if (framing.kind === 'length' && framing.bytes === 0) this.#state = 'ended';
   }
 
-  /** True when the body is complete. */
+  /** True once the body is complete. */
   get ended(): boolean {
     return this.#state === 'ended';
   }
@@ -60,8 +60,8 @@ export class BodyDecoder {
   /**
    * Takes the next bytes of the connection.
    *
-   * @param emit told which of them belong to the body: positions in `bytes`
-   * @returns how many were taken: fewer than all where others follow the end of the body
+   * @param emit told the positions in `bytes` that belong to the body
+   * @returns the number of bytes taken: fewer than all if more bytes follow the end of the body
    * @throws MillraceError `malformed-response`
    */
   push(bytes: Uint8Array, emit: (start: number, end: number) => void): number {
@@ -72,7 +72,7 @@ export class BodyDecoder {
     return at;
   }
 
-  /** The connection has ended. @returns whether the body is complete with that */
+  /** Notes that the connection has ended. @returns true if that completes the body */
   close(): boolean {
     if (this.#framing.kind === 'close') this.#state = 'ended';
     return this.ended;
@@ -90,7 +90,7 @@ export class BodyDecoder {
     return end;
   }
 
-  /** Takes a byte between chunks. */
+  /** Takes a byte outside the data of a chunk. */
   #control(bytes: Uint8Array, at: number): number {
     const byte = bytes[at] as number;
     const before = this.#line.charCodeAt(this.#line.length - 1);

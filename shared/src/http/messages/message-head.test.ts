@@ -8,7 +8,7 @@ const head = (...lines: string[]) => parseMessageHead(lines.join('\r\n'));
 const OK = 'HTTP/1.1 206 Partial Content';
 
 describe('parseMessageHead', () => {
-  test('reads what a range server sends', () => {
+  test('reads the head of an answer to a range request', () => {
     expect(
       head(OK, 'Content-Range: bytes 0-9/10', 'Content-Length:10', 'ETag: "a"', 'X-Empty:'),
     ).toEqual({
@@ -78,12 +78,12 @@ describe('parseMessageHead', () => {
     expect(() => head(OK, ...lines)).toThrow(malformed);
   });
 
-  test('white space around a value is no part of it', () => {
+  test('white space around a value is stripped', () => {
     expect(head(OK, 'A: \t b \t c \t ').headers.a).toBe('b \t c');
   });
 
   test.each(['204 No Content', '304 Not Modified'])(
-    'a length that cannot be read is refused without a body as well: %s',
+    'a malformed length is refused even if there is no body: %s',
     (status) => {
       for (const fields of ['Content-Length:: 100', 'Content-Length: 1\r\nContent-Length: 2']) {
         expect(() => parseMessageHead(`HTTP/1.1 ${status}\r\n${fields}`)).toThrow(
@@ -93,17 +93,17 @@ describe('parseMessageHead', () => {
     },
   );
 
-  test('spaces inside a value are read once each, however many there are', () => {
-    // By a regular expression that looks for the end from each of them it takes hours.
+  test('many spaces inside a value are read in linear time', () => {
+    // A regular expression that looks for the end from each space would take hours.
     const value = `a${' '.repeat(2_000_000)}b`;
     expect(parseMessageHead(`HTTP/1.1 200 OK\r\nX: \t${value} \t `).headers.x).toBe(value);
   });
 
-  test('a field that occurs several times keeps all its values, whatever its case', () => {
+  test('a field that occurs several times, in any case, keeps all its values', () => {
     expect(head(OK, 'A: 1', 'a: 2', 'A:', 'b: 3').headers).toEqual({ a: ['1', '2', ''], b: '3' });
   });
 
-  test('names of properties that all objects have are names like others', () => {
+  test('names of built-in object properties are ordinary field names', () => {
     const { headers } = head(OK, 'constructor: 1', '__proto__: 2');
     expect(headers.constructor).toBe('1');
     expect(Object.entries(headers)).toContainEqual(['__proto__', '2']);
@@ -137,7 +137,7 @@ describe('parseMessageHead', () => {
     ['an empty length', ['Content-Length:']],
     ['a length that cannot be counted', ['Content-Length: 9007199254740992']],
     ['a length without end', [`Content-Length: ${'1'.repeat(40)}`]],
-  ])('%s: where the body ends cannot be told, and is not guessed', (_, fields) => {
+  ])('%s: the end of the body is ambiguous, so the head is refused', (_, fields) => {
     expect(() => head(OK, ...fields)).toThrow(malformed);
   });
 
@@ -154,7 +154,7 @@ describe('parseMessageHead', () => {
     expect(head(`${version} 200 OK`, ...fields).keepAlive).toBe(keepAlive);
   });
 
-  test('whatever a server sends, it is understood or refused by name', () => {
+  test('any head is read, or refused as a malformed response', () => {
     const line = fc.oneof(
       fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes).toString('latin1')),
       fc.constantFrom('Content-Length: 5', 'Transfer-Encoding: chunked', 'A: b', ' c', 'D : e'),

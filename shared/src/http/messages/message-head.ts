@@ -1,21 +1,21 @@
 /**
- * The head of an HTTP/1.1 response, read strictly (RFC 9112). Used where a whole HTTP library would
- * cost more than the transfer; ambiguous input is refused, never guessed.
+ * Reads the head of an HTTP/1.1 response strictly (RFC 9112), for callers for which a whole HTTP
+ * library would cost more than the transfer. Ambiguous input is refused instead of guessed at.
  */
 
 import { MillraceError } from '../../base/errors.ts';
 
 export interface MessageHead {
   readonly status: number;
-  /** Names in lower case; a field that occurs several times is an array. */
+  /** Fields by name in lower case; a field that occurs several times is an array. */
   readonly headers: Readonly<Record<string, string | string[]>>;
-  /** True when the connection may be used for another request afterwards. */
+  /** True if the connection may be used for another request afterwards. */
   readonly keepAlive: boolean;
-  /** How the body is delimited. */
+  /** The way in which the body is delimited. */
   readonly framing:
     | { readonly kind: 'none' }
     | { readonly kind: 'length'; readonly bytes: number }
-    /** Chunked, or up to the end of the connection. */
+    /** Chunked, or delimited by the end of the connection. */
     | { readonly kind: 'other' };
 }
 
@@ -23,15 +23,17 @@ const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d{2})(?: [\t\x20-\x7e\x80-\xff]*)?$
 const FIELD = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/;
 
 /**
- * Whether a line is a field that may stand in the trailer behind a chunked body (RFC 9112 7.1.2):
- * one that says where the body ends may not (RFC 9110 6.5.1).
+ * Returns true for a field line that may stand in the trailer of a chunked body (RFC 9112 7.1.2).
+ * A field that delimits the body may not (RFC 9110 6.5.1).
  */
 export function isTrailerField(line: string): boolean {
   return FIELD.test(line) && !/^(?:content-length|transfer-encoding):/i.test(line);
 }
 
 /**
- * @param text everything up to, not including, the empty line; Latin-1
+ * Reads a message head.
+ *
+ * @param text everything before the empty line, as Latin-1
  * @throws MillraceError `malformed-response`
  */
 export function parseMessageHead(text: string): MessageHead {
@@ -61,8 +63,8 @@ export function parseMessageHead(text: string): MessageHead {
 }
 
 /**
- * Strips spaces and tabs from both ends (RFC 9110 5.5). A regular expression for the end would look
- * from every inner space to the next other character, which takes quadratic time.
+ * Strips spaces and tabs from both ends (RFC 9110 5.5). A regular expression for the end would
+ * search from every inner space to the next other character, which takes quadratic time.
  */
 function withoutOuterSpace(text: string): string {
   let from = 0;
@@ -82,9 +84,9 @@ function framing(
 ): MessageHead['framing'] {
   const length = headers['content-length'];
   const encoding = headers['transfer-encoding'];
-  // Two ways to find the end are how responses get smuggled (RFC 9112 6.3).
+  // Two ways to find the end would allow response smuggling (RFC 9112 6.3).
   if (length !== undefined && encoding !== undefined) return fail('two kinds of length');
-  // A length that cannot be read is refused where there is no body as well: others may read one.
+  // Refuse a malformed length even without a body: another recipient may expect a body.
   const bytes = length === undefined ? undefined : contentLength([length].flat());
   if (status < 200 || status === 204 || status === 304) return { kind: 'none' };
   return bytes === undefined ? { kind: 'other' } : { kind: 'length', bytes };

@@ -15,7 +15,7 @@ function readAll(boundary: string, body: Uint8Array, cuts: readonly number[] = [
   let at = 0;
   for (const end of ends) {
     for (const event of reader.push(body.subarray(at, end))) {
-      // The bytes are views into the input: kept ones must be copied.
+      // The bytes are views into the input, so kept bytes must be copied.
       events.push(event.kind === 'data' ? { ...event, bytes: Buffer.from(event.bytes) } : event);
     }
     at = end;
@@ -23,7 +23,7 @@ function readAll(boundary: string, body: Uint8Array, cuts: readonly number[] = [
   return { reader, events };
 }
 
-/** The bytes that the events deliver, by their position in the file. */
+/** Returns the bytes that the events deliver, by their position in the file. */
 function delivered(events: readonly MultipartEvent[]): Map<number, number> {
   const file = new Map<number, number>();
   for (const event of events) {
@@ -38,7 +38,7 @@ function delivered(events: readonly MultipartEvent[]): Map<number, number> {
 const PART = 'Content-Range: bytes 0-2/10\r\n\r\nabc';
 const WHOLE = `--b\r\n${PART}\r\n--b--`;
 
-/** A file with many near-boundaries, a boundary, and parts of the file. */
+/** Bodies with parts of a file that is full of text similar to the boundary. */
 const body = fc
   .record({
     boundary: fc.stringMatching(/^[0-9A-Za-z]{1,70}$/),
@@ -64,7 +64,7 @@ const body = fc
   });
 
 describe('MultipartReader', () => {
-  test('gives back every part at its position, however the body is cut', () => {
+  test('returns every part at its position, however the body is cut', () => {
     fc.assert(
       fc.property(body, ({ boundary, data, ranges, whole, cuts }) => {
         const { reader, events } = readAll(boundary, whole, cuts);
@@ -82,7 +82,7 @@ describe('MultipartReader', () => {
     );
   });
 
-  test('a body that breaks off is never taken for complete, what came of it is right', () => {
+  test('a body that breaks off is never complete, and its delivered bytes are right', () => {
     fc.assert(
       fc.property(body, fc.nat(), ({ boundary, data, whole }, at) => {
         const complete = whole.length - '\r\n'.length;
@@ -94,7 +94,7 @@ describe('MultipartReader', () => {
     );
   });
 
-  test('a body fed byte by byte is read like one in one piece', () => {
+  test('a body fed byte by byte is read like one fed as a whole', () => {
     const single = readAll(
       'b',
       bytes(WHOLE),
@@ -144,7 +144,7 @@ describe('MultipartReader', () => {
     expect(() => readAll('b', bytes(text))).toThrow(malformed);
   });
 
-  test('a header without end is refused before it fills the memory', () => {
+  test('an endless header is refused before it fills the memory', () => {
     const reader = new MultipartReader('b');
     const start = bytes(`--b\r\nX: ${'x'.repeat(MAX_PART_HEADER_BYTES - 8)}`);
     expect([...reader.push(start)]).toEqual([]);
@@ -158,13 +158,13 @@ describe('MultipartReader', () => {
     expect(readAll('b', bytes(text)).reader.ended).toBe(true);
   });
 
-  test('nothing comes after the end', () => {
+  test('bytes after the end boundary are ignored', () => {
     const { reader } = readAll('b', bytes(WHOLE));
     expect([...reader.push(bytes(`\r\n--b\r\n${PART}`))]).toEqual([]);
     expect(reader.ended).toBe(true);
   });
 
-  test('garbage is refused by its name or leads to nothing', () => {
+  test('garbage is ignored, or refused as a malformed response', () => {
     const damage = fc.array(fc.tuple(fc.nat(), fc.nat(255), fc.constantFrom(0, 1, 2)), {
       maxLength: 5,
     });

@@ -1,6 +1,6 @@
 /**
- * Reading multipart/byteranges bodies as they arrive. Parts are delimited by the lengths in their
- * Content-Range, never by searching the data for the boundary; everything between them must be
+ * Reads multipart/byteranges bodies as they arrive. The end of a part follows from its
+ * Content-Range, never from a search for the boundary in the data. Everything between parts must be
  * exactly what RFC 9110 14.6 and RFC 2046 5.1 allow.
  */
 
@@ -11,12 +11,12 @@ import { parseContentRange } from '../fields/content-range.ts';
 
 export type MultipartEvent =
   | { readonly kind: 'part'; readonly range: ByteRange; readonly total: number }
-  /** Bytes of the current part; `position` is where they belong in the file. */
+  /** Bytes of the current part; `position` is their position in the file. */
   | { readonly kind: 'data'; readonly position: number; readonly bytes: Uint8Array }
   /** The end boundary: the body is complete. */
   | { readonly kind: 'end' };
 
-/** The boundary parameter of a multipart/byteranges Content-Type, or undefined. */
+/** Returns the boundary of a multipart/byteranges Content-Type; undefined for another type. */
 export function multipartBoundary(contentType: string | undefined): string | undefined {
   if (contentType === undefined) return undefined;
   const match =
@@ -40,13 +40,13 @@ export class MultipartReader {
     this.#delimiter = `--${boundary}`;
   }
 
-  /** True after the end boundary: anything less is an incomplete body. */
+  /** True after the end boundary; until then the body is incomplete. */
   get ended(): boolean {
     return this.#ended;
   }
 
   /**
-   * Takes in the next bytes of the body. The data events' `bytes` are views into `input`.
+   * Takes the next bytes of the body. The `bytes` of data events are views into `input`.
    *
    * @throws MillraceError `malformed-response`; the reader must not be used afterwards
    */
@@ -67,7 +67,7 @@ export class MultipartReader {
     }
   }
 
-  /** Takes in one byte between parts; returns an event when a header is complete. */
+  /** Takes one byte between parts; returns an event when a header is complete. */
   #header(byte: number): MultipartEvent | undefined {
     this.#text += String.fromCharCode(byte);
     if (this.#text.length > MAX_PART_HEADER_BYTES) fail('a part header is too long');

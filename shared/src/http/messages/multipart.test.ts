@@ -14,7 +14,7 @@ describe('multipart/byteranges bodies', () => {
     expect(parts.end).toBe('\r\n--SEP--\r\n');
   });
 
-  test('are as long as announced, whatever the order of their parts', () => {
+  test('have the announced length, whatever the order of their parts', () => {
     const range = fc
       .tuple(fc.nat(7000), fc.integer({ min: 1, max: 1000 }))
       .map(([start, bytes]) => ({ start, end: start + bytes }));

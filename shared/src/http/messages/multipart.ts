@@ -1,26 +1,28 @@
 /**
- * Writing multipart/byteranges bodies (RFC 9110 14.6). A part's header depends on its own range
- * alone, so the length of the body is known before the first byte, whatever the order of the
- * parts: out-of-order responses carry a Content-Length too.
+ * Writes multipart/byteranges bodies (RFC 9110 14.6). A part's header depends only on its own
+ * range, so the length of the body is known before the first byte, whatever the order of the parts:
+ * out-of-order responses have a Content-Length as well.
  */
 
 import { type ByteRange, rangeBytes } from '../../base/byte-range.ts';
 import { formatContentRange } from '../fields/content-range.ts';
 
 export interface Multipart {
-  /** For the response's Content-Type. */
+  /** Value of the response's Content-Type. */
   readonly contentType: string;
-  /** Text before the bytes of the part with `range`. */
+  /** Returns the text before the bytes of the part with `range`. */
   partHeader(range: ByteRange): string;
   /** Text after the last part. */
   readonly end: string;
-  /** Length of the whole body for parts with these ranges, in any order. */
+  /** Returns the length of the whole body for parts with these ranges, in any order. */
   bodyBytes(ranges: readonly ByteRange[]): number;
 }
 
 /**
- * @param boundary up to 70 characters of [0-9A-Za-z]; random, so that no body contains it by
- *   chance (our own reader goes by the lengths, others look for it)
+ * Makes the texts around the parts of a body.
+ *
+ * @param boundary up to 70 characters of [0-9A-Za-z]; random, so that no body contains it by chance
+ *   (our own reader uses the lengths, others search for the boundary)
  * @param partType Content-Type of the parts
  * @param total length of the whole file
  */

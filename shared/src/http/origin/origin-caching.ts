@@ -1,13 +1,13 @@
-/** Reads an origin's caching fields as a cache of its files must (RFC 9111). */
+/** Judges an origin's caching fields by the rules for caches (RFC 9111). */
 
 import { type Freshness, parseCacheControl } from '../answers/freshness.ts';
 import { type Headers, listField } from '../fields/headers.ts';
 import type { Finding } from './origin-findings.ts';
 
-/** Asking for the version more often than this costs the origin more than it needs to. */
+/** Shortest good lifetime, in ms: with a shorter one edges revalidate needlessly often. */
 const BRIEF_MS = 60_000;
 
-/** @param freshness of the same header */
+/** Judges the caching fields of a header. @param freshness of the same header */
 export function judgeCaching(headers: Headers, freshness: Freshness): Finding[] {
   const { notStorable, lifetimeMs } = freshness;
   if (notStorable !== undefined) return [forbidden(notStorable)];
@@ -27,7 +27,7 @@ function forbidden(reason: string): Finding {
   return { id, grade: 'bad' };
 }
 
-/** Whether the origin states a lifetime itself, be it none. */
+/** Returns true if the origin states a lifetime itself, even one of 0. */
 function saysHowLong(headers: Headers): boolean {
   const directives = parseCacheControl(listField(headers, 'cache-control'));
   const stated = ['no-cache', 'max-age', 's-maxage'].some((name) => directives.has(name));

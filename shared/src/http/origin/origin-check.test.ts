@@ -41,11 +41,11 @@ function judge(changes: Partial<OriginSighting> = {}) {
   return { ...report, grades };
 }
 
-/** All answers with these fields. */
+/** Judges an origin all of whose answers have these fields. */
 const withFields = (changes: Headers) => judge({ begin: answer(changes), middle: middle(changes) });
 
 describe('judgeOrigin', () => {
-  test('has nothing to say against a good origin', () => {
+  test('finds no fault with a good origin', () => {
     expect(judge()).toMatchObject({
       service: 'chunks',
       length: LENGTH,
@@ -61,7 +61,7 @@ describe('judgeOrigin', () => {
     });
   });
 
-  test('puts what is worst first', () => {
+  test('puts the worst findings first', () => {
     const { findings } = withFields({ 'cache-control': 'no-store', 'content-type': undefined });
     expect(findings.map(({ grade }) => grade).slice(0, 3)).toEqual(['bad', 'limited', 'good']);
   });
@@ -75,14 +75,14 @@ describe('judgeOrigin', () => {
     [503, 'busy'],
     [500, 'strange-status'],
     [204, 'strange-status'],
-  ])('takes an answer %i for no file', (status, id) => {
+  ])('finds no file in an answer %i', (status, id) => {
     const { service, grades } = judge({ begin: answer({}, status) });
     expect([service, grades[id]]).toEqual(['none', 'bad']);
   });
 });
 
 describe('ranges', () => {
-  test('that are ignored leave the file to be passed through', () => {
+  test('that are ignored mean that the file is passed through', () => {
     const begin = answer({ 'content-range': undefined, 'content-length': `${LENGTH}` }, 200);
     const { service, length, grades } = judge({ begin, middle: undefined });
     expect([service, length, grades['ranges-ignored']]).toEqual([
@@ -102,7 +102,7 @@ describe('ranges', () => {
     expect(findings[0]).toMatchObject({ id: 'ranges-wrong', grade: 'bad', values: { code } });
   });
 
-  test('that are right at the beginning only cannot be served', () => {
+  test('that are right only at the beginning cannot be served', () => {
     const whole = answer({ 'content-range': undefined }, 200);
     const shifted = middle({ 'content-range': `bytes 0-65535/${LENGTH}` });
     for (const wrong of [whole, shifted]) {
@@ -166,7 +166,7 @@ describe('versions', () => {
     expect([service, grades['version-unstable']]).toEqual(['none', 'bad']);
   });
 
-  test('that the origin does not recognise, and conditions that it ignores, cost requests', () => {
+  test('that the origin does not recognise, and conditions that it ignores, are limits', () => {
     const { service, grades } = judge({ conditionRefused: true, again: answer() });
     expect(service).toBe('chunks');
     expect(grades).toMatchObject({
@@ -205,16 +205,16 @@ describe('caching', () => {
   });
 });
 
-describe('the rest', () => {
+describe('other findings', () => {
   const hop = (from: string, to: string) => ({ status: 302, from, to });
-  test('redirects are named, more than one and those that leave HTTPS as a fault', () => {
+  test('redirects are noted; several of them, or one that leaves HTTPS, are a limit', () => {
     const [a, b, plain] = ['https://a.example/', 'https://b.example/', 'http://b.example/'];
     expect(judge({ hops: [hop(a, b)] }).grades.redirects).toBe('note');
     expect(judge({ hops: [hop(a, b), hop(b, a)] }).grades.redirects).toBe('limited');
     expect(judge({ hops: [hop(a, plain)] }).grades['redirect-downgrade']).toBe('limited');
   });
 
-  test('web pages, missing types, plain HTTP and signed links are noticed', () => {
+  test('web pages, missing types, plain HTTP and signed links are noted', () => {
     expect(withFields({ 'content-type': 'text/html; charset=utf-8' }).grades['type-page']).toBe(
       'limited',
     );
@@ -223,7 +223,7 @@ describe('the rest', () => {
     expect(grades).toMatchObject({ plain: 'note', 'signed-link': 'limited' });
   });
 
-  test('a header that contradicts itself does not bring the check down', () => {
+  test('a header that contradicts itself does not make the check throw', () => {
     const { service } = judge({ begin: answer({ etag: ['"a"', '"b"'] }) });
     expect(service).toBe('none');
   });

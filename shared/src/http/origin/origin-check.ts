@@ -1,6 +1,6 @@
 /**
- * Judges from the answers of an origin how well edges can serve its file. The edge asks; this is
- * the decision alone, the same one that the edge takes when the file is requested (NSDI 3.3).
+ * Judges from the answers of an origin how well edges can serve its file. The edge sends the
+ * requests; this module only decides, as the edge does when the file is requested (NSDI 3.3).
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
@@ -17,7 +17,7 @@ import type { Finding, FindingId, Grade } from './origin-findings.ts';
 export interface SeenAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Unix milliseconds. */
+  /** When the request was sent and its answer arrived, Unix milliseconds. */
   readonly requestedAt: number;
   readonly arrivedAt: number;
 }
@@ -29,42 +29,42 @@ export interface Hop {
   readonly to: string;
 }
 
-/** Everything seen of a file. */
+/** Everything that was seen of a file. */
 export interface OriginSighting {
   readonly url: string;
   readonly hops: readonly Hop[];
-  /** The first bytes, and which were asked for. */
+  /** The answer to a request for the first bytes, and the requested range. */
   readonly begin: SeenAnswer;
   readonly beginAsked: ByteRange;
-  /** Bytes from the middle, asked for on the condition that the version is the same. */
+  /** The answer to a request for bytes from the middle if the version is the same. */
   readonly middle?: SeenAnswer | undefined;
   readonly middleAsked?: ByteRange | undefined;
-  /** The origin answered 412 to that condition; `middle` is its answer without the condition. */
+  /** True if the origin answered 412 to that condition; `middle` is then its answer without it. */
   readonly conditionRefused?: boolean;
-  /** The first bytes again, on the condition that the version is another one. */
+  /** The answer to a request for the first bytes if the version is another one. */
   readonly again?: SeenAnswer | undefined;
-  /** The fault of a body. */
+  /** The fault of a body, if there was one. */
   readonly bodyFault?: ErrorCode | undefined;
-  /** The link holds a signature or a ticket. */
+  /** True if the link has a signature or a ticket. */
   readonly signed: boolean;
 }
 
 /**
- * How an edge can serve the file: in chunks that it caches, passed through in one piece, or not at
- * all.
+ * The way in which an edge can serve the file: in chunks that it caches, passed through as a whole,
+ * or not at all.
  */
 export type Service = 'chunks' | 'passed-through' | 'none';
 
 export interface OriginReport {
   readonly service: Service;
-  /** Bytes, where the origin says so. */
+  /** Length of the file in bytes, if the origin states it. */
   readonly length: number | undefined;
-  /** Worst first. */
+  /** The findings, worst first. */
   readonly findings: readonly Finding[];
 }
 
 const WORST_FIRST: readonly Grade[] = ['bad', 'limited', 'good', 'note'];
-/** Types of pages: a link to a page is seldom the file that was meant. */
+/** Types of web pages: a link to a page is seldom the intended file. */
 const PAGE = /^(text\/html|application\/xhtml\+xml)\b/i;
 
 /** Judges the sighting; never throws. */
@@ -87,7 +87,7 @@ export function judgeOrigin(seen: OriginSighting): OriginReport {
   const storable = canPin(validatorsOf(begin)) && freshness.notStorable === undefined;
   if (ranges.service !== 'chunks') return report(ranges.service, ranges.length, findings);
   if (!storable) return report('passed-through', ranges.length, findings);
-  // The edge takes the first answer's word for it, and ends where the second says otherwise.
+  // The edge relies on the first answer, and gives up when the second one contradicts it.
   const unstable = version.some(({ id }) => id === 'version-unstable');
   return report(unstable ? 'none' : 'chunks', ranges.length, findings);
 }
@@ -101,7 +101,7 @@ function report(
   return { service, length, findings: findings.toSorted((a, b) => order(a) - order(b)) };
 }
 
-/** An answer that brings no file. */
+/** Judges the status; undefined for an answer with the file. */
 function judgeStatus({ status, headers }: SeenAnswer): Finding | undefined {
   if (status === 200 || status === 206) return undefined;
   if (status === 416 && emptyFile(headers)) return undefined;
@@ -142,14 +142,14 @@ function judgeRanges(seen: OriginSighting): RangeVerdict {
   }
 }
 
-/** Servers that cut the first bytes right and no others are not rare behind proxies. */
+/** Judges bytes from the middle: some servers behind proxies get only the first range right. */
 function judgeMiddle(seen: OriginSighting, total: number): RangeVerdict {
   const { middle, middleAsked } = seen;
   const fine = verdict('chunks', total, 'ranges-right', 'good', { bytes: total });
   if (middle === undefined || middleAsked === undefined) return fine;
   if (middle.status === 200) return broken(total, 'range-ignored');
   if (middle.status !== 206) return broken(total, 'origin-error');
-  // Another version is the next question's.
+  // `judgeVersion` checks whether the version is the same.
   checkRangeAnswer(middle.headers, middleAsked);
   return fine;
 }
@@ -186,7 +186,7 @@ function judgeVersion(seen: OriginSighting): Finding[] {
   return [{ id: weakEtag === undefined ? 'version-none' : 'etag-weak-only', grade: 'bad' }];
 }
 
-/** None where the header contradicts itself. */
+/** Returns the validators of an answer; none if its header contradicts itself. */
 function validatorsOf({ headers }: SeenAnswer): Validators {
   try {
     return readValidators(headers);
@@ -195,7 +195,7 @@ function validatorsOf({ headers }: SeenAnswer): Validators {
   }
 }
 
-/** Whether each answer names the same version. */
+/** Returns true if all answers name the same version, or if the first one cannot pin a version. */
 function isStable(first: Validators, { middle, again }: OriginSighting): boolean {
   const others = [middle, again?.status === 304 ? undefined : again];
   return others.every((answer) => {

@@ -1,6 +1,6 @@
-/** Findings about an origin, by name. The page has the texts. */
+/** The names of findings about an origin. The page has their texts. */
 
-/** `good`, works but not as well as it could, not usable, or for information. */
+/** Good; usable, but not as well as it could be; not usable; or for information only. */
 export type Grade = 'good' | 'limited' | 'bad' | 'note';
 
 export type FindingId =
@@ -51,6 +51,6 @@ export type FindingId =
 export interface Finding {
   readonly id: FindingId;
   readonly grade: Grade;
-  /** Particulars of this file: bytes, milliseconds, names. */
+  /** Values to insert into the text: bytes, milliseconds, names. */
   readonly values?: Readonly<Record<string, string | number>> | undefined;
 }

@@ -1,22 +1,22 @@
 /**
- * Services that clouds offer to their own machines: credentials, keys and settings of the machine,
- * for any program on it. An edge that fetched from there for strangers would give them away.
+ * Services that clouds offer to their own machines: they give credentials, keys and settings of the
+ * machine to any program on it. An edge that fetched them for strangers would give them away.
  */
 
 /** One provider's services. */
 export interface CloudService {
   readonly of: string;
-  /** Where they answer, in CIDR notation. */
+  /** Networks of the services, in CIDR notation. */
   readonly networks: readonly string[];
-  /** Names under which they answer, besides those found elsewhere. */
+  /** Host names of the services, if they have any. */
   readonly names?: readonly string[];
-  /** The document that says so. */
+  /** The document that describes the services. */
   readonly source: string;
 }
 
 /**
- * The one table of them. Most are in private networks anyway; they are listed so that a test can
- * hold the rule for public addresses against all of them.
+ * The table of all cloud services. Most are in private networks anyway; they are listed so that a
+ * test can check the rule for public addresses against all of them.
  */
 export const CLOUD_SERVICES: readonly CloudService[] = [
   {

@@ -24,12 +24,12 @@ describe('scopeOf', () => {
     expect(scopeOf(new URL(url), chain(start), new URL(FIRST))).toBe(scope);
   });
 
-  test('through an edge nothing is the origin’s', () => {
+  test('every request through an edge has the scope of the edge', () => {
     expect(scopeOf(new URL(FIRST), chain(FIRST, 'edge'), new URL(FIRST))).toBe('edge');
   });
 });
 
-test('a log-in stays at its origin, in chains that began there', () => {
+test('a log-in is sent only to its origin, in chains that began there', () => {
   const origin = 'https://files.test';
   expect(mayLogIn(new URL(FIRST), chain(FIRST), origin)).toBe(true);
   expect(mayLogIn(new URL('https://files.test/b'), chain(FIRST), origin)).toBe(true);
@@ -39,7 +39,7 @@ test('a log-in stays at its origin, in chains that began there', () => {
   expect(mayLogIn(new URL(FIRST), chain(FIRST, 'edge'), origin)).toBe(false);
 });
 
-test('cookies are for the origin and where it sends one, not for mirrors and edges', () => {
+test('cookies are for the origin and its redirects, not for mirrors and edges', () => {
   expect((['own', 'redirected', 'mirror', 'edge'] as const).map(mayHaveCookies)).toEqual([
     true,
     true,

@@ -1,30 +1,32 @@
 /**
- * Decides which server learns a user's cookies, credentials, header fields and referrer. All rules
- * are here, so that no redirect, mirror or edge learns more than it may.
+ * Decides which servers learn a user's cookies, credentials, header fields and referrer. All rules
+ * are in this module, so that no redirect, mirror or edge learns more than it may.
  */
 
 /** Relation of a request to the user's own URL. */
 export type Scope =
-  /** Goes to the origin (RFC 6454) that the user named. */
+  /** A request to the origin (RFC 6454) that the user named. */
   | 'own'
-  /** Goes where that origin has sent it. */
+  /** A request that the user's origin has redirected elsewhere. */
   | 'redirected'
-  /** Goes to another replica of the file, or where that one has sent it. */
+  /** A request to a mirror, or one that a mirror has redirected. */
   | 'mirror'
-  /** Goes to an edge, or where that one has sent it. */
+  /** A request to an edge, or one that an edge has redirected. */
   | 'edge';
 
-/** Where a chain of redirects began. */
+/** The beginning of a chain of redirects. */
 export interface Chain {
-  /** `edge` where the request goes through an edge. */
+  /** `edge` if the request goes through an edge. */
   readonly role: 'origin' | 'edge';
   /** URL of the chain's first request. */
   readonly start: URL;
 }
 
 /**
+ * Finds the scope of a request.
+ *
  * @param url next URL to request
- * @param first the URL that the user gave the cookies, credentials and fields for
+ * @param first the URL for which the user gave the cookies, credentials and fields
  */
 export function scopeOf(url: URL, chain: Chain, first: URL): Scope {
   if (chain.role === 'edge') return 'edge';
@@ -33,21 +35,21 @@ export function scopeOf(url: URL, chain: Chain, first: URL): Scope {
 }
 
 /**
- * Whether a log-in for `origin` is sent: there only, and only in a chain that began there. A
- * redirect from http:// to https:// of the same host is another origin as well (RFC 9110 15.4).
+ * Returns true if a log-in for `origin` may be sent: only to that origin, and only in a chain that
+ * began there. https:// after http:// at the same host is another origin as well (RFC 9110 15.4).
  */
 export function mayLogIn(url: URL, chain: Chain, origin: string): boolean {
   return chain.role === 'origin' && chain.start.origin === origin && url.origin === origin;
 }
 
-/** Whether cookies may be sent and taken; which of them is then a matter of domain and path. */
+/** Returns true if cookies may be sent and stored, within the limits of their domain and path. */
 export function mayHaveCookies(scope: Scope): boolean {
   return scope === 'own' || scope === 'redirected';
 }
 
 /**
- * Cuts the referrer to the part that a server may learn about the page with the link (Referrer
- * Policy: strict-origin-when-cross-origin, seen from the origin that the user named).
+ * Cuts the referrer to the part that a server may learn about the page with the link, as by the
+ * referrer policy strict-origin-when-cross-origin, with the user's origin as the same origin.
  *
  * @param referrer without user name, password and fragment
  */

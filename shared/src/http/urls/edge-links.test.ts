@@ -5,8 +5,8 @@ const PAGE = 'https://www.example.com/downloads/';
 const edges = (link: string, url = PAGE) => parseEdgeLinks({ link }, url);
 const named = (target: string) => `<${target}>; rel="${EDGE_RELATION}"`;
 
-describe('edges that publishers name', () => {
-  test('come in order, each once', () => {
+describe('edges named by publishers', () => {
+  test('are listed in order, each once', () => {
     const link = [
       named('https://a.example/'),
       named('https://b.example'),
@@ -15,11 +15,11 @@ describe('edges that publishers name', () => {
     expect(edges(link.join(', '))).toEqual(['https://a.example/', 'https://b.example/']);
   });
 
-  test('may be below a path, and relative', () => {
+  test('may have a path, and may be relative', () => {
     expect(edges(named('/edge/'))).toEqual(['https://www.example.com/edge/']);
   });
 
-  test('a page without encryption may name either kind', () => {
+  test('may use http if the page was fetched over http', () => {
     expect(edges(named('http://a.example/'), 'http://www.example.com/')).toEqual([
       'http://a.example/',
     ]);
@@ -34,11 +34,11 @@ describe('edges that publishers name', () => {
     ['a query', named('https://a.example/?url=')],
     ['nothing', named('')],
     ['no URL', named('https://')],
-  ])('%s is none', (_, link) => {
+  ])('do not include a link with %s', (_, link) => {
     expect(edges(link)).toEqual([]);
   });
 
-  test('there is an end to them', () => {
+  test('are limited in number', () => {
     const many = Array.from({ length: 100 }, (_, i) => named(`https://e${i}.example/`));
     expect(edges(many.join(', '))).toHaveLength(8);
   });

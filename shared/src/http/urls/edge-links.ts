@@ -1,23 +1,24 @@
 /**
- * Edges that a publisher names for its files, in Link fields (RFC 8288):
- * `Link: <https://edge.example/>; rel="https://millrace.dev/rel/edge"`. An extension relation type,
- * since no registered one says "the same files, under this address put before theirs".
+ * Reads the edges that a publisher names for its files in Link fields (RFC 8288):
+ * `Link: <https://edge.example/>; rel="https://millrace.dev/rel/edge"`. This is an extension
+ * relation type, because no registered type means "the same files, with this prefix before their
+ * URLs".
  */
 
 import { MAX_URL_CHARS } from '../../base/limits.ts';
 import type { Headers } from '../fields/headers.ts';
 import { parseLinks } from './link.ts';
 
-/** Relation types are compared without regard to case (RFC 8288 2.1.2). */
+/** Relation type of edges; relation types are compared case-insensitively (RFC 8288 2.1.2). */
 export const EDGE_RELATION = 'https://millrace.dev/rel/edge';
 
 const MAX_EDGES = 8;
 
 /**
- * Base URLs of edges, in the order of the links, at most 8. An answer that came over https names
- * edges with https only.
+ * Returns the base URLs of edges, in the order of the links, at most 8. From an answer over https,
+ * only edges with https are read.
  *
- * @param url requested URL: relative links are relative to it
+ * @param url requested URL, the base of relative links
  */
 export function parseEdgeLinks(headers: Headers, url: string): string[] {
   const edges = new Set<string>();

@@ -10,6 +10,6 @@ test.each([
   ['example.com.evil.example', false],
   ['com', false],
   ['', false],
-])('%j is among them: %s', (host, among) => {
+])('%j is among the listed hosts: %s', (host, among) => {
   expect(isAmong(host, ['Example.COM', '10.0.0.1'])).toBe(among);
 });

@@ -1,10 +1,10 @@
-/** Lists of hosts that a user has made. */
+/** Looks up hosts in lists. */
 
 /**
- * Whether a host is in a list, or is a subdomain of a listed one.
+ * Returns true if a host is in a list or is a subdomain of a listed host.
  *
  * @param host as in a URL: lower case, without port
- * @param list names, in either case
+ * @param list host names, in any case
  */
 export function isAmong(host: string, list: readonly string[]): boolean {
   return list.some((entry) => {

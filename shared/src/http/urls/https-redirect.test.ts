@@ -9,23 +9,23 @@ describe('httpsLocation', () => {
     ['edge.example:3126', 3125, 'https://edge.example:3125/a?b'],
     ['[::1]:80', 443, 'https://[::1]/a?b'],
     ['10.0.0.1', 8443, 'https://10.0.0.1:8443/a?b'],
-  ])('%s goes to the same name', (host, port, location) => {
+  ])('%s is redirected to the same name', (host, port, location) => {
     expect(httpsLocation(host, '/a?b', port)).toBe(location);
   });
 
-  test('the address for clients comes first, if it has TLS', () => {
+  test('the public address of the edge is preferred if it has TLS', () => {
     expect(httpsLocation('10.0.0.1', '/a', 3125, 'https://edge.example')).toBe(
       'https://edge.example/a',
     );
     expect(httpsLocation('10.0.0.1', '/a', 443, 'http://edge.example')).toBe('https://10.0.0.1/a');
   });
 
-  test('the target stays as it is, octets above ASCII are encoded', () => {
+  test('the target stays as it is, except that octets above ASCII are encoded', () => {
     expect(httpsLocation('e', '/https://o/a%2F../b', 443)).toBe('https://e/https://o/a%2F../b');
     expect(httpsLocation('e', '/caf\u00c3\u00a9', 443)).toBe('https://e/caf%C3%A9');
   });
 
-  test('whatever the client says, it leads to the host that it names, and to one line', () => {
+  test('whatever the client sends, the location is one line and leads to the named host', () => {
     const odd = fc.stringMatching(/^[a-z0-9.:@/\\?#[\] \r\n\t-]{0,20}$/);
     fc.assert(
       fc.property(odd, odd, (host, rest) => {
@@ -39,7 +39,7 @@ describe('httpsLocation', () => {
     );
   });
 
-  test('without a usable Host, or with another form of target, there is no location', () => {
+  test('a missing or unusable Host, or another form of target, gives no location', () => {
     for (const host of [undefined, '', 'a b', 'evil@e', 'e/x', 'e\r\nx: y', '-']) {
       expect(httpsLocation(host, '/', 443)).toBeUndefined();
     }

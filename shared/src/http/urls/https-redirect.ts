@@ -1,18 +1,18 @@
-/** From a plain request to the same one over TLS. */
+/** Redirects a plain request to the same URL over TLS. */
 
-/** A host, and maybe a port, as a client may name it: nothing that could become another field. */
+/** A host that a client may name, perhaps with a port: nothing that could begin another field. */
 const HOST = /^(\[[0-9a-f:.]{2,45}\]|[a-z0-9](?:[a-z0-9._-]{0,252}))(?::\d{1,5})?$/i;
-/** Octets that must be escaped in a field; Node's parser gives one character for each. */
+/** Octets that must be escaped in a Location; Node's parser gives one character for each. */
 const NOT_IN_A_LOCATION = /[^\x21-\x7e]/g;
 
 /**
- * Where a client that came without TLS should go instead.
+ * Returns the URL to which a client without TLS is redirected.
  *
  * @param host the request's Host field
- * @param target its target, in origin form
- * @param port of TLS
- * @param publicUrl address of this edge for clients, where it is known
- * @returns a URL; undefined where the request does not say enough to know one
+ * @param target the request's target, in origin form
+ * @param port port for TLS
+ * @param publicUrl address of this edge for clients, if it is known
+ * @returns undefined if the request does not name a usable host or target
  */
 export function httpsLocation(
   host: string | undefined,

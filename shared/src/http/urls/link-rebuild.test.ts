@@ -51,11 +51,11 @@ describe('a Link field is rebuilt', () => {
     '',
   ])('%j leaves nothing', (field) => expect(rebuild(field)).toBeUndefined());
 
-  test('there is none where the origin sent none', () => {
+  test('there is no field if the origin sent none', () => {
     expect(rebuildLinks({}, BASE)).toBeUndefined();
   });
 
-  test('links that are too many are left out, and the others are whole', () => {
+  test('links beyond the limits are left out, and the others stay whole', () => {
     const link = Array.from({ length: 200 }, (_, i) => `<https://m.example/${i}>; rel=duplicate`);
     expect(parseLinks({ link: rebuild(link.join(', ')) })).toHaveLength(64);
     const long = link.map((one) => one.replace('>', `${'x'.repeat(200)}>`));

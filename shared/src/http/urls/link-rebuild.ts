@@ -1,15 +1,15 @@
 /**
- * The Link field of an origin, as an edge passes it on. Behind an edge the files of all origins
- * share one web origin: a link to a relative address would lead to the edge, and one that names
- * edges would speak for the files of all origins. So the field is rebuilt from the parts that
- * Metalink/HTTP needs (RFC 6249), and the rest is dropped.
+ * Rebuilds the Link field of an origin before an edge passes it on. Behind an edge the files of all
+ * origins share one web origin: a relative link would lead to the edge, and a link that names edges
+ * would apply to the files of all origins. The rebuilt field has only the parts that Metalink/HTTP
+ * needs (RFC 6249).
  */
 
 import { MAX_PASSED_FIELD_CHARS, MAX_URL_CHARS } from '../../base/limits.ts';
 import type { Headers } from '../fields/headers.ts';
 import { type Link, parseLinks } from './link.ts';
 
-/** Mirrors, and Metalinks, torrents and signatures of the file (RFC 6249, 3 and 4). */
+/** Relations of mirrors, and of Metalinks, torrents and signatures (RFC 6249, 3 and 4). */
 const RELATIONS = ['duplicate', 'describedby'] as const;
 /** Parameters of these relations (RFC 6249, 3; RFC 8288, 3.4.1), with their allowed values. */
 const PARAMETERS: Readonly<Record<string, RegExp>> = {
@@ -22,10 +22,10 @@ const PARAMETERS: Readonly<Record<string, RegExp>> = {
 const MAX_LINKS = 64;
 
 /**
- * The Link field to pass on, or undefined if nothing of it remains. At most 64 links and 4096
- * characters; further ones are left out.
+ * Returns the Link field to pass on, or undefined if nothing of it remains. It has at most 64 links
+ * and 4096 characters; further links are left out.
  *
- * @param url where the answer came from, after redirects: relative links become absolute by it
+ * @param url URL of the answer after redirects, the base of relative links
  */
 export function rebuildLinks(headers: Headers, url: string): string | undefined {
   if (headers.link === undefined) return undefined;
@@ -55,7 +55,7 @@ function rebuilt({ target, rel, parameters }: Link, base: string): string | unde
   return text;
 }
 
-/** An http(s) URL without credentials and fragment; its form has no character that ends a target. */
+/** Makes an absolute http(s) URL without fragment; undefined for any other or unsafe URL. */
 function absolute(target: string, base: string): string | undefined {
   if (target === '' || target.length > MAX_URL_CHARS) return undefined;
   try {
@@ -69,7 +69,7 @@ function absolute(target: string, base: string): string | undefined {
   }
 }
 
-/** False for a link about another resource (RFC 8288, 3.2). */
+/** Returns false for a link about another resource (RFC 8288, 3.2). */
 function isAboutIt(anchor: string | undefined, base: string): boolean {
   return anchor === undefined || absolute(anchor, base) === absolute(base, base);
 }

@@ -10,7 +10,7 @@ const texts = (name: string, prefixed = 'http://edge/https://a/f?x=1&y=2') =>
   );
 
 describe('linkSnippets', () => {
-  test('are the ways in which links are handed out', () => {
+  test('gives the link in all forms in which publishers share it', () => {
     expect(texts('f.iso')).toEqual({
       link: 'http://edge/https://a/f?x=1&y=2',
       markdown: '[f.iso](<http://edge/https://a/f?x=1&y=2>)',
@@ -23,7 +23,7 @@ describe('linkSnippets', () => {
     });
   });
 
-  test('cannot be broken out of by a name', () => {
+  test('escapes names, so that they cannot break out', () => {
     const { html, markdown, wget } = texts('<script>$(reboot)`x`]("\'');
     expect(html).not.toContain('<script>');
     expect(markdown).toContain('\\<script\\>');
@@ -32,7 +32,7 @@ describe('linkSnippets', () => {
 });
 
 describe('shellQuoted', () => {
-  test('is one word to a real shell, whatever is in it', () => {
+  test('makes one word for a real shell of any text', () => {
     const words = [
       "it's",
       '$(echo no)',
@@ -54,7 +54,7 @@ describe('shellQuoted', () => {
 });
 
 describe('htmlText', () => {
-  test('escapes what means something, in text and in attributes', () => {
+  test('escapes special characters, for text and for attributes', () => {
     expect(htmlText(`<a b='"&">`)).toBe('&#60;a b=&#39;&#34;&#38;&#34;&#62;');
   });
 });

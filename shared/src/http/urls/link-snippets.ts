@@ -1,23 +1,23 @@
-/** The ways in which publishers hand out a prefixed link. */
+/** Makes the snippets with which publishers share a prefixed link. */
 
 export interface Snippet {
-  /** Stable name. */
+  /** Stable identifier. */
   readonly id: 'link' | 'markdown' | 'html' | 'wget' | 'curl' | 'aria2' | 'millrace' | 'metalink';
-  /** Name of the snippet. */
+  /** Name shown to users. */
   readonly label: string;
   readonly text: string;
 }
 
 export interface SnippetLinks {
-  /** The file through the edge. */
+  /** URL of the file through the edge. */
   readonly prefixed: string;
-  /** The Metalink of it. */
+  /** URL of the file's Metalink. */
   readonly metalink: string;
   /** The file's name, safe on every file system. */
   readonly name: string;
 }
 
-/** Makes snippets to copy, in the order of use. Each is safe to paste where it belongs. */
+/** Makes snippets to copy, the most used first. Each is safe to paste where it belongs. */
 export function linkSnippets({ prefixed, metalink, name }: SnippetLinks): Snippet[] {
   const [url, file] = [shellQuoted(prefixed), shellQuoted(name)];
   return [
@@ -33,8 +33,9 @@ export function linkSnippets({ prefixed, metalink, name }: SnippetLinks): Snippe
 }
 
 /**
- * The command with which the holder of an edge's secret makes a signed link. @param edge its
- * address
+ * Writes the command with which the holder of an edge's secret makes a signed link.
+ *
+ * @param edge address of the edge
  */
 export function signCommand(url: string, edge: string): string {
   const what = `${shellQuoted(url)} --secret-file secrets --expires 7d`;
@@ -48,7 +49,7 @@ export function shellQuoted(text: string): string {
   return /^[A-Za-z0-9_./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** Text inside HTML, also inside a quoted attribute. */
+/** Escapes text for HTML, also for a quoted attribute. */
 export function htmlText(text: string): string {
   return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 }

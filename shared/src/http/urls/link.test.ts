@@ -43,7 +43,7 @@ describe('the Link field', () => {
     expect(links.map(({ target }) => target)).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  test('what is malformed does not hide the links after it', () => {
+  test('a malformed part does not hide the links after it', () => {
     expect(parse('nonsense, <b>; rel=x').map(({ target }) => target)).toEqual(['b']);
     expect(parse('"a, <b>", <c>; rel=x').map(({ target }) => target)).toEqual(['c']);
     expect(parse('<a>; rel=x; =1; b=2, <c>').map(({ target }) => target)).toEqual(['a', 'c']);
@@ -53,12 +53,12 @@ describe('the Link field', () => {
     expect(parseLinks({})).toEqual([]);
   });
 
-  test('number and length have limits', () => {
+  test('the number and the length of links are limited', () => {
     expect(parse(Array.from({ length: 300 }, (_, i) => `<${i}>`).join(','))).toHaveLength(256);
     expect(parse(`<a>; t="${'x'.repeat(65_536)}"`)).toEqual([]);
   });
 
-  test('whatever the field, reading it ends soon', () => {
+  test('any field is read in little time', () => {
     const piece = fc.oneof(
       fc.constantFrom('<', '>', ';', ',', '"', '\\', '=', ' ', 'rel', '<a>', '"\\"'),
       fc.string({ maxLength: 4 }),
@@ -77,7 +77,7 @@ describe('the Link field', () => {
     }
   });
 
-  test('links that were written are read', () => {
+  test('written links are read back', () => {
     const token = fc.stringMatching(/^[a-z0-9!#$%&'*+.^_`|~-]{1,8}$/);
     const link = fc.record({
       target: fc.string({ unit: fc.constantFrom('a', '/', ':', ',', ';', '"', '=', '<', '?') }),

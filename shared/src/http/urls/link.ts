@@ -2,24 +2,24 @@
 
 import { type Headers, listField } from '../fields/headers.ts';
 
-/** Longest Link field that is read: a redirector with a hundred mirrors sends 10,000. */
+/** Longest Link field that is read, in characters; a hundred mirrors take 10,000. */
 const MAX_FIELD_CHARS = 64 * 1024;
 const MAX_LINKS = 256;
 
 export interface Link {
-  /** As written: possibly relative. */
+  /** URL as written, possibly relative. */
   readonly target: string;
   /** Relation types in lower case. */
   readonly rel: readonly string[];
-  /** By name in lower case, the first of a name; without a value: empty. */
+  /** The first parameter of each name, by name in lower case; empty without a value. */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /**
- * The links of a message, in order, at most 256. A malformed link is left out, and the others are
- * still read; a field of more than 64 KiB is ignored.
+ * Reads the links of a message, in order, at most 256. A malformed link is skipped, and the others
+ * are still read; a field of more than 64 KiB is ignored.
  */
 export function parseLinks(headers: Headers): Link[] {
   const field = listField(headers, 'link') ?? '';
@@ -27,7 +27,7 @@ export function parseLinks(headers: Headers): Link[] {
   const links: Link[] = [];
   for (let at = 0; at < field.length && links.length < MAX_LINKS; at++) {
     if (field[at] !== '<') {
-      // Space between the links, or other text: the next link begins after the next comma.
+      // After other text than space, the next link begins after the next comma.
       if (!/[\s,]/.test(field[at] as string)) at = endOf(field, at, ',');
       continue;
     }
@@ -42,7 +42,7 @@ export function parseLinks(headers: Headers): Link[] {
   return links;
 }
 
-/** Where the next `stop` stands outside of quotes, from `at` on; the end if it does not. */
+/** Finds the next `stop` outside quotes, from `at` on; the end of the text if there is none. */
 function endOf(text: string, at: number, stop: string): number {
   let quoted = false;
   for (let i = at; i < text.length; i++) {
@@ -59,7 +59,7 @@ function readParameters(text: string): ReadonlyMap<string, string> {
   for (let at = 0; at < text.length; at++) {
     const end = endOf(text, at, ';');
     const [name, value] = readParameter(text.slice(at, end));
-    // Of several, the first counts (RFC 8288, 3.3 and 3.4).
+    // The first parameter of a name counts (RFC 8288, 3.3 and 3.4).
     if (TOKEN.test(name) && value !== undefined && !parameters.has(name)) {
       parameters.set(name, value);
     }
@@ -68,7 +68,7 @@ function readParameters(text: string): ReadonlyMap<string, string> {
   return parameters;
 }
 
-/** Reads `name`, `name=token` or `name="quoted"`; an undefined value if it is none of them. */
+/** Reads `name`, `name=token` or `name="quoted"`; the value is undefined for any other form. */
 function readParameter(text: string): [name: string, value: string | undefined] {
   const equals = text.indexOf('=');
   if (equals === -1) return [text.trim().toLowerCase(), ''];

@@ -1,4 +1,4 @@
-/** Reads a link as people paste it, as opposed to one that a program sends. */
+/** Reads links that people paste, more tolerantly than links that programs send. */
 
 import { MillraceError } from '../../base/errors.ts';
 import { MAX_URL_CHARS } from '../../base/limits.ts';
@@ -7,8 +7,8 @@ import { parseOriginUrl } from './prefixed-url.ts';
 const ANY_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 /**
- * Reads a link: space around it, a missing scheme and a fragment are forgiven, and the prefix of an
- * edge is taken off.
+ * Reads a link. Removes space around it, a fragment and the prefix of an edge, and adds a missing
+ * scheme.
  *
  * @param edges base URLs of edges
  * @param defaultScheme for links without one
@@ -29,7 +29,7 @@ export function parsePastedLink(
   const complete = ANY_SCHEME.test(link) ? link : `${defaultScheme}://${link}`;
   let url: URL;
   try {
-    // The URL parser encodes spaces and letters the way browsers do.
+    // The URL parser encodes spaces and letters as browsers do.
     url = new URL(complete);
   } catch (cause) {
     throw new MillraceError('bad-url', 'it cannot be parsed', { cause });

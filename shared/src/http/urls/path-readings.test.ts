@@ -4,7 +4,7 @@ import { pathReadings } from './path-readings.ts';
 
 describe('the readings of a path', () => {
   test.each(['/', '/a/b.iso', '/a/', '/caf\u00e9', '/a,start=0,end=9'])(
-    '%s is only what it is',
+    '%s has only one reading',
     (path) => {
       expect(pathReadings(path)).toEqual([path]);
     },
@@ -27,7 +27,7 @@ describe('the readings of a path', () => {
     ['/secret;v=1/x', '/secret/x'],
     ['/a%2fb', '/a/b'],
     ['/pub/x%2f..', '/pub/'],
-    // A server for which `..;` is a name, and one for which it is not, after decoding.
+    // After decoding, `..;` is a name for one server and a dot segment for another.
     ['/%73ecret/..;/x', '/secret/..;/x'],
     ['/%73ecret/..;/x', '/x'],
     ['/secret/a/..;/%2e%2e/x', '/secret/a/x'],
@@ -35,11 +35,11 @@ describe('the readings of a path', () => {
     expect(pathReadings(path)).toContain(reading);
   });
 
-  test('what is encoded over and over has none', () => {
+  test('a path that is encoded too many times has no readings', () => {
     expect(pathReadings('/pub/%25252525252e')).toBeUndefined();
   });
 
-  test('the path itself is always among them, and all are paths', () => {
+  test('the readings always include the path itself, and all are paths', () => {
     const piece = fc.constantFrom('/', '..', '.', '%2f', '%2e', '%25', ';', '\\', 'a', '%', '%zz');
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {

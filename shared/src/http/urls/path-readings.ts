@@ -1,13 +1,12 @@
 /**
- * Lists the paths that an origin may read a path as. Servers differ in how often they decode a
- * path, whether an encoded slash counts as a slash, and what they make of `//`, `;` and
- * backslashes. A rule about a part of an origin holds only if it holds for all readings (RFC 3986
- * 7.3).
+ * Lists the ways in which an origin may read a path. Servers differ in how often they decode a
+ * path, whether an encoded slash counts as a slash, and how they treat `//`, `;` and backslashes.
+ * A rule about a part of an origin must hold for all readings (RFC 3986 7.3).
  */
 
-/** Most times that a path is decoded; a path that still changes after that is meant to deceive. */
+/** Most times that a path is decoded; a path that changes even then is meant to deceive. */
 const MAX_ROUNDS = 4;
-/** A slash, a backslash and a dot in more bytes than they need, which old servers accept. */
+/** Overlong encodings of slash, backslash and dot, which old servers accept. */
 const OVERLONG: readonly (readonly [RegExp, string])[] = [
   [/%c0%af/gi, '/'],
   [/%c1%9c/gi, '\\'],
@@ -15,16 +14,16 @@ const OVERLONG: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * Readings of `;` and the text after it in a segment: part of the name, so that `..;` is a name as
- * well; left out for dot segments alone; left out everywhere.
+ * Readings of `;` and the text after it in a segment: part of the name, so that `..;` is a name;
+ * ignored in dot segments only; ignored everywhere.
  */
 const PARAMETERS = ['name', 'dots', 'nothing'] as const;
 
 /**
- * The readings of a path, the path itself among them.
+ * Returns the readings of a path, including the path itself.
  *
  * @param pathname of a canonical URL, with its first slash
- * @returns undefined where it is encoded too often to judge
+ * @returns undefined if the path is encoded too many times to judge
  */
 export function pathReadings(pathname: string): readonly string[] | undefined {
   if (!/%|;|\\|\/\//.test(pathname)) return [pathname];
@@ -49,9 +48,9 @@ function decode(text: string): string {
 }
 
 /**
- * Takes the dot segments out.
+ * Removes the dot segments.
  *
- * @param collapse read `//` as `/`
+ * @param collapse true: read `//` as `/`
  * @param parameters treatment of `;` in a segment
  */
 function resolve(text: string, collapse: boolean, parameters: (typeof PARAMETERS)[number]): string {

@@ -12,10 +12,10 @@ import {
 const HTTPS = { defaultScheme: 'https' } as const;
 const parse = (target: string) => parsePrefixedTarget(target, HTTPS).href;
 const refused = (code: string) => expect.objectContaining({ code });
-/** How Node gives the bytes of a request target: one character each. */
+/** Converts text to one character per byte, as in Node's request targets. */
 const asBytes = (text: string) => Buffer.from(text).toString('latin1');
 
-/** Characters that people put into addresses; senders encode spaces and #. */
+/** Text that people put into URLs; clients encode spaces and #. */
 const text = fc
   .array(
     fc.oneof(
@@ -44,7 +44,7 @@ const url = fc
     return { scheme, after: `${name}${number}/${path.join('/')}${search}` };
   });
 
-describe('what a server is asked for', () => {
+describe('the request target of a URL', () => {
   test.each([
     ['http://example.com', '/'],
     ['http://example.com/a', '/a'],
@@ -85,7 +85,7 @@ describe('prefixed URLs', () => {
     ['/https://example.com/a%23b', 'https://example.com/a%23b'],
     ['/https://example.com/a\\b?c\\d', 'https://example.com/a%5Cb?c%5Cd'],
     ['/https://example.com/http://other.example/', 'https://example.com/http://other.example/'],
-  ])('%s is the file %s', (target, href) => {
+  ])('%s names the file %s', (target, href) => {
     expect(parse(target)).toBe(href);
   });
 
@@ -95,7 +95,7 @@ describe('prefixed URLs', () => {
     expect(parse(`/https://${asBytes('bücher')}.example/`)).toBe('https://xn--bcher-kva.example/');
   });
 
-  test('a name without a scheme gets the one that is configured', () => {
+  test('a URL without a scheme gets the configured one', () => {
     const { href } = parsePrefixedTarget('/example.com/x', { defaultScheme: 'http' });
     expect(href).toBe('http://example.com/x');
   });
@@ -142,19 +142,19 @@ describe('prefixed URLs', () => {
     expect(() => parse(target)).toThrow(refused(code));
   });
 
-  test('a password is not repeated in the refusal', () => {
+  test('the error does not repeat a password', () => {
     expect(() => parse('/https://user:secret@example.com/')).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining('secret') }),
     );
   });
 
-  test('a URL as long as the limit is fetched', () => {
+  test('a URL as long as the limit is accepted', () => {
     const long = `https://example.com/${'x'.repeat(MAX_URL_CHARS - 20)}`;
     expect(parse(`/${long}`)).toBe(long);
     expect(() => parse(`/${long}x`)).toThrow(refused('url-too-long'));
   });
 
-  test('the canonical form of a canonical form is itself', () => {
+  test('a canonical URL stays the same when it is canonicalised again', () => {
     fc.assert(
       fc.property(url, ({ scheme, after }) => {
         const { href } = parseOriginUrl(`${scheme}://${after}`);
@@ -163,7 +163,7 @@ describe('prefixed URLs', () => {
     );
   });
 
-  test('any URL comes out from behind an edge as the URL parser writes it', () => {
+  test('any prefixed URL is read in the form in which the URL parser writes it', () => {
     fc.assert(
       fc.property(url, ({ scheme, after }) => {
         const { href } = new URL(`${scheme}://${after}`);
@@ -174,7 +174,7 @@ describe('prefixed URLs', () => {
     );
   });
 
-  test('any URL without its scheme is found under the one that is configured', () => {
+  test('any URL without its scheme is read with the configured scheme', () => {
     fc.assert(
       fc.property(url, ({ after }) => {
         expect(parse(asBytes(`/${after}`))).toBe(new URL(`https://${after}`).href);
@@ -183,7 +183,7 @@ describe('prefixed URLs', () => {
   });
 
   test.each(['http://edge:3125', 'http://edge:3125/', 'http://edge:3125//'])(
-    'what is put behind %s is what the edge at that address reads',
+    'a URL with the prefix %s is read back by the edge',
     (edge) => {
       expect(formatPrefixedUrl(edge, 'https://example.com/x')).toBe(
         'http://edge:3125/https://example.com/x',
@@ -198,7 +198,7 @@ describe('prefixed URLs', () => {
     },
   );
 
-  test('whatever a client sends, it gets a file or an error that says why', () => {
+  test('any target is read as a URL or refused with an error of the table', () => {
     const hostile = fc
       .array(
         fc.oneof(

@@ -1,6 +1,6 @@
 /**
  * Prefixed URLs: an edge's address, a slash, and the URL of a file (NSDI 2.3). Unmodified clients
- * fetch through the edge by nothing more.
+ * need nothing else to fetch through the edge.
  */
 
 import { MillraceError } from '../../base/errors.ts';
@@ -11,7 +11,7 @@ export interface PrefixedUrlOptions {
   readonly defaultScheme: 'http' | 'https';
 }
 
-/** `http://`, also with the slashes collapsed or the separator percent-encoded on the way. */
+/** `http://` or `https://`, perhaps with one slash or a percent-encoded separator. */
 const SCHEME = /^(https?)(?::|%3a)(?:\/|%2f){1,2}(?!\/|%2f)/i;
 const OTHER_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 /** A host name with a dot, an IP literal, or any host with a port; then a slash. */
@@ -55,7 +55,7 @@ export function parseOriginUrl(text: string): URL {
   if (/[\x00-\x20\x7f#]/.test(text)) {
     throw new MillraceError('bad-url', 'it contains a space, control character or #');
   }
-  // It would also read a backslash as a slash, which origins do not.
+  // The URL parser would also read a backslash as a slash, which origins do not.
   const escaped = text.replaceAll('\\', '%5C');
   let url: URL;
   try {
@@ -76,8 +76,8 @@ export function parseOriginUrl(text: string): URL {
 }
 
 /**
- * Writes the request target: path and query. `search` alone is not enough: it is empty for `/a?` as
- * for `/a`, which are two resources.
+ * Writes the request target: path and query. `search` alone is not enough: it is empty for both
+ * `/a?` and `/a`, which are two resources.
  */
 export function requestTarget(url: URL): string {
   const { href, origin, hash } = url;
@@ -96,8 +96,8 @@ export function formatPrefixedUrl(edge: string, originUrl: string): string {
 
 /**
  * Percent-encodes the bytes above ASCII in a request target, one Latin-1 character each, so that
- * they reach the origin as the client sent them. (The URL parser reads host names so encoded as
- * UTF-8, which is what clients send.)
+ * they reach the origin as the client sent them. The URL parser decodes host names from that form
+ * as UTF-8, which clients send.
  */
 function escapeBytes(text: string): string {
   return text.replace(/[\x80-\xff]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);

@@ -16,7 +16,7 @@ describe('public addresses', () => {
     '2001:4860:4860::8888',
     '2606:4700::1111',
     '::ffff:8.8.8.8',
-  ])('%s is one', (address) => {
+  ])('%s is public', (address) => {
     expect(isPublicAddress(address)).toBe(true);
   });
 
@@ -69,12 +69,12 @@ describe('public addresses', () => {
     ['Teredo', '2001:0:4136:e378:8000:63bf:3fff:fdd2'],
     ['no address', 'example.com'],
     ['nothing', ''],
-  ])('%s (%s) is none', (_, address) => {
+  ])('%s (%s) is not public', (_, address) => {
     expect(isPublicAddress(address)).toBe(false);
   });
 
   test.each(CLOUD_SERVICES.flatMap(({ of, networks }) => networks.map((each) => [each, of])))(
-    'no address of %s (%s) is one, in whatever form',
+    'no address of %s (%s) is public, in any form',
     (network) => {
       const [first, bits] = ipaddr.parseCIDR(network);
       const Type = first.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
@@ -104,18 +104,18 @@ describe('public addresses', () => {
   );
 
   test.each(['168.63.129.15', '168.63.129.17', '192.80.8.125', '161.25.255.255', '166.12.0.0'])(
-    '%s, beside a service of a cloud, is one',
+    '%s, next to a cloud service, is public',
     (address) => expect(isPublicAddress(address)).toBe(true),
   );
 
-  test('names of services of clouds are known, whatever they are resolved to', () => {
+  test('names of cloud services are known, in any case', () => {
     for (const name of ['metadata.google.internal', 'METADATA.google.INTERNAL.', 'metadata']) {
       expect(isCloudServiceName(name)).toBe(true);
     }
     expect(isCloudServiceName('metadata.example.com')).toBe(false);
   });
 
-  test('a literal is told from a name', () => {
+  test('IP literals are distinguished from names', () => {
     expect(ipLiteral('[::1]')).toBe('::1');
     expect(ipLiteral('10.0.0.1')).toBe('10.0.0.1');
     expect(ipLiteral('example.com')).toBeUndefined();

@@ -1,12 +1,12 @@
 /**
- * Decides which addresses belong to the public internet: the one rule for the addresses that edges
- * connect to, and for the requests that they get.
+ * Decides which addresses belong to the public internet. The same rule applies to the addresses
+ * that edges connect to and to the requests that they get.
  */
 
 import ipaddr from 'ipaddr.js';
 import { CLOUD_SERVICES } from './cloud-services.ts';
 
-/** RFC 4291 2.4, as IANA hands it out. */
+/** IPv6 addresses that IANA assigns (RFC 4291 2.4). */
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 const SERVICE_NETWORKS = CLOUD_SERVICES.flatMap(({ networks }) =>
   networks.map((network) => ipaddr.parseCIDR(network)),
@@ -16,9 +16,9 @@ const SERVICE_NAMES: ReadonlySet<string> = new Set(
 );
 
 /**
- * True for addresses of the public internet. Every address with a special meaning is refused:
- * private, loopback, link-local, multicast, documentation, cloud services for their own machines,
- * and the forms that carry an IPv4 address inside an IPv6 one, except mapped ones that are public.
+ * Returns true for addresses of the public internet. It is false for every address with a special
+ * meaning: private, loopback, link-local, multicast, documentation, cloud services for their own
+ * machines, and IPv6 addresses that contain an IPv4 address, except mapped public ones.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
@@ -32,33 +32,34 @@ export function isPublicAddress(address: string): boolean {
   );
 }
 
-/** True for names under which clouds offer services to their own machines. */
+/** Returns true for names under which clouds offer services to their own machines. */
 export function isCloudServiceName(hostname: string): boolean {
   return SERVICE_NAMES.has(hostname.toLowerCase().replace(/\.$/, ''));
 }
 
-/** ISATAP (RFC 5214 6.1): below any prefix, the last 32 bits are an IPv4 address of the site. */
+/** Returns true for ISATAP (RFC 5214 6.1): any prefix, with an IPv4 address in the last 32 bits. */
 function isIsatap(ip: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   if (!(ip instanceof ipaddr.IPv6)) return false;
   const [, , , , high = 0, low = 0] = ip.parts;
   return (high & ~0x0200) === 0 && low === 0x5efe;
 }
 
-/** Networks that an address can be in, as seen from a machine. */
+/** The kinds of networks that an address can be in, as seen from a machine. */
 export type Network = 'public' | 'private' | 'loopback';
 
 /**
- * The network of an address; special addresses, and texts that are no address, count as private.
+ * Returns the network of an address; special addresses, and text that is no address, count as
+ * private.
  */
 export function networkOf(address: string): Network {
   if (isPublicAddress(address)) return 'public';
   if (!ipaddr.isValid(address)) return 'private';
   const range = ipaddr.process(address).range();
-  // 0.0.0.0 and :: lead to the machine itself.
+  // Connections to 0.0.0.0 and :: reach the machine itself.
   return range === 'loopback' || range === 'unspecified' ? 'loopback' : 'private';
 }
 
-/** The IP literal in a URL's hostname without brackets, or undefined for names. */
+/** Returns the IP literal in a URL's hostname, without brackets; undefined for names. */
 export function ipLiteral(hostname: string): string | undefined {
   const bare = hostname.replace(/^\[(.*)\]$/, '$1');
   return ipaddr.isValid(bare) ? bare : undefined;

@@ -7,7 +7,7 @@ test.each([
   ['http://127.0.0.1:3125', true],
   ['http://[fd00::1]:3125', true],
   ['http://edge.lan/', true],
-])('of a file in the own network %s is told: %s', (edge, told) => {
+])('%s may be told of a file in the own network: %s', (edge, told) => {
   expect(mayBeTold(edge, true)).toBe(told);
   expect(mayBeTold(edge, false)).toBe(true);
 });

@@ -14,7 +14,7 @@ describe('hasRawTarget', () => {
     '\r\n\r\nGET /\xe9 HTTP/1.1\r\n',
     'M-SEARCH /\xe9 HTTP/1.1\r\n',
     'GET \xe9 HTTP/1.1\r\n',
-  ])('%j is a request whose target is at fault', (request) => {
+  ])('%j is a request with a raw byte in its target', (request) => {
     expect(at(request)).toBe(true);
   });
 
@@ -26,11 +26,11 @@ describe('hasRawTarget', () => {
     ['the rest of a target', 'xyz\xe9 HTTP/1.1\r\n'],
     ['a body, and a request behind it', 'GET /body GET /\xe9 HTTP/1.1\r\n'],
     ['a target that is too long', `GET /${'x'.repeat(MAX_TARGET_BYTES)}\xe9`],
-  ])('%s is none', (_, request) => {
+  ])('%s does not count as a raw target', (_, request) => {
     expect(at(request)).toBe(false);
   });
 
-  test('a fault at an ASCII byte, or outside of the bytes, is none', () => {
+  test('a fault at an ASCII byte, or outside the bytes, does not count', () => {
     expect(hasRawTarget(bytes('GET /a HTTP/1.1'), 5)).toBe(false);
     expect(hasRawTarget(bytes('GET /\xe9'), 6)).toBe(false);
   });
@@ -79,7 +79,7 @@ describe('BegunLine', () => {
     expect(of(...packets)).toBeUndefined();
   });
 
-  test('begins anew with the next request', () => {
+  test('starts again with the next request', () => {
     const line = new BegunLine();
     line.add(bytes('GET / HTTP/1.1\r\n'));
     line.restart();

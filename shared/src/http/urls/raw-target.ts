@@ -1,6 +1,6 @@
 /**
- * Request targets with bytes above ASCII. curl and others send the names of files as they are
- * typed; RFC 9112 3.2 has no such targets, and strict parsers refuse the request as a whole.
+ * Handles request targets with bytes above ASCII. curl and others send the names of files as they
+ * are typed; RFC 9112 3.2 does not allow such targets, and strict parsers refuse the whole request.
  */
 
 const SPACE = 0x20;
@@ -8,16 +8,16 @@ const CR = 0x0d;
 const LF = 0x0a;
 const FIRST_RAW = 0x80;
 /**
- * Empty lines that a server should ignore (RFC 9112 2.2), a method, a space, and the ASCII begin of
- * the target.
+ * Empty lines that a server should ignore (RFC 9112 2.2), a method, a space, and the ASCII bytes at
+ * the beginning of the target.
  */
 const UP_TO_FAULT = /^[\r\n]*[A-Z-]{1,32} [\x21-\x7e]*$/;
 const HEX = '0123456789ABCDEF';
 
 /**
- * Whether a parser has failed at a byte above ASCII in the target of the request with which some
- * bytes begin. Only then do the bytes before the fault show that it is a request line: bytes of a
- * body, or of an earlier request, have a second space or a line end before the fault.
+ * Returns true if a parser has failed at a byte above ASCII in the target of the first request in
+ * `bytes`. The bytes before the fault must look like a request line: bytes of a body or of an
+ * earlier request would have a second space or a line end before the fault.
  *
  * @param bytes from the first byte of a request on
  * @param fault offset of the byte that the parser has refused
@@ -32,18 +32,18 @@ export function hasRawTarget(bytes: Uint8Array, fault: number): boolean {
 export const MAX_TARGET_BYTES = 32 * 1024;
 
 /**
- * The begin of a request line that comes in several packets. A parser reports the fault by its
- * offset in the last packet only, when the earlier packets are already gone.
+ * Collects the beginning of a request line that comes in several packets. A parser reports a fault
+ * only by its offset in the last packet, when the earlier packets are already gone.
  */
 export class BegunLine {
   #bytes: Uint8Array | undefined = new Uint8Array();
 
-  /** Bytes of the line so far; undefined once it has ended or is too long to be parsed again. */
+  /** Bytes of the line so far; undefined once the line has ended or is too long to parse again. */
   get bytes(): Uint8Array | undefined {
     return this.#bytes;
   }
 
-  /** @param packet next bytes, all of them in the head of one request */
+  /** Adds a packet. @param packet next bytes, all of them in the head of one request */
   add(packet: Uint8Array): void {
     const before = this.#bytes;
     if (before === undefined) return;
@@ -53,15 +53,15 @@ export class BegunLine {
       this.#bytes = undefined;
       return;
     }
-    // Copied into one piece: otherwise a client that sends single bytes would hold an object for
-    // each.
+    // Copy the bytes into one array: otherwise a client that sends single bytes would make us hold
+    // an object for each byte.
     const bytes = new Uint8Array(length);
     bytes.set(before);
     bytes.set(added, before.length);
     this.#bytes = bytes;
   }
 
-  /** The next packet begins another request. */
+  /** Starts again, because the next packet begins another request. */
   restart(): void {
     if (this.#bytes?.length !== 0) this.#bytes = new Uint8Array();
   }
@@ -75,7 +75,7 @@ function withoutEmptyLines(packet: Uint8Array): Uint8Array {
 
 /**
  * Percent-encodes the bytes above ASCII of a request's target (RFC 3986 2.1), one by one, as the
- * client should have done. Everything behind the target stays as it is.
+ * client should have done. Everything after the target stays as it is.
  *
  * @param bytes from the first byte of a request on, for which `hasRawTarget` holds
  * @returns undefined while the end of the target has not come
