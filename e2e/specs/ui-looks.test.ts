@@ -123,7 +123,8 @@ ui.when('a narrow window', () => {
     expect(await overflow(ui.page)).toBe(0);
     expect(await barriers(ui.page)).toEqual([]);
     const filters = ui.page.getByRole('navigation');
-    expect(await filters.isVisible()).toBe(false);
+    // They slide out of view.
+    await filters.waitFor({ state: 'hidden' });
     await ui.page.getByRole('button', { name: 'Show filters' }).click();
     await filters.getByRole('button', { name: /Failed/ }).click();
     await filters.waitFor({ state: 'hidden' });
@@ -138,6 +139,7 @@ ui.when('a narrow window', () => {
 
 ui.when('in German', () => {
   test('everything is German at once, and fits', async () => {
+    await ui.page.setViewportSize({ width: 1280, height: 800 });
     await ui.daemon.call('millrace.setSettings', { language: 'de' });
     await ui.page.getByRole('button', { name: 'Einstellungen' }).waitFor();
     await rowOf(ui.page, 'gone.zip').getByText('Die Datei wurde vom Server entfernt').waitFor();
