@@ -35,7 +35,7 @@ const onLinux = (name: string, body: () => Promise<void>) => {
   if (process.platform === 'linux') test(name, body);
 };
 
-onLinux('one that has ended is gone, though its parent has not asked for its end', async () => {
+onLinux('a process that has ended is gone, even if its parent has not collected it', async () => {
   // The shell becomes a program that waits for no child; only then does the child end.
   const parent = start('exec 3<&0; read line <&3 & echo $!; exec sleep 1000');
   const lines = createInterface({ input: parent.stdout as NodeJS.ReadableStream });

@@ -209,7 +209,7 @@ describe('a client that goes from origin to origin', () => {
     );
   });
 
-  test('does not get to others by redirects either', async () => {
+  test('does not reach further origins by redirects either', async () => {
     await tired(3, 20);
     isRefused(await visit(3, 20, '/redirect-to-30'));
     isWhole(await visit(4, 20, '/redirect-to-30'));

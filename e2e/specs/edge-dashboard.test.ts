@@ -89,7 +89,7 @@ describe('without the token', () => {
     }
   });
 
-  test('who guesses has to wait, and a wrong token is said to be wrong', async () => {
+  test('a client that guesses has to wait, and is told that the token is wrong', async () => {
     const { context, page } = await openPage(browser);
     await logIn(page, edge, 'wrong-wrong-wrong-wrong');
     await page.getByText('That is not the token of this edge').waitFor();
@@ -141,7 +141,7 @@ describe('logging out', () => {
     return String(headers.get('set-cookie')).split(';')[0] as string;
   };
 
-  test('ends the session for whoever has copied its cookie, at all processes and after a restart', async () => {
+  test('ends the session for a copied cookie as well, at all processes and after a restart', async () => {
     const cache = join(folder.path, 'cache');
     // One port for the edge, and one for each process.
     const port = await freePorts(3);

@@ -93,7 +93,7 @@ describe.each([
   ['plain', () => edge.url],
   ['TLS', () => edge.secureUrl],
 ])('a raw target on a connection: %s', (_, url) => {
-  test('5,000 of them on one connection are one answer, and no wrapper of a wrapper', async () => {
+  test('5,000 of them on one connection get one answer, and never nest', async () => {
     const got = await open(url());
     const all = Buffer.concat(Array.from({ length: 5000 }, (_, i) => get(`/\xe9${i}`)));
     for (let at = 0; at < all.length && !got.socket.destroyed; at += 1000) {
@@ -169,7 +169,7 @@ describe.each([
   });
 });
 
-test('a client that ends its side gets a reset, and no short body that looks whole', async () => {
+test('a client that ends its side gets a reset, and no short body that looks complete', async () => {
   for (const behind of [Buffer.alloc(0), get('/\xe9'), Buffer.from('blah\r\n\r\n')]) {
     const got = await open(edge.url);
     got.socket.write(get(`/${slowUrl}/long`, '1.0'));

@@ -528,24 +528,21 @@ withBrowser.describe('an edge of one user', () => {
     await context.close();
   });
 
-  withBrowser.test(
-    'lets in its user, by an address that is typed, and programs with the token',
-    async () => {
-      const { context, page } = await openPage(browser);
-      await page.goto(own.prefixed(origin.url('/secret')));
-      expect(await page.textContent('body')).toContain('of');
-      const headers = { 'x-millrace-token': token, origin: 'https://evil.example' };
-      const { status } = await fetchAll(own.prefixed(origin.url('/secret')), { headers });
-      expect(status).toBe(200);
-      await page.goto(`${own.url}/`);
-      await page.getByRole('textbox').fill(origin.url('/secret'));
-      await page.keyboard.press('Enter');
-      await page.waitForURL(/link=/);
-      await context.close();
-    },
-  );
+  withBrowser.test('admits its user by a typed address, and programs with the token', async () => {
+    const { context, page } = await openPage(browser);
+    await page.goto(own.prefixed(origin.url('/secret')));
+    expect(await page.textContent('body')).toContain('of');
+    const headers = { 'x-millrace-token': token, origin: 'https://evil.example' };
+    const { status } = await fetchAll(own.prefixed(origin.url('/secret')), { headers });
+    expect(status).toBe(200);
+    await page.goto(`${own.url}/`);
+    await page.getByRole('textbox').fill(origin.url('/secret'));
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/link=/);
+    await context.close();
+  });
 
-  withBrowser.test('tells a name that was made to point at it nothing, on any path', async () => {
+  withBrowser.test('answers nothing to a name that was pointed at it, on any path', async () => {
     const headers = { host: 'rebound.example' };
     for (const path of ['/-/status', '/-/edges', '/-/metrics', '/-/live', '/-/dashboard', '/']) {
       const { status, headers: answered } = await fetchAll(own.url + path, { headers });

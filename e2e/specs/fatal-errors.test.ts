@@ -49,7 +49,7 @@ test.each(faults)(
   },
 );
 
-test('each process of an edge with workers says so, and a worker is started again', async () => {
+test('each process of an edge with workers logs it, and a new worker starts', async () => {
   const edge = await EdgeProcess.start(['--workers', '2'], { NODE_OPTIONS });
   const children = await readFile(`/proc/${edge.pid}/task/${edge.pid}/children`, 'utf8');
   process.kill(Number(children.split(' ')[0]), 'SIGUSR2');

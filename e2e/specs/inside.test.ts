@@ -125,7 +125,7 @@ async function ask(edge: EdgeProcess, name: string, headers: Record<string, stri
 }
 
 describe('with a secret', () => {
-  test('a rightly signed request gets the chunk, with its digest, and only once', async () => {
+  test('a correctly signed request gets the chunk, with its digest, and only once', async () => {
     const edge = await start('--secret-file', secretFile);
     const headers = insideHeaders(edge, chunkName());
     const got = await fetchAll(`${edge.url}/${chunkName()}`, { headers });

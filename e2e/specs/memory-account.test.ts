@@ -66,7 +66,7 @@ async function isServed(e: EdgeProcess, name: string): Promise<number> {
   return refused;
 }
 
-test('readers that take next to nothing are reset at the stop, and others get their files', async () => {
+test('the slowest readers are reset at the stop, and others get their files', async () => {
   const e = await start('--max-memory', '320MiB');
   // A file for each reader: at least half a megabyte that no other shares, 300 MiB in all.
   readers = new SlowReaders({
@@ -95,7 +95,7 @@ test('readers that take next to nothing are reset at the stop, and others get th
   expect(await isServed(e, 'afterwards')).toBe(0);
 });
 
-test('HEADs of small files with long random queries take what the cache may have, and the status says so', async () => {
+test('HEADs of small files with long random queries take no more than the cache’s share, and the status shows it', async () => {
   const e = await start();
   const before = await e.peakBytes();
   const agent = new Agent({ keepAlive: true, maxSockets: 16 });

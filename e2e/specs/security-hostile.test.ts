@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-test('beside slow readers, vanishing clients, floods, random bytes and resets no byte is wrong, and all comes back', async () => {
+test('beside slow readers, vanishing clients, floods, random bytes and resets no byte is wrong, and all resources are released', async () => {
   const outcome = await runHostile({
     folder: folder.path,
     seed: SEED,

@@ -49,7 +49,7 @@ async function isServed(e: EdgeProcess, name: string): Promise<void> {
   expect([got.status, got.digest]).toEqual([200, sha256(wideBytes(0, size))]);
 }
 
-test('slow headers: whoever does not finish is shown the door, and nobody else', async () => {
+test('slow headers: a client that does not finish is disconnected, and nobody else', async () => {
   const e = await start();
   const ends: Promise<string>[] = [];
   for (let i = 0; i < 300; i++) {

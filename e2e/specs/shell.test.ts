@@ -134,7 +134,7 @@ withElectron(
 );
 
 withElectron(
-  'calls take their payload and no other, from the daemon’s page only',
+  'calls accept only their own payload, and only from the daemon’s page',
   async (shell) => {
     const refused = (call: string) =>
       page.evaluate<string>(`${call}.then(() => "taken", (error) => String(error.message))`);
@@ -214,7 +214,7 @@ withElectron(
   },
 );
 
-withElectron('language and theme are those that the page was set to', async (shell) => {
+withElectron('language and theme follow the settings of the page', async (shell) => {
   await shell.call('setSettings', { language: 'de', appearance: { theme: 'dark' } });
   await shell.records(({ trayTexts }) =>
     trayTexts.some((text) => text.includes('Nichts wird heruntergeladen')),
@@ -272,7 +272,7 @@ withElectron(
   },
 );
 
-withElectron('the page is laid out as it should be, in this Chromium as well', async (shell) => {
+withElectron('the page is laid out correctly in this Chromium as well', async (shell) => {
   await page.evaluate(waiting('document.querySelector("[role=dialog] [role=tab]")'));
   await click('[role=tab]', 'Schedule');
   await page.evaluate(waiting('document.querySelector(".week")'));
@@ -331,7 +331,7 @@ withElectron('a second start hands over its links and files, and ends', async (s
   expect(await shell.call('list')).toEqual(before);
 });
 
-withElectron('what is copied is offered, once that is wanted', async (shell) => {
+withElectron('copied links are offered once the user has turned that on', async (shell) => {
   await page.evaluate('millraceShell.setPreferences({ watchClipboard: true })');
   await listen();
   const copy = (text: string) =>

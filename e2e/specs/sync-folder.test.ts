@@ -151,7 +151,7 @@ describe('a file that differs from the manifest', () => {
 });
 
 describe('links in the folder', () => {
-  test('to somewhere else: nothing is written through them', async () => {
+  test('that lead elsewhere: nothing is written through them', async () => {
     const { machine, publish, url } = await aFolder();
     await publish();
     const outside = await linkedFrom(machine, 'b');

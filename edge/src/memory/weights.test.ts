@@ -185,7 +185,7 @@ test.each([
   },
 );
 
-test('a version that is kept does not keep the header that it was cut out of', async () => {
+test('a cached version does not keep the header that it was cut out of', async () => {
   const count = 1000;
   const { made, bytes } = await growth(() =>
     Array.from({ length: count }, (_, i) => {

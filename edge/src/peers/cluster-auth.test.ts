@@ -184,7 +184,7 @@ describe('a request from elsewhere', () => {
     else expect(verify).toThrow(refused);
   });
 
-  test('is refused when it is repeated, however late', () => {
+  test('is refused when it is replayed, however late', () => {
     const { headers } = newNode().auth.sign(NAME, 'GET', TARGET, FIELDS);
     const { auth, clock } = newNode();
     auth.verify(request(headers), TARGET);

@@ -45,7 +45,7 @@ describe('a published edge whose name leads', () => {
     expect(await check.withinReach({ edges: [EDGE], ip: page })).toEqual(used ? [EDGE] : []);
   });
 
-  test('is asked for nothing but the head of its root, once', async () => {
+  test('is asked only for the head of its root, once', async () => {
     const { check, asked, listeners } = browser('8.8.8.8');
     for (let i = 0; i < 3; i++) await check.withinReach({ edges: [EDGE], ip: '9.9.9.9' });
     expect(asked).toHaveLength(1);

@@ -96,7 +96,7 @@ describe('ConnectionPlaces', () => {
     expect(all.clients).toBe(0);
   });
 
-  test('never more than all, never a client without connections, whatever comes', () => {
+  test('never holds more connections than places, nor a client without any, whatever comes', () => {
     const step = fc.record({
       what: fc.constantFrom('add', 'begin', 'end', 'delete', 'trust'),
       client: fc.integer({ min: 0, max: 5 }),

@@ -72,7 +72,7 @@ describe('OriginVisits', () => {
     expect(visits({ maxOrigins: 5 }).admitted('a', 0)).toBe(10);
   });
 
-  test('what it weighs does not grow with what is asked', () => {
+  test('its weight does not grow with the requests', () => {
     const { all } = visits({ maxClients: 20, burst: 5, perMinute: 60 });
     let most = 0;
     for (let i = 0; i < 20_000; i++) {

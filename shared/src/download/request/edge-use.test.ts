@@ -65,7 +65,7 @@ describe('edges may be asked for', () => {
   });
 
   test.each(['Cookie', 'authorization', 'Proxy-Authorization', 'X-Api-Key'])(
-    'not what %s was sent for, to whichever host',
+    'not for a request with %s, whatever the host',
     (name) => {
       const headers = { 'user-agent': 'Browser/1', [name]: 'a=b' };
       expect(mayUse({ url: ISO, headers })).toBe(false);
@@ -180,7 +180,7 @@ describe('the edges of a file', () => {
     );
   });
 
-  test('are none as soon as one of the requests is not for everybody', () => {
+  test('are not used as soon as one of the requests is private', () => {
     const requests = fc.array(good, { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(requests, fc.nat(), spoil, edges, (all, at, change, offered) => {

@@ -57,7 +57,7 @@ describe('a listed folder', () => {
     expect(folderBelow(base, '\\Users\\u\\Downloads', true)).toBeUndefined();
   });
 
-  test('whatever is listed, what is used has no way out and no hidden folder', () => {
+  test('no path leads out of the folder or into a hidden one, whatever is listed', () => {
     const piece = fc.constantFrom(
       '..',
       '.',
