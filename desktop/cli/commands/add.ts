@@ -47,7 +47,7 @@ type Item =
 export function addCommand(context: CliContext): Command {
   const command = addRequestOptions(
     new Command('add')
-      .description('give downloads to the daemon, which is started if need be')
+      .description('give downloads to the daemon, and start it if none runs')
       .summary('add downloads to the queue')
       .argument('[url-or-file...]', 'URLs; of *.meta4 and *.metalink, files as well'),
     'the category\u2019s, in that of the daemon',
@@ -55,11 +55,11 @@ export function addCommand(context: CliContext): Command {
   return addQueueOptions(command)
     .option(
       '--metalink <file or url>',
-      'what the metalink describes; may be repeated',
+      'metalink whose files are added; may be repeated',
       repeated((text) => text),
     )
     .option('-i, --input <file>', 'URLs, one a line; "-" for standard input')
-    .option('--paused', 'wait for "resume"')
+    .option('--paused', 'add without starting; "resume" starts them')
     .option('--no-start', 'do not start a daemon if none runs')
     .option('--json', 'print one JSON document')
     .action(

@@ -76,7 +76,7 @@ export function urlCommand(context: CliContext): Command {
     .argument('<url>', 'of the same file: it is checked before anything is used', (text: string) =>
       urlValue(text),
     )
-    .option('--add', 'as one more source beside the others')
+    .option('--add', 'add the URL as one more source instead')
     .option('--json', 'print one JSON document')
     .action(
       action<CommonOptions & { add?: boolean }, [string, string]>(

@@ -74,8 +74,8 @@ export function removeCommand(context: CliContext): Command {
   return onDownloads<RemoveOptions>(context, 'remove', 'Removed', what, remove)
     .alias('rm')
     .option('--keep', 'keep the partial data of unfinished downloads')
-    .option('--forget', 'from the history as well')
-    .option('--delete-file', 'the files of finished downloads as well')
+    .option('--forget', 'remove from the history as well')
+    .option('--delete-file', 'delete the files of finished downloads as well')
     .option('--now', 'delete for good at once, not into the trash');
 }
 

@@ -36,12 +36,12 @@ export function daemonCommand(context: CliContext): Command {
   command
     .command('start', { isDefault: true })
     .description('run the daemon here, or with --detach in the background')
-    .option('--detach', 'in the background; its log is in the state folder')
-    .option('-d, --dir <folder>', 'where downloads go (default: Downloads in your home folder)')
+    .option('--detach', 'run in the background; the log is in the state folder')
+    .option('-d, --dir <folder>', 'folder for downloads (default: Downloads in your home folder)')
     .option('--port <number>', 'port on loopback; 0: any (default: 6800)', wholeNumber(0, 65_535))
     .option(
       '--allow-origin <origin>',
-      'web pages that may use it, such as https://example.com; may be repeated',
+      'web origin whose pages may use the daemon, such as https://example.com; may be repeated',
       repeated((text) => text),
     )
     .option('--json', 'print one JSON document')

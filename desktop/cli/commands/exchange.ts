@@ -41,8 +41,8 @@ export function exportCommand(context: CliContext): Command {
     .addOption(
       new Option('--which <part>', 'which').choices(['queue', 'history', 'all']).default('all'),
     )
-    .option('--secrets', 'with cookies and passwords')
-    .option('--overwrite', 'replace a file of that name')
+    .option('--secrets', 'include cookies and passwords')
+    .option('--overwrite', 'replace an existing file of that name')
     .option('--json', 'print one JSON document')
     .action(
       action<ExportOptions, [string | undefined]>(context, async (report, options, file) => {
@@ -69,12 +69,14 @@ export function importCommand(context: CliContext): Command {
     .description('add the downloads of a list: the output of "export", or URLs, one per line')
     .summary('add the downloads of a list')
     .argument('<file>', '"-" for standard input')
-    .addOption(new Option('--format <format>', 'form; none: guessed').choices(FORMATS))
-    .option('--paused', 'wait for "resume"')
+    .addOption(
+      new Option('--format <format>', 'format of the list; guessed if not given').choices(FORMATS),
+    )
+    .option('--paused', 'add without starting; "resume" starts them')
     .option('-d, --dir <folder>', 'folder to save in')
     .option(
       '--trusted',
-      'take also what only a list of your own should say: folders elsewhere, overwriting, cookie files, netrc, proxies, header fields and edges',
+      'trust the list: accept folders elsewhere, overwriting, cookie files, netrc, proxies, header fields and edges, which only a list of your own should name',
     )
     .option('--dry-run', 'only show the downloads that would be added')
     .option('-y, --yes', 'do not ask')

@@ -32,7 +32,9 @@ const FILTERS: Readonly<Record<string, readonly DownloadStatus[] | undefined>> =
 /** Most downloads that the daemon returns per call. */
 const PAGE = 1000;
 const most = () =>
-  new Option('--limit <number>', 'most to show').argParser(wholeNumber(1, 1_000_000)).default(100);
+  new Option('--limit <number>', 'most entries to show')
+    .argParser(wholeNumber(1, 1_000_000))
+    .default(100);
 
 export function listCommand(context: CliContext): Command {
   return new Command('list')
@@ -86,7 +88,7 @@ export function historyCommand(context: CliContext): Command {
     );
   command
     .command('search')
-    .description('search them: all of the words in name, URL, category or error')
+    .description('search finished downloads: all words must be in name, URL, category or error')
     .argument('<word...>', 'what to look for')
     .addOption(most())
     .option('--json', 'print one JSON document')

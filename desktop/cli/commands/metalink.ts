@@ -27,9 +27,9 @@ export function metalinkCommand(context: CliContext): Command {
     .description('write a Metalink of a file: its digests, those of its pieces, its URLs')
     .summary('describe a file for others')
     .argument('<file>', 'what to describe')
-    .option('--url <url>', 'URL of the file, best first; may be repeated', repeated(urlValue))
+    .option('--url <url>', 'URL of the file; may be repeated, best first', repeated(urlValue))
     .option('-o, --output <file>', 'file to write; default: standard output')
-    .option('--overwrite', 'replace a file of that name')
+    .option('--overwrite', 'replace an existing file of that name')
     .option('--json', 'print one JSON document')
     .action(
       action<MetalinkOptions, [string]>(context, async (report, options, file) => {

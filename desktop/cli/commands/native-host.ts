@@ -60,9 +60,9 @@ export function nativeHostCommand(context: CliContext): Command {
           return undefined;
         }),
       );
-  add('install', 'register it with browsers', installHost, false);
-  add('uninstall', 'take it away from browsers', uninstallHost, true);
-  add('status', 'show the browsers in which it is registered', hostStates, true);
+  add('install', 'register the native host with browsers', installHost, false);
+  add('uninstall', 'remove the native host from browsers', uninstallHost, true);
+  add('status', 'show the browsers in which the native host is registered', hostStates, true);
   return command;
 }
 

@@ -127,7 +127,7 @@ export function categoriesCommand(context: CliContext): Command {
     });
   command
     .command('list', { isDefault: true })
-    .description('list the folders by kind of file')
+    .description('list the categories: their folders and kinds of file')
     .option(...JSON_OPTION)
     .action(
       action<CommonOptions, []>(context, (report) =>
@@ -139,7 +139,7 @@ export function categoriesCommand(context: CliContext): Command {
     );
   command
     .command('set')
-    .description('add a category, or replace that of the name')
+    .description('add a category, or replace the one of this name')
     .argument('<name>')
     .argument('<folder>', 'in the folder of the daemon, or absolute')
     .argument('<extension...>', 'such as iso zip')

@@ -20,9 +20,9 @@ export function streamCommand(context: CliContext): Command {
   )
     .option(
       '--player <command>',
-      'player to start, such as mpv or "vlc --fullscreen"; {playlist} and {url} say where it gets what to play',
+      'player to start, such as mpv or "vlc --fullscreen"; {playlist} or {url} marks the place of the address',
     )
-    .option('--print-url', 'print nothing but the address to open')
+    .option('--print-url', 'print only the address to open')
     .option('--no-keep', 'delete the file at the end')
     .option('--json', 'print one JSON object per line')
     .addHelpText(

@@ -7,7 +7,7 @@ import { requestOption } from '../options/request-options.ts';
 import { digestValue, urlValue } from '../text/option-values.ts';
 import type { ApplyOptions, PublishOptions } from './sync-run.ts';
 
-const SCRIPT = 'write a shell script that does it with curl and sha256sum';
+const SCRIPT = 'also write a shell script that applies the manifest with curl and sha256sum';
 
 export function syncCommand(context: CliContext): Command {
   const command = new Command('sync').description('bring a folder to many machines');
@@ -15,9 +15,9 @@ export function syncCommand(context: CliContext): Command {
     .command('publish')
     .description('write the manifest of a folder')
     .argument('<folder>', 'what to publish')
-    .requiredOption('--url <url>', 'where the folder is served', folderUrl)
+    .requiredOption('--url <url>', 'URL at which the folder is served', folderUrl)
     .option('-o, --output <file>', 'the manifest (default: millrace-sync.json in the folder)')
-    .option('--archive', 'put all files into millrace-sync.tar, too, for first deployments')
+    .option('--archive', 'also put all files into millrace-sync.tar, for first deployments')
     .option('--script <file>', SCRIPT)
     .addOption(requestOption('edge'))
     .addOption(requestOption('edgesOnly'))
@@ -38,13 +38,13 @@ export function syncCommand(context: CliContext): Command {
     .addOption(requestOption('edgesOnly'))
     .option(
       '--checksum <digest>',
-      'what the manifest must have, as "publish" prints it: sha-256=HEX',
+      'digest that the manifest must have, as "publish" prints it: sha-256=HEX',
       manifestDigest,
     )
     .option('--delete', 'delete files that the manifest does not name, once all others are right')
     .option('--dry-run', 'show the changes without making them')
     .option('--archive', 'fetch the archive if the folder is empty')
-    .option('--script <file>', `${SCRIPT}; nothing is done now`)
+    .option('--script <file>', 'only write a shell script that does this with curl and sha256sum')
     .addOption(requestOption('proxy'))
     .addOption(requestOption('timeout'))
     .addOption(requestOption('retryFor'))

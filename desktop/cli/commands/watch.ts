@@ -24,12 +24,12 @@ const MAX_STRIPS = 20;
 
 export function watchCommand(context: CliContext): Command {
   return new Command('watch')
-    .description('watch downloads: a live table, or in a log a line per change')
+    .description('watch downloads live: a table, or one line per change when written to a file')
     .summary('watch downloads')
     .argument('[id...]', 'which; none: all', repeated(idValue))
     .option(
       '--until-done',
-      'end when none of them goes on; exit status as of the latest failure shown',
+      'end when none of them continues; the exit status is that of the latest failure shown',
     )
     .option('--json', 'print one JSON object per line')
     .action(

@@ -64,7 +64,7 @@ const DECLARED = {
       .env('MILLRACE_EDGE')
       .argParser(edgeValues),
   edgesOnly: () =>
-    new Option('--edges-only', 'never ask the origin itself, even if no edge can be used'),
+    new Option('--edges-only', 'never ask the origin directly, even if no edge can be used'),
   connections: () =>
     new Option('--connections <number>', `requests at a time, 1 to ${MAX_CONNECTIONS}`).argParser(
       connections,
@@ -75,9 +75,10 @@ const DECLARED = {
       `requests at a time to one host, 1 to ${MAX_CONNECTIONS}`,
     ).argParser(connections),
   redundancy: () =>
-    new Option('--redundancy <how>', 'bytes that are fetched twice where a source is slow').choices(
-      MODES,
-    ),
+    new Option(
+      '--redundancy <how>',
+      'how readily bytes are fetched twice when a source is slow',
+    ).choices(MODES),
   checksum: () =>
     several(
       '--checksum <digest>',
@@ -95,7 +96,8 @@ const DECLARED = {
   cookie: () => several('--cookie <name=value>', 'cookie for the origin', cookieValue),
   cookies: () =>
     new Option('--cookies <file>', 'file with cookies as browsers export them (cookies.txt)'),
-  referer: () => new Option('--referer <url>', 'page with the link').argParser(oneUrl),
+  referer: () =>
+    new Option('--referer <url>', 'address of the page with the link').argParser(oneUrl),
   userAgent: () =>
     new Option('--user-agent <text>', 'name that Millrace gives to servers').argParser(visibleText),
   user: () =>
@@ -112,7 +114,7 @@ const DECLARED = {
     new Option('--limit <rate>', 'bytes per second, such as 500K or 2MiB/s').argParser(
       reading(parseRate),
     ),
-  overwrite: () => new Option('--overwrite', 'replace a file of that name'),
+  overwrite: () => new Option('--overwrite', 'replace an existing file of that name'),
   timeout: () =>
     new Option('--timeout <time>', 'longest silence of a server').argParser(reading(parseDuration)),
   retryFor: () =>
@@ -159,7 +161,11 @@ export interface QueueOptions {
 
 export function addQueueOptions(command: Command): Command {
   return command
-    .option('--priority <number>', 'higher ones first, -100 to 100', wholeNumber(-100, 100))
+    .option(
+      '--priority <number>',
+      '-100 to 100; higher priorities go first',
+      wholeNumber(-100, 100),
+    )
     .option('--position <number>', 'place in the queue, from 0', wholeNumber(0, 100_000))
     .option('--category <name>', 'category, which may choose the folder');
 }

@@ -43,7 +43,7 @@ type Pinned = Passed & {
   readonly prefetch?: Prefetch;
 };
 
-const NETWORK = ['--network', 'at all nodes of its network'] as const;
+const NETWORK = ['--network', 'do it at all nodes of the network'] as const;
 
 export function edgeCommand(context: CliContext): Command {
   const command = new Command('edge')
@@ -70,8 +70,11 @@ function addPurge(parent: Command, context: CliContext): void {
     .command('purge')
     .description('purge files from the cache')
     .argument('[url...]', 'files, or with --prefix folders and hosts')
-    .option('--prefix', 'all files below each URL, which ends with a slash')
-    .option('--etag <etag>', 'that version only: its ETag as clients see it, with the quotes')
+    .option('--prefix', 'purge all files below each URL, which ends with a slash')
+    .option(
+      '--etag <etag>',
+      'only the version with this ETag, written as clients see it, with the quotes',
+    )
     .option('--all', 'everything')
     .option(...NETWORK);
   edgeOptions(command).action(
@@ -113,7 +116,7 @@ function addPins(parent: Command, context: CliContext): void {
     .command('pin')
     .description('keep a file in the cache for a time, within the quota; prints a capability')
     .argument('<url>', 'file')
-    .requiredOption('--for <time>', 'how long, such as 12h or 7d', reading(parseDuration))
+    .requiredOption('--for <time>', 'time, such as 12h or 7d', reading(parseDuration))
     .option(
       '--bytes <size>',
       'size that the file may grow to (default: its present size)',
@@ -137,7 +140,7 @@ function addPins(parent: Command, context: CliContext): void {
       return passedStatus(report, answer.nodes, 'They pin it when they come back, or have room.');
     }),
   );
-  edgeOptions(parent.command('pins').description('list what is pinned')).action(
+  edgeOptions(parent.command('pins').description('list the pinned files')).action(
     action<EdgeOptions, []>(context, async (report, options) => {
       const pins = await (await EdgeLink.open(context, options)).ask<Pins>('GET', 'pins');
       report.result(pins, () => pinTable(pins, Date.now(), report.width));
@@ -148,7 +151,7 @@ function addPins(parent: Command, context: CliContext): void {
     .command('extend')
     .description('change the end of a pin; a token file may hold its capability')
     .argument('<pin>', 'its id')
-    .requiredOption('--for <time>', 'how long from now, such as 12h or 7d', reading(parseDuration))
+    .requiredOption('--for <time>', 'time from now, such as 12h or 7d', reading(parseDuration))
     .option(...NETWORK);
   edgeOptions(extend).action(
     action<PinOptions, [string]>(context, async (report, options, id) => {
@@ -181,8 +184,8 @@ function addPins(parent: Command, context: CliContext): void {
 function addDrain(parent: Command, context: CliContext): void {
   const command = parent
     .command('drain')
-    .description('send clients elsewhere and accept no more')
-    .option('--undo', 'take clients again');
+    .description('send clients elsewhere and accept no new ones')
+    .option('--undo', 'accept clients again');
   edgeOptions(command).action(
     action<EdgeOptions & { readonly undo?: boolean }, []>(context, async (report, options) => {
       const edge = await EdgeLink.open(context, options);

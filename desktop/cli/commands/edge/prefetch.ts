@@ -53,7 +53,7 @@ export function addPrefetchCommands(parent: Command, context: CliContext): void 
   );
   const stop = parent
     .command('stop')
-    .description('stop a prefetch; one that is over leaves the list')
+    .description('stop a prefetch, or remove an ended one from the list')
     .argument('<prefetch>', 'its id');
   edgeOptions(stop).action(
     action<EdgeOptions, [string]>(context, async (report, options, id) => {

@@ -23,7 +23,7 @@ const MAX_EXPIRES = 9_999_999_999;
 
 export function edgeSignCommand(context: CliContext): Command {
   return new Command('sign')
-    .description('make a link that edges take though they do not list its origin')
+    .description('make a signed link, which edges serve even if they do not list its origin')
     .argument(
       '<url>',
       'what may be fetched',
@@ -32,11 +32,15 @@ export function edgeSignCommand(context: CliContext): Command {
     .requiredOption('--secret-file <file>', 'secret that the edges know (their --link-secret-file)')
     .option(
       '--expires <time>',
-      'how long it is good, such as 12h (default: 7d)',
+      'time until the link expires, such as 12h (default: 7d)',
       reading(parseDuration),
     )
-    .option('--below', 'everything below the URL, which ends with a slash')
-    .option('--edge <url>', 'edge to put before it; none: its path only', (text) => urlValue(text))
+    .option('--below', 'cover everything below the URL, which ends with a slash')
+    .option(
+      '--edge <url>',
+      'edge to put before the link; without it, only the path is printed',
+      (text) => urlValue(text),
+    )
     .option('--json', 'print one JSON document')
     .action(
       action<SignOptions, [string]>(context, async (report, options, text) => {
