@@ -140,6 +140,14 @@ describe('names from servers', () => {
   });
 });
 
+test('where parts of the file are wrong, the user’s digest tells, and the whole file is right', async () => {
+  const url = origin.url('ranges-lie', { size: 2_500_000, seed: 'lies' });
+  const digest = origin.digest(url);
+  const result = await runCli(['get', url, '-d', folder.path, '--checksum', `sha-256=${digest}`]);
+  expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining('whole file') });
+  expect(await digestOf('file.bin')).toBe(digest);
+});
+
 describe('resuming', () => {
   const size = 8_000_000;
 
@@ -191,6 +199,24 @@ describe('resuming', () => {
     await writeFile(path('file.bin.millrace-part'), part);
     expect((await runCli(['get', url, '-d', folder.path])).code).toBe(0);
     expect(await digestOf('file.bin')).toBe(origin.digest(url));
+  });
+
+  test('a log-in page that comes in place of the file leaves what is stored', async () => {
+    const url = origin.url('login-page-later', { size, seed: 'page' });
+    const run = await partly(url, ['--limit', '3M', '--connections', '1']);
+    run.child.kill('SIGKILL');
+    await run.result;
+    // The origin gives the file to two requests only.
+    const refused = await runCli(['get', url, '-d', folder.path]);
+    const { code, stderr } = await runCli(['get', url, '-d', folder.path]);
+    expect({ first: refused.code, code, stderr }).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('web page'),
+    });
+    expect((await readdir(folder.path)).sort()).toEqual([
+      'file.bin.millrace-journal',
+      'file.bin.millrace-part',
+    ]);
   });
 
   test('a file that has changed between runs is never spliced', async () => {

@@ -19,7 +19,7 @@ describe('a download', () => {
     const view = await stage.daemon.reaches(gid, 'complete');
     expect(view).toMatchObject({ name: 'a file.iso', storedBytes: 3 * MB });
     expect(await digestOf(view.path)).toBe(origin.digest(url));
-    expect(await stage.downloads()).toEqual(['a file.iso']);
+    expect(await stage.settledDownloads()).toEqual(['a file.iso']);
   });
 
   test('fails with the reason, and completes with a new link', async () => {
@@ -45,7 +45,7 @@ describe('a download', () => {
       expect(await digestOf(path)).toBe(origin.digest(urls[i] as string));
     }
     const names = ['same.tar.1.gz', 'same.tar.2.gz', 'same.tar.3.gz', 'same.tar.gz'];
-    expect((await stage.downloads()).sort()).toEqual(names);
+    expect(await stage.settledDownloads()).toEqual(names);
     expect(await readFile(join(stage.folder, 'downloads', 'same.tar.gz'), 'utf8')).toBe('mine');
   });
 

@@ -29,6 +29,7 @@ const EXPECTED: Readonly<Record<string, readonly Outcome[]>> = {
   'malformed-content-range': [502],
   'multipart-for-one-range': [502],
   'unsatisfiable-always': [502, 403],
+  'unsatisfiable-ranges': [502, 403],
   'short-length': [502],
   'long-body': [502],
   'reset-at-once': [502],
@@ -75,6 +76,17 @@ const EXPECTED: Readonly<Record<string, readonly Outcome[]>> = {
   // Damaged chunks are fetched again; how often depends on which answers are the damaged ones.
   'bit-flips-digest': ['bytes', 'reset', 502],
   'busy-absurd': [503],
+  // Origins whose ranges break the contract: an edge takes nothing but ranges
+  'earlier-range': ['reset', 502],
+  'etag-per-request': ['reset', 502],
+  'inverted-range': ['reset', 502],
+  'longer-range': ['reset', 502],
+  'missing-content-range': ['reset', 502],
+  'multipart-elsewhere': ['reset', 502],
+  'multipart-overlapping': ['reset', 502],
+  'multipart-wrong-boundary': ['reset', 502],
+  'other-unit': ['reset', 502],
+  'shorter-range': ['reset', 502],
 };
 
 /** Faults whose chunks never come whole, or never right: the edge gives them up after 40 s. */

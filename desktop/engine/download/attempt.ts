@@ -14,7 +14,9 @@ import type { DownloadRequest } from '@millrace/shared/download/request/request'
 import { Patience } from '@millrace/shared/download/transfer/patience';
 import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
 import type { Session } from '@millrace/shared/download/transfer/session';
+import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import { listField } from '@millrace/shared/http/fields/headers';
+import { matchVersion } from '@millrace/shared/http/fields/validators';
 import { mayBeTold } from '@millrace/shared/http/urls/public-host';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { SegmentPool } from '../partial/segment-pool.ts';
@@ -23,7 +25,7 @@ import type { Connections } from '../sources/connections.ts';
 import type { HttpSource } from '../sources/http-source.ts';
 import { type First, isPinnable, openFirst } from '../sources/opening.ts';
 import { versionOf } from '../sources/sample-check.ts';
-import { isPage, type Opened } from '../sources/source-answer.ts';
+import { isPage, type Opened, type WholeAnswer } from '../sources/source-answer.ts';
 import { SourceSet } from '../sources/source-set.ts';
 import { BlockDownload } from './block-download.ts';
 import type { DownloadReport } from './download-report.ts';
@@ -41,6 +43,8 @@ export interface Findings {
   readonly said: readonly SaidDigest[];
   /** True if an answer contained a file with validators. */
   readonly sawFile: boolean;
+  /** Version that partial answers stated; undefined: none did. */
+  readonly version: PinnedVersion | undefined;
 }
 
 export interface AttemptOptions {
@@ -55,6 +59,8 @@ export interface AttemptOptions {
   readonly now: () => number;
   /** Returns true for a source that must not be asked any more. */
   readonly excludes: (id: string) => boolean;
+  /** True to ask for the whole file in one answer, because ranges are of no use. */
+  readonly asksForWhole: boolean;
   /** Mirrors named after the request was made. */
   readonly addedUrls: readonly string[];
   /** Position from which bytes are wanted first; undefined: the order does not matter. */
@@ -64,6 +70,8 @@ export interface AttemptOptions {
   /** Called once the file is known and its partial file is open. */
   readonly onOpened: (file: PartialFile, described: Described) => void;
 }
+
+const NOTHING: Findings = { length: undefined, said: [], sawFile: false, version: undefined };
 
 /** A file that an attempt has fetched completely. */
 export interface Fetched {
@@ -89,7 +97,7 @@ export class Attempt {
     const { request, context, report, connections, now, earlier } = options;
     this.#sources = new SourceSet(request.connectionsPerHost, context.hostLimits, now);
     this.#preferred = options.preferred;
-    this.#findings = earlier ?? { length: undefined, said: [], sawFile: false };
+    this.#findings = earlier ?? NOTHING;
     this.#session = {
       signal: context.signal,
       retryForMs: request.retryForMs,
@@ -179,13 +187,16 @@ export class Attempt {
         patience,
         sources,
         length: request.length,
+        asksForWhole: this.#options.asksForWhole,
         onOrigin: (answer) => this.#keepHome(answer),
       });
       this.#first = first;
       this.#expectFile(first);
       const pinned = isPinnable(first.opened) ? versionOf(first.opened) : undefined;
       const version = pinned ?? unpinned(first.opened);
+      if (pinned !== undefined) this.#find({ version: pinned });
       try {
+        if (first.opened.kind === 'whole') this.#holdToLength(first.opened, first.opened.length);
         return {
           first,
           pinned,
@@ -225,7 +236,11 @@ export class Attempt {
       file,
       pool,
     };
-    if (version === undefined) return streamDownload(way);
+    if (version === undefined) {
+      const fetched = await streamDownload(way);
+      if (first.opened.kind === 'whole') this.#holdToLength(first.opened, fetched.length);
+      return fetched;
+    }
     this.#blocks = new BlockDownload({
       ...way,
       connections,
@@ -254,19 +269,33 @@ export class Attempt {
   }
 
   /**
-   * Rejects a web page that comes instead of a file seen before: it is a log-in or an error page,
-   * whatever its status.
+   * Rejects a web page that comes instead of a file seen before, or after answers that could not be
+   * used: it is a log-in or an error page, whatever its status.
    *
    * @throws MillraceError `origin-denied`
    */
   #expectFile({ opened }: First): void {
     const page = isPage(opened);
     const { sawFile } = this.#findings;
-    if (sawFile && page && !isPinnable(opened)) {
+    if ((sawFile || this.#options.asksForWhole) && page && !isPinnable(opened)) {
       opened.discard();
       throw new MillraceError('origin-denied', 'a web page came in place of the file');
     }
     this.#find({ sawFile: sawFile || (!page && isPinnable(opened)) });
+  }
+
+  /**
+   * Holds a whole answer to the length that partial answers stated for the same version: a shorter
+   * one has been cut off, however complete it looks.
+   *
+   * @param length of the answer, in bytes; undefined: not known yet
+   * @throws MillraceError `wrong-length`
+   */
+  #holdToLength({ validators }: WholeAnswer, length: number | undefined): void {
+    const { version } = this.#findings;
+    if (version === undefined || length === undefined || length === version.length) return;
+    if (matchVersion(version.validators, validators) === 'different') return;
+    throw new MillraceError('wrong-length', `${length} bytes instead of ${version.length}`);
   }
 
   #tellStart({ opened, source }: First, file: PartialFile, resumedBytes: number): void {

@@ -180,6 +180,7 @@ export class Download {
       limits: this.#limits,
       now: this.#now,
       excludes: (id) => this.#ways.excludes(id),
+      asksForWhole: this.#ways.asksForWhole,
       addedUrls: this.#addedUrls,
       preferred: this.#preferred,
       earlier: this.#attempt?.findings,
@@ -205,7 +206,9 @@ export class Download {
 
   #otherWay(error: unknown, { sources, first }: Attempt): Note | undefined {
     const storedBytes = this.#target.partial?.stored.bytes ?? 0;
-    return this.#ways.next(error, sources.sources, first?.source, storedBytes);
+    const { digests, pieces } = this.#request;
+    const proves = digests.length > 0 || pieces !== undefined;
+    return this.#ways.next(error, sources.sources, first?.source, storedBytes, proves);
   }
 }
 

@@ -88,4 +88,62 @@ describe('other ways', () => {
   ])('%s is not the fault of a source', (code) => {
     expect(chosen(code, [source('a', 'origin-gone'), source('b')], 0).text).toBeUndefined();
   });
+
+  describe('with sources whose partial answers break the contract', () => {
+    const origin = (quarantine?: ErrorCode): HttpSource =>
+      Object.assign(source('origin', quarantine), { kind: 'origin' as const });
+    const mirror = (quarantine?: ErrorCode): HttpSource =>
+      Object.assign(source('mirror', quarantine), { kind: 'mirror' as const });
+    const MiB = 1024 * 1024;
+
+    test.each(['wrong-range', 'malformed-response', 'range-ignored'] as const)(
+      '%s: the origin is asked for the whole file, once',
+      (code) => {
+        const ways = new OtherWays();
+        const first = origin(code);
+        expect(ways.next(new MillraceError(code), [first], undefined, 0)?.text).toMatch(/whole/);
+        expect([ways.asksForWhole, ways.excludes('origin')]).toEqual([true, false]);
+        expect(ways.next(new MillraceError(code), [first], first, 0)).toBeUndefined();
+      },
+    );
+
+    test('a file that differs in every answer is asked for as a whole', () => {
+      const ways = new OtherWays();
+      const first = origin();
+      ways.next(new MillraceError('version-changed'), [first], first, 5);
+      expect(ways.asksForWhole).toBe(true);
+    });
+
+    test('mirrors are asked only if the user’s digest tells whether they have the right file', () => {
+      const sources = [origin('origin-gone'), mirror('wrong-range')];
+      for (const proves of [false, true]) {
+        const ways = new OtherWays();
+        ways.next(new MillraceError('origin-gone'), sources, sources[0], 5, proves);
+        expect(ways.asksForWhole).toBe(proves);
+        expect(ways.excludes('origin')).toBe(proves);
+      }
+    });
+
+    test('bytes with a wrong digest are fetched again as a whole if the user gave the digest', () => {
+      for (const proves of [false, true]) {
+        const ways = new OtherWays();
+        const first = origin();
+        ways.next(new MillraceError('checksum-mismatch'), [first], first, 900 * MiB, proves);
+        expect(ways.asksForWhole).toBe(proves);
+      }
+    });
+
+    test('much that is stored is not given up for an answer that cannot be resumed', () => {
+      const ways = new OtherWays();
+      const first = origin('wrong-range');
+      expect(ways.next(new MillraceError('wrong-range'), [first], first, 65 * MiB)).toBeUndefined();
+      expect(ways.next(new MillraceError('wrong-range'), [first], first, 64 * MiB)).toBeDefined();
+    });
+
+    test('a truncated answer is no reason to believe a whole one', () => {
+      const first = origin('wrong-length');
+      const ways = new OtherWays();
+      expect(ways.next(new MillraceError('wrong-length'), [first], first, 0)).toBeUndefined();
+    });
+  });
 });

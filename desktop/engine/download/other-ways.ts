@@ -3,7 +3,12 @@
  * and each way excludes at least one: the ways come to an end.
  */
 
-import { type ErrorCode, EXIT, isMillraceError } from '@millrace/shared/base/errors';
+import {
+  type ErrorCode,
+  EXIT,
+  isMillraceError,
+  type MillraceError,
+} from '@millrace/shared/base/errors';
 import { type Note, noteOf } from '@millrace/shared/base/notes';
 import type { HttpSource } from '../sources/http-source.ts';
 
@@ -11,6 +16,16 @@ import type { HttpSource } from '../sources/http-source.ts';
 const WRONG_FILE: ReadonlySet<ErrorCode> = new Set(['wrong-digest', 'checksum-mismatch']);
 /** Reasons why a source cannot take part by ranges, though it may have the file. */
 const WHOLE_ONLY: ReadonlySet<ErrorCode> = new Set(['version-unproven', 'range-ignored']);
+
+/** Ways in which partial answers break the contract, while a whole answer may be right. */
+const BREACHES: ReadonlySet<ErrorCode> = new Set([
+  ...WHOLE_ONLY,
+  'malformed-response',
+  'wrong-range',
+  'version-changed',
+]);
+/** Most stored bytes to give up for a whole answer, which cannot be resumed. */
+const MAX_GIVEN_UP_BYTES = 64 * 1024 * 1024;
 
 /** Returns true for a source that was turned away because it differed from the first one. */
 export function isDoubted({ health }: HttpSource): boolean {
@@ -27,18 +42,31 @@ export class OtherWays {
   readonly #excluded = new Set<string>();
   /** True once the only sources left may give the file in one piece. */
   #inOnePiece = false;
+  /** Ids of the only sources to ask, for whole answers; undefined: ranges are asked for. */
+  #whole: ReadonlySet<string> | undefined;
+  /** Ids of sources whose partial answers broke the contract. */
+  readonly #breached = new Set<string>();
+
+  /**
+   * True once the whole file is requested in one answer: the last way, for servers whose ranges are
+   * of no use.
+   */
+  get asksForWhole(): boolean {
+    return this.#whole !== undefined;
+  }
 
   /** Returns true for a source that must not be asked any more. */
   excludes(id: string): boolean {
-    return this.#excluded.has(id);
+    return this.#excluded.has(id) || this.#whole?.has(id) === false;
   }
 
   /**
    * Chooses another way.
    *
    * @param sources in their state at the end of the previous way
-   * @param first the source that defined the file
+   * @param first the source that defined the file; undefined: none has
    * @param storedBytes stored bytes of the file
+   * @param proves true if the user gave a digest, which tells right bytes of any source
    * @returns a note for the user; undefined: there is no other way
    */
   next(
@@ -46,10 +74,29 @@ export class OtherWays {
     sources: readonly HttpSource[],
     first: HttpSource | undefined,
     storedBytes: number,
+    proves = false,
   ): Note | undefined {
-    if (!isMillraceError(error) || first === undefined) return undefined;
+    if (!isMillraceError(error)) return undefined;
     // Another source cannot help with problems of this machine, or with the user's own orders.
     if (error.row.scope !== 'source' && error.row.scope !== 'node') return undefined;
+    if (this.#whole !== undefined) return this.#nextInOnePiece(sources, first);
+    for (const source of sources) {
+      const code = source.health.quarantine?.code;
+      const isAtFault = code !== undefined && BREACHES.has(code);
+      // A download that starts over for each new version ends with the source in good standing.
+      if (isAtFault || (source === first && BREACHES.has(error.code)))
+        this.#breached.add(source.id);
+    }
+    const way = first && this.#byRanges(error, sources, first, storedBytes);
+    return way ?? this.#asWhole(error, sources, storedBytes, proves);
+  }
+
+  #byRanges(
+    error: MillraceError,
+    sources: readonly HttpSource[],
+    first: HttpSource,
+    storedBytes: number,
+  ): Note | undefined {
     if (this.#inOnePiece) return this.#nextInOnePiece(sources, first);
     if (WRONG_FILE.has(error.code) && sources.some(isDoubted)) {
       return this.#withoutWrong(sources, error.code === 'checksum-mismatch');
@@ -105,9 +152,35 @@ export class OtherWays {
    * Moves on to the next source for a file in one piece, which comes from one source at a time:
    * after any failure of one source, the next may have the file.
    */
-  #nextInOnePiece(sources: readonly HttpSource[], failed: HttpSource): Note | undefined {
+  #nextInOnePiece(
+    sources: readonly HttpSource[],
+    failed: HttpSource | undefined,
+  ): Note | undefined {
+    if (failed === undefined) return undefined;
     this.#excluded.add(failed.id);
     const left = sources.some(({ id }) => !this.#excluded.has(id));
     return left ? noteOf('next-in-one-piece', { source: failed.label }) : undefined;
+  }
+
+  /**
+   * Asks for whole answers: of the origin, and of mirrors too if the user's digest tells whether
+   * their file is the right one. Bytes with a wrong digest came by ranges, so a whole answer may
+   * differ from them.
+   */
+  #asWhole(
+    error: MillraceError,
+    sources: readonly HttpSource[],
+    storedBytes: number,
+    proves: boolean,
+  ): Note | undefined {
+    const isWrong = error.row.exit === EXIT.checksum;
+    if (isWrong ? !proves || this.#inOnePiece : storedBytes > MAX_GIVEN_UP_BYTES) return undefined;
+    const whole = sources.filter(
+      ({ id, kind }) => (isWrong || this.#breached.has(id)) && (proves || kind === 'origin'),
+    );
+    if (whole.length === 0) return undefined;
+    this.#excluded.clear();
+    this.#whole = new Set(whole.map(({ id }) => id));
+    return noteOf('whole-answer');
   }
 }

@@ -19,10 +19,13 @@ import { FileHasher } from '../hash/file-hasher.ts';
 import { PartialFile } from '../partial/partial-file.ts';
 import { checkEarlierBytes } from '../sources/earlier-bytes.ts';
 import type { First } from '../sources/opening.ts';
+import { isPage } from '../sources/source-answer.ts';
 import type { DownloadReport } from './download-report.ts';
 import type { DownloadContext } from './download-types.ts';
 import { nameFor } from './server-name.ts';
 
+/** Names of files that are web pages themselves. */
+const PAGE_NAME = /\.x?html?$/i;
 /** Highest number to try in a name while other downloads have the lower ones. */
 const MAX_NUMBER = 99;
 const OF_ANOTHER: ReadonlySet<ErrorCode> = new Set(['different-file']);
@@ -180,6 +183,7 @@ export class TargetFile {
       },
       // A comparison finds out whether they are of the same file.
       keepUnproven: true,
+      isPage: version.length === undefined && isPage(first.opened) && !PAGE_NAME.test(path),
       ownUrls,
       signal: context.signal,
       onVerify: () => context.onEvent({ kind: 'check', what: 'partial file' }),

@@ -34,6 +34,11 @@ export interface RecoveryOptions {
    * user's order. Undefined: they are given up.
    */
   readonly ownUrls?: readonly string[];
+  /**
+   * True if the answer is a web page, which may be a log-in or an error in place of the file: bytes
+   * of an earlier run of the same download are not given up for it.
+   */
+  readonly isPage?: boolean;
   /** Called before bytes of an earlier run are verified, which can take a while. */
   readonly onVerify?: () => void;
   /** Called with the progress of the verification. */
@@ -56,7 +61,7 @@ export interface Recovered {
  *
  * @param data the data file, open
  * @throws MillraceError `different-file` if the stored bytes belong to another download,
- *   `disk-full`; Error of the file system; the signal's reason
+ *   `origin-denied` if a web page came in place of their file, `disk-full`; Error of the file system; the signal's reason
  */
 export async function recoverPartial(
   names: FileNames,
@@ -73,6 +78,9 @@ export async function recoverPartial(
   const verdict = judgeEarlier({ before: earlier, header, ownUrls, keepUnproven, overwrite });
   if (verdict === 'foreign') {
     throw new MillraceError('different-file', `${names.data} is of ${earlier?.url}`);
+  }
+  if (verdict === 'useless' && earlier !== undefined && options.isPage === true) {
+    throw new MillraceError('origin-denied', 'a web page came in place of the file');
   }
   const kept = verdict === 'useless' ? undefined : journal;
   let damagedBytes = 0;

@@ -22,7 +22,7 @@ import { formatRange } from '@millrace/shared/http/fields/range-header';
 import { formatPrefixedUrl } from '@millrace/shared/http/urls/prefixed-url';
 import type { HttpStream } from '@millrace/shared/node/http-client';
 import { answerError } from './answer-error.ts';
-import { type Opened, understand, whole } from './source-answer.ts';
+import { type Opened, understand, type WholeAnswer, whole } from './source-answer.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -136,7 +136,7 @@ export class HttpSource extends TransferSource {
    *
    * @throws MillraceError; the signal's reason
    */
-  async openWhole(signal: AbortSignal): Promise<Extract<Opened, { kind: 'whole' }>> {
+  async openWhole(signal: AbortSignal): Promise<WholeAnswer> {
     const response = await this.#get({}, signal);
     if (response.status !== 200) {
       response.discard();

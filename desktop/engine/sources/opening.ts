@@ -22,6 +22,8 @@ export interface OpeningOptions {
   readonly sources: SourceSet;
   /** Length that the file must have, in bytes; undefined if it is not known. */
   readonly length: number | undefined;
+  /** True to ask for the whole file in one answer. */
+  readonly asksForWhole: boolean;
   readonly session: Session<HttpSource>;
   /** Limits the whole search for a source, however many calls it takes. */
   readonly patience: Patience;
@@ -129,11 +131,13 @@ function isUsable({ health }: HttpSource, now: Millis): boolean {
 
 async function askOne(
   source: HttpSource,
-  { sources, length, session }: OpeningOptions,
+  { sources, length, asksForWhole, session }: OpeningOptions,
   signal: AbortSignal,
 ): Promise<First | undefined> {
   try {
-    const opened = await source.openRange({ start: 0, end: FIRST_BYTES }, undefined, signal);
+    const opened = asksForWhole
+      ? await source.openWhole(signal)
+      : await source.openRange({ start: 0, end: FIRST_BYTES }, undefined, signal);
     const has = opened.kind === 'whole' ? opened.length : opened.version.length;
     if (length === undefined || has === undefined || has === length) return { source, opened };
     opened.discard();

@@ -49,6 +49,9 @@ export type Opened =
       discard(): void;
     };
 
+/** An answer with the whole file. */
+export type WholeAnswer = Extract<Opened, { kind: 'whole' }>;
+
 /**
  * Returns true for a web page: a log-in or an error, whatever the status, unless the file is one.
  */
@@ -121,10 +124,7 @@ function contentCheck({ headers, status }: HttpStream) {
   };
 }
 
-export function whole(
-  response: HttpStream,
-  judged = judgeWhole(response.headers),
-): Extract<Opened, { kind: 'whole' }> {
+export function whole(response: HttpStream, judged = judgeWhole(response.headers)): WholeAnswer {
   return {
     ...judged,
     checked: false,

@@ -11,6 +11,7 @@ export const NOTES = {
   'first-contradicts': '{source} contradicts itself: relying on the other sources',
   'wrong-file': 'the data received is not the file: trying the other sources',
   'one-piece': 'no source is left that serves ranges: downloading in one piece',
+  'whole-answer': 'the parts that the source sends cannot be used: asking for the whole file',
   'next-in-one-piece': '{source} did not send the file: asking the next source',
   'cannot-resume': 'the source sends the file in one piece: it cannot be resumed',
   'new-version': 'the file has changed at the source: starting again with the new version',
