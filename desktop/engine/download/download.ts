@@ -98,7 +98,8 @@ export class Download {
           if (this.#context.signal.aborted) throw error;
           const note = attempts < MAX_RESTARTS ? restartNote(error) : undefined;
           const way = note ?? this.#otherWay(error, attempt);
-          if (way === undefined) throw error;
+          // That parts have another digest than the user's says more than why the last way failed.
+          if (way === undefined) throw this.#ways.wrongParts ?? error;
           this.#reader.restart();
           this.#report.note(way);
         }
@@ -207,7 +208,8 @@ export class Download {
   #otherWay(error: unknown, { sources, first }: Attempt): Note | undefined {
     const storedBytes = this.#target.partial?.stored.bytes ?? 0;
     const { digests, pieces } = this.#request;
-    const proves = digests.length > 0 || pieces !== undefined;
+    // A whole answer that was wrong is not asked for again.
+    const proves = (digests.length > 0 || pieces !== undefined) && first?.opened.kind !== 'whole';
     return this.#ways.next(error, sources.sources, first?.source, storedBytes, proves);
   }
 }

@@ -130,6 +130,7 @@ describe('other ways', () => {
         const first = origin();
         ways.next(new MillraceError('checksum-mismatch'), [first], first, 900 * MiB, proves);
         expect(ways.asksForWhole).toBe(proves);
+        expect(ways.wrongParts?.code).toBe(proves ? 'checksum-mismatch' : undefined);
       }
     });
 

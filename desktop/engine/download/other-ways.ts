@@ -47,6 +47,13 @@ export class OtherWays {
   /** Ids of sources whose partial answers broke the contract. */
   readonly #breached = new Set<string>();
 
+  #wrongParts: MillraceError | undefined;
+
+  /** The checksum error because of which whole answers are asked for; undefined: none. */
+  get wrongParts(): MillraceError | undefined {
+    return this.#wrongParts;
+  }
+
   /**
    * True once the whole file is requested in one answer: the last way, for servers whose ranges are
    * of no use.
@@ -66,7 +73,8 @@ export class OtherWays {
    * @param sources in their state at the end of the previous way
    * @param first the source that defined the file; undefined: none has
    * @param storedBytes stored bytes of the file
-   * @param proves true if the user gave a digest, which tells right bytes of any source
+   * @param proves true if the user gave a digest, which tells right bytes of any source, and the
+   *   bytes came by ranges
    * @returns a note for the user; undefined: there is no other way
    */
   next(
@@ -179,6 +187,7 @@ export class OtherWays {
       ({ id, kind }) => (isWrong || this.#breached.has(id)) && (proves || kind === 'origin'),
     );
     if (whole.length === 0) return undefined;
+    if (isWrong) this.#wrongParts = error;
     this.#excluded.clear();
     this.#whole = new Set(whole.map(({ id }) => id));
     return noteOf('whole-answer');
