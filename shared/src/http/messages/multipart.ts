@@ -1,7 +1,6 @@
 /**
  * Writes multipart/byteranges bodies (RFC 9110 14.6). A part's header depends only on its own
- * range, so the length of the body is known before the first byte, whatever the order of the parts:
- * out-of-order responses have a Content-Length as well.
+ * range, so the length of the body is known before the first byte, whatever the order of the parts.
  */
 
 import { type ByteRange, rangeBytes } from '../../base/byte-range.ts';
@@ -14,7 +13,7 @@ export interface Multipart {
   partHeader(range: ByteRange): string;
   /** Text after the last part. */
   readonly end: string;
-  /** Returns the length of the whole body for parts with these ranges, in any order. */
+  /** Returns the length of the whole body for parts with these ranges. */
   bodyBytes(ranges: readonly ByteRange[]): number;
 }
 
