@@ -169,6 +169,6 @@ test.each(['', 'sha-256=abc', 'sha-512=:AAAA:', 'md5=:1B2M2Y8AsgTpgAmY7PhCfg==:'
   async (value) => {
     const { url } = add({ body: contentOf('any', 100) });
     const got = await fetchAll(node(0).prefixed(url), { headers: { 'Millrace-Digest': value } });
-    expect(problemOf(got)).toEqual([400, 'bad-option']);
+    expect(problemOf(got)).toEqual([400, 'bad-request']);
   },
 );

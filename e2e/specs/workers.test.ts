@@ -87,7 +87,7 @@ describe('--workers', () => {
 
   test('an edge whose port is taken says so and ends', async () => {
     const { port } = new URL(edge.url);
-    await expect(start('--port', port)).rejects.toThrow(/EADDRINUSE/);
+    await expect(start('--port', port)).rejects.toThrow(/EADDRINUSE.*\n.*--port/);
   });
 
   test('an edge of several processes and one of a single process are peers', async () => {

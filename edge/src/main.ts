@@ -135,6 +135,11 @@ main().catch((error: unknown) => {
     (error.exitCode === 0 ? process.stdout : process.stderr).write(`${error.message.trimEnd()}\n`);
     process.exit(error.exitCode);
   }
-  process.stderr.write(`The edge cannot start: ${(error as Error).message}\n`);
+  const { code, message } = error as NodeJS.ErrnoException;
+  const help =
+    code === 'EADDRINUSE'
+      ? '\nAnother program listens there, perhaps the edge of "npm start". End it, or choose another --port.'
+      : '';
+  process.stderr.write(`The edge cannot start: ${message}${help}\n`);
   process.exit(1);
 });

@@ -80,7 +80,7 @@ export const ERRORS = {
     ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
     title: 'The request cannot be read',
-    advice: 'Send what the path takes, or no body at all.',
+    advice: 'Send what HTTP and the edge’s documentation allow.',
   },
   'url-too-long': {
     status: 414,

@@ -86,7 +86,7 @@ export interface RequestDemands {
 /**
  * Reads the Cache-Control and Pragma of a request, and the digest it demands.
  *
- * @throws MillraceError `bad-option` for a Millrace-Digest that cannot be understood
+ * @throws MillraceError `bad-request` for a malformed Millrace-Digest
  */
 export function readDemands(headers: Headers): RequestDemands {
   const field = listField(headers, 'cache-control');
