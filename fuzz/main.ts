@@ -26,7 +26,7 @@ async function allTargets(): Promise<Map<string, FuzzTarget>> {
 
 function wholeNumber(text: string, what: string): number {
   const number = Number(text);
-  if (!Number.isSafeInteger(number) || number < 0) throw new Error(`${what} is no whole number`);
+  if (!Number.isSafeInteger(number) || number < 0) throw new Error(`${what} is not a whole number`);
   return number;
 }
 

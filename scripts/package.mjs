@@ -115,7 +115,7 @@ function makePackages(targets) {
       : `it can be made on ${on.join(', ')} only`;
     console.log(reason === undefined ? `made:    ${name}` : `skipped: ${name}: ${reason}`);
   }
-  console.log(`What was made is in ${output}`);
+  console.log(`The packages are in ${output}`);
 }
 
 /** Makes one package. @returns the reason if it could not be made, otherwise undefined */

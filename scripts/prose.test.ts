@@ -1,4 +1,7 @@
-/** Comments open with the noun or the verb that they are about, so that nobody reads one twice. */
+/**
+ * Comments open with the noun or the verb that they are about, so that nobody reads one twice, and
+ * sentences say that something is not a number, instead of that it is no number.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -7,6 +10,7 @@ import { expect, test } from '@jest/globals';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SOURCES = ['*.ts', '*.tsx', '*.mjs', '*.js', '*.css'];
+const DOCUMENTS = ['*.md'];
 
 /** Openings of comments that do not name their subject. */
 const RIDDLES =
@@ -14,6 +18,10 @@ const RIDDLES =
 /** The first line of a comment, or the text of one of its tags. */
 const OPENING =
   /^\s*(?:\/\*\*? |\/\*\*?\n\s*\* |\* @(?:param \w+|returns|throws) )(.*)$|(?<!^\s*\/\/.*\n)^\s*\/\/ (.*)$/gm;
+
+/** "It is no number" in place of "it is not a number"; "there is no number" is another statement. */
+const IS_NO =
+  /(?<!\b[tT]here[\s*/]+)\b(?:is|are) no (?:whole |complete |valid )?(?:number|text|list|object|folder|file|name|date|digest|URL|address|edge|terminal|archive|JSON)s?\b/g;
 
 /** Returns the openings of a text's comments that do not name their subject. */
 function riddlesIn(text: string): string[] {
@@ -34,10 +42,32 @@ test.each([
   expect(riddlesIn(text)).toHaveLength(count);
 });
 
-test('every comment names its subject', () => {
-  const files = execFileSync('git', ['ls-files', ...SOURCES], { cwd: ROOT, encoding: 'utf8' })
+test.each([
+  ["'the value is no whole number'", 1],
+  ['// Edges that are no JSON.', 1],
+  ['There is no file of that name, and there are no folders.', 0],
+  ['/**\n * Returns undefined if there\n * is no file.\n */', 0],
+  ['That is no reason to ask.', 0],
+])('%j has %i such sentences', (text, count) => {
+  expect(text.match(IS_NO) ?? []).toHaveLength(count);
+});
+
+/** Lists the files of the repository that match, without this one. */
+function filesLike(...patterns: string[]): string[] {
+  return execFileSync('git', ['ls-files', ...patterns], { cwd: ROOT, encoding: 'utf8' })
     .split('\n')
     .filter((file) => file !== '' && !file.startsWith('scripts/prose.test'));
+}
+
+test('no sentence says that something is no number, file or list', () => {
+  const found = filesLike(...SOURCES, ...DOCUMENTS).flatMap((file) =>
+    (readFileSync(`${ROOT}/${file}`, 'utf8').match(IS_NO) ?? []).map((text) => `${file}: ${text}`),
+  );
+  expect(found).toEqual([]);
+});
+
+test('every comment names its subject', () => {
+  const files = filesLike(...SOURCES);
   const riddles = files.flatMap((file) =>
     riddlesIn(readFileSync(`${ROOT}/${file}`, 'utf8')).map((opening) => `${file}: ${opening}`),
   );

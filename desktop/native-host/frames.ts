@@ -52,7 +52,7 @@ export class FrameReader {
     try {
       return { message: JSON.parse(UTF8.decode(bytes)) };
     } catch (cause) {
-      return { error: new MillraceError('bad-option', 'that is no JSON', { cause }) };
+      return { error: new MillraceError('bad-option', 'that is not JSON', { cause }) };
     }
   }
 }

@@ -1,4 +1,4 @@
-/** How the interface is built: for the Chromium of today and of Electron 9 (83). */
+/** Builds the interface, for the Chromium of today and of Electron 9 (83). */
 
 import { fileURLToPath } from 'node:url';
 
@@ -19,13 +19,13 @@ export default {
     emptyOutDir: true,
     target: 'chrome83',
     cssTarget: 'chrome83',
-    // Data URLs are for images only, says the policy.
+    // The content security policy allows data URLs for images only.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: true,
     chunkSizeWarningLimit: 700,
     rolldownOptions: {
-      // Says of each part of Radix that it is for clients: so is all of this.
+      // Radix marks each of its files as code for clients, and the bundler warns of each mark.
       onLog: (level, log, handle) => {
         if (log.code !== 'MODULE_LEVEL_DIRECTIVE') handle(level, log);
       },

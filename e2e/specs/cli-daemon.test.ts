@@ -329,7 +329,7 @@ describe('mistakes', () => {
     await cli.startDaemon();
     const mistakes: [string[], RegExp][] = [
       [['info', 'abcdef'], /There is no such download: abcdef\.\nSee "millrace list"/],
-      [['pause'], /ids as in "millrace list", or --all/],
+      [['pause'], /give ids, as "millrace list" shows them, or --all/],
       [['pause', 'film.mkv'], /up to 16 hexadecimal digits/],
       [['daemon', 'stpo'], /Did you mean stop\?/],
       [['lits'], /Did you mean list\?/],

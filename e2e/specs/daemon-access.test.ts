@@ -45,7 +45,7 @@ async function send({ method = 'POST', headers = {}, body, path = '/jsonrpc' }: 
 }
 
 test.each(['//', '//x:y/', '/%', '/jsonrpc/../x'])(
-  'a target that is no URL is answered, and the daemon goes on: %s',
+  'a target that is not a URL is answered, and the daemon keeps running: %s',
   async (path) => {
     const { host } = new URL(daemon.url);
     expect((await send({ path, headers: { host }, body: '' })).status).toBe(405);

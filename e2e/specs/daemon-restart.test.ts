@@ -1,4 +1,4 @@
-/** The daemon after the end of its process, even by a kill: it keeps its state, and goes on. */
+/** The daemon after the end of its process, even by a kill: it keeps its state, and continues. */
 
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -94,7 +94,7 @@ describe('after the end of the process', () => {
     await stage.daemon.reaches(gid, 'complete');
     await stage.daemon.stop();
     const path = join(stage.folder, 'state', 'downloads.db');
-    await writeFile(path, 'this is no database, whatever its name says');
+    await writeFile(path, 'this is not a database, whatever its name says');
     await stage.startAgain();
     expect(stage.daemon.log.join('\n')).toMatch(
       /was damaged[\s\S]*moved to .*downloads\.db\.damaged-/,

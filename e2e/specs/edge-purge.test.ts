@@ -120,7 +120,7 @@ describe('a purge during a fetch', () => {
   ])('does not let the fetch bring anything back: %s', async (_name, etag) => {
     const file = publish();
     const old = file.replace(etag);
-    // The first answer with the old content stops in the middle until the test lets it go on.
+    // The first answer with the old content stops in the middle until the test lets it continue.
     let release: () => void = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;

@@ -113,7 +113,7 @@ describe('every answer to a prefixed URL keeps browsers from treating it as a pa
     ['an origin that forbids caches', 200, () => get(image('/private.iso'))],
     ['a file that is not there', 404, () => get(image('/none'))],
     ['an origin that is not served', 403, () => get('http://localhost/x')],
-    ['what is no URL', 400, () => get('http://user:word@127.0.0.1/x')],
+    ['what is not a URL', 400, () => get('http://user:word@127.0.0.1/x')],
     ['a method that is not taken', 405, () => get(image(), {}, 'PUT')],
     ['a method nobody knows', 405, () => get(image(), {}, 'PROPFIND')],
     ['a loop', 508, () => get(image(), { via: `1.1 ${NAME}` })],

@@ -333,7 +333,7 @@ describe('an edge that a publisher’s page names', () => {
   });
 });
 
-describe('the browser’s own download goes on undisturbed when', () => {
+describe('the browser’s own download continues undisturbed when', () => {
   beforeAll(takesFromOneMb);
 
   const goesOn = (

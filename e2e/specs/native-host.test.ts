@@ -393,7 +393,7 @@ describe('downloads', () => {
 });
 
 describe('the conversation', () => {
-  test('goes on after frames that are split, garbage, or too long', async () => {
+  test('keeps running after frames that are split, garbage, or too long', async () => {
     const host = start();
     const hello = frame({ id: 1000, type: 'hello', version: 1, browser: 'x' });
     for (const byte of hello) host.send(Buffer.of(byte));

@@ -70,7 +70,7 @@ test('slow headers: a client that does not finish is disconnected, and nobody el
     });
     ends.push(new Promise((resolve) => socket.once('close', () => resolve(text))));
   }
-  // Three of them go on for ever, a byte at a time.
+  // Three of them continue for ever, a byte at a time.
   const dripping = setInterval(() => {
     for (const socket of sockets.slice(1, 4)) if (socket.writable) socket.write('a');
   }, 500);

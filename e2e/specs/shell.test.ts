@@ -196,9 +196,9 @@ withElectron(
     expect(recorded.trayTexts.at(-1)).toMatch(/Nothing is being downloaded/);
     expect(recorded.progress.some((share) => share > 0 && share < 1)).toBe(true);
     expect(recorded.progress.at(-1)).toBe(-1);
-    // The app told the user once that it goes on after the window is closed.
+    // The app told the user once that it keeps running after the window is closed.
     expect(recorded.notifications.map(({ title }) => title)).toEqual([
-      'Millrace goes on in the background',
+      'Millrace keeps running in the background',
       'Download complete',
     ]);
 

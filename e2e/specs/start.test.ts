@@ -143,14 +143,14 @@ test('without a screen: the app is a page whose address logs in', async () => {
   await expect(fetch(page as string)).rejects.toThrow();
 });
 
-test('a daemon or an edge that is killed is started again, and its downloads go on', async () => {
+test('a daemon or an edge that is killed is started again, and its downloads continue', async () => {
   const { child, said, page, call, edge, state } = await startApp();
   const url = origin.url('none', { name: 'killed.bin', seed: 'killed' });
   const before = await call('millrace.info', {});
   const { gid } = await call('millrace.add', { urls: [url] });
   process.kill(before.pid, 'SIGKILL');
   await said(/The daemon, which downloads, has ended unexpectedly \(SIGKILL\)\. Starting it again/);
-  await said(/The daemon runs again, and its downloads go on\./);
+  await said(/The daemon runs again, and its downloads continue\./);
   // The daemon has the same address, so that an open page finds it.
   expect((await call('millrace.info', {})).pid).not.toBe(before.pid);
   await until(async () => (await call('millrace.status', { gid })).status === 'complete');

@@ -95,7 +95,7 @@ async function linked(
 }
 
 describe('a certificate that is replaced', () => {
-  test('is loaded without a signal when links are turned, and running transfers go on', async () => {
+  test('is loaded without a signal when links are turned, and running transfers continue', async () => {
     const live = await linked(first);
     const edge = await start(live, '--http-port', '0', '--chunk-size', '64KiB');
     expect(await shownName(edge)).toBe('first');

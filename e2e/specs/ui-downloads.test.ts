@@ -159,7 +159,7 @@ ui.when('a download', () => {
     await says(row, /Done/);
   });
 
-  test('whose link has expired goes on with a new one', async () => {
+  test('whose link has expired continues with a new one', async () => {
     const old = origin.add('/signed.bin', { bytes: 1, status: 403 });
     const good = origin.add('/fresh/signed.bin', { bytes: MIB });
     await ui.daemon.reaches(await ui.daemon.add({ urls: [old] }), 'error');

@@ -14,7 +14,7 @@ const ui = new UiStage('the interface without a daemon', async (stage) => {
 });
 
 ui.when('a daemon that is killed', () => {
-  test('is reported as gone, and its downloads go on in the same window when it is back', async () => {
+  test('is reported as gone, and its downloads continue in the same window when it is back', async () => {
     const urls = [origin.add('/interrupted.iso', { bytes: 48 * MIB })];
     const gid = await ui.daemon.add({ urls });
     const row = rowOf(ui.page, 'interrupted.iso');

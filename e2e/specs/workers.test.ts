@@ -69,7 +69,7 @@ describe('--workers', () => {
     expect(metrics).toMatch(/^millrace_client_bytes_total 96000000$/m);
   });
 
-  test('a process that dies is started again; the others go on meanwhile', async () => {
+  test('a process that dies is started again; the others keep running meanwhile', async () => {
     const before = await workersOf(edge);
     expect(before).toHaveLength(3);
     process.kill(before[1] as number, 'SIGKILL');

@@ -36,7 +36,7 @@ export interface App {
   listen(): Promise<Addresses>;
   /** Reads files again that may have changed. */
   reload(): void;
-  /** Takes no more connections; transfers under way go on. */
+  /** Takes no more connections; transfers under way continue. */
   stopAccepting(): void;
   /** Ends everything: running transfers are reset, caches written out. */
   close(): Promise<void>;

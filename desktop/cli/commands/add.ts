@@ -49,7 +49,7 @@ export function addCommand(context: CliContext): Command {
     new Command('add')
       .description('give downloads to the daemon, and start it if none runs')
       .summary('add downloads to the queue')
-      .argument('[url-or-file...]', 'URLs; of *.meta4 and *.metalink, files as well'),
+      .argument('[url-or-file...]', 'URLs, or Metalink files (*.meta4, *.metalink)'),
     'the category\u2019s, in that of the daemon',
   );
   return addQueueOptions(command)

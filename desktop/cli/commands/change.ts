@@ -33,8 +33,8 @@ const CHANGEABLE = [
 export function changeCommand(context: CliContext): Command {
   const command = addQueueOptions(
     new Command('change')
-      .description('change a download: place, limit, folder, how it is fetched')
-      .summary('change how a download is done')
+      .description('change a download: its place, limit, folder or connections')
+      .summary('change a download')
       .argument('<id>', 'its id, or the beginning of it', idValue)
       .option('--limit <rate>', 'bytes per second, such as 500K or 2MiB/s; "none"', rateOrNone),
   );
@@ -73,8 +73,10 @@ export function urlCommand(context: CliContext): Command {
     .description('give a download a new link in place of one that has expired')
     .summary('give a download a new link')
     .argument('<id>', 'its id, or the beginning of it', idValue)
-    .argument('<url>', 'of the same file: it is checked before anything is used', (text: string) =>
-      urlValue(text),
+    .argument(
+      '<url>',
+      'URL of the same file; Millrace compares it with the stored bytes first',
+      (text: string) => urlValue(text),
     )
     .option('--add', 'add the URL as one more source instead')
     .option('--json', 'print one JSON document')

@@ -15,7 +15,7 @@ export function completionCommand(context: CliContext, program: Command): Comman
   return new Command('completion')
     .description('print a script that completes commands, options and ids in a shell')
     .summary('print a completion script')
-    .addArgument(new Argument('<shell>', 'which').choices(SHELLS))
+    .addArgument(new Argument('<shell>', 'shell').choices(SHELLS))
     .option('--name <program>', 'name of the program in your shell', program.name())
     .addHelpText(
       'after',

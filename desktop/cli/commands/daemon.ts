@@ -32,7 +32,9 @@ const POLL_MS = 25;
 const NOT_RUNNING = EXIT.network;
 
 export function daemonCommand(context: CliContext): Command {
-  const command = new Command('daemon').description('run the daemon that downloads in turn');
+  const command = new Command('daemon').description(
+    'run, stop and check the daemon, which downloads in the background',
+  );
   command
     .command('start', { isDefault: true })
     .description('run the daemon here, or with --detach in the background')

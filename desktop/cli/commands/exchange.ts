@@ -37,9 +37,13 @@ export function exportCommand(context: CliContext): Command {
     .description('write downloads as a list: Millrace’s JSON, plain URLs, or an aria2 session')
     .summary('write downloads as a list')
     .argument('[file]', 'file to write; default: standard output')
-    .addOption(new Option('--format <format>', 'form').choices(FORMATS).default('json'))
     .addOption(
-      new Option('--which <part>', 'which').choices(['queue', 'history', 'all']).default('all'),
+      new Option('--format <format>', 'format of the list').choices(FORMATS).default('json'),
+    )
+    .addOption(
+      new Option('--which <part>', 'part of the downloads')
+        .choices(['queue', 'history', 'all'])
+        .default('all'),
     )
     .option('--secrets', 'include cookies and passwords')
     .option('--overwrite', 'replace an existing file of that name')

@@ -10,7 +10,7 @@ export function getCommand(context: CliContext): Command {
   return addRequestOptions(
     new Command('get')
       .description('download files')
-      .argument('<url-or-file...>', 'what to download; of *.meta4 and *.metalink, files as well'),
+      .argument('<url-or-file...>', 'URL, or a Metalink file (*.meta4, *.metalink)'),
     'the current one',
   )
     .option('--quiet', 'print errors only')
@@ -21,7 +21,7 @@ export function getCommand(context: CliContext): Command {
 An interrupted download is resumed by the same command. Exit status: 0 done,
 2 usage, 3 network, 4 refused by the server, 5 checksum mismatch, 6 file system,
 7 the source is broken or the file changed, 130 interrupted, 1 anything else.
-With several URLs it is that of the first that failed.`,
+With several URLs: the status of the first one that failed.`,
     )
     .action(
       action<GetOptions, [string[]]>(context, async (report, options, texts) => {

@@ -41,7 +41,11 @@ export function listCommand(context: CliContext): Command {
     .alias('ls')
     .description('list downloads: running, waiting and finished ones')
     .summary('list downloads')
-    .addArgument(new Argument('[filter]', 'which').choices(Object.keys(FILTERS)).default('all'))
+    .addArgument(
+      new Argument('[filter]', 'state of the downloads')
+        .choices(Object.keys(FILTERS))
+        .default('all'),
+    )
     .addOption(
       new Option('--search <text>', 'words in name, URL, category or error').conflicts('category'),
     )
@@ -72,7 +76,7 @@ export function listCommand(context: CliContext): Command {
 }
 
 export function historyCommand(context: CliContext): Command {
-  const command = new Command('history').description('finished downloads');
+  const command = new Command('history').description('list, search and clear finished downloads');
   command
     .command('list', { isDefault: true })
     .description('list the latest finished downloads')
@@ -89,7 +93,7 @@ export function historyCommand(context: CliContext): Command {
   command
     .command('search')
     .description('search finished downloads: all words must be in name, URL, category or error')
-    .argument('<word...>', 'what to look for')
+    .argument('<word...>', 'words to search for')
     .addOption(most())
     .option('--json', 'print one JSON document')
     .action(
@@ -164,10 +168,10 @@ function show(report: Report, { total, downloads }: Page, none: string): undefin
 /** Tells whether ids or --all were given. @throws UsageError unless exactly one was */
 export function whichOnes(ids: readonly string[], all: boolean | undefined): 'all' | 'ids' {
   if (all === true && ids.length > 0) {
-    throw new UsageError('ids and --all are one too many');
+    throw new UsageError('give ids or --all, not both');
   }
   if (all !== true && ids.length === 0) {
-    throw new UsageError('say which ones: ids as in "millrace list", or --all');
+    throw new UsageError('give ids, as "millrace list" shows them, or --all');
   }
   return all === true ? 'all' : 'ids';
 }

@@ -26,7 +26,7 @@ export function metalinkCommand(context: CliContext): Command {
   return new Command('metalink')
     .description('write a Metalink of a file: its digests, those of its pieces, its URLs')
     .summary('describe a file for others')
-    .argument('<file>', 'what to describe')
+    .argument('<file>', 'file to describe')
     .option('--url <url>', 'URL of the file; may be repeated, best first', repeated(urlValue))
     .option('-o, --output <file>', 'file to write; default: standard output')
     .option('--overwrite', 'replace an existing file of that name')

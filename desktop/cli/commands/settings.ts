@@ -72,7 +72,9 @@ function limitLines({ limit, concurrent, perHost, hosts }: LearnedLimits): strin
 }
 
 export function scheduleCommand(context: CliContext): Command {
-  const command = new Command('schedule').description('when downloads wait or are slowed down');
+  const command = new Command('schedule').description(
+    'show or set when downloads wait or are slowed down',
+  );
   const set = (report: Report, windows: readonly WindowView[]) =>
     withDaemon(context.state, async (daemon) => {
       showSchedule(report, await daemon.call('millrace.setSchedule', { windows }));
@@ -117,7 +119,7 @@ function showSchedule(report: Report, schedule: ScheduleView): void {
 }
 
 export function categoriesCommand(context: CliContext): Command {
-  const command = new Command('categories').description('folders by kind of file');
+  const command = new Command('categories').description('choose folders by kind of file');
   const change = (report: Report, edit: (categories: CategoryView[]) => CategoryView[]) =>
     withDaemon(context.state, async (daemon) => {
       const { categories } = await daemon.call('millrace.getCategories');

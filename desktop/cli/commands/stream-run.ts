@@ -40,7 +40,7 @@ export class StreamRun {
   #name = '';
   /**
    * Whether a progress line is redrawn in place: not where a player has the terminal, or the output
-   * is no terminal.
+   * is not a terminal.
    */
   readonly #moving: boolean;
 
@@ -127,7 +127,7 @@ export class StreamRun {
     const first = playing?.then(() => undefined) ?? new Promise<never>(() => {});
     const result = await Promise.race([finished, first]);
     if (result !== undefined || !this.#options.keep) return result;
-    this.#say('The player has ended; the download goes on. Ctrl-C interrupts it.');
+    this.#say('The player has ended; the download continues. Ctrl-C interrupts it.');
     return finished;
   }
 

@@ -30,7 +30,7 @@ export function streamCommand(context: CliContext): Command {
       `
 Without --player the address is printed: open it in any player on this machine, until
 Ctrl-C. What is played, also after seeking, is fetched first. The file is kept in the
-folder, as with "get"; interrupted, the same command goes on with it.
+folder, as with "get"; interrupted, the same command continues it.
 
 Whoever has the address can read the file, and all users of a machine can read command
 lines: mpv and VLC get a playlist that only you can read. Any other program, such as a

@@ -53,7 +53,7 @@ export function syncCommand(context: CliContext): Command {
       'after',
       `
 Every file is compared with its digest before it gets its name. Interrupted, the same
-command goes on where it stopped. Exit status: 0 the folder is as it should be, else
+command continues where it stopped. Exit status: 0 the folder is as it should be, else
 as "get".`,
     )
     .action(

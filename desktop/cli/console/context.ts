@@ -43,7 +43,7 @@ export class Report {
     this.json = json;
   }
 
-  /** Width of a line, columns; undefined where the output is no terminal. */
+  /** Width of a line, columns; undefined where the output is not a terminal. */
   get width(): number | undefined {
     return this.#out.stdout.isTTY === true ? this.#out.stdout.columns || 80 : undefined;
   }

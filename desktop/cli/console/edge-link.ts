@@ -102,7 +102,7 @@ export class EdgeLink {
 }
 
 function asError(url: string, status: number, document: unknown): MillraceError {
-  const why = `${url} is no edge, or an older one (${status})`;
+  const why = `${url} is not an edge, or an older one (${status})`;
   return problemError(document) ?? new MillraceError('malformed-response', why);
 }
 

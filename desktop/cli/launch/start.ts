@@ -118,7 +118,7 @@ function shown(app: App): Shown {
     name: 'The daemon, which downloads,',
     first: child,
     again: (attempt) => startDaemonAgain(app, attempt),
-    back: 'The daemon runs again, and its downloads go on.',
+    back: 'The daemon runs again, and its downloads continue.',
     say,
   });
 }

@@ -91,7 +91,7 @@ function headersOf(options: RequestOptions): Record<string, string> {
   if (options.userAgent !== undefined) headers['user-agent'] = options.userAgent;
   if (options.user === undefined) return headers;
   if (headers.authorization !== undefined) {
-    throw new UsageError('--user (or MILLRACE_USER) and an Authorization field are one too many');
+    throw new UsageError('give --user (or MILLRACE_USER) or an Authorization field, not both');
   }
   headers.authorization = basicAuthorization(options.user);
   return headers;

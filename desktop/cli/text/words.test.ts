@@ -12,6 +12,6 @@ test.each([
   expect(splitWords(text)).toEqual(words);
 });
 
-test.each(['', '  ', 'mpv "x', "mpv 'x"])('%j is no command', (text) => {
+test.each(['', '  ', 'mpv "x', "mpv 'x"])('%j is not a command', (text) => {
   expect(() => splitWords(text)).toThrow(UsageError);
 });

@@ -226,7 +226,7 @@ describe('watching', () => {
     expect(model.downloads).toHaveLength(0);
   });
 
-  test('is over when no download goes on by itself', () => {
+  test('is over when no download continues by itself', () => {
     const model = new WatchModel();
     expect(model.isOver).toBe(true);
     model.apply(download(), NOW);

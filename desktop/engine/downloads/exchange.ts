@@ -45,7 +45,7 @@ export function exportList(
 /**
  * Reads a list in any of the formats.
  *
- * @throws MillraceError `bad-option` if the text is no list of downloads, or too long
+ * @throws MillraceError `bad-option` if the text is not a list of downloads, or too long
  */
 export function importList(text: string, format: Format | undefined): Listed[] {
   const isJson = format === undefined ? /^\s*\{/.test(text) : format === 'json';

@@ -47,7 +47,7 @@ const path = z
 const connections = z.number().int().min(1).max(MAX_PER_HOST);
 const headers = z
   .record(
-    z.string().regex(FIELD_NAME, 'is no name of a header field'),
+    z.string().regex(FIELD_NAME, 'is not a name of a header field'),
     z.string().max(MAX_FIELD_CHARS).regex(FIELD_VALUE, 'has a character that fields cannot have'),
   )
   .refine((fields) => Object.keys(fields).length <= MAX_HEADERS, 'are too many')

@@ -92,7 +92,7 @@ describe('lockFile', () => {
     expect(await exists()).toBe(true);
   });
 
-  test('releasing a lock that is already gone is no error', async () => {
+  test('releasing a lock that is already gone is not an error', async () => {
     const unlock = await lockFile(path);
     await rm(path);
     await unlock();

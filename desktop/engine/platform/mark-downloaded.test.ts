@@ -39,7 +39,7 @@ describe('the Mark of the Web', () => {
     );
   });
 
-  test('names no source for a private download, or for an address that is no web page', () => {
+  test('names no source for a private download, or for an address that is not a web page', () => {
     const bare = '[ZoneTransfer]\r\nZoneId=3\r\nHostUrl=about:internet\r\n';
     expect(zoneIdentifier({ ...URLS, private: true })).toBe(bare);
     expect(zoneIdentifier({ url: 'x\r\nZoneId=0', referrer: 'file:///home/tom' })).toBe(bare);

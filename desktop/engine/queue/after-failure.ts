@@ -14,7 +14,7 @@ const PATIENT_ONCE_SEEN: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /**
- * Decides how to go on after a failure.
+ * Decides how to continue after a failure.
  *
  * @param failures in a row, this one included
  */

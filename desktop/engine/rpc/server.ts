@@ -317,7 +317,7 @@ function upgrades(maxPayload: number): WebSocketServer {
   return new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false });
 }
 
-/** Returns the path of the URL, still encoded; empty if the text is no URL. */
+/** Returns the path of the URL, still encoded; empty if the text is not a URL. */
 function pathOf(req: IncomingMessage): string {
   return URL.parse(req.url ?? '', 'http://x')?.pathname ?? '';
 }

@@ -34,7 +34,7 @@ describe('parseEdgeList', () => {
     ['another way of routing', answer({ routing: 'hrw-2' })],
     ['chunks of no legal size', answer({ chunkBytes: 0 })],
     ['an address that is none', answer({ edges: [edge('a', { url: 'file:///etc/passwd' })] })],
-    ['an address that is no URL', answer({ edges: [edge('a', { url: 'a.example:3125' })] })],
+    ['an address that is not a URL', answer({ edges: [edge('a', { url: 'a.example:3125' })] })],
     ['a weight of nothing', answer({ edges: [edge('a', { weight: 0 })] })],
     [
       'a weight without end',
@@ -46,7 +46,7 @@ describe('parseEdgeList', () => {
     ['an edge that may be well', answer({ edges: [edge('a', { healthy: 'yes' })] })],
     ['chunks of half a byte', answer({ chunkBytes: 65_536.5 })],
     ['chunks in words', answer({ chunkBytes: '1048576' })],
-    ['edges that are no list', answer({ edges: {} })],
+    ['edges that are not a list', answer({ edges: {} })],
     ['edges that are none', answer({ edges: [null] })],
     ['a list', '[]'],
     ['nothing', 'null'],

@@ -62,7 +62,7 @@ export async function admit(
   source.version = pinned;
 }
 
-/** Reads the version from an answer; undefined if the answer is no range or states no length. */
+/** Reads the version from an answer; undefined if the answer is not a range or states no length. */
 export function versionOf(opened: Opened): SourceVersion | undefined {
   if (opened.kind !== 'range') return undefined;
   const digests: readonly Digest[] = fileDigests(opened.headers, 206);

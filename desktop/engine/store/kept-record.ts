@@ -174,7 +174,7 @@ export function parseJson(column: SQLOutputValue | undefined): Reading<unknown> 
   try {
     return { value: JSON.parse(String(column)) };
   } catch {
-    return { damage: 'is no JSON' };
+    return { damage: 'is not JSON' };
   }
 }
 

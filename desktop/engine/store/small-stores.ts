@@ -83,7 +83,7 @@ export class HostStore {
   all(): HostLimit[] {
     return allRows(this.#db.prepare('SELECT * FROM hosts')).flatMap((row) => {
       const read = readHostRow(row);
-      if (read === undefined) this.#tell('hosts', String(row.host), 'is no limit of a host');
+      if (read === undefined) this.#tell('hosts', String(row.host), 'is not a limit of a host');
       return read ?? [];
     });
   }

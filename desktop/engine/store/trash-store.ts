@@ -187,7 +187,7 @@ export class TrashStore {
 /** Reads a row of the trash. */
 export function readTrashRow(row: Row): Reading<TrashRow> {
   const entry = entryOf(row);
-  if (entry === undefined) return { damage: 'removed_at or bytes: is no number that can be' };
+  if (entry === undefined) return { damage: 'removed_at or bytes: is not a possible number' };
   const leftover = leftoverOf(row);
   if ('damage' in leftover) return { damage: `leftover: ${leftover.damage}` };
   const json = parseJson(row.record);

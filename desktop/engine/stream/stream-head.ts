@@ -21,7 +21,7 @@ export interface StreamedFile {
 export interface StreamHead {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined for no body. With `end` undefined, the body goes on to the end of the file. */
+  /** Undefined for no body. With `end` undefined, the body continues to the end of the file. */
   readonly body: { readonly start: number; readonly end: number | undefined } | undefined;
 }
 

@@ -73,7 +73,7 @@ async function packAll(
  * @param wanted files by path; others are skipped
  * @param stage path at which a file is written until its digest is checked
  * @param place called for each file whose digest is right, with the path of its bytes
- * @throws MillraceError `malformed-response` if it is no archive; `file-not-writable`, `disk-full`,
+ * @throws MillraceError `malformed-response` if it is not an archive; `file-not-writable`, `disk-full`,
  *   `interrupted`
  */
 export async function readArchive(

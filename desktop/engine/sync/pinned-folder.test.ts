@@ -23,7 +23,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const linux = process.platform === 'linux' ? test : test.skip;
 
-linux('a staging folder that is swapped for a link goes on being itself', () => {
+linux('a staging folder that is swapped for a link stays the same folder', () => {
   const pinned = pinFolder(join(root, 'staging'));
   try {
     renameSync(join(root, 'staging'), join(root, 'moved'));
@@ -36,7 +36,7 @@ linux('a staging folder that is swapped for a link goes on being itself', () => 
   }
 });
 
-linux('a link is no staging folder', () => {
+linux('a link is not a staging folder', () => {
   symlinkSync(join(root, 'outside'), join(root, 'link'));
   expect(() => pinFolder(join(root, 'link'))).toThrow();
 });

@@ -89,5 +89,5 @@ const inside = (folder: number, name: string) => `/proc/self/fd/${folder}/${name
 const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 
 function noFolder(path: string): MillraceError {
-  return new MillraceError('file-not-writable', `${path} is no folder`);
+  return new MillraceError('file-not-writable', `${path} is not a folder`);
 }

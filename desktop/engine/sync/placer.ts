@@ -72,7 +72,7 @@ export class Placer {
           if (error.code !== 'EEXIST') throw error;
         });
         if (!(await lstat(full)).isDirectory())
-          throw new MillraceError('file-not-writable', `${path} is no folder`);
+          throw new MillraceError('file-not-writable', `${path} is not a folder`);
       };
       made = this.#trying(path, () => within(this.#root, path, make));
       this.#folders.set(path, made);
@@ -141,5 +141,5 @@ function change(full: string, path: string, { mode, modified }: Change): void {
 }
 
 function noFile(path: string): MillraceError {
-  return new MillraceError('file-not-writable', `${path} is no file`);
+  return new MillraceError('file-not-writable', `${path} is not a file`);
 }

@@ -33,7 +33,7 @@ interface TarSinkFile {
  *
  * @param source the archive's bytes; destroyed at the end
  * @param wanted files by path
- * @throws MillraceError `malformed-response` if the bytes are no archive; `interrupted`
+ * @throws MillraceError `malformed-response` if the bytes are not an archive; `interrupted`
  * @throws errors of the sink or the source that have a `code`
  */
 export async function readTar(
@@ -54,7 +54,7 @@ export async function readTar(
     pieces.pipe(reader as unknown as NodeJS.WritableStream);
     for await (const entry of reader) {
       const { name, type, size = 0 } = entry.header;
-      // The library accepts sizes that are no number of bytes, and then waits for ever.
+      // The library accepts sizes that are not a number of bytes, and then waits for ever.
       if (!Number.isSafeInteger(size) || size < 0) throw new Error(`an entry of ${size} bytes`);
       bounded.entry(size);
       const file = wanted.get(name);

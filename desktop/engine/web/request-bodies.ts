@@ -36,7 +36,7 @@ export class RequestBodies {
         pieces.push(piece);
       }
     } catch {
-      // The client disconnected; the part that has arrived is no valid request.
+      // The client disconnected; the part that has arrived is not a valid request.
     } finally {
       this.#bytes -= bytes;
     }

@@ -15,7 +15,7 @@ test('asks if downloads would stop', () => {
 
 test.each<[string, Partial<QuitState>]>([
   ['nothing runs', { active: 0 }],
-  ['the daemon goes on without the app', { endsDaemon: false }],
+  ['the daemon keeps running without the app', { endsDaemon: false }],
   ['there is nobody to ask', { forced: true }],
 ])('does not ask if %s', (_, changes) => {
   expect(quitQuestion({ ...state, ...changes }, en)).toBeUndefined();

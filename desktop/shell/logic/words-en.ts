@@ -44,12 +44,12 @@ export const en = {
   copied: (names: string) => ({ title: 'Download what you copied?', body: names }),
   more: (n: number) => `and ${n} more`,
   inTray: {
-    title: 'Millrace goes on in the background',
+    title: 'Millrace keeps running in the background',
     body: 'Downloads continue. Open or quit it from the tray.',
   },
   engineRestarted: {
     title: 'The engine stopped and was started again',
-    body: 'Downloads go on where they were; nothing is lost.',
+    body: 'Downloads continue where they were; nothing is lost.',
   },
   updateReady: (version: string) => ({
     title: `Millrace ${version} is ready`,
@@ -58,7 +58,7 @@ export const en = {
 
   quitMessage: (n: number) => `Quit while ${several(n, '1 download is', 'downloads are')} running?`,
   quitDetail: (waiting: number) =>
-    `They stop now and go on where they were when Millrace is started again.${
+    `They stop now and continue where they were when Millrace is started again.${
       waiting > 0 ? ` ${waiting} more would be next.` : ''
     }`,
   quitInBackground: 'Keep Downloading in the Background',

@@ -125,7 +125,7 @@ function tailTable(cells: readonly Cell[]): Table {
       (c.parallel === undefined && c.chunkBytes === DEFAULT_CHUNK_BYTES),
   );
   return {
-    title: 'What a shorter tail of chunk times would gain (WORLDS table 3): Mbit/s',
+    title: 'Gain from a shorter tail of chunk times (WORLDS table 3): Mbit/s',
     columns: ['', 'base', 'without 1%', 'without 2%', 'without 5%', '99th percentile over median'],
     rows: shown.map((c) => [
       c.parallel === undefined

@@ -119,7 +119,7 @@ async function run({ seed, runs, say }: ExperimentOptions): Promise<Findings> {
     ],
     plots: [],
     notes: [
-      'The paper has 0.16% more dropped connections with one retry than with a stock kernel, over the Internet of 2008 (table 1). What is taken for vanished costs the client one more request.',
+      'The paper has 0.16% more dropped connections with one retry than with a stock kernel, over the Internet of 2008 (table 1). A client that is wrongly taken for vanished needs one more request.',
     ],
     raw: { gone, spurious },
   };

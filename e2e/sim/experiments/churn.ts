@@ -36,7 +36,7 @@ export async function churn({ seed, nodes = 150, chunks = 96 }: Settings): Promi
       const resumes = clients.reduce((sum, client) => sum + client.resumes, 0);
       const name = everyMs === undefined ? 'none' : `every ${everyMs / 1000} s`;
       rows.push([
-        ...[name, aware ? 'goes on elsewhere' : 'plain', ...crowdRow(world, clients)],
+        ...[name, aware ? 'continues elsewhere' : 'plain', ...crowdRow(world, clients)],
         ...[changes.made, percent(moved), resumes, world.figures.peerFailures],
       ]);
     }
@@ -49,7 +49,7 @@ export async function churn({ seed, nodes = 150, chunks = 96 }: Settings): Promi
     ],
     notes: [
       `One client per node that is up, starting within ${SPREAD_MS / 1000} s. A change: a node that is down comes with an empty cache, or one that is up crashes, freezes or leaves, all alike often.`,
-      'A plain client fails with the node that it is connected to; no edge can help that. One that goes on elsewhere uses the next of the 8 nearest.',
+      'A plain client fails with the node that it is connected to; no edge can help that. One that continues elsewhere uses the next of the 8 nearest.',
       'Moved: chunks of a large file that have another best node after all changes than before.',
     ],
   };

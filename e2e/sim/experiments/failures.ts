@@ -61,7 +61,7 @@ export async function failures(settings: Settings): Promise<Report> {
     'peer failures',
   ];
   return {
-    title: `Failures under ${nodes} nodes, each with a client that ${scheduled ? 'uses four at once' : 'goes on elsewhere'}`,
+    title: `Failures under ${nodes} nodes, each with a client that ${scheduled ? 'uses four at once' : 'continues elsewhere'}`,
     tables: [
       { caption: 'By what happens', columns: ['what happens', ...CROWD_COLUMNS, ...own], rows },
     ],

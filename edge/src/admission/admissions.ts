@@ -16,11 +16,11 @@ import { RESOURCE_NAMES, type Resource } from './resources.ts';
 
 /** How a resource is measured. */
 export interface Meter {
-  /** Taken now, in the resource's unit; undefined for resources that are used up, not held. */
+  /** Amount in use, in the resource's unit; undefined for resources that are used up, not held. */
   readonly use?: (() => number) | undefined;
-  /** Of all clients together; undefined: no limit. */
+  /** Limit of all clients together; undefined: no limit. */
   readonly limit?: number | undefined;
-  /** Of one client; undefined: no limit. */
+  /** Limit of one client; undefined: no limit. */
   readonly perClient?: number | undefined;
 }
 

@@ -173,7 +173,7 @@ describe('DiskCache', () => {
     expect(await get(cache, 'a', 6)).toBeUndefined();
   });
 
-  test('a record whose file was removed is missing, which is no damage', async () => {
+  test('a record whose file was removed is missing, which is not damage', async () => {
     const cache = await open();
     await put(cache, 'a', 'hello');
     await rm(pathOf('a'));

@@ -59,7 +59,7 @@ describe('disk records', () => {
     }
   });
 
-  test('a description with a right checksum that is no JSON object is damaged', () => {
+  test('a description with a right checksum that is not a JSON object is damaged', () => {
     for (const text of ['', 'null', '{', '[1]', '7', '"key"']) {
       const json = Buffer.from(text);
       const fixed = encodeHead({}, 0, DIGEST).subarray(0, 56);

@@ -240,14 +240,14 @@ export class Pins {
     this.#network.merge([told], this.#options.wallClock());
   }
 
-  /** Takes over a lease that was changed elsewhere, of a pin that is held here. */
+  /** Takes over the changed lease of a pin that is held here. */
   #learnLease({ id, url, at, expiresAt }: NetworkPin, now: number): void {
     try {
       this.ledger.extend(id, expiresAt - at, now, at);
     } catch (error) {
       this.#options.log.warn(
         { err: error, id, url },
-        'a pin of the network ends here as it was to',
+        'a pin of the network cannot be extended here: it ends earlier',
       );
     }
   }

@@ -121,7 +121,7 @@ export class Exchanges {
       limit === undefined ? running.filter(({ aware }) => aware) : chooseOffload(running, limit);
     for (const { exchange } of chosen) {
       this.#metrics.offloads.inc();
-      exchange.controller.abort(new MillraceError('draining', 'go on elsewhere'));
+      exchange.controller.abort(new MillraceError('draining', 'continue elsewhere'));
     }
   }
 

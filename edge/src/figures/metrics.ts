@@ -65,7 +65,7 @@ export class Metrics {
   );
   readonly offloads = this.#counter(
     'clients_offloaded_total',
-    'Transfers reset so that they go on elsewhere',
+    'Transfers reset so that they continue elsewhere',
   );
   readonly slowReset = this.#counter(
     'clients_slow_reset_total',

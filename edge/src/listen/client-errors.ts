@@ -1,5 +1,5 @@
 /**
- * Answers bytes of a client that are no request on an HTTP/1.1 connection. They get an error if no
+ * Answers bytes of a client that are not a request on an HTTP/1.1 connection. They get an error if no
  * response is owed on the connection. Responses that are owed are sent first, whole, or the
  * connection is reset: an error never adds a byte to a response, and never ends one as if it were
  * complete.
@@ -25,7 +25,7 @@ const STATUSES: Readonly<Record<string, string>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Content Too Large',
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
-/** Time for which a refused client may go on sending, so that it can read the error. */
+/** Time for which a refused client may keep sending, so that it can read the error. */
 const LINGER_MS: Millis = 1000;
 
 /** Connections that end when the responses that were unfinished at an error have been sent. */
@@ -62,14 +62,14 @@ export function watchConnections(server: Server, connected: Connected = 'connect
   });
 }
 
-/** Answers bytes that are no request. A listener for `clientError`, added once to each server. */
+/** Answers bytes that are not a request. A listener for `clientError`, added once to each server. */
 export function onClientError(error: ParserError, socket: Socket): void {
   if (ending.has(socket) || socket.destroyed) return;
   const refuse = (status: string) => endWith(socket, answerOf(status));
   const owed = unfinishedResponse(socket) !== undefined;
   if (!owed && parseRawTarget(error, socket, refuse)) return;
   ending.add(socket);
-  // A raw target is no error: if its connection closes without an answer, a client asks again.
+  // A raw target is not an error: if its connection closes without an answer, a client asks again.
   endAfterResponses(socket, owed && isRawByte(error) ? '' : answerTo(error));
 }
 

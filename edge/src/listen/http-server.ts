@@ -114,7 +114,7 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
   }) as unknown as FastifyInstance;
   watchConnections(server.server);
   isolateFiles(server, isOwn);
-  /** Connections whose last request was refused: bytes behind it are no request. */
+  /** Connections whose last request was refused: bytes behind it are not a request. */
   const refused = new WeakSet<Socket>();
   server.addHook('onRequest', ({ raw }, reply, done) => {
     if (refused.has(raw.socket)) return void reply.hijack();

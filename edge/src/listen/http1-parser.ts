@@ -81,7 +81,7 @@ const begunLines = new WeakMap<Socket, BegunLine>();
 
 /**
  * Keeps the part of a request's line that comes before its last packet. Costs nothing if a head
- * comes in one packet: only packets that complete no head, and are no body, are copied.
+ * comes in one packet: only packets that complete no head, and are not part of a body, are copied.
  *
  * A packet with the end of one request and the beginning of the next counts as the former only. The
  * line that is kept may then begin within a method, but cannot turn into one that reads: no method

@@ -47,7 +47,7 @@ export class MemoryGuard {
   #collectedAt = Number.NEGATIVE_INFINITY;
   #complainedAt = Number.NEGATIVE_INFINITY;
   #collecting = false;
-  /** True if no reader was reset since the latest collection: resident memory is no garbage. */
+  /** True if no reader was reset since the latest collection: resident memory is not garbage. */
   #isClean = false;
 
   constructor(options: MemoryGuardOptions) {

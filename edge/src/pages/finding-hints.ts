@@ -17,7 +17,7 @@ export function findingHints(id: FindingId): readonly Hint[] {
 const RANGES: readonly Hint[] = [
   {
     server: 'nginx',
-    text: 'Files are served with ranges by default. Behind proxy_pass, let the proxy cut them, and leave filters that change the body off for downloads:',
+    text: 'Files are served with ranges by default. Behind proxy_pass, let the proxy cut them, and switch off filters that change the body of downloads:',
     code: 'location /downloads/ {\n  gzip off;\n  max_ranges 64;\n  proxy_force_ranges on;  # behind proxy_pass\n}',
   },
   {
@@ -34,7 +34,7 @@ const RANGES: readonly Hint[] = [
 const VERSION: readonly Hint[] = [
   {
     server: 'nginx',
-    text: 'Files have both by default; filters that change the body (sub_filter, gzip, ssi) take the ETag away or make it weak:',
+    text: 'Files have both by default; filters that change the body (sub_filter, gzip, ssi) remove the ETag or make it weak:',
     code: 'location /downloads/ {\n  etag on;\n  gzip off;\n}',
   },
   {
@@ -51,7 +51,7 @@ const VERSION: readonly Hint[] = [
 const LIFETIME: readonly Hint[] = [
   {
     server: 'nginx',
-    text: 'Say how long. For files that are never replaced under the same name:',
+    text: 'Say how long copies stay valid. For files that are never replaced under the same name:',
     code: 'location /downloads/ {\n  add_header Cache-Control "public, max-age=86400";\n}',
   },
   {
@@ -69,7 +69,7 @@ const LIFETIME: readonly Hint[] = [
 const COOKIES: readonly Hint[] = [
   {
     server: 'nginx',
-    text: 'Serve downloads from the disk, or take the cookie of the application away:',
+    text: 'Serve downloads from the disk, or remove the cookie of the application:',
     code: 'location /downloads/ {\n  proxy_hide_header Set-Cookie;\n}',
   },
   {
@@ -83,7 +83,7 @@ const COOKIES: readonly Hint[] = [
 const VARY: readonly Hint[] = [
   {
     server: 'nginx',
-    text: 'Take the field away where all visitors get the same file:',
+    text: 'Remove the field where all visitors get the same file:',
     code: 'location /downloads/ {\n  gzip off;\n  proxy_hide_header Vary;\n}',
   },
   {
@@ -105,7 +105,7 @@ const HINTS: Partial<Readonly<Record<FindingId, readonly Hint[]>>> = {
   denied: only(
     'Files behind a log-in cannot be served by edges. Move the file to where everybody may read it, or hand the link out without the edge.',
   ),
-  busy: only('If it goes on: raise the limit on requests for the addresses of your edges.'),
+  busy: only('If this continues, raise the limit on requests for the addresses of your edges.'),
   'ranges-ignored': RANGES,
   'ranges-wrong': RANGES,
   encoded: RANGES,

@@ -120,7 +120,7 @@ const WORDS: Readonly<Record<FindingId, (values: Values) => readonly [string, st
   ],
   'fresh-never': () => [
     'Edges must ask every time',
-    'What is kept is used, but only after a small request for each download (no-cache, or a lifetime of 0).',
+    'Edges use their copies, but only after a small request for each download (no-cache, or a lifetime of 0).',
   ],
   'fresh-guessed': (v) => [
     'The origin does not say how long the file is good for',

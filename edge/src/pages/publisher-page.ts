@@ -172,7 +172,7 @@ function share(outcome: Extract<Outcome, { kind: 'checked' }>): Html {
   const { snippets, metalinkPath } = outcome;
   return html`<section class="card share"><h2>Publish this</h2>
 <dl>${snippets.map(({ id, label, text }) => html`<div class="snippet" data-snippet="${id}"><dt id="label-${id}">${label}</dt><dd><code id="text-${id}">${text}</code></dd></div>`)}</dl>
-<p class="quiet">The Metalink names all edges of this network and the origin; download managers fetch from several at once and go on where one fails.
+<p class="quiet">The Metalink names all edges of this network and the origin; download managers fetch from several at once, and from the others if one fails.
 <a href="${metalinkPath}" download>Save it as a file</a></p>
 </section>`;
 }

@@ -277,7 +277,7 @@ describe('an answer', () => {
   });
 });
 
-test('an asking node is not known by an address that is no web address', () => {
+test('an asking node is not known by an address that is not a web address', () => {
   const asking = (url: string) =>
     askingNode({ headers: { [INSIDE.nodeUrl]: url }, socket: {} } as unknown as IncomingMessage);
   expect(asking('http://10.0.0.1:3125/x')).toBe('http://10.0.0.1:3125');

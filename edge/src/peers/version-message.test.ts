@@ -50,7 +50,7 @@ describe('a message between nodes about a file', () => {
     ['nothing that pins the version', altered({ validators: {} })],
     ['a weak entity tag only', altered({ validators: { weakEtag: 'W/"a"' } })],
     ['a negative length', altered({ length: -1 })],
-    ['a length that is no whole number', altered({ length: 1.5 })],
+    ['a length that is not a whole number', altered({ length: 1.5 })],
     ['a negative age', altered({ ageMs: -1 })],
     ['a field that would end a header', altered({ fields: { link: 'a\r\nset-cookie: b' } })],
     ['a field name that is none', altered({ fields: { 'a b': 'c' } })],

@@ -72,7 +72,7 @@ export function writeTunnel(reason: string): string {
  * @param url canonical URL of the file that was asked for
  * @param now Unix milliseconds
  * @param digest that was asked for, if one was
- * @throws Error if the text is no such message
+ * @throws Error if the text is not such a message
  */
 export function readVersion(
   text: string,

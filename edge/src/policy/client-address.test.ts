@@ -49,7 +49,7 @@ describe('Forwarded', () => {
 });
 
 test.each(['10.0.0.0/33', 'example.com', '', '10.0.0/8x', '::/129'])(
-  '"%s" is no network',
+  '"%s" is not a network',
   (text) => {
     expect(() => parseNetwork(text)).toThrow(expect.objectContaining({ code: 'bad-option' }));
   },

@@ -68,7 +68,7 @@ describe('OwnRequests', () => {
     expect(limit().admitted(A, '/-/status', { 'x-bigfile': '1' })).toBe(10);
   });
 
-  test('administrators are not counted, and 0 is no limit', () => {
+  test('administrators are not counted, and 0 means no limit', () => {
     expect(limit().admitted(A, '/-/purge', {}, true)).toBe(50);
     expect(limit(0).admitted(A, '/-/status')).toBe(50);
   });

@@ -32,7 +32,7 @@ export interface Ports {
   closeIdle(): void;
   /** Reads the certificate again. */
   reload(): void;
-  /** Takes no more connections of clients; requests under way go on. */
+  /** Takes no more connections of clients; requests under way continue. */
   stopAccepting(): void;
   /** Takes no more connections of other nodes. */
   stopInside(): void;

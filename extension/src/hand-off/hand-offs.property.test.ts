@@ -111,7 +111,7 @@ const options = { numRuns: 400 };
 
 describe.each([
   ['the browser pauses', true],
-  ['the browser goes on meanwhile', false],
+  ['the browser continues meanwhile', false],
 ])('a hand-off, %s', (_, pauses) => {
   test('without trouble ends at the taker, or leaves the browser’s download alone', async () => {
     for (const outcome of OUTCOMES) {

@@ -86,7 +86,7 @@ describe('a hand-off', () => {
     ['has been cancelled', CANCELLED],
     ['is gone', undefined],
     ['is complete', COMPLETE],
-    ['goes on', RUNNING],
+    ['continues', RUNNING],
   ])('discards the taker’s download if the browser’s %s during the commit', (_, download) => {
     const events = [seen(PAUSED), PROVEN, seen(PAUSED), COMMITTED, seen(download)];
     expect(after(...events)).toMatchObject({
@@ -108,7 +108,7 @@ describe('when the taker’s download is discarded, the browser’s file', () =>
 
   test.each([
     ['is complete', COMPLETE],
-    ['goes on', RUNNING],
+    ['continues', RUNNING],
     ['has broken off by itself', { ...CANCELLED, cancelled: false }],
     ['is gone, complete or not', undefined],
   ])('stays if it %s', (_, download) => {

@@ -1,8 +1,8 @@
-/** Whether and when a process that has ended unexpectedly is started again. */
+/** Decides whether and when to restart a process that has ended unexpectedly. */
 
 /** Age from which an end no longer counts. */
 const WINDOW_MS = 120_000;
-/** Ends within the window from which on the process stays ended: restarts mend nothing then. */
+/** Ends within the window from which on the process is not restarted: restarts do not help then. */
 const MAX_ENDS = 5;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 8000;

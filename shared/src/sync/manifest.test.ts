@@ -60,7 +60,7 @@ describe('manifests', () => {
     ['a folder that is a file as well', withPaths('a/b', 'a')],
     ['folders that differ in case', withPaths('A/x', 'a/y')],
     ['half a character', withPaths('a\ud800')],
-    ['a path that is no text', withPaths(7)],
+    ['a path that is not text', withPaths(7)],
     ['no files', written({ files: undefined })],
     ['a link', written({ files: [{ path: 'a', ...FILE, link: 'b' }] })],
     ['a set-user-id bit', written({ files: [{ path: 'a', ...FILE, mode: '4755' }] })],

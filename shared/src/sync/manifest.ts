@@ -101,10 +101,10 @@ export function parseManifest(text: string, windows: boolean): Manifest {
   try {
     value = JSON.parse(text);
   } catch {
-    throw bad('it is no complete JSON document');
+    throw bad('it is not a complete JSON document');
   }
   const { format, version } = (value ?? {}) as { format?: unknown; version?: unknown };
-  if (format !== FORMAT) throw bad('it is none of Millrace');
+  if (format !== FORMAT) throw bad('it is not a manifest of Millrace');
   if (version !== VERSION) {
     // String() would run the object's own conversion.
     throw bad(`version ${JSON.stringify(version)?.slice(0, 20)} is not known here`);

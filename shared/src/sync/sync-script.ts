@@ -164,7 +164,7 @@ get() {
   while [ "$edges" -gt 0 ] && [ "$tries" -le "$edges" ]; do
     edge "$(((first + tries) % edges))"
     ask "$base$url$from" && is "$part" "$sha" && return 0
-    # A server that breaks off leaves a beginning, which the next one can go on with.
+    # A server that breaks off leaves a beginning, which the next one can continue.
     [ "$(wc -c <"$part" 2>/dev/null || echo "$size")" -lt "$size" ] || rm -f "$part"
     fresh=' no-cache'
     tries=$((tries + 1))

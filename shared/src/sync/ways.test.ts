@@ -54,7 +54,7 @@ describe('attempts', () => {
     expect(steps[3]).toMatchObject({ kind: 'fail', error: { code: 'checksum-mismatch' } });
   });
 
-  test('wait for a busy server, as long as it asks, instead of going on to the origin', () => {
+  test('wait for a busy server, as long as it asks, instead of turning to the origin', () => {
     const steps = tries(ways, ['too-many-requests'], 4000);
     expect(steps).toMatchObject([{ kind: 'try', way: ways[0] }]);
     const afterMs = steps[0]?.kind === 'try' ? steps[0].afterMs : 0;

@@ -47,7 +47,7 @@ const NETWORK = ['--network', 'do it at all nodes of the network'] as const;
 
 export function edgeCommand(context: CliContext): Command {
   const command = new Command('edge')
-    .description('administer an edge: what it caches, and whom it serves; sign links for it')
+    .description('administer an edge: purge, prefetch, pin, drain; sign links for it')
     .summary('administer an edge, sign links for it');
   addPurge(command, context);
   addPrefetchCommands(command, context);

@@ -82,7 +82,7 @@ async function follow(
       return state;
     }
     await sleep(POLL_MS, undefined, { signal: context.signal }).catch(() => {
-      throw new MillraceError('interrupted', `the edge goes on; "edge stop ${begun.id}" ends it`);
+      throw new MillraceError('interrupted', `the edge continues; "edge stop ${begun.id}" ends it`);
     });
     state = await progress(edge, begun, () => Date.now() - seenAt < AWAY_MS);
     if (state !== undefined) seenAt = Date.now();

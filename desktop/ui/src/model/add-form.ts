@@ -42,7 +42,7 @@ const ALGORITHMS: Readonly<Record<number, string>> = {
   128: 'sha512',
 };
 
-/** Reads a digest; its length tells its algorithm. @returns undefined if it is no digest */
+/** Reads a digest; its length tells its algorithm. @returns undefined if it is not a digest */
 export function readChecksum(text: string): { algorithm: string; hex: string } | undefined {
   const hex = text
     .trim()

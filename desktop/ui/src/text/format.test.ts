@@ -52,7 +52,7 @@ describe('moments', () => {
   ])('%s is %s', (at, text) => expect(when(en, at.getTime(), now)).toBe(text));
 });
 
-test('hosts are shown with their port; text that is no URL is shown as it is', () => {
+test('hosts are shown with their port; text that is not a URL is shown as it is', () => {
   expect(hostOf('https://a.example:8080/x')).toBe('a.example:8080');
   expect(hostOf('nothing')).toBe('nothing');
 });

@@ -75,7 +75,7 @@ export class H2Sessions {
     this.#socket = undefined;
   }
 
-  /** Tells all clients to open no more streams here (GOAWAY); open ones go on. */
+  /** Tells all clients to open no more streams here (GOAWAY); open ones continue. */
   goAway(): void {
     for (const session of this.#sessions) session.close();
   }

@@ -16,16 +16,16 @@ const cells = z
   .max(MAX_CELLS)
   .default(DEFAULT_CELLS)
   .describe('Parts of the map of the file.');
-const loginLink = named('LoginLink', 'A log-in of the page.', {
-  url: z.string().describe('Lets whoever opens it in, once.'),
+const loginLink = named('LoginLink', 'A link that logs in to the page.', {
+  url: z.string().describe('Logs in the browser that opens it. Works once, for a minute.'),
 });
-const loginPage = named('LoginPage', 'A log-in of the page, in a file.', {
+const loginPage = named('LoginPage', 'A file that logs in to the page.', {
   path: z.string().describe('A page that only the user can read; it opens the interface.'),
 });
 
 export const CONNECTION_ROWS = {
   'millrace.watch': {
-    summary: 'Asks for live updates by `millrace.onUpdate`, in place of what was asked for before.',
+    summary: 'Asks for live updates by `millrace.onUpdate`, and replaces an earlier request.',
     params: z.strictObject({
       list: z.boolean().default(true).describe('Changed rows, totals and settings.'),
       detail: gid.optional(),
@@ -41,7 +41,7 @@ export const CONNECTION_ROWS = {
     needs: 'socket',
   },
   'millrace.detail': {
-    summary: 'One download in detail: map, sources, speed, log and digests.',
+    summary: 'Shows one download in detail: map, sources, speed, log and digests.',
     params: z.strictObject({ gid, cells }),
     result: downloadDetail,
   },
@@ -61,13 +61,14 @@ export const CONNECTION_ROWS = {
     needs: 'socket',
   },
   'millrace.loginLink': {
-    summary: 'Makes an address that lets whoever opens it in, once.',
+    summary: 'Makes a link that logs in to the page, once.',
     params: nothing,
     result: loginLink,
     needs: 'token',
   },
   'millrace.loginPage': {
-    summary: 'The same, as a page that only the user can read: for the command line of a browser.',
+    summary:
+      'Writes such a link into a page that only the user can read, whose path may stand on a command line.',
     params: nothing,
     result: loginPage,
     needs: 'token',

@@ -7,14 +7,14 @@ import { gid, gids } from './params.ts';
 import type { Rows } from './row.ts';
 
 const many = z.strictObject({ gids: gids.optional().describe('Default: all.') });
-const retry = z.boolean().optional().describe('Failed ones are tried again with the change.');
+const retry = z.boolean().optional().describe('Try failed ones again with the change.');
 /** Result of methods that change several downloads. */
 const changed = { result: results.gids, gives: 'Downloads that were changed.' } as const;
 const now = { result: results.downloadView, gives: 'The download as it is now.' } as const;
 
 export const DOWNLOAD_ROWS = {
   'millrace.change': {
-    summary: 'Changes a download; a running one starts anew where it has to.',
+    summary: 'Changes a download; a running one is restarted if the change needs it.',
     params: z.looseObject({ gid }),
     asked: changeRequest.extend({ gid }),
     ...now,
@@ -26,7 +26,7 @@ export const DOWNLOAD_ROWS = {
     ...changed,
   },
   'millrace.pause': { summary: 'Pauses downloads.', params: many, ...changed },
-  'millrace.resume': { summary: 'Lets paused downloads go on.', params: many, ...changed },
+  'millrace.resume': { summary: 'Resumes paused downloads.', params: many, ...changed },
   'millrace.retry': {
     summary: 'Tries failed, removed and waiting downloads again.',
     params: z.strictObject({ gids }),
@@ -40,12 +40,12 @@ export const DOWNLOAD_ROWS = {
       how: z
         .enum(['set', 'current', 'end'])
         .default('set')
-        .describe('What the position is counted from.'),
+        .describe('set: from the beginning; current: from its place; end: from the end.'),
     }),
     result: results.position,
   },
   'millrace.place': {
-    summary: 'Puts downloads, in this order, before another of the queue.',
+    summary: 'Moves downloads, in this order, before another one in the queue.',
     params: z.strictObject({ gids, before: gid.nullable().describe('null: at the end.') }),
     ...changed,
   },
@@ -55,7 +55,7 @@ export const DOWNLOAD_ROWS = {
     result: results.nothing,
   },
   'millrace.replaceUrl': {
-    summary: 'Gives a download whose link has expired a new URL, if that has the same file.',
+    summary: 'Replaces the expired link of a download, if the new URL has the same file.',
     params: z.strictObject({ gid, url: z.string() }),
     ...now,
   },

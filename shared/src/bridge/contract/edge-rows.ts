@@ -19,12 +19,12 @@ export const EDGE_ROWS = {
     result: edges,
   },
   'millrace.removeEdge': {
-    summary: 'Takes an edge out.',
+    summary: 'Removes an edge.',
     params: z.strictObject({ url }),
     result: edges,
   },
   'millrace.testEdge': {
-    summary: 'Tries an edge out.',
+    summary: 'Tests an edge.',
     params: z.strictObject({ url }),
     result: edgeTest,
   },

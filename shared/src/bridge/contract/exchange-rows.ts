@@ -8,13 +8,15 @@ const format = z.enum(['json', 'urls', 'aria2']);
 
 const list = z.strictObject({
   text: z.string(),
-  format: format.optional().describe('Default: found out.'),
+  format: format.optional().describe('Default: detected.'),
   paused: z.boolean().optional(),
   dir: z.string().min(1).optional().describe('Folder for all of them.'),
   trusted: z
     .boolean()
     .default(false)
-    .describe('Take also what only the user’s own lists should say, such as folders elsewhere.'),
+    .describe(
+      'The list is the user’s own: accept folders elsewhere, overwriting, log-ins and proxies.',
+    ),
 });
 
 /** A list to import. */
@@ -31,7 +33,7 @@ export const EXCHANGE_ROWS = {
     result: exported,
   },
   'millrace.previewImport': {
-    summary: 'Shows what an import of a list would do.',
+    summary: 'Shows the downloads that an import would add.',
     params: list,
     result: importPreview,
   },

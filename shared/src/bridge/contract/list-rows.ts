@@ -24,7 +24,7 @@ const text = z
 
 export const LIST_ROWS = {
   'millrace.info': {
-    summary: 'Tells what the daemon is, and how much it has to do.',
+    summary: 'Shows the daemon, and the number of its downloads.',
     params: nothing,
     result: daemonInfo,
   },
@@ -34,7 +34,7 @@ export const LIST_ROWS = {
     result: downloadView,
   },
   'millrace.list': {
-    summary: 'A page of the downloads.',
+    summary: 'Lists downloads, page by page.',
     params: z.strictObject({
       status: statuses,
       category: z.string().optional(),
@@ -47,22 +47,22 @@ export const LIST_ROWS = {
     result: listPage,
   },
   'millrace.search': {
-    summary: 'A page of the downloads that have all words.',
+    summary: 'Finds downloads that have all words, page by page.',
     params: z.strictObject({ text, status: statuses, ...page }),
     result: listPage,
   },
   'millrace.expired': {
-    summary: 'Downloads that need a new URL.',
+    summary: 'Lists downloads that need a new URL.',
     params: nothing,
     result: downloads,
   },
   'millrace.strip': {
-    summary: 'How much of each part of a file is stored.',
+    summary: 'Shows how much of each part of a file is stored.',
     params: z.strictObject({ gid, cells: z.number().int().min(1).max(MAX_STRIP).default(100) }),
     result: strip,
   },
   'millrace.sources': {
-    summary: 'The sources of a running download.',
+    summary: 'Lists the sources of a running download.',
     params: z.strictObject({ gid }),
     result: sources,
   },

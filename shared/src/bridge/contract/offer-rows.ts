@@ -18,7 +18,7 @@ const nativeOffer = named('NativeOffer', 'A download of a browser, as the browse
   path: z
     .string()
     .optional()
-    .describe('Where the browser will have it, absolute. A wish, followed where it may be.'),
+    .describe('Absolute path that the browser would save to; followed if it is allowed.'),
   length: z.int().min(0).describe('Bytes.'),
   etag: z.string().optional(),
   lastModified: z.string().optional(),
@@ -34,24 +34,24 @@ const offerState = withName(
       z.strictObject({ state: z.enum(['unknown', 'proving', 'proven']) }),
       z.strictObject({ state: z.literal('committed'), gid }),
     ])
-    .describe('How far an offer is; once it is committed, its download.'),
+    .describe('State of an offer; once it is committed, its download.'),
 );
 
 export const OFFER_ROWS = {
   'millrace.offer': {
-    summary: 'Offers a download; answered once the offer is shown to be the same file.',
+    summary: 'Offers a download; answers once the daemon has shown that it gets the same file.',
     params: z.looseObject({}),
     asked: nativeOffer,
     result: done,
   },
   'millrace.commitOffer': {
-    summary: 'Makes an offer that was shown to be right a download, once.',
+    summary: 'Turns a proven offer into a download, once.',
     params: which,
     result: added,
   },
-  'millrace.withdrawOffer': { summary: 'Takes an offer back.', params: which, result: done },
+  'millrace.withdrawOffer': { summary: 'Withdraws an offer.', params: which, result: done },
   'millrace.offerState': {
-    summary: 'Tells how far an offer is.',
+    summary: 'Shows the state of an offer.',
     params: which,
     result: offerState,
   },

@@ -5,7 +5,7 @@ import { z } from 'zod';
 export const gid = z
   .string()
   .regex(/^[0-9a-f]{1,16}$/)
-  .describe('A download: its 16 hexadecimal digits, or as many first ones as tell it apart.');
+  .describe('A download: its 16 hexadecimal digits, or enough of the first ones to be unique.');
 
 export const gids = z.array(gid).max(20_000);
 

@@ -25,10 +25,10 @@ export const SETTINGS_ROWS = {
   },
   'millrace.getLimits': { summary: 'Shows the limits.', params: nothing, result: limits },
   'millrace.setLimits': {
-    summary: 'Changes limits, or forgets what was learned of hosts.',
+    summary: 'Changes limits, or forgets the learned limits of hosts.',
     params: limitsChange.extend({
-      forgetHosts: z.boolean().optional().describe('What was learned of all hosts.'),
-      forgetHost: z.string().max(300).optional().describe('What was learned of one.'),
+      forgetHosts: z.boolean().optional().describe('Forget the learned limits of all hosts.'),
+      forgetHost: z.string().max(300).optional().describe('Forget the learned limit of this host.'),
     }),
     result: limits,
   },

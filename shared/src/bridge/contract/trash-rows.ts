@@ -15,25 +15,29 @@ export const TRASH_ROWS = {
     summary: 'Removes downloads: into the trash, or for good.',
     params: z.strictObject({
       gids,
-      deletePartial: z.boolean().default(true).describe('What unfinished ones have so far.'),
-      deleteFile: z.boolean().default(false).describe('Files of complete ones.'),
-      forget: z.boolean().default(false).describe('Out of the history as well.'),
+      deletePartial: z
+        .boolean()
+        .default(true)
+        .describe('Delete the partial data of unfinished ones.'),
+      deleteFile: z.boolean().default(false).describe('Delete the files of complete ones.'),
+      forget: z.boolean().default(false).describe('Remove them from the history as well.'),
       now: z.boolean().default(false).describe('For good, instead of into the trash.'),
     }),
     result: removed,
   },
   'millrace.removalSummary': {
-    summary: 'What a removal would take away, for asking before it.',
+    summary: 'Counts what a removal would delete, to ask the user first.',
     params: z.strictObject({ gids }),
     result: removalSummary,
   },
   'millrace.undoRemove': {
-    summary: 'Brings back a removal; what was added anew under the same name keeps its bytes.',
+    summary:
+      'Undoes a removal; a download that was added since under the same name keeps its data.',
     params: z.strictObject({ undo: z.string().optional().describe('Default: the last one.') }),
     ...back,
   },
   'millrace.purge': {
-    summary: 'Takes finished downloads out of the history, into the trash.',
+    summary: 'Moves finished downloads from the history to the trash.',
     params: z.strictObject({
       status: z.array(z.enum(FINISHED)).optional().describe('Default: all.'),
       before: z.number().int().optional().describe('Finished before it, Unix milliseconds.'),
@@ -41,17 +45,17 @@ export const TRASH_ROWS = {
     result: purged,
   },
   'millrace.trash': {
-    summary: 'A page of the trash.',
+    summary: 'Lists the trash, page by page.',
     params: z.strictObject(page),
     result: trashPage,
   },
   'millrace.restoreTrash': {
-    summary: 'Brings downloads back out of the trash.',
+    summary: 'Restores downloads from the trash.',
     params: z.strictObject({ gids }),
     ...back,
   },
   'millrace.emptyTrash': {
-    summary: 'Deletes what is in the trash for good.',
+    summary: 'Deletes downloads in the trash for good.',
     params: z.strictObject({ gids: gids.optional().describe('Default: all.') }),
     result: emptied,
   },

@@ -60,7 +60,7 @@ export interface NativeCalls {
   withdraw: { params: { readonly handOff: string }; result: Record<string, never> };
   /**
    * Removes a download with all its data, including the file of a complete one: the browser has the
-   * same file, or the user does not want it. A download that does not exist (any more) is no error.
+   * same file, or the user does not want it. A download that does not exist (any more) is not an error.
    */
   discard: {
     params: {

@@ -18,7 +18,8 @@ export class Fields {
   /** @param where path of the object in the message, for errors; empty: the message itself */
   constructor(value: unknown, where = '') {
     this.#where = where;
-    if (!isObject(value)) throw new MillraceError('bad-option', `${where || 'it'} is no object`);
+    if (!isObject(value))
+      throw new MillraceError('bad-option', `${where || 'it'} is not an object`);
     this.#fields = value;
   }
 
@@ -40,14 +41,14 @@ export class Fields {
     if (Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max) {
       return value as number;
     }
-    throw bad(this.#path(name), `is no whole number from ${min} to ${max}`);
+    throw bad(this.#path(name), `is not a whole number from ${min} to ${max}`);
   }
 
   /** Any number that is not negative. */
   amount(name: string): number {
     const value = this.#get(name);
     if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value;
-    throw bad(this.#path(name), 'is no amount');
+    throw bad(this.#path(name), 'is not an amount');
   }
 
   flag(name: string): boolean {
@@ -64,7 +65,7 @@ export class Fields {
 
   list<T>(name: string, max: number, read: (item: unknown, where: string) => T): readonly T[] {
     const value = this.#get(name);
-    if (!Array.isArray(value)) throw bad(this.#path(name), 'is no list');
+    if (!Array.isArray(value)) throw bad(this.#path(name), 'is not a list');
     if (value.length > max) throw bad(this.#path(name), `has more than ${max} entries`);
     return value.map((item, i) => read(item, this.#path(`${name}.${i}`)));
   }
@@ -76,7 +77,7 @@ export class Fields {
   ): Readonly<Record<string, string>> {
     const value = this.#get(name);
     const path = this.#path(name);
-    if (!isObject(value)) throw bad(path, 'is no object');
+    if (!isObject(value)) throw bad(path, 'is not an object');
     const entries = Object.entries(value);
     if (entries.length > limits.entries) throw bad(path, `has more than ${limits.entries} entries`);
     return Object.fromEntries(
@@ -99,7 +100,7 @@ export class Fields {
 /** @throws MillraceError `bad-option` */
 export function checkText(value: unknown, path: string, rules: TextRules): string {
   const { min = 0, max, pattern } = rules;
-  if (typeof value !== 'string') throw bad(path, 'is no text');
+  if (typeof value !== 'string') throw bad(path, 'is not text');
   if (value.length < min || value.length > max)
     throw bad(path, `has not ${min} to ${max} characters`);
   // The value may be secret, so the error does not show it.

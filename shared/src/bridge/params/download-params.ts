@@ -11,31 +11,34 @@ const limit = z.number().describe('Bytes per second.');
 const startAt = z.number().describe('Not before this time, Unix milliseconds.');
 const connections = z.int().optional().describe('Connections at a time, 1 to 32.');
 const proxy = z.string().optional().describe('http://, https:// or socks5:// URL; `direct`: none.');
-const priority = z.int().optional().describe('-100 to 100, higher ones first. Default: 0.');
+const priority = z.int().optional().describe('-100 to 100, higher ones first.');
 const digests = z.array(digest).optional().describe('Digests that the whole file must have.');
 const file = z.string().optional().describe('Name to save it under.');
 
 /** Options that downloads of a Metalink document may have as well. */
 const options = {
   dir: z.string().optional().describe('Folder to save in.'),
-  category: z.string().optional(),
+  category: z.string().optional().describe('Category, which may choose the folder.'),
   useEdges: z
     .boolean()
     .optional()
-    .describe('True: through the edges of the settings that are switched on; false: none.'),
+    .describe('True: use the edges that are switched on in the settings; false: none.'),
   edges: z.array(z.string()).optional().describe('Edges by URL, in place of `useEdges`.'),
   sidecars: z.boolean().optional().describe('Look beside the file for SHA256SUMS and the like.'),
   headers,
-  login: z.strictObject({ user: z.string(), password: z.string() }).optional(),
+  login: z
+    .strictObject({ user: z.string(), password: z.string() })
+    .optional()
+    .describe('Log-in at the server of the file.'),
   proxy,
   limit: limit.optional(),
   connections,
-  priority,
+  priority: priority.describe('-100 to 100, higher ones first. Default: 0.'),
   position: z.int().optional().describe('Place in the queue, from 0.'),
-  paused: z.boolean().optional(),
+  paused: z.boolean().optional().describe('Add without starting.'),
   startAt: startAt.optional(),
   overwrite: z.boolean().optional().describe('Replace a file of that name.'),
-  rename: z.boolean().optional().describe('Take another name where one is taken. Default: true.'),
+  rename: z.boolean().optional().describe('Take another name if the name is taken. Default: true.'),
 };
 
 export const addRequest = named('AddRequest', 'A download to add.', {
@@ -53,20 +56,23 @@ export const addMetalink = named(
     only: z
       .array(z.int().min(0))
       .optional()
-      .describe('Places of the files that are wanted, from 0. Default: all.'),
+      .describe('Indexes of the wanted files, from 0. Default: all.'),
     ...options,
   },
 );
 
-export const changeRequest = named('ChangeRequest', 'Members that are to change; null: none.', {
+export const changeRequest = named('ChangeRequest', 'Members to change.', {
   priority,
-  limit: limit.nullable().optional(),
+  limit: limit.nullable().optional().describe('Bytes per second; null: none.'),
   category: z
     .string()
     .nullable()
     .optional()
     .describe('Also of finished downloads, if nothing else is changed.'),
-  startAt: startAt.nullable().optional(),
+  startAt: startAt
+    .nullable()
+    .optional()
+    .describe('Not before this time, Unix milliseconds; null: any time.'),
   dir: options.dir,
   file,
   headers,

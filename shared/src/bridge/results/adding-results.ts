@@ -10,20 +10,20 @@ export const addManyResult = named('AddManyResult', 'Downloads that were added, 
   failed: z
     .array(
       z.strictObject({
-        index: count.describe('Place in the list of those asked for.'),
+        index: count.describe('Index in `downloads`.'),
         code: z.string(),
         message: z.string(),
         detail: z.string(),
       }),
     )
-    .describe('Those that could not be added; all others were.'),
+    .describe('Downloads that could not be added; all others were.'),
 });
 
-export const duplicate = named('Duplicate', 'A download of the same URL that is there already.', {
+export const duplicate = named('Duplicate', 'An earlier download of the same URL.', {
   url: z.string(),
   same: z
     .enum(['url', 'path'])
-    .describe('path: the same but for the part after “?”, as signed links differ.'),
+    .describe('path: the URLs differ only after “?”, as signed links do.'),
   gid,
   name: z.string(),
   status,
@@ -43,7 +43,7 @@ export const foundLink = named('FoundLink', 'A link in a text.', {
 });
 export const parsedText = named('ParsedText', 'The links of a text.', {
   links: z.array(foundLink),
-  truncated: z.boolean().describe('There were more links than are looked at.'),
+  truncated: z.boolean().describe('The text has more links than this.'),
 });
 
 export const metalinkFile = named('MetalinkFile', 'A file of a Metalink document.', {
@@ -55,7 +55,7 @@ export const metalinkFile = named('MetalinkFile', 'A file of a Metalink document
   pieces: count.describe('Pieces with a digest each.'),
   category: z.string().optional(),
   dir: z.string(),
-  usable: z.boolean().describe('False: it has no URL that can be downloaded from.'),
+  usable: z.boolean().describe('False: it has no URL to download from.'),
   duplicate: duplicate.optional(),
 });
 export const metalinkFiles = named('MetalinkFiles', 'The files of a Metalink document.', {
@@ -70,17 +70,17 @@ export const delicatePart = named(
     value: z.string().describe('The folder, the names of the header fields and so on; no secret.'),
   },
 );
-export const importEntry = named('ImportEntry', 'What one entry of a list would become.', {
+export const importEntry = named('ImportEntry', 'Download that an entry of a list would become.', {
   line: count.describe('A line of the list, or a number in the JSON.'),
   url: z.string(),
-  name: z.string().describe('As far as it is known before the server has been asked.'),
+  name: z.string().describe('Name as far as it is known without asking the server.'),
   dir: z.string().describe('Folder that it would be saved in, absolute.'),
   length: count.optional().describe('Bytes, where the list says how many.'),
-  finished: z.boolean().describe('It is only taken into the history.'),
+  finished: z.boolean().describe('It only goes into the history.'),
   delicate: z.array(delicatePart),
 });
 const skipped = z.array(z.strictObject({ line: count, reason: z.string() }));
-export const importPreview = named('ImportPreview', 'What importing a list would do.', {
+export const importPreview = named('ImportPreview', 'Downloads that an import would add.', {
   entries: z.array(importEntry),
   skipped,
 });

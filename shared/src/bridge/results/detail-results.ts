@@ -26,7 +26,7 @@ const source = {
   state: z.enum(['trying', 'used', 'resting', 'quarantined']),
   reason: z.string().optional().describe('Why it rests or is not used any more, in English.'),
   reasonCode: z.string().optional().describe('The same as a code of the table of errors.'),
-  rttMs: z.number().optional().describe('Shortest time that an answer took, milliseconds.'),
+  rttMs: z.number().optional().describe('Shortest time to an answer, milliseconds.'),
   bytesPerSecond: rate,
   receivedBytes: count,
   connections: count.describe('Requests under way.'),
@@ -58,12 +58,12 @@ export const logEntry = named('LogEntry', 'A line of a download’s log.', {
   text: z
     .string()
     .optional()
-    .describe('note: its English text; phase: which one; started: from whom.'),
+    .describe('note: its English text; phase: its name; failed, retry: the message of the error.'),
   note: z.string().optional().describe('note: its code in the table of notes.'),
   values: z
     .record(z.string(), z.union([z.string(), z.number()]))
     .optional()
-    .describe('note: the values that its text is filled with.'),
+    .describe('note: values for the places in its text.'),
   code: z.string().optional().describe('failed, retry: a code of the table of errors.'),
   retryAt: time.optional().describe('retry: when it is tried again, Unix milliseconds.'),
 });
@@ -74,12 +74,14 @@ export const digestView = named('DigestView', 'A digest that somebody states.', 
   by: z.string().describe('`user`, or the label or URL of a source.'),
   state: z
     .enum(['expected', 'verified', 'mismatch'])
-    .describe('verified: the file has it; mismatch: the file that was there did not.'),
+    .describe('verified: the file has it; mismatch: the file did not have it.'),
 });
 
 export const downloadDetail = named('DownloadDetail', 'One download in detail.', {
   gid,
-  running: z.boolean().describe('False: as it was when the last run ended, as far as is known.'),
+  running: z
+    .boolean()
+    .describe('False: the members describe the end of the last run, as far as is known.'),
   map: blockMap,
   sources: z.array(sourceView),
   speed: speedHistory,
@@ -93,7 +95,7 @@ export const downloadDetail = named('DownloadDetail', 'One download in detail.',
   edges: z.array(z.string()),
 });
 
-export const watchResult = named('WatchResult', 'Everything as it is when updates begin.', {
+export const watchResult = named('WatchResult', 'The state at which updates begin.', {
   revision: count,
   totals,
   settings: appSettings,

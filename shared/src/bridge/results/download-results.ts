@@ -24,7 +24,7 @@ export const downloadView = named('DownloadView', 'A download.', {
   held: z
     .enum(['turn', 'host', 'schedule', 'retry', 'start'])
     .optional()
-    .describe('Reason why it does not run though it could.'),
+    .describe('Why a download that is not paused does not run.'),
   name: z.string().describe('File name as far as it is known.'),
   path: z.string().optional(),
   dir: z.string(),
@@ -90,13 +90,13 @@ export const daemonInfo = named('DaemonInfo', 'The daemon.', {
   platform: z.string().describe('As of `process.platform` of Node.js.'),
   counts: z
     .strictObject({ active: count, queued: count, waiting: count, paused: count, stopped: count })
-    .describe('Downloads; stopped: those that are over, for whatever reason.'),
+    .describe('Downloads; stopped: complete, failed and removed ones.'),
   bytesPerSecond: rate,
   limit: rate.optional(),
   schedule: scheduleNow,
 });
 
-export const strip = named('Strip', 'How much of each part of a file is stored.', {
+export const strip = named('Strip', 'Stored share of each part of a file.', {
   length: count.optional().describe('Bytes of the file, as far as known.'),
   cells: z.array(z.number()).describe('0 to 1 for each part; empty while the download rests.'),
 });

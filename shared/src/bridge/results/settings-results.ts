@@ -5,7 +5,7 @@ import { edgeEntry } from './edge-results.ts';
 import { count, named, rate, time } from './named.ts';
 import { DENSITIES, THEMES, WEEKDAYS } from './values.ts';
 
-export const scheduleNow = named('ScheduleNow', 'What the schedule says at present.', {
+export const scheduleNow = named('ScheduleNow', 'The present effect of the schedule.', {
   now: z.enum(['free', 'pause', 'limit']),
   limit: rate.optional(),
   nextChangeAt: time.optional(),
@@ -24,7 +24,7 @@ export const categories = named('Categories', 'All categories.', {
 
 export const windowView = named(
   'WindowView',
-  'A time of the week, local; one whose end is not after its beginning ends on the next day.',
+  'A time of the week, local. If the end is not after the beginning, it is on the next day.',
   {
     days: z.array(z.enum(WEEKDAYS)),
     from: z.string().describe('HH:MM'),
@@ -33,7 +33,7 @@ export const windowView = named(
     limit: rate.optional(),
   },
 );
-export const schedule = named('Schedule', 'The schedule, and what it says at present.', {
+export const schedule = named('Schedule', 'The schedule, and its present effect.', {
   ...scheduleNow.shape,
   windows: z.array(windowView),
 });
@@ -44,7 +44,7 @@ export const limitsView = named('LimitsView', 'Limits over all downloads.', {
   perHost: count.nullable().describe('Downloads at a time from one host; null: no limit.'),
 });
 
-export const appearance = named('Appearance', 'Looks of the page.', {
+export const appearance = named('Appearance', 'Appearance of the page.', {
   theme: z.enum(THEMES),
   density: z.enum(DENSITIES),
 });
@@ -57,7 +57,7 @@ export const downloadDefaults = named(
     sidecars: z.boolean().describe('Look beside files for SHA256SUMS and the like.'),
   },
 );
-export const trashLimits = named('TrashLimits', 'Bounds of the trash.', {
+export const trashLimits = named('TrashLimits', 'Limits of the trash.', {
   days: count.describe('Days that removed downloads are kept.'),
   maxBytes: count.describe('Bytes on disk that are kept; the oldest go first.'),
 });
@@ -71,26 +71,26 @@ export const appSettings = named('AppSettings', 'All settings.', {
   proxy: z
     .string()
     .nullable()
-    .describe('http://, https:// or socks5:// URL; `direct`: none; null: as the environment says.'),
+    .describe('http://, https:// or socks5:// URL; `direct`: none; null: by the environment.'),
   defaults: downloadDefaults,
   appearance,
   trash: trashLimits,
   browserFolder: z
     .boolean()
     .describe('Save files that a browser hands over where it would have, unless `dir` was chosen.'),
-  language: z.string().describe('Language tag such as `en`; `system`: as the browser has it.'),
+  language: z.string().describe('Language tag such as `en`; `system`: that of the browser.'),
   preferences: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
     .describe('At most 64 small values that the page or the window keep.'),
 });
 
-export const learnedHost = named('LearnedHost', 'What was learned of a host.', {
+export const learnedHost = named('LearnedHost', 'The learned limit of a host.', {
   host: z.string().describe('With its port, as `URL.host` has it.'),
   limit: count.describe('Requests at a time.'),
-  restsUntil: time.optional().describe('It asked not to be asked before, Unix milliseconds.'),
+  restsUntil: time.optional().describe('The host asked for a pause until then, Unix milliseconds.'),
   learnedAt: time.describe('When the limit was changed last, Unix milliseconds.'),
 });
-export const learnedLimits = named('Limits', 'The limits, and what was learned of hosts.', {
+export const learnedLimits = named('Limits', 'The limits, and those learned of hosts.', {
   limit: rate.optional().describe('Bytes per second over all downloads; absent: none.'),
   concurrent: count.describe('Downloads at a time.'),
   perHost: count.optional().describe('Downloads at a time from one host; absent: no limit.'),

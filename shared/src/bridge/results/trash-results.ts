@@ -13,15 +13,22 @@ export const removed = named('Removed', 'Downloads that were removed.', {
   gids: z.array(gid),
   undo,
 });
-export const purged = named('Purged', 'How many downloads left the history.', { count, undo });
-
-export const removalSummary = named('RemovalSummary', 'What a removal would take away.', {
+export const purged = named('Purged', 'Number of downloads that left the history.', {
   count,
-  unfinished: count.describe('Unfinished downloads, and failed ones with data.'),
-  partialBytes: count.describe('Bytes that unfinished ones have so far.'),
-  complete: count,
-  fileBytes: count.describe('Bytes of the files of complete ones.'),
+  undo,
 });
+
+export const removalSummary = named(
+  'RemovalSummary',
+  'Downloads and data that a removal would delete.',
+  {
+    count,
+    unfinished: count.describe('Unfinished downloads, and failed ones with data.'),
+    partialBytes: count.describe('Bytes that unfinished ones have so far.'),
+    complete: count,
+    fileBytes: count.describe('Bytes of the files of complete ones.'),
+  },
+);
 
 export const trashItem = named('TrashItem', 'A removed download.', {
   gid,
@@ -29,7 +36,7 @@ export const trashItem = named('TrashItem', 'A removed download.', {
   status: status.describe('State before its removal.'),
   kept: z
     .enum(['partial', 'file', 'entry'])
-    .describe('What is kept: its partial data, its file, or the entry alone.'),
+    .describe('Kept part: its partial data, its file, or the entry alone.'),
   bytes: count.describe('Bytes on disk that are kept.'),
   length: count.optional().describe('Bytes of the whole file.'),
   host: z.string(),

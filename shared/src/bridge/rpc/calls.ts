@@ -75,7 +75,7 @@ export class Calls {
     });
   }
 
-  /** Handles a received message; ignores text that is no message of the protocol. */
+  /** Handles a received message; ignores text that is not a message of the protocol. */
   onMessage(text: string): void {
     const message = parseFromServer(parsed(text));
     if (message === undefined) return;

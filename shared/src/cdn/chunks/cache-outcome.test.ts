@@ -11,7 +11,7 @@ describe('the outcome for the whole response', () => {
     expect(withFirstChunk(FETCHED, { tier, joined: false })).toBe(FETCHED);
   });
 
-  test('a known version is no hit if its first chunk came from elsewhere', () => {
+  test('a known version is not a hit if its first chunk came from elsewhere', () => {
     const fromPeer = { hit: false, fwd: 'miss', detail: 'peer' };
     expect(withFirstChunk(HIT, { tier: 'peer', joined: false })).toEqual(fromPeer);
     const fetched = { hit: false, fwd: 'miss', stored: true };

@@ -91,7 +91,7 @@ describe('chunk names', () => {
     'http://x/,Start=0,End=9',
     'http://x/,start=9007199254740991,end=9007199254740991',
     'http://x/,start=0,end=99999999999999999',
-  ])('%j is no chunk name', (text) => {
+  ])('%j is not a chunk name', (text) => {
     expect(parseChunkName(text)).toBeUndefined();
   });
 

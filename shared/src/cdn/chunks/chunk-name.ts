@@ -35,7 +35,7 @@ export function formatChunkName(name: ChunkName): string {
  * Reads a chunk's name, from the right: the URL itself may contain commas and even `,start=`.
  * `isLegalChunk` tells whether a file may be cut into such a range.
  *
- * @returns undefined if the text is no chunk name
+ * @returns undefined if the text is not a chunk name
  */
 export function parseChunkName(text: string): ChunkName | undefined {
   if (text.length > MAX_CHUNK_NAME_CHARS) return undefined;

@@ -97,7 +97,7 @@ describe('versionOfTag', () => {
     ['another spelling of the same tag', 'e.%61bc', 10],
     ['lower-case escapes', 'e.a%2cb', 10],
     ['a date for a file of another length', 'm.784111777.10', 11],
-    ['a date that is no number', 'm.x.10', 10],
+    ['a date that is not a number', 'm.x.10', 10],
     ['a checksum, which says nothing of validators', `d.${'0'.repeat(64)}`, 10],
     ['no tag', 'abc', 10],
   ])('refuses %s', (_, tag, length) => {

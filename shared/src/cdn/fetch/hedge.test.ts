@@ -10,7 +10,7 @@ describe('isHedgeJustified', () => {
     ['late, nothing received', 500, 500, 0, true],
     ['late, stalled in the middle', 2000, 500, MiB / 2, true],
     [
-      'late, half received, going on: the rest comes as soon as a new one could',
+      'late, half received, still arriving: the rest comes as soon as a new one could',
       500,
       1,
       MiB / 2,

@@ -1,6 +1,6 @@
 import type { MillraceError } from '../../base/errors.ts';
 
-/** The fault is the peer's, not the origin's: another node may well have the chunk. */
+/** A failure of a peer, not of the origin: another node may well have the chunk. */
 export class PeerFailure extends Error {
   readonly peer: string;
   /** Error for the client if no other node can help. */

@@ -114,7 +114,7 @@ describe('replacing members', () => {
     expect(select(Array(SAMPLES).fill(130), member)).toContain('member');
   });
 
-  test('a node that is no member yet has no such precedence', () => {
+  test('a node that is not a member yet has no such precedence', () => {
     expect(select([150], Array(SAMPLES).fill(200), false)).toContain('outsider');
   });
 

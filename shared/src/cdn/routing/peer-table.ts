@@ -11,7 +11,7 @@ import type { Hearsay } from './route.ts';
 
 /** Heartbeats remembered per node (NSDI 4.2). */
 export const SAMPLES = 32;
-/** Unanswered heartbeats in a row after which a node is no candidate any more. */
+/** Unanswered heartbeats in a row after which a node is not a candidate any more. */
 export const MAX_MISSES = 3;
 /** Shortest and longest silence after which a node counts as hanging. */
 export const MIN_SILENCE_MS = 2000;
@@ -146,7 +146,7 @@ export class PeerTable {
     if (peer !== undefined) peer.heardAt = now;
   }
 
-  /** A forwarded request failed: the node is no candidate until its next good heartbeat. */
+  /** A forwarded request failed: the node is not a candidate until its next good heartbeat. */
   onForwardFailed(name: string): void {
     const peer = this.#peers.get(name);
     if (peer !== undefined) peer.trusted = false;

@@ -93,7 +93,7 @@ function amongPeers<N extends RouteNode>(q: RouteQuestion<N>): Route<N> | undefi
   if (q.hops === 0) {
     const chosen = pickReplica(replicas, q.random);
     if (chosen !== q.self) return { to: 'peer', peer: next(q.key, chosen), keep: false };
-    // This node is the chosen replica: go on as if the request had been forwarded to it.
+    // This node is the chosen replica: continue as if the request had been forwarded to it.
   }
   return { to: 'peer', peer: next(q.key, best), keep: true };
 }

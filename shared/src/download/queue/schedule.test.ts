@@ -148,7 +148,7 @@ describe('times of day', () => {
     ['23:59', 1439],
     ['24:00', 0],
   ])('%s', (text, minute) => expect(parseMinute(text)).toBe(minute));
-  test.each(['', '25:00', '24:01', '12:60', '12', 'noon', '12:5'])('"%s" is no time', (text) =>
+  test.each(['', '25:00', '24:01', '12:60', '12', 'noon', '12:5'])('"%s" is not a time', (text) =>
     expect(parseMinute(text)).toBeUndefined(),
   );
   test('are read back as they were written', () => {

@@ -123,7 +123,7 @@ export function formatMinute(minute: number): string {
   return `${pad(Math.floor(minute / 60))}:${pad(minute % 60)}`;
 }
 
-/** Reads `HH:MM`, 00:00 to 23:59; 24:00 is midnight. @returns undefined if it is no time */
+/** Reads `HH:MM`, 00:00 to 23:59; 24:00 is midnight. @returns undefined if it is not a time */
 export function parseMinute(text: string): number | undefined {
   const match = /^([01]?\d|2[0-4]):([0-5]\d)$/.exec(text);
   if (match === null) return undefined;

@@ -30,7 +30,7 @@ describe('categories', () => {
   );
 
   test.each([
-    [[{ name: '', folder: '', extensions: [] }], /no name/],
+    [[{ name: '', folder: '', extensions: [] }], /is not a name/],
     [[{ name: 'a', folder: '', extensions: ['a/b'] }], /extension/],
     [Array.from({ length: 2 }, () => ({ name: 'a', folder: '', extensions: [] })), /two/],
     [

@@ -52,13 +52,13 @@ export function checkCategories(categories: readonly Category[]): Category[] {
   const names = new Set<string>();
   return categories.map(({ name, folder, extensions }) => {
     const trimmed = name.trim();
-    if (trimmed === '' || trimmed.length > MAX_NAME_CHARS) fail(`"${name}" is no name`);
+    if (trimmed === '' || trimmed.length > MAX_NAME_CHARS) fail(`"${name}" is not a name`);
     if (names.has(trimmed)) fail(`there are two categories called "${trimmed}"`);
     names.add(trimmed);
     if (extensions.length > MAX_EXTENSIONS) fail(`"${trimmed}" has too many extensions`);
     const clean = extensions.map((e) => e.trim().toLowerCase().replace(/^\./, ''));
     if (clean.some((e) => !/^[^\s./\\]{1,32}$/u.test(e))) {
-      fail(`"${trimmed}" has an extension that is none`);
+      fail(`an extension of "${trimmed}" has a space, dot or slash, or is too long`);
     }
     return { name: trimmed, folder: checkFolder(folder, trimmed), extensions: clean };
   });

@@ -111,7 +111,7 @@ describe('the answer is examined before the URL:', () => {
       ['public', { 'cache-control': 'public, max-age=31536000, immutable' }],
       ['that it must be asked again', { 'cache-control': 'no-cache, must-revalidate' }],
       ['variants by encoding and origin', { vary: 'Accept-Encoding, Origin' }],
-      ['a word that is no directive', { 'cache-control': 'x-private="no-store"' }],
+      ['a word that is not a directive', { 'cache-control': 'x-private="no-store"' }],
       ['part of the file', {}, 206],
       ['that it is gone', {}, 404],
     ]),

@@ -62,7 +62,7 @@ export interface DownloadRequest {
   readonly limit?: number | undefined;
   /** Longest time each to connect, to wait for an answer, and of silence. */
   readonly timeoutMs: Millis;
-  /** How long to go on without a single byte from any source; undefined: for ever. */
+  /** How long to continue without a single byte from any source; undefined: for ever. */
   readonly retryForMs?: Millis | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Decides after each failure of a source whether to go on at once, to pause, or never to ask the
+ * Decides after each failure of a source whether to continue at once, to pause, or never to ask the
  * source again (ANYCAST 3.1.1; NSDI 3.3).
  *
  * A failure after data began is a disruption: the same source is asked for the rest at once. A
@@ -125,7 +125,7 @@ export class SourceHealth {
   }
 
   /**
-   * Notes a failed request: lets the source go on, rests it or quarantines it.
+   * Notes a failed request: lets the source continue, rests it or quarantines it.
    *
    * @param gotBytes true if the source sent bytes meanwhile: a disruption, no reason to rest
    * @param crowded true if other requests of ours were under way at the source, which has served us

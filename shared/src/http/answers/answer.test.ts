@@ -56,7 +56,7 @@ describe('decideAnswer', () => {
     ['2. If-Unmodified-Since, the same date', { 'if-unmodified-since': DATE }, 'whole'],
     ['2. If-Unmodified-Since, later', { 'if-unmodified-since': AFTER }, 'whole'],
     ['2. If-Unmodified-Since, earlier', { 'if-unmodified-since': BEFORE }, FAILED],
-    ['2. If-Unmodified-Since that is no date', { 'if-unmodified-since': 'yesterday' }, 'whole'],
+    ['2. If-Unmodified-Since that is not a date', { 'if-unmodified-since': 'yesterday' }, 'whole'],
     ['2. before 3', { 'if-unmodified-since': BEFORE, 'if-none-match': '"a"' }, FAILED],
     ['3. If-None-Match that matches', { 'if-none-match': '"x", "a"' }, SAME],
     ['3. If-None-Match is weak', { 'if-none-match': 'W/"a"' }, SAME],
@@ -70,7 +70,7 @@ describe('decideAnswer', () => {
     ['4. If-Modified-Since, the same date', { 'if-modified-since': DATE }, SAME],
     ['4. If-Modified-Since, later', { 'if-modified-since': AFTER }, SAME],
     ['4. If-Modified-Since, earlier', { 'if-modified-since': BEFORE }, 'whole'],
-    ['4. If-Modified-Since that is no date', { 'if-modified-since': '0' }, 'whole'],
+    ['4. If-Modified-Since that is not a date', { 'if-modified-since': '0' }, 'whole'],
     ['1 and 3 both hold', { 'if-match': '"a"', 'if-none-match': '"x"' }, 'whole'],
     ['1 holds, 3 says it is known', { 'if-match': '"a"', 'if-none-match': '"a"' }, SAME],
   ])('%s', (_name, headers, kind) => {

@@ -46,7 +46,7 @@ describe('HTTP dates', () => {
     'Sun, 06 Nov 1994 08:60:37 GMT',
     'Sun, 06 Nov 1994 08:49:61 GMT',
     'Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT',
-  ])('%j is no date', (text) => {
+  ])('%j is not a date', (text) => {
     expect(parseHttpDate(text)).toBeUndefined();
   });
 

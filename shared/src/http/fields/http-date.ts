@@ -9,7 +9,7 @@ const ASCTIME = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d{2}):(\d{2}):(\d{2}
 /**
  * Reads an HTTP date.
  *
- * @returns Unix time in milliseconds, a whole number of seconds; undefined if it is no date
+ * @returns Unix time in milliseconds, a whole number of seconds; undefined if it is not a date
  */
 export function parseHttpDate(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;

@@ -33,7 +33,7 @@ describe('the digest that a client knows', () => {
     expect(() => readKnownDigest({ [KNOWN_DIGEST]: value })).toThrow('sha-256=:BASE64:');
   });
 
-  test.each(['', EMPTY.toUpperCase(), EMPTY.slice(1)])('%j is no digest', (hex) => {
+  test.each(['', EMPTY.toUpperCase(), EMPTY.slice(1)])('%j is not a digest', (hex) => {
     expect(() => formatKnownDigest(hex)).toThrow(RangeError);
   });
 });

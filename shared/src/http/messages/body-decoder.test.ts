@@ -91,7 +91,7 @@ describe('BodyDecoder', () => {
 
   test.each([
     ['no size', '\r\n'],
-    ['a size that is no number', 'g\r\n'],
+    ['a size that is not a number', 'g\r\n'],
     ['a negative size', '-1\r\n'],
     ['a size with a sign', '+1\r\n'],
     ['a size in C notation', '0x1\r\n'],
@@ -105,7 +105,7 @@ describe('BodyDecoder', () => {
     ['a chunk without its line end', '1\r\na0\r\n\r\n'],
     ['an extension without a name', '1;\r\nx\r\n'],
     ['an extension whose quoted value does not end', '1;a="b\r\nx\r\n'],
-    ['a trailer line that is no field', '0\r\n5\r\n\r\n'],
+    ['a trailer line that is not a field', '0\r\n5\r\n\r\n'],
     ['a status line as a trailer', '0\r\nHTTP/1.1 200 OK\r\n\r\n'],
     ['a length in a trailer', '0\r\nContent-Length: 5\r\n\r\n'],
     ['a transfer coding in a trailer', '0\r\ntransfer-encoding: chunked\r\n\r\n'],

@@ -66,14 +66,14 @@ describe('parseMessageHead', () => {
     ['no colon', ['A']],
     ['no name', [': b']],
     ['an empty line', ['']],
-    ['a name that is no token', ['A(b): c']],
+    ['a name that is not a token', ['A(b): c']],
     ['a name outside ASCII', ['\xc4: c']],
     ['a bare line feed', ['A: b\nC: d']],
     ['a bare carriage return', ['A: b\rC: d']],
     ['a null byte', ['A: \0']],
     ['a control character', ['A: \x01']],
     ['a delete character', ['A: \x7f']],
-    ['a character that is no byte', ['A: \u0100']],
+    ['a character that is not a byte', ['A: \u0100']],
   ])('%s is refused', (_, lines) => {
     expect(() => head(OK, ...lines)).toThrow(malformed);
   });

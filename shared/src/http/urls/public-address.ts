@@ -48,7 +48,7 @@ function isIsatap(ip: ipaddr.IPv4 | ipaddr.IPv6): boolean {
 export type Network = 'public' | 'private' | 'loopback';
 
 /**
- * Returns the network of an address; special addresses, and text that is no address, count as
+ * Returns the network of an address; special addresses, and text that is not an address, count as
  * private.
  */
 export function networkOf(address: string): Network {

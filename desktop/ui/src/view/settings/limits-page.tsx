@@ -10,7 +10,7 @@ import { SaveButton } from './save-button.tsx';
 
 const MAX = 100;
 
-/** Reads a count. @returns null if empty; undefined if it is no allowed number */
+/** Reads a count. @returns null if empty; undefined if it is not an allowed number */
 function readCount(typed: string): number | null | undefined {
   return typed.trim() === '' ? null : readWhole(typed, 1, MAX);
 }

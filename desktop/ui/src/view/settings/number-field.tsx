@@ -7,7 +7,7 @@ import { Field } from '@millrace/shared/ui/fields';
  *
  * @param least lower end of the range, included
  * @param most upper end of the range, included
- * @returns undefined if it is no whole number of that range
+ * @returns undefined if it is not a whole number of that range
  */
 export function readWhole(typed: string, least: number, most: number): number | undefined {
   const number = Number(typed);
