@@ -115,7 +115,7 @@ export const ERRORS = {
     ...means('node', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'This edge has no such page',
-    advice: 'Put the edge before a complete URL, or look at / for how to use it.',
+    advice: 'Put the address of the edge before a complete URL; the page at / says how.',
   },
   'precondition-failed': {
     status: 412,
@@ -309,7 +309,7 @@ export const ERRORS = {
     status: 502,
     ...means('source', 'no', 'kept'),
     exit: EXIT.source,
-    title: 'No source that is left has the rest of the file',
+    title: 'No remaining source has the rest of the file',
     advice: 'Add another source of the same file and resume: the bytes so far are kept.',
   },
   'origin-denied': {
@@ -338,7 +338,7 @@ export const ERRORS = {
     ...means('source', 'later', 'kept'),
     exit: EXIT.refused,
     title: 'The origin answered with an error',
-    advice: 'Try again later; if it stays, tell the owner of the origin.',
+    advice: 'Try again later; if that does not help, tell the owner of the origin.',
   },
   'origin-unreachable': {
     status: 502,
@@ -440,7 +440,7 @@ export const ERRORS = {
     status: 502,
     ...means('source', 'later', 'dropped'),
     exit: EXIT.source,
-    title: 'The source sent another number of bytes than it announced',
+    title: 'The source sent more or fewer bytes than it announced',
     advice: 'Try again, or use another source.',
   },
   'wrong-encoding': {
@@ -476,7 +476,7 @@ export const ERRORS = {
     ...means('source', 'no', 'kept'),
     exit: EXIT.source,
     title: 'A source is not used, for the safety of the file or of your network',
-    advice: 'Name the server yourself if it is meant, or give a digest of the file.',
+    advice: 'If you trust the server, name it yourself, or give a digest of the file.',
   },
   'different-file': {
     status: 502,
@@ -571,7 +571,7 @@ export const ERRORS = {
     ...means('download', 'no', 'kept'),
     exit: EXIT.usage,
     title: 'A daemon is running already',
-    advice: 'Use the one that runs, or end it first.',
+    advice: 'Use the daemon that runs, or end it first.',
   },
   'daemon-not-running': {
     status: 503,
@@ -605,7 +605,7 @@ export const ERRORS = {
     status: 409,
     ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
-    title: 'Not possible in the present state of the download',
+    title: 'Not possible in the current state of the download',
     advice: 'See "millrace info" for its state.',
   },
   'queue-full': {

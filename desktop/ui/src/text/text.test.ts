@@ -46,7 +46,7 @@ test('notes are shown in the language of the page, with the reason', () => {
   const error = { code: 'wrong-range', message: 'The answer is for another range' };
   const left = noteOfError('source-left-out', error, { source: 'a.example' });
   expect(new Text('de').note(left)).toBe(
-    'a.example wird nicht mehr benutzt: Der Server hat einen anderen Teil der Datei gesendet',
+    'a.example wird nicht mehr benutzt: Der Server hat einen anderen Teil der Datei gesendet als verlangt',
   );
   expect(new Text('en').note(noteOf('name-taken', { name: 'x.1.iso' }))).toBe(
     'The name is taken: saving as x.1.iso',
