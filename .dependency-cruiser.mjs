@@ -27,7 +27,7 @@ const PARTS = {
   'desktop/client': [`${SHARED}/(base|bridge)`, 'desktop/(local|engine/rpc/calls)'],
   'desktop/engine': [SHARED, 'shared/node', 'desktop/local'],
   'desktop/native-host': [`${SHARED}/(base|bridge|download)`, 'desktop/(local|client)'],
-  'desktop/shell': [`${SHARED}/(base|bridge|download)`, 'desktop/(local|native-host)'],
+  'desktop/shell': [`${SHARED}/(base|bridge|download|text)`, 'desktop/(local|native-host)'],
   'desktop/cli': [SHARED, 'shared/node', 'desktop/(local|client|engine|native-host)'],
   'desktop/ui': [`${SHARED}/(base|bridge|text)`, 'shared/(style|ui)'],
   'extension/src': [

@@ -29,6 +29,7 @@ export const DOCUMENTS: Readonly<Record<string, Generated>> = {
   'edge/README.md': { admission, 'edge options': () => options(edgeCommand()) },
   'edge/METRICS.md': { metrics: async () => metrics(await edgeMetrics()) },
   'desktop/ui/src/text/placeholders.ts': () => placeholdersIn('desktop/ui/src/text/en.json'),
+  'desktop/shell/text/placeholders.ts': () => placeholdersIn('desktop/shell/text/en.json'),
   'extension/src/text/placeholders.ts': () => placeholdersIn('extension/src/text/en.json'),
   'shared/README.md': { errors },
 };

@@ -7,7 +7,8 @@
 export function placeholders(texts: Readonly<Record<string, string>>): string {
   const rows = Object.entries(texts).flatMap(([key, text]) => {
     const names = [...new Set([...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => `'${name}'`))];
-    return names.length === 0 ? [] : [`  readonly '${key}': ${names.join(' | ')};`];
+    const member = /^\w+$/.test(key) ? key : `'${key}'`;
+    return names.length === 0 ? [] : [`  readonly ${member}: ${names.join(' | ')};`];
   });
   return `/** Placeholders of the English texts, by key. Made by \`npm run docs\`. */
 

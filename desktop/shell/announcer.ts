@@ -8,7 +8,7 @@ import {
   type NoticesStep,
   withEnded,
 } from './logic/notices.ts';
-import type { Words } from './logic/words-en.ts';
+import type { Words } from './text/words.ts';
 
 export interface AnnouncerOptions {
   /** Unix ms; downloads that ended before are not announced. */

@@ -7,7 +7,7 @@ import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { mayRun } from '@millrace/shared/download/request/file-kind';
 import { dialog, shell } from 'electron';
 import type { DaemonLink } from './daemon/daemon-link.ts';
-import type { Words } from './logic/words-en.ts';
+import type { Words } from './text/words.ts';
 
 /** Opens a file with the program that the system has for it; asks first if the file may run. */
 export async function openFile(
@@ -16,13 +16,13 @@ export async function openFile(
   words: Words,
 ): Promise<ShellAnswer> {
   const download = await find(link, gid);
-  if (download === undefined) return { problem: words.noSuchDownload };
+  if (download === undefined) return { problem: words.t('noSuchDownload') };
   const { path, name, status } = download;
-  if (status !== 'complete' || path === undefined) return { problem: words.notComplete };
-  if (!existsSync(path)) return { problem: words.noFile };
+  if (status !== 'complete' || path === undefined) return { problem: words.t('notComplete') };
+  if (!existsSync(path)) return { problem: words.t('noFile') };
   if (mayRun(path) && !(await isWanted(name, words))) return {};
   const reason = await shell.openPath(path);
-  return reason === '' ? {} : { problem: words.cannotOpen(reason) };
+  return reason === '' ? {} : { problem: words.t('cannotOpen', { reason }) };
 }
 
 /** Shows a file in its folder; while the file is not there, shows only the folder. */
@@ -32,24 +32,24 @@ export async function showInFolder(
   words: Words,
 ): Promise<ShellAnswer> {
   const download = await find(link, gid);
-  if (download === undefined) return { problem: words.noSuchDownload };
+  if (download === undefined) return { problem: words.t('noSuchDownload') };
   const { path, dir } = download;
   if (path !== undefined && existsSync(path)) {
     shell.showItemInFolder(path);
     return {};
   }
   const folder = path === undefined ? dir : dirname(path);
-  if (!existsSync(folder)) return { problem: words.noFile };
+  if (!existsSync(folder)) return { problem: words.t('noFile') };
   const reason = await shell.openPath(folder);
-  return reason === '' ? {} : { problem: words.cannotOpen(reason) };
+  return reason === '' ? {} : { problem: words.t('cannotOpen', { reason }) };
 }
 
 async function isWanted(name: string, words: Words): Promise<boolean> {
   const { response } = await dialog.showMessageBox({
     type: 'warning',
-    message: words.opensProgram(name),
-    detail: words.opensProgramDetail,
-    buttons: [words.run, words.cancel],
+    message: words.t('opensProgram', { name }),
+    detail: words.t('opensProgram.text'),
+    buttons: [words.t('opensProgram.open'), words.t('cancel')],
     defaultId: 1,
     cancelId: 1,
   });

@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { OfferedMetalink, ShellMessage } from '@millrace/shared/bridge/page/shell-api';
 import type { LaunchRequest } from './logic/links.ts';
-import type { Words } from './logic/words-en.ts';
+import type { Words } from './text/words.ts';
 
 /** Most bytes of a Metalink file: in base64 the daemon still accepts a message of this size. */
 const MAX_METALINK_BYTES = 8 * 1024 * 1024;
@@ -28,10 +28,13 @@ export async function offerOf(
     const path = resolve(folder, file);
     const name = basename(path);
     try {
-      if ((await stat(path)).size > MAX_METALINK_BYTES) throw new Error(words.tooLarge);
+      if ((await stat(path)).size > MAX_METALINK_BYTES) throw new Error(words.t('tooLarge'));
       metalinks.push({ name, metalink: (await readFile(path)).toString('base64') });
     } catch (error) {
-      onProblem(words.cannotRead(name), error instanceof Error ? error.message : String(error));
+      onProblem(
+        words.t('cannotRead', { name }),
+        error instanceof Error ? error.message : String(error),
+      );
     }
   }
   if (urls.length === 0 && metalinks.length === 0) return undefined;

@@ -25,11 +25,10 @@ import { type LaunchRequest, nameOfUrl } from './logic/links.ts';
 import { quitQuestion } from './logic/quit-question.ts';
 import { NOTHING, type Totals, totalsOf } from './logic/totals.ts';
 import type { DaemonState } from './logic/tray-text.ts';
-import { wordsFor } from './logic/words.ts';
-import type { Words } from './logic/words-en.ts';
 import { offerOf } from './offers.ts';
 import { watchQuitting } from './quitting.ts';
 import { StatusDisplay } from './status-display.ts';
+import { type Words, wordsFor } from './text/words.ts';
 
 /** Most names that a notification lists. */
 const MAX_NAMES = 3;
@@ -82,7 +81,10 @@ export class ShellApp {
     if (this.#preferences.browserHost) void this.#setBrowserHost(true);
     this.#showStatus();
     if (!request.hidden) this.#window.show();
-    watchForUpdates((version) => this.#notify(this.#words.updateReady(version), () => {}));
+    watchForUpdates((version) => {
+      const title = this.#words.t('updateReady', { version });
+      this.#notify({ title, body: this.#words.t('updateReady.text') }, () => {});
+    });
     void this.take(request, folder);
     await this.#supervisor.run();
   }
@@ -185,7 +187,7 @@ export class ShellApp {
       onSettings: (settings) => this.#onSettings(settings),
     });
     // Users who look at the list are notified too: they have seen it stop.
-    if (restarted) this.#notify(this.#words.engineRestarted, () => this.#window.show());
+    if (restarted) this.#notify(this.#words.notice('engineRestarted'), () => this.#window.show());
     await this.#window.load();
   }
 
@@ -232,8 +234,8 @@ export class ShellApp {
 
   #offerCopied(urls: readonly string[]): void {
     const names = urls.slice(0, MAX_NAMES).map(nameOfUrl);
-    if (urls.length > MAX_NAMES) names.push(this.#words.more(urls.length - MAX_NAMES));
-    this.#notify(this.#words.copied(names.join(', ')), () =>
+    if (urls.length > MAX_NAMES) names.push(this.#words.n('more', urls.length - MAX_NAMES));
+    this.#notify({ title: this.#words.t('copied'), body: names.join(', ') }, () =>
       this.#tell({ kind: 'offer', from: 'clipboard', urls, metalinks: [] }),
     );
   }
@@ -270,7 +272,7 @@ export class ShellApp {
   async #chooseMetalinks(): Promise<void> {
     const { canceled, filePaths } = await dialog.showOpenDialog({
       properties: ['openFile', 'multiSelections'],
-      filters: [{ name: this.#words.metalinkFiles, extensions: ['meta4', 'metalink'] }],
+      filters: [{ name: this.#words.t('metalinkFiles'), extensions: ['meta4', 'metalink'] }],
     });
     if (!canceled) await this.take({ urls: [], files: filePaths, hidden: false }, '/');
   }
@@ -284,19 +286,19 @@ export class ShellApp {
     }
     if (!this.#memory.value.toldOfTray) {
       this.#memory.change({ toldOfTray: true });
-      this.#notify(this.#words.inTray, () => this.#window.show());
+      this.#notify(this.#words.notice('inTray'), () => this.#window.show());
     }
     return true;
   }
 
   async #tellGaveUp(reason: string): Promise<void> {
-    const { engineGone, engineGoneDetail, tryAgain, showLog, quit } = this.#words;
+    const words = this.#words;
     for (;;) {
       const { response } = await dialog.showMessageBox({
         type: 'error',
-        message: engineGone,
-        detail: engineGoneDetail(reason),
-        buttons: [tryAgain, showLog, quit],
+        message: words.t('engineGone'),
+        detail: `${words.t('engineGone.text')}\n\n${reason}`,
+        buttons: [words.t('tryAgain'), words.t('showLog'), words.t('quit')],
         defaultId: 0,
         cancelId: 2,
         noLink: true,

@@ -9,7 +9,7 @@ import {
 import { TrayIcon } from './electron/tray.ts';
 import type { Totals } from './logic/totals.ts';
 import { type DaemonState, taskbarProgress, trayText } from './logic/tray-text.ts';
-import type { Words } from './logic/words-en.ts';
+import type { Words } from './text/words.ts';
 
 export interface StatusDisplayOptions {
   readonly trayIcon: string;

@@ -2,7 +2,7 @@
 
 import type { ShellCommand } from '@millrace/shared/bridge/page/shell-api';
 import { app, Menu, type MenuItemConstructorOptions } from 'electron';
-import type { Words } from '../logic/words-en.ts';
+import type { Words } from '../text/words.ts';
 
 export interface MenuActions {
   open(): void;
@@ -20,17 +20,17 @@ type Items = MenuItemConstructorOptions[];
 export function setAppMenu(words: Words, actions: MenuActions): void {
   const mac = process.platform === 'darwin';
   const settings: MenuItemConstructorOptions = {
-    label: words.settings,
+    label: words.t('settings'),
     accelerator: 'CmdOrCtrl+,',
     click: () => actions.command('settings'),
   };
   const quit: MenuItemConstructorOptions = {
-    label: words.quit,
+    label: words.t('quit'),
     accelerator: 'CmdOrCtrl+Q',
     click: actions.quit,
   };
   const appMenu: Items = [
-    { role: 'about', label: words.about },
+    { role: 'about', label: words.t('about') },
     { type: 'separator' },
     settings,
     { type: 'separator' },
@@ -42,19 +42,19 @@ export function setAppMenu(words: Words, actions: MenuActions): void {
   const template: Items = [
     ...(mac ? [{ label: app.name, submenu: appMenu }] : []),
     {
-      label: words.file,
+      label: words.t('file'),
       submenu: fileMenu(words, actions, mac ? [] : [settings], mac ? [] : [quit]),
     },
-    { label: words.edit, submenu: editMenu(words, actions) },
+    { label: words.t('edit'), submenu: editMenu(words, actions) },
     {
-      label: words.downloads,
+      label: words.t('downloads'),
       submenu: [
-        { label: words.pauseAll, click: actions.pauseAll },
-        { label: words.resumeAll, click: actions.resumeAll },
+        { label: words.t('pauseAll'), click: actions.pauseAll },
+        { label: words.t('resumeAll'), click: actions.resumeAll },
       ],
     },
     {
-      label: words.view,
+      label: words.t('view'),
       submenu: [
         { role: 'resetZoom' },
         { role: 'zoomIn' },
@@ -65,8 +65,8 @@ export function setAppMenu(words: Words, actions: MenuActions): void {
     },
     {
       role: 'help',
-      label: words.help,
-      submenu: [{ label: words.showLog, click: actions.showLog }],
+      label: words.t('help'),
+      submenu: [{ label: words.t('showLog'), click: actions.showLog }],
     },
   ];
   Menu.setApplicationMenu(Menu.buildFromTemplate(template));
@@ -77,23 +77,23 @@ export function trayMenu(text: string, words: Words, actions: MenuActions): Item
   return [
     { label: text, enabled: false },
     { type: 'separator' },
-    { label: words.open, click: actions.open },
-    { label: words.add, click: () => actions.command('add') },
+    { label: words.t('open'), click: actions.open },
+    { label: words.t('add'), click: () => actions.command('add') },
     { type: 'separator' },
-    { label: words.pauseAll, click: actions.pauseAll },
-    { label: words.resumeAll, click: actions.resumeAll },
+    { label: words.t('pauseAll'), click: actions.pauseAll },
+    { label: words.t('resumeAll'), click: actions.resumeAll },
     { type: 'separator' },
-    { label: words.quit, click: actions.quit },
+    { label: words.t('quit'), click: actions.quit },
   ];
 }
 
 function fileMenu(words: Words, actions: MenuActions, settings: Items, quit: Items): Items {
   return [
-    { label: words.add, accelerator: 'CmdOrCtrl+N', click: () => actions.command('add') },
-    { label: words.openFile, accelerator: 'CmdOrCtrl+O', click: actions.openFile },
+    { label: words.t('add'), accelerator: 'CmdOrCtrl+N', click: () => actions.command('add') },
+    { label: words.t('openFile'), accelerator: 'CmdOrCtrl+O', click: actions.openFile },
     { type: 'separator' },
     ...settings,
-    { label: words.closeWindow, accelerator: 'CmdOrCtrl+W', click: actions.closeWindow },
+    { label: words.t('closeWindow'), accelerator: 'CmdOrCtrl+W', click: actions.closeWindow },
     { type: 'separator' },
     ...quit,
   ];
@@ -109,6 +109,10 @@ function editMenu(words: Words, actions: MenuActions): Items {
     { role: 'paste' },
     { role: 'selectAll' },
     { type: 'separator' },
-    { label: words.search, accelerator: 'CmdOrCtrl+F', click: () => actions.command('search') },
+    {
+      label: words.t('search'),
+      accelerator: 'CmdOrCtrl+F',
+      click: () => actions.command('search'),
+    },
   ];
 }

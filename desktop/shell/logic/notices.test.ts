@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
+import { wordsFor } from '../text/words.ts';
 import { afterQuiet, type EndedDownload, NO_NOTICES, withEnded } from './notices.ts';
-import { en } from './words-en.ts';
+
+const en = wordsFor(['en']);
 
 const complete = (gid: string, finishedAt: number): EndedDownload => ({
   gid,

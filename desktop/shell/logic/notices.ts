@@ -4,7 +4,7 @@
  */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
-import type { Words } from './words-en.ts';
+import type { Words } from '../text/words.ts';
 
 export type EndedDownload = Pick<DownloadView, 'gid' | 'name' | 'status' | 'finishedAt' | 'error'>;
 
@@ -82,12 +82,16 @@ export function afterQuiet(state: NoticesState, now: number, words: Words): Noti
 function noticeOf(ended: readonly EndedDownload[], words: Words): Notice {
   const [only] = ended;
   if (only !== undefined && ended.length === 1) {
-    const text =
-      only.status === 'complete'
-        ? words.completed(only.name)
-        : words.failed(only.name, only.error?.message ?? '');
-    return { ...text, gid: only.gid };
+    const { gid, name, status, error } = only;
+    return status === 'complete'
+      ? { title: words.t('completed'), body: name, gid }
+      : { title: words.t('failed', { name }), body: error?.message ?? '', gid };
   }
   const complete = ended.filter(({ status }) => status === 'complete').length;
-  return { ...words.finishedMany(complete, ended.length - complete), gid: undefined };
+  const failed = ended.length - complete;
+  const titles = [
+    ...(complete > 0 ? [words.n('completed.many', complete)] : []),
+    ...(failed > 0 ? [words.n('failed.many', failed)] : []),
+  ];
+  return { title: titles.join(', '), body: words.t('ended.text'), gid: undefined };
 }

@@ -1,6 +1,6 @@
 /** Decides whether the user is asked before the app quits, and the question. */
 
-import type { Words } from './words-en.ts';
+import type { Words } from '../text/words.ts';
 
 export interface QuitState {
   /** Number of downloads that run. */
@@ -25,9 +25,10 @@ export interface QuitQuestion {
 /** Returns the question; undefined if no running download would stop, so the app quits silently. */
 export function quitQuestion(state: QuitState, words: Words): QuitQuestion | undefined {
   if (state.forced || !state.endsDaemon || state.active === 0) return undefined;
+  const text = words.t('quit.text');
   return {
-    message: words.quitMessage(state.active),
-    detail: words.quitDetail(state.waiting),
-    buttons: [words.quitInBackground, words.quitNow, words.cancel],
+    message: words.n('quit.ask', state.active),
+    detail: state.waiting > 0 ? `${text} ${words.n('quit.waiting', state.waiting)}` : text,
+    buttons: [words.t('quit.inBackground'), words.t('quit.now'), words.t('cancel')],
   };
 }

@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
+import { wordsFor } from '../text/words.ts';
 import type { Totals } from './totals.ts';
 import { taskbarProgress, trayText } from './tray-text.ts';
-import { wordsFor } from './words.ts';
-import { en } from './words-en.ts';
+
+const en = wordsFor(['en']);
 
 const busy: Totals = {
   active: 3,

@@ -1,8 +1,8 @@
 /** Texts and figures about the downloads, for tray and taskbar. */
 
 import { formatRate } from '@millrace/shared/base/units';
+import type { Words } from '../text/words.ts';
 import type { Totals } from './totals.ts';
-import type { Words } from './words-en.ts';
 
 export type DaemonState = 'starting' | 'running' | 'down';
 
@@ -11,18 +11,18 @@ const MAX_CHARS = 127;
 
 /** Returns one line, such as `3 downloads · 42% · 12 MiB/s · 4 min left`. */
 export function trayText(daemon: DaemonState, totals: Totals, words: Words): string {
-  if (daemon === 'starting') return words.engineStarting;
-  if (daemon === 'down') return words.engineDown;
+  if (daemon === 'starting') return words.t('engineStarting');
+  if (daemon === 'down') return words.t('engineDown');
   const { active, waiting, share, bytesPerSecond, etaMs } = totals;
   const parts: string[] = [];
   if (active > 0) {
-    parts.push(words.running(active));
+    parts.push(words.n('running', active));
     if (share !== undefined) parts.push(`${percent(share)}%`);
     parts.push(formatRate(bytesPerSecond));
-    if (etaMs !== undefined) parts.push(words.left(roughTime(etaMs)));
+    if (etaMs !== undefined) parts.push(words.t('left', { time: roughTime(etaMs) }));
   }
-  if (waiting > 0) parts.push(words.waiting(waiting));
-  const text = parts.length === 0 ? words.idle : parts.join(' · ');
+  if (waiting > 0) parts.push(words.n('waiting', waiting));
+  const text = parts.length === 0 ? words.t('idle') : parts.join(' · ');
   return text.length <= MAX_CHARS ? text : `${text.slice(0, MAX_CHARS - 1)}…`;
 }
 

@@ -14,7 +14,8 @@ describe('problem documents', () => {
       type: 'urn:millrace:error:origin-error',
       title: 'The origin answered with an error',
       status: 502,
-      detail: 'It answered 500. Try again later; if that does not help, tell the owner of the origin.',
+      detail:
+        'It answered 500. Try again later; if that does not help, tell the owner of the origin.',
       code: 'origin-error',
       reason: 'it answered 500',
       retryable: true,
