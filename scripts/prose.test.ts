@@ -1,6 +1,7 @@
 /**
- * Comments open with the noun or the verb that they are about, so that nobody reads one twice, and
- * sentences say that something is not a number, instead of that it is no number.
+ * Comments open with the noun or the verb that they are about, so that nobody reads one twice;
+ * docstrings of exported functions say first what the function does; and sentences say that
+ * something is not a number, instead of that it is no number.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -22,6 +23,10 @@ const OPENING =
 /** "It is no number" in place of "it is not a number"; "there is no number" is another statement. */
 const IS_NO =
   /(?<!\b[tT]here[\s*/]+)\b(?:is|are) no (?:whole |complete |valid )?(?:number|text|list|object|folder|file|name|date|digest|URL|address|edge|terminal|archive|JSON)s?\b/g;
+
+/** An exported function whose docstring, in one line or more, begins with a tag. */
+const TAG_FIRST =
+  /^ *\/\*\*(?: |\n *\* )@(?:(?!\*\/)[\s\S])*\*\/\n *export (?:async )?function \w+/gm;
 
 /** Returns the openings of a text's comments that do not name their subject. */
 function riddlesIn(text: string): string[] {
@@ -62,6 +67,25 @@ function filesLike(...patterns: string[]): string[] {
 test('no sentence says that something is no number, file or list', () => {
   const found = filesLike(...SOURCES, ...DOCUMENTS).flatMap((file) =>
     (readFileSync(`${ROOT}/${file}`, 'utf8').match(IS_NO) ?? []).map((text) => `${file}: ${text}`),
+  );
+  expect(found).toEqual([]);
+});
+
+test.each([
+  ['/** @throws Error always */\nexport function fail(): never {', 1],
+  ['/**\n * @param a number\n * @returns it\n */\nexport async function same(a) {', 1],
+  ['/** Fails. @throws Error always */\nexport function fail(): never {', 0],
+  ['/** @throws Error always */\nfunction fail(): never {', 0],
+])('%j has %i docstrings that begin with a tag', (text, count) => {
+  expect(text.match(TAG_FIRST) ?? []).toHaveLength(count);
+});
+
+test('every docstring of an exported function says first what the function does', () => {
+  // In JavaScript the tags are the types.
+  const found = filesLike('*.ts', '*.tsx', '*.mjs').flatMap((file) =>
+    (readFileSync(`${ROOT}/${file}`, 'utf8').match(TAG_FIRST) ?? []).map(
+      (text) => `${file}: ${text.split(' ').at(-1)}`,
+    ),
   );
   expect(found).toEqual([]);
 });

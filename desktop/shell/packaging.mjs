@@ -22,6 +22,8 @@ const FUSES = {
 const HOMEPAGE = 'https://example.org/millrace';
 
 /**
+ * Returns the options for electron-builder.
+ *
  * @param stage folder with `app` and `millrace`, absolute
  * @param output folder for the packages
  * @param own true for packages for the system that this runs on: a given Electron is for no other

@@ -349,7 +349,7 @@ describe('downloads', () => {
     );
   });
 
-  test('are opened by the system if they are complete and no programs', async () => {
+  test('are opened by the system if they are complete and not programs', async () => {
     const opened = join(folder.path, 'opened');
     const bin = join(folder.path, 'bin');
     await mkdir(bin);

@@ -43,6 +43,8 @@ export interface App {
 }
 
 /**
+ * Builds an edge, not yet listening.
+ *
  * @param log structured log, pino's interface
  * @param link to the supervisor, if this is one of several processes
  * @throws if a folder or file named in the settings cannot be used

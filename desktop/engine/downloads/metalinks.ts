@@ -6,7 +6,7 @@ import type { FileDescription } from '@millrace/shared/download/metalink/descrip
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { NewDownload } from './new-download.ts';
 
-/** @param now Unix milliseconds */
+/** Parses a Metalink document into the downloads to add. @param now Unix milliseconds */
 export type ParseMetalink = (document: Uint8Array, now: Millis) => Promise<NewDownload[]>;
 
 /** A file in a Metalink document. */

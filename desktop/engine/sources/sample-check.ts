@@ -95,7 +95,7 @@ async function compare(
   compareSample(source, range, ours, theirs);
 }
 
-/** @throws MillraceError `different-file` */
+/** Compares the bytes of a source with those of the file. @throws MillraceError `different-file` */
 export function compareSample(
   source: HttpSource,
   range: ByteRange,

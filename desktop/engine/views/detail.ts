@@ -14,7 +14,11 @@ import type { DownloadLogs } from './download-logs.ts';
 /** Header fields that identify the user, whose values are never shown. */
 const SECRET = /^(?:authorization|cookie|proxy-authorization|x-.*(?:token|key|secret).*)$/i;
 
-/** @param cells number of cells of the map, 1 to MAX_CELLS */
+/**
+ * Describes a download in detail, for the page.
+ *
+ * @param cells number of cells of the map, 1 to MAX_CELLS
+ */
 export function detailOf(
   manager: Manager,
   downloadLogs: DownloadLogs,

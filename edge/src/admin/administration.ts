@@ -125,6 +125,8 @@ export class Administration {
   }
 
   /**
+   * Changes the end of a pin.
+   *
    * @param network whether at all nodes; a pin of the network is always extended at all of them
    * @throws MillraceError `no-such-entry`, `pin-refused`
    */
@@ -136,6 +138,8 @@ export class Administration {
   }
 
   /**
+   * Ends a pin.
+   *
    * @param network as in `extend`
    * @throws MillraceError `no-such-entry`
    */

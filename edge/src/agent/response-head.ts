@@ -26,6 +26,8 @@ const NOT_MODIFIED_FIELDS = ['cache-control', 'etag', 'expires'];
 const DEFAULT_TYPE = 'application/octet-stream';
 
 /**
+ * Makes the head of a response, and the slices of chunks that are its body.
+ *
  * @param answer any but `precondition-failed` and `unsatisfiable`, which are errors
  * @param boundary random text for multipart bodies
  */

@@ -117,6 +117,8 @@ export class Pins {
   }
 
   /**
+   * Pins a file, or extends the pin of that id.
+   *
    * @param at time of the request, Unix milliseconds, if it is for the network
    * @throws MillraceError `pin-refused`; `no-such-entry` if the pin has been released since
    */
@@ -136,6 +138,8 @@ export class Pins {
   }
 
   /**
+   * Changes the end of a pin.
+   *
    * @param at as in `allocate`
    * @throws MillraceError `no-such-entry`, `pin-refused`
    */

@@ -25,6 +25,8 @@ export interface ProbeOptions {
 }
 
 /**
+ * Asks an origin for the beginning and the middle of a file, and whether the file has changed.
+ *
  * @param client key of the client that asks
  * @param onHop called with each redirect, even if the probe fails after it
  * @throws MillraceError if no answer comes; the signal's reason

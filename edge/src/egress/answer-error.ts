@@ -9,6 +9,8 @@ import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
 import type { HttpAnswer } from '@millrace/shared/node/http-response';
 
 /**
+ * Makes the error for the client, and begins the pause that a busy origin asks for.
+ *
  * @param pause is told when the origin is busy
  * @param now monotonic milliseconds
  */

@@ -34,7 +34,11 @@ export function boundYoungGeneration(): () => void {
   };
 }
 
-/** @returns bytes that V8 holds for the young generation, in use or not */
+/**
+ * Reads the size of the young generation.
+ *
+ * @returns bytes that V8 holds for the young generation, in use or not
+ */
 export function youngBytes(): number {
   return (
     getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? 0

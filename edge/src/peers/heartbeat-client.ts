@@ -72,6 +72,8 @@ export class HeartbeatClient {
   }
 
   /**
+   * Sends a heartbeat, and measures its round trip.
+   *
    * @param fields that tell the asked node of this one
    * @throws any error that prevents a good answer
    */

@@ -60,7 +60,7 @@ export async function commandRoutes(
   tell(PINS_PATH, () => o.pins.shared);
 }
 
-/** @throws MillraceError `bad-option` */
+/** Reads a command of another node. @throws MillraceError `bad-option` */
 export function readCommand(text: string): Command {
   try {
     return readOrThrow(COMMAND, JSON.parse(text));

@@ -132,6 +132,8 @@ function distinct<T extends { readonly url: string | undefined }>(edges: readonl
 }
 
 /**
+ * Checks the link that a publisher has entered.
+ *
  * @throws MillraceError if the link cannot be read, or the client is at its limits
  */
 async function checkLink(

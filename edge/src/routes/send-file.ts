@@ -44,6 +44,8 @@ export interface SendFileOptions {
 }
 
 /**
+ * Answers a request with a file that is cut into chunks.
+ *
  * @param outcome of the search for the version
  * @returns resolves when the client's socket has taken every byte
  * @throws MillraceError; if the header has not been sent, nothing has

@@ -28,6 +28,8 @@ export interface SendTunnelledOptions {
 }
 
 /**
+ * Passes an origin's response on to the client.
+ *
  * @param response of the origin; its body is read or discarded here
  * @param reason one word: why the file cannot be cut into chunks
  * @returns resolves when the client's socket has taken every byte

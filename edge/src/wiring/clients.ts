@@ -35,6 +35,8 @@ const ALLOWANCE_CHUNKS = 256;
 const REGAINED_CHUNKS = 1;
 
 /**
+ * Opens the parts that serve clients: limits, addresses, the handler of their requests.
+ *
  * @param transfers that clients' requests are added to
  * @param figures told of chunks that are sent; undefined without a dashboard
  * @throws Error if a file named in the settings cannot be used

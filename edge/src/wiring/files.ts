@@ -24,7 +24,11 @@ export interface Files {
   readonly onOriginBytes: (count: number) => void;
 }
 
-/** @param load this node's load, told with every answer to another node */
+/**
+ * Opens the parts that fetch files: origins, chunks, versions, the handler of other nodes.
+ *
+ * @param load this node's load, told with every answer to another node
+ */
 export function openFiles(
   { config, log, metrics, admissions, clientAddress, account, now, wallClock }: NodeContext,
   { cache, memory, disk, purges, pointers }: Storage,

@@ -35,7 +35,7 @@ export function addPeerGauges(metrics: Metrics, table: PeerTable): void {
   );
 }
 
-/** @param disk undefined without a disk tier */
+/** Adds the gauges of the caches to the metrics. @param disk undefined without a disk tier */
 export function addCacheGauges(
   metrics: Metrics,
   cache: MemoryCache,

@@ -29,7 +29,11 @@ export interface Peers {
 /** Connections to one other node at a time and per hop. */
 const PEER_CONNECTIONS = 64;
 
-/** @param own this node's load and whether it is shutting down, read with each heartbeat */
+/**
+ * Opens the connections to other nodes.
+ *
+ * @param own this node's load and whether it is shutting down, read with each heartbeat
+ */
 export function openPeers(
   { config, log, metrics, now, wallClock }: NodeContext,
   { purges, pins, pointers, memory, disk }: Storage,

@@ -41,6 +41,8 @@ export interface Ports {
 }
 
 /**
+ * Opens the ports of a node, not yet listening.
+ *
  * @param transfers when these begin to drain, clients are told to go
  * @param peers tell which connections are those of other nodes
  * @param isTrusted whether an address is that of a trusted proxy

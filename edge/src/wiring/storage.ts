@@ -40,7 +40,7 @@ const IN_FLIGHT_BYTES = 32 * 1024 * 1024;
  */
 const HELD_BYTES = 256 * 1024 * 1024;
 
-/** @throws Error if the cache's folder cannot be used */
+/** Opens the storage of a node. @throws Error if the cache's folder cannot be used */
 export async function openStorage({
   config,
   log,

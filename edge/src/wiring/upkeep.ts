@@ -18,7 +18,11 @@ export interface Upkeep {
   readonly endedSessions: EndedSessions;
 }
 
-/** @param transfers of clients, which come first */
+/**
+ * Opens prefetches and the administration of the edge.
+ *
+ * @param transfers of clients, which come first
+ */
 export async function openUpkeep(
   { config, log, metrics, now, wallClock, link }: NodeContext,
   { purges, pins }: Storage,

@@ -9,7 +9,7 @@ import { mergeStatus } from './merge-status.ts';
 /** The history if no process has answered. */
 const NOTHING: FigureSteps = { stepMs: STEP_MS, first: 0, series: {} };
 
-/** @param name of the edge as a whole */
+/** Merges the figures of all processes for the dashboard. @param name of the edge as a whole */
 export function mergeDashboard(name: string, parts: readonly DashboardPart[]) {
   return {
     status: mergeStatus(

@@ -43,7 +43,11 @@ const REMOVED = 31;
 
 export type Aria2Struct = Record<string, unknown>;
 
-/** @param keys wanted keys; undefined or empty for all keys */
+/**
+ * Describes a download in aria2's form.
+ *
+ * @param keys wanted keys; undefined or empty for all keys
+ */
 export function tellStatus(
   manager: Manager,
   record: DownloadRecord,

@@ -7,6 +7,8 @@ import type { Metrics } from '../../figures/metrics.ts';
 import { CertificateWatch } from './certificate-watch.ts';
 
 /**
+ * Reads the certificate and its key, and watches both files.
+ *
  * @param wallClock Unix milliseconds
  * @returns undefined if the edge is to listen without TLS
  * @throws Error that says which file cannot be used and why

@@ -97,7 +97,7 @@ export class Fields {
   }
 }
 
-/** @throws MillraceError `bad-option` */
+/** Checks that a value is a text that follows the rules. @throws MillraceError `bad-option` */
 export function checkText(value: unknown, path: string, rules: TextRules): string {
   const { min = 0, max, pattern } = rules;
   if (typeof value !== 'string') throw bad(path, 'is not text');
