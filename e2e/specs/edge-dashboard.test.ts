@@ -411,7 +411,7 @@ describe('the usage of clients', () => {
       await shows(page, '[data-resource="connections"] td:nth-of-type(1)', /^[1-9]/);
       await shows(page, '[data-resource="connections"] td:nth-of-type(3)', /^100$/);
       await shows(page, '[data-resource="memory"] td:nth-of-type(2)', /GiB$/);
-      await shows(page, '#admission', 'Nobody has been refused anything so far');
+      await shows(page, '#admission', 'No client has been refused so far');
       await until(async () => (await guess()).status === 429);
       await shows(page, '[data-resource="guesses"] .some', /^[1-9]/);
       await shows(page, '#admission [data-client="127.0.0.1"]', /Wrong tokens: [1-9]/);

@@ -50,7 +50,7 @@ export function admissionPanel(admission, refused) {
       ),
     ),
     ...(isCalm
-      ? [element('p', { class: 'quiet' }, 'Nobody has been refused anything so far.')]
+      ? [element('p', { class: 'quiet' }, 'No client has been refused so far.')]
       : refusedClients(refused)),
   ];
 }

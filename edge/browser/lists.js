@@ -15,7 +15,7 @@ const SHADES = 6;
 /** @param {readonly File[]} files */
 export function filesPanel(files) {
   if (files.length === 0) {
-    return [element('p', { class: 'quiet' }, 'No file has been asked for of late.')];
+    return [element('p', { class: 'quiet' }, 'No file has been requested lately.')];
   }
   return [
     element('ol', { class: 'files' }, files.map(fileRow)),

@@ -20,7 +20,7 @@ const MAX_NAMED = 16;
 /** @param {readonly Peer[]} peers */
 export function peersPanel(peers) {
   if (peers.length === 0) {
-    return [element('p', { class: 'quiet' }, 'This edge knows of no others.')];
+    return [element('p', { class: 'quiet' }, 'This edge knows no other edges.')];
   }
   const sorted = inOrder(peers);
   const content = [element('div', { class: 'peers' }, map(sorted), list(sorted))];

@@ -51,7 +51,7 @@ const WORDS: Readonly<Record<FindingId, (values: Values) => readonly [string, st
   ],
   busy: (v) => [
     'The origin is busy',
-    `It answers ${v.status}. The edge leaves it alone for as long as it asks for; try again later.`,
+    `It answers ${v.status}. The edge pauses for as long as the origin asks; try again later.`,
   ],
   'strange-status': (v) => [
     'The answer brings no file',
@@ -59,19 +59,19 @@ const WORDS: Readonly<Record<FindingId, (values: Values) => readonly [string, st
   ],
   'ranges-right': (v) => [
     'Ranges work',
-    `Parts can be asked for (206, right Content-Range), the length is known: ${formatBytes(Number(v.bytes))}.`,
+    `The origin sends parts (206, right Content-Range), and the length is known: ${formatBytes(Number(v.bytes))}.`,
   ],
   'ranges-ignored': () => [
     'Ranges are ignored',
-    'The origin sends the whole file whatever part is asked for. Edges pass such a file through in one piece: it is not kept, and a broken download starts again.',
+    'The origin sends the whole file instead of the requested part. Edges pass such a file through in one piece: it is not kept, and a broken download starts again.',
   ],
   'ranges-wrong': (v) => [
     'Ranges are answered wrongly',
-    `The origin sends something else than the part that was asked for (${v.code}). Edges do not serve such files: the bytes could be wrong.`,
+    `The origin does not send the requested part (${v.code}). Edges do not serve such files: the bytes could be wrong.`,
   ],
   encoded: () => [
     'The file comes compressed',
-    'The origin sends a Content-Encoding that nobody asked for. Lengths and ranges are then those of another file.',
+    'The origin sends a Content-Encoding that was not requested. Lengths and ranges are then those of another file.',
   ],
   'length-unknown': () => [
     'The length is not known',
@@ -84,7 +84,7 @@ const WORDS: Readonly<Record<FindingId, (values: Values) => readonly [string, st
   ],
   'date-only': () => [
     'Versions are told apart by date only',
-    'There is a Last-Modified but no ETag. Two versions within one second and of the same length would be taken for one.',
+    'There is a Last-Modified but no ETag. Two versions of the same length within one second look the same.',
   ],
   'etag-weak': (v) => [
     'The ETag is weak',
@@ -104,7 +104,7 @@ const WORDS: Readonly<Record<FindingId, (values: Values) => readonly [string, st
   ],
   'version-unstable': () => [
     'The version changes with every answer',
-    'Two answers within a second named different versions. Either the file is being changed just now, or several servers make up an ETag each of its own. Edges break such a download off rather than mix versions.',
+    'Two answers within a second named different versions. Either the file is changing right now, or several servers each make an ETag of their own. Edges break off such a download rather than mix versions.',
   ],
   'own-version-refused': () => [
     'The origin does not recognise its own version',
@@ -123,13 +123,13 @@ const WORDS: Readonly<Record<FindingId, (values: Values) => readonly [string, st
     'Edges use their copies, but only after a small request for each download (no-cache, or a lifetime of 0).',
   ],
   'fresh-guessed': (v) => [
-    'The origin does not say how long the file is good for',
-    `Edges take ${seconds(v)} for it, never more than a minute.`,
+    'The origin does not say how long copies stay valid',
+    `Edges assume ${seconds(v)}, and never more than a minute.`,
   ],
   'no-store': () => ['Keeping is forbidden', 'Cache-Control says no-store: nothing is kept.'],
   private: () => [
     'The file is marked as private',
-    'Cache-Control says private: what is meant for one person is not kept for others.',
+    'Cache-Control says private: a file for one person is not kept for others.',
   ],
   'set-cookie': () => [
     'The answer sets a cookie',
@@ -175,6 +175,6 @@ const WORDS: Readonly<Record<FindingId, (values: Values) => readonly [string, st
   ],
   'first-byte': (v) => [
     `The first answer took ${v.ms} ms`,
-    'From this edge, once: for information only.',
+    'Measured once from this edge, for information only.',
   ],
 };

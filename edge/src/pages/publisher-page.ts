@@ -119,7 +119,7 @@ function servedList(served: PublisherPage['served'], takesLinks: boolean): Html 
       ({ origin, signed }) =>
         html`<li><code>${origin === '*' ? 'any public origin' : origin}</code>${signed ? html` <span class="quiet">by signed links</span>` : undefined}</li>`,
     )}${more > 0 ? html`<li class="quiet">and ${String(more)} more</li>` : undefined}</ul>
-${takesLinks ? html`<p class="quiet">What is not listed is served by links that the operator has signed.</p>` : undefined}`;
+${takesLinks ? html`<p class="quiet">Files of other servers are served by links that the operator has signed.</p>` : undefined}`;
 }
 
 function answer(outcome: Outcome): Html {
@@ -132,9 +132,9 @@ function answer(outcome: Outcome): Html {
       'Its origin is not served to everybody here. A link that the operator has signed lets it through, for any client, until the link expires.';
     return html`${banner('limited', 'This edge serves it by signed links only', text, url)}
 <section class="card share"><h2>How such a link is made</h2>
-<p>By somebody who has the secret of the edge, on any machine with Millrace:</p>
+<p>Somebody who has the secret of the edge makes it, on any machine with Millrace:</p>
 <dl><div class="snippet" data-snippet="sign"><dt id="label-sign">Command</dt><dd><code id="text-sign">${signing}</code></dd></div></dl>
-<p class="quiet">It prints the address to publish. The secret is in the operator's hands: ask there, where you do not have it.</p></section>
+<p class="quiet">It prints the address to publish. If you do not have the secret, ask the operator.</p></section>
 ${rulesCard(rules)}`;
   }
   if (result.kind === 'failed') {
@@ -199,7 +199,7 @@ ${code === undefined ? undefined : html`<pre tabindex="0"><code>${code}</code></
 
 function rulesCard(rules: readonly string[]): Html | undefined {
   if (rules.length === 0) return undefined;
-  return html`<section class="card rules"><h2>What this edge's rules say of the origin</h2><ul class="plain">${rules.map(
+  return html`<section class="card rules"><h2>This edge's rules for the origin</h2><ul class="plain">${rules.map(
     (rule) => html`<li>${rule}</li>`,
   )}</ul></section>`;
 }
