@@ -7,7 +7,7 @@ import { formatBytes, parseBytes, parseDuration, parseRate } from '@millrace/sha
 import { isLegalChunkSize } from '@millrace/shared/cdn/chunks/chunk-plan';
 import { MAX_HOPS } from '@millrace/shared/cdn/routing/route';
 import { readLinkSecrets } from '@millrace/shared/node/link-signature';
-import { z } from 'zod';
+import * as z from 'zod';
 import { AllowList } from '../policy/allow-list.ts';
 import { parseNetwork } from '../policy/client-address.ts';
 import { OriginRules } from '../policy/origin-rules.ts';

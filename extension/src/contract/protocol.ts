@@ -4,7 +4,7 @@
  * without it.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import type { OfferState, ShownDownload, TakerProblem } from './taker.ts';
 
 /** Name of the port. */

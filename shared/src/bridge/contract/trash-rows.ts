@@ -1,6 +1,6 @@
 /** Methods for removing downloads, and for the trash. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { gids as restored } from '../results/download-results.ts';
 import { emptied, purged, removalSummary, removed, trashPage } from '../results/trash-results.ts';
 import { gids, page } from './params.ts';

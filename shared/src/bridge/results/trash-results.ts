@@ -1,6 +1,6 @@
 /** Removals and the trash. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { status } from './download-results.ts';
 import { count, gid, named, time } from './named.ts';
 
