@@ -7,7 +7,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_RULES, MAX_RULES_FILE_BYTES } from '@millrace/shared/base/limits';
-import { formatBytes, parseBytes, parseDuration, parseRate } from '@millrace/shared/base/units';
+import { parseBytes, parseDuration, parseRate } from '@millrace/shared/base/unit-options';
+import { formatBytes } from '@millrace/shared/base/units';
 import { tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import { OriginPattern } from './origin-pattern.ts';
