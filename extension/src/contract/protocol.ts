@@ -7,11 +7,6 @@
 import * as z from 'zod';
 import type { OfferState, ShownDownload, TakerProblem } from './taker.ts';
 
-/** Name of the port. */
-export const ENGINE_PORT = 'engine';
-/** Broadcast of the engine: any background that receives it wakes up and connects. */
-export const ENGINE_CALLS = { type: 'engine-calls' } as const;
-
 const id = z.string().min(1).max(64);
 const url = z.string().min(1).max(65_536);
 const headers = z.record(z.string().max(256), z.string().max(65_536)).readonly();
