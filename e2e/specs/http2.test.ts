@@ -368,7 +368,7 @@ describe('ending', () => {
 });
 
 describe('a client of HTTP/2 that vanishes', () => {
-  withNamespaces.test('is purged with all of its streams, as one client', async () => {
+  withNamespaces.test('is reaped with all of its streams, as one client', async () => {
     const far = new Namespace();
     ending.push(() => far.remove());
     const edge = await start('--host', '0.0.0.0', '--client-rate', '4MiB/s');

@@ -119,7 +119,7 @@ export async function ownStatus(o: OwnRoutesOptions) {
       retry: await counterValue(metrics.races, { winner: 'retry' }),
     },
     clients: {
-      purged: await counterValue(metrics.purges),
+      purged: await counterValue(metrics.reaped),
       offloaded: await counterValue(metrics.offloads),
       slowReset: await counterValue(metrics.slowReset),
     },

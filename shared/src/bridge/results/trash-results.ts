@@ -13,7 +13,10 @@ export const removed = named('Removed', 'Downloads that were removed.', {
   gids: z.array(gid),
   undo,
 });
-export const purged = named('Purged', 'How many downloads left the history.', { count, undo });
+export const forgotten = named('Forgotten', 'How many downloads left the history.', {
+  count,
+  undo,
+});
 
 export const removalSummary = named('RemovalSummary', 'What a removal would take away.', {
   count,
