@@ -85,7 +85,7 @@ test('the slowest readers are reset at the stop, and others get their files', as
   expect(admission.memory?.evicted).toBeGreaterThan(0);
   expect(memory.chargedBytes).toBeLessThanOrEqual(LIMIT);
   expect(await e.peakBytes()).toBeLessThanOrEqual(RESIDENT_BOUND);
-  expect(e.log.some((line) => line.includes('memory is short'))).toBe(true);
+  await e.logged(/memory is short/);
 
   await readers.stop();
   await until(async () => {
