@@ -96,9 +96,9 @@ describe('after the end of the process', () => {
     const path = join(stage.folder, 'state', 'downloads.db');
     await writeFile(path, 'this is not a database, whatever its name says');
     await stage.startAgain();
-    expect(stage.daemon.log.join('\n')).toMatch(
-      /was damaged[\s\S]*moved to .*downloads\.db\.damaged-/,
-    );
+    // The log comes by a pipe of its own.
+    const note = /was damaged[\s\S]*moved to .*downloads\.db\.damaged-/;
+    await until(() => note.test(stage.daemon.log.join('\n')));
     const names = await readdir(join(stage.folder, 'state'));
     expect(names.filter((name) => name.includes('damaged'))).toHaveLength(1);
     expect(await stage.daemon.call('millrace.list')).toMatchObject({ total: 0 });

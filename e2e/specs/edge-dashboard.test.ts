@@ -7,7 +7,7 @@ import type { Browser, Page } from 'playwright-core';
 import { fetchAll, openResponse } from '../fixtures/clients/http-client.ts';
 import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
 import { freePorts } from '../fixtures/origins/nginx.ts';
-import { barriers, overflow } from '../fixtures/pages/axe.ts';
+import { barriers, fits } from '../fixtures/pages/axe.ts';
 import { isLive, logIn, openPage } from '../fixtures/pages/edge-pages.ts';
 import { browserOrComplain, launchBrowser } from '../fixtures/pages/ui.ts';
 import { Cluster } from '../fixtures/programs/cluster.ts';
@@ -264,7 +264,7 @@ describe('with real traffic', () => {
       });
     }
     await page.setViewportSize({ width: 360, height: 740 });
-    await until(async () => (await overflow(page)) === 0);
+    await fits(page);
   });
 
   test('logging out brings back the log-in form, and removes the cookie', async () => {
@@ -347,7 +347,7 @@ describe('a page in use', () => {
     await page.getByText('Of 400 edges the map shows 60').waitFor();
     for (const width of [1100, 360]) {
       await page.setViewportSize({ width, height: 740 });
-      await until(async () => (await overflow(page)) === 0);
+      await fits(page);
     }
     await page.setViewportSize({ width: 1100, height: 740 });
   });

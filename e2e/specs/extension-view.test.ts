@@ -2,7 +2,7 @@
 
 import { expect } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { barriers, overflow } from '../fixtures/pages/axe.ts';
+import { barriers, fits } from '../fixtures/pages/axe.ts';
 import { buildExtension, ExtensionBrowser } from '../fixtures/pages/extension.ts';
 import { FakeBackgroundBrowser } from '../fixtures/pages/fake-background.ts';
 import { idOf, manyShown, SHOWN } from '../fixtures/pages/shown-downloads.ts';
@@ -411,7 +411,7 @@ describe('with the real background', () => {
       await options.getByText('Saved').waitFor();
       const popup = await browser.ownPage('popup.html');
       await popup.getByText('Nothing to show yet').waitFor();
-      expect(await popup.locator('html').getAttribute('data-theme')).toBe('dark');
+      await popup.locator('html[data-theme="dark"]').waitFor();
       await popup.getByText('This browser takes downloads').waitFor();
       await popup.getByRole('switch', { name: 'Take large downloads' }).click();
       await popup.getByText('Millrace is switched off').waitFor();
@@ -452,7 +452,7 @@ describe('for everybody', () => {
         theme,
         barriers: [],
       });
-      expect(await overflow(page)).toBe(0);
+      await fits(page);
     }
   });
 
@@ -470,7 +470,7 @@ describe('for everybody', () => {
         option: 'Links von A',
       };
       await page.getByText(words[first]).first().waitFor();
-      expect(await overflow(page)).toBe(0);
+      await fits(page);
     },
   );
 });

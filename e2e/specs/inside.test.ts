@@ -273,8 +273,8 @@ describe('without a secret', () => {
 
   test('the log says that peers must be on loopback; other peers are not asked', async () => {
     const edge = await start('--peers', '192.0.2.1:3125');
-    await until(() => edge.log.some((line) => line.includes('peers must be on loopback')));
-    expect(edge.log.join()).toMatch(/no --secret-file given/);
+    await edge.logged(/peers must be on loopback/);
+    await edge.logged(/no --secret-file given/);
   });
 });
 

@@ -66,7 +66,7 @@ describe('a network of 8 nodes', () => {
     const again = await crowd(urls(nodes, file.url), 16);
     expect(again.outcomes).toEqual({ [`200 ${file.digest}`]: 16 });
     expect(await files.copiesOf(file)).toBe(0);
-  }, 120_000);
+  });
 
   test('every node serves every byte, in order and out of order, and keeps only its own chunks', async () => {
     const { nodes } = shared;
@@ -83,7 +83,7 @@ describe('a network of 8 nodes', () => {
     }
     const kept = (await chunksKept(shared)) - keptBefore;
     expect(kept).toBe(Math.ceil(file.content.length / CHUNK));
-  }, 120_000);
+  });
 
   anywhere(
     'a file that has changed: at most one transfer breaks off, then every node has the new one',
@@ -114,7 +114,6 @@ describe('a network of 8 nodes', () => {
         await origin.stop();
       }
     },
-    120_000,
   );
 
   test('a node that joins or leaves moves its own share of the chunks and no others', async () => {
@@ -141,7 +140,7 @@ describe('a network of 8 nodes', () => {
     // The other nodes kept the chunks that they had before.
     await fetchWhole();
     expect(await files.copiesOf(file)).toBe(0);
-  }, 120_000);
+  });
 
   test('if every node is blind to one other, re-forwarding keeps the origin at 1.15 times the file', async () => {
     const measured: number[] = [];

@@ -152,7 +152,7 @@ describe('a stale copy in the caches of edges', () => {
       expect(applied).toMatchObject({ fetched: 2, failed: [] });
       expect(await filesIn(machine)).toEqual(await published(dir));
     }
-  }, 60_000);
+  });
 });
 
 test('a killed run resumes, and fetches little again', async () => {
@@ -180,7 +180,7 @@ test('a killed run resumes, and fetches little again', async () => {
   expect(last.receivedBytes).toBeLessThan(0.7 * bytes);
   expect((await toClients()) - before).toBeLessThan(1.5 * bytes);
   expect(await filesIn(machine)).toEqual(await published(dir));
-}, 60_000);
+});
 
 /** Returns the disk space that the files of a folder occupy, bytes; 0 if there is no folder. */
 async function storedBytes(dir: string): Promise<number> {
@@ -214,7 +214,7 @@ test('edges that limit requests are waited for; the origin is not asked instead'
   } finally {
     await edge.stop();
   }
-}, 60_000);
+});
 
 test('edges with public URLs are asked for their own chunks, which saves all hops between nodes', async () => {
   const dir = stage.served('owned');
@@ -238,7 +238,7 @@ test('edges with public URLs are asked for their own chunks, which saves all hop
   } finally {
     await network.stop();
   }
-}, 60_000);
+});
 
 async function healthyEdges(edge: string): Promise<number> {
   const { edges: known } = (await (await fetch(`${edge}/-/edges`)).json()) as {
@@ -259,4 +259,4 @@ test('without edges, or with an unreachable edge, files come from the origin', a
     await apply([stage.manifestUrl('direct'), machine, ...edge, ...more]);
     expect(await filesIn(machine)).toEqual(await published(dir));
   }
-}, 60_000);
+});

@@ -1,10 +1,12 @@
 /** The interface for everybody: accessible in both themes, in two languages, in narrow windows. */
 
 import { expect, test } from '@jest/globals';
+import type { Locator } from 'playwright-core';
 import { SlowFiles } from '../fixtures/origins/slow-files.ts';
-import { barriers, overflow } from '../fixtures/pages/axe.ts';
+import { barriers, fits } from '../fixtures/pages/axe.ts';
 import { rowOf } from '../fixtures/pages/ui.ts';
 import { UiStage } from '../fixtures/pages/ui-stage.ts';
+import { until } from '../fixtures/until.ts';
 
 const MIB = 1024 * 1024;
 
@@ -103,15 +105,15 @@ ui.when('a narrow window', () => {
     await rowOf(ui.page, 'gone.zip').click();
     await ui.page.setViewportSize({ width: 900, height: 700 });
     const details = ui.page.getByRole('complementary');
-    const { x, y, width, height } = (await details.boundingBox()) ?? {};
-    expect({ right: (x ?? 0) + (width ?? 0), y, height }).toEqual({
-      right: 900,
-      y: 0,
-      height: 700,
+    await until(async () => {
+      const { x = 0, y, width = 0, height } = (await details.boundingBox()) ?? {};
+      return x + width === 900 && y === 0 && height === 700;
     });
-    const main = await ui.page.getByRole('main').boundingBox();
-    expect({ y: main?.y, height: main?.height }).toEqual({ y: 0, height: 700 });
-    expect(await overflow(ui.page)).toBe(0);
+    await until(async () => {
+      const { y, height } = (await ui.page.getByRole('main').boundingBox()) ?? {};
+      return y === 0 && height === 700;
+    });
+    await fits(ui.page);
   });
 
   test('shows the list, and filters and details over it', async () => {
@@ -120,7 +122,7 @@ ui.when('a narrow window', () => {
     if (await details.isVisible())
       await ui.page.getByRole('button', { name: 'Close details' }).click();
     await details.waitFor({ state: 'detached' });
-    expect(await overflow(ui.page)).toBe(0);
+    await fits(ui.page);
     expect(await barriers(ui.page)).toEqual([]);
     const filters = ui.page.getByRole('navigation');
     // They slide out of view.
@@ -130,7 +132,7 @@ ui.when('a narrow window', () => {
     await filters.waitFor({ state: 'hidden' });
     await rowOf(ui.page, 'gone.zip').dblclick();
     await details.getByText('The file has been removed from the server').waitFor();
-    expect(await overflow(ui.page)).toBe(0);
+    await fits(ui.page);
     await ui.page.getByRole('button', { name: 'Close details' }).click();
     await ui.page.setViewportSize({ width: 1280, height: 800 });
     await ui.page.getByRole('button', { name: 'All', exact: false }).first().click();
@@ -143,37 +145,40 @@ ui.when('in German', () => {
     await ui.daemon.call('millrace.setSettings', { language: 'de' });
     await ui.page.getByRole('button', { name: 'Einstellungen' }).waitFor();
     await rowOf(ui.page, 'gone.zip').getByText('Die Datei wurde vom Server entfernt').waitFor();
-    expect(await ui.page.locator('html').getAttribute('lang')).toBe('de');
+    await ui.page.locator('html[lang="de"]').waitFor();
     for (const width of [1280, 420]) {
       await ui.page.setViewportSize({ width, height: 760 });
-      expect(await overflow(ui.page)).toBe(0);
+      await fits(ui.page);
     }
     await ui.page.setViewportSize({ width: 1280, height: 800 });
   });
 });
+
+/** Waits until an element has the focus. */
+const focused = (element: Locator) =>
+  until(() => element.evaluate((e) => e === document.activeElement));
 
 ui.when('the keyboard alone', () => {
   test('reaches search, list and details, and dialogs return the focus', async () => {
     await ui.daemon.call('millrace.setSettings', { language: 'en' });
     await ui.page.getByRole('button', { name: 'Settings' }).waitFor();
     await ui.page.keyboard.press('/');
-    expect(
-      await ui.page
-        .getByRole('textbox', { name: /Search/ })
-        .evaluate((e) => e === document.activeElement),
-    ).toBe(true);
+    await focused(ui.page.getByRole('textbox', { name: /Search/ }));
     await ui.page.keyboard.press('ArrowDown');
     await ui.page.keyboard.press('Home');
     const grid = ui.page.getByRole('grid');
-    expect(await grid.evaluate((e) => e === document.activeElement)).toBe(true);
-    expect(await grid.getAttribute('aria-activedescendant')).toMatch(/^row-[0-9a-f]{16}$/);
+    await focused(grid);
+    await until(async () =>
+      /^row-[0-9a-f]{16}$/.test((await grid.getAttribute('aria-activedescendant')) ?? ''),
+    );
     await ui.page.keyboard.press('n');
     await ui.page.getByRole('dialog').waitFor();
     await ui.page.keyboard.type('http://a.example/typed.iso');
     await ui.page.getByRole('checkbox', { name: /Add typed.iso/ }).waitFor();
     await ui.page.keyboard.press('Escape');
     await ui.page.getByRole('dialog').waitFor({ state: 'detached' });
-    expect(await grid.evaluate((e) => e === document.activeElement)).toBe(true);
+    // The focus returns after the dialog has gone.
+    await focused(grid);
     expect(ui.problems).toEqual([]);
   });
 });

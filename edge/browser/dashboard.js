@@ -12,7 +12,7 @@ const OFFLINE_POLL_MS = 3000;
 const TIMEOUT_MS = 10_000;
 /** Transfers that the edge has ended. */
 const ENDED = [
-  { series: 'purged', text: 'Purged' },
+  { series: 'purged', text: 'Vanished' },
   { series: 'offloaded', text: 'offloaded' },
 ];
 

@@ -35,7 +35,7 @@ const SOURCE = {
   ...{ label: 'a', url: 'http://a.example/f', kind: 'origin', state: 'used', bytesPerSecond: 0 },
   ...{ receivedBytes: 5, share: 1, connections: 0, resets: 0, rttMs: 1.5 },
 };
-const CHAPTER = {
+const KEPT_LOG = {
   log: [
     { seq: 1, at: NOW, event: 'added' },
     { seq: 2, at: NOW, event: 'note', text: 'b', note: 'failed', values: { why: 'b', n: 1 } },
@@ -138,8 +138,8 @@ export const targets = [
   }),
   fuzzTarget({
     name: 'download-log',
-    cases: mutatedJson([CHAPTER]),
-    found: [{ ...CHAPTER, log: NO_LENGTH }],
+    cases: mutatedJson([KEPT_LOG]),
+    found: [{ ...KEPT_LOG, log: NO_LENGTH }],
     check(kept) {
       let damaged = false;
       const downloadLog = new DownloadLog(kept, () => {

@@ -191,6 +191,7 @@ describe('HttpResponse', () => {
         return false;
       })
       .catch(() => {});
+    while (pieces === 0) await turn();
     for (let i = 0; i < 50; i++) await turn();
     expect(pieces).toBe(1);
     response.discard();

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { SilenceTimer } from './silence-timer.ts';
 
@@ -9,10 +9,11 @@ function block(ms: number): void {
 }
 
 test('bytes that came while the process was blocked are read before silence is reported', async () => {
-  const server = createServer((socket) => void socket.write('here'));
+  const server = createServer();
   await once(server.listen(0, '127.0.0.1'), 'listening');
+  const accepted = once(server, 'connection') as Promise<[Socket]>;
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  await once(socket, 'connect');
+  const [[other]] = await Promise.all([accepted, once(socket, 'connect')]);
   const told: string[] = [];
   const ended = new Promise<void>((resolve) => {
     const timer = new SilenceTimer(20, () => {
@@ -24,12 +25,14 @@ test('bytes that came while the process was blocked are read before silence is r
       timer.stop();
       resolve();
     });
-    // From now on the bytes are on their way, and the timer is due before they can be read.
-    server.once('connection', () => block(60));
+    // The kernel has the bytes at once, and the timer is due before they can be read.
+    other.write('here');
+    block(60);
   });
   await ended;
   expect(told).toEqual(['heard']);
   socket.destroy();
+  other.destroy();
   server.close();
 });
 

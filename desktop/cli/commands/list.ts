@@ -1,6 +1,6 @@
 /** `millrace list` and `millrace history`: list the daemon's downloads. */
 
-import { parseDuration } from '@millrace/shared/base/units';
+import { parseDuration } from '@millrace/shared/base/unit-options';
 import type { ParamsOf } from '@millrace/shared/bridge/contract/contract';
 import type { DownloadStatus, DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Argument, Command, Option } from 'commander';

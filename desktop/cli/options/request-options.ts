@@ -1,7 +1,7 @@
 /** The options of a download, for every command that takes a URL. */
 
 import type { Digest } from '@millrace/shared/base/digest';
-import { parseDuration, parseRate } from '@millrace/shared/base/units';
+import { parseDuration, parseRate } from '@millrace/shared/base/unit-options';
 import { REQUEST_DEFAULTS, type RedundancyMode } from '@millrace/shared/download/request/request';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Login } from '../../engine/net/credentials.ts';

@@ -7,7 +7,7 @@ import {
   digestFromHex,
 } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { parseRate } from '@millrace/shared/base/units';
+import { parseRate } from '@millrace/shared/base/unit-options';
 import { InvalidArgumentError } from 'commander';
 
 /** A mistake in the user's command; printed as commander prints its own. */

@@ -1,7 +1,8 @@
 /** The schedule as people write it: `mon-fri 08:00-18:00 2MiB/s`, `daily 22:00-06:00 pause`. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
-import { formatRate, parseRate } from '@millrace/shared/base/units';
+import { parseRate } from '@millrace/shared/base/unit-options';
+import { formatRate } from '@millrace/shared/base/units';
 import type { ScheduleNow, WindowView } from '@millrace/shared/bridge/rpc/settings-api';
 
 const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;

@@ -10,6 +10,7 @@ import { check } from '../settings/checks.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { BegunFile } from '../sources/link-proof.ts';
 import { isFinished } from '../store/record.ts';
+import { toCategory } from './category-change.ts';
 import {
   type Change,
   changeSchema,
@@ -18,7 +19,6 @@ import {
   isOnlyCategory,
   MAX_URLS,
 } from './new-download.ts';
-import { refiled } from './refiling.ts';
 import { withoutLogins } from './secrets.ts';
 
 export interface ChangesOptions {
@@ -59,12 +59,13 @@ export class Changes {
     const given = check(changeSchema, wanted);
     const { limit, login, priority, category, rename, maxTries, aria2, startAt, ...rest } = given;
     const shelves = { dir: this.#dir(), categories: this.#settings.categories };
-    const filed = category === undefined ? undefined : refiled(record, category, shelves);
+    const moved = category === undefined ? undefined : toCategory(record, category, shelves);
     if (isFinished(record.state)) {
-      if (filed !== undefined && isOnlyCategory(given)) return this.#records.refile(record, filed);
+      if (moved !== undefined && isOnlyCategory(given))
+        return this.#records.setCategory(record, moved);
       throw new MillraceError('wrong-state', `${gid} is finished`);
     }
-    if (rest.dir === undefined && filed?.dir !== undefined) rest.dir = filed.dir;
+    if (rest.dir === undefined && moved?.dir !== undefined) rest.dir = moved.dir;
     if (rest.file !== undefined) rest.file = checkFile(rest.file);
     if (rest.dir !== undefined) rest.dir = resolve(this.#dir(), rest.dir);
     const request = { ...record.request, ...rest };
@@ -80,7 +81,7 @@ export class Changes {
     };
     const name = rest.file ?? record.name;
     this.#records.queue.setStart(gid, options.startAt);
-    this.#records.update(gid, { request, options, name, category: (filed ?? record).category });
+    this.#records.update(gid, { request, options, name, category: (moved ?? record).category });
     if (limit !== undefined) this.#setLimit(gid, limit ?? undefined);
     if (priority !== undefined) {
       this.#records.queue.setPriority(gid, priority);

@@ -290,12 +290,12 @@ export class Manager {
     return this.#records.forget(gid);
   }
 
-  /** Same as `Remover.purge`. */
-  purge(
+  /** Same as `Remover.forgetFinished`. */
+  forgetFinished(
     states: readonly FinishedState[] | undefined,
     before?: Millis,
   ): { gids: string[]; undo?: string } {
-    return this.#remover.purge(states, before);
+    return this.#remover.forgetFinished(states, before);
   }
 
   /** Same as `Changes.change`. */

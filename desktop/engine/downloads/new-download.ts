@@ -10,7 +10,7 @@ import { nameFromUrl, safeFileName } from '@millrace/shared/download/request/fil
 import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';
 import { MAX_PER_HOST } from '@millrace/shared/download/transfer/host-limits';
 import { isPublicHost, mayBeTold } from '@millrace/shared/http/urls/public-host';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Login, takeLogin } from '../net/credentials.ts';
 import { check, downloadUrl, edgeUrl } from '../settings/checks.ts';
 import type { DownloadRecord } from '../store/record.ts';

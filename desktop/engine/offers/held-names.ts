@@ -6,7 +6,7 @@
 
 import { existsSync } from 'node:fs';
 import { tryRead } from '@millrace/shared/schema/read';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Manager } from '../downloads/manager.ts';
 import { ASIDE_SUFFIX, holdName, releaseName } from '../files/held-name.ts';
 import { DATA_SUFFIX, JOURNAL_SUFFIX } from '../files/partial-names.ts';

@@ -108,10 +108,10 @@ export class StoredBytes {
     this.#provisional.remove(range);
     if (proven.length === 0) return;
     await this.run(async () => {
-      for (const stretch of proven.flatMap((part) => [...this.cut(part)])) {
-        if (!this.ranges.covers(stretch)) continue;
-        const bytes = await this.#read(stretch);
-        if (bytes !== undefined) this.add(stretch, segmentDigest(bytes));
+      for (const segment of proven.flatMap((part) => [...this.cut(part)])) {
+        if (!this.ranges.covers(segment)) continue;
+        const bytes = await this.#read(segment);
+        if (bytes !== undefined) this.add(segment, segmentDigest(bytes));
       }
     });
   }
@@ -250,8 +250,8 @@ export class StoredBytes {
   }
 
   /** Computes digests for the stored bytes in a range that has lost its own digest. */
-  async #proveAgain(entries: JournalEntries, stretch: ByteRange): Promise<void> {
-    const kept = this.ranges.ranges.flatMap((range) => intersect(range, stretch) ?? []);
+  async #proveAgain(entries: JournalEntries, within: ByteRange): Promise<void> {
+    const kept = this.ranges.ranges.flatMap((range) => intersect(range, within) ?? []);
     for (const range of kept) {
       const bytes = await this.#read(range);
       if (bytes !== undefined) entries.add({ range, digest: segmentDigest(bytes) });

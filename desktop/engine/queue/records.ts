@@ -174,8 +174,8 @@ export class Records {
     this.emit({ kind: 'changed', gid });
   }
 
-  /** Moves a finished download to another category. */
-  refile(record: DownloadRecord, { category }: Pick<DownloadRecord, 'category'>): void {
+  /** Changes the category of a finished download. */
+  setCategory(record: DownloadRecord, { category }: Pick<DownloadRecord, 'category'>): void {
     this.#save({ ...record, category });
     this.emit({ kind: 'changed', gid: record.gid });
   }

@@ -82,7 +82,7 @@ describe('undoing a removal', () => {
     writeFileSync(run.path, 'x'.repeat(LENGTH));
     await run.complete();
     await until(() => state(gid) === 'complete');
-    const { gids, undo: id } = daemon.manager.purge(['complete']);
+    const { gids, undo: id } = daemon.manager.forgetFinished(['complete']);
     expect(gids).toEqual([gid]);
     expect(await undo(id)).toEqual([gid]);
     expect(state(gid)).toBe('complete');

@@ -149,7 +149,7 @@ export class Remover {
    *
    * @returns the downloads removed from the history, and the argument for `undo`
    */
-  purge(
+  forgetFinished(
     states: readonly FinishedState[] | undefined,
     before: Millis | undefined,
   ): { gids: string[]; undo?: string } {
@@ -165,7 +165,7 @@ export class Remover {
         const removed = over.reverse().map((record) => ({ record, leftover: undefined, stopped }));
         this.trash.put(removed, undo);
       }
-      return store.purge(states, before);
+      return store.deleteFinished(states, before);
     });
     if (gids.length > 0) this.#records.emit({ kind: 'forgotten', gids });
     return this.trash.store.batch(undo).length === 0 ? { gids } : { gids, undo };

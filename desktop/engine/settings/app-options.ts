@@ -12,7 +12,7 @@ import {
 } from '@millrace/shared/bridge/rpc/settings-api';
 import { DEFAULT_TRASH, MAX_TRASH_DAYS } from '@millrace/shared/download/queue/trash';
 import { tryRead } from '@millrace/shared/schema/read';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseProxy } from '../net/proxy-settings.ts';
 
 const MAX_PREFERENCES = 64;

@@ -3,7 +3,7 @@
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
 import { tryRead } from '@millrace/shared/schema/read';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { withoutLogin } from '../net/credentials.ts';
 
 /** Checks a value by a schema. @throws MillraceError `bad-option` that names the fault */

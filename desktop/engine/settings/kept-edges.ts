@@ -2,7 +2,7 @@
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_EDGES } from '@millrace/shared/bridge/rpc/edge-api';
-import { z } from 'zod';
+import * as z from 'zod';
 import { edgeUrl } from './checks.ts';
 
 const MAX_NAME_CHARS = 64;

@@ -12,7 +12,7 @@ import {
   DEFAULT_CATEGORIES,
 } from '@millrace/shared/download/request/category';
 import { readList, readOrThrow, tryRead } from '@millrace/shared/schema/read';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { SettingStore } from '../store/small-stores.ts';
 import { type AppOptions, appSchema, damagedParts } from './app-options.ts';
 import { edgeSchema, type KeptEdge } from './kept-edges.ts';

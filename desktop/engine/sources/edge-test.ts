@@ -3,7 +3,7 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import type { EdgeNode, EdgeTest } from '@millrace/shared/bridge/rpc/edge-api';
 import { tryRead } from '@millrace/shared/schema/read';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const TIMEOUT_MS = 5000;
 const ROUNDS = 3;

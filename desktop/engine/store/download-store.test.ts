@@ -127,12 +127,12 @@ describe('history', () => {
     expect(store.history({ states: [] }, page).total).toBe(0);
   });
 
-  test('is purged by state and time', () => {
+  test('is emptied by state and time', () => {
     const store = new DownloadStore(db);
     for (let i = 1; i <= 4; i++) store.put(finished(i, i > 2 ? { state: 'error' } : {}));
     store.put(record(5));
-    expect(store.purge(['error'], NOW + 4).length).toBe(1);
-    expect(store.purge(undefined, undefined).length).toBe(3);
+    expect(store.deleteFinished(['error'], NOW + 4).length).toBe(1);
+    expect(store.deleteFinished(undefined, undefined).length).toBe(3);
     expect(store.unfinished()).toHaveLength(1);
     expect(store.history({ text: 'file' }, page).total).toBe(0);
   });

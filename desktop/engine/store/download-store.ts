@@ -191,7 +191,7 @@ export class DownloadStore {
     return { total: Number(count?.n), records: rows.flatMap((row) => this.#read(row) ?? []) };
   }
 
-  /** Reads a stretch of the sorted history, and the number of all matching downloads. */
+  /** Reads a page of the sorted history, and the number of all matching downloads. */
   sorted(
     filter: HistoryFilter,
     sort: HistorySort,
@@ -262,7 +262,10 @@ export class DownloadStore {
   }
 
   /** Deletes downloads from the history, except unreadable rows. @returns the deleted gids */
-  purge(states: readonly FinishedState[] | undefined, before: number | undefined): string[] {
+  deleteFinished(
+    states: readonly FinishedState[] | undefined,
+    before: number | undefined,
+  ): string[] {
     for (let at: number | undefined = 0; at !== undefined; )
       at = this.checkSome(at, CHECKED_AT_ONCE);
     const { where, values } = this.#conditions({ states });

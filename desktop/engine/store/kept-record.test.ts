@@ -99,13 +99,13 @@ describe('a damaged row of the history', () => {
     expect(store.damaged).toEqual([gidOf(7)]);
   });
 
-  test('keeps its gid in use, and is not purged with the others', () => {
+  test('keeps its gid in use, and is not deleted with the others', () => {
     const store = new DownloadStore(db, tell());
     for (let i = 1; i <= 3; i++) store.put(record(i));
     db.exec(`UPDATE downloads SET request = '' WHERE gid = '${gidOf(2)}'`);
     expect(store.get(gidOf(2))).toBeUndefined();
     expect(store.has(gidOf(2))).toBe(true);
-    expect(store.purge(undefined, undefined)).toEqual([gidOf(1), gidOf(3)]);
+    expect(store.deleteFinished(undefined, undefined)).toEqual([gidOf(1), gidOf(3)]);
     expect(store.has(gidOf(2))).toBe(true);
     // A caller that still holds the whole record, such as the trash or a backup, repairs the row.
     store.put(record(2));

@@ -9,7 +9,7 @@ import type { SQLOutputValue } from 'node:sqlite';
 import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '@millrace/shared/base/digest';
 import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';
 import { tryRead } from '@millrace/shared/schema/read';
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   type DownloadRecord,
   FINISHED,

@@ -3,7 +3,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { HostLimit } from '@millrace/shared/download/transfer/host-limits';
 import { tryRead } from '@millrace/shared/schema/read';
-import { z } from 'zod';
+import * as z from 'zod';
 import { allRows, oneRow, type TellDamage } from './damaged-rows.ts';
 import { storageError } from './database.ts';
 import { parseJson, plain, type Row } from './kept-record.ts';

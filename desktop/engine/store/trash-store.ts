@@ -3,7 +3,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { TrashEntry } from '@millrace/shared/download/queue/trash';
 import { tryRead } from '@millrace/shared/schema/read';
-import { z } from 'zod';
+import * as z from 'zod';
 import { allRows, DamagedRows, oneRow, safeNumber, type TellDamage } from './damaged-rows.ts';
 import { storageError } from './database.ts';
 import { GID, keptPath, parseJson, type Reading, type Row, readRecord } from './kept-record.ts';

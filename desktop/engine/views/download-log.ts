@@ -5,7 +5,7 @@ import type { NoteValues } from '@millrace/shared/base/notes';
 import { LOG_EVENTS, type LogEntry, type SourceView } from '@millrace/shared/bridge/rpc/detail-api';
 import { SpeedRing } from '@millrace/shared/download/figures/speed-ring';
 import { readList, tryRead } from '@millrace/shared/schema/read';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { RunProgress } from '../queue/contract.ts';
 
 const MAX_LOG = 200;

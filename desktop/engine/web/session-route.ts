@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { GuessLimit } from '@millrace/shared/base/guess-limit';
 import { readOrThrow } from '@millrace/shared/schema/read';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Secret } from './guard.ts';
 import type { LoginCodes } from './login-codes.ts';
 import type { Sessions } from './sessions.ts';

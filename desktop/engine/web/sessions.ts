@@ -7,7 +7,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { readList } from '@millrace/shared/schema/read';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { SettingStore } from '../store/small-stores.ts';
 
 const SETTING = 'sessions';

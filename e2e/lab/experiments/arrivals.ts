@@ -50,7 +50,7 @@ interface Outcome {
   /** Megabits per second between samples. */
   readonly rates: readonly [number, number][];
   readonly result: ResumingCrowdResult;
-  readonly purged: number;
+  readonly reaped: number;
 }
 
 export const arrivals: Experiment = {
@@ -88,7 +88,7 @@ async function run(options: ExperimentOptions): Promise<Findings> {
           'median',
           '90%',
           'resets',
-          'purged',
+          'reaped',
           'fairness',
         ],
         rows: SCENARIOS.map(({ name, switches }) => {
@@ -101,7 +101,7 @@ async function run(options: ExperimentOptions): Promise<Findings> {
             `${(100 * middle('idle')).toFixed(1)}%`,
             ...(['low', 'middle', 'high'] as const).map(middle),
             median(own.map((o) => o.result.resets)),
-            median(own.map((o) => o.purged)),
+            median(own.map((o) => o.reaped)),
             middle('fairness'),
           ];
         }),
@@ -109,7 +109,7 @@ async function run(options: ExperimentOptions): Promise<Findings> {
     ],
     plots: [queuePlot(outcomes)],
     notes: [
-      `Rates and queues from ${SETTLED_S} s after the last client has begun, or after the switch; what has been sent includes headers and what TCP sends twice. Purged: connections that the edge took for vanished, wrongly unless the route had left it. Fairness is Jain's index of the clients' bytes: 1 if all have the same.`,
+      `Rates and queues from ${SETTLED_S} s after the last client has begun, or after the switch; what has been sent includes headers and what TCP sends twice. Reaped: connections that the edge took for vanished, wrongly unless the route had left it. Fairness is Jain's index of the clients' bytes: 1 if all have the same.`,
     ],
     raw: outcomes,
   };
@@ -149,8 +149,8 @@ async function measure(scenario: Scenario, seed: number): Promise<Outcome> {
   const { stdout, stderr, code } = await running;
   clearTimeout(switching);
   if (code !== 0) throw new Error(stderr);
-  let purged = 0;
-  for (const edge of edges) purged += (await edge.status()).clients.purged;
+  let reaped = 0;
+  for (const edge of edges) reaped += (await edge.status()).clients.purged;
   return {
     scenario: scenario.name,
     queue: samples.map(({ at, bytes }) => [at, bytes / 1000]),
@@ -159,7 +159,7 @@ async function measure(scenario: Scenario, seed: number): Promise<Outcome> {
       return [at, ((sentBytes - before.sentBytes) * 8) / 1e6 / (at - before.at)];
     }),
     result: JSON.parse(stdout) as ResumingCrowdResult,
-    purged,
+    reaped,
   };
 }
 

@@ -47,7 +47,7 @@ interface Spurious {
   readonly loss: number;
   readonly rttMs: number;
   readonly connections: number;
-  readonly purged: number;
+  readonly reaped: number;
   readonly complete: number;
 }
 
@@ -105,14 +105,14 @@ async function run({ seed, runs, say }: ExperimentOptions): Promise<Findings> {
       },
       {
         title: 'Connections of clients that were there, and were taken for vanished',
-        columns: ['loss', 'round trip ms', 'connections', 'complete', 'purged', 'share'],
+        columns: ['loss', 'round trip ms', 'connections', 'complete', 'reaped', 'share'],
         rows: RTTS_MS.flatMap((rttMs) =>
           LOSSES.map((loss) => {
             const own = spurious.filter((s) => s.rttMs === rttMs && s.loss === loss);
             const sum = (of: (s: Spurious) => number) => own.reduce((all, s) => all + of(s), 0);
-            const [connections, purged] = [sum((s) => s.connections), sum((s) => s.purged)];
-            const share = `${((100 * purged) / connections).toFixed(2)}%`;
-            return [`${100 * loss}%`, rttMs, connections, sum((s) => s.complete), purged, share];
+            const [connections, reaped] = [sum((s) => s.connections), sum((s) => s.reaped)];
+            const share = `${((100 * reaped) / connections).toFixed(2)}%`;
+            return [`${100 * loss}%`, rttMs, connections, sum((s) => s.complete), reaped, share];
           }),
         ),
       },
@@ -208,7 +208,7 @@ async function losing(rttMs: number, seed: number): Promise<Spurious[]> {
         .reduce((sum, [, count]) => sum + count, 0);
       // All connections have ended, so the counter is final.
       const { clients } = await edge.status();
-      return { loss, rttMs, connections: CONNECTIONS, purged: clients.purged, complete };
+      return { loss, rttMs, connections: CONNECTIONS, reaped: clients.purged, complete };
     }),
   );
 }

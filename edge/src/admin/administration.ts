@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { asMillraceError, isErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
-import type { RevocationsSnapshot } from '@millrace/shared/base/revocations';
+import type { RevocationsSnapshot } from '@millrace/shared/cdn/admission/revocations';
 import type { PurgeTarget } from '@millrace/shared/cdn/upkeep/purge-target';
 import type { FileResolver } from '../agent/file-resolver.ts';
 import type { Command, Outcome } from '../cache/commands.ts';

@@ -2,7 +2,7 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
-import { Revocations, type RevocationsSnapshot } from '@millrace/shared/base/revocations';
+import { Revocations, type RevocationsSnapshot } from '@millrace/shared/cdn/admission/revocations';
 import { REVOCATIONS } from '../cache/commands.ts';
 import { KeptFile } from '../cache/kept-file.ts';
 import { LIFETIME_MS } from './sessions.ts';

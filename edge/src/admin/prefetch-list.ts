@@ -1,7 +1,7 @@
 /** Prefetches that are not over, kept on disk, so that a restart of the edge ends none of them. */
 
 import type { Log } from '@millrace/shared/base/log';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ID, PREFETCH_BODY } from '../cache/commands.ts';
 import { KeptFile } from '../cache/kept-file.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { silentLog } from '@millrace/shared/base/log';
-import { Revocations } from '@millrace/shared/base/revocations';
+import { Revocations } from '@millrace/shared/cdn/admission/revocations';
 import { EndedSessions } from './ended-sessions.ts';
 import { DashboardSessions, LIFETIME_MS } from './sessions.ts';
 

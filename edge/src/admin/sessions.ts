@@ -6,7 +6,7 @@
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Millis } from '@millrace/shared/base/clock';
-import type { Revocations, RevocationsSnapshot } from '@millrace/shared/base/revocations';
+import type { Revocations, RevocationsSnapshot } from '@millrace/shared/cdn/admission/revocations';
 
 /** Lifetime of a session. */
 export const LIFETIME_MS = 12 * 3_600_000;

@@ -1,11 +1,11 @@
 /** Commands of administrators, in the form that processes and nodes pass on to each other. */
 
 import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
-import { MAX_REVOKED } from '@millrace/shared/base/revocations';
+import { MAX_REVOKED } from '@millrace/shared/cdn/admission/revocations';
 import { MAX_NETWORK_PINS } from '@millrace/shared/cdn/upkeep/network-pins';
 import { MAX_LOGGED } from '@millrace/shared/cdn/upkeep/purge-log';
 import { isTarget, type PurgeTarget } from '@millrace/shared/cdn/upkeep/purge-target';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Longest time that a file can be pinned for. */
 const MAX_LEASE_SECONDS = 365 * 24 * 3600;

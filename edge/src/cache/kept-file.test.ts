@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Log } from '@millrace/shared/base/log';
-import { z } from 'zod';
+import * as z from 'zod';
 import { KeptFile } from './kept-file.ts';
 
 const said: string[] = [];

@@ -5,7 +5,7 @@ import { open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '@millrace/shared/base/log';
 import { readOrThrow } from '@millrace/shared/schema/read';
-import type { z } from 'zod';
+import type * as z from 'zod';
 
 export interface KeptFileOptions<S extends z.ZodType> {
   readonly dir: string;

@@ -9,7 +9,7 @@ import type { Log } from '@millrace/shared/base/log';
 import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
 import { isLeased, type NetworkPin, NetworkPins } from '@millrace/shared/cdn/upkeep/network-pins';
 import { type Pin, PinLedger } from '@millrace/shared/cdn/upkeep/pin-ledger';
-import { z } from 'zod';
+import * as z from 'zod';
 import { chunkKey } from '../files/chunk-request.ts';
 import type { FileVersion } from '../files/file-version.ts';
 import { NETWORK_PIN, PIN } from './commands.ts';

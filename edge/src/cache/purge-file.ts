@@ -12,7 +12,7 @@ import type { Log } from '@millrace/shared/base/log';
 import type { Purge } from '@millrace/shared/cdn/upkeep/generations';
 import type { Dropped, LoggedPurge } from '@millrace/shared/cdn/upkeep/purge-log';
 import { readOrThrow } from '@millrace/shared/schema/read';
-import { z } from 'zod';
+import * as z from 'zod';
 import { DROPPED, LOGGED, TARGET } from './commands.ts';
 
 /** A line of the file. */

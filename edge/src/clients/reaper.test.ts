@@ -21,61 +21,61 @@ afterEach(() => void jest.useRealTimers());
 function setUp() {
   const states = new Map<Socket, TcpState | undefined>();
   const readTcpInfo = jest.fn((socket: Socket) => states.get(socket));
-  const onPurged = jest.fn();
-  const reaper = new ClientReaper({ readTcpInfo, now: () => performance.now(), onPurged });
+  const onReaped = jest.fn();
+  const reaper = new ClientReaper({ readTcpInfo, now: () => performance.now(), onReaped });
   const client = (state: TcpState | undefined, outstanding = () => true) => {
     const socket = new Socket();
     states.set(socket, state);
-    const purge = jest.fn(() => void states.set(socket, undefined));
-    return { socket, purge, handOn: reaper.watch(socket, outstanding, purge) };
+    const reap = jest.fn(() => void states.set(socket, undefined));
+    return { socket, reap, handOn: reaper.watch(socket, outstanding, reap) };
   };
-  return { states, readTcpInfo, onPurged, reaper, client };
+  return { states, readTcpInfo, onReaped, reaper, client };
 }
 
 describe('ClientReaper', () => {
-  test('purges a vanished client once, and no other client', () => {
-    const { client, states, onPurged, reaper } = setUp();
+  test('reaps a vanished client once, and no other client', () => {
+    const { client, states, onReaped, reaper } = setUp();
     const [a, b, unknown] = [client(FINE), client(FINE), client(undefined)];
     jest.advanceTimersByTime(10_000);
-    expect(onPurged).not.toHaveBeenCalled();
+    expect(onReaped).not.toHaveBeenCalled();
     states.set(a.socket, GONE);
     jest.advanceTimersByTime(250);
     states.set(a.socket, GONE);
     jest.advanceTimersByTime(10_000);
-    expect(a.purge).toHaveBeenCalledTimes(1);
-    expect(onPurged).toHaveBeenCalledTimes(1);
-    expect(b.purge).not.toHaveBeenCalled();
-    expect(unknown.purge).not.toHaveBeenCalled();
+    expect(a.reap).toHaveBeenCalledTimes(1);
+    expect(onReaped).toHaveBeenCalledTimes(1);
+    expect(b.reap).not.toHaveBeenCalled();
+    expect(unknown.reap).not.toHaveBeenCalled();
     expect(reaper.watching).toBe(2);
   });
 
-  test('purges several that vanish together, even if one purge ends the watch of another', () => {
-    const { client, onPurged } = setUp();
+  test('reaps several that vanish together, even if one reap ends the watch of another', () => {
+    const { client, onReaped } = setUp();
     const clients = [client(GONE), client(GONE), client(GONE)];
-    clients[0]?.purge.mockImplementation(() => {
+    clients[0]?.reap.mockImplementation(() => {
       clients[1]?.socket.destroy();
       clients[1]?.handOn();
     });
     jest.advanceTimersByTime(250);
-    expect(clients.map(({ purge }) => purge.mock.calls.length)).toEqual([1, 0, 1]);
-    expect(onPurged).toHaveBeenCalledTimes(2);
+    expect(clients.map(({ reap }) => reap.mock.calls.length)).toEqual([1, 0, 1]);
+    expect(onReaped).toHaveBeenCalledTimes(2);
   });
 
   test('several responses on one connection are one client, and all of them end', () => {
-    const { client, onPurged, reaper } = setUp();
+    const { client, onReaped, reaper } = setUp();
     const first = client(GONE);
-    const purge = jest.fn();
-    reaper.watch(first.socket, () => true, purge);
+    const reap = jest.fn();
+    reaper.watch(first.socket, () => true, reap);
     const other = client(FINE);
     jest.advanceTimersByTime(250);
-    expect([first.purge.mock.calls.length, purge.mock.calls.length]).toEqual([1, 1]);
-    expect(onPurged).toHaveBeenCalledTimes(1);
-    expect(other.purge).not.toHaveBeenCalled();
+    expect([first.reap.mock.calls.length, reap.mock.calls.length]).toEqual([1, 1]);
+    expect(onReaped).toHaveBeenCalledTimes(1);
+    expect(other.reap).not.toHaveBeenCalled();
     expect(reaper.watching).toBe(1);
   });
 
   test('steps are in proportion to the clients that vanish at once, not to their square', () => {
-    const { client, onPurged, reaper } = setUp();
+    const { client, onReaped, reaper } = setUp();
     const clients = Array.from({ length: 2000 }, () => client(GONE));
     // Two responses on each connection, as with HTTP/2.
     for (const { socket } of clients) reaper.watch(socket, () => true, jest.fn());
@@ -95,7 +95,7 @@ describe('ClientReaper', () => {
     } finally {
       counted.mockRestore();
     }
-    expect(onPurged).toHaveBeenCalledTimes(2000);
+    expect(onReaped).toHaveBeenCalledTimes(2000);
     expect(reaper.watching).toBe(0);
     expect(steps).toBeGreaterThan(0);
     expect(steps).toBeLessThan(5 * 2000);
@@ -104,12 +104,12 @@ describe('ClientReaper', () => {
   test('does not ask the kernel about clients that have nothing to acknowledge', () => {
     const { client, readTcpInfo } = setUp();
     let outstanding = false;
-    const { purge } = client(GONE, () => outstanding);
+    const { reap } = client(GONE, () => outstanding);
     jest.advanceTimersByTime(10_000);
     expect(readTcpInfo).not.toHaveBeenCalled();
     outstanding = true;
     jest.advanceTimersByTime(250);
-    expect(purge).toHaveBeenCalledTimes(1);
+    expect(reap).toHaveBeenCalledTimes(1);
   });
 
   test('waits longer for answers to timeouts if other clients have answered late', () => {
@@ -122,30 +122,30 @@ describe('ClientReaper', () => {
     jest.advanceTimersByTime(250);
     states.set(a.socket, { ...lost, retransmits: 2, lastAckMs: 700 });
     jest.advanceTimersByTime(250);
-    expect(a.purge).not.toHaveBeenCalled();
+    expect(a.reap).not.toHaveBeenCalled();
     states.set(a.socket, { ...lost, retransmits: 3, lastAckMs: 1500 });
     jest.advanceTimersByTime(250);
-    expect(a.purge).toHaveBeenCalledTimes(1);
+    expect(a.reap).toHaveBeenCalledTimes(1);
     // A minute later the late answers are forgotten.
     jest.advanceTimersByTime(60_000);
     states.set(b.socket, { ...lost, retransmits: 2, lastAckMs: 700 });
     jest.advanceTimersByTime(250);
-    expect(b.purge).toHaveBeenCalledTimes(1);
+    expect(b.reap).toHaveBeenCalledTimes(1);
   });
 
   test.each([
     ['unacknowledged', { unacked: 3 }],
     ['not even sent', { unacked: 0, unsentBytes: 3 }],
-  ])('purges a client that vanishes while the kernel holds bytes that are %s', (_what, held) => {
-    const { client, states, onPurged, reaper } = setUp();
-    const { socket, purge, handOn } = client({ ...FINE, ...held });
+  ])('reaps a client that vanishes while the kernel holds bytes that are %s', (_what, held) => {
+    const { client, states, onReaped, reaper } = setUp();
+    const { socket, reap, handOn } = client({ ...FINE, ...held });
     handOn();
     jest.advanceTimersByTime(10_000);
     expect(reaper.watching).toBe(1);
     states.set(socket, { ...FINE, ...held, unacked: 3, retransmits: 2, lastAckMs: 700 });
     jest.advanceTimersByTime(250);
-    expect(purge).toHaveBeenCalledTimes(1);
-    expect(onPurged).toHaveBeenCalledTimes(1);
+    expect(reap).toHaveBeenCalledTimes(1);
+    expect(onReaped).toHaveBeenCalledTimes(1);
     expect(reaper.watching).toBe(0);
   });
 
@@ -153,8 +153,8 @@ describe('ClientReaper', () => {
     const { client, states, reaper } = setUp();
     const first = client(FINE);
     first.handOn();
-    const purge = jest.fn();
-    const handOn = reaper.watch(first.socket, () => true, purge);
+    const reap = jest.fn();
+    const handOn = reaper.watch(first.socket, () => true, reap);
     expect(reaper.watching).toBe(1);
     // The same with several at once, as with HTTP/2.
     const third = reaper.watch(first.socket, () => true, jest.fn());
@@ -163,7 +163,7 @@ describe('ClientReaper', () => {
     expect(reaper.watching).toBe(1);
     states.set(first.socket, GONE);
     jest.advanceTimersByTime(250);
-    expect([first.purge.mock.calls.length, purge.mock.calls.length]).toEqual([0, 1]);
+    expect([first.reap.mock.calls.length, reap.mock.calls.length]).toEqual([0, 1]);
   });
 
   test('forgets a client that closes its connection, before or after its last response', () => {
@@ -176,7 +176,7 @@ describe('ClientReaper', () => {
     states.set(after.socket, undefined);
     jest.advanceTimersByTime(250);
     expect(reaper.watching).toBe(0);
-    for (const { purge } of [before, after]) expect(purge).not.toHaveBeenCalled();
+    for (const { reap } of [before, after]) expect(reap).not.toHaveBeenCalled();
   });
 
   test('looks only while clients are watched, with one timer for all', () => {
@@ -196,7 +196,7 @@ describe('ClientReaper', () => {
     reaper.stop();
     expect(jest.getTimerCount()).toBe(0);
     jest.advanceTimersByTime(10_000);
-    expect(c.purge).not.toHaveBeenCalled();
+    expect(c.reap).not.toHaveBeenCalled();
     expect(reaper.watching).toBe(0);
   });
 
@@ -204,7 +204,7 @@ describe('ClientReaper', () => {
     const reaper = new ClientReaper({
       readTcpInfo: undefined,
       now: () => performance.now(),
-      onPurged: () => {},
+      onReaped: () => {},
     });
     const handOn = reaper.watch(new Socket(), () => true, jest.fn());
     expect([reaper.watching, jest.getTimerCount()]).toEqual([0, 0]);

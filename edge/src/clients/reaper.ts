@@ -14,12 +14,12 @@ import {
 import type { ReadTcpInfo } from './tcp-info.ts';
 
 export interface ClientReaperOptions {
-  /** Undefined if the state of connections cannot be read: then no client is purged. */
+  /** Undefined if the state of connections cannot be read: then no client is reaped. */
   readonly readTcpInfo: ReadTcpInfo | undefined;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
-  /** Called once for every client purged. */
-  readonly onPurged: () => void;
+  /** Called once for every client reaped. */
+  readonly onReaped: () => void;
   /**
    * Interval between looks at the connections. Two timeouts take a kernel 600 ms at least: a
    * quarter of a second more keeps the whole below one second on short paths.
@@ -30,7 +30,7 @@ export interface ClientReaperOptions {
 interface Watched {
   readonly socket: Socket;
   readonly outstanding: () => boolean;
-  readonly purge: () => void;
+  readonly reap: () => void;
   readonly detector: VanishedClientDetector;
   /** Most timeouts in a row after which the client has answered. */
   answeredLate: number;
@@ -66,18 +66,18 @@ export class ClientReaper {
    * @param socket the client's connection
    * @param outstanding whether the client owes acknowledgements: false until some of the response
    *   has gone out, so that the kernel need not be asked
-   * @param purge called at most once, when the client has vanished; must end the connection with a
+   * @param reap called at most once, when the client has vanished; must end the connection with a
    *   RST, which tells a client that is still there to start over (ANYCAST 3.1.3)
    * @returns a function to call when all of the response has been handed on or given up; further
    *   calls do nothing
    */
-  watch(socket: Socket, outstanding: () => boolean, purge: () => void): () => void {
+  watch(socket: Socket, outstanding: () => boolean, reap: () => void): () => void {
     if (this.#options.readTcpInfo === undefined) return () => {};
     const detector = new VanishedClientDetector();
     const watched: Watched = {
       socket,
       outstanding,
-      purge,
+      reap,
       detector,
       answeredLate: 0,
       handedOn: false,
@@ -126,18 +126,18 @@ export class ClientReaper {
   }
 
   #look(): void {
-    const { onPurged } = this.#options;
+    const { onReaped } = this.#options;
     for (const watched of this.#watched) {
       if (!this.#hasVanished(watched)) continue;
       // With HTTP/2 several responses share one connection: a single client has vanished.
       for (const other of this.#byConnection.get(watched.socket) ?? []) {
         if (other === watched) continue;
         this.#unwatch(other);
-        other.purge();
+        other.reap();
       }
       this.#unwatch(watched);
-      onPurged();
-      watched.purge();
+      onReaped();
+      watched.reap();
     }
   }
 

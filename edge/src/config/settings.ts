@@ -3,11 +3,12 @@
 import { readFileSync } from 'node:fs';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
-import { formatBytes, parseBytes, parseDuration, parseRate } from '@millrace/shared/base/units';
+import { parseBytes, parseDuration, parseRate } from '@millrace/shared/base/unit-options';
+import { formatBytes } from '@millrace/shared/base/units';
 import { isLegalChunkSize } from '@millrace/shared/cdn/chunks/chunk-plan';
 import { MAX_HOPS } from '@millrace/shared/cdn/routing/route';
 import { readLinkSecrets } from '@millrace/shared/node/link-signature';
-import { z } from 'zod';
+import * as z from 'zod';
 import { AllowList } from '../policy/allow-list.ts';
 import { parseNetwork } from '../policy/client-address.ts';
 import { OriginRules } from '../policy/origin-rules.ts';

@@ -93,7 +93,7 @@ export class Figures {
       retried: await counterValue(m.retries),
       windowSum: window.sum,
       windowCount: window.count,
-      purged: await counterValue(m.purges),
+      purged: await counterValue(m.reaped),
       offloaded: await counterValue(m.offloads),
       requests: await counterValue(m.requests),
       errors: await counterValue(m.errors),

@@ -59,7 +59,7 @@ export class Metrics {
     'connections_refused_total',
     'New client connections refused because all were in use',
   );
-  readonly purges = this.#counter(
+  readonly reaped = this.#counter(
     'clients_purged_total',
     'Vanished clients whose connections were reset',
   );

@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import { MAX_PEERS } from '@millrace/shared/cdn/routing/peer-set';
-import { z } from 'zod';
+import * as z from 'zod';
 import { nodeUrl } from '../config/seeds.ts';
 
 const MAX_ANSWER_BYTES = 256 * 1024;

@@ -7,7 +7,7 @@ import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
 import { currentAge, type Freshness } from '@millrace/shared/http/answers/freshness';
 import { canPin } from '@millrace/shared/http/fields/validators';
 import { readOrThrow } from '@millrace/shared/schema/read';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { FileVersion, Pointer } from '../files/file-version.ts';
 
 /** Digests of the state that a node shares; those of older nodes may be missing. */

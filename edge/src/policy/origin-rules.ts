@@ -7,9 +7,10 @@
 import { readFileSync, statSync } from 'node:fs';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_RULES, MAX_RULES_FILE_BYTES } from '@millrace/shared/base/limits';
-import { formatBytes, parseBytes, parseDuration, parseRate } from '@millrace/shared/base/units';
+import { parseBytes, parseDuration, parseRate } from '@millrace/shared/base/unit-options';
+import { formatBytes } from '@millrace/shared/base/units';
 import { tryRead } from '@millrace/shared/schema/read';
-import { z } from 'zod';
+import * as z from 'zod';
 import { OriginPattern } from './origin-pattern.ts';
 
 /** Files of an origin that are served, and limits on their use. */

@@ -12,7 +12,7 @@ import {
 } from '@millrace/shared/cdn/upkeep/purge-target';
 import { tryRead } from '@millrace/shared/schema/read';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { Administration } from '../admin/administration.ts';
 import { LEASE_BODY, PIN_BODY, PREFETCH_BODY, PURGE_BODY } from '../cache/commands.ts';
 import type { Config } from '../config/config.ts';

@@ -3,10 +3,10 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { GuessLimit } from '@millrace/shared/base/guess-limit';
-import type { Revocations, RevocationsSnapshot } from '@millrace/shared/base/revocations';
-import { SharedAnswer } from '@millrace/shared/base/shared-answer';
 import { mostRefused, type RefusalReport } from '@millrace/shared/cdn/admission/refusal-log';
+import type { Revocations, RevocationsSnapshot } from '@millrace/shared/cdn/admission/revocations';
 import { type FigureSteps, stepsSince } from '@millrace/shared/cdn/figures/figure-history';
+import { SharedAnswer } from '@millrace/shared/cdn/figures/shared-answer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { DashboardSessions } from '../admin/sessions.ts';

@@ -1,8 +1,8 @@
 /** The edge's own endpoints under /-/ that are open to everybody. */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { SharedAnswer } from '@millrace/shared/base/shared-answer';
 import type { MemoryAccount } from '@millrace/shared/cdn/admission/memory-account';
+import { SharedAnswer } from '@millrace/shared/cdn/figures/shared-answer';
 import type { FastifyInstance } from 'fastify';
 import type { Administration } from '../admin/administration.ts';
 import type { Admissions } from '../admission/admissions.ts';
@@ -119,7 +119,7 @@ export async function ownStatus(o: OwnRoutesOptions) {
       retry: await counterValue(metrics.races, { winner: 'retry' }),
     },
     clients: {
-      purged: await counterValue(metrics.purges),
+      purged: await counterValue(metrics.reaped),
       offloaded: await counterValue(metrics.offloads),
       slowReset: await counterValue(metrics.slowReset),
     },

@@ -70,7 +70,7 @@ export async function openClients(
   const reaper = new ClientReaper({
     readTcpInfo: tcpInfo.read,
     now,
-    onPurged: () => metrics.purges.inc(),
+    onReaped: () => metrics.reaped.inc(),
   });
   const limits = new ClientLimits({
     transfers: config.clientTransfers,

@@ -3,7 +3,7 @@
  * absence. Their number is bounded: instead of too many purges, everything is purged.
  */
 
-import { Revocations } from '@millrace/shared/base/revocations';
+import { Revocations } from '@millrace/shared/cdn/admission/revocations';
 import type { Command } from '../cache/commands.ts';
 import { newPurge } from '../cache/purges.ts';
 

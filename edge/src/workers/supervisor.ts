@@ -6,8 +6,8 @@
 
 import cluster, { type Worker } from 'node:cluster';
 import type { Log } from '@millrace/shared/base/log';
-import { SharedAnswer } from '@millrace/shared/base/shared-answer';
 import { mergeRefusals, type RefusalReport } from '@millrace/shared/cdn/admission/refusal-log';
+import { SharedAnswer } from '@millrace/shared/cdn/figures/shared-answer';
 import { AggregatorRegistry } from 'prom-client';
 import type { Command, Outcome } from '../cache/commands.ts';
 import type { Config } from '../config/config.ts';

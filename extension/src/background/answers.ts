@@ -4,7 +4,7 @@
 
 import { isAmong } from '@millrace/shared/http/urls/host-list';
 import { tryRead } from '@millrace/shared/schema/read';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { BrowserApi } from '../browser/api.ts';
 import { clickSchema } from '../content/click.ts';
 import {

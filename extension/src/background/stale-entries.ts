@@ -5,7 +5,7 @@
  */
 
 import { tryRead } from '@millrace/shared/schema/read';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { BrowserApi } from '../browser/api.ts';
 import { type DownloadItem, refOf } from '../browser/downloads.ts';
 import type { HandOff } from '../hand-off/hand-off.ts';

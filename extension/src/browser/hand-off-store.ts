@@ -4,7 +4,7 @@
  */
 
 import { tryRead } from '@millrace/shared/schema/read';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Offer } from '../contract/taker.ts';
 import type { HandOff } from '../hand-off/hand-off.ts';
 import type { StorePort } from '../hand-off/ports.ts';

@@ -1,6 +1,6 @@
 /** Message about a click in a page: the only message accepted from content scripts. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const clickSchema = z.object({
   type: z.literal('click'),

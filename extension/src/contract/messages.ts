@@ -4,7 +4,7 @@
  * All messages are checked against schemas, because content scripts could send messages too.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Settings, settingsSchema } from './settings.ts';
 import type { ShownDownload } from './taker.ts';
 

@@ -4,13 +4,8 @@
  * without it.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import type { OfferState, ShownDownload, TakerProblem } from './taker.ts';
-
-/** Name of the port. */
-export const ENGINE_PORT = 'engine';
-/** Broadcast of the engine: any background that receives it wakes up and connects. */
-export const ENGINE_CALLS = { type: 'engine-calls' } as const;
 
 const id = z.string().min(1).max(64);
 const url = z.string().min(1).max(65_536);

@@ -1,7 +1,7 @@
 /** The user's settings, stored in `storage.local` under `settings`. */
 
 import { readOrThrow } from '@millrace/shared/schema/read';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const MIB = 1024 * 1024;
 const MAX_RULES = 1000;

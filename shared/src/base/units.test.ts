@@ -1,13 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  formatBytes,
-  formatDuration,
-  formatRate,
-  parseBytes,
-  parseDuration,
-  parseRate,
-} from './units.ts';
+import { parseBytes, parseDuration, parseRate } from './unit-options.ts';
+import { formatBytes, formatDuration, formatRate } from './units.ts';
 
 const badOption = expect.objectContaining({ code: 'bad-option' });
 /** The readers give a usable number or a clear refusal. */

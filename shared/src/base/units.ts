@@ -1,7 +1,5 @@
 /** Sizes, rates and times as people write and read them. */
 
-import { MillraceError } from './errors.ts';
-
 const FACTORS: Readonly<Record<string, number>> = {
   '': 1,
   b: 1,
@@ -23,29 +21,26 @@ const FACTORS: Readonly<Record<string, number>> = {
  * Reads a size such as `1048576`, `64K`, `1.5 MiB` or `10GB`. A bare letter means the binary
  * unit; `kB`, `MB`, `GB`, `TB` are decimal, as in the SI.
  *
- * @returns whole bytes, 0 or more
- * @throws MillraceError `bad-option`
+ * @returns whole bytes, 0 or more; undefined for any other text
  */
-export function parseBytes(text: string): number {
+export function readBytes(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(text.trim());
   const factor = FACTORS[match?.[2]?.toLowerCase() ?? '?'];
-  const bytes = Math.round(Number(match?.[1]) * (factor ?? Number.NaN));
-  if (!Number.isSafeInteger(bytes)) {
-    throw new MillraceError('bad-option', `"${text}" is not a size such as 64K, 256MiB or 10GB`);
-  }
-  return bytes;
+  return whole(Number(match?.[1]) * (factor ?? Number.NaN));
 }
 
 /**
  * Reads a rate in bytes per second such as `500K` or `2MiB/s`.
  *
- * @returns bytes per second, more than 0
- * @throws MillraceError `bad-option`
+ * @returns bytes per second, more than 0; undefined for any other text
  */
-export function parseRate(text: string): number {
-  const bytes = parseBytes(text.trim().replace(/\/s$/i, ''));
-  if (bytes === 0) throw new MillraceError('bad-option', 'a rate must be more than 0');
-  return bytes;
+export function readRate(text: string): number | undefined {
+  return readBytes(withoutPerSecond(text)) || undefined;
+}
+
+/** Removes the end of a rate that makes it a size. */
+export function withoutPerSecond(rate: string): string {
+  return rate.trim().replace(/\/s$/i, '');
 }
 
 const DURATION_FACTORS: Readonly<Record<string, number>> = {
@@ -59,17 +54,17 @@ const DURATION_FACTORS: Readonly<Record<string, number>> = {
 /**
  * Reads a duration such as `500ms`, `10s`, `5m`, `1h`; a bare number is seconds.
  *
- * @returns milliseconds, 0 or more
- * @throws MillraceError `bad-option`
+ * @returns milliseconds, 0 or more; undefined for any other text
  */
-export function parseDuration(text: string): number {
+export function readDuration(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/i.exec(text.trim());
   const factor = DURATION_FACTORS[(match?.[2] ?? 's').toLowerCase()];
-  const ms = Math.round(Number(match?.[1]) * (factor ?? Number.NaN));
-  if (!Number.isSafeInteger(ms)) {
-    throw new MillraceError('bad-option', `"${text}" is not a duration such as 500ms, 10s or 5m`);
-  }
-  return ms;
+  return whole(Number(match?.[1]) * (factor ?? Number.NaN));
+}
+
+function whole(value: number): number | undefined {
+  const rounded = Math.round(value);
+  return Number.isSafeInteger(rounded) ? rounded : undefined;
 }
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;

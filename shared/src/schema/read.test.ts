@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { z } from 'zod';
+import * as z from 'zod';
 import { MillraceError } from '../base/errors.ts';
 import { readOrThrow, tryRead } from './read.ts';
 

@@ -3,7 +3,7 @@
  * disk can shape: it throws a TypeError for some that it should refuse.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 
 /**
  * Reads a value by a schema.

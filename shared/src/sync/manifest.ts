@@ -4,7 +4,7 @@
  * document with an unknown member is refused as a whole.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { MillraceError } from '../base/errors.ts';
 import { MAX_MANIFEST_BYTES, MAX_MANIFEST_FILES, MAX_MANIFEST_PIECES } from '../base/limits.ts';
 import { parseOriginUrl } from '../http/urls/prefixed-url.ts';

@@ -1,7 +1,8 @@
 /** `millrace edge`: administers an edge, and the network that it is a node of. */
 
 import { EXIT } from '@millrace/shared/base/errors';
-import { formatBytes, parseBytes, parseDuration } from '@millrace/shared/base/units';
+import { parseBytes, parseDuration } from '@millrace/shared/base/unit-options';
+import { formatBytes } from '@millrace/shared/base/units';
 import { Command } from 'commander';
 import { action, type CliContext, type Report } from '../../console/context.ts';
 import { EdgeLink, type EdgeOptions, edgeOptions } from '../../console/edge-link.ts';

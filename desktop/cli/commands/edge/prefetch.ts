@@ -8,7 +8,7 @@ import {
   isMillraceError,
   MillraceError,
 } from '@millrace/shared/base/errors';
-import { parseRate } from '@millrace/shared/base/units';
+import { parseRate } from '@millrace/shared/base/unit-options';
 import { type Command, InvalidArgumentError } from 'commander';
 import { action, type CliContext, type Report } from '../../console/context.ts';
 import { EdgeLink, type EdgeOptions, edgeOptions } from '../../console/edge-link.ts';

@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { parseDuration } from '@millrace/shared/base/units';
+import { parseDuration } from '@millrace/shared/base/unit-options';
 import { parseOriginUrl } from '@millrace/shared/http/urls/prefixed-url';
 import { SIGNED_PATH } from '@millrace/shared/http/urls/signed-link';
 import { readLinkSecrets, signLink } from '@millrace/shared/node/link-signature';

@@ -177,7 +177,7 @@ function resultMethods(manager: Manager): [string, Method][] {
     [
       'aria2.purgeDownloadResult',
       () => {
-        manager.purge(undefined);
+        manager.forgetFinished(undefined);
         return 'OK';
       },
     ],

@@ -3,7 +3,7 @@
 import { isMillraceError } from '@millrace/shared/base/errors';
 import type { Gives, Rows, Taken } from '@millrace/shared/bridge/contract/row';
 import { isObject, RpcError } from '@millrace/shared/bridge/rpc/json-rpc';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { Manager } from '../../downloads/manager.ts';
 import type { ParseMetalink } from '../../downloads/metalinks.ts';
 import type { Streams } from '../../downloads/streams.ts';

@@ -15,7 +15,7 @@ export function trashMethods(manager: Manager): [string, Method][] {
     'millrace.removalSummary': (p) => summaryOf(manager, p.gids),
     'millrace.undoRemove': async (p) => ({ gids: await manager.undoRemove(p.undo) }),
     'millrace.purge': (p) => {
-      const { gids: gone, undo } = manager.purge(p.status, p.before);
+      const { gids: gone, undo } = manager.forgetFinished(p.status, p.before);
       return { count: gone.length, ...(undo === undefined ? {} : { undo }) };
     },
     'millrace.trash': ({ offset, limit }) => {

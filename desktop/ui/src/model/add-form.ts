@@ -1,6 +1,6 @@
 /** The form for adding downloads: from the typed text to the requests to the daemon. */
 
-import { parseRate } from '@millrace/shared/base/units';
+import { readRate } from '@millrace/shared/base/units';
 import type { AddRequest } from '@millrace/shared/bridge/rpc/adding-api';
 
 export type Start = 'now' | 'next' | 'paused' | 'at';
@@ -72,13 +72,8 @@ export function readHeaders(text: string): Record<string, string> | number {
  *
  * @returns bytes/s; null for an empty text; undefined for an invalid one
  */
-export function readRate(text: string): number | null | undefined {
-  if (text.trim() === '') return null;
-  try {
-    return parseRate(text.trim().replace(',', '.'));
-  } catch {
-    return undefined;
-  }
+export function readLimit(text: string): number | null | undefined {
+  return text.trim() === '' ? null : readRate(text.replace(',', '.'));
 }
 
 export type AddProblem = 'checksum' | 'headers' | 'limit' | 'startAt';
@@ -89,7 +84,7 @@ export function problemsOf(form: AddForm, single: boolean): ReadonlySet<AddProbl
   const checksum = form.checksum.trim();
   if (single && checksum !== '' && readChecksum(checksum) === undefined) problems.add('checksum');
   if (typeof readHeaders(form.headers) === 'number') problems.add('headers');
-  if (readRate(form.limit) === undefined) problems.add('limit');
+  if (readLimit(form.limit) === undefined) problems.add('limit');
   if (form.start === 'at' && Number.isNaN(Date.parse(form.startAt))) problems.add('startAt');
   return problems;
 }
@@ -97,7 +92,7 @@ export function problemsOf(form: AddForm, single: boolean): ReadonlySet<AddProbl
 /** Makes the part of the request that all downloads of the form share. */
 export function commonRequest(form: AddForm): Omit<AddRequest, 'urls' | 'file' | 'digests'> {
   const headers = readHeaders(form.headers);
-  const limit = readRate(form.limit);
+  const limit = readLimit(form.limit);
   return {
     useEdges: form.edges,
     ...(form.dir.trim() === '' ? {} : { dir: form.dir.trim() }),

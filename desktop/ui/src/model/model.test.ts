@@ -8,7 +8,7 @@ import {
   problemsOf,
   readChecksum,
   readHeaders,
-  readRate,
+  readLimit,
   requestsOf,
 } from './add-form.ts';
 import { appendSpeed, patchDetail } from './detail.ts';
@@ -38,10 +38,10 @@ describe('the form for adding', () => {
   });
 
   test('accepts a speed with a decimal comma, or none, and refuses other text', () => {
-    expect(readRate('1,5 MiB/s')).toBe(1_572_864);
-    expect(readRate(' ')).toBeNull();
-    expect(readRate('fast')).toBeUndefined();
-    expect(readRate('0')).toBeUndefined();
+    expect(readLimit('1,5 MiB/s')).toBe(1_572_864);
+    expect(readLimit(' ')).toBeNull();
+    expect(readLimit('fast')).toBeUndefined();
+    expect(readLimit('0')).toBeUndefined();
   });
 
   test('makes a request for each link, or one for all as sources of one file', () => {

@@ -1,7 +1,8 @@
 /** Connects the background to the engine's worker, in either browser. */
 
 import type { BrowserApi } from '../../browser/api.ts';
-import { ENGINE_PORT, type EngineMessage, type EngineRequest } from '../../contract/protocol.ts';
+import { ENGINE_PORT } from '../../contract/engine-port.ts';
+import type { EngineMessage, EngineRequest } from '../../contract/protocol.ts';
 
 export interface EngineLink {
   send(request: EngineRequest): void;

@@ -4,7 +4,8 @@
  */
 
 import { api } from '../../browser/api.ts';
-import { ENGINE_CALLS, ENGINE_PORT, type EngineMessage } from '../../contract/protocol.ts';
+import { ENGINE_CALLS, ENGINE_PORT } from '../../contract/engine-port.ts';
+import type { EngineMessage } from '../../contract/protocol.ts';
 
 const worker = new Worker('engine-worker.js', { type: 'module' });
 let port: chrome.runtime.Port | undefined;

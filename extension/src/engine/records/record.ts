@@ -191,7 +191,7 @@ export function failed(record: DownloadRecord, error: MillraceError): DownloadRe
     return { ...fresh(record), length, state: 'browser', save: { url: record.url } };
   }
   const { restarts = 0 } = record;
-  if (code === 'version-changed' && restarts < MAX_RESTARTS) {
+  if (code === 'version-changed' && restarts < MAX_RESTARTS && record.state !== 'browser') {
     return { ...fresh(record), restarts: restarts + 1 };
   }
   if (code === 'wrong-digest' && edgesOf(record).length > 0) {
@@ -203,8 +203,12 @@ export function failed(record: DownloadRecord, error: MillraceError): DownloadRe
   return { ...record, storedBytes, state: 'error', error: { code, message }, save: undefined };
 }
 
-/** Returns whether parts have failed, but a plain GET by the browser may succeed. */
-function isForBrowser({ storedBytes }: DownloadRecord, code: ErrorCode): boolean {
+/**
+ * Returns whether parts have failed, but a plain GET by the browser may succeed. Where every part
+ * is of another version, because mirrors are out of step, one answer still has one version.
+ */
+function isForBrowser({ storedBytes, restarts = 0 }: DownloadRecord, code: ErrorCode): boolean {
+  if (code === 'version-changed') return restarts >= MAX_RESTARTS;
   return NOT_IN_PARTS.has(code) || (REFUSED.has(code) && storedBytes < MAX_GIVEN_UP);
 }
 

@@ -1,6 +1,6 @@
 /** Reads the texts that users type into the options, into settings or problems. */
 
-import { parseBytes } from '@millrace/shared/base/units';
+import { readBytes } from '@millrace/shared/base/units';
 import type { Settings } from '../../contract/settings.ts';
 import type { Text } from '../../text/text.ts';
 
@@ -31,12 +31,8 @@ export function writeSize(bytes: number): string {
 
 /** Reads a size, in bytes. @param typed such as `16 MiB` or, as in German, `1,5 GiB` */
 export function readSize(text: Text, typed: string): Reading<number> {
-  let bytes: number;
-  try {
-    bytes = parseBytes(typed.replace(',', '.'));
-  } catch {
-    return { problem: text.t('taking.size.bad') };
-  }
+  const bytes = readBytes(typed.replace(',', '.'));
+  if (bytes === undefined) return { problem: text.t('taking.size.bad') };
   return bytes > MAX_BYTES ? { problem: text.t('taking.size.large') } : { value: bytes };
 }
 

@@ -1,6 +1,6 @@
 /** Methods for adding downloads, and for the questions of the dialog before that. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { MAX_LINKS, MAX_TEXT_CHARS } from '../../download/request/links-in-text.ts';
 import { addMetalink, addRequest } from '../params/download-params.ts';
 import { addManyResult, duplicates, metalinkFiles, parsedText } from '../results/adding-results.ts';

@@ -1,6 +1,6 @@
 /** Methods for the connection to the daemon, and for the daemon itself. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { downloadDetail, watchResult } from '../results/detail-results.ts';
 import { nothing as done } from '../results/download-results.ts';
 import { named } from '../results/named.ts';

@@ -1,6 +1,6 @@
 /** Methods that act on existing downloads. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { changeRequest } from '../params/download-params.ts';
 import * as results from '../results/download-results.ts';
 import { gid, gids } from './params.ts';

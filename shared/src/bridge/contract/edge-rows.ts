@@ -1,6 +1,6 @@
 /** Methods for the edges that the user has set up. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { edges, edgeTest } from '../results/edge-results.ts';
 import type { Rows } from './row.ts';
 

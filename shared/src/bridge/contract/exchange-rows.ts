@@ -1,6 +1,6 @@
 /** Methods for exporting and importing lists of downloads. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { exported, imported, importPreview } from '../results/adding-results.ts';
 import type { Rows } from './row.ts';
 

@@ -1,6 +1,6 @@
 /** Methods that show downloads. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { sources } from '../results/detail-results.ts';
 import {
   daemonInfo,

@@ -1,6 +1,6 @@
 /** Methods for the native host: downloads that a browser offers. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import type { NativeOffer } from '../native/native-api.ts';
 import { added, nothing as done } from '../results/download-results.ts';
 import { gid, named, withName } from '../results/named.ts';

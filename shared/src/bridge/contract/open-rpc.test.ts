@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { z } from 'zod';
+import * as z from 'zod';
 import { named } from '../results/named.ts';
 import { CONTRACT } from './contract.ts';
 import { openRpcOf } from './open-rpc.ts';

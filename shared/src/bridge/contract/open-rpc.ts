@@ -1,6 +1,6 @@
 /** The contract as an OpenRPC 1.3 document (https://spec.open-rpc.org). */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { OBJECTS } from '../results/named.ts';
 import type { Row, Rows } from './row.ts';
 

@@ -1,6 +1,6 @@
 /** Parameters that methods of several subjects have in common. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const gid = z
   .string()

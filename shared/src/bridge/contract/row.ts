@@ -1,6 +1,6 @@
 /** A row of the contract: what one method of the daemon takes, gives and needs. */
 
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { Read } from '../results/named.ts';
 
 export interface Row {

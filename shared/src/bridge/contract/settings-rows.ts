@@ -1,6 +1,6 @@
 /** Methods for the daemon's settings. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   categories,
   learnedLimits as limits,

@@ -1,6 +1,6 @@
 /** Schemas of settings as callers give them, for the methods and for the stored settings. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   DAYS,
   MAX_WINDOWS,

@@ -1,8 +1,14 @@
 /** Methods for removing downloads, and for the trash. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { gids as restored } from '../results/download-results.ts';
-import { emptied, purged, removalSummary, removed, trashPage } from '../results/trash-results.ts';
+import {
+  emptied,
+  forgotten,
+  removalSummary,
+  removed,
+  trashPage,
+} from '../results/trash-results.ts';
 import { gids, page } from './params.ts';
 import type { Rows } from './row.ts';
 
@@ -42,7 +48,7 @@ export const TRASH_ROWS = {
       status: z.array(z.enum(FINISHED)).optional().describe('Default: all.'),
       before: z.number().int().optional().describe('Finished before it, Unix milliseconds.'),
     }),
-    result: purged,
+    result: forgotten,
   },
   'millrace.trash': {
     summary: 'Lists the trash, page by page.',

@@ -3,7 +3,7 @@
  * because they reach it in other ways as well: these schemas only give the types and the document.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { digest, named } from '../results/named.ts';
 
 const headers = z.record(z.string(), z.string()).optional().describe('Request fields.');

@@ -1,6 +1,6 @@
 /** Answers to the dialog for adding downloads, and to lists that are imported. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { status } from './download-results.ts';
 import { count, digest, gid, named } from './named.ts';
 import { DELICATE_KINDS } from './values.ts';

@@ -1,6 +1,6 @@
 /** One download in detail: its map of blocks, sources, speed, log and digests. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { totals } from './download-results.ts';
 import { count, gid, named, rate, time } from './named.ts';
 import { appSettings } from './settings-results.ts';

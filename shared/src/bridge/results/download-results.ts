@@ -1,6 +1,6 @@
 /** A download as lists show it, and the daemon's report on itself. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { count, digest, gid, named, rate, time } from './named.ts';
 import { scheduleNow } from './settings-results.ts';
 import { DOWNLOAD_STATUSES } from './values.ts';

@@ -1,6 +1,6 @@
 /** Edges that the user has set up, and the outcome of testing one. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { named } from './named.ts';
 
 const rttMs = z.number().optional().describe('Round-trip time, milliseconds.');

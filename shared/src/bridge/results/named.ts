@@ -1,6 +1,6 @@
 /** Objects of the daemon's contract that its document names, and the types made from them. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** The named objects, by name. */
 export const OBJECTS = new Map<string, z.ZodType>();

@@ -1,6 +1,6 @@
 /** The daemon's settings, limits and schedule, as it shows them. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { edgeEntry } from './edge-results.ts';
 import { count, named, rate, time } from './named.ts';
 import { DENSITIES, THEMES, WEEKDAYS } from './values.ts';

@@ -1,6 +1,6 @@
 /** Removals and the trash. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { status } from './download-results.ts';
 import { count, gid, named, time } from './named.ts';
 
@@ -13,7 +13,7 @@ export const removed = named('Removed', 'Downloads that were removed.', {
   gids: z.array(gid),
   undo,
 });
-export const purged = named('Purged', 'Number of downloads that left the history.', {
+export const forgotten = named('Forgotten', 'Number of downloads that left the history.', {
   count,
   undo,
 });

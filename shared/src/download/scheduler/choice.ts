@@ -19,7 +19,7 @@ const RESCUE_MS = 2000;
 const LATE = 2;
 
 /** Forecast for a new request to a source. */
-interface Taker {
+interface NewRequest {
   readonly source: KnownSource;
   readonly rate: number;
   readonly firstByteMs: Millis;
@@ -37,12 +37,12 @@ export function choose(
   if (state.sources.isSilent(source, now)) {
     return fetchFree(state, source, now) ?? retrySilent(state, source, now);
   }
-  const taker = takerOf(state, source, now);
+  const fresh = newRequestTo(state, source, now);
   return (
-    rescue(state, taker, now) ??
+    rescue(state, fresh, now) ??
     fetchFree(state, source, now) ??
-    takeOverLast(state, source, taker, now) ??
-    duplicateLast(state, taker, now)
+    takeOverLast(state, source, fresh, now) ??
+    duplicateLast(state, fresh, now)
   );
 }
 
@@ -68,7 +68,11 @@ function restFor(
   return start < end ? firstHeld(holds, { start, end }) : undefined;
 }
 
-function takerOf(state: SchedulerState, source: KnownSource, now: Millis): Taker | undefined {
+function newRequestTo(
+  state: SchedulerState,
+  source: KnownSource,
+  now: Millis,
+): NewRequest | undefined {
   const { sources } = state;
   const rate = sources.expectation(source, now);
   if (rate === undefined || rate === 0) return undefined;
@@ -82,8 +86,12 @@ function takerOf(state: SchedulerState, source: KnownSource, now: Millis): Taker
  * reader waits for come first, overtaken or not: an earlier deadline is never sacrificed for a
  * later one.
  */
-function rescue(state: SchedulerState, taker: Taker | undefined, now: Millis): Choice | undefined {
-  if (taker === undefined || !taker.known) return undefined;
+function rescue(
+  state: SchedulerState,
+  fresh: NewRequest | undefined,
+  now: Millis,
+): Choice | undefined {
+  if (fresh === undefined || !fresh.known) return undefined;
   const { running, reader, progress, copies, redundantBytes } = state;
   // Bytes that a reader needs later can be rescued later.
   const ahead = Math.min(reader?.lookAhead ?? 0, (totalRate(state, now) * RESCUE_MS) / 1000);
@@ -95,12 +103,12 @@ function rescue(state: SchedulerState, taker: Taker | undefined, now: Millis): C
   // Without a reader, keep half of the bytes that may come in twice for the end.
   const kept = reader === undefined ? redundantBytes / 2 : 0;
   for (const request of late.sort((a, b) => a.position - b.position)) {
-    const rest = restFor(state, taker.source, request);
+    const rest = restFor(state, fresh.source, request);
     if (rest === undefined) continue;
     const pace = bestPace(state, request, now);
-    const ms = taker.firstByteMs + (rangeBytes(rest) * 1000) / taker.rate;
+    const ms = fresh.firstByteMs + (rangeBytes(rest) * 1000) / fresh.rate;
     if (pace === undefined || !isWorth(pace.etaMs / 2, ms)) continue;
-    const choice = duplicate(state, request, taker, pace, kept);
+    const choice = duplicate(state, request, fresh, pace, kept);
     if (choice !== undefined) return choice;
     if (awaited(request)) return takeOver(state, rest);
   }
@@ -111,7 +119,7 @@ function rescue(state: SchedulerState, taker: Taker | undefined, now: Millis): C
 function takeOverLast(
   state: SchedulerState,
   source: KnownSource,
-  taker: Taker | undefined,
+  fresh: NewRequest | undefined,
   now: Millis,
 ): Choice | undefined {
   const tailOf = ({ position, end }: RunningRequest) =>
@@ -120,7 +128,7 @@ function takeOverLast(
   if (last === undefined) return undefined;
   const { request, pace } = last;
   const { start: position, end } = tailOf(request) as ByteRange;
-  if (taker === undefined) {
+  if (fresh === undefined) {
     // Nothing is known of any source: only a request that stands still is worth a try.
     return pace.rate === 0 ? takeOver(state, { start: position, end }) : undefined;
   }
@@ -129,12 +137,12 @@ function takeOverLast(
     end,
     etaMs: pace.etaMs,
     rate: pace.rate,
-    takerRate: taker.rate,
-    takerFirstByteMs: taker.firstByteMs,
+    newRate: fresh.rate,
+    newFirstByteMs: fresh.firstByteMs,
   });
   if (start === undefined) return undefined;
   // An unknown source gets no more than its first request.
-  const most = taker.known ? end : requestBytes({ ...FIRST_REQUEST, missing: end - start });
+  const most = fresh.known ? end : requestBytes({ ...FIRST_REQUEST, missing: end - start });
   return takeOver(state, { start: Math.max(start, end - most), end });
 }
 
@@ -150,16 +158,16 @@ const FIRST_REQUEST: BlockSizeInput = {
 /** Chooses bytes that other requests are already fetching, at the end (LOCI 3.2, rule 3). */
 function duplicateLast(
   state: SchedulerState,
-  taker: Taker | undefined,
+  fresh: NewRequest | undefined,
   now: Millis,
 ): Choice | undefined {
-  if (taker === undefined || !taker.known) return undefined;
-  const last = slowest(state, now, (r) => restFor(state, taker.source, r) !== undefined);
+  if (fresh === undefined || !fresh.known) return undefined;
+  const last = slowest(state, now, (r) => restFor(state, fresh.source, r) !== undefined);
   if (last === undefined) return undefined;
   const { request, pace } = last;
   const { position: start, end } = request;
-  const ms = taker.firstByteMs + ((end - start) * 1000) / taker.rate;
-  return ms < pace.etaMs ? duplicate(state, request, taker, pace, 0) : undefined;
+  const ms = fresh.firstByteMs + ((end - start) * 1000) / fresh.rate;
+  return ms < pace.etaMs ? duplicate(state, request, fresh, pace, 0) : undefined;
 }
 
 /**
@@ -171,15 +179,15 @@ function duplicateLast(
 function duplicate(
   state: SchedulerState,
   request: RunningRequest,
-  taker: Taker,
+  fresh: NewRequest,
   pace: Pace,
   kept: number,
 ): Choice | undefined {
   const { running, stored, copies, redundantBytes, spent } = state;
-  if (taker.rate <= pace.rate) return undefined;
+  if (fresh.rate <= pace.rate) return undefined;
   const rivals = running.filter((r) => r === request || sharedBytes(r, request) > 0);
-  if (rivals.length >= copies || rivals.some((r) => r.source === taker.source.id)) return undefined;
-  const rest = restFor(state, taker.source, request);
+  if (rivals.length >= copies || rivals.some((r) => r.source === fresh.source.id)) return undefined;
+  const rest = restFor(state, fresh.source, request);
   if (rest === undefined) return undefined;
   const { start } = rest;
   const allowed = redundantBytes - kept - spent - redundantBytesToCome(running, stored);

@@ -12,20 +12,20 @@ describe('takeoverStart', () => {
         end: 8 * MiB,
         etaMs: 8000,
         rate: MiB,
-        takerRate: MiB,
-        takerFirstByteMs: 0,
+        newRate: MiB,
+        newFirstByteMs: 0,
       }),
     ).toBe(4 * MiB);
   });
 
   test('a request that stands still loses everything', () => {
     const still = { position: 1000, end: 2000, etaMs: Number.POSITIVE_INFINITY, rate: 0 };
-    expect(takeoverStart({ ...still, takerRate: 1000, takerFirstByteMs: 50 })).toBe(1000);
+    expect(takeoverStart({ ...still, newRate: 1000, newFirstByteMs: 50 })).toBe(1000);
   });
 
   test('a request that will be done soon is left alone', () => {
     const quick = { position: 0, end: MiB, etaMs: 200, rate: 5 * MiB };
-    expect(takeoverStart({ ...quick, takerRate: 100 * MiB, takerFirstByteMs: 10 })).toBeUndefined();
+    expect(takeoverStart({ ...quick, newRate: 100 * MiB, newFirstByteMs: 10 })).toBeUndefined();
   });
 
   test('both parts end at the same time, and earlier than before', () => {
@@ -38,8 +38,8 @@ describe('takeoverStart', () => {
         fc.nat(2000),
         (a, b, left, wait) => {
           const etaMs = (left * 1000) / a;
-          const input = { position: 0, end: left, etaMs, rate: a, takerRate: b };
-          const start = takeoverStart({ ...input, takerFirstByteMs: wait });
+          const input = { position: 0, end: left, etaMs, rate: a, newRate: b };
+          const start = takeoverStart({ ...input, newFirstByteMs: wait });
           if (start === undefined) return;
           const headMs = (start * 1000) / a;
           const tailMs = wait + ((left - start) * 1000) / b;

@@ -21,8 +21,8 @@ export interface TakeoverInput {
   /** Bytes per second that it brings; 0 or more. */
   readonly rate: number;
   /** Bytes per second of the request that takes over, more than 0, and its time to first byte. */
-  readonly takerRate: number;
-  readonly takerFirstByteMs: Millis;
+  readonly newRate: number;
+  readonly newFirstByteMs: Millis;
 }
 
 /**
@@ -31,13 +31,13 @@ export interface TakeoverInput {
  * @returns the first byte to take over; undefined if too little would be gained
  */
 export function takeoverStart(input: TakeoverInput): number | undefined {
-  const { position, end, etaMs, rate, takerRate, takerFirstByteMs } = input;
+  const { position, end, etaMs, rate, newRate, newFirstByteMs } = input;
   const left = end - position;
-  const headStart = (rate * takerFirstByteMs) / 1000;
-  const keep = (headStart + (left * rate) / takerRate) / (1 + rate / takerRate);
+  const headStart = (rate * newFirstByteMs) / 1000;
+  const keep = (headStart + (left * rate) / newRate) / (1 + rate / newRate);
   const kept = keep < MIN_REST_BYTES ? 0 : Math.ceil(keep);
   if (kept >= left) return undefined;
-  const ms = takerFirstByteMs + ((left - kept) * 1000) / takerRate;
+  const ms = newFirstByteMs + ((left - kept) * 1000) / newRate;
   return isWorth(etaMs, ms) ? position + kept : undefined;
 }
 

@@ -3,7 +3,7 @@
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Choice, Field } from '@millrace/shared/ui/fields';
 import { useId, useState } from 'react';
-import { readChecksum, readRate } from '../../model/add-form.ts';
+import { readChecksum, readLimit } from '../../model/add-form.ts';
 import { bytes } from '../../text/format.ts';
 import { CategorySelect } from './category-select.tsx';
 import { useActions, useApp, useAppState, useRow, useText } from './context.tsx';
@@ -76,7 +76,7 @@ function ChangeForm({ row }: { row: DownloadView }) {
   const [dir, setDir] = useState('');
   const [file, setFile] = useState('');
   const [checksum, setChecksum] = useState('');
-  const bytesPerSecond = readRate(limit.replace(/\u00a0/g, ' '));
+  const bytesPerSecond = readLimit(limit.replace(/\u00a0/g, ' '));
   const digest = readChecksum(checksum);
   const badChecksum = checksum.trim() !== '' && digest === undefined;
   const failed = row.status === 'error';
@@ -149,7 +149,7 @@ export function LimitDialog() {
   const now = useAppState(({ settings }) => settings?.limits.limit ?? null);
   const [typed, setTyped] = useState(now === null ? '' : bytes(text, now).replace('\u00a0', ' '));
   const list = useId();
-  const limit = readRate(typed);
+  const limit = readLimit(typed);
   const submit = async () => {
     const asked = { limits: { limit: limit ?? null } };
     const settings = await app.attempt(app.call('millrace.setSettings', asked));

@@ -1,6 +1,6 @@
 import { Field } from '@millrace/shared/ui/fields';
 import { useState } from 'react';
-import { readRate } from '../../model/add-form.ts';
+import { readLimit } from '../../model/add-form.ts';
 import { rate } from '../../text/format.ts';
 import { useText } from '../common/context.tsx';
 import { LearnedHosts } from './learned-hosts.tsx';
@@ -23,7 +23,7 @@ export function LimitsPage({ settings, save }: PageProps) {
   );
   const [concurrent, setConcurrent] = useState(String(limits.concurrent));
   const [perHost, setPerHost] = useState(limits.perHost === null ? '' : String(limits.perHost));
-  const limit = readRate(speed);
+  const limit = readLimit(speed);
   const together = readCount(concurrent);
   const each = readCount(perHost);
   const bad = limit === undefined || typeof together !== 'number' || each === undefined;

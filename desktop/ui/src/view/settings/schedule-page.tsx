@@ -2,7 +2,7 @@ import { WEEKDAYS, type WindowView } from '@millrace/shared/bridge/rpc/settings-
 import { IconButton } from '@millrace/shared/ui/icon-button';
 import { Icon } from '@millrace/shared/ui/icons';
 import { useState } from 'react';
-import { readRate } from '../../model/add-form.ts';
+import { readLimit } from '../../model/add-form.ts';
 import { weekBars } from '../../model/week.ts';
 import { rate } from '../../text/format.ts';
 import { useAppState, useText } from '../common/context.tsx';
@@ -66,7 +66,7 @@ export function SchedulePage({ settings, save }: PageProps) {
 
 /** Reads a window of the schedule. @returns undefined if something is missing */
 function fromDraft({ days, from, to, pause, speed }: Draft): WindowView | undefined {
-  const limit = readRate(speed);
+  const limit = readLimit(speed);
   if (days.length === 0 || from === '' || to === '') return undefined;
   if (pause) return { days, from, to, pause: true };
   return typeof limit === 'number' ? { days, from, to, limit } : undefined;

@@ -1,4 +1,4 @@
-import type { Millis } from './clock.ts';
+import type { Millis } from '../../base/clock.ts';
 
 /**
  * One answer for all callers within a time, made once however many callers there are. A failure is

@@ -3,7 +3,7 @@
  * stores, so only the few revoked ones are remembered, and only until they would have expired.
  */
 
-import type { Millis } from './clock.ts';
+import type { Millis } from '../../base/clock.ts';
 
 /** Most revoked sessions remembered one by one. */
 export const MAX_REVOKED = 10_000;

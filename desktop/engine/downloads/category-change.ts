@@ -1,4 +1,4 @@
-/** Files an existing download under another category. */
+/** Changes the category of an existing download. */
 
 import { resolve } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -11,7 +11,7 @@ interface Shelves {
   readonly categories: readonly Category[];
 }
 
-export interface Refiled {
+export interface CategoryChange {
   readonly category: string | undefined;
   /** The new category's folder, if the download moves there. */
   readonly dir?: string;
@@ -24,11 +24,11 @@ export interface Refiled {
  * @param wanted null: none
  * @throws MillraceError `bad-option` if there is no such category
  */
-export function refiled(
+export function toCategory(
   { category, path, request }: Pick<DownloadRecord, 'category' | 'path' | 'request'>,
   wanted: string | null,
   { dir, categories }: Shelves,
-): Refiled {
+): CategoryChange {
   const named = (name: string | null | undefined) => categories.find((c) => c.name === name);
   const to = named(wanted);
   if (wanted !== null && to === undefined) {
