@@ -151,7 +151,7 @@ export class Exchanges {
    * Frees memory: refuses transfers that wait beside others of their clients, and resets those whose
    * clients take the least for the memory that they hold.
    *
-   * @param bytes to be freed
+   * @param bytes to be freed by either
    * @returns number of transfers that were ended
    */
   freeMemory(bytes: number): number {
@@ -165,14 +165,13 @@ export class Exchanges {
         bytesPerMs: exchange.pace?.bytesPerMs,
       }));
     const refused = new Set(chooseWaiting(readers, bytes));
-    let freed = 0;
-    for (const { exchange, heldBytes: held } of refused) {
-      freed += held;
+    for (const { exchange } of refused) {
       this.#onShort('refused', exchange.client);
       exchange.controller.abort(new MillraceError('out-of-memory', '', { retryAfterMs: 1000 }));
     }
     const others = readers.filter((reader) => !refused.has(reader));
-    const slowest = chooseSlowest(others, bytes - freed);
+    // For all of the bytes: waiting transfers come again, and slow readers would keep their chunks.
+    const slowest = chooseSlowest(others, bytes);
     for (const { exchange } of slowest) this.#reset(exchange);
     return refused.size + slowest.length;
   }
