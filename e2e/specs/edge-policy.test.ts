@@ -187,6 +187,25 @@ describe('limits per client', () => {
     const url = origin.url('none', { seed: 'rate', size: 4_000_000 });
     expect((await fetchAll(e.prefixed(url))).digest).toBe(origin.digest(url));
   });
+
+  test('bytes per second: a client that leaves while it is delayed leaves no chunk behind', async () => {
+    const options = ['--client-rate', '1KiB/s', '--cache-memory', '1MiB'];
+    const e = await start('--allow-origin', '127.0.0.1', ...options);
+    const leave = new AbortController();
+    const clients = Array.from({ length: 8 }, (_, i) => {
+      const url = e.prefixed(origin.url('none', { seed: `left-${i}`, size: 4_000_000 }));
+      return openResponse(url, { signal: leave.signal }).then((response) => {
+        response.on('error', () => {});
+      });
+    });
+    await until(async () => (await e.status()).admission.rate?.delayed === clients.length);
+    expect((await e.status()).memory.shares.chunksInFlight).toBeGreaterThan(0);
+    leave.abort();
+    await Promise.allSettled(clients);
+    // The delays themselves would take many minutes.
+    await until(async () => (await e.status()).memory.shares.chunksInFlight === 0);
+    expect((await e.status()).transfers.active).toBe(0);
+  });
 });
 
 describe('settings', () => {

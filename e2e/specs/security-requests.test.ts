@@ -116,6 +116,29 @@ describe('request smuggling', () => {
     await isWell();
   });
 
+  test.each([
+    ['a file', `/http://${host}/first`],
+    ['an own page', '/-/status'],
+  ])(
+    'an offer to upgrade ends its connection, for bytes behind it may get lost: %s',
+    async (_, target) => {
+      const fields = ['Host: x', 'Connection: Upgrade', 'Upgrade: h2c'].join('\r\n');
+      const socket = await rawConnect(edge.url);
+      let text = '';
+      socket.on('data', (piece) => {
+        text += piece;
+        socket.write(Buffer.from('GET /\xe9 no request\r\n\r\n', 'latin1'));
+      });
+      socket.write(`GET ${target} HTTP/1.1\r\n${fields}\r\n\r\n${behind}`);
+      await until(() => socket.closed);
+      const [head] = text.split('\r\n\r\n', 1);
+      expect(head).toMatch(/^HTTP\/1\.1 200 [\s\S]*^connection: close/im);
+      expect(text.match(/^HTTP\/1\.1 \d+/gm)).toHaveLength(1);
+      expect(origin.targets).not.toContain('/smuggled');
+      await isWell();
+    },
+  );
+
   test('requests that follow each other are answered in turn, each with its own file', async () => {
     const ask = (path: string, more = '') =>
       `GET /http://${host}${path} HTTP/1.1\r\nHost: x\r\nRange: bytes=0-9\r\n${more}\r\n`;

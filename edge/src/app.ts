@@ -55,8 +55,8 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   const own = new OwnAddresses({ publicUrl: config.publicUrl, now: context.now });
   void own.refreshName();
   const policy = new OriginPolicy(new AllowList(config.allowOrigin), config, own);
-  const transfers = new Exchanges(metrics, (client) =>
-    context.admissions.refused('memory', 'evicted', client),
+  const transfers = new Exchanges(metrics, (outcome, client) =>
+    context.admissions.refused('memory', outcome, client),
   );
   const load = () => loadSteps(transfers.running + files.inside.running);
   const storage = await openStorage(context);

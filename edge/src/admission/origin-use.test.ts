@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { silentLog } from '@millrace/shared/base/log';
+import type { OnRefusal } from './admissions.ts';
 import { OriginUse } from './origin-use.ts';
 
 const A = new URL('https://a.example/x');
@@ -56,6 +57,17 @@ describe('use of an origin by all clients', () => {
     expect(second.waitMs(0)).toBe(2000);
     expect(all.admit(A, { rate: 4000 }, CLIENT, 0).waitMs(0)).toBe(0);
     expect(all.admit(A, {}, CLIENT, 0).waitMs(0)).toBe(0);
+  });
+
+  test('a transfer that the rate delays is reported, once', () => {
+    const told: string[] = [];
+    const onRefusal: OnRefusal = (...what) => told.push(what.join(' '));
+    const all = new OriginUse({ share: 1, wallClock: () => 0, onRefusal });
+    const one = all.admit(A, { rate: 1000 }, CLIENT, 0);
+    expect(one.waitMs(0)).toBe(0);
+    one.sent(3000, 0);
+    expect([one.waitMs(0), one.waitMs(1000)]).toEqual([2000, 1000]);
+    expect(told).toEqual([`originUse delayed ${CLIENT}`]);
   });
 
   test('each of several processes has its part', () => {

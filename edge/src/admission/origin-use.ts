@@ -19,7 +19,7 @@ export interface OriginUseOptions {
   readonly share: number;
   /** Unix milliseconds. */
   readonly wallClock: () => number;
-  /** Called when a client is refused. */
+  /** Called when a client is refused or delayed. */
   readonly onRefusal?: OnRefusal;
 }
 
@@ -76,9 +76,14 @@ export class OriginUse {
       origin.rate = rate;
     }
     origin.transfers++;
-    let released = false;
+    let [released, delayed] = [false, false];
     return {
-      waitMs: (at) => origin.bucket?.waitMs(at) ?? 0,
+      waitMs: (at) => {
+        const wait = origin.bucket?.waitMs(at) ?? 0;
+        if (wait > 0 && !delayed) onRefusal?.('originUse', 'delayed', client);
+        delayed ||= wait > 0;
+        return wait;
+      },
       sent: (bytes, at) => {
         origin.bucket?.take(bytes, at);
         if (quota !== undefined) this.#quotas.take(name, bytes, quota.per, wallClock());

@@ -86,7 +86,7 @@ export const RESOURCES = {
     what: 'bytes held for clients, caches and bookkeeping',
     perClient: undefined,
     forAll: { option: 'max-memory' },
-    full: 'New transfers are refused, idle connections are closed, and the slowest readers are reset.',
+    full: 'New transfers are refused, and waiting ones of clients with others; idle connections are closed, and the slowest readers are reset.',
     codes: ['out-of-memory'],
   },
   ownRequests: {

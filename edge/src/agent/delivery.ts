@@ -67,6 +67,7 @@ export class Delivery {
   readonly #writing = new Set<{ readonly chunk: Chunk }>();
   #sends: Promise<void> = Promise.resolve();
   #begun = false;
+  #endPause: () => void = () => {};
   #resolve: () => void = () => {};
   #reject: (error: unknown) => void = () => {};
 
@@ -185,7 +186,9 @@ export class Delivery {
     }
     this.#begun = true;
     for (let wait = admission.waitMs(now()); wait > 0; wait = admission.waitMs(now())) {
-      await new Promise((resolve) => setTimeout(resolve, wait));
+      await this.#pause(wait);
+      // The end of the delivery has ended the pause as well.
+      if (this.#driver.over) break;
     }
     if (signal.aborted || this.#driver.over) return found.chunk.release();
     const partRange = plan.inOrder
@@ -204,6 +207,17 @@ export class Delivery {
       found.chunk.release();
       // An error means that the client is gone, which the signal says as well.
       if (error == null) this.#driver.sent(slice);
+    });
+  }
+
+  /** Waits, at most until the delivery ends: the chunk in hand is memory of a client that has left. */
+  #pause(ms: Millis): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
     });
   }
 
@@ -249,5 +263,6 @@ export class Delivery {
     }
     for (const { chunk } of this.#found.values()) chunk.release();
     this.#found.clear();
+    this.#endPause();
   }
 }

@@ -3,8 +3,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
+import type { RefusalOutcome } from '@millrace/shared/cdn/admission/refusal-log';
 import { chooseOffload } from '@millrace/shared/cdn/clients/offload';
 import { chooseSlowest, ReaderPace } from '@millrace/shared/cdn/clients/slow-readers';
+import { chooseWaiting } from '@millrace/shared/cdn/clients/waiting-transfers';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import type { Admission } from '../admission/client-limits.ts';
 import type { Metrics } from '../figures/metrics.ts';
@@ -44,6 +46,8 @@ export interface Exchange {
 const PATIENCE_MS = 120_000;
 const SHORT_PATIENCE_MS = 10_000;
 
+type OnShort = (outcome: RefusalOutcome, client: string) => void;
+
 export class Exchanges {
   readonly #metrics: Metrics;
   readonly #running = new Set<Exchange>();
@@ -53,12 +57,12 @@ export class Exchanges {
   #idle: (() => void)[] = [];
 
   #observed = false;
-  readonly #onReset: (client: string) => void;
+  readonly #onShort: OnShort;
 
-  /** @param onReset called for each client that is reset because memory is short */
-  constructor(metrics: Metrics, onReset: (client: string) => void = () => {}) {
+  /** @param onShort called for each client that loses a transfer because memory is short */
+  constructor(metrics: Metrics, onShort: OnShort = () => {}) {
     this.#metrics = metrics;
-    this.#onReset = onReset;
+    this.#onShort = onShort;
   }
 
   add(exchange: Exchange): void {
@@ -144,31 +148,43 @@ export class Exchanges {
   }
 
   /**
-   * Resets the transfers whose clients take the least for the memory that they hold.
+   * Frees memory: refuses transfers that wait beside others of their clients, and resets those whose
+   * clients take the least for the memory that they hold.
    *
-   * @param bytes to be freed
-   * @returns number of transfers that were reset
+   * @param bytes to be freed by either
+   * @returns number of transfers that were ended
    */
-  resetSlowest(bytes: number): number {
+  freeMemory(bytes: number): number {
     const readers = [...this.#running]
       .filter(({ controller }) => !controller.signal.aborted)
       .map((exchange) => ({
         exchange,
+        client: exchange.clientKey,
+        isWaiting: !exchange.res.headersSent,
         heldBytes: heldBytes(exchange),
         bytesPerMs: exchange.pace?.bytesPerMs,
       }));
-    const chosen = chooseSlowest(readers, bytes);
-    for (const { exchange } of chosen) {
-      this.#metrics.slowReset.inc();
-      this.#onReset(exchange.client);
-      exchange.controller.abort(
-        // A request whose head has not been sent is answered with this error.
-        new MillraceError('out-of-memory', 'the slowest readers are reset', { retryAfterMs: 1000 }),
-      );
-      // Once all of the body has been written, no code waits for the signal.
-      if (exchange.res.headersSent) resetResponse(exchange.res);
+    const refused = new Set(chooseWaiting(readers, bytes));
+    for (const { exchange } of refused) {
+      this.#onShort('refused', exchange.client);
+      exchange.controller.abort(new MillraceError('out-of-memory', '', { retryAfterMs: 1000 }));
     }
-    return chosen.length;
+    const others = readers.filter((reader) => !refused.has(reader));
+    // For all of the bytes: waiting transfers come again, and slow readers would keep their chunks.
+    const slowest = chooseSlowest(others, bytes);
+    for (const { exchange } of slowest) this.#reset(exchange);
+    return refused.size + slowest.length;
+  }
+
+  #reset({ controller, res, client }: Exchange): void {
+    this.#metrics.slowReset.inc();
+    this.#onShort('evicted', client);
+    controller.abort(
+      // A request whose head has not been sent is answered with this error.
+      new MillraceError('out-of-memory', 'the slowest readers are reset', { retryAfterMs: 1000 }),
+    );
+    // Once all of the body has been written, no code waits for the signal.
+    if (res.headersSent) resetResponse(res);
   }
 
   /** Resolves when no transfer is under way. */

@@ -114,12 +114,18 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
   }) as unknown as FastifyInstance;
   watchConnections(server.server);
   isolateFiles(server, isOwn);
-  /** Connections whose last request was refused: bytes behind it are not a request. */
-  const refused = new WeakSet<Socket>();
+  /** Connections whose last request has come: bytes behind it are not a request. */
+  const ended = new WeakSet<Socket>();
   server.addHook('onRequest', ({ raw }, reply, done) => {
-    if (refused.has(raw.socket)) return void reply.hijack();
+    if (ended.has(raw.socket)) return void reply.hijack();
+    // Behind an offer to change the protocol, Node's parser drops the rest of the packet, and
+    // reports no faults until the next request that it can read.
+    if (raw.headers.upgrade !== undefined && raw.httpVersionMajor === 1) {
+      ended.add(raw.socket);
+      reply.raw.shouldKeepAlive = false;
+    }
     if (!hasTwoHosts(raw)) return done();
-    refused.add(raw.socket);
+    ended.add(raw.socket);
     void send(
       reply.header('connection', 'close'),
       new MillraceError('bad-request', 'two Host fields'),

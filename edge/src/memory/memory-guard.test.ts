@@ -20,7 +20,7 @@ function setUp() {
     }),
     observeReaders: () => did.push('observe'),
     forgetReaders: () => did.push('forget'),
-    resetSlowest(bytes) {
+    endTransfers(bytes) {
       did.push(`reset ${bytes / MiB}`);
       return state.readers;
     },

@@ -1,7 +1,7 @@
 /**
  * Keeps a process below its limit of memory. Looks at the account several times a second; while it
- * is above the stop, idle connections are closed and the slowest readers are reset. Admission
- * refuses new transfers meanwhile.
+ * is above the stop, idle connections are closed, waiting transfers of clients with others are
+ * refused, and the slowest readers are reset. Admission refuses new transfers meanwhile.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -16,8 +16,8 @@ export interface MemoryGuardOptions {
   readonly observeReaders: () => void;
   /** Forgets these measurements, when memory is no longer short. */
   readonly forgetReaders: () => void;
-  /** Resets the slowest readers, which together hold `bytes`. @returns their number */
-  readonly resetSlowest: (bytes: number) => number;
+  /** Ends waiting transfers and the slowest readers, which hold `bytes`. @returns their number */
+  readonly endTransfers: (bytes: number) => number;
   /** Closes connections without a request. */
   readonly closeIdle: () => void;
   /** Evicts cache entries that have no room, and gathers scattered chunks. */
@@ -35,7 +35,7 @@ export const LOOK_INTERVAL_MS: Millis = 250;
 const OBSERVE_INTERVAL_MS: Millis = 1000;
 /** Shortest time between two collections of garbage: each holds the process up. */
 const COLLECT_INTERVAL_MS: Millis = 2000;
-/** The same if no reader was reset in between: transfers that simply end leave garbage too. */
+/** The same if no transfer was ended in between: those that simply end leave garbage too. */
 const REPEAT_INTERVAL_MS: Millis = 10_000;
 /** Time after a collection until the system has the memory back and reports it. */
 const SETTLE_MS: Millis = 500;
@@ -47,7 +47,7 @@ export class MemoryGuard {
   #collectedAt = Number.NEGATIVE_INFINITY;
   #complainedAt = Number.NEGATIVE_INFINITY;
   #collecting = false;
-  /** True if no reader was reset since the latest collection: resident memory is not garbage. */
+  /** True if no transfer was ended since the latest collection: resident memory is not garbage. */
   #isClean = false;
 
   constructor(options: MemoryGuardOptions) {
@@ -78,23 +78,23 @@ export class MemoryGuard {
     if (this.#collecting || now() - this.#collectedAt < SETTLE_MS) return;
     closeIdle();
     const charged = account.chargedExcess;
-    if (charged > 0) this.#reset(charged);
+    if (charged > 0) this.#end(charged);
     if (account.witnessedExcess <= 0) return;
-    // Memory that only the system sees may be garbage: reset transfers are resident until they are
+    // Memory that only the system sees may be garbage: ended transfers are resident until they are
     // collected.
     if (!this.#isClean) this.#collect(COLLECT_INTERVAL_MS);
-    else if (charged <= 0 && this.#reset(account.witnessedExcess) === 0) {
+    else if (charged <= 0 && this.#end(account.witnessedExcess) === 0) {
       this.#collect(REPEAT_INTERVAL_MS);
     }
   }
 
-  /** @returns number of readers that were reset */
-  #reset(bytes: number): number {
-    const reset = this.#options.resetSlowest(bytes);
-    if (reset === 0) return 0;
+  /** @returns number of transfers that were ended */
+  #end(bytes: number): number {
+    const ended = this.#options.endTransfers(bytes);
+    if (ended === 0) return 0;
     this.#isClean = false;
-    this.#complain(reset);
-    return reset;
+    this.#complain(ended);
+    return ended;
   }
 
   /** @param intervalMs shortest time since the latest collection */
@@ -109,14 +109,14 @@ export class MemoryGuard {
     });
   }
 
-  #complain(reset: number): void {
+  #complain(ended: number): void {
     const { log, now, account } = this.#options;
     if (now() - this.#complainedAt < COMPLAIN_INTERVAL_MS) return;
     this.#complainedAt = now();
     const { limitBytes, chargedBytes, residentBytes } = account.report();
     log.warn(
-      { reset, limitBytes, chargedBytes, residentBytes },
-      'memory is short: new transfers are refused, and the slowest readers are reset',
+      { ended, limitBytes, chargedBytes, residentBytes },
+      'memory is short: new and waiting transfers are refused, and the slowest readers are reset',
     );
   }
 }

@@ -59,7 +59,7 @@ export function guardMemory(
     witness,
     observeReaders: () => transfers.observeReaders(now()),
     forgetReaders: () => transfers.forgetReaders(),
-    resetSlowest: (bytes) => transfers.resetSlowest(bytes),
+    endTransfers: (bytes) => transfers.freeMemory(bytes),
     closeIdle: () => ports.closeIdle(),
     trim() {
       cache.trim();

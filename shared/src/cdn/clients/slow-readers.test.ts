@@ -28,6 +28,12 @@ describe('chooseSlowest', () => {
     expect(names(chooseSlowest(readers, 1))).toEqual(['large']);
   });
 
+  test('of readers that take nothing, those that hold most free the memory with the fewest resets', () => {
+    const waiting = Array.from({ length: 50 }, () => reader('waiting', 32 * KiB, 0));
+    const readers = [...waiting, reader('holding', 544 * KiB, 0)];
+    expect(names(chooseSlowest(readers, 512 * KiB))).toEqual(['holding']);
+  });
+
   test('never chooses readers that take all they hold in two seconds, or new ones', () => {
     const readers = [
       reader('quick', 512 * KiB, (512 * KiB) / 2000),

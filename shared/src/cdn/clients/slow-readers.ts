@@ -74,7 +74,8 @@ export function chooseSlowest<T extends SlowReader>(
   const turnover = ({ heldBytes, bytesPerMs = 0 }: T) => bytesPerMs / heldBytes;
   const slow = readers
     .filter((reader) => reader.bytesPerMs !== undefined && turnover(reader) * FAST_MS < 1)
-    .sort((a, b) => turnover(a) - turnover(b));
+    // Readers that take nothing are alike in turnover: of these, whoever holds more goes first.
+    .sort((a, b) => turnover(a) - turnover(b) || b.heldBytes - a.heldBytes);
   let freed = 0;
   const end = slow.findIndex((reader) => {
     freed += reader.heldBytes;

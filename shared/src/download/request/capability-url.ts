@@ -17,9 +17,15 @@ export type Capability =
   | 'share-link'
   | 'random-id';
 
-/** Names of parameters that end in a word for a secret. */
+/**
+ * Names of parameters that end in a word for a secret, or have one of the clearest of them anywhere.
+ * A name is given as words with hyphens: `data[accessToken]` is `data-access-token`.
+ */
 const SECRET_NAME =
-  /(?:^|[-_.])(?:token|tkn|secret|pass|passwd|password|passcode|pwd|(?:api|access|auth|resource|rl|share|download|license|licence|session)?[-_]?key|jwt|jws|session|session[-_]?id|jsessionid|phpsessid|sid|signature|sign|sig|hmac|mac|credentials?|policy|ticket|otp|nonce|once|auth|verify|verification|confirm|share|shared|share[-_]?id|invite|grant|assertion|saml\w*)$/;
+  /(?:^|-)(?:tkn|pass|pwd|pw|psk|pin|(?:api|access|auth|resource|rl|share|download|license|licence|session|[a-z])?-?key|jws|session|session-?id|sid|sign|mac|policy|otp|once|verify|verification|confirm|share|shared|share-?id|invite|grant|assertion|access-?code|authorization|bearer|saml\w*)$|(?:^|-)(?:token|secret|password|passwd|passcode|signature|jwt|hmac|credentials?|cookie)(?=-|\d*$)/;
+/** Ends of names in which words are written together: `usertoken`, `urlsig`. */
+const SECRET_ENDING =
+  /(?:token|secret|passw(?:or)?d|passcode|accesscode|signature|sig|hmac|(?:api|auth|access)key|credentials?|sess(?:ion)?id|auth|ticket|cookie|nonce)$/;
 /**
  * Prefixes that the parameters of signing schemes share: S3, Google, Alibaba, Volcano, Huawei,
  * Tencent, Akamai.
@@ -32,12 +38,21 @@ const SIGNING_PREFIX =
  */
 const HASH_NAME = /^(?:md5|hash|h|hs|hm|s|st|is|t|sum|digest|check(?:sum)?|code|c|k|v)$/;
 const EXPIRY_NAME =
-  /^(?:x-[a-z]+-expires|(?:url)?expir(?:es|y|ation|e)|expires[-_]?(?:at|in|on)|exp|e|ex|et|se|etime|end[-_]?time|deadline|valid[-_]?(?:to|until|till|thru)|until|ttl|not[-_]?after|lifetime)$/;
+  /^(?:x-[a-z]+-expires|(?:url)?expir(?:es|y|ation|e)|expires-?(?:at|in|on)|exp|e|ex|et|oe|se|etime|end-?time|(?:ws|tx)-?time|deadline|valid-?(?:to|until|till|thru)|until|ttl|not-?after|lifetime)$/;
+/** Names for a hash of a URL and the time next to it, where no name says that it is an expiry. */
+const URL_HASH_NAME = /^(?:md5|hash|h|hs|hm|tk|digest|check(?:sum)?)$/;
+const TIME_NAME = /^(?:ts?|tm|time|timestamp)$/;
+/** Names of a user, which together with `p` mean a log-in. */
+const USER_NAME = /^(?:u|uid|usr|user|user-?(?:name|id)|login)$/;
 /** A point in time: Unix time in decimal or hexadecimal digits, or a date. */
 const MOMENT = /^(?:\d{9,14}(?:\.\d+)?|[0-9a-f]{8}|\d{4}-?\d\d-?\d\d(?:[T ].*)?)$/i;
 /** Names of parameters for digests and versions, which publishers put into public URLs. */
 const CONTENT_NAME =
   /^(?:sha-?(?:1|2|224|256|384|512)|b2|blake[23]\w*|checksum|integrity|rev|revision|ref|commit|version|ver|v|build|build[-_]?id|etag)$/;
+/** Unix time of this century's second decade and later, in seconds. */
+const UNIX_TIME = /^1[3-9]\d{8}$/;
+/** Longest chain of URLs inside parameters that is followed. */
+const MAX_NESTED = 3;
 const JWT = /(?:^|[^A-Za-z0-9_-])eyJ[\w-]{6,}\.[\w-]{2,}\.[\w-]*/;
 
 /** Hosts that share files by unguessable links. */
@@ -53,7 +68,7 @@ const SHARING_HOSTS: readonly string[] = [
 
 /** Folders that sharing programs put before an identifier: Nextcloud, Seafile, Dropbox, others. */
 const SHARE_FOLDER =
-  /^(?:s|sh|share|shares|shared|sharing|public-?link|publink|scl|f|d|g|t|u|link|links|dl|drop|transfer|transfers|send|file|files|folder|folders|download|downloads|fi|fo|static|e|i|p)$/i;
+  /^(?:s|sh|share|shares|shared|sharing|public-?link|publink|scl|f|d|g|t|u|link|links|dl|drop|transfer|transfers|send|file|files|folder|folders|download|downloads|get|view|preview|guest|invite|access|attachments?|fi|fo|static|e|i|p)$/i;
 
 /**
  * Folders and prefixes of public stores that name contents by their digests: package pools, Git,
@@ -78,6 +93,11 @@ const REVISION_HOSTS: readonly string[] = [
  * @returns undefined if the URL looks like the URL of a public file
  */
 export function capabilityIn(url: URL): Capability | undefined {
+  return capabilityOf(url, 0);
+}
+
+/** @param depth of URLs in whose parameters this one is */
+function capabilityOf(url: URL, depth: number): Capability | undefined {
   if (url.username + url.password !== '') return 'user-name';
   if (looksSigned(url.href)) return 'signature';
   if (isAmong(url.hostname, SHARING_HOSTS)) return 'share-link';
@@ -85,23 +105,62 @@ export function capabilityIn(url: URL): Capability | undefined {
   if ([...segments, decoded(url.search)].some((text) => JWT.test(text))) return 'secret';
   const pairs = [...queryPairs(url), ...segments.flatMap(pairsIn)];
   if (url.hash.length > 1) pairs.push(...pairsIn(url.hash.slice(1)));
-  return capabilityOfPairs(pairs) ?? capabilityOfPath(url, segments);
+  return (
+    capabilityOfPairs(pairs) ??
+    capabilityOfPath(url, segments) ??
+    capabilityInside(pairs, depth + 1)
+  );
+}
+
+/** Finds a capability in URLs and in lists of parameters that are values of parameters. */
+function capabilityInside(pairs: readonly Pair[], depth: number): Capability | undefined {
+  if (depth > MAX_NESTED) return undefined;
+  for (const [, value] of pairs) {
+    const inside = /^https?:/i.test(value) ? value : listOf(value);
+    if (!URL.canParse(inside)) continue;
+    const found = capabilityOf(new URL(inside), depth);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The URL of a list of parameters; an empty text if the text is no such list. */
+function listOf(text: string): string {
+  return text.includes('=') ? `https://list.example/?${text.replace(/^\?/, '')}` : '';
 }
 
 type Pair = readonly [name: string, value: string];
 
 function capabilityOfPairs(given: readonly Pair[]): Capability | undefined {
-  const pairs = given.map(([name, value]): Pair => [name.trim().toLowerCase(), value]);
+  const pairs = given.map(([name, value]): Pair => [wordsOf(name), value]);
+  if (given.some(([name]) => SIGNING_PREFIX.test(name.trim().toLowerCase()))) return 'signature';
   for (const [name, value] of pairs) {
-    if (SIGNING_PREFIX.test(name)) return 'signature';
-    if (SECRET_NAME.test(name)) return 'secret';
+    if (SECRET_NAME.test(name) || SECRET_ENDING.test(name)) return 'secret';
+    if (isHashWithTime(value)) return 'time-limit';
     if (EXPIRY_NAME.test(name) && MOMENT.test(value)) return 'time-limit';
     // An e-mail address.
     if (/^[^@\s/]+@[^@\s/]+\.[a-z]+$/i.test(value)) return 'user-name';
     if (looksRandom(value) && !CONTENT_NAME.test(name)) return 'random-id';
   }
   const has = (pattern: RegExp) => pairs.some(([name]) => pattern.test(name));
-  return has(HASH_NAME) && has(EXPIRY_NAME) ? 'time-limit' : undefined;
+  if (has(HASH_NAME) && has(EXPIRY_NAME)) return 'time-limit';
+  const hasTime = pairs.some(([name, value]) => TIME_NAME.test(name) && MOMENT.test(value));
+  if (hasTime && has(URL_HASH_NAME)) return 'time-limit';
+  return has(USER_NAME) && has(/^p$/) ? 'secret' : undefined;
+}
+
+/** A name in lower case, its words joined by hyphens: `data[accessToken]` is `data-access-token`. */
+function wordsOf(name: string): string {
+  const apart = name.replace(/([a-z\d])([A-Z])/g, '$1-$2').replace(/[^A-Za-z\d]+/g, '-');
+  return apart.replace(/^-|-$/g, '').toLowerCase();
+}
+
+/** Whether a text is a hash and the time of its expiry, as `/secure/<hash>,<time>/` of nginx. */
+function isHashWithTime(text: string): boolean {
+  const parts = text.split(/[,;:~|!]/);
+  return (
+    parts.some((part) => UNIX_TIME.test(part)) && parts.some((part) => looksRandom(part, 'weak'))
+  );
 }
 
 function queryPairs({ search }: URL): Pair[] {
@@ -131,6 +190,7 @@ function capabilityOfPath(url: URL, segments: readonly string[]): Capability | u
     const before = names[i - 1] ?? '';
     if (SHARE_FOLDER.test(before) && looksRandom(stem(name, isLast), 'weak')) return 'share-link';
     if (looksRandom(stem(name, isLast))) return 'random-id';
+    if (isHashWithTime(stem(name, isLast))) return 'time-limit';
   }
   return undefined;
 }
