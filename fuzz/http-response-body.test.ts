@@ -26,7 +26,7 @@ class Sender {
     this.#chunks = [...chunks];
     this.#outcome = outcome;
     const url = new URL('http://host/');
-    const times = { requestedAt: 0, arrivedAt: 0 };
+    const times = { requestedAt: 0, arrivedAt: 0, headMs: 0 };
     const controller = this as never;
     this.response = new HttpResponse({ status: 200, headers: {}, url, ...times, controller });
   }

@@ -9,6 +9,7 @@ import { check } from './experiments/check.ts';
 import { chunks } from './experiments/chunks.ts';
 import { crowd } from './experiments/crowd.ts';
 import { nodes } from './experiments/nodes.ts';
+import { paths } from './experiments/paths.ts';
 import { replicas } from './experiments/replicas.ts';
 import { replicasReal } from './experiments/replicas-real.ts';
 import { resets, resetsGrid } from './experiments/resets.ts';
@@ -26,6 +27,7 @@ const EXPERIMENTS: readonly Experiment[] = [
   replicasReal,
   streaming,
   nodes,
+  paths,
   resets,
   resetsGrid,
   vanished,

@@ -29,6 +29,8 @@ export interface HttpStream {
   /** When the request was sent and the head arrived, Unix milliseconds. */
   readonly requestedAt: number;
   readonly arrivedAt: number;
+  /** Time from the request, on an open connection, to the head of the answer, in milliseconds. */
+  readonly headMs: number;
   /**
    * Passes the body on piece by piece.
    *
@@ -102,6 +104,7 @@ async function getDirectly(
     url,
     requestedAt,
     arrivedAt: Date.now(),
+    headMs: response.headMs,
     async pipe(take, room) {
       try {
         await response.pipe(take, room);

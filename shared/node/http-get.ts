@@ -53,6 +53,7 @@ function dispatch(
     if (signal.aborted) return reject(signal.reason);
     let response: HttpResponse | undefined;
     let running: Dispatcher.DispatchController | undefined;
+    let sentAt = performance.now();
     // Undici's own timeout starts again with every byte and interim answer; this deadline does not.
     const headDeadline = new Deadline(() => {
       running?.abort(new MillraceError('origin-timeout', 'no complete header came in time'));
@@ -74,6 +75,7 @@ function dispatch(
       {
         onRequestStart(controller) {
           running = controller;
+          sentAt = performance.now();
           if (signal.aborted) return onAbort();
           if (headMs !== undefined) headDeadline.set(headMs);
         },
@@ -81,7 +83,8 @@ function dispatch(
           if (status < 200) return; // 103 and the like
           headDeadline.clear();
           const arrivedAt = Date.now();
-          const head = { status, headers: fields, url, requestedAt, arrivedAt, controller };
+          const headMs = performance.now() - sentAt;
+          const head = { status, headers: fields, url, requestedAt, arrivedAt, headMs, controller };
           response = new HttpResponse(head);
           resolve(response);
         },

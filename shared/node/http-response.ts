@@ -40,6 +40,8 @@ export class HttpResponse implements HttpAnswer {
   readonly url: URL;
   readonly requestedAt: number;
   readonly arrivedAt: number;
+  /** Time from the request, on an open connection, to the head of the answer, in milliseconds. */
+  readonly headMs: number;
   readonly #controller: Dispatcher.DispatchController;
   #consumer: Consumer | undefined;
   #outcome: { readonly error?: unknown } | undefined;
@@ -50,6 +52,7 @@ export class HttpResponse implements HttpAnswer {
     url: URL;
     requestedAt: number;
     arrivedAt: number;
+    headMs: number;
     controller: Dispatcher.DispatchController;
   }) {
     this.status = head.status;
@@ -57,6 +60,7 @@ export class HttpResponse implements HttpAnswer {
     this.url = head.url;
     this.requestedAt = head.requestedAt;
     this.arrivedAt = head.arrivedAt;
+    this.headMs = head.headMs;
     this.#controller = head.controller;
     this.#controller.pause();
   }

@@ -21,6 +21,8 @@ export interface RangeResponse {
   readonly headers: Headers;
   /** True if the body has a Content-Length, and so can be read into memory of a fixed size. */
   readonly plain: boolean;
+  /** Time from the request, on an open connection, to the head of the answer, in milliseconds. */
+  readonly headMs: number;
   /** @throws see `RangeConnection.readInto` */
   readInto(into: Buffer, onBytes: (count: number) => void): Promise<void>;
   /** @throws see `RangeConnection.pipe` */
@@ -243,6 +245,7 @@ async function exchange(
     status: answer.status,
     headers: answer.headers,
     plain: answer.framing.kind === 'length',
+    headMs: connection.headMs,
     readInto: (into, onBytes) => read(connection.readInto(into, onBytes)),
     pipe: (take, room) => read(connection.pipe(take, room)),
     discard() {

@@ -58,6 +58,9 @@ export class RangeConnection {
   readonly #deadline = new Deadline(() => this.#onTimeout());
   #head: MessageHead | undefined;
   #connected = false;
+  /** When the request left, on the connected socket; monotonic milliseconds. */
+  #sentAt = 0;
+  #headMs = 0;
   #onClosed: () => void = () => {};
 
   /** @param url URL of the origin; only scheme, host and port count */
@@ -81,6 +84,7 @@ export class RangeConnection {
 
   #onConnect(): void {
     this.#connected = true;
+    this.#sentAt = performance.now();
     this.#deadline.clear();
     if (this.#state.kind === 'head') this.#startHeadTimer();
     this.#socket.setTimeout(this.#options.timeoutMs);
@@ -89,6 +93,11 @@ export class RangeConnection {
   /** True if a request can be sent now. */
   get reusable(): boolean {
     return this.#state.kind === 'idle' && !this.#socket.destroyed;
+  }
+
+  /** Time from the last request, on the open connection, to the head of its answer, in ms. */
+  get headMs(): number {
+    return this.#headMs;
   }
 
   /** Called once when the connection has closed. */
@@ -110,6 +119,7 @@ export class RangeConnection {
     this.#socket.ref();
     if (this.#connected) this.#socket.setTimeout(this.#options.timeoutMs);
     this.#socket.write(head, 'latin1');
+    this.#sentAt = performance.now();
     if (this.#connected) this.#startHeadTimer();
     return new Promise((resolve, reject) => {
       this.#state = { kind: 'head', onInterim, resolve, reject };
@@ -250,6 +260,7 @@ export class RangeConnection {
     if (head === undefined) return true;
     this.#deadline.clear();
     this.#head = head;
+    this.#headMs = performance.now() - this.#sentAt;
     this.#state = { kind: 'held' };
     state.resolve(head);
     // Hold back the body until the caller chooses its target.

@@ -66,13 +66,14 @@ const DECLARED = {
   edgesOnly: () =>
     new Option('--edges-only', 'never ask the origin directly, even if no edge can be used'),
   connections: () =>
-    new Option('--connections <number>', `requests at a time, 1 to ${MAX_CONNECTIONS}`).argParser(
-      connections,
-    ),
+    new Option(
+      '--connections <number>',
+      `most requests at a time, 1 to ${MAX_CONNECTIONS}; fewer are made where more bring nothing`,
+    ).argParser(connections),
   connectionsPerHost: () =>
     new Option(
       '--connections-per-host <number>',
-      `requests at a time to one host, 1 to ${MAX_CONNECTIONS}`,
+      `most requests at a time to one host, 1 to ${MAX_CONNECTIONS}`,
     ).argParser(connections),
   redundancy: () =>
     new Option(

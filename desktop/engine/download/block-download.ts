@@ -190,7 +190,7 @@ export class BlockDownload {
   }
 
   async #fetchOnce(): Promise<void> {
-    const { request, session, report, sources, file, pool, version } = this.#options;
+    const { request, session, report, sources, file, pool, version, context } = this.#options;
     const { redundancy, connections, urls, redundantShare } = request;
     const once = urls.some(looksSigned);
     const scheduler = new Scheduler(
@@ -213,12 +213,23 @@ export class BlockDownload {
       open: (source, range, signal) =>
         source.openRange(range, source.version as PinnedVersion, signal),
       connections,
+      known:
+        this.#soleHost === undefined ? undefined : context.hostLimits?.needed?.(this.#soleHost),
       ownConnections: OWN_CONNECTIONS,
       session,
     });
     report.setState('running');
     if (this.#orphaned !== undefined) throw this.#orphaned;
     await this.#transfer.run();
+    const { needed } = this.#transfer;
+    const host = this.#soleHost;
+    if (host !== undefined && needed !== undefined) context.hostLimits?.onNeeded?.(host, needed);
+  }
+
+  /** Host of the first source, if no other one is used. */
+  get #soleHost(): string | undefined {
+    const { sources, first } = this.#options;
+    return sources.inUse === 1 ? first.source.host : undefined;
   }
 
   /** Tells the scheduler about all admitted sources, and which chunks they own by now. */

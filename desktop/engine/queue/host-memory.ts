@@ -1,13 +1,18 @@
-/** Learned host limits, shared by all downloads and kept in the database. */
+/**
+ * Facts about hosts, shared by all downloads: learned limits, which are kept in the database, and the
+ * connections that downloads needed lately, which are not.
+ */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { type HostLimit, LearnedHostLimits } from '@millrace/shared/download/transfer/host-limits';
+import { LearnedCounts } from '@millrace/shared/download/transfer/learned-counts';
 import { isStorageError } from '../store/database.ts';
 import type { HostStore } from '../store/small-stores.ts';
 import type { HostLimits } from './contract.ts';
 
 export class HostMemory implements HostLimits {
   readonly #limits: LearnedHostLimits;
+  readonly #counts = new LearnedCounts();
   readonly #store: HostStore;
   readonly #now: () => Millis;
 
@@ -37,6 +42,14 @@ export class HostMemory implements HostLimits {
 
   onServed(host: string, active: number): void {
     if (this.#limits.onServed(host, active, this.#now())) this.#keep(host);
+  }
+
+  needed(host: string): number | undefined {
+    return this.#counts.needed(host, this.#now());
+  }
+
+  onNeeded(host: string, count: number): void {
+    this.#counts.onNeeded(host, count, this.#now());
   }
 
   forgetAll(): void {

@@ -21,6 +21,7 @@ function answer(body: string, size = 3) {
     url: new URL('http://origin.example/file'),
     requestedAt: 0,
     arrivedAt: 0,
+    headMs: 0,
     async pipe(take) {
       const bytes = Buffer.from(body);
       for (let at = 0; at < bytes.length && !discarded; at += size) {

@@ -34,6 +34,8 @@ export type Opened =
        * The source states a digest of the body, so no byte counts until the whole body is checked.
        */
       readonly checked: boolean;
+      /** Time from the request, on an open connection, to the head, in milliseconds. */
+      readonly headMs: number;
       /** Passes the body to the sink; rejects if the body is not all of `range`. */
       read(sink: Sink, room?: RoomForPiece): Promise<void>;
       discard(): void;
@@ -72,7 +74,7 @@ export async function understand(
   asked: ByteRange,
   pinned: PinnedVersion | undefined,
 ): Promise<Opened> {
-  const { status, headers } = response;
+  const { status, headers, headMs } = response;
   const judged = judgeAnswer(status, headers, asked, pinned);
   const discard = () => response.discard();
   if (judged.kind === 'whole') return whole(response, judged);
@@ -84,10 +86,10 @@ export async function understand(
   if (judged.kind === 'first-parts') {
     const { range, length, read } = await beginParts(response, judged.boundary, asked);
     const version = { length, validators: judged.validators };
-    return { kind: 'range', range, version, headers, checked: false, read, discard };
+    return { kind: 'range', range, version, headers, checked: false, headMs, read, discard };
   }
   const { range, version } = judged;
-  const opened = { kind: 'range' as const, range, version, headers, discard };
+  const opened = { kind: 'range' as const, range, version, headers, headMs, discard };
   if (judged.kind === 'parts') {
     const { boundary } = judged;
     const read = (sink: Sink) => readParts(response, boundary, range, version.length, () => sink);

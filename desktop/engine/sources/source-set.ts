@@ -18,6 +18,10 @@ export interface HostLimits {
   onRefused(host: string, active: number, retryAfterMs?: number): void;
   /** The host served `active` requests at a time. */
   onServed(host: string, active: number): void;
+  /** Returns how many connections downloads from the host needed lately; undefined: unknown. */
+  needed?(host: string): number | undefined;
+  /** A download from the host alone has needed this many connections. */
+  onNeeded?(host: string, count: number): void;
 }
 
 interface Figures {

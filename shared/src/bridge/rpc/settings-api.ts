@@ -55,6 +55,6 @@ export const DEFAULT_APPEARANCE: Appearance = { theme: 'system', density: 'comfo
 
 export const DEFAULT_DOWNLOADS: DownloadDefaults = {
   useEdges: true,
-  connections: 8,
+  connections: 32,
   sidecars: false,
 };

@@ -32,7 +32,7 @@ export interface DownloadRequest {
    * its name. Undefined: true if `file` is undefined, else false.
    */
   readonly rename?: boolean | undefined;
-  /** Most requests at a time, over all sources. */
+  /** Most requests at a time, over all sources; the transfer finds out how many it needs. */
   readonly connections: number;
   /** Most requests at a time to one host. */
   readonly connectionsPerHost: number;
@@ -71,8 +71,8 @@ export const REQUEST_DEFAULTS = {
   edges: [],
   direct: true,
   overwrite: false,
-  connections: 8,
-  connectionsPerHost: 8,
+  connections: 32,
+  connectionsPerHost: 32,
   redundancy: 'progress',
   redundantShare: 0.02,
   headers: {},

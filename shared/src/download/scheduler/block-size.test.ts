@@ -20,7 +20,22 @@ describe('requestBytes', () => {
     ['less where a reader waits', { urgent: true }, MiB],
     ['little from a source nothing is known of', { rate: undefined }, 256 * KiB],
     ['even less of a small file', { rate: undefined, missing: 1600 * KiB }, 100 * KiB],
-    ['less when the end is near, so that all end together', { missing: 8 * MiB }, MiB / 2],
+    [
+      'less when the end is near, so that all end together',
+      { missing: 8 * MiB, firstByteMs: 10 },
+      MiB / 2,
+    ],
+    ['all that is left where less would mostly be waiting', { missing: 4 * MiB }, MiB / 2],
+    [
+      'no less than eight times the wait for it',
+      { missing: 16 * MiB, firstByteMs: 200 },
+      Math.floor(1.6 * MiB),
+    ],
+    [
+      'more from the only source, which nobody else is quicker than',
+      { rate: undefined, sole: true },
+      2 * MiB,
+    ],
     ['no less than a tenth of a second', { missing: 64 * KiB, rate: 10 * MiB }, MiB],
     ['no less than 64 KiB', { rate: 10 }, 64 * KiB],
     ['no more than 64 MiB', { rate: GiB }, 64 * MiB],

@@ -16,6 +16,10 @@ const MIN_GRID_BYTES = 64 * KiB;
 export const ALIGN_BYTES = 64 * KiB;
 /** Largest first request to an unknown source, in bytes. */
 const FIRST_BYTES = 256 * KiB;
+/** The same if there is no other source, whose requests would be faster. */
+const SOLE_FIRST_BYTES = 2048 * KiB;
+/** Shortest request, in times to the first byte, during which its connection brings nothing. */
+const WORTH_HEADS = 8;
 /** Largest request, in bytes. */
 const MAX_BYTES = 64 * MiB;
 /** Time that a request should take. */
@@ -45,6 +49,8 @@ export interface BlockSizeInput {
   readonly connections: number;
   /** True if a reader, such as a player, waits for these bytes. */
   readonly urgent: boolean;
+  /** True if no other source is known: all requests are about equally fast. */
+  readonly sole?: boolean;
   /** Time that the other sources need for their smallest request; 0 unless given. */
   readonly behindMs?: Millis;
 }
@@ -53,9 +59,11 @@ export interface BlockSizeInput {
 export function requestBytes(input: BlockSizeInput): number {
   const { rate, firstByteMs, othersRate, missing, connections, urgent } = input;
   const share = missing / (connections * SHARES);
-  if (rate === undefined) return clamp(Math.floor(share), ALIGN_BYTES, FIRST_BYTES);
+  if (rate === undefined) {
+    return clamp(Math.floor(share), ALIGN_BYTES, input.sole ? SOLE_FIRST_BYTES : FIRST_BYTES);
+  }
   const leftMs = (missing * 1000) / (rate + othersRate);
-  const shortest = Math.max(MIN_MS, firstByteMs);
+  const shortest = Math.max(MIN_MS, firstByteMs, Math.min(leftMs, firstByteMs * WORTH_HEADS));
   const ms = Math.max(shortest, Math.min(urgent ? URGENT_MS : TARGET_MS, leftMs / SHARES));
   return clamp(Math.floor((rate * ms) / 1000), ALIGN_BYTES, MAX_BYTES);
 }

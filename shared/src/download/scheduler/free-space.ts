@@ -24,6 +24,7 @@ export function fetchFree(
     missing: stored.length - stored.bytes,
     connections,
     urgent: false,
+    sole: reader === undefined && sources.size === 1,
   };
   const silent = !throttled && sources.isSilent(source, now);
   // Try a source that has fallen silent with bytes that are not needed soon.
@@ -35,7 +36,8 @@ export function fetchFree(
   const whole = { start: 0, end: stored.length };
   const free = (within: ByteRange, most: number) => freeRun(state, source, within, most);
   if (reader === undefined) {
-    const bytes = requestBytes(input);
+    const sized = requestBytes(input) * (input.sole ? spread(source.asked) : 1);
+    const bytes = Math.max(ALIGN_BYTES, sized);
     const own = source.own?.next(bytes, (within) => free(within, rangeBytes(within)));
     const run = own ?? free(whole, bytes * 1.25);
     // The other sources will bring all of these bytes earlier, unless they lack them.
@@ -103,4 +105,12 @@ function freeWithin(
     }
   }
   return { start, end: stored.nextStored(start, end) };
+}
+
+/**
+ * Makes the lengths of requests to one source differ: requests that end at the same time leave the
+ * line idle until their next answers come.
+ */
+function spread(request: number): number {
+  return 0.7 + 0.6 * ((request * 0.618034) % 1);
 }

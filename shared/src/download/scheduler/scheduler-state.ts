@@ -11,7 +11,7 @@ export const RETRY_MS = 5000;
 
 /** The state on which all decisions depend. */
 export interface SchedulerState {
-  readonly connections: number;
+  connections: number;
   /** Most requests for one byte at a time. */
   readonly copies: number;
   /** A request is late when more requests than this have overtaken it. */

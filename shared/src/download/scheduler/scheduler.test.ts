@@ -75,7 +75,7 @@ describe('Scheduler', () => {
   });
 
   test('an unknown source gets a small request, and a large one once it is known to be fast', () => {
-    const scheduler = schedule({ length: 1024 * MiB });
+    const scheduler = schedule({ length: 1024 * MiB }, ['near', 'far']);
     const first = take(scheduler) as Reading;
     expect(first.assignment.range).toEqual({ start: 0, end: 256 * KiB });
     let now = finish(scheduler, first, 10 * MiB, 0);

@@ -161,6 +161,11 @@ export class Scheduler {
     this.#state.throttled = on;
   }
 
+  /** Sets the number of requests at a time over all sources, by which first requests are sized. */
+  setConnections(count: number): void {
+    this.#state.connections = Math.max(1, count);
+  }
+
   /** Notes bytes that are stored already, from an earlier run. */
   addStored(range: ByteRange): void {
     this.#state.stored.add(range);

@@ -20,6 +20,8 @@ export interface KnownSource {
   readonly own: OwnChunks | undefined;
   /** Parts of the file that it has; undefined: the whole file. */
   readonly holds: Holds | undefined;
+  /** Requests made. */
+  asked: number;
   /** Requests under way. */
   running: number;
   /** When it last sent bytes, or was first asked for bytes; undefined: it owes none. */
@@ -36,6 +38,11 @@ export interface Pace {
 export class SourceTable {
   readonly #sources = new Map<string, KnownSource>();
 
+  /** Number of sources. */
+  get size(): number {
+    return this.#sources.size;
+  }
+
   get(id: string): KnownSource | undefined {
     return this.#sources.get(id);
   }
@@ -43,7 +50,7 @@ export class SourceTable {
   add(id: string, own: OwnChunks | undefined, holds: Holds | undefined): void {
     const forecast = this.#sources.get(id)?.forecast ?? new Forecast();
     const running = this.#sources.get(id)?.running ?? 0;
-    this.#sources.set(id, { id, forecast, own, holds, running, waitingSince: undefined });
+    this.#sources.set(id, { id, forecast, own, holds, asked: 0, running, waitingSince: undefined });
   }
 
   remove(id: string): void {
@@ -69,6 +76,7 @@ export class SourceTable {
   /** Notes that a request to the source begins. */
   onStart(source: KnownSource, now: Millis): void {
     source.running++;
+    source.asked++;
     source.waitingSince ??= now;
   }
 

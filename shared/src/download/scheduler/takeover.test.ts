@@ -24,7 +24,7 @@ describe('takeoverStart', () => {
   });
 
   test('a request that will be done soon is left alone', () => {
-    const quick = { position: 0, end: MiB, etaMs: 200, rate: 5 * MiB };
+    const quick = { position: 0, end: MiB, etaMs: 115, rate: 9 * MiB };
     expect(takeoverStart({ ...quick, newRate: 100 * MiB, newFirstByteMs: 10 })).toBeUndefined();
   });
 
@@ -43,7 +43,7 @@ describe('takeoverStart', () => {
           if (start === undefined) return;
           const headMs = (start * 1000) / a;
           const tailMs = wait + ((left - start) * 1000) / b;
-          expect(tailMs).toBeLessThan(etaMs - 250);
+          expect(tailMs).toBeLessThan(etaMs - 100);
           expect(headMs).toBeLessThan(etaMs);
           if (start > 0) expect(Math.abs(headMs - tailMs)).toBeLessThan(1 + 2000 / Math.min(a, b));
         },

@@ -9,6 +9,8 @@ import type { Millis } from '../../base/clock.ts';
 /** Smallest gain that is worth a new request: a share of the remaining time, and milliseconds. */
 const MIN_GAIN_SHARE = 0.2;
 const MIN_GAIN_MS = 250;
+/** Smallest gain, in ms, where nothing else is left to do for the connection that takes over. */
+const MIN_END_GAIN_MS = 100;
 /** Smallest remainder that is left to the slower request, in bytes. */
 const MIN_REST_BYTES = 16 * 1024;
 
@@ -38,10 +40,15 @@ export function takeoverStart(input: TakeoverInput): number | undefined {
   const kept = keep < MIN_REST_BYTES ? 0 : Math.ceil(keep);
   if (kept >= left) return undefined;
   const ms = newFirstByteMs + ((left - kept) * 1000) / newRate;
-  return isWorth(etaMs, ms) ? position + kept : undefined;
+  const gainMs = Math.min(MIN_GAIN_MS, Math.max(MIN_END_GAIN_MS, 2 * newFirstByteMs));
+  return isWorth(etaMs, ms, gainMs) ? position + kept : undefined;
 }
 
-/** Returns true if being done in `newMs` instead of `etaMs` is worth a new request. */
-export function isWorth(etaMs: Millis, newMs: Millis): boolean {
-  return newMs < etaMs * (1 - MIN_GAIN_SHARE) && newMs < etaMs - MIN_GAIN_MS;
+/**
+ * Returns true if being done in `newMs` instead of `etaMs` is worth a new request.
+ *
+ * @param gainMs smallest gain
+ */
+export function isWorth(etaMs: Millis, newMs: Millis, gainMs: Millis = MIN_GAIN_MS): boolean {
+  return newMs < etaMs * (1 - MIN_GAIN_SHARE) && newMs < etaMs - gainMs;
 }

@@ -9,6 +9,8 @@ import { RangeSet } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
 import { asMillraceError, endsDownload, MillraceError } from '../../base/errors.ts';
 import { ASK_AGAIN_MS, type Assignment } from '../scheduler/scheduler.ts';
+import { ConnectionCount } from './connection-count.ts';
+import { Distrust } from './distrust.ts';
 import { Patience } from './patience.ts';
 import { RequestsUnderWay, type RequestUnderWay } from './requests-under-way.ts';
 import type { Session } from './session.ts';
@@ -16,11 +18,10 @@ import type { BlockTransferOptions, OpenAnswer, RangeWriter, Sink } from './tran
 import type { TransferSource } from './transfer-source.ts';
 import { Wakeable } from './wakeable.ts';
 
-/**
- * Ends a request whose bytes came from others or were taken over, or whose connection goes to
- * another download.
- */
+/** Ends a request whose bytes others bring, or whose connection goes to another download. */
 const ENOUGH = new Error('enough');
+/** Silence after which a request no longer counts as one of the connections that are needed. */
+const STILL_MS = 1000;
 
 export class BlockTransfer<S extends TransferSource> {
   readonly #options: BlockTransferOptions<S>;
@@ -32,6 +33,8 @@ export class BlockTransfer<S extends TransferSource> {
   /** Sources that have a connection of their own. */
   readonly #workers = new Set<S>();
   readonly #patience: Patience;
+  readonly #count: ConnectionCount;
+  readonly #distrust: Distrust;
   /** Connections that have nothing to do at present. */
   readonly #pausing = new Wakeable();
   #waiting = false;
@@ -41,7 +44,15 @@ export class BlockTransfer<S extends TransferSource> {
   constructor(options: BlockTransferOptions<S>) {
     this.#options = options;
     this.#session = options.session;
-    this.#patience = new Patience(this.#session, this.#session.now());
+    const now = this.#session.now();
+    this.#patience = new Patience(this.#session, now);
+    this.#count = new ConnectionCount({ most: options.connections, known: options.known }, now);
+    this.#distrust = new Distrust(options, (reason) => this.#end(reason));
+  }
+
+  /** Connections that the transfer needs; undefined: not known yet. */
+  get needed(): number | undefined {
+    return this.#count.confirmed;
   }
 
   /** True while no source can be asked. */
@@ -156,6 +167,10 @@ export class BlockTransfer<S extends TransferSource> {
   #next(own: S | undefined): { source: S; assignment: Assignment } | undefined {
     const { pool, scheduler } = this.#options;
     const { now } = this.#session;
+    this.#count.setSources(pool.inUse);
+    // A request that stands still does not keep others from being made.
+    const isFull = this.#running.alive(now() - STILL_MS) >= this.#count.count;
+    if (isFull && (own === undefined || pool.active(own) > 0)) return undefined;
     for (const source of pool.candidates(this.#patience.isLifeless(now()))) {
       if (own !== undefined && source !== own) continue;
       const assignment = scheduler.next(source.id, now());
@@ -183,10 +198,11 @@ export class BlockTransfer<S extends TransferSource> {
     this.#running.add(running);
     this.#setWaiting(false);
     let outcome: 'complete' | 'failed' | 'cancelled' = 'complete';
+    const range = { start: assignment.range.start, end: assignment.end };
     try {
-      const range = { start: assignment.range.start, end: assignment.end };
       const answer = await open(source, range, running.abort.signal);
       running.heardAt = now();
+      if (answer.headMs !== undefined) this.#count.onHead(source.id, answer.headMs);
       running.checked = answer.checked;
       await this.#read(running, answer);
       if (running.checked) for (const part of running.got.ranges) await store.confirm(part);
@@ -201,8 +217,8 @@ export class BlockTransfer<S extends TransferSource> {
       }
     } finally {
       this.#running.delete(running);
-      if (running.checked) await this.#discard(running.got);
-      await this.#doubt(source);
+      if (running.checked) await this.#distrust.discard(running.got);
+      await this.#distrust.source(source, this.#running.isAsked(source));
       pool.ended(source, host, outcome === 'complete');
       scheduler.onEnd(assignment, outcome, now());
       this.#pausing.wakeAll();
@@ -237,6 +253,10 @@ export class BlockTransfer<S extends TransferSource> {
     this.#patience.onBytes(running.heardAt);
     source.health.onBytes();
     pool.onBytes(source, bytes.length);
+    if (this.#count.onBytes(bytes.length, this.#running.size, running.heardAt)) {
+      scheduler.setConnections(this.#count.count);
+      this.#pausing.wakeAll();
+    }
     // Another connection fetches the bytes past the end.
     const length = Math.min(bytes.length, assignment.end - position);
     const limit = onBytes(source, bytes.length, running.abort.signal);
@@ -261,13 +281,11 @@ export class BlockTransfer<S extends TransferSource> {
 
   /** Waits, and tells the scheduler meanwhile that the client holds its sources back itself. */
   async #heldBack(wait: Promise<void>): Promise<void> {
-    const { scheduler } = this.#options;
-    if (this.#holding++ === 0) scheduler.throttle(true);
-    try {
-      await wait;
-    } finally {
-      if (--this.#holding === 0) scheduler.throttle(false);
-    }
+    this.#count.disturb(this.#session.now());
+    if (this.#holding++ === 0) this.#options.scheduler.throttle(true);
+    await wait.finally(() => {
+      if (--this.#holding === 0) this.#options.scheduler.throttle(false);
+    });
   }
 
   #isDone({ assignment, got }: RequestUnderWay<S>): boolean {
@@ -283,35 +301,12 @@ export class BlockTransfer<S extends TransferSource> {
     // A source that has sent something meanwhile, on any connection, is reachable (ANYCAST 3.1.1).
     const isThere = got.bytes > 0 || source.heardAt > running.startedAt;
     pool.onFailure(source, error, isThere);
+    this.#count.disturb(this.#session.now());
     if (source.health.quarantine !== undefined) {
       this.#session.onSourceFailed?.(source, error);
       this.#running.end(ENOUGH, (other) => other.source === source);
     }
-    if (error.row.bytes === 'dropped' && !running.checked) await this.#discard(got);
-  }
-
-  /**
-   * Discards the bytes that a quarantined source has given since it was last shown to keep the
-   * contract. Waits until none of its requests is under way: their later writes would count again.
-   */
-  async #doubt(source: S): Promise<void> {
-    const reason = source.health.quarantine;
-    if (reason?.row.bytes !== 'dropped') return;
-    if (this.#running.isAsked(source)) return;
-    await this.#discard(source.takeUnproven());
-  }
-
-  /** Discards ranges in the store first, because it would not rewrite bytes that it still has. */
-  async #discard({ ranges }: RangeSet): Promise<void> {
-    if (ranges.length === 0) return;
-    const { store, scheduler } = this.#options;
-    const taken = [...ranges];
-    try {
-      await store.forget(taken);
-    } catch (error) {
-      return this.#end(error);
-    }
-    for (const range of taken) scheduler.discard(range);
+    if (error.row.bytes === 'dropped' && !running.checked) await this.#distrust.discard(got);
   }
 
   /** Waits until something changes or it is time to look again, or ends a hopeless transfer. */

@@ -27,6 +27,13 @@ export class RequestsUnderWay<S> {
     return this.#requests.size;
   }
 
+  /** Counts the requests that have brought something, or begun, at `since` or later. */
+  alive(since: Millis): number {
+    let alive = 0;
+    for (const { heardAt } of this.#requests) if (heardAt >= since) alive++;
+    return alive;
+  }
+
   add(request: RequestUnderWay<S>): void {
     this.#requests.add(request);
   }

@@ -77,6 +77,13 @@ export class SourcePool<S extends TransferSource> {
     return this.sources.filter(({ isAdmitted }) => isAdmitted);
   }
 
+  /** Number of sources that share the work: not the origin while edges stand before it. */
+  get inUse(): number {
+    const working = this.admitted.filter(({ health }) => health.quarantine === undefined);
+    const edges = working.filter(({ kind }) => kind === 'edge').length;
+    return edges === 0 ? working.length : working.filter(({ kind }) => kind !== 'origin').length;
+  }
+
   add(source: S): void {
     this.#members.set(source, { active: 0, limit: this.#seats.perSource, served: 0 });
   }

@@ -5,6 +5,7 @@
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
+import type { Millis } from '../../base/clock.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Session } from './session.ts';
 import type { SourcePool } from './source-pool.ts';
@@ -21,6 +22,11 @@ export type Sink = (position: number, bytes: Uint8Array) => Promise<void> | unde
 export interface OpenAnswer {
   /** True if the source gave a digest of the body: its bytes count only once all have come. */
   readonly checked: boolean;
+  /**
+   * Time from the request, on an open connection, to the head of the answer, in milliseconds;
+   * undefined: not known. Shows queues before the line.
+   */
+  readonly headMs?: Millis | undefined;
   /**
    * Reads the body into `sink`.
    *
@@ -71,8 +77,10 @@ export interface BlockTransferOptions<S extends TransferSource> {
    * @throws MillraceError; the signal's reason
    */
   readonly open: (source: S, range: ByteRange, signal: AbortSignal) => Promise<OpenAnswer>;
-  /** Most requests at a time. */
+  /** Most requests at a time; how many are made is found out (`ConnectionCount`). */
   readonly connections: number;
+  /** Requests at a time that earlier downloads from these sources needed; undefined: unknown. */
+  readonly known?: number | undefined;
   /** Sources, not counting the first, that get a connection of their own; 0 unless given. */
   readonly ownConnections?: number;
 }
