@@ -8,7 +8,7 @@ import { type FileHandle, lstat, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 
-const { O_RDWR, O_RDONLY, O_CREAT, O_EXCL } = constants;
+const { O_RDWR, O_RDONLY, O_APPEND, O_CREAT, O_EXCL } = constants;
 /** Windows has neither flag: there, links are detected by name. */
 const NO_LINK = constants.O_NOFOLLOW ?? 0;
 /** Opening a pipe must not block. */
@@ -34,10 +34,13 @@ export async function openOwnToRead(path: string): Promise<FileHandle> {
   return checked(await openThere(path, O_RDONLY), path);
 }
 
-/** Makes an empty file in place of any other of that name. @throws Error of the file system */
-export async function makeOwn(path: string): Promise<FileHandle> {
+/**
+ * Makes an empty file in place of any other of that name. All writes go to its end, wherever that
+ * is by then. @throws Error of the file system
+ */
+export async function makeOwnLog(path: string): Promise<FileHandle> {
   await rm(path, { force: true });
-  return open(path, O_RDWR | O_CREAT | O_EXCL | NO_LINK, 0o666);
+  return open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL | NO_LINK, 0o666);
 }
 
 async function openThere(path: string, flags: number): Promise<FileHandle> {

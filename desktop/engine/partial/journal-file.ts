@@ -16,7 +16,7 @@ import {
 } from '@millrace/shared/download/journal/journal';
 import type { JournalEntries } from '@millrace/shared/download/journal/journal-entries';
 import { isAt, syncFolder, writeAll } from '../files/file-steps.ts';
-import { makeOwn, openOwnToRead } from '../files/own-file.ts';
+import { makeOwnLog, openOwnToRead } from '../files/own-file.ts';
 
 /**
  * Superfluous lines that a journal may have, beside one for each needed line, before it is
@@ -50,7 +50,7 @@ export class JournalFile {
   #header: JournalHeader;
   readonly #entries: JournalEntries;
   #file: FileHandle | undefined;
-  /** Position of the next line, in bytes. A line whose write failed is overwritten. */
+  /** Length that our lines have given the file, in bytes. */
   #size = 0;
   #lines = 0;
   /** Lines that are not in the file yet. */
@@ -99,8 +99,6 @@ export class JournalFile {
     const tooLong = this.#lines > 2 * this.#entries.count + SPARE_LINES;
     if (this.#stale || tooLong) return this.#writeAnew();
     if (this.#waiting.length === 0) return;
-    // Lines after the end of a file that another program has truncated would be worthless.
-    if ((await this.#file?.stat())?.size !== this.#size) return this.#writeAnew();
     const lines = this.#waiting;
     this.#waiting = [];
     this.#underWay = lines.length;
@@ -178,7 +176,7 @@ export class JournalFile {
     this.#stale = false;
     let file: FileHandle | undefined;
     try {
-      file = await makeOwn(aside);
+      file = await makeOwnLog(aside);
       await writeAll(file, text, 0);
       await file.datasync();
       await rename(aside, this.#path);

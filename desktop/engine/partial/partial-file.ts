@@ -21,7 +21,6 @@ import { DataFlush } from './data-flush.ts';
 import { type FileNames, undoFinish } from './interrupted-finish.ts';
 import { closeComplete, nameComplete } from './name-complete.ts';
 import { type RecoveryOptions, recoverPartial } from './partial-recovery.ts';
-import { segmentDigest } from './segment-digest.ts';
 import { StoredBytes } from './stored-bytes.ts';
 import { Writes } from './writes.ts';
 
@@ -332,9 +331,9 @@ export class PartialFile {
         const part = bytes.subarray(range.start - position, range.end - position);
         const write = writeAll(this.#data, part, range.start);
         // The digest is computed while the system writes.
-        const digest = provisional ? undefined : segmentDigest(part);
+        const digests = provisional ? undefined : this.#stored.digests(range, part);
         await write;
-        this.#stored.add(range, digest);
+        this.#stored.add(range, digests);
         if (this.#stored.journal !== undefined) this.#flush.written(range);
       }
     }

@@ -4,12 +4,12 @@
  */
 
 import type { PartialFile } from './partial-file.ts';
-import { SEGMENT_BYTES, type SegmentPool } from './segment-pool.ts';
+import { type Collecting, SEGMENT_BYTES, type SegmentPool } from './segment-pool.ts';
 
 /** Longest time for which bytes stay in memory, in milliseconds: a crash loses them. */
 const COLLECT_MS = 500;
 
-export class SegmentWriter {
+export class SegmentWriter implements Collecting {
   readonly #file: PartialFile;
   readonly #pool: SegmentPool;
   readonly #provisional: boolean;
@@ -64,11 +64,12 @@ export class SegmentWriter {
       const there =
         bytes.buffer === memory.buffer && bytes.byteOffset + at === memory.byteOffset + filled;
       if (!there) memory.set(bytes.subarray(at, at + take), filled);
-      this.#timer ??= setTimeout(() => this.#store(), COLLECT_MS);
+      this.#timer ??= setTimeout(() => this.store(), COLLECT_MS);
       segment.filled += take;
       this.#next += take;
       at += take;
       if (segment.filled === capacity) this.#retire();
+      else if (!this.#provisional) this.#pool.collected(this, take);
     }
     return this.#pool.room();
   }
@@ -90,15 +91,17 @@ export class SegmentWriter {
       // Segments end at multiples of their size, so that neighbours do not leave slivers.
       const capacity = SEGMENT_BYTES - (this.#next % SEGMENT_BYTES);
       const memory = this.#pool.take();
-      this.#segment = { start: this.#next, memory, capacity, filled: 0, stored: 0, users: 1 };
+      const counts = { filled: 0, stored: 0, users: 1, last: undefined };
+      this.#segment = { start: this.#next, memory, capacity, ...counts };
     }
     return this.#segment;
   }
 
   /** Writes the bytes received so far; more may be on their way into the rest of the segment. */
-  #store(): void {
+  store(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#pool.storing(this);
     const segment = this.#segment;
     if (segment === undefined || segment.filled === segment.stored) return;
     const { start, memory, filled, stored } = segment;
@@ -106,22 +109,26 @@ export class SegmentWriter {
     segment.stored = filled;
     segment.users++;
     this.#pool.writing(bytes);
-    const write = this.#file
-      .store(start + stored, memory.subarray(stored, filled), this.#provisional)
+    // The parts of a segment are written in order, so that one digest grows with them.
+    const begin = () =>
+      this.#file.store(start + stored, memory.subarray(stored, filled), this.#provisional);
+    const write = (segment.last === undefined ? begin() : segment.last.then(begin))
       .catch((error: unknown) => {
         this.#failure ??= error;
       })
       .then(() => {
+        if (segment.last === write) segment.last = undefined;
         this.#release(segment);
         this.#pool.writing(-bytes);
         this.#writes.delete(write);
       });
+    segment.last = write;
     this.#writes.add(write);
   }
 
   /** Writes the bytes received so far, and ends the segment. */
   #retire(): void {
-    this.#store();
+    this.store();
     const segment = this.#segment;
     this.#segment = undefined;
     if (segment !== undefined) this.#release(segment);
@@ -145,4 +152,6 @@ interface Segment {
   stored: number;
   /** Number of writes under way, plus one for the connection. */
   users: number;
+  /** Resolves at the end of the last write; undefined: no write is under way. */
+  last: Promise<void> | undefined;
 }

@@ -12,20 +12,25 @@ import type {
   JournalHeader,
 } from '@millrace/shared/download/journal/journal';
 import { JournalEntries } from '@millrace/shared/download/journal/journal-entries';
+import { supersededEntries } from '@millrace/shared/download/journal/superseded';
 import { readAll } from '../files/file-steps.ts';
 import { JournalFile, type JournalMark } from './journal-file.ts';
 import { segmentDigest } from './segment-digest.ts';
 import { SEGMENT_BYTES } from './segment-pool.ts';
+import { UnitDigests, type WriteDigests } from './unit-digests.ts';
 import { type VerifyOptions, verifyEntries } from './verify.ts';
 
 /** Longest range with one digest, in bytes: smaller pieces are merged up to it. */
 const UNIT_BYTES = SEGMENT_BYTES;
-/**
- * Bytes, and time in milliseconds, for which journal lines are collected: the most that a killed
- * process loses.
- */
-const JOURNAL_EVERY_BYTES = 4 * SEGMENT_BYTES;
+/** Longest time for which journal lines are collected, in milliseconds. */
 const JOURNAL_EVERY_MS = 50;
+/**
+ * Bytes whose journal lines are collected, unless they arrive within JOURNAL_PAUSE_MS: a killed
+ * process loses bytes whose lines are not written yet.
+ */
+const JOURNAL_EVERY_BYTES = 256 * 1024;
+/** Shortest time from one write of the journal to the next, in milliseconds. */
+const JOURNAL_PAUSE_MS = 8;
 
 export interface StoredBytesOptions {
   /** Length of the file in bytes; undefined: not known, and no bytes are kept for another run. */
@@ -42,6 +47,7 @@ export class StoredBytes {
   readonly #data: FileHandle;
   readonly #options: StoredBytesOptions;
   readonly #entries: JournalEntries | undefined;
+  readonly #units: UnitDigests | undefined;
   #journal: JournalFile | undefined;
   /** Bytes that count for this run only. */
   readonly #provisional = new RangeSet();
@@ -49,15 +55,21 @@ export class StoredBytes {
   /** Tasks that use the journal, run one after the other. */
   #tasks: Promise<void> = Promise.resolve();
   #unwrittenBytes = 0;
+  /** Time of the last write of the journal, monotonic milliseconds. */
+  #writtenAt = Number.NEGATIVE_INFINITY;
   /** Buffer for ranges that need a new digest, read one after the other. */
   #scratch: Buffer | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** True if the timer is set for the end of JOURNAL_PAUSE_MS. */
+  #hurries = false;
 
   constructor(data: FileHandle, options: StoredBytesOptions) {
     this.#data = data;
     this.#options = options;
     const { length } = options;
-    if (length !== undefined) this.#entries = new JournalEntries(length, UNIT_BYTES);
+    if (length === undefined) return;
+    this.#entries = new JournalEntries(length, UNIT_BYTES);
+    this.#units = new UnitDigests(length, UNIT_BYTES);
   }
 
   /** Number of times that bytes were removed: readers of them must then read again. */
@@ -82,24 +94,26 @@ export class StoredBytes {
   }
 
   /**
+   * Computes the digests of bytes that are being written, for `add`.
+   *
+   * @param range one of the parts that `cut` returns
+   * @returns undefined if no bytes are kept for another run
+   */
+  digests(range: ByteRange, bytes: Uint8Array): WriteDigests | undefined {
+    return this.#units?.of(range, bytes);
+  }
+
+  /**
    * Notes that bytes have been written.
    *
    * @param range one of the parts that `cut` returns
-   * @param digest of the bytes; undefined: they count for this run only, until `confirm`
+   * @param digests of the bytes; undefined: they count for this run only, until `confirm`
    */
-  add(range: ByteRange, digest: string | undefined): void {
+  add(range: ByteRange, digests: WriteDigests | undefined): void {
     this.ranges.add(range);
-    const entries = this.#entries;
-    if (entries === undefined) return;
-    if (digest === undefined) return this.#provisional.add(range);
-    const entry = { range, digest };
-    const parts = entries.add(entry);
-    this.#journal?.add(entry);
-    if (parts !== undefined) {
-      const removals = this.#removals;
-      void this.run(() => this.#merge(entries, parts, removals)).catch(() => {});
-    }
-    this.#journalSoon(range.end - range.start);
+    if (this.#entries === undefined) return;
+    if (digests === undefined) return this.#provisional.add(range);
+    this.#prove({ range, digest: digests.digest }, this.#units?.written(range, digests));
   }
 
   /** Confirms provisional bytes in a range that was shown to be right. @throws Error */
@@ -111,7 +125,7 @@ export class StoredBytes {
       for (const segment of proven.flatMap((part) => [...this.cut(part)])) {
         if (!this.ranges.covers(segment)) continue;
         const bytes = await this.#read(segment);
-        if (bytes !== undefined) this.add(segment, segmentDigest(bytes));
+        if (bytes !== undefined) this.#prove({ range: segment, digest: segmentDigest(bytes) });
       }
     });
   }
@@ -121,6 +135,7 @@ export class StoredBytes {
     return this.run(async () => {
       const entries = this.#entries;
       this.#removals++;
+      this.#units?.clear();
       const unproven: ByteRange[] = [];
       for (const range of ranges) {
         this.ranges.remove(range);
@@ -139,6 +154,7 @@ export class StoredBytes {
   clear(): void {
     const all = { start: 0, end: this.#options.length ?? Number.MAX_SAFE_INTEGER };
     this.#removals++;
+    this.#units?.clear();
     this.ranges.remove(all);
     this.#provisional.remove(all);
     this.#entries?.remove(all);
@@ -151,7 +167,9 @@ export class StoredBytes {
   write(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#hurries = false;
     this.#unwrittenBytes = 0;
+    this.#writtenAt = performance.now();
     return this.run(async () => this.#journal?.write());
   }
 
@@ -178,23 +196,27 @@ export class StoredBytes {
    */
   async recover({ entries, flushed }: Journal, options: VerifyOptions): Promise<number> {
     const known = this.#entries as JournalEntries;
-    // Later lines replace earlier ones. Lines that span several units are cut up.
-    const unfit = new Set<JournalEntry>();
     const durable = new RangeSet();
-    for (const [index, entry] of entries.entries()) {
-      if (index < flushed) durable.add(entry.range);
-      if ([...known.cut(entry.range)].length === 1) known.add(entry);
-      else unfit.add(entry);
-    }
-    const claimed = [...known, ...unfit];
-    const right = new Set(await verifyEntries(this.#data, claimed, options));
-    for (const entry of claimed) {
-      if (right.has(entry)) this.ranges.add(entry.range);
-      else if (!unfit.has(entry)) known.remove(entry.range);
-    }
-    for (const entry of unfit) {
-      if (!right.has(entry)) continue;
-      for (const part of known.cut(entry.range)) await this.#proveAgain(known, part);
+    for (const { range } of entries.slice(0, flushed)) durable.add(range);
+    // Lines that span several units are cut up.
+    const isFit = ({ range }: JournalEntry) => [...known.cut(range)].length === 1;
+    let lines = entries.filter(isFit);
+    let unfit = entries.filter((entry) => !isFit(entry));
+    while (lines.length > 0 || unfit.length > 0) {
+      // A later line replaces earlier ones, unless the bytes do not match it.
+      const latest = new JournalEntries(this.#options.length as number, UNIT_BYTES);
+      for (const entry of lines) latest.add(entry);
+      const fit = [...latest];
+      const right = new Set(await verifyEntries(this.#data, [...fit, ...unfit], options));
+      for (const entry of right) this.ranges.add(entry.range);
+      for (const entry of fit) if (right.has(entry)) known.add(entry);
+      for (const entry of unfit) {
+        if (!right.has(entry)) continue;
+        for (const part of known.cut(entry.range)) await this.#proveAgain(known, part);
+      }
+      const failed = fit.filter((entry) => !right.has(entry));
+      lines = supersededEntries(lines, failed, this.ranges, UNIT_BYTES);
+      unfit = [];
     }
     const kept = durable.ranges.reduce((sum, range) => sum + this.ranges.bytesWithin(range), 0);
     return durable.bytes - kept;
@@ -222,11 +244,37 @@ export class StoredBytes {
     await this.#journal?.close();
   }
 
+  /**
+   * Adds the digest of stored bytes.
+   *
+   * @param unit digest of the unit that these bytes fill, if it is known
+   */
+  #prove(entry: JournalEntry, unit?: string): void {
+    const entries = this.#entries as JournalEntries;
+    const parts = entries.add(entry);
+    this.#journal?.add(entry);
+    if (parts !== undefined && unit !== undefined) {
+      this.#replace(entries, parts, unit);
+    } else if (parts !== undefined) {
+      const removals = this.#removals;
+      void this.run(() => this.#merge(entries, parts, removals)).catch(() => {});
+    }
+    this.#journalSoon(entry.range.end - entry.range.start);
+  }
+
   #journalSoon(bytes: number): void {
     this.#unwrittenBytes += bytes;
     const write = () => void this.write().catch(this.#options.onFailure);
-    if (this.#unwrittenBytes >= JOURNAL_EVERY_BYTES) write();
-    else this.#timer ??= setTimeout(write, JOURNAL_EVERY_MS);
+    if (this.#unwrittenBytes < JOURNAL_EVERY_BYTES) {
+      this.#timer ??= setTimeout(write, JOURNAL_EVERY_MS);
+      return;
+    }
+    if (this.#hurries) return;
+    const waitMs = this.#writtenAt + JOURNAL_PAUSE_MS - performance.now();
+    if (waitMs <= 0) return write();
+    this.#hurries = true;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(write, waitMs);
   }
 
   /** Replaces several digests by one if their bytes are unchanged. */
@@ -235,8 +283,7 @@ export class StoredBytes {
     parts: readonly JournalEntry[],
     removals: number,
   ): Promise<void> {
-    const start = (parts[0] as JournalEntry).range.start;
-    const end = (parts.at(-1) as JournalEntry).range.end;
+    const { start, end } = hull(parts);
     const bytes = await this.#read({ start, end });
     if (bytes === undefined) return;
     for (const { range, digest } of parts) {
@@ -244,7 +291,12 @@ export class StoredBytes {
       if (segmentDigest(part) !== digest) return;
     }
     if (removals !== this.#removals) return;
-    const entry = { range: { start, end }, digest: segmentDigest(bytes) };
+    this.#replace(entries, parts, segmentDigest(bytes));
+  }
+
+  /** Replaces the digests of parts, which fill a unit, by that of the unit. */
+  #replace(entries: JournalEntries, parts: readonly JournalEntry[], digest: string): void {
+    const entry = { range: hull(parts), digest };
     entries.add(entry);
     this.#journal?.add(entry);
   }
@@ -268,4 +320,10 @@ export class StoredBytes {
     const bytes = this.#scratch.subarray(0, end - start);
     return (await readAll(this.#data, bytes, start)) ? bytes : undefined;
   }
+}
+
+/** Returns the range from the first to the last of some entries in order. */
+function hull(entries: readonly JournalEntry[]): ByteRange {
+  const [first, last] = [entries[0], entries.at(-1)] as [JournalEntry, JournalEntry];
+  return { start: first.range.start, end: last.range.end };
 }
