@@ -1,10 +1,17 @@
 /** The command line as a program. */
 
-import { EXIT } from '@millrace/shared/base/errors';
-import { CommanderError } from 'commander';
+import { mkdirSync } from 'node:fs';
+import { enableCompileCache, getCompileCacheDir } from 'node:module';
+import { join } from 'node:path';
 import { stateFolder } from '../local/local-edge.ts';
 import type { CliContext } from './console/context.ts';
-import { buildProgram } from './program.ts';
+
+const state = stateFolder();
+keepCompiledCode(join(state, 'compile-cache'));
+// Everything else is imported here, when the cache is in use.
+const { EXIT } = await import('@millrace/shared/base/errors');
+const { CommanderError } = await import('commander');
+const { buildProgram } = await import('./program.ts');
 
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -27,7 +34,7 @@ const context: CliContext = {
   stdin: process.stdin,
   signal: interrupted.signal,
   cwd: process.cwd(),
-  state: stateFolder(),
+  state,
   exit(status) {
     process.exitCode = status;
   },
@@ -40,4 +47,19 @@ try {
   if (!(error instanceof CommanderError)) throw error;
   // Commander has printed the error, with the nearest option.
   process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+}
+
+/**
+ * Keeps compiled code between runs: two thirds of the start of a download would go into compiling.
+ * The folder is the user's own, because its contents are executed. A program works without it.
+ */
+function keepCompiledCode(folder: string): void {
+  // The caller's environment may have chosen a folder.
+  if (getCompileCacheDir() !== undefined) return;
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    enableCompileCache(folder);
+  } catch {
+    // The folder cannot be made; whatever needs it says so.
+  }
 }

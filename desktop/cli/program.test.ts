@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { CliContext } from './console/context.ts';
 import { buildProgram, everyCommand } from './program.ts';
 
@@ -63,7 +63,10 @@ test('an ordinary download loads no modules that only special ones need', async 
   await once(server, 'listening');
   const hook = `import { registerHooks } from 'node:module';
     import { writeSync } from 'node:fs';
-    registerHooks({ load: (url, context, next) => (writeSync(2, url + '\\n'), next(url, context)) });`;
+    // All at once: many small writes fail with EAGAIN while this process has no time to read them.
+    const urls = [];
+    registerHooks({ load: (url, context, next) => (urls.push(url), next(url, context)) });
+    process.on('exit', () => writeSync(2, urls.join('\\n')));`;
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/file`;
   const flags = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`];
   const child = spawn(process.execPath, [...flags, MAIN, 'get', url, '-d', folder]);
@@ -79,4 +82,41 @@ test('an ordinary download loads no modules that only special ones need', async 
   expect(loaded).toContain('/desktop/engine/download/download.ts');
   expect(loaded).not.toMatch(/node_modules.*\/(zod|tough-cookie|saxes|string-width|undici|ws)\//);
   expect(loaded).not.toMatch(/desktop\/cli\/commands\/(?!get)/);
+});
+
+describe('compiled code', () => {
+  /** Runs the program with a state folder, and with a cache that the caller chose, if any. */
+  async function run(state: string, cache?: string): Promise<number | null> {
+    const { NODE_COMPILE_CACHE: _, ...env } = process.env;
+    const chosen = cache === undefined ? {} : { NODE_COMPILE_CACHE: cache };
+    const child = spawn(process.execPath, [MAIN, '--version'], {
+      env: { ...env, MILLRACE_STATE: state, ...chosen },
+      stdio: 'ignore',
+    });
+    const [code] = await once(child, 'close');
+    return code;
+  }
+
+  test('is kept in the state folder for the next run', async () => {
+    const state = await mkdtemp(join(tmpdir(), 'millrace-test-'));
+    expect(await run(state)).toBe(0);
+    const kept = await readdir(join(state, 'compile-cache'), { recursive: true });
+    expect(kept.length).toBeGreaterThan(100);
+    await rm(state, { recursive: true });
+  });
+
+  test('is kept where the environment says, if it does', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
+    expect(await run(join(folder, 'state'), join(folder, 'cache'))).toBe(0);
+    expect(await readdir(folder)).toEqual(['cache']);
+    await rm(folder, { recursive: true });
+  });
+
+  test('is not kept where there can be no state folder, and the program works', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
+    await writeFile(join(folder, 'file'), '');
+    expect(await run(join(folder, 'file'))).toBe(0);
+    expect(await readdir(folder)).toEqual(['file']);
+    await rm(folder, { recursive: true });
+  });
 });
