@@ -1,23 +1,34 @@
 /** Collects the head of an answer, and the part of the body that arrives with it. */
 
 import { MillraceError } from '../src/base/errors.ts';
+import { parseBrokenHead } from '../src/http/messages/mended-head.ts';
 import { type MessageHead, parseMessageHead } from '../src/http/messages/message-head.ts';
 
 /** Longest response head, in bytes. */
 const MAX_HEAD_BYTES = 32 * 1024;
+/** The same for heads that are mended, as long as other clients accept. */
+const MAX_MENDED_BYTES = 128 * 1024;
 /**
  * Most bytes per read of a head, some of which may belong to the body. Bytes of the body must be
  * copied, and arrive even if the request is abandoned: so one read is no larger than most heads.
  */
 const READ_BYTES = 8 * 1024;
-/** Size of the buffer: the longest head and the beginning of the body that comes with it. */
+/** Size of the buffer: the longest strict head and the beginning of the body that comes with it. */
 const BUFFER_BYTES = MAX_HEAD_BYTES + READ_BYTES;
 const HEAD_END = Buffer.from('\r\n\r\n');
+/** Ends of heads whose lines end without CR. */
+const BARE_ENDS = [Buffer.from('\n\n'), Buffer.from('\n\r\n')];
 
 export class HeadBuffer {
-  readonly #memory = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  readonly #mends: boolean;
+  #memory = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   #bytes = 0;
   #rest: Buffer = this.#memory.subarray(0, 0);
+
+  /** @param mends reads long heads, and heads that break the rules but are not ambiguous */
+  constructor(mends = false) {
+    this.#mends = mends;
+  }
 
   /** The beginning of the body that came with the last head; the next head overwrites it. */
   get rest(): Buffer {
@@ -29,7 +40,8 @@ export class HeadBuffer {
    * into.
    */
   get room(): Uint8Array {
-    const from = Math.min(this.#bytes, BUFFER_BYTES - 1);
+    if (this.#mends && this.#bytes + READ_BYTES > this.#memory.length) this.#grow();
+    const from = Math.min(this.#bytes, this.#memory.length - 1);
     return this.#memory.subarray(from, from + READ_BYTES);
   }
 
@@ -58,13 +70,14 @@ export class HeadBuffer {
     this.#bytes += read.length;
     for (;;) {
       const bytes = this.#memory.subarray(0, this.#bytes);
-      const end = bytes.indexOf(HEAD_END, searchedTo);
-      if (end < 0) {
-        if (this.#bytes < MAX_HEAD_BYTES) return undefined;
+      const found = this.#findEnd(bytes, searchedTo);
+      if (found === undefined) {
+        if (this.#bytes < (this.#mends ? MAX_MENDED_BYTES : MAX_HEAD_BYTES)) return undefined;
         throw new MillraceError('malformed-response', 'the header is too long');
       }
-      const head = parseMessageHead(bytes.toString('latin1', 0, end));
-      const bodyAt = end + HEAD_END.length;
+      const [end, bodyAt] = found;
+      const text = bytes.toString('latin1', 0, end);
+      const head = this.#mends ? parseBrokenHead(text) : parseMessageHead(text);
       if (head.status >= 200) {
         this.#rest = bytes.subarray(bodyAt);
         return head;
@@ -75,5 +88,25 @@ export class HeadBuffer {
       searchedTo = 0;
       onInterim?.(head);
     }
+  }
+
+  /** Finds the end of the head, and the beginning of the body. */
+  #findEnd(bytes: Buffer, from: number): readonly [end: number, bodyAt: number] | undefined {
+    const strict = bytes.indexOf(HEAD_END, from);
+    if (!this.#mends) return strict < 0 ? undefined : [strict, strict + HEAD_END.length];
+    // Line breaks before the status line belong to no head (RFC 9112 2.2).
+    let start = 0;
+    while (bytes[start] === 13 || bytes[start] === 10) start++;
+    const ends = [HEAD_END, ...BARE_ENDS].flatMap((end) => {
+      const at = bytes.indexOf(end, Math.max(start, from));
+      return at < 0 ? [] : [[at, at + end.length] as const];
+    });
+    return ends.sort((a, b) => a[0] - b[0])[0];
+  }
+
+  #grow(): void {
+    const larger = Buffer.allocUnsafeSlow(2 * this.#memory.length);
+    this.#memory.copy(larger, 0, 0, this.#bytes);
+    this.#memory = larger;
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import type { Dispatcher } from 'undici';
+import { isMillraceError } from '../src/base/errors.ts';
 import type { Headers } from '../src/http/fields/headers.ts';
 import { httpGet } from './http-get.ts';
 import { networkError } from './network-error.ts';
@@ -54,10 +55,14 @@ export class HttpClient {
   readonly #makeAgent: () => Promise<Dispatcher>;
   #agent: Promise<Dispatcher> | undefined;
   readonly #direct: RangeClient | undefined;
+  readonly #mends: boolean;
+  /** Origins whose answers undici cannot read. */
+  readonly #broken = new Set<string>();
 
   constructor({ agent, direct }: HttpClientOptions) {
     this.#makeAgent = agent;
     this.#direct = direct === undefined ? undefined : new RangeClient(direct);
+    this.#mends = direct?.mends === true;
   }
 
   /**
@@ -68,12 +73,38 @@ export class HttpClient {
    * @throws the signal's reason; MillraceError for every other failure before the head is complete
    */
   async get(url: URL, headers: Fields, signal: AbortSignal): Promise<HttpStream> {
-    const direct = this.#direct;
-    if (direct !== undefined && url.protocol === 'http:' && !hasConnectionField(headers)) {
+    const direct = hasConnectionField(headers) ? undefined : this.#direct;
+    const isPlain = url.protocol === 'http:' || this.#broken.has(url.origin);
+    if (direct !== undefined && isPlain) return getDirectly(direct, url, headers, signal);
+    this.#agent ??= this.#makeAgent();
+    try {
+      const response = await httpGet(await this.#agent, url, headers, signal);
+      return direct === undefined ? response : this.#watched(response);
+    } catch (error) {
+      if (!isMillraceError(error, 'malformed-response') || direct === undefined) throw error;
+      // Our own connections read answers that break the rules, if they may.
+      if (!this.#mends) throw error;
+      this.#broken.add(url.origin);
       return getDirectly(direct, url, headers, signal);
     }
-    this.#agent ??= this.#makeAgent();
-    return httpGet(await this.#agent, url, headers, signal);
+  }
+
+  /** Notes an origin whose body undici cannot read: the next request may go another way. */
+  #watched(response: HttpStream): HttpStream {
+    return {
+      ...{ status: response.status, headers: response.headers, url: response.url },
+      ...{ requestedAt: response.requestedAt, arrivedAt: response.arrivedAt },
+      pipe: async (take, room) => {
+        try {
+          await response.pipe(take, room);
+        } catch (error) {
+          const isBroken = isMillraceError(error, 'malformed-response');
+          if (isBroken && this.#mends) this.#broken.add(response.url.origin);
+          throw error;
+        }
+      },
+      discard: () => response.discard(),
+    };
   }
 
   /** Closes idle connections and the agent; our own busy connections close with their exchange. */

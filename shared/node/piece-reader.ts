@@ -21,6 +21,8 @@ export interface PieceReaderOptions {
   readonly take: TakePiece;
   /** Used only if the body has a Content-Length: a chunked body has framing between its bytes. */
   readonly room: RoomForPiece | undefined;
+  /** See `RangeConnectionOptions.mends`. */
+  readonly mends?: boolean | undefined;
   /** Called when the receiver wants more again. */
   readonly onResume: () => void;
 }
@@ -36,7 +38,7 @@ export class PieceReader {
   constructor(head: MessageHead, options: PieceReaderOptions) {
     const framing = bodyFraming(head);
     this.#isPlain = framing.kind === 'length';
-    this.#decoder = new BodyDecoder(framing);
+    this.#decoder = new BodyDecoder(framing, options.mends);
     this.#options = options;
   }
 

@@ -19,6 +19,8 @@ export interface RangeConnectionOptions {
   readonly connectTimeoutMs: number;
   /** Longest time until the head is complete, interim ones included, ms; undefined: no limit. */
   readonly headTimeoutMs?: number;
+  /** True to accept answers that break the rules of HTTP as long as they are not ambiguous. */
+  readonly mends?: boolean;
 }
 
 /** Most bytes per read of a piece: enough that the cost of the calls is negligible. */
@@ -47,7 +49,7 @@ type State =
 export class RangeConnection {
   readonly #options: RangeConnectionOptions;
   readonly #socket: Socket;
-  readonly #headBuffer = new HeadBuffer();
+  readonly #headBuffer: HeadBuffer;
   #state: State = { kind: 'idle' };
   #filled = 0;
   /** The body's own memory, if it was handed to the kernel for the next read. */
@@ -66,6 +68,7 @@ export class RangeConnection {
   /** @param url URL of the origin; only scheme, host and port count */
   constructor(url: URL, options: RangeConnectionOptions) {
     this.#options = options;
+    this.#headBuffer = new HeadBuffer(options.mends);
     const onread = {
       buffer: () => this.#nextBuffer(),
       callback: (count: number, buffer: Uint8Array) => this.#onRead(count, buffer),
@@ -174,7 +177,7 @@ export class RangeConnection {
         this.#socket.setTimeout(this.#options.timeoutMs);
         this.#socket.resume();
       };
-      reader = new PieceReader(head, { take, room, onResume });
+      reader = new PieceReader(head, { take, room, onResume, mends: this.#options.mends });
     } catch (error) {
       this.destroy();
       return Promise.reject(error);

@@ -6,7 +6,7 @@
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Digest } from '@millrace/shared/base/digest';
-import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, isOfSource, MillraceError } from '@millrace/shared/base/errors';
 import { noteOf, noteOfError } from '@millrace/shared/base/notes';
 import { type OriginAnswer, reasonInAnswer } from '@millrace/shared/download/request/edge-use';
 import { homeReasonText } from '@millrace/shared/download/request/home-reason';
@@ -43,8 +43,6 @@ export interface Findings {
   readonly said: readonly SaidDigest[];
   /** True if an answer contained a file with validators. */
   readonly sawFile: boolean;
-  /** Version that partial answers stated; undefined: none did. */
-  readonly version: PinnedVersion | undefined;
 }
 
 export interface AttemptOptions {
@@ -61,6 +59,10 @@ export interface AttemptOptions {
   readonly excludes: (id: string) => boolean;
   /** True to ask for the whole file in one answer, because ranges are of no use. */
   readonly asksForWhole: boolean;
+  /** True if the bytes that came by ranges had a wrong digest. */
+  readonly isAfterWrong: boolean;
+  /** Versions that partial answers of earlier attempts stated. */
+  readonly stated: readonly PinnedVersion[];
   /** Mirrors named after the request was made. */
   readonly addedUrls: readonly string[];
   /** Position from which bytes are wanted first; undefined: the order does not matter. */
@@ -71,7 +73,7 @@ export interface AttemptOptions {
   readonly onOpened: (file: PartialFile, described: Described) => void;
 }
 
-const NOTHING: Findings = { length: undefined, said: [], sawFile: false, version: undefined };
+const NOTHING: Findings = { length: undefined, said: [], sawFile: false };
 
 /** A file that an attempt has fetched completely. */
 export interface Fetched {
@@ -188,13 +190,15 @@ export class Attempt {
         sources,
         length: request.length,
         asksForWhole: this.#options.asksForWhole,
+        isNew: !(await target.mayHaveBytes(connections.urls)),
         onOrigin: (answer) => this.#keepHome(answer),
+        onRefused: ({ label }, error) =>
+          this.#options.report.note(noteOfError('ranges-refused', error, { source: label })),
       });
       this.#first = first;
       this.#expectFile(first);
       const pinned = isPinnable(first.opened) ? versionOf(first.opened) : undefined;
       const version = pinned ?? unpinned(first.opened);
-      if (pinned !== undefined) this.#find({ version: pinned });
       try {
         if (first.opened.kind === 'whole') this.#holdToLength(first.opened, first.opened.length);
         return {
@@ -207,7 +211,8 @@ export class Attempt {
         session.signal.throwIfAborted();
         first.opened.discard();
         const error = asMillraceError(thrown);
-        if (!isOfSource(error)) throw error;
+        // A partial file of another download blocks every source.
+        if (error.code === 'different-file' || !isOfSource(error.row)) throw error;
         sources.onFailure(first.source, error, false);
         session.onSourceFailed?.(first.source, error);
       }
@@ -235,6 +240,7 @@ export class Attempt {
       target,
       file,
       pool,
+      said: this.#options.isAfterWrong ? this.#findings.said : [],
     };
     if (version === undefined) {
       const fetched = await streamDownload(way);
@@ -285,17 +291,19 @@ export class Attempt {
   }
 
   /**
-   * Holds a whole answer to the length that partial answers stated for the same version: a shorter
+   * Holds a whole answer to a length that partial answers stated for the same version: a shorter
    * one has been cut off, however complete it looks.
    *
    * @param length of the answer, in bytes; undefined: not known yet
    * @throws MillraceError `wrong-length`
    */
-  #holdToLength({ validators }: WholeAnswer, length: number | undefined): void {
-    const { version } = this.#findings;
-    if (version === undefined || length === undefined || length === version.length) return;
-    if (matchVersion(version.validators, validators) === 'different') return;
-    throw new MillraceError('wrong-length', `${length} bytes instead of ${version.length}`);
+  #holdToLength({ validators, isDecoded }: WholeAnswer, length: number | undefined): void {
+    if (length === undefined || isDecoded) return;
+    const stated = this.#options.stated.filter(
+      (version) => matchVersion(version.validators, validators) !== 'different',
+    );
+    if (stated.length === 0 || stated.some((version) => version.length === length)) return;
+    throw new MillraceError('wrong-length', `${length} bytes instead of ${stated[0]?.length}`);
   }
 
   #tellStart({ opened, source }: First, file: PartialFile, resumedBytes: number): void {
@@ -332,14 +340,6 @@ export class Attempt {
       report.noteOnce(noteOfError('waits-for-server', failure));
     }
   }
-}
-
-/**
- * Returns true if another source may do better. A partial file of another download blocks every
- * source.
- */
-function isOfSource({ code, row: { scope } }: MillraceError): boolean {
-  return code !== 'different-file' && (scope === 'source' || scope === 'node');
 }
 
 /** Describes a file whose ranges cannot be told apart from those of other versions. */

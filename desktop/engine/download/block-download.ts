@@ -6,26 +6,36 @@
 import { basename } from 'node:path';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Digest } from '@millrace/shared/base/digest';
-import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import {
+  asMillraceError,
+  endsDownload,
+  isMillraceError,
+  isOfSource,
+  MillraceError,
+} from '@millrace/shared/base/errors';
 import { noteOf, noteOfError } from '@millrace/shared/base/notes';
 import { looksSigned } from '@millrace/shared/download/request/signed-url';
 import { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
 import { BlockTransfer } from '@millrace/shared/download/transfer/block-transfer';
 import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
+import type { OpenAnswer } from '@millrace/shared/download/transfer/transfer-ports';
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import { FileCheck } from '../hash/file-check.ts';
 import { PartialStore } from '../partial/partial-store.ts';
 import { waitForRoom } from '../partial/wait-for-room.ts';
 import type { Connections } from '../sources/connections.ts';
 import { Discovery } from '../sources/discovery.ts';
-import { readFirstBody } from '../sources/first-body.ts';
+import { readFirstBody, readOn } from '../sources/first-body.ts';
 import { Gatekeeper } from '../sources/gatekeeper.ts';
+import type { HeldAnswer } from '../sources/held-answer.ts';
 import type { HttpSource } from '../sources/http-source.ts';
 import { blame } from './blame.ts';
 import type { DownloadWay, SaidDigest } from './download-way.ts';
 
 /** Number of sources that may have their own connection, beside the shared ones. */
 const OWN_CONNECTIONS = 8;
+/** Failed requests, with none that succeeded, after which the first answer is read to its end. */
+const MOST_REFUSED = 4;
 
 export interface BlockDownloadOptions extends DownloadWay {
   readonly connections: Connections;
@@ -52,6 +62,12 @@ export class BlockDownload {
   #scheduler: Scheduler | undefined;
   #transfer: BlockTransfer<HttpSource> | undefined;
   #preferred: number | undefined;
+  /** The first answer, while it has more bytes. */
+  #held: HeldAnswer | undefined;
+  /** Other requests that failed while the first answer was the only one. */
+  #refused = 0;
+  /** The failure that ended the transfer for the first answer's sake; undefined: none did. */
+  #giveUp: MillraceError | undefined;
   #orphaned: MillraceError | undefined;
 
   constructor(options: BlockDownloadOptions) {
@@ -85,15 +101,10 @@ export class BlockDownload {
    * @throws MillraceError; the signal's reason
    */
   async run(): Promise<Digest | undefined> {
-    const { request, context, connections, report, sources, first, file, version } = this.#options;
+    const { request, context, connections, report, first, file, version } = this.#options;
     try {
       first.source.version = { length: version.length, validators: version.validators };
-      await readFirstBody(first, {
-        file,
-        sources,
-        pool: this.#options.pool,
-        session: this.#options.session,
-      });
+      this.#held = await readFirstBody(first, this.#options);
       this.#isOpen = true;
       if (version.digests.length > 0) connections.trustDigest();
       this.#gatekeeper.start();
@@ -115,6 +126,7 @@ export class BlockDownload {
       this.#ended.abort(new MillraceError('interrupted'));
       this.#isOpen = false;
       this.#discovery = undefined;
+      this.#held?.discard();
       await this.#gatekeeper.ended();
     }
   }
@@ -210,8 +222,7 @@ export class BlockDownload {
       store: new PartialStore(file, pool),
       scheduler,
       pool: sources,
-      open: (source, range, signal) =>
-        source.openRange(range, source.version as PinnedVersion, signal),
+      open: (source, range, signal) => this.#ask(source, range, signal),
       connections,
       known:
         this.#soleHost === undefined ? undefined : context.hostLimits?.needed?.(this.#soleHost),
@@ -220,16 +231,65 @@ export class BlockDownload {
     });
     report.setState('running');
     if (this.#orphaned !== undefined) throw this.#orphaned;
-    await this.#transfer.run();
-    const { needed } = this.#transfer;
-    const host = this.#soleHost;
-    if (host !== undefined && needed !== undefined) context.hostLimits?.onNeeded?.(host, needed);
+    try {
+      await this.#transfer.run();
+      const { needed } = this.#transfer;
+      const host = this.#soleHost;
+      if (host !== undefined && needed !== undefined) context.hostLimits?.onNeeded?.(host, needed);
+    } catch (error) {
+      const isGivenUp = this.#giveUp === error;
+      if (await this.#readOn(error)) return;
+      // The first answer broke off, too: the source is asked for the rest again.
+      if (!isGivenUp) throw error;
+      await this.#fetchOnce();
+    }
   }
 
   /** Host of the first source, if no other one is used. */
   get #soleHost(): string | undefined {
     const { sources, first } = this.#options;
     return sources.inUse === 1 ? first.source.host : undefined;
+  }
+
+  /** Asks for a range, or lets the first answer go on if it waits just there. */
+  async #ask(source: HttpSource, range: ByteRange, signal: AbortSignal): Promise<OpenAnswer> {
+    const held = source === this.#held?.source && this.#held.isOpen ? this.#held : undefined;
+    const waiting = held?.answerTo(source, range, signal);
+    if (waiting !== undefined) return waiting;
+    try {
+      const opened = await source.openRange(range, source.version as PinnedVersion, signal);
+      held?.release();
+      return opened;
+    } catch (error) {
+      if (held?.isNeeded === true && !signal.aborted && ++this.#refused === MOST_REFUSED) {
+        this.#giveUp = asMillraceError(error);
+        this.#transfer?.stop(this.#giveUp);
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Reads the first answer to its end if its source has served no other request.
+   *
+   * @param error the failure of the other requests
+   * @returns true if the file is complete
+   */
+  async #readOn(error: unknown): Promise<boolean> {
+    const { context, report, file, version } = this.#options;
+    const held = this.#held;
+    this.#giveUp = undefined;
+    const isForSource = isMillraceError(error) && isOfSource(error.row);
+    if (held?.isOpen !== true || context.signal.aborted || !isForSource) return false;
+    report.note(noteOfError('first-answer', error, { source: held.source.label }));
+    try {
+      await readOn(held, this.#options);
+    } catch (thrown) {
+      context.signal.throwIfAborted();
+      if (endsDownload(asMillraceError(thrown).row)) throw thrown;
+    }
+    held.discard();
+    return file.stored.covers({ start: 0, end: version.length });
   }
 
   /** Tells the scheduler about all admitted sources, and which chunks they own by now. */

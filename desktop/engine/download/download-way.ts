@@ -24,6 +24,8 @@ export interface DownloadWay {
   /** The target's partial file. */
   readonly file: PartialFile;
   readonly pool: SegmentPool;
+  /** Digests that bytes which came by ranges did not have. */
+  readonly said: readonly SaidDigest[];
 }
 
 /** A stated digest of the whole file, and the source that stated it. */

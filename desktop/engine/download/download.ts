@@ -96,6 +96,7 @@ export class Download {
           return result;
         } catch (error) {
           if (this.#context.signal.aborted) throw error;
+          this.#ways.noteStated(attempt.sources.sources);
           const note = attempts < MAX_RESTARTS ? restartNote(error) : undefined;
           const way = note ?? this.#otherWay(error, attempt);
           // That parts have another digest than the user's says more than why the last way failed.
@@ -182,6 +183,8 @@ export class Download {
       now: this.#now,
       excludes: (id) => this.#ways.excludes(id),
       asksForWhole: this.#ways.asksForWhole,
+      stated: this.#ways.stated,
+      isAfterWrong: this.#ways.wrongParts !== undefined,
       addedUrls: this.#addedUrls,
       preferred: this.#preferred,
       earlier: this.#attempt?.findings,
@@ -205,12 +208,14 @@ export class Download {
     return { path, bytes: length, receivedBytes, resumedBytes, digest };
   }
 
-  #otherWay(error: unknown, { sources, first }: Attempt): Note | undefined {
+  #otherWay(error: unknown, { sources, first, findings }: Attempt): Note | undefined {
     const storedBytes = this.#target.partial?.stored.bytes ?? 0;
     const { digests, pieces } = this.#request;
     // A whole answer that was wrong is not asked for again.
-    const proves = (digests.length > 0 || pieces !== undefined) && first?.opened.kind !== 'whole';
-    return this.#ways.next(error, sources.sources, first?.source, storedBytes, proves);
+    const isByRanges = first?.opened.kind !== 'whole';
+    const proves = isByRanges && (digests.length > 0 || pieces !== undefined);
+    const isSaid = isByRanges && findings.said.length > 0;
+    return this.#ways.next(error, sources.sources, first?.source, storedBytes, proves, isSaid);
   }
 }
 

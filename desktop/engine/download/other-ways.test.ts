@@ -134,6 +134,33 @@ describe('other ways', () => {
       }
     });
 
+    test('bytes that differ from the source’s own digest are fetched again from the origin alone', () => {
+      const ways = new OtherWays();
+      const sources = [origin(), mirror()];
+      const error = new MillraceError('checksum-mismatch');
+      ways.next(error, sources, sources[0], 9, false, true);
+      expect([ways.asksForWhole, ways.excludes('origin'), ways.excludes('mirror')]).toEqual([
+        true,
+        false,
+        true,
+      ]);
+    });
+
+    test('a wrong length leads to a whole answer if the right one is known', () => {
+      const version = { length: 9, validators: {} };
+      const first = Object.assign(origin('wrong-length'), { stated: [version] });
+      const ways = new OtherWays();
+      ways.noteStated([first]);
+      ways.next(new MillraceError('wrong-length'), [first], first, 0);
+      expect([ways.asksForWhole, ways.stated]).toEqual([true, [version]]);
+    });
+
+    test('an encoded range leads to a whole answer, which can be decoded', () => {
+      const first = origin('wrong-encoding');
+      const ways = new OtherWays();
+      expect(ways.next(new MillraceError('wrong-encoding'), [first], first, 0)).toBeDefined();
+    });
+
     test('much that is stored is not given up for an answer that cannot be resumed', () => {
       const ways = new OtherWays();
       const first = origin('wrong-range');

@@ -10,6 +10,7 @@ import {
   type MillraceError,
 } from '@millrace/shared/base/errors';
 import { type Note, noteOf } from '@millrace/shared/base/notes';
+import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import type { HttpSource } from '../sources/http-source.ts';
 
 /** Failures which mean that the received bytes are of another file. */
@@ -23,6 +24,7 @@ const BREACHES: ReadonlySet<ErrorCode> = new Set([
   'malformed-response',
   'wrong-range',
   'version-changed',
+  'wrong-encoding',
 ]);
 /** Most stored bytes to give up for a whole answer, which cannot be resumed. */
 const MAX_GIVEN_UP_BYTES = 64 * 1024 * 1024;
@@ -47,7 +49,13 @@ export class OtherWays {
   /** Ids of sources whose partial answers broke the contract. */
   readonly #breached = new Set<string>();
 
+  readonly #stated: PinnedVersion[] = [];
   #wrongParts: MillraceError | undefined;
+
+  /** Versions that partial answers stated. */
+  get stated(): readonly PinnedVersion[] {
+    return this.#stated;
+  }
 
   /** The checksum error because of which whole answers are asked for; undefined: none. */
   get wrongParts(): MillraceError | undefined {
@@ -67,6 +75,11 @@ export class OtherWays {
     return this.#excluded.has(id) || this.#whole?.has(id) === false;
   }
 
+  /** Notes the versions that the partial answers of an attempt stated. */
+  noteStated(sources: readonly HttpSource[]): void {
+    for (const { stated } of sources) this.#stated.push(...stated);
+  }
+
   /**
    * Chooses another way.
    *
@@ -75,6 +88,7 @@ export class OtherWays {
    * @param storedBytes stored bytes of the file
    * @param proves true if the user gave a digest, which tells right bytes of any source, and the
    *   bytes came by ranges
+   * @param isSaid true if a source stated the digest of the file, and the bytes came by ranges
    * @returns a note for the user; undefined: there is no other way
    */
   next(
@@ -83,6 +97,7 @@ export class OtherWays {
     first: HttpSource | undefined,
     storedBytes: number,
     proves = false,
+    isSaid = false,
   ): Note | undefined {
     if (!isMillraceError(error)) return undefined;
     // Another source cannot help with problems of this machine, or with the user's own orders.
@@ -90,13 +105,16 @@ export class OtherWays {
     if (this.#whole !== undefined) return this.#nextInOnePiece(sources, first);
     for (const source of sources) {
       const code = source.health.quarantine?.code;
-      const isAtFault = code !== undefined && BREACHES.has(code);
+      const { stated = [] } = source;
+      const isBreach = (of: ErrorCode) =>
+        // A wrong length is no reason to believe a whole answer, unless the right one is known.
+        BREACHES.has(of) || (of === 'wrong-length' && stated.length > 0);
+      const isAtFault = code !== undefined && isBreach(code);
       // A download that starts over for each new version ends with the source in good standing.
-      if (isAtFault || (source === first && BREACHES.has(error.code)))
-        this.#breached.add(source.id);
+      if (isAtFault || (source === first && isBreach(error.code))) this.#breached.add(source.id);
     }
     const way = first && this.#byRanges(error, sources, first, storedBytes);
-    return way ?? this.#asWhole(error, sources, storedBytes, proves);
+    return way ?? this.#asWhole(error, sources, storedBytes, proves, isSaid);
   }
 
   #byRanges(
@@ -180,9 +198,11 @@ export class OtherWays {
     sources: readonly HttpSource[],
     storedBytes: number,
     proves: boolean,
+    isSaid: boolean,
   ): Note | undefined {
     const isWrong = error.row.exit === EXIT.checksum;
-    if (isWrong ? !proves || this.#inOnePiece : storedBytes > MAX_GIVEN_UP_BYTES) return undefined;
+    const isTold = proves || isSaid;
+    if (isWrong ? !isTold || this.#inOnePiece : storedBytes > MAX_GIVEN_UP_BYTES) return undefined;
     const whole = sources.filter(
       ({ id, kind }) => (isWrong || this.#breached.has(id)) && (proves || kind === 'origin'),
     );

@@ -33,13 +33,14 @@ export async function streamDownload(
  * Checks digest and pieces: a bad piece of a file that came in one piece cannot be fetched again.
  */
 async function checkWhole(
-  { request, context, first, target }: DownloadWay,
+  { request, context, first, target, said }: DownloadWay,
   length: number,
 ): Promise<Digest | undefined> {
   const { digests, pieces } = request;
   const { source, opened } = first;
   const check = new FileCheck([
     { by: 'the user', digests, pieces: pieces === undefined ? [] : [pieces] },
+    ...said.map(({ by, digest }) => ({ by, digests: [digest] })),
     {
       by: source.label,
       digests: fileDigests(opened.headers, opened.kind === 'whole' ? 200 : 206),

@@ -9,11 +9,14 @@ import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { type Digest, strongest } from '@millrace/shared/base/digest';
 import { type ErrorCode, isMillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
+import { nameFromUrl } from '@millrace/shared/download/request/file-name';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
 import { fileError } from '../files/file-error.ts';
+import { exists } from '../files/file-steps.ts';
 import { makeFolderOf } from '../files/folder-within.ts';
 import { numberedPath } from '../files/numbered-path.ts';
+import { DATA_SUFFIX } from '../files/partial-names.ts';
 import type { FileCheck } from '../hash/file-check.ts';
 import { FileHasher } from '../hash/file-hasher.ts';
 import { PartialFile } from '../partial/partial-file.ts';
@@ -116,6 +119,18 @@ export class TargetFile {
         if (number === last || !taken) throw error;
       }
     }
+  }
+
+  /**
+   * Returns true if bytes of the file may be stored already, from an earlier run or attempt. A
+   * file that the server names otherwise than its URL is found only once the server has answered.
+   *
+   * @param ownUrls all known URLs of the file
+   */
+  async mayHaveBytes([url = '']: readonly string[]): Promise<boolean> {
+    const { file, dir } = this.#options.request;
+    const path = this.#path ?? resolve(dir, file ?? nameFromUrl(url));
+    return exists(path + DATA_SUFFIX).catch(() => true);
   }
 
   /**

@@ -49,6 +49,8 @@ export interface Transport {
 }
 
 const MAX_CONNECT_MS = 10_000;
+/** Longest response head, in bytes: as long as other clients accept. */
+const MAX_HEAD_BYTES = 128 * 1024;
 /**
  * Time limit for connecting to each address of a host but the last, in milliseconds (RFC 8305).
  * Node gives up an attempt before it begins the next, and its default of 250 ms is less than a
@@ -93,6 +95,7 @@ function agentOptions(options: TransportOptions, connect: buildConnector.connect
     connections,
     pipelining: 1,
     allowH2: false,
+    maxHeaderSize: MAX_HEAD_BYTES,
     connect,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,

@@ -56,7 +56,10 @@ export class Connections {
     const connectTimeoutMs = Math.min(timeoutMs, MAX_CONNECT_MS);
     this.#client = new HttpClient({
       agent: async () => (await this.#getTransport()).direct,
-      direct: { connections, timeoutMs, connectTimeoutMs, headTimeoutMs: timeoutMs, lookup },
+      direct: {
+        ...{ connections, timeoutMs, connectTimeoutMs, headTimeoutMs: timeoutMs, lookup },
+        mends: true,
+      },
     });
   }
 

@@ -1,13 +1,14 @@
 /** Stores the body of a download's first answer, which has arrived and is not requested again. */
 
-import { asMillraceError, type MillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Session } from '@millrace/shared/download/transfer/session';
 import type { Sink } from '@millrace/shared/download/transfer/transfer-ports';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { SegmentPool } from '../partial/segment-pool.ts';
 import { SegmentWriter } from '../partial/segment-writer.ts';
+import { HeldAnswer } from './held-answer.ts';
 import type { HttpSource } from './http-source.ts';
-import type { First } from './opening.ts';
+import { FIRST_BYTES, type First } from './opening.ts';
 import type { SourceSet } from './source-set.ts';
 
 export interface FirstBodyOptions {
@@ -18,40 +19,98 @@ export interface FirstBodyOptions {
 }
 
 /**
- * Stores the bytes of the first answer unless they are stored already.
+ * Stores the first bytes of the first answer, unless bytes are stored already.
  *
+ * @returns the answer if it has more bytes
  * @throws the signal's reason; MillraceError of the file. A failure of the source is reported, not
  *   thrown, and trustworthy bytes before it are kept
  */
 export async function readFirstBody(
   { source, opened }: First,
   { file, sources, pool, session }: FirstBodyOptions,
-): Promise<void> {
-  if (opened.kind !== 'range' || file.stored.covers(opened.range)) return opened.discard();
-  const { range, checked } = opened;
-  const writer = new SegmentWriter(file, pool, range.start, checked);
+): Promise<HeldAnswer | undefined> {
+  if (opened.kind !== 'range' || file.stored.covers(opened.range)) return void opened.discard();
+  const { checked, isPlain } = opened;
+  const held = isPlain ? new HeldAnswer(source, opened) : undefined;
+  const { start } = opened.range;
+  const end = isPlain ? Math.min(opened.range.end, start + FIRST_BYTES) : opened.range.end;
+  if (file.stored.covers({ start, end })) return void opened.discard();
+  const range = { start, end };
+  const { signal } = session;
+  const writer = new SegmentWriter(file, pool, start, checked);
   sources.started(source);
   let error: MillraceError | undefined;
   try {
-    const take: Sink = (position, bytes) => {
-      source.health.onBytes();
-      sources.onBytes(source, bytes.length);
-      source.given.add({ start: position, end: position + bytes.length });
-      const wait = session.onBytes(source, bytes.length, session.signal);
-      const room = writer.write(position, bytes);
-      return room === undefined ? wait : room.then(() => wait);
-    };
-    await opened.read(take, () => writer.room());
+    const take = takeInto(writer, source, sources, session);
+    if (held === undefined) await opened.read(take, () => writer.room());
+    else await held.read(end, take, signal);
   } catch (thrown) {
     error = asMillraceError(thrown);
   }
   sources.ended(source, source.host, error === undefined);
   await writer.end();
-  session.signal.throwIfAborted();
-  if (error === undefined) return checked ? file.confirm(range) : undefined;
+  signal.throwIfAborted();
+  if (error === undefined) {
+    if (checked) await file.confirm(range);
+    return held?.isOpen ? held : undefined;
+  }
   sources.onFailure(source, error, true);
   session.onSourceFailed?.(source, error);
   // A broken connection casts no doubt on the bytes that came before it, unless a digest is due.
   const broke = error.code === 'origin-reset' || error.code === 'origin-timeout';
   if (!broke || checked) await file.forget(range);
+  held?.discard();
+  return undefined;
+}
+
+/**
+ * Reads what is left of the first answer, and stores its bytes that are missing: the source serves
+ * no other request.
+ *
+ * @throws the signal's reason; MillraceError of the file or of the answer
+ */
+export async function readOn(
+  held: HeldAnswer,
+  { file, sources, pool, session }: FirstBodyOptions,
+): Promise<void> {
+  const { source } = held;
+  const { length } = file;
+  if (length === undefined) throw new MillraceError('internal', 'the length is not known');
+  const writer = new SegmentWriter(file, pool, held.position, false);
+  const take = takeInto(writer, source, sources, session);
+  sources.started(source);
+  try {
+    await held.read(
+      held.end,
+      (position, bytes) => {
+        const end = position + bytes.length;
+        let wait: Promise<void> | undefined;
+        for (const part of file.stored.missing({ start: position, end })) {
+          wait = take(part.start, bytes.subarray(part.start - position, part.end - position));
+        }
+        return wait;
+      },
+      session.signal,
+    );
+  } finally {
+    sources.ended(source, source.host, false);
+    await writer.end();
+  }
+}
+
+/** Returns a sink that stores bytes and counts them. */
+function takeInto(
+  writer: SegmentWriter,
+  source: HttpSource,
+  sources: SourceSet,
+  session: Session<HttpSource>,
+): Sink {
+  return (position, bytes) => {
+    source.health.onBytes();
+    sources.onBytes(source, bytes.length);
+    source.given.add({ start: position, end: position + bytes.length });
+    const wait = session.onBytes(source, bytes.length, session.signal);
+    const room = writer.write(position, bytes);
+    return room === undefined ? wait : room.then(() => wait);
+  };
 }

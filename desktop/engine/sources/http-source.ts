@@ -7,7 +7,7 @@ import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { RangeSet } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { MAX_REDIRECTS } from '@millrace/shared/base/limits';
+import { MAX_DOWNLOAD_REDIRECTS } from '@millrace/shared/base/limits';
 import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import {
   type SourceKind,
@@ -15,16 +15,20 @@ import {
 } from '@millrace/shared/download/transfer/transfer-source';
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import { isRedirect, redirectTarget } from '@millrace/shared/http/answers/redirect';
-import { statusError } from '@millrace/shared/http/answers/status-error';
 import { ifRange } from '@millrace/shared/http/fields/conditions';
-import type { Headers } from '@millrace/shared/http/fields/headers';
+import { parseContentRange } from '@millrace/shared/http/fields/content-range';
+import { type Headers, listField } from '@millrace/shared/http/fields/headers';
 import { formatRange } from '@millrace/shared/http/fields/range-header';
+import { matchVersion, readValidators } from '@millrace/shared/http/fields/validators';
 import { formatPrefixedUrl } from '@millrace/shared/http/urls/prefixed-url';
 import type { HttpStream } from '@millrace/shared/node/http-client';
 import { answerError } from './answer-error.ts';
-import { type Opened, understand, type WholeAnswer, whole } from './source-answer.ts';
+import { type Opened, understand, type WholeAnswer, wholeOf } from './source-answer.ts';
 
 type Fields = Readonly<Record<string, string>>;
+
+/** Most stated versions to remember. */
+const MAX_STATED = 16;
 
 /** Sends one GET, without following redirects. */
 type HttpGet = (url: URL, headers: Fields, signal: AbortSignal) => Promise<HttpStream>;
@@ -72,6 +76,10 @@ export class HttpSource extends TransferSource {
   badRounds = 0;
   /** All ranges that this source has sent. */
   readonly given = new RangeSet();
+  /** Versions that partial answers stated, also answers that could not be used. */
+  readonly stated: PinnedVersion[] = [];
+  /** True if the last first request was for the whole file, after one for a range had failed. */
+  wasAskedForWhole = false;
   /** Shortest time to an answer, in milliseconds; undefined before the first answer. */
   rttMs: Millis | undefined;
   readonly #options: HttpSourceOptions;
@@ -123,6 +131,7 @@ export class HttpSource extends TransferSource {
       headers.prefer = 'delivery=out-of-order, resume-on-reset';
     }
     const response = await this.#get(headers, signal);
+    this.#noteStated(response);
     try {
       return await understand(response, asked, pinned);
     } catch (error) {
@@ -134,40 +143,52 @@ export class HttpSource extends TransferSource {
   /**
    * Asks for the whole file in one answer.
    *
+   * @param mayBeEncoded leaves out Accept-Encoding, for which some servers refuse requests
    * @throws MillraceError; the signal's reason
    */
-  async openWhole(signal: AbortSignal): Promise<WholeAnswer> {
-    const response = await this.#get({}, signal);
-    if (response.status !== 200) {
-      response.discard();
-      throw statusError(response.status);
-    }
+  async openWhole(signal: AbortSignal, mayBeEncoded = false): Promise<WholeAnswer> {
+    const response = await this.#get({}, signal, mayBeEncoded);
     try {
-      return whole(response);
+      return wholeOf(response);
     } catch (error) {
       response.discard();
       throw error;
     }
   }
 
+  #noteStated({ status, headers }: HttpStream): void {
+    const field = status === 206 ? listField(headers, 'content-range') : undefined;
+    const length = parseContentRange(field)?.total;
+    if (length === undefined || this.stated.length === MAX_STATED) return;
+    const version = { length, validators: readValidators(headers) };
+    const isNew = this.stated.every(
+      (other) =>
+        other.length !== length || matchVersion(other.validators, version.validators) !== 'same',
+    );
+    if (isNew) this.stated.push(version);
+  }
+
   /** Sends a GET, follows redirects, and throws for statuses that bring no file. */
-  async #get(headers: Fields, signal: AbortSignal): Promise<HttpStream> {
+  async #get(headers: Fields, signal: AbortSignal, mayBeEncoded = false): Promise<HttpStream> {
     const { edge, fields, get, check } = this.#options;
     const start = this.requestUrl;
     let target = start;
     for (let hop = 0; ; hop++) {
       check?.(target, start);
-      const all = { 'accept-encoding': 'identity', ...fields.for(target, start), ...headers };
+      const own = { accept: '*/*', ...(mayBeEncoded ? {} : { 'accept-encoding': 'identity' }) };
+      const all = { ...own, ...fields.for(target, start), ...headers };
       const askedAt = performance.now();
       const response = await get(target, all, signal);
       this.rttMs = Math.min(this.rttMs ?? Number.POSITIVE_INFINITY, performance.now() - askedAt);
       fields.onResponse?.(target, start, response.headers);
-      if (!isRedirect(response.status)) {
+      // Some answers offer a choice without naming one (RFC 9110 15.4.1).
+      const leads = response.status !== 300 || response.headers.location !== undefined;
+      if (!isRedirect(response.status) || !leads) {
         if (response.status < 300 || response.status === 416) return response;
         throw await answerError(response, edge !== undefined);
       }
       response.discard();
-      if (hop === MAX_REDIRECTS) throw new MillraceError('too-many-redirects');
+      if (hop === MAX_DOWNLOAD_REDIRECTS) throw new MillraceError('too-many-redirects');
       target = redirectTarget(response.headers, response.url);
     }
   }

@@ -4,13 +4,13 @@
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import type { OriginAnswer } from '@millrace/shared/download/request/edge-use';
 import type { Patience } from '@millrace/shared/download/transfer/patience';
 import type { Session } from '@millrace/shared/download/transfer/session';
 import { canPin } from '@millrace/shared/http/fields/validators';
 import type { HttpSource } from './http-source.ts';
-import type { Opened } from './source-answer.ts';
+import { isPage, type Opened } from './source-answer.ts';
 import type { SourceSet } from './source-set.ts';
 
 export interface First {
@@ -24,6 +24,8 @@ export interface OpeningOptions {
   readonly length: number | undefined;
   /** True to ask for the whole file in one answer. */
   readonly asksForWhole: boolean;
+  /** True if no byte of the file may be stored yet: the first answer may bring all of it. */
+  readonly isNew: boolean;
   readonly session: Session<HttpSource>;
   /** Limits the whole search for a source, however many calls it takes. */
   readonly patience: Patience;
@@ -32,9 +34,18 @@ export interface OpeningOptions {
    * forbids.
    */
   readonly onOrigin: (answer: OriginAnswer) => Promise<void>;
+  /** Told of a source that refuses ranges, but has sent the whole file. */
+  readonly onRefused: (source: HttpSource, error: MillraceError) => void;
 }
 
-/** Length of the first request, in bytes: enough for a small file, and little to discard. */
+/** Refusals that may be about the range. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set([
+  ...(['origin-denied', 'origin-not-found', 'origin-gone', 'origin-error'] as const),
+]);
+/** Failures that usually pass, but may be about the range as well. */
+const OFTEN: ReadonlySet<ErrorCode> = new Set(['origin-busy', 'origin-reset']);
+
+/** Bytes of the first answer to read at once: enough for a small file, and little to discard. */
 export const FIRST_BYTES = 64 * 1024;
 /** Milliseconds without an answer after which the next source is asked as well. */
 const COMPANY_MS = 2000;
@@ -131,13 +142,12 @@ function isUsable({ health }: HttpSource, now: Millis): boolean {
 
 async function askOne(
   source: HttpSource,
-  { sources, length, asksForWhole, session }: OpeningOptions,
+  options: OpeningOptions,
   signal: AbortSignal,
 ): Promise<First | undefined> {
+  const { sources, length, session } = options;
   try {
-    const opened = asksForWhole
-      ? await source.openWhole(signal)
-      : await source.openRange({ start: 0, end: FIRST_BYTES }, undefined, signal);
+    const opened = await openOne(source, options, signal);
     const has = opened.kind === 'whole' ? opened.length : opened.version.length;
     if (length === undefined || has === undefined || has === length) return { source, opened };
     opened.discard();
@@ -149,6 +159,73 @@ async function askOne(
     session.onSourceFailed?.(source, error);
     return undefined;
   }
+}
+
+/**
+ * Asks for the whole file without naming an end where that costs nothing: the link may work only
+ * once, and the server cannot mistake the end of the range for the end of the file. Where edges may
+ * bring the file, or part of it is stored already, the first bytes are enough.
+ */
+async function openOne(
+  source: HttpSource,
+  { sources, asksForWhole, isNew, onRefused }: OpeningOptions,
+  signal: AbortSignal,
+): Promise<Opened> {
+  if (asksForWhole) return source.openWhole(signal);
+  const hasEdges = sources.sources.some(({ kind }) => kind === 'edge');
+  const few = { start: 0, end: FIRST_BYTES };
+  let opened: Opened;
+  if (!isNew || hasEdges) {
+    opened = await source.openRange(few, undefined, signal);
+    // A file of just this length is rare: the server may take the range for the file.
+    const length = opened.kind === 'whole' ? opened.length : opened.version.length;
+    if (length !== FIRST_BYTES) return opened;
+    opened.discard();
+  }
+  try {
+    opened = await source.openRange({ start: 0, end: Infinity }, undefined, signal);
+  } catch (error) {
+    const whole = await openInstead(source, asMillraceError(error), signal);
+    onRefused(source, asMillraceError(error));
+    return whole;
+  }
+  // A server that refuses all ranges may say of every file that it is empty.
+  const isUnsure = opened.kind === 'whole' && 'content-range' in opened.headers;
+  if (isUnsure && opened.kind === 'whole' && opened.length === 0) {
+    return source.openWhole(signal).catch(() => opened);
+  }
+  if (opened.kind === 'whole' || opened.isPlain || opened.range.end <= FIRST_BYTES) return opened;
+  // A body that counts only once all of it has come, or comes in no order, cannot be read in parts.
+  opened.discard();
+  return source.openRange(few, undefined, signal);
+}
+
+/**
+ * Asks for the whole file after the request for a range was refused: perhaps because of the range.
+ * A server that is busy, or closes the connection, is asked so every other time.
+ *
+ * @throws the given error if that brings no file either; the signal's reason
+ */
+async function openInstead(
+  source: HttpSource,
+  error: MillraceError,
+  signal: AbortSignal,
+): Promise<Opened> {
+  const before = source.health.lastFailure;
+  const isSecond = before !== undefined && !source.wasAskedForWhole;
+  source.wasAskedForWhole = false;
+  signal.throwIfAborted();
+  if (source.kind === 'edge' || !(REFUSALS.has(error.code) || (OFTEN.has(error.code) && isSecond)))
+    throw error;
+  source.wasAskedForWhole = true;
+  const opened = await source.openWhole(signal, true).catch(() => {
+    signal.throwIfAborted();
+    throw error;
+  });
+  if (!isPage(opened)) return opened;
+  // A web page in place of the file: a log-in, or the refusal itself.
+  opened.discard();
+  throw error;
 }
 
 /** Returns the result of the first request to end; undefined also when the time is over. */

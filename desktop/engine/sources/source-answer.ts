@@ -10,15 +10,19 @@ import { strongest } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Sink } from '@millrace/shared/download/transfer/transfer-ports';
 import {
+  type Judged,
   judgeAnswer,
   judgeWhole,
   type PinnedVersion,
 } from '@millrace/shared/http/answers/range-contract';
+import { statusError } from '@millrace/shared/http/answers/status-error';
+import { parseContentRange } from '@millrace/shared/http/fields/content-range';
 import { contentDigests } from '@millrace/shared/http/fields/digest-fields';
 import { type Headers, listField } from '@millrace/shared/http/fields/headers';
 import type { Validators } from '@millrace/shared/http/fields/validators';
 import type { HttpStream } from '@millrace/shared/node/http-client';
 import type { RoomForPiece } from '@millrace/shared/node/piece-reader';
+import { decodingOf } from '../net/content-decoder.ts';
 import { beginParts, readParts } from './parts-body.ts';
 import { pump } from './pump.ts';
 
@@ -36,6 +40,8 @@ export type Opened =
       readonly checked: boolean;
       /** Time from the request, on an open connection, to the head, in milliseconds. */
       readonly headMs: number;
+      /** True if the bytes come in order, and count as they come. */
+      readonly isPlain: boolean;
       /** Passes the body to the sink; rejects if the body is not all of `range`. */
       read(sink: Sink, room?: RoomForPiece): Promise<void>;
       discard(): void;
@@ -45,11 +51,15 @@ export type Opened =
       readonly kind: 'whole';
       readonly length: number | undefined;
       readonly validators: Validators;
+      /** True if the body was encoded: lengths that ranges stated do not apply to it. */
+      readonly isDecoded: boolean;
       readonly headers: Headers;
       readonly checked: false;
       read(sink: Sink, room?: RoomForPiece): Promise<void>;
       discard(): void;
     };
+
+const VALIDATOR_FIELDS = ['etag', 'last-modified', 'date'] as const;
 
 /** An answer with the whole file. */
 export type WholeAnswer = Extract<Opened, { kind: 'whole' }>;
@@ -81,23 +91,36 @@ export async function understand(
   if (judged.kind === 'empty') {
     discard();
     const read = async () => {};
-    return { kind: 'whole', length: 0, validators: {}, headers, checked: false, read, discard };
+    const nothing = { length: 0, validators: {}, isDecoded: false, checked: false } as const;
+    return { kind: 'whole', ...nothing, headers, read, discard };
   }
   if (judged.kind === 'first-parts') {
     const { range, length, read } = await beginParts(response, judged.boundary, asked);
     const version = { length, validators: judged.validators };
-    return { kind: 'range', range, version, headers, checked: false, headMs, read, discard };
+    return {
+      kind: 'range',
+      range,
+      version,
+      headers,
+      checked: false,
+      headMs,
+      isPlain: false,
+      read,
+      discard,
+    };
   }
   const { range, version } = judged;
   const opened = { kind: 'range' as const, range, version, headers, headMs, discard };
   if (judged.kind === 'parts') {
     const { boundary } = judged;
     const read = (sink: Sink) => readParts(response, boundary, range, version.length, () => sink);
-    return { ...opened, checked: false, read };
+    return { ...opened, checked: false, isPlain: false, read };
   }
+  const checked = strongest(contentDigests(headers, status)) !== undefined;
   return {
     ...opened,
-    checked: strongest(contentDigests(headers, status)) !== undefined,
+    checked,
+    isPlain: !checked,
     read: (sink, room) =>
       readBody(
         response,
@@ -126,11 +149,66 @@ function contentCheck({ headers, status }: HttpStream) {
   };
 }
 
-export function whole(response: HttpStream, judged = judgeWhole(response.headers)): WholeAnswer {
+/**
+ * Understands the answer to a request for the whole file. A body that is encoded all the same is
+ * decoded: its coding shows whether it is complete.
+ *
+ * @throws MillraceError for an answer without the file, or with an unknown coding
+ */
+export function wholeOf(response: HttpStream): WholeAnswer {
+  const { status, url } = response;
+  if (status !== 200 && !isWholeRange(response)) throw statusError(status);
+  // One answer needs no validators: those that contradict each other do not matter.
+  const headers = withoutContradictions(response.headers);
+  const decoding = decodingOf(headers, url);
+  if (decoding === undefined) return whole(response, judgeWhole(headers), headers);
+  const { 'content-encoding': _coding, 'repr-digest': _digest, digest: _old, ...rest } = headers;
+  const encoded = judgeWhole(rest);
+  const { decodes } = decoding;
+  return {
+    ...encoded,
+    length: decodes ? undefined : encoded.length,
+    isDecoded: decodes,
+    checked: false,
+    headers: decodes ? rest : headers,
+    read: (sink) => {
+      let at = 0;
+      return decoding.run(
+        (take) => readBody(response, encoded.length, (_position, piece) => take(piece), undefined),
+        (piece) => {
+          at += piece.length;
+          return sink(at - piece.length, piece);
+        },
+      );
+    },
+    discard: () => response.discard(),
+  };
+}
+
+/** Returns true for a 206 that has all of the file though no range was asked for. */
+function isWholeRange({ status, headers }: HttpStream): boolean {
+  const stated = parseContentRange(listField(headers, 'content-range'));
+  if (status !== 206 || stated?.kind !== 'range' || stated.range.start !== 0) return false;
+  return stated.total === undefined || stated.total === stated.range.end;
+}
+
+function withoutContradictions(headers: Headers): Headers {
+  const differs = (value: Headers[string]) =>
+    Array.isArray(value) && value.some((other) => other !== value[0]);
+  const contradictory = VALIDATOR_FIELDS.filter((name) => differs(headers[name]));
+  return { ...headers, ...Object.fromEntries(contradictory.map((name) => [name, undefined])) };
+}
+
+function whole(
+  response: HttpStream,
+  judged: Extract<Judged, { kind: 'whole' }>,
+  headers = response.headers,
+): WholeAnswer {
   return {
     ...judged,
+    isDecoded: false,
     checked: false,
-    headers: response.headers,
+    headers,
     read: (sink, room) => readBody(response, judged.length, sink, room),
     discard: () => response.discard(),
   };

@@ -675,6 +675,11 @@ export function isPassing({ again }: Meaning): boolean {
   return again === 'later' || again === 'at once';
 }
 
+/** True for failures of a source, or of a node on the way: another source may do better. */
+export function isOfSource({ scope }: Meaning): boolean {
+  return scope === 'source' || scope === 'node';
+}
+
 /** True for failures of the downloading machine that no source and no waiting can mend. */
 export function endsDownload(meaning: Meaning): boolean {
   return meaning.scope === 'download' && !isPassing(meaning);

@@ -29,8 +29,10 @@ export const MAX_RANGE_FIELD_CHARS = 4096;
 /** Longest header of one part of a multipart/byteranges body. */
 export const MAX_PART_HEADER_BYTES = 4096;
 
-/** Most redirects followed for one request. */
+/** Most redirects that an edge follows for one request. */
 export const MAX_REDIRECTS = 5;
+/** Most redirects that a download follows: as many as browsers do. */
+export const MAX_DOWNLOAD_REDIRECTS = 20;
 
 /** Longest field value of an origin that is kept and passed on. */
 export const MAX_PASSED_FIELD_CHARS = 4096;

@@ -12,6 +12,8 @@ export const NOTES = {
   'wrong-file': 'the data received is not the file: trying the other sources',
   'one-piece': 'no source is left that serves ranges: downloading in one piece',
   'whole-answer': 'the parts that the source sends cannot be used: asking for the whole file',
+  'ranges-refused': '{source} refuses requests for parts ({why}): it sends the whole file',
+  'first-answer': '{source} serves no other request ({why}): reading its first answer to the end',
   'next-in-one-piece': '{source} did not send the file: asking the next source',
   'cannot-resume': 'the source sends the file in one piece: it cannot be resumed',
   'new-version': 'the file has changed at the source: starting again with the new version',

@@ -18,6 +18,17 @@ const GOOD: Headers = {
 const check = (headers: Headers, asked = ASKED) => checkRangeAnswer(headers, asked, PINNED);
 
 describe('the range contract', () => {
+  test('an answer to a range without an end may end where the server likes, but tells the length', () => {
+    const asked = { start: 0, end: Number.POSITIVE_INFINITY };
+    const given = { 'content-length': '10', etag: '"a"' };
+    const answer = (field: string) => checkRangeAnswer({ ...given, 'content-range': field }, asked);
+    expect(answer('bytes 0-9/10')).toMatchObject({ range: { start: 0, end: 10 }, total: 10 });
+    expect(answer('bytes 0-9/50')).toMatchObject({ range: { start: 0, end: 10 }, total: 50 });
+    for (const field of ['bytes 0-9/*', 'bytes 1-10/50']) {
+      expect(() => answer(field)).toThrow(expect.objectContaining({ code: 'wrong-range' }));
+    }
+  });
+
   test('an answer that keeps it gives the range, length and validators of the body', () => {
     expect(check(GOOD)).toEqual({ range: ASKED, total: 1000, validators: { etag: '"a"' } });
   });

@@ -9,9 +9,19 @@ import type { ByteRange } from '../../base/byte-range.ts';
 import { MillraceError } from '../../base/errors.ts';
 import { parseContentRange } from '../fields/content-range.ts';
 import { type Headers, listField, singleField } from '../fields/headers.ts';
+import { formatRange } from '../fields/range-header.ts';
 import { matchVersion, readValidators, type Validators } from '../fields/validators.ts';
 import { multipartBoundary } from '../messages/multipart-reader.ts';
 import { statusError } from './status-error.ts';
+
+/**
+ * Values of Content-Encoding that name no coding of the body: some servers put the encoding of its
+ * text there, or the way in which the file was uploaded.
+ */
+const NO_CODINGS: ReadonlySet<string> = new Set([
+  ...['', 'identity', 'none', 'binary', '7bit', '8bit', 'utf-8', 'utf8', 'us-ascii'],
+  ...['iso-8859-1', 'windows-1252', 'aws-chunked'],
+]);
 
 /** The version that an answer must be of. */
 export interface PinnedVersion {
@@ -124,7 +134,8 @@ function judgeParts(
 /**
  * Checks the header of a 206 with a single range.
  *
- * @param asked the requested range; it may end past the end of the file
+ * @param asked the requested range; it may end past the end of the file. For an infinite end, an
+ *   answer may end where the server likes (RFC 9110 14.2)
  * @param pinned the version that the answer must be of; undefined: any
  * @throws MillraceError `wrong-encoding`, `malformed-response`, `wrong-range`, `wrong-length`,
  *   `version-changed` or `version-unproven`
@@ -144,10 +155,12 @@ export function checkRangeAnswer(
   const validators = readValidators(headers);
   if (pinned !== undefined) checkVersion(pinned, total, validators);
   const end = total === undefined ? asked.end : Math.min(asked.end, total);
-  if (range.start !== asked.start || range.end !== end) {
+  const isOpen = asked.end === Number.POSITIVE_INFINITY && total !== undefined;
+  const isEnd = range.end === end || isOpen;
+  if (range.start !== asked.start || !isEnd) {
     throw new MillraceError(
       'wrong-range',
-      `asked for bytes ${asked.start}-${end - 1}, got Content-Range "${field}"`,
+      `asked for ${formatRange(asked).replace('=', ' ')}, got Content-Range "${field}"`,
     );
   }
   const length = readContentLength(headers);
@@ -163,8 +176,8 @@ export function checkRangeAnswer(
  * @throws MillraceError `wrong-encoding`
  */
 export function checkIdentity(headers: Headers): void {
-  const encoding = listField(headers, 'content-encoding')?.trim().toLowerCase();
-  if (encoding !== undefined && encoding !== '' && encoding !== 'identity') {
+  const encoding = listField(headers, 'content-encoding')?.trim().toLowerCase() ?? '';
+  if (!NO_CODINGS.has(encoding)) {
     throw new MillraceError('wrong-encoding', encoding);
   }
 }

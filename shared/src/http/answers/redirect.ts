@@ -3,7 +3,7 @@
 import { MillraceError } from '../../base/errors.ts';
 import { type Headers, singleField } from '../fields/headers.ts';
 
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+const REDIRECTS: ReadonlySet<number> = new Set([300, 301, 302, 303, 307, 308]);
 
 /** Returns true for statuses after which a GET is repeated at another URL. */
 export function isRedirect(status: number): boolean {

@@ -17,6 +17,8 @@ export function statusError(status: number, retryAfterMs?: Millis): MillraceErro
   // generate while sending.
   if (status === 416) return new MillraceError('range-ignored', detail);
   if (isBusy(status)) return new MillraceError('origin-busy', detail, { retryAfterMs });
+  // The server asks for the same request again (RFC 9110 15.5.9, RFC 8470 5.2).
+  if (status === 408 || status === 425) return new MillraceError('origin-error', detail);
   if (status >= 500) return new MillraceError('origin-error', detail);
   if (status >= 400) return new MillraceError('origin-denied', detail);
   // A success without the bytes, or a redirect that cannot be followed, is malformed.

@@ -64,8 +64,9 @@ export function resolveRanges(specs: readonly RangeSpec[], length: number): Byte
   return [...merged.ranges].sort((a, b) => firstAsked(a) - firstAsked(b));
 }
 
-/** Writes the Range field value for one non-empty range. */
+/** Writes the Range field value for one non-empty range; an infinite end means the file's. */
 export function formatRange(range: ByteRange): string {
+  if (range.end === Number.POSITIVE_INFINITY) return `bytes=${range.start}-`;
   return `bytes=${range.start}-${range.end - 1}`;
 }
 

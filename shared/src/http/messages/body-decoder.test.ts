@@ -124,3 +124,37 @@ describe('BodyDecoder', () => {
     expect(decode(CHUNKED, whole).ended).toBe(true);
   });
 });
+
+describe('a body of a server whose chunks break the rules', () => {
+  const mended = (text: string) => {
+    const decoder = new BodyDecoder({ kind: 'chunked' }, true);
+    let body = '';
+    decoder.push(Buffer.from(text), (start, end) => {
+      body += text.slice(start, end);
+    });
+    return { body, ended: decoder.ended, endsHere: decoder.close() };
+  };
+
+  test.each([
+    ['lines that end without CR', '3\nabc\n0\n\n'],
+    ['spaces around a size', ' 3 \r\nabc\r\n0 \r\n\r\n'],
+    ['a long extension', `3;${'x'.repeat(600)}\r\nabc\r\n0\r\n\r\n`],
+    ['an extension that cannot be read', '3;a="b\r\nabc\r\n0\r\n\r\n'],
+  ])('is read in spite of %s', (_what, text) => {
+    expect(mended(text)).toMatchObject({ body: 'abc', ended: true });
+  });
+
+  test('may end right behind its last chunk, but not before', () => {
+    const whole = '3\r\nabc\r\n0\r\n';
+    for (let at = 0; at < whole.length; at++) {
+      expect(mended(whole.slice(0, at)).endsHere).toBe(false);
+    }
+    expect(mended(whole)).toEqual({ body: 'abc', ended: false, endsHere: true });
+  });
+
+  test('is refused if its sizes cannot be read', () => {
+    for (const text of ['g\r\n', '-1\r\n', '\r\n', '3x\r\nabc', '1\r\nab\r\n']) {
+      expect(() => mended(text)).toThrow(expect.objectContaining({ code: 'malformed-response' }));
+    }
+  });
+});

@@ -15,10 +15,14 @@ export type BodyFraming =
 
 /** Longest line of a chunk's size with its extensions, or of a trailer field, in bytes. */
 const MAX_LINE_BYTES = 512;
+/** The same for bodies whose framing may break the rules. */
+const MAX_MENDED_LINE_BYTES = 16 * 1024;
 const MAX_TRAILER_LINES = 100;
 /** A chunk's size with extensions, each a name and perhaps a value (RFC 9112 7.1.1). */
 const CHUNK_SIZE =
   /^([0-9a-fA-F]{1,16})(?:[\t ]*;[\t ]*[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:[\t ]*=[\t ]*(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*$/;
+/** The same with anything behind the size, which other clients skip. */
+const BROKEN_CHUNK_SIZE = /^[\t ]*([0-9a-fA-F]{1,16})(?=$|[\t ;])/;
 const [CR, LF] = [13, 10];
 
 /**
@@ -39,14 +43,20 @@ export function bodyFraming({ framing, headers }: MessageHead): BodyFraming {
 /** Finds the body in the bytes of a connection. */
 export class BodyDecoder {
   readonly #framing: BodyFraming;
+  readonly #mends: boolean;
   #state: 'data' | 'data-end' | 'size' | 'trailer' | 'ended';
   /** Bytes left of the body, or of the current chunk. */
   #left: number;
   #line = '';
   #trailerLines = 0;
 
-  constructor(framing: BodyFraming) {
+  /**
+   * @param mends accepts lines of chunks that end without CR, or have anything behind the size, and
+   *   a body whose end follows its last chunk at once
+   */
+  constructor(framing: BodyFraming, mends = false) {
     this.#framing = framing;
+    this.#mends = mends;
     this.#left = framing.kind === 'length' ? framing.bytes : 0;
     this.#state = framing.kind === 'chunked' ? 'size' : 'data';
     if (framing.kind === 'length' && framing.bytes === 0) this.#state = 'ended';
@@ -74,7 +84,8 @@ export class BodyDecoder {
 
   /** Notes that the connection has ended. @returns true if that completes the body */
   close(): boolean {
-    if (this.#framing.kind === 'close') this.#state = 'ended';
+    const isAfterLastChunk = this.#mends && this.#state === 'trailer' && this.#line === '';
+    if (this.#framing.kind === 'close' || isAfterLastChunk) this.#state = 'ended';
     return this.ended;
   }
 
@@ -96,12 +107,13 @@ export class BodyDecoder {
     const before = this.#line.charCodeAt(this.#line.length - 1);
     if (byte !== LF) {
       if (before === CR) return fail('a chunk');
-      if (this.#line.length === MAX_LINE_BYTES) return fail('a chunk');
+      const most = this.#mends ? MAX_MENDED_LINE_BYTES : MAX_LINE_BYTES;
+      if (this.#line.length === most) return fail('a chunk');
       this.#line += String.fromCharCode(byte);
       return at + 1;
     }
-    if (before !== CR) return fail('a chunk');
-    const line = this.#line.slice(0, -1);
+    if (before !== CR && !this.#mends) return fail('a chunk');
+    const line = before === CR ? this.#line.slice(0, -1) : this.#line;
     this.#line = '';
     this.#endOfLine(line);
     return at + 1;
@@ -112,7 +124,7 @@ export class BodyDecoder {
       if (line !== '') return fail('the end of a chunk');
       this.#state = 'size';
     } else if (this.#state === 'size') {
-      this.#left = chunkBytes(line);
+      this.#left = chunkBytes(line, this.#mends ? BROKEN_CHUNK_SIZE : CHUNK_SIZE);
       this.#state = this.#left === 0 ? 'trailer' : 'data';
     } else if (line === '') {
       this.#state = 'ended';
@@ -122,8 +134,8 @@ export class BodyDecoder {
   }
 }
 
-function chunkBytes(line: string): number {
-  const size = Number.parseInt(CHUNK_SIZE.exec(line)?.[1] ?? '', 16);
+function chunkBytes(line: string, pattern: RegExp): number {
+  const size = Number.parseInt(pattern.exec(line)?.[1] ?? '', 16);
   return Number.isSafeInteger(size) ? size : fail('the size of a chunk');
 }
 

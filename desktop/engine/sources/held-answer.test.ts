@@ -1,0 +1,158 @@
+import { describe, expect, test } from '@jest/globals';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { Sink } from '@millrace/shared/download/transfer/transfer-ports';
+import { HeldAnswer } from './held-answer.ts';
+import type { HttpSource } from './http-source.ts';
+import type { Opened } from './source-answer.ts';
+
+const SOURCE = { id: 'a' } as unknown as HttpSource;
+const never = new AbortController().signal;
+
+/** A body that the test sends piece by piece. */
+function body(length: number) {
+  const ended = Promise.withResolvers<void>();
+  // A body that is discarded unread has no reader.
+  ended.promise.catch(() => {});
+  let sink: Sink | undefined;
+  let position = 0;
+  let discarded = false;
+  const opened = {
+    kind: 'range',
+    range: { start: 0, end: length },
+    read: (given: Sink) => {
+      sink = given;
+      return ended.promise;
+    },
+    discard: () => {
+      discarded = true;
+      ended.reject(new MillraceError('origin-reset'));
+    },
+  } as unknown as Extract<Opened, { kind: 'range' }>;
+  return {
+    held: new HeldAnswer(SOURCE, opened),
+    /** Sends a piece, whose memory is used for something else afterwards. */
+    send(text: string) {
+      const piece = Buffer.from(text);
+      const wait = sink?.(position, piece);
+      position += text.length;
+      piece.fill('?');
+      return wait;
+    },
+    end: ended.resolve,
+    get discarded() {
+      return discarded;
+    },
+  };
+}
+
+/** Collects bytes by their positions. */
+function collector() {
+  const all: [number, string][] = [];
+  const take: Sink = (position, bytes) => {
+    all.push([position, Buffer.from(bytes).toString()]);
+    return undefined;
+  };
+  return { all, take, text: () => all.map(([, text]) => text).join('') };
+}
+
+describe('a held answer', () => {
+  test('waits where a reader ends, and goes on for the next one', async () => {
+    const it = body(10);
+    const first = collector();
+    const reading = it.held.read(4, first.take, never);
+    const rest = it.send('abcdef');
+    await reading;
+    expect([first.text(), it.held.position, it.held.isOpen]).toEqual(['abcd', 4, true]);
+    expect(it.held.answerTo(SOURCE, { start: 5, end: 8 }, never)).toBeUndefined();
+    expect(it.held.answerTo(SOURCE, { start: 4, end: 11 }, never)).toBeUndefined();
+    const second = collector();
+    const next = it.held.answerTo(SOURCE, { start: 4, end: 10 }, never)?.read(second.take);
+    await rest;
+    await it.send('ghij');
+    it.end();
+    await next;
+    expect([second.text(), second.all[0]?.[0], it.held.isOpen]).toEqual(['efghij', 4, false]);
+  });
+
+  test('holds the body back although a piece ends just where the reader does', async () => {
+    const it = body(10);
+    const reading = it.held.read(4, collector().take, never);
+    let goesOn = false;
+    const held = it.send('abcd')?.then(() => {
+      goesOn = true;
+    });
+    await reading;
+    // Clients of other servers pass on empty pieces of a body that is held back.
+    const empty = it.send('');
+    await new Promise(setImmediate);
+    expect([held === undefined, goesOn]).toEqual([false, false]);
+    const next = it.held.read(10, collector().take, never);
+    await Promise.all([held, empty]);
+    it.end();
+    await next;
+  });
+
+  test('keeps the order of pieces that come although it waits', async () => {
+    const it = body(9);
+    const reading = it.held.read(2, collector().take, never);
+    const waits = [it.send('abc'), it.send('def')];
+    await reading;
+    const rest = collector();
+    const next = it.held.read(9, rest.take, never);
+    await Promise.all(waits);
+    await it.send('ghi');
+    it.end();
+    await next;
+    expect(rest.text()).toBe('cdefghi');
+  });
+
+  test('can still be read from where a reader gave up', async () => {
+    const it = body(6);
+    const enough = new Error('enough');
+    const reading = it.held.read(
+      6,
+      () => {
+        throw enough;
+      },
+      never,
+    );
+    const wait = it.send('abc');
+    await expect(reading).rejects.toBe(enough);
+    const rest = collector();
+    const next = it.held.read(6, rest.take, never);
+    await wait;
+    await it.send('def');
+    it.end();
+    await next;
+    expect(rest.text()).toBe('abcdef');
+  });
+
+  test('ends with its reader once another request has been served', async () => {
+    const unread = body(6);
+    unread.held.release();
+    expect([unread.discarded, unread.held.isOpen]).toEqual([true, false]);
+    const read = body(6);
+    const reading = read.held.read(3, collector().take, never);
+    read.held.release();
+    expect(read.discarded).toBe(false);
+    void read.send('abc');
+    await reading;
+    expect(read.discarded).toBe(true);
+  });
+
+  test('a reader that is aborted leaves the bytes to others', async () => {
+    const it = body(3);
+    const abort = new AbortController();
+    const reading = it.held.read(3, collector().take, abort.signal);
+    abort.abort(new Error('other bytes are needed more'));
+    await expect(reading).rejects.toThrow(/other bytes/);
+    expect([it.held.isOpen, it.held.position]).toEqual([true, 0]);
+  });
+
+  test('a body that breaks off fails its reader', async () => {
+    const it = body(6);
+    const reading = it.held.read(6, collector().take, never);
+    it.held.discard();
+    await expect(reading).rejects.toMatchObject({ code: 'origin-reset' });
+  });
+});

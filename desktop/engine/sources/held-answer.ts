@@ -1,0 +1,184 @@
+/**
+ * The answer to a download's first request, which asks for the whole file without naming an end. It
+ * is read in parts, and waits between them. While no other request has been served it stays open:
+ * a link that works only once has no other answer.
+ */
+
+import type { ByteRange } from '@millrace/shared/base/byte-range';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { OpenAnswer, Sink } from '@millrace/shared/download/transfer/transfer-ports';
+import type { HttpSource } from './http-source.ts';
+import type { Opened } from './source-answer.ts';
+
+interface Reader {
+  readonly end: number;
+  readonly sink: Sink;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+export class HeldAnswer {
+  readonly source: HttpSource;
+  readonly #opened: Extract<Opened, { kind: 'range' }>;
+  #position: number;
+  #reader: Reader | undefined;
+  /** Wakes the body, which waits for a reader. */
+  #wake: (() => void) | undefined;
+  /** Bytes that wait for a reader, or for an earlier piece that does. */
+  #waiting: Promise<void> | undefined;
+  #begun = false;
+  #over = false;
+  #isNeeded = true;
+
+  /** @param opened an answer whose bytes come in order, and of which none has been read */
+  constructor(source: HttpSource, opened: Extract<Opened, { kind: 'range' }>) {
+    this.source = source;
+    this.#opened = opened;
+    this.#position = opened.range.start;
+  }
+
+  /** The first byte that has not been read yet. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** End of its last byte. */
+  get end(): number {
+    return this.#opened.range.end;
+  }
+
+  /** True if it can bring more bytes. */
+  get isOpen(): boolean {
+    return !this.#over;
+  }
+
+  /** True until its source has served another request. */
+  get isNeeded(): boolean {
+    return this.#isNeeded;
+  }
+
+  /** Returns the answer for a range that begins where it waits; undefined if it does not. */
+  answerTo(source: HttpSource, range: ByteRange, signal: AbortSignal): OpenAnswer | undefined {
+    const isNext = source === this.source && range.start === this.#position;
+    if (this.#over || this.#reader !== undefined || !isNext) return undefined;
+    if (range.end > this.#opened.range.end) return undefined;
+    return { checked: false, read: (sink) => this.read(range.end, sink, signal) };
+  }
+
+  /**
+   * Reads up to a position, and then waits there.
+   *
+   * @throws MillraceError of the body; the signal's reason, and errors of the sink: the bytes from
+   *   `position` on can then still be read
+   */
+  async read(end: number, sink: Sink, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const done = Promise.withResolvers<void>();
+    const reader = { end, sink, resolve: done.resolve, reject: done.reject };
+    const onAbort = () => this.#finish(reader, { error: signal.reason });
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.#reader = reader;
+    this.#wake?.();
+    this.#begin();
+    try {
+      await done.promise;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      if (!this.#isNeeded) this.discard();
+    }
+  }
+
+  /** Notes that the source has served another request: the answer ends with its present reader. */
+  release(): void {
+    this.#isNeeded = false;
+    if (this.#reader === undefined) this.discard();
+  }
+
+  discard(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#opened.discard();
+    this.#finish(this.#reader, { error: new MillraceError('origin-reset', 'given up') });
+  }
+
+  #begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.#opened
+      .read((_position, bytes) => this.#take(bytes))
+      .then(
+        () => this.#onEnd({}),
+        (error) => this.#onEnd({ error }),
+      );
+  }
+
+  #onEnd(outcome: { readonly error?: unknown }): void {
+    this.#over = true;
+    this.#finish(this.#reader, outcome);
+  }
+
+  #take(bytes: Uint8Array): Promise<void> | undefined {
+    const reader = this.#reader;
+    const isWithin = reader !== undefined && this.#position + bytes.length < reader.end;
+    // More pieces of what was read at once may follow before an earlier one has been taken.
+    if (!isWithin || this.#waiting !== undefined) return this.#queue(bytes);
+    try {
+      const wait = reader.sink(this.#position, bytes);
+      this.#position += bytes.length;
+      return wait?.catch((error) => this.#finish(reader, { error }));
+    } catch (error) {
+      this.#finish(reader, { error });
+      return this.#queue(bytes);
+    }
+  }
+
+  /** Copies bytes, of which a later reader may get some, and passes them on in their turn. */
+  #queue(bytes: Uint8Array): Promise<void> {
+    const copy = Uint8Array.from(bytes);
+    const before = this.#waiting ?? Promise.resolve();
+    const mine: Promise<void> = before
+      .then(() => this.#takeSlowly(copy))
+      .finally(() => {
+        if (this.#waiting === mine) this.#waiting = undefined;
+      });
+    this.#waiting = mine;
+    return mine;
+  }
+
+  /** Passes bytes on; resolves once there is a reader for the bytes behind them. */
+  async #takeSlowly(bytes: Uint8Array): Promise<void> {
+    let rest = bytes;
+    for (;;) {
+      const isLast = this.#position === this.#opened.range.end;
+      const reader = this.#reader;
+      // The end of the body says itself whether the body is whole.
+      if (this.#over || (rest.length === 0 && (isLast || reader !== undefined))) return;
+      if (reader === undefined) {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+        continue;
+      }
+      const count = Math.min(rest.length, reader.end - this.#position);
+      try {
+        const wait = reader.sink(this.#position, rest.subarray(0, count));
+        this.#position += count;
+        rest = rest.subarray(count);
+        await wait;
+      } catch (error) {
+        this.#finish(reader, { error });
+        continue;
+      }
+      if (this.#position === reader.end && this.#position < this.#opened.range.end) {
+        this.#finish(reader, {});
+      }
+    }
+  }
+
+  #finish(reader: Reader | undefined, outcome: { readonly error?: unknown }): void {
+    if (reader === undefined) return;
+    if (this.#reader === reader) this.#reader = undefined;
+    if ('error' in outcome) reader.reject(outcome.error);
+    else reader.resolve();
+  }
+}
