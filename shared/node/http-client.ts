@@ -94,6 +94,7 @@ export class HttpClient {
     return {
       ...{ status: response.status, headers: response.headers, url: response.url },
       ...{ requestedAt: response.requestedAt, arrivedAt: response.arrivedAt },
+      headMs: response.headMs,
       pipe: async (take, room) => {
         try {
           await response.pipe(take, room);
