@@ -10,6 +10,7 @@ import {
   TRANSFER_BYTES,
 } from '../memory/process-weights.ts';
 import { programBytes, witness } from '../memory/program.ts';
+import { returnFreed } from '../memory/return-freed.ts';
 import type { Clients } from './clients.ts';
 import type { Files } from './files.ts';
 import type { NodeContext } from './node-context.ts';
@@ -65,7 +66,7 @@ export function guardMemory(
       cache.trim();
       if (memory.isScattered && memory.idleBytes > IDLE_BYTES) cache.gather(GATHERED_CHUNKS);
     },
-    collectGarbage,
+    collectGarbage: () => collectGarbage().then(returnFreed),
     boundGarbage,
     log,
     now,
