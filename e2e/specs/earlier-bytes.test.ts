@@ -135,7 +135,15 @@ test('sources that send only whole files are asked one after the other', async (
   const { code, dir, stdout } = await get(
     'one-after-the-other',
     (req, res, n) => {
-      if (n === 1) return first(req, res, n);
+      if (n === 1) {
+        // The first answer breaks off: otherwise it would be read to its end.
+        res.writeHead(206, {
+          etag: '"a"',
+          'content-range': `bytes 0-${BODY.length - 1}/${BODY.length}`,
+          'content-length': BODY.length,
+        });
+        return void res.write(BODY.subarray(0, 100_000), () => res.destroy());
+      }
       if (isMirror(req)) return whole(req, res, n);
       wholes++;
       res.writeHead(200, { 'content-length': BODY.length });

@@ -43,7 +43,7 @@ const CODINGS: Readonly<Record<string, Coding>> = {
 
 type Take = (piece: Uint8Array) => Promise<void> | undefined;
 
-/** What to do with the body of an answer that names a coding. */
+/** A way to read the body of an answer that names a coding. */
 interface Decoding {
   /** False if the file itself is in this form, and is stored as it comes. */
   readonly decodes: boolean;

@@ -98,6 +98,8 @@ export interface Placeholders {
   readonly 'note.source-left-out': 'source' | 'why';
   readonly 'note.first-left-out': 'source';
   readonly 'note.first-contradicts': 'source';
+  readonly 'note.ranges-refused': 'source' | 'why';
+  readonly 'note.first-answer': 'source' | 'why';
   readonly 'note.next-in-one-piece': 'source';
   readonly 'note.pieces-again': 'n';
   readonly 'note.digest-from': 'url';

@@ -33,7 +33,7 @@ describe('parseBrokenHead', () => {
       'bytes 0-4/9',
       { kind: 'length', bytes: 5 },
     ]);
-    // What comes behind such an answer is never taken for the next one.
+    // Bytes behind such an answer are never taken for the next one.
     expect(keepAlive).toBe(false);
   });
 
