@@ -10,6 +10,7 @@ import { BlockTransfer } from '../src/download/transfer/block-transfer.ts';
 import { SourcePool } from '../src/download/transfer/source-pool.ts';
 import type { OpenAnswer, Sink } from '../src/download/transfer/transfer-ports.ts';
 import { PathConnection, SimulatedPath, type SimulatedPathOptions } from './simulated-path.ts';
+import { Timers } from './timers.ts';
 import { freeSeats, TestSource } from './transfer-world.ts';
 
 const TICK_MS = 5;
@@ -48,7 +49,7 @@ export class PathDownload {
   readonly transfer: BlockTransfer<TestSource>;
   readonly #carriers = new Set<Carrier>();
   readonly #rivals: PathConnection[];
-  readonly #timers = new Set<{ readonly at: Millis; readonly fire: () => void }>();
+  readonly #timers = new Timers(() => this.now);
   /** Bytes of ours and of all rivals. */
   gotBytes = 0;
   rivalBytes = 0;
@@ -76,7 +77,7 @@ export class PathDownload {
       open: (_source, range, signal) => this.#open(range, signal),
       session: {
         now: () => this.now,
-        wait: (ms, signal) => this.#wait(ms, signal),
+        wait: (ms, signal) => this.#timers.wait(ms, signal),
         signal: new AbortController().signal,
         onBytes: () => undefined,
       },
@@ -115,11 +116,7 @@ export class PathDownload {
 
   #tick(): void {
     this.now += TICK_MS;
-    for (const timer of [...this.#timers]) {
-      if (timer.at > this.now) continue;
-      this.#timers.delete(timer);
-      timer.fire();
-    }
+    while ((this.#timers.nextAt ?? Number.POSITIVE_INFINITY) <= this.now) this.#timers.fireNext();
     const busy = [...this.#carriers].filter(({ answer }) => answer !== undefined);
     const connections = [...busy.map(({ tcp }) => tcp), ...this.#rivals];
     const brought = this.path.tick(connections, TICK_MS);
@@ -190,18 +187,5 @@ export class PathDownload {
         return end.promise;
       },
     };
-  }
-
-  #wait(ms: Millis, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal.aborted) return resolve();
-      const timer = { at: this.now + Math.max(0, ms), fire: resolve };
-      this.#timers.add(timer);
-      const onAbort = () => {
-        this.#timers.delete(timer);
-        resolve();
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-    });
   }
 }

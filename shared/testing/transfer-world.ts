@@ -15,6 +15,7 @@ import type {
   Sink,
 } from '../src/download/transfer/transfer-ports.ts';
 import { type SourceKind, TransferSource } from '../src/download/transfer/transfer-source.ts';
+import { Timers } from './timers.ts';
 
 const PIECE_BYTES = 64 * 1024;
 /** Number of promise turns between events: more than any step here needs. */
@@ -80,11 +81,6 @@ export const freeSeats = (perSource: number): Seats => ({
   release: () => {},
 });
 
-interface Timer {
-  readonly at: Millis;
-  readonly fire: () => void;
-}
-
 export class TransferWorld {
   now: Millis = 1000;
   readonly data: Uint8Array;
@@ -93,7 +89,7 @@ export class TransferWorld {
   readonly pool: SourcePool<TestSource>;
   /** Bytes that have come in, including unwanted ones. */
   receivedBytes = 0;
-  readonly #timers = new Set<Timer>();
+  readonly #timers = new Timers(() => this.now);
 
   constructor(length: number, sources: readonly TestSource[], seats = freeSeats(4)) {
     this.data = new Uint8Array(length);
@@ -153,30 +149,20 @@ export class TransferWorld {
       // Run everything that follows from the last event before the next event.
       for (let turn = 0; turn < TURNS; turn++) await Promise.resolve();
       if (settled) return work;
-      const next = [...this.#timers].sort((a, b) => a.at - b.at)[0];
-      if (next === undefined || next.at > giveUpAt) throw new Error('it never comes to an end');
-      this.#timers.delete(next);
-      this.now = Math.max(this.now, next.at);
-      next.fire();
+      const { nextAt } = this.#timers;
+      if (nextAt === undefined || nextAt > giveUpAt) throw new Error('it never comes to an end');
+      this.now = Math.max(this.now, nextAt);
+      this.#timers.fireNext();
     }
   }
 
   /** Calls `fire` after `ms`. */
   after(ms: Millis, fire: () => void): void {
-    this.#timers.add({ at: this.now + ms, fire });
+    this.#timers.after(ms, fire);
   }
 
   wait(ms: Millis, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal.aborted) return resolve();
-      const timer = { at: this.now + Math.max(0, ms), fire: resolve };
-      this.#timers.add(timer);
-      const onAbort = () => {
-        this.#timers.delete(timer);
-        resolve();
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-    });
+    return this.#timers.wait(ms, signal);
   }
 
   /** True if the whole file is stored, and every byte is right. */
