@@ -98,7 +98,7 @@ export const targets = [
           hold(value.includes(bytes.slice(0, -1)), 'no digest is made up');
         }
       }
-      const known = readOrRefuse(['bad-option'], () =>
+      const known = readOrRefuse(['bad-request'], () =>
         readKnownDigest({ 'millrace-digest': value }),
       );
       if (known !== undefined) {

@@ -24,7 +24,7 @@ describe('a new download', () => {
         urls: ['https://a.example/dir/f%20x.iso?y=1'],
         dir: '/downloads/disks',
         direct: true,
-        connections: 8,
+        connections: 32,
         headers: {},
       },
     });

@@ -1,4 +1,4 @@
-/** What the end of the process at any moment costs: bytes in memory, and bytes without a line. */
+/** Costs of the end of the process at any moment: bytes in memory, and bytes without a line. */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';

@@ -135,7 +135,7 @@ test('fields that an earlier version did not store get their defaults', () => {
   const { request, ...row } = toRow(record(1)) as Record<string, string>;
   const { urls, dir } = JSON.parse(request as string);
   const read = readDownloadRow({ ...row, id: 1, request: JSON.stringify({ urls, dir }) });
-  expect('value' in read && read.value.request).toMatchObject({ connections: 8, digests: [] });
+  expect('value' in read && read.value.request).toMatchObject({ connections: 32, digests: [] });
 });
 
 describe('a damaged row of the trash', () => {

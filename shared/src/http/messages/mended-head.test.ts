@@ -53,7 +53,7 @@ describe('parseBrokenHead', () => {
     ['lengths that differ', `${OK}\r\nContent-Length: 5\r\nContent-Length: 6`],
     ['lengths that differ in one field', `${OK}\r\nContent-Length: 5, 6`],
     ['a negative length', `${OK}\r\nContent-Length: -1`],
-    ['a status that is no number', 'HTTP/1.1 abc OK'],
+    ['a status that is not a number', 'HTTP/1.1 abc OK'],
     ['an old protocol', 'HTTP/0.9 200 OK'],
     ['text', 'this is not HTTP'],
   ])('refuses %s', (_what, text) => {
