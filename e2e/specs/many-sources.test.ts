@@ -217,7 +217,7 @@ describe('digests', () => {
 });
 
 describe('a server without validators', () => {
-  const breaks = (count: number) => (count > 1 && count < 5 ? 1_500_000 : undefined);
+  const breaks = (count: number) => (count < 5 ? 1_000_000 : undefined);
 
   test('a broken download resumes after its last bytes are compared', async () => {
     const body = contentOf('bare', SIZE);

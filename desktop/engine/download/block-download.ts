@@ -301,7 +301,8 @@ export class BlockDownload {
   }
 
   #schedule(source: HttpSource): void {
-    const { id, holds } = source;
-    this.#scheduler?.addSource(id, { ...this.#discovery?.ownership(source), holds });
+    const { id, holds, kind } = source;
+    const ownership = this.#discovery?.ownership(source);
+    this.#scheduler?.addSource(id, { ...ownership, holds, hasPeers: kind === 'edge' });
   }
 }

@@ -100,7 +100,9 @@ export class Run {
         this.#now(),
       );
       for (const range of partial.stored.ranges) scheduler.addStored(range);
-      for (const { id, holds } of sources) scheduler.addSource(id, { holds });
+      for (const { id, holds, kind } of sources) {
+        scheduler.addSource(id, { holds, hasPeers: kind === 'edge' });
+      }
       this.#scheduler = scheduler;
       this.#opened = true;
       const holder: SlotHolder = {
@@ -126,7 +128,7 @@ export class Run {
       this.#transfer = transfer;
       const over = new AbortController();
       const join = (source: FetchSource) => {
-        scheduler.addSource(source.id, { holds: source.holds });
+        scheduler.addSource(source.id, { holds: source.holds, hasPeers: source.kind === 'edge' });
         pool.add(source);
         transfer.kick();
       };

@@ -186,8 +186,9 @@ const MAX_RESTARTS = 3;
 export function failed(record: DownloadRecord, error: MillraceError): DownloadRecord {
   const { code } = error;
   if (record.state !== 'browser' && isForBrowser(record, code)) {
-    // The browser's answer must have the promised length: it could be a log-in page.
-    const length = record.length ?? record.promised;
+    // The browser's answer must have the promised length: it could be a log-in page. Parts that
+    // fail may have stated a wrong length themselves.
+    const length = record.promised ?? record.length;
     return { ...fresh(record), length, state: 'browser', save: { url: record.url } };
   }
   const { restarts = 0 } = record;

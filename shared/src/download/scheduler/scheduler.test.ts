@@ -86,6 +86,17 @@ describe('Scheduler', () => {
     expect(range.end % (64 * KiB)).toBe(0);
   });
 
+  test('an only server gets a larger first request, but an edge whose peers may be found does not', () => {
+    const bytesOf = (hasPeers: boolean) => {
+      const scheduler = schedule({ length: 1024 * MiB }, []);
+      scheduler.addSource('one', { hasPeers });
+      const { range } = (take(scheduler, 'one') as Reading).assignment;
+      return range.end - range.start;
+    };
+    expect(bytesOf(true)).toBe(256 * KiB);
+    expect(bytesOf(false)).toBeGreaterThan(MiB);
+  });
+
   test('bytes stored by an earlier run are skipped, and wrong ones are fetched again', () => {
     const scheduler = schedule({ length: 1 * MiB });
     scheduler.addStored({ start: 0, end: 300_000 });

@@ -60,6 +60,8 @@ export interface SourceOptions {
   readonly chunkBytes?: number | undefined;
   /** Parts of the file that the source has; undefined: the whole file. */
   readonly holds?: Holds | undefined;
+  /** True for an edge: others like it may be found, which should get their part of the work. */
+  readonly hasPeers?: boolean;
 }
 
 export class Scheduler {
@@ -118,12 +120,13 @@ export class Scheduler {
   }
 
   /** Adds a source that may be asked from now on; a source added again keeps its forecast. */
-  addSource(id: string, { owns, chunkBytes, holds }: SourceOptions = {}): void {
+  addSource(id: string, options: SourceOptions = {}): void {
+    const { owns, chunkBytes, holds, hasPeers = false } = options;
     const own =
       owns === undefined || chunkBytes === undefined
         ? undefined
         : new OwnChunks(this.#length, chunkBytes, owns);
-    this.#state.sources.add(id, own, holds);
+    this.#state.sources.add(id, { own, holds, hasPeers });
   }
 
   /** Removes a source. The caller ends the requests that are still under way there. */

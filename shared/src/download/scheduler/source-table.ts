@@ -20,6 +20,8 @@ export interface KnownSource {
   readonly own: OwnChunks | undefined;
   /** Parts of the file that it has; undefined: the whole file. */
   readonly holds: Holds | undefined;
+  /** True if others like it may be found. */
+  readonly hasPeers: boolean;
   /** Requests made. */
   asked: number;
   /** Requests under way. */
@@ -47,10 +49,10 @@ export class SourceTable {
     return this.#sources.get(id);
   }
 
-  add(id: string, own: OwnChunks | undefined, holds: Holds | undefined): void {
+  add(id: string, facts: Pick<KnownSource, 'own' | 'holds' | 'hasPeers'>): void {
     const forecast = this.#sources.get(id)?.forecast ?? new Forecast();
     const running = this.#sources.get(id)?.running ?? 0;
-    this.#sources.set(id, { id, forecast, own, holds, asked: 0, running, waitingSince: undefined });
+    this.#sources.set(id, { id, forecast, ...facts, asked: 0, running, waitingSince: undefined });
   }
 
   remove(id: string): void {
