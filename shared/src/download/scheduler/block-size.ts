@@ -63,7 +63,9 @@ export function requestBytes(input: BlockSizeInput): number {
     return clamp(Math.floor(share), ALIGN_BYTES, input.sole ? SOLE_FIRST_BYTES : FIRST_BYTES);
   }
   const leftMs = (missing * 1000) / (rate + othersRate);
-  const shortest = Math.max(MIN_MS, firstByteMs, Math.min(leftMs, firstByteMs * WORTH_HEADS));
+  // Other sources, which may be found later, should find bytes that nobody has asked for yet.
+  const worthMs = input.sole ? Math.min(leftMs, firstByteMs * WORTH_HEADS) : 0;
+  const shortest = Math.max(MIN_MS, firstByteMs, worthMs);
   const ms = Math.max(shortest, Math.min(urgent ? URGENT_MS : TARGET_MS, leftMs / SHARES));
   return clamp(Math.floor((rate * ms) / 1000), ALIGN_BYTES, MAX_BYTES);
 }

@@ -24,7 +24,7 @@ export function fetchFree(
     missing: stored.length - stored.bytes,
     connections,
     urgent: false,
-    sole: reader === undefined && sources.size === 1 && !source.hasPeers,
+    sole: reader === undefined && !throttled && sources.size === 1 && !source.hasPeers,
   };
   const silent = !throttled && sources.isSilent(source, now);
   // Try a source that has fallen silent with bytes that are not needed soon.
