@@ -140,6 +140,16 @@ describe('ConnectionCount', () => {
     expect(count.count).toBe(1);
   });
 
+  test('a rate that falls after a trial was given up asks for more connections at once', () => {
+    const count = new ConnectionCount({ most: 32 }, 0);
+    pass(count, 0, 3000, () => 1e6);
+    expect(count.count).toBe(4);
+    let at = 3000;
+    for (; at < 7000 && count.count === 4; at += 50) pass(count, at, 50, (n) => n * 5e4);
+    expect(at).toBeLessThan(4500);
+    expect(count.count).toBeGreaterThan(6);
+  });
+
   test('a limit of our own ends the trial under way', () => {
     const count = new ConnectionCount({ most: 32 }, 0);
     pass(count, 0, 1400, () => 1e6);

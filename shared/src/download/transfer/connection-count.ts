@@ -197,7 +197,9 @@ export class ConnectionCount {
     if (this.#rates.length < (down ? MEASURE_DOWN_STEPS : MEASURE_STEPS)) return;
     if (phase.kind === 'measuring') this.#judge(phase.from, this.#measured(), now);
     else if (!over) this.#consider(now);
-    this.#best = Math.max(this.#best, this.#measured(MEASURE_STEPS).rate);
+    // A trial that was given up leaves no rates.
+    if (this.#rates.length > 0)
+      this.#best = Math.max(this.#best, this.#measured(MEASURE_STEPS).rate);
   }
 
   /** The present count's rate. @param steps number of the last steps to average */
