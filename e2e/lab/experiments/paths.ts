@@ -4,8 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { contentOf } from '../../fixtures/origins/content.ts';
 import { edgeKernelImpossible } from '../edge-kernel.ts';
@@ -13,6 +12,7 @@ import { type Experiment, type ExperimentOptions, repeated } from '../experiment
 import type { Host, Run } from '../host.ts';
 import { Lab } from '../lab.ts';
 import { runAria2, runCurl, runMillrace, startNginx } from '../programs.ts';
+import { digestOf, storedBytes } from '../received.ts';
 import { type Findings, median, rounded, type Table } from '../report.ts';
 import { pair } from '../topologies.ts';
 
@@ -145,25 +145,12 @@ async function run(options: ExperimentOptions): Promise<Findings> {
 
 async function sampleOf(ran: Run, dir: string, digest: string) {
   const complete = ran.code === 0;
-  const bytes = complete ? FILE_BYTES : await storedBytes(dir);
+  const bytes = complete ? FILE_BYTES : await storedBytes(dir, FILE_BYTES);
   return {
     megabits: (bytes * 8) / 1e6 / ran.seconds,
     right: complete ? (await digestOf(join(dir, 'file'))) === digest : undefined,
     cpuSeconds: ran.cpuSeconds,
   };
-}
-
-async function digestOf(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const piece of createReadStream(path)) hash.update(piece as Buffer);
-  return hash.digest('hex');
-}
-
-/** Counts the bytes of files on disk: incomplete files have holes. */
-async function storedBytes(dir: string): Promise<number> {
-  let bytes = 0;
-  for (const name of await readdir(dir)) bytes += (await stat(join(dir, name))).blocks * 512;
-  return Math.min(bytes, FILE_BYTES);
 }
 
 function table(

@@ -5,8 +5,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { contentOf } from '../../fixtures/origins/content.ts';
 import type { Experiment, ExperimentOptions } from '../experiment.ts';
@@ -14,6 +13,7 @@ import { Gate } from '../gate.ts';
 import type { Host, Run } from '../host.ts';
 import { Lab } from '../lab.ts';
 import { type LabEdge, runAria2, runMillrace, startEdge, startNginx } from '../programs.ts';
+import { digestOf, storedBytes } from '../received.ts';
 import { type Findings, median, type Plot, rounded, type Table } from '../report.ts';
 
 /** Rate of the line, and size of the file, as in ANYCAST 4.1. */
@@ -276,26 +276,13 @@ class Switching {
 
 async function sampleOf(run: Run, dir: string, digest: string) {
   const complete = run.code === 0;
-  const bytes = complete ? FILE_BYTES : await storedBytes(dir);
+  const bytes = complete ? FILE_BYTES : await storedBytes(dir, FILE_BYTES);
   return {
     megabits: (bytes * 8) / 1e6 / run.seconds,
-    right: complete ? (await digestOf(dir)) === digest : undefined,
+    right: complete ? (await digestOf(join(dir, 'file'))) === digest : undefined,
     code: run.code,
     cpuSeconds: run.cpuSeconds,
   };
-}
-
-async function digestOf(dir: string): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const piece of createReadStream(join(dir, 'file'))) hash.update(piece as Buffer);
-  return hash.digest('hex');
-}
-
-/** Counts the bytes of files on disk: incomplete files have holes. */
-async function storedBytes(dir: string): Promise<number> {
-  let bytes = 0;
-  for (const name of await readdir(dir)) bytes += (await stat(join(dir, name))).blocks * 512;
-  return Math.min(bytes, FILE_BYTES);
 }
 
 function rate(samples: readonly Sample[], way: Way, tool: string, interval: number): number {
