@@ -13,8 +13,9 @@ test('every test, benchmark and experiment that a document names exists', () => 
     readFileSync(documentUrl(path), 'utf8'),
   );
   const within = (folder: string) => readdirSync(new URL(`../${folder}`, import.meta.url));
+  const specs = within('e2e/specs').flatMap((room) => within(`e2e/specs/${room}`));
   const there: Record<string, (name: string) => boolean> = {
-    e2e: (name) => within('e2e/specs').some((file) => file.startsWith(name)),
+    e2e: (name) => specs.some((file) => file.startsWith(name)),
     sim: (name) => within('e2e/sim/experiments').includes(`${name}.ts`),
     // One file may hold several experiments, whose names begin with the file's name.
     lab: (name) => within('e2e/lab/experiments').some((file) => name.startsWith(file.slice(0, -3))),

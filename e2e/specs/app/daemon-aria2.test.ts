@@ -1,0 +1,129 @@
+/** Programs written for aria2 work with the daemon: aria2p, a Python library, drives it. */
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from '@jest/globals';
+import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
+import { sha256 } from '../../fixtures/origins/content.ts';
+import { DaemonProcess } from '../../fixtures/programs/daemon.ts';
+import { temporaryFolder } from '../../fixtures/programs/processes.ts';
+import { testsWhere } from '../../fixtures/tests-where.ts';
+import { Aria2p, type Aria2pDownload, aria2pOrComplain } from '../../fixtures/tools/aria2p.ts';
+import { until } from '../../fixtures/until.ts';
+
+const SIZE = 4_000_000;
+const { afterAll, afterEach, beforeAll, test } = testsWhere(aria2pOrComplain('clients of aria2'));
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let origin: FaultOrigin;
+let daemon: DaemonProcess;
+let client: Aria2p;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  origin = await FaultOrigin.start();
+  daemon = await DaemonProcess.start(folder.path);
+  client = await Aria2p.start(daemon);
+});
+afterEach(() => origin?.reset());
+afterAll(async () => {
+  await client?.stop();
+  await daemon?.stop();
+  await origin?.stop();
+  await folder?.remove();
+});
+
+const add = (url: string, options: object = {}) =>
+  client.do<Aria2pDownload>('add', { uris: [url], options });
+const status = (gid: string) => client.do<Aria2pDownload>('status', { gid });
+const hears = (event: string, gid: string) => until(() => client.heard.includes(`${event} ${gid}`));
+
+test('adds a download, follows it, and finds its file', async () => {
+  const url = origin.url('none', { size: SIZE });
+  const { gid } = await add(url, {
+    out: 'named.bin',
+    split: '4',
+    header: ['X-One: 1', 'X-Two: 2'],
+  });
+  await hears('start', gid);
+  await hears('complete', gid);
+  const done = await status(gid);
+  expect(done).toMatchObject({
+    status: 'complete',
+    name: 'named.bin',
+    total: SIZE,
+    completed: SIZE,
+    progress: 100,
+    error: '0',
+    files: [join(folder.path, 'downloads', 'named.bin')],
+  });
+  expect(sha256(await readFile(done.files[0] as string))).toBe(origin.digest(url));
+  expect(origin.requests[0]?.headers).toMatchObject({ 'x-one': '1', 'x-two': '2' });
+});
+
+test('pauses, resumes and removes', async () => {
+  const url = origin.url('gate', { size: SIZE, name: 'paused.bin' });
+  const { gid } = await add(url);
+  await daemon.partly(gid);
+  expect(await status(gid)).toMatchObject({ status: 'active', total: SIZE });
+  expect(await client.do('pause', { gid })).toBe(true);
+  await hears('pause', gid);
+  expect(await status(gid)).toMatchObject({ status: 'paused' });
+  origin.openGate();
+  expect(await client.do('resume', { gid })).toBe(true);
+  await hears('complete', gid);
+  const { files } = await status(gid);
+  expect(sha256(await readFile(files[0] as string))).toBe(origin.digest(url));
+
+  origin.reset();
+  const other = await add(origin.url('gate', { size: SIZE, seed: 'other', name: 'removed.bin' }));
+  await hears('start', other.gid);
+  expect(await client.do('remove', { gid: other.gid })).toBe(true);
+  await hears('stop', other.gid);
+});
+
+test('learns why a download has failed', async () => {
+  const { gid } = await add(origin.url('not-found', { name: 'missing.bin' }));
+  await hears('error', gid);
+  const failed = await status(gid);
+  // aria2's "resource not found".
+  expect(failed).toMatchObject({ status: 'error', error: '3' });
+  expect(failed.message).toMatch(/no such file/);
+  expect(await client.do('purge')).toBe(true);
+  await expect(status(gid)).rejects.toThrow(/is not found/);
+});
+
+test('reads and changes the options of a download and of all', async () => {
+  const { gid } = await add(origin.url('gate', { size: SIZE, name: 'options.bin' }), {
+    pause: 'true',
+    'max-download-limit': '100K',
+  });
+  expect(await client.do('options', { gid })).toMatchObject({ 'max-download-limit': '102400' });
+  await client.do('set_limit', { gid, limit: 5000 });
+  expect(await client.do('options', { gid })).toMatchObject({ 'max-download-limit': '5000' });
+  const options = { 'max-concurrent-downloads': '3', 'max-overall-download-limit': '10M' };
+  expect(await client.do('set_global', { options })).toBe(true);
+  expect(await client.do('global_options')).toMatchObject({
+    'max-concurrent-downloads': '3',
+    'max-overall-download-limit': String(10 * 1024 * 1024),
+  });
+  await expect(add(origin.url('none'), { split: 'many' })).rejects.toThrow(/--split/);
+  expect(await client.do('stats')).toMatchObject({ waiting: 1 });
+  const second = await add(origin.url('gate', { name: 'second.bin' }), { pause: 'true' });
+  await client.do('move_to_top', { gid: second.gid });
+  expect(await client.do<string[]>('list')).toEqual(expect.arrayContaining([second.gid, gid]));
+  const { downloads } = await daemon.call('millrace.list', {
+    status: ['paused'],
+  });
+  expect(downloads.map((one) => one.gid)).toEqual([second.gid, gid]);
+});
+
+test('asks for several things at once', async () => {
+  const { gid } = await add(origin.url('none', { name: 'multi.bin' }));
+  expect(await client.do('multicall', { gid })).toEqual([
+    [expect.objectContaining({ version: expect.any(String) })],
+    [{ gid }],
+  ]);
+  expect(await client.do<string[]>('methods')).toEqual(
+    expect.arrayContaining(['aria2.addUri', 'system.multicall', 'millrace.add']),
+  );
+});

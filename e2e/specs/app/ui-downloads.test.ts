@@ -1,0 +1,201 @@
+/**
+ * The interface: a download from the pasted link to the finished file, and its possible failures.
+ */
+
+import { readFile } from 'node:fs/promises';
+import { afterEach, expect, test } from '@jest/globals';
+import { sha256 } from '../../fixtures/origins/content.ts';
+import { SlowFiles } from '../../fixtures/origins/slow-files.ts';
+import { paste, rowOf, says } from '../../fixtures/pages/ui.ts';
+import { UiStage } from '../../fixtures/pages/ui-stage.ts';
+import { EdgeProcess } from '../../fixtures/programs/processes.ts';
+import { until } from '../../fixtures/until.ts';
+
+const MIB = 1024 * 1024;
+
+let origin: SlowFiles;
+let mirror: SlowFiles;
+let edge: EdgeProcess;
+const ui = new UiStage('downloads in the interface', async (stage) => {
+  origin = stage.keep(await SlowFiles.start(MIB));
+  mirror = stage.keep(await SlowFiles.start(MIB));
+  edge = stage.keep(
+    await EdgeProcess.start(['--allow-origin', '127.0.0.1', '--log-level', 'error']),
+  );
+});
+afterEach(() => {
+  expect(ui.problems).toEqual([]);
+});
+
+/** Returns the colours of the map's cells, in file order. */
+async function mapCells(): Promise<string[]> {
+  return ui.page.locator('canvas.block-map').evaluate((element) => {
+    const canvas = element as HTMLCanvasElement;
+    const { width, height } = canvas;
+    const { data } = (canvas.getContext('2d') as CanvasRenderingContext2D).getImageData(
+      0,
+      0,
+      width,
+      height,
+    );
+    const at = (x: number, y: number) => [
+      ...data.subarray((y * width + x) * 4, (y * width + x) * 4 + 4),
+    ];
+    // Nothing is drawn between cells.
+    let pitch = 1;
+    while (pitch < width && (at(pitch - 1, 0)[3] as number) > 0) pitch++;
+    const cells: string[] = [];
+    for (let y = pitch - 2; y < height; y += pitch) {
+      for (let x = 1; x < width; x += pitch) {
+        const [r, g, b, alpha] = at(x, y);
+        if ((alpha as number) > 0) cells.push(`${r},${g},${b}`);
+      }
+    }
+    return cells;
+  });
+}
+
+ui.when('a download', () => {
+  test('is added by pasting, fills its map out of order, pauses, resumes and is right', async () => {
+    const bytes = 24 * MIB;
+    const file = { bytes, seed: 'big' };
+    const url = origin.add('/big file.iso', file);
+    const other = mirror.add('/big file.iso', { ...file, rate: MIB / 2 });
+    await ui.daemon.call('millrace.addEdge', { url: edge.url, name: 'riverside' });
+    await ui.page.getByText('Nothing to download yet').waitFor();
+
+    await paste(ui.page, `Two places: ${encodeURI(url)} and <${encodeURI(other)}>.`);
+    const dialog = ui.page.getByRole('dialog', { name: 'Add downloads' });
+    await dialog.getByText('2 links found').waitFor();
+    await dialog.getByText('All links are sources of one file').click();
+    await dialog.getByRole('button', { name: 'Add 1 download' }).click();
+
+    const row = rowOf(ui.page, 'big file.iso');
+    await row.click();
+    await ui.page.getByRole('img', { name: /Block map/ }).waitFor();
+    const empty = (await mapCells()).at(-1);
+    await until(async () => {
+      const cells = await mapCells();
+      const filled = cells.map((colour) => colour !== empty);
+      const hole = filled.indexOf(false);
+      const colours = new Set(cells.filter((_, i) => filled[i]));
+      return hole >= 0 && filled.lastIndexOf(true) > hole && colours.size > 1;
+    });
+    await ui.page.getByRole('tab', { name: 'Sources' }).click();
+    await ui.page.getByRole('rowheader', { name: /riverside/ }).waitFor();
+    await ui.page.getByRole('rowheader', { name: /Mirror/ }).waitFor();
+
+    await ui.page.getByRole('grid').focus();
+    await ui.page.keyboard.press('Space');
+    await says(row, 'Paused');
+    const gid = await ui.gidOf('big file.iso');
+    const { storedBytes } = await ui.daemon.reaches(gid, 'paused');
+    expect(storedBytes).toBeGreaterThan(0);
+    [origin.rate, mirror.rate] = [100 * MIB, 100 * MIB];
+    await ui.page.getByRole('button', { name: 'Resume', exact: true }).click();
+    const { path } = await ui.daemon.reaches(gid, 'complete');
+    await says(row, /Done/);
+    expect(sha256(await readFile(path))).toBe(sha256(origin.content('/big file.iso')));
+    await ui.page.getByRole('tab', { name: 'Log' }).click();
+    await ui.page.getByRole('tabpanel').getByText('Paused').waitFor();
+  });
+
+  test('that was downloaded before is recognised and left out', async () => {
+    const url = encodeURI(`http://127.0.0.1:${origin.port}/big file.iso`);
+    await ui.page.getByRole('button', { name: 'Add downloads' }).click();
+    const dialog = ui.page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Links' }).fill(url);
+    await dialog.getByText('downloaded before').waitFor();
+    const box = dialog.getByRole('checkbox', { name: /Add big file.iso/ });
+    expect(await box.isChecked()).toBe(false);
+    expect(await dialog.getByRole('button', { name: 'Add', exact: true }).isDisabled()).toBe(true);
+    await ui.page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  });
+
+  test('from a dropped Metalink file shows its size, sources and checksum', async () => {
+    const url = origin.add('/from-metalink.iso', { bytes: MIB });
+    const digest = sha256(origin.content('/from-metalink.iso'));
+    const metalink = `<?xml version="1.0"?><metalink xmlns="urn:ietf:params:xml:ns:metalink">
+      <file name="from-metalink.iso"><size>${MIB}</size><hash type="sha-256">${digest}</hash>
+      <url>${url}</url></file></metalink>`;
+    await ui.page.evaluate((text) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([text], 'some.meta4'));
+      document.body.dispatchEvent(new DragEvent('dragover', { dataTransfer, bubbles: true }));
+      document.body.dispatchEvent(
+        new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }),
+      );
+    }, metalink);
+    const dialog = ui.page.getByRole('dialog');
+    await dialog.getByText('1 MiB · 1 source · checksum included').waitFor();
+    await dialog.getByRole('button', { name: 'Add 1 download' }).click();
+    await says(rowOf(ui.page, 'from-metalink.iso'), /Done/);
+    await rowOf(ui.page, 'from-metalink.iso').click();
+    await ui.page.getByRole('tab', { name: 'File' }).click();
+    await ui.page.getByText('verified').waitFor();
+    await ui.page.getByText(digest).waitFor();
+  });
+
+  test('with a wrong checksum says so, and completes with the right one', async () => {
+    const url = origin.add('/checked.bin', { bytes: MIB });
+    await ui.page.getByRole('button', { name: 'Add downloads' }).click();
+    const dialog = ui.page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Links' }).fill(url);
+    await dialog.getByText('1 link found').waitFor();
+    await dialog.getByRole('button', { name: 'More options' }).click();
+    await dialog.getByRole('textbox', { name: 'Checksum' }).fill('12345');
+    await dialog.getByText(/Not a checksum: none has 5 digits/).waitFor();
+    await dialog.getByRole('textbox', { name: 'Checksum' }).fill('0'.repeat(64));
+    await dialog.getByText('Read as SHA-256').waitFor();
+    await dialog.getByRole('button', { name: 'Add 1 download' }).click();
+
+    const row = rowOf(ui.page, 'checked.bin');
+    await says(row, 'The file does not have the checksum it should have');
+    await row.getByRole('button', { name: 'Change' }).click();
+    const digest = sha256(origin.content('/checked.bin'));
+    await ui.page.getByRole('dialog').getByRole('textbox', { name: 'Checksum' }).fill(digest);
+    await ui.page.getByRole('dialog').getByRole('button', { name: 'Try again' }).click();
+    await says(row, /Done/);
+  });
+
+  test('whose link has expired continues with a new one', async () => {
+    const old = origin.add('/signed.bin', { bytes: 1, status: 403 });
+    const good = origin.add('/fresh/signed.bin', { bytes: MIB });
+    await ui.daemon.reaches(await ui.daemon.add({ urls: [old] }), 'error');
+    const row = rowOf(ui.page, 'signed.bin');
+    await says(row, 'The server refuses access');
+    await row.getByRole('button', { name: 'New link' }).click();
+    const dialog = ui.page.getByRole('dialog', { name: 'New link for signed.bin' });
+    await dialog.getByRole('textbox').fill('ftp://nowhere');
+    await dialog.getByRole('button', { name: 'Use this link' }).click();
+    await dialog.getByText(/not a link that can be downloaded/).waitFor();
+    await dialog.getByRole('textbox').fill(good);
+    await dialog.getByRole('button', { name: 'Use this link' }).click();
+    await says(row, /Done/);
+  });
+
+  test('that was removed by mistake comes back', async () => {
+    const row = rowOf(ui.page, 'signed.bin');
+    await row.click();
+    await ui.page.keyboard.press('Delete');
+    await row.waitFor({ state: 'detached' });
+    await ui.page.getByText('signed.bin removed from the list').waitFor();
+    await ui.page.getByRole('button', { name: 'Undo' }).click();
+    await row.waitFor();
+  });
+});
+
+ui.when('a limit', () => {
+  test('is set for all downloads, and holds', async () => {
+    await ui.page.getByRole('button', { name: 'No limit' }).click();
+    const dialog = ui.page.getByRole('dialog', { name: /Speed limit/ });
+    await dialog.getByRole('combobox').fill('as fast as possible');
+    await dialog.getByText('Enter a speed, for example 500 KiB/s.').waitFor();
+    await dialog.getByRole('combobox').fill('1.5 MiB/s');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await ui.page.getByRole('button', { name: /Limit: 1.5 MiB\/s/ }).waitFor();
+    const { limit } = await ui.daemon.call('millrace.getLimits');
+    expect(limit).toBe(1.5 * MIB);
+  });
+});

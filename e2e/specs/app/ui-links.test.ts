@@ -1,0 +1,94 @@
+/** Links in the interface: thousands of links at once, and a new link that replaces an old one. */
+
+import { expect, test } from '@jest/globals';
+import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
+import { FileServer } from '../../fixtures/origins/file-server.ts';
+import { rowOf } from '../../fixtures/pages/ui.ts';
+import { UiStage } from '../../fixtures/pages/ui-stage.ts';
+import { until } from '../../fixtures/until.ts';
+
+const SIZE = 2_000_000;
+const MANY = 2500;
+let origin: FileServer;
+const ui = new UiStage('links in the interface', async (stage) => {
+  origin = stage.keep(await FileServer.start());
+});
+
+ui.when('a new link', () => {
+  test('that is refused changes nothing: neither the old link nor the map of blocks', async () => {
+    const body = contentOf('good', SIZE);
+    const url = origin.add('/good.bin', { body, etag: '"good"' });
+    const gid = await ui.daemon.add({ urls: [url], limit: 400_000 });
+    await until(async () => (await ui.daemon.status(gid)).storedBytes > SIZE / 8);
+    await ui.daemon.call('millrace.pause', { gids: [gid] });
+    await ui.daemon.reaches(gid, 'paused');
+    const map = async () =>
+      (await ui.daemon.call('millrace.detail', { gid, cells: 50 })).map.stored;
+    await until(async () => (await map()).some((share) => share > 0));
+    const before = await map();
+    const wrong = [
+      [
+        'nothing there',
+        origin.add('/none.bin', { body: Buffer.alloc(1), refuse: () => 404 }),
+        /no such/,
+      ],
+      [
+        'another length',
+        origin.add('/longer.bin', { body: contentOf('good', SIZE + 1), etag: '"l"' }),
+        /bytes instead of/,
+      ],
+      [
+        'other bytes of the same length',
+        origin.add('/other.bin', { body: contentOf('other', SIZE), etag: '"good"' }),
+        /has other bytes/,
+      ],
+      ['a refused port', 'http://127.0.0.1:9/good.bin', /refuses connections/],
+    ] as const;
+    await rowOf(ui.page, 'good.bin').click({ button: 'right' });
+    await ui.page.getByRole('menuitem', { name: 'Give a new link' }).click();
+    const dialog = ui.page.getByRole('dialog', { name: 'New link for good.bin' });
+    for (const [, link, words] of wrong) {
+      await dialog.getByRole('textbox').fill(link);
+      await dialog.getByRole('button', { name: 'Use this link' }).click();
+      await dialog.getByText(words).waitFor();
+      await dialog.getByText(/Nothing has changed/).waitFor();
+      expect(await map()).toEqual(before);
+      const { urls } = await ui.daemon.call('millrace.status', { gid });
+      expect(urls).toEqual([url]);
+    }
+    const moved = origin.add('/moved/good.bin', { body, etag: '"moved"' });
+    await dialog.getByRole('textbox').fill(moved);
+    await dialog.getByRole('button', { name: 'Use this link' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await ui.daemon.call('millrace.changeMany', { gids: [gid], limit: null });
+    await ui.daemon.call('millrace.resume', { gids: [gid] });
+    const { receivedBytes, digest } = (await ui.daemon.reaches(gid, 'complete')) as never as {
+      receivedBytes: number;
+      digest?: { hex: string };
+    };
+    expect(receivedBytes).toBeLessThan(SIZE * 1.2);
+    if (digest !== undefined) expect(digest.hex).toBe(sha256(body));
+  });
+});
+
+ui.when('thousands of links', () => {
+  test('that are pasted are all added', async () => {
+    await ui.daemon.call('millrace.setSettings', { limits: { concurrent: 1 } });
+    const text = Array.from({ length: MANY }, (_, i) => `http://127.0.0.1:9/many-${i}.bin`);
+    await ui.page.evaluate((pasted) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text/plain', pasted);
+      const paste = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true });
+      document.body.dispatchEvent(paste);
+    }, text.join('\n'));
+    const dialog = ui.page.getByRole('dialog', { name: 'Add downloads' });
+    await dialog.getByText('2,500 links found').waitFor();
+    await dialog.getByText('Show 2,300 more').waitFor();
+    await dialog.getByRole('button', { name: 'Add 2,500 downloads' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await ui.page.getByText('2,500 downloads added').waitFor();
+    const { total } = await ui.daemon.call('millrace.list', { text: 'many-' });
+    expect(total).toBe(MANY);
+    expect(ui.problems).toEqual([]);
+  });
+});

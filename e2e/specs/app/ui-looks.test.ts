@@ -1,0 +1,184 @@
+/** The interface for everybody: accessible in both themes, in two languages, in narrow windows. */
+
+import { expect, test } from '@jest/globals';
+import type { Locator } from 'playwright-core';
+import { SlowFiles } from '../../fixtures/origins/slow-files.ts';
+import { barriers, fits } from '../../fixtures/pages/axe.ts';
+import { rowOf } from '../../fixtures/pages/ui.ts';
+import { UiStage } from '../../fixtures/pages/ui-stage.ts';
+import { until } from '../../fixtures/until.ts';
+
+const MIB = 1024 * 1024;
+
+const ui = new UiStage('looks and accessibility of the interface', async (stage) => {
+  const { daemon } = stage;
+  const origin = stage.keep(await SlowFiles.start(MIB / 4));
+  const urls = (path: string, file: Parameters<SlowFiles['add']>[1]) => [origin.add(path, file)];
+  await daemon.reaches(await daemon.add({ urls: urls('/done.pdf', { bytes: 9 }) }), 'complete');
+  const gone = urls('/gone.zip', { bytes: 1, status: 410 });
+  await daemon.reaches(await daemon.add({ urls: gone }), 'error');
+  await daemon.add({ urls: urls('/paused.mkv', { bytes: MIB }), paused: true });
+  await daemon.add({ urls: urls('/running.iso', { bytes: 400 * MIB }) });
+});
+
+const STATES: readonly (readonly [string, () => Promise<void>])[] = [
+  ['the list', async () => rowOf(ui.page, 'done.pdf').click()],
+  [
+    'a download that runs',
+    async () => {
+      await rowOf(ui.page, 'running.iso').click();
+      await ui.page.getByRole('tab', { name: 'Overview' }).click();
+      await ui.page.getByRole('img', { name: /Block map/ }).waitFor();
+    },
+  ],
+  ['its sources', async () => ui.page.getByRole('tab', { name: 'Sources' }).click()],
+  ['its log', async () => ui.page.getByRole('tab', { name: 'Log' }).click()],
+  ['its file', async () => ui.page.getByRole('tab', { name: 'File' }).click()],
+  ['a failed download', async () => rowOf(ui.page, 'gone.zip').click()],
+  [
+    'the dialog for adding',
+    async () => {
+      await ui.page.getByRole('button', { name: 'Add downloads' }).click();
+      await ui.page
+        .getByRole('textbox', { name: 'Links' })
+        .fill('http://a.example/x.iso http://b.example/y.iso');
+      await ui.page.getByText('2 links found').waitFor();
+      await ui.page.getByRole('button', { name: 'More options' }).click();
+    },
+  ],
+];
+
+const PAGES = [
+  'Folders',
+  'Categories',
+  'Edges',
+  'Limits',
+  'Schedule',
+  'Proxy',
+  'Import & export',
+  'Integration',
+  'Appearance',
+  'Language',
+];
+
+async function setTheme(theme: 'light' | 'dark'): Promise<void> {
+  await ui.daemon.call('millrace.setSettings', { appearance: { theme } });
+  await ui.page.locator(`html[data-theme="${theme}"]`).waitFor();
+}
+
+/** Rules to check in each theme; undefined: all. Themes differ only in their colours. */
+const RULES = { light: undefined, dark: ['color-contrast'] } as const;
+
+ui.when.each(['light', 'dark'] as const)('in the %s theme axe finds nothing serious', (theme) => {
+  test('in the list, the details, and the dialog for adding', async () => {
+    await setTheme(theme);
+    for (const [name, show] of STATES) {
+      await show();
+      expect({ name, barriers: await barriers(ui.page, RULES[theme]) }).toEqual({
+        name,
+        barriers: [],
+      });
+    }
+    await ui.page.keyboard.press('Escape');
+    await ui.page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
+  test('in the settings', async () => {
+    await setTheme(theme);
+    await ui.page.keyboard.press('Control+,');
+    for (const name of PAGES) {
+      await ui.page.getByRole('tab', { name }).click();
+      if (name === 'Schedule')
+        await ui.page.getByRole('button', { name: 'Add time window' }).click();
+      expect({ name, barriers: await barriers(ui.page, RULES[theme]) }).toEqual({
+        name,
+        barriers: [],
+      });
+    }
+    await ui.page.keyboard.press('Escape');
+    await ui.page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+});
+
+ui.when('a narrow window', () => {
+  test('shows the details over the list, as high as the window', async () => {
+    await rowOf(ui.page, 'gone.zip').click();
+    await ui.page.setViewportSize({ width: 900, height: 700 });
+    const details = ui.page.getByRole('complementary');
+    await until(async () => {
+      const { x = 0, y, width = 0, height } = (await details.boundingBox()) ?? {};
+      return x + width === 900 && y === 0 && height === 700;
+    });
+    await until(async () => {
+      const { y, height } = (await ui.page.getByRole('main').boundingBox()) ?? {};
+      return y === 0 && height === 700;
+    });
+    await fits(ui.page);
+  });
+
+  test('shows the list, and filters and details over it', async () => {
+    await ui.page.setViewportSize({ width: 420, height: 760 });
+    const details = ui.page.getByRole('complementary');
+    if (await details.isVisible())
+      await ui.page.getByRole('button', { name: 'Close details' }).click();
+    await details.waitFor({ state: 'detached' });
+    await fits(ui.page);
+    expect(await barriers(ui.page)).toEqual([]);
+    const filters = ui.page.getByRole('navigation');
+    // They slide out of view.
+    await filters.waitFor({ state: 'hidden' });
+    await ui.page.getByRole('button', { name: 'Show filters' }).click();
+    await filters.getByRole('button', { name: /Failed/ }).click();
+    await filters.waitFor({ state: 'hidden' });
+    await rowOf(ui.page, 'gone.zip').dblclick();
+    await details.getByText('The file has been removed from the server').waitFor();
+    await fits(ui.page);
+    await ui.page.getByRole('button', { name: 'Close details' }).click();
+    await ui.page.setViewportSize({ width: 1280, height: 800 });
+    await ui.page.getByRole('button', { name: 'All', exact: false }).first().click();
+  });
+});
+
+ui.when('in German', () => {
+  test('everything is German at once, and fits', async () => {
+    await ui.page.setViewportSize({ width: 1280, height: 800 });
+    await ui.daemon.call('millrace.setSettings', { language: 'de' });
+    await ui.page.getByRole('button', { name: 'Einstellungen' }).waitFor();
+    await rowOf(ui.page, 'gone.zip').getByText('Die Datei wurde vom Server entfernt').waitFor();
+    await ui.page.locator('html[lang="de"]').waitFor();
+    for (const width of [1280, 420]) {
+      await ui.page.setViewportSize({ width, height: 760 });
+      await fits(ui.page);
+    }
+    await ui.page.setViewportSize({ width: 1280, height: 800 });
+  });
+});
+
+/** Waits until an element has the focus. */
+const focused = (element: Locator) =>
+  until(() => element.evaluate((e) => e === document.activeElement));
+
+ui.when('the keyboard alone', () => {
+  test('reaches search, list and details, and dialogs return the focus', async () => {
+    await ui.daemon.call('millrace.setSettings', { language: 'en' });
+    await ui.page.getByRole('button', { name: 'Settings' }).waitFor();
+    await ui.page.keyboard.press('/');
+    await focused(ui.page.getByRole('textbox', { name: /Search/ }));
+    await ui.page.keyboard.press('ArrowDown');
+    await ui.page.keyboard.press('Home');
+    const grid = ui.page.getByRole('grid');
+    await focused(grid);
+    await until(async () =>
+      /^row-[0-9a-f]{16}$/.test((await grid.getAttribute('aria-activedescendant')) ?? ''),
+    );
+    await ui.page.keyboard.press('n');
+    await ui.page.getByRole('dialog').waitFor();
+    await ui.page.keyboard.type('http://a.example/typed.iso');
+    await ui.page.getByRole('checkbox', { name: /Add typed.iso/ }).waitFor();
+    await ui.page.keyboard.press('Escape');
+    await ui.page.getByRole('dialog').waitFor({ state: 'detached' });
+    // The focus returns after the dialog has gone.
+    await focused(grid);
+    expect(ui.problems).toEqual([]);
+  });
+});

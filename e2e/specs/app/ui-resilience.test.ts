@@ -1,0 +1,74 @@
+/** The interface when the daemon dies and comes back, and when no user is logged in. */
+
+import { expect, test } from '@jest/globals';
+import { SlowFiles } from '../../fixtures/origins/slow-files.ts';
+import { rowOf, says, startUiDaemon } from '../../fixtures/pages/ui.ts';
+import { UiStage } from '../../fixtures/pages/ui-stage.ts';
+import { until } from '../../fixtures/until.ts';
+
+const MIB = 1024 * 1024;
+
+let origin: SlowFiles;
+const ui = new UiStage('the interface without a daemon', async (stage) => {
+  origin = stage.keep(await SlowFiles.start(MIB));
+});
+
+ui.when('a daemon that is killed', () => {
+  test('is reported as gone, and its downloads continue in the same window when it is back', async () => {
+    const urls = [origin.add('/interrupted.iso', { bytes: 48 * MIB })];
+    const gid = await ui.daemon.add({ urls });
+    const row = rowOf(ui.page, 'interrupted.iso');
+    await row.click();
+    await ui.page.getByRole('img', { name: /Block map/ }).waitFor();
+    await until(async () => (await ui.daemon.status(gid)).storedBytes > MIB);
+
+    const port = String(ui.daemon.port);
+    await ui.daemon.stop('SIGKILL');
+    await ui.page
+      .getByRole('alert')
+      .getByText(/Millrace does not answer/)
+      .waitFor();
+    await row.waitFor();
+    await ui.page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await ui.page.getByText('That did not work: Millrace does not answer').waitFor();
+
+    ui.daemon = await startUiDaemon(ui.folder, ['--port', port]);
+    await ui.page.getByRole('alert').waitFor({ state: 'detached' });
+    await says(row, /Downloading/);
+    await ui.page.getByText('from before').waitFor();
+    origin.rate = 200 * MIB;
+    await ui.daemon.reaches(gid, 'complete');
+    await says(row, /Done/);
+  });
+});
+
+ui.when('somebody who is not logged in', () => {
+  test('sees only the log-in page, and gets in with the token', async () => {
+    await ui.page.getByRole('button', { name: 'More' }).click();
+    await ui.page.getByRole('menuitem', { name: 'Log out' }).click();
+    await ui.page.getByRole('heading', { name: 'Log in to Millrace' }).waitFor();
+    expect(await ui.page.getByText('interrupted.iso').count()).toBe(0);
+    await ui.page.reload();
+    await ui.page.getByRole('textbox', { name: 'Token' }).fill('not the token');
+    await ui.page.getByRole('button', { name: 'Log in' }).click();
+    await ui.page.getByText('This token is wrong.').waitFor();
+    await ui.page.getByRole('textbox', { name: 'Token' }).fill(ui.daemon.token);
+    await ui.page.getByRole('button', { name: 'Log in' }).click();
+    await rowOf(ui.page, 'interrupted.iso').waitFor();
+    await ui.page.reload();
+    await rowOf(ui.page, 'interrupted.iso').waitFor();
+    expect(await ui.page.content()).not.toContain(ui.daemon.token);
+  });
+
+  test('is told that a log-in link has been used', async () => {
+    const context = await ui.browser.newContext({ locale: 'de-DE' });
+    const { url } = await ui.daemon.call('millrace.loginLink');
+    const first = await context.newPage();
+    await first.goto(url);
+    await first.getByRole('row').filter({ hasText: 'interrupted.iso' }).waitFor();
+    expect(first.url()).not.toContain('code');
+    const other = await (await ui.browser.newContext()).newPage();
+    await other.goto(url);
+    await other.getByText(/has been used or has expired/).waitFor();
+  });
+});

@@ -1,0 +1,236 @@
+/** The chunk cache: restarts, kills, damage, sharing of fetches, versions. */
+
+import { readdir, readFile, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { fetchAll, openResponse } from '../../fixtures/clients/http-client.ts';
+import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
+import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
+import { until } from '../../fixtures/until.ts';
+
+const origin = await FaultOrigin.start();
+const CHUNK_BYTES = 65_536;
+const COMMON = ['--allow-origin', '127.0.0.1', '--chunk-size', '64KiB'];
+
+afterAll(() => origin.stop());
+
+describe('the disk tier', () => {
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+  let edge: EdgeProcess;
+
+  beforeEach(async () => {
+    folder = await temporaryFolder();
+    edge = await start();
+    origin.reset();
+  });
+
+  afterEach(async () => {
+    await edge.stop('SIGKILL');
+    await folder.remove();
+  });
+
+  function start(more: string[] = []): Promise<EdgeProcess> {
+    // With no room in memory, a chunk is kept on disk or nowhere.
+    const cache = ['--cache-dir', folder.path, '--cache-memory', '0'];
+    return EdgeProcess.start([...COMMON, ...cache, ...more]);
+  }
+
+  async function records(): Promise<string[]> {
+    const folders = (await readdir(folder.path)).filter((name) => name.length === 2);
+    const names = await Promise.all(
+      folders.map(async (f) =>
+        (await readdir(join(folder.path, f))).map((n) => join(folder.path, f, n)),
+      ),
+    );
+    return names.flat();
+  }
+
+  const url = origin.url('one-hour', { seed: 'disk' });
+  const chunks = Math.ceil(1_500_000 / CHUNK_BYTES);
+
+  async function fill(): Promise<void> {
+    expect((await fetchAll(edge.prefixed(url))).digest).toBe(origin.digest(url));
+    // The edge writes chunks in the background. The pointer is a record too.
+    await until(async () => (await edge.status()).cache.disk?.records === chunks + 1);
+    origin.reset();
+  }
+
+  test('survives a restart: the origin is not asked again', async () => {
+    await fill();
+    await edge.stop();
+    edge = await start();
+    const got = await fetchAll(edge.prefixed(url));
+    expect(got.digest).toBe(origin.digest(url));
+    expect(got.headers['cache-status']).toMatch(/; hit; ttl=/);
+    expect(origin.requests).toHaveLength(0);
+  });
+
+  test('survives kill -9', async () => {
+    await fill();
+    await edge.stop('SIGKILL');
+    edge = await start();
+    expect((await fetchAll(edge.prefixed(url))).digest).toBe(origin.digest(url));
+    expect(origin.requests).toHaveLength(0);
+  });
+
+  test('kill -9 while it is being filled leaves only whole records', async () => {
+    for (let round = 0; round < 5; round++) {
+      const other = origin.url('one-hour', { seed: `killed-${round}`, size: 6_000_000 });
+      const response = await openResponse(edge.prefixed(other));
+      response.on('error', () => {});
+      response.resume();
+      await until(async () => (await records()).length > round * 20);
+      await edge.stop('SIGKILL');
+      edge = await start();
+      expect((await fetchAll(edge.prefixed(other))).digest).toBe(origin.digest(other));
+      expect((await edge.status()).cache.disk?.damaged).toBe(0);
+    }
+  });
+
+  test.each([
+    ['altered', async (path: string) => flipByte(path, 5000)],
+    ['altered in its header', async (path: string) => flipByte(path, 20)],
+    ['torn', (path: string) => truncate(path, 30_000)],
+    ['empty', (path: string) => truncate(path, 0)],
+  ])('a record that is %s is dropped and fetched again', async (_how, damage) => {
+    await fill();
+    const damaged = (await records()).slice(0, 3);
+    for (const path of await records()) {
+      if (damaged.includes(path)) await damage(path);
+    }
+    for (let i = 0; i < 2; i++) {
+      expect((await fetchAll(edge.prefixed(url))).digest).toBe(origin.digest(url));
+    }
+    expect((await edge.status()).cache.disk?.damaged).toBeGreaterThan(0);
+    expect(origin.sentBytes).toBeGreaterThan(0);
+    expect(origin.sentBytes).toBeLessThanOrEqual(4 * CHUNK_BYTES);
+  });
+
+  test('stays within its size', async () => {
+    await edge.stop();
+    edge = await start(['--cache-disk', '1MiB']);
+    for (let i = 0; i < 3; i++) {
+      const big = origin.url('none', { seed: `big-${i}`, size: 2_000_000 });
+      expect((await fetchAll(edge.prefixed(big))).digest).toBe(origin.digest(big));
+    }
+    expect((await edge.status()).cache.disk?.bytes).toBeLessThanOrEqual(1_048_576);
+    await until(async () => (await records()).length <= 16);
+  });
+
+  test('a file where the folder should be is refused at the start', async () => {
+    const path = join(folder.path, 'file');
+    await writeFile(path, '');
+    await expect(EdgeProcess.start([...COMMON, '--cache-dir', path])).rejects.toThrow(
+      /cannot start/,
+    );
+  });
+});
+
+async function flipByte(path: string, position: number): Promise<void> {
+  const data = await readFile(path);
+  const at = Math.min(position, data.length - 1);
+  data.writeUInt8(data.readUInt8(at) ^ 1, at);
+  await writeFile(path, data);
+}
+
+describe('single flight', () => {
+  let edge: EdgeProcess;
+
+  beforeEach(async () => {
+    edge = await EdgeProcess.start([...COMMON, '--origin-timeout', '20s']);
+    origin.reset();
+  });
+
+  afterEach(() => edge.stop('SIGKILL'));
+
+  test('the first client leaving does not fail the others', async () => {
+    const url = origin.url('gate', { seed: 'first-leaves' });
+    const first = await openResponse(edge.prefixed(url)).catch(() => undefined);
+    void first;
+    const leaving = fetchUntilAborted(edge.prefixed(url));
+    await until(() => origin.requests.length >= 2);
+    const staying = fetchAll(edge.prefixed(url));
+    await until(async () => (await edge.status()).transfers.active === 3);
+    leaving.abort();
+    await until(async () => (await edge.status()).transfers.active === 2);
+    first?.resume();
+    origin.openGate();
+    expect((await staying).digest).toBe(origin.digest(url));
+  });
+
+  test('the last client leaving cancels the fetch', async () => {
+    const url = origin.url('gate', { seed: 'last-leaves' });
+    const clients = [1, 2, 3].map(() => fetchUntilAborted(edge.prefixed(url)));
+    await until(() => origin.waiting > 0);
+    for (const client of clients) client.abort();
+    await until(() => origin.waiting === 0);
+    origin.openGate();
+    // A client that comes later gets the file.
+    expect((await fetchAll(edge.prefixed(url))).digest).toBe(origin.digest(url));
+  });
+});
+
+function fetchUntilAborted(url: string): AbortController {
+  const controller = new AbortController();
+  void fetch(url, { signal: controller.signal })
+    .then((response) => response.arrayBuffer())
+    .catch(() => {});
+  return controller;
+}
+
+describe('versions', () => {
+  let edge: EdgeProcess;
+
+  beforeEach(async () => {
+    edge = await EdgeProcess.start(COMMON);
+    origin.reset();
+  });
+
+  afterEach(() => edge.stop('SIGKILL'));
+
+  test.each(['changed-in-the-middle', 'changed-dates-only', 'conditions-ignored'])(
+    '%s: the running response is reset, and the very next one is the whole new file',
+    async (fault) => {
+      const url = origin.url(fault, { seed: `version-${fault}` });
+      const running = await fetchAll(edge.prefixed(url));
+      expect(running.complete).toBe(false);
+      expect(running.body.equals(origin.content(url).subarray(0, running.body.length))).toBe(true);
+      const next = await fetchAll(edge.prefixed(url));
+      expect(next).toMatchObject({ status: 200, complete: true });
+      expect(next.digest).toBe(origin.digest(url, 2));
+    },
+  );
+
+  test('a replaced file is served in its new version once the old one is not fresh', async () => {
+    const url = origin.url('no-cache', { seed: 'replaced' });
+    expect((await fetchAll(edge.prefixed(url))).digest).toBe(origin.digest(url));
+    origin.replace(url, 2);
+    expect((await fetchAll(edge.prefixed(url))).digest).toBe(origin.digest(url, 2));
+  });
+
+  test('a client that resumes the old version gets the new one whole', async () => {
+    const url = origin.url('no-cache', { seed: 'resumed' });
+    const first = await fetchAll(edge.prefixed(url));
+    origin.replace(url, 2);
+    const headers = { range: 'bytes=1000-', 'if-range': String(first.headers.etag) };
+    const got = await fetchAll(edge.prefixed(url), { headers });
+    expect(got.status).toBe(200);
+    expect(got.digest).toBe(origin.digest(url, 2));
+  });
+
+  test('a cached file is served while its origin is down', async () => {
+    const url = origin.url('stale', { seed: 'down' });
+    expect((await fetchAll(edge.prefixed(url))).digest).toBe(origin.digest(url));
+    origin.replace(url, 'down');
+    const got = await fetchAll(edge.prefixed(url));
+    expect(got.digest).toBe(origin.digest(url));
+    expect(got.headers['cache-status']).toMatch(/detail=stale-origin-down/);
+  });
+
+  test('a file that the origin has removed is not served any more', async () => {
+    const url = origin.url('stale', { seed: 'removed' });
+    await fetchAll(edge.prefixed(url));
+    origin.replace(url, 'gone');
+    expect((await fetchAll(edge.prefixed(url))).status).toBe(410);
+  });
+});

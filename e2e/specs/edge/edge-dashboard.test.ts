@@ -1,0 +1,447 @@
+/** The operators' dashboard, in a real browser with real traffic. */
+
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, expect } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { fetchAll, openResponse } from '../../fixtures/clients/http-client.ts';
+import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
+import { freePorts } from '../../fixtures/origins/nginx.ts';
+import { barriers, fits } from '../../fixtures/pages/axe.ts';
+import { isLive, logIn, openPage } from '../../fixtures/pages/edge-pages.ts';
+import { browserOrComplain, launchBrowser } from '../../fixtures/pages/ui.ts';
+import { Cluster } from '../../fixtures/programs/cluster.ts';
+import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
+import { testsWhere } from '../../fixtures/tests-where.ts';
+import { until } from '../../fixtures/until.ts';
+
+const { beforeAll, describe, test } = testsWhere(browserOrComplain('the dashboard'));
+
+const TOKEN = 'correct-horse-battery-staple';
+const CHUNK = 64 * 1024;
+const folder = await temporaryFolder();
+const tokenFile = join(folder.path, 'token');
+const OPTIONS = [
+  '--allow-origin',
+  '127.0.0.1',
+  '--chunk-size',
+  '64KiB',
+  '--admin-token-file',
+  tokenFile,
+];
+let browser: Browser;
+let origin: FaultOrigin;
+
+beforeAll(async () => {
+  await writeFile(tokenFile, `${TOKEN}\n`);
+  [browser, origin] = await Promise.all([launchBrowser(), FaultOrigin.start()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await origin?.stop();
+  await folder.remove();
+});
+
+/** Waits until an element of the dashboard shows the text. */
+async function shows(page: Page, selector: string, text: string | RegExp): Promise<void> {
+  await page.locator(selector).filter({ hasText: text }).first().waitFor();
+}
+
+describe('without the token', () => {
+  let edge: EdgeProcess;
+  beforeAll(async () => {
+    edge = await EdgeProcess.start(OPTIONS);
+  });
+  afterAll(() => edge.stop('SIGKILL'));
+
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const post = (path: string, headers: Record<string, string>, token: string) =>
+    fetch(`${edge.url}/-/dashboard/${path}`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { ...form, ...headers },
+      body: `token=${token}`,
+    });
+
+  test('there is a log-in form, and no figure', async () => {
+    const { status, body } = await fetchAll(`${edge.url}/-/dashboard`);
+    expect([status, body.toString().includes('Administration token')]).toEqual([401, true]);
+    const data = await fetchAll(`${edge.url}/-/dashboard/data`);
+    expect([data.status, JSON.parse(data.body.toString()).code]).toEqual([401, 'token-required']);
+    const cookie = `millrace-edge-${new URL(edge.url).port}=99999999999999.AAAAAAAAAAAAAAAA.${'A'.repeat(43)}`;
+    const forged = await fetchAll(`${edge.url}/-/dashboard/data`, { headers: { cookie } });
+    expect(forged.status).toBe(401);
+  });
+
+  test('the cookie is limited to the edge’s own pages, and forms of other sites are refused', async () => {
+    const right = await post('login', { origin: edge.url }, TOKEN);
+    expect(right.status).toBe(303);
+    expect(right.headers.get('set-cookie')).toMatch(/Path=\/-\/; HttpOnly; SameSite=Strict$/);
+    const others: Record<string, string>[] = [
+      {},
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+    ];
+    for (const headers of others) {
+      const refused = await post('login', headers, TOKEN);
+      expect([refused.status, refused.headers.get('set-cookie')]).toEqual([401, null]);
+      expect((await post('logout', headers, '')).status).toBe(401);
+    }
+  });
+
+  test('a client that guesses has to wait, and is told that the token is wrong', async () => {
+    const { context, page } = await openPage(browser);
+    await logIn(page, edge, 'wrong-wrong-wrong-wrong');
+    await page.getByText('That is not the token of this edge').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    const statuses = new Set<number>();
+    for (let i = 0; i < 8; i++) {
+      statuses.add((await post('login', { origin: edge.url }, `guess-${i}`)).status);
+    }
+    expect(statuses).toEqual(new Set([401, 429]));
+    await context.close();
+  });
+
+  test('an edge that has no token lets nobody in', async () => {
+    const open = await EdgeProcess.start(['--allow-origin', '127.0.0.1']);
+    try {
+      const { status, body } = await fetchAll(`${open.url}/-/dashboard`);
+      expect([status, body.toString()]).toEqual([
+        403,
+        expect.stringContaining('no administration token'),
+      ]);
+      expect((await fetchAll(`${open.url}/-/dashboard/data`)).status).toBe(401);
+    } finally {
+      await open.stop('SIGKILL');
+    }
+  });
+});
+
+describe('logging out', () => {
+  /** Returns the different statuses that all processes give a request for figures with a cookie. */
+  const statuses = async (edge: EdgeProcess, cookie: string) => {
+    const headers = { cookie, connection: 'close' };
+    const answers = Array.from({ length: 12 }, () =>
+      fetchAll(`${edge.url}/-/dashboard/data`, { headers }),
+    );
+    return [...new Set((await Promise.all(answers)).map(({ status }) => status))];
+  };
+  const send = (edge: EdgeProcess, path: string, body: string, cookie = '') =>
+    fetch(`${edge.url}/-/dashboard/${path}`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: {
+        ...{ 'content-type': 'application/x-www-form-urlencoded', origin: edge.url },
+        ...(cookie && { cookie }),
+      },
+      body,
+    });
+  const begin = async (edge: EdgeProcess) => {
+    const { headers } = await send(edge, 'login', `token=${TOKEN}`);
+    return String(headers.get('set-cookie')).split(';')[0] as string;
+  };
+
+  test('ends the session for a copied cookie as well, at all processes and after a restart', async () => {
+    const cache = join(folder.path, 'cache');
+    // One port for the edge, and one for each process.
+    const port = await freePorts(3);
+    const options = [...OPTIONS, '--workers', '2', '--cache-dir', cache, '--name', 'left'];
+    options.push('--port', String(port));
+    let edge = await EdgeProcess.start(options);
+    try {
+      const [mine, other, third] = [await begin(edge), await begin(edge), await begin(edge)];
+      for (const cookie of [mine, other, third])
+        expect(await statuses(edge, cookie)).toEqual([200]);
+      expect((await send(edge, 'logout', '', mine)).status).toBe(303);
+      expect(await statuses(edge, mine)).toEqual([401]);
+      expect(await statuses(edge, other)).toEqual([200]);
+      await edge.stop('SIGKILL');
+      edge = await EdgeProcess.start(options);
+      expect(await statuses(edge, mine)).toEqual([401]);
+      expect(await statuses(edge, other)).toEqual([200]);
+      // An ended session cannot end others; a running one can end all of them.
+      await send(edge, 'logout', 'everywhere=yes', mine);
+      expect(await statuses(edge, third)).toEqual([200]);
+      await send(edge, 'logout', 'everywhere=yes', other);
+      for (const cookie of [other, third]) expect(await statuses(edge, cookie)).toEqual([401]);
+      expect(await statuses(edge, await begin(edge))).toEqual([200]);
+    } finally {
+      await edge.stop('SIGKILL');
+    }
+  });
+});
+
+describe('with real traffic', () => {
+  let cluster: Cluster;
+  let page: Page;
+  let problems: string[];
+  const big = () => origin.url('one-hour', { size: 40 * CHUNK, name: 'big.iso' });
+
+  beforeAll(async () => {
+    cluster = await Cluster.start({ nodes: 3, options: OPTIONS });
+    ({ page, problems } = await openPage(browser, { viewport: { width: 1280, height: 900 } }));
+    await logIn(page, cluster.node(0).edge, TOKEN);
+    await isLive(page);
+  });
+  afterAll(async () => {
+    await page?.context().close();
+    await cluster?.stop();
+  });
+
+  test('figures update by themselves, and agree with the status', async () => {
+    const { edge } = cluster.node(0);
+    expect(page.url()).not.toContain(TOKEN);
+    await shows(page, '[data-tile="offload"] .value', '–');
+    for (let i = 0; i < 4; i++) {
+      const { digest } = await fetchAll(edge.prefixed(big()));
+      expect(digest).toBe(origin.digest(big()));
+    }
+    const tail = { headers: { range: `bytes=${39 * CHUNK}-` } };
+    await Promise.all(Array.from({ length: 8 }, () => fetchAll(edge.prefixed(big()), tail)));
+    await fetchAll(edge.prefixed(origin.url('not-found')));
+    await fetchAll(edge.prefixed('http://localhost/x'));
+    const { transfers, chunks } = await edge.status();
+    await shows(page, '[data-tile="transfers"]', `${transfers.requests} requests so far`);
+    expect(chunks.memory + chunks.disk + chunks.peer + chunks.source).toBe(168);
+    await shows(page, '[data-tile="hits"]', 'of 168 delivered');
+    await shows(page, '[data-tile="offload"] .value', /[\d.]+×|∞/);
+    await shows(page, '[data-fact="origin-not-found"] dd', '1');
+    await shows(page, '[data-fact="origin-not-allowed"] dd', '1');
+  });
+
+  test('the file in demand is shown with its hottest part', async () => {
+    const file = page.locator('#files li').filter({ hasText: '/big.iso' });
+    await file.getByText('168 chunks').waitFor();
+    expect(await file.getByRole('img').getAttribute('aria-label')).toBe(
+      'Chunks in demand: 100 % of the file; hottest at 98 %',
+    );
+    expect(await file.locator('rect').count()).toBe(40);
+  });
+
+  test('the map and the list show the other edges, and that one of them has died', async () => {
+    const rows = page.locator('#peers tbody tr');
+    await rows.filter({ hasText: 'usable' }).nth(1).waitFor();
+    expect(await page.locator('#peers .peer-dot.usable').count()).toBe(2);
+    const dead = cluster.node(2);
+    await dead.edge.stop('SIGKILL');
+    await rows.filter({ hasText: dead.name }).filter({ hasText: 'does not answer' }).waitFor();
+    expect(await page.locator('#peers .peer-dot.unusable').count()).toBe(1);
+  });
+
+  test('charts show a step once it is over', async () => {
+    await page.locator('#bytes .area.clients[d*="z"]').waitFor();
+    await page.locator('#tiers .area.memory[d*="z"]').waitFor();
+    await page.locator('#errors .area.errors[d*="z"]').waitFor();
+    // A single step draws a dot, which has no size.
+    await page.locator('#window .line.windows[d*="M"]').waitFor({ state: 'attached' });
+    expect(await page.locator('#window .sizes li').count()).toBe(9);
+    expect(problems).toEqual([]);
+  });
+
+  test('a draining edge says so, and how many transfers it has sent elsewhere', async () => {
+    const { edge } = cluster.node(0);
+    const held = await openResponse(edge.prefixed(origin.url('gate')), {
+      headers: { prefer: 'resume-on-reset' },
+    });
+    held.on('error', () => {});
+    const drain = (method: string) =>
+      fetch(`${edge.url}/-/drain`, { method, headers: { authorization: `Bearer ${TOKEN}` } });
+    expect((await drain('POST')).status).toBe(202);
+    await page.locator('#state').filter({ hasText: 'Draining' }).waitFor();
+    await shows(page, '[data-fact="offloaded"] dd', '1');
+    await drain('DELETE');
+    await isLive(page);
+  });
+
+  test('the page is accessible in both themes, and fits a width of 360 pixels', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      // Themes differ only in their colours.
+      const rules = colorScheme === 'dark' ? ['color-contrast'] : undefined;
+      expect({ colorScheme, barriers: await barriers(page, rules) }).toEqual({
+        colorScheme,
+        barriers: [],
+      });
+    }
+    await page.setViewportSize({ width: 360, height: 740 });
+    await fits(page);
+  });
+
+  test('logging out brings back the log-in form, and removes the cookie', async () => {
+    await page.getByRole('button', { name: 'Log out', exact: true }).click();
+    await page.getByLabel('Administration token').waitFor();
+    expect((await page.context().cookies()).length).toBe(0);
+  });
+});
+
+describe('an edge that is started again', () => {
+  test('is shown as offline, and its page continues when it is back', async () => {
+    // A session is valid only at the edge of this name.
+    const options = [...OPTIONS, '--name', 'again', '--port', String(await freePorts(1))];
+    let edge = await EdgeProcess.start(options);
+    const { context, page } = await openPage(browser);
+    try {
+      await logIn(page, edge, TOKEN);
+      await isLive(page);
+      await edge.stop('SIGKILL');
+      await page.getByRole('alert').filter({ hasText: 'has not answered since' }).waitFor();
+      edge = await EdgeProcess.start(options);
+      await isLive(page);
+      await page.getByRole('alert').waitFor({ state: 'hidden' });
+      await fetchAll(edge.prefixed(origin.url('one-hour')));
+      await shows(page, '[data-tile="transfers"]', '1 requests so far');
+    } finally {
+      await context.close();
+      await edge.stop('SIGKILL');
+    }
+  });
+});
+
+describe('a page in use', () => {
+  let edge: EdgeProcess;
+  let page: Page;
+  let problems: string[];
+  /** Peers and files that the test puts into the edge's answers. */
+  let told: { peers: object[]; files: object[] };
+  let asked = 0;
+
+  beforeAll(async () => {
+    edge = await EdgeProcess.start(OPTIONS);
+    ({ page, problems } = await openPage(browser));
+    await page.route('**/-/dashboard/data*', async (route) => {
+      asked++;
+      const response = await route.fetch();
+      if (!response.ok()) return route.fulfill({ response });
+      const data = await response.json();
+      data.status.peers = told.peers;
+      await route.fulfill({ response, json: { ...data, files: told.files } });
+    });
+  });
+  afterAll(async () => {
+    await page?.context().close();
+    await edge?.stop('SIGKILL');
+  });
+
+  const peer = (name: string, more = {}) => {
+    const usual = { load: 0, weight: 1, member: true, usable: true, alive: true, isolated: false };
+    return { name, url: `http://${name}`, rttMs: 10, ...usual, ...more };
+  };
+  const file = (url: string) => ({ url, length: 10, count: 9, error: 4, bytes: 10, cells: [1, 4] });
+  /** Waits for two more requests: the answer already on its way may hold older peers and files. */
+  const askedAgain = async () => {
+    const before = asked;
+    await until(() => asked >= before + 2);
+  };
+
+  test('with 400 edges shows those in trouble first, and says what the map leaves out', async () => {
+    const peers = Array.from({ length: 400 }, (_, i) => peer(`edge-${i}`, { rttMs: 1 + i / 10 }));
+    peers[399] = peer('edge-lost', { usable: false, alive: false, rttMs: null });
+    told = { peers, files: [] };
+    await logIn(page, edge, TOKEN);
+    await isLive(page);
+    const rows = page.locator('#peers tbody tr');
+    await until(async () => (await rows.count()) === 400);
+    expect(await rows.first().textContent()).toMatch(/edge-lost.*does not answer/s);
+    expect(await page.locator('#peers .peer-dot').count()).toBe(60);
+    expect(await page.locator('#peers .peer-dot.unusable').count()).toBe(1);
+    await page.getByText('Of 400 edges the map shows 60').waitFor();
+    for (const width of [1100, 360]) {
+      await page.setViewportSize({ width, height: 740 });
+      await fits(page);
+    }
+    await page.setViewportSize({ width: 1100, height: 740 });
+  });
+
+  test('shows names and URLs of others as text, whatever they contain', async () => {
+    const evil = '"><img src=x onerror=alert(1)>';
+    told = { peers: [peer(evil)], files: [file(`https://a.example/${evil}`)] };
+    await page.locator('#peers th').getByText(evil, { exact: true }).waitFor();
+    await page.locator('#files li').getByText(evil).waitFor();
+    // The count leaves out the possible error, which may belong to other files.
+    await page.locator('#files li').getByText('5 chunks').waitFor();
+    expect(await page.locator('main img').count()).toBe(0);
+    expect(problems).toEqual([]);
+  });
+
+  test('updates a focused list, which keeps its focus and its position', async () => {
+    const many = Array.from({ length: 99 }, (_, i) => peer(`edge-${i}`));
+    told = { peers: many, files: [] };
+    const list = page.getByRole('region', { name: 'Edges' });
+    await until(async () => (await list.locator('tbody tr').count()) === 99);
+    await list.focus();
+    await page.keyboard.press('End');
+    await until(() => list.evaluate((one) => one.scrollTop > 500));
+    told = { peers: many.map((one) => ({ ...one, usable: false, alive: false })), files: [] };
+    await until(async () => (await list.getByText('does not answer').count()) === 99);
+    expect(await list.evaluate((one) => one === document.activeElement)).toBe(true);
+    expect(await list.evaluate((one) => one.scrollTop > 500)).toBe(true);
+  });
+
+  test('keeps selected text in place, so that it can be copied', async () => {
+    told = { peers: [], files: [file('https://a.example/first')] };
+    const shown = page.locator('#files .file-head .mono');
+    await shown.filter({ hasText: 'first' }).waitFor();
+    await shown.selectText();
+    told = { peers: [], files: [file('https://a.example/second')] };
+    await askedAgain();
+    expect(await page.evaluate(() => String(getSelection()))).toBe('https://a.example/first');
+    await page.evaluate(() => getSelection()?.removeAllRanges());
+    await shown.filter({ hasText: 'second' }).waitFor();
+  });
+
+  test('turns into the log-in form by itself when the session is over', async () => {
+    await page.context().clearCookies();
+    await page.getByLabel('Administration token').waitFor();
+  });
+});
+
+describe('the usage of clients', () => {
+  test('is shown beside its limits, and so are refusals', async () => {
+    const edge = await EdgeProcess.start([...OPTIONS, '--client-connections', '100']);
+    const { context, page } = await openPage(browser, { viewport: { width: 1280, height: 900 } });
+    const guess = () =>
+      fetch(`${edge.url}/-/dashboard/login`, {
+        method: 'POST',
+        headers: { origin: edge.url },
+        body: new URLSearchParams({ token: 'wrong' }),
+      });
+    try {
+      await logIn(page, edge, TOKEN);
+      await isLive(page);
+      await shows(page, '[data-resource="connections"] td:nth-of-type(1)', /^[1-9]/);
+      await shows(page, '[data-resource="connections"] td:nth-of-type(3)', /^100$/);
+      await shows(page, '[data-resource="memory"] td:nth-of-type(2)', /GiB$/);
+      await shows(page, '#admission', 'No client has been refused so far');
+      await until(async () => (await guess()).status === 429);
+      await shows(page, '[data-resource="guesses"] .some', /^[1-9]/);
+      await shows(page, '#admission [data-client="127.0.0.1"]', /Wrong tokens: [1-9]/);
+      await shows(page, '#admission', '/-/refusals');
+      expect(await barriers(page)).toEqual([]);
+    } finally {
+      await context.close();
+      await edge.stop('SIGKILL');
+    }
+  });
+});
+
+describe('an edge of several processes', () => {
+  test('has one dashboard for all of them', async () => {
+    const edge = await EdgeProcess.start([...OPTIONS, '--workers', '2']);
+    const { context, page } = await openPage(browser);
+    try {
+      await logIn(page, edge, TOKEN);
+      await isLive(page);
+      const url = origin.url('one-hour', { size: 10 * CHUNK, seed: 'workers', name: 'all.iso' });
+      const agents = Array.from({ length: 6 }, () => fetchAll(edge.prefixed(url)));
+      for (const { digest } of await Promise.all(agents)) expect(digest).toBe(origin.digest(url));
+      await shows(page, '[data-tile="hits"]', 'of 60 delivered');
+      await shows(page, '#files li', /all\.iso.*60 chunks/);
+      expect(await page.locator('#processes [data-fact*="-"]').count()).toBe(2);
+      await page.reload();
+      await isLive(page);
+    } finally {
+      await context.close();
+      await edge.stop('SIGKILL');
+    }
+  });
+});

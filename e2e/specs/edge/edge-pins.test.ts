@@ -1,0 +1,180 @@
+/** Pins: files that stay in the caches until their lease ends, within the quota. */
+
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { ask, digestThrough, ended } from '../../fixtures/programs/admin-client.ts';
+import { AdminStage } from '../../fixtures/programs/admin-stage.ts';
+import type { EdgeProcess } from '../../fixtures/programs/processes.ts';
+import { until } from '../../fixtures/until.ts';
+
+const BYTES = 300_000;
+const KIB = 1024;
+
+const stage = await AdminStage.set(
+  ...['--pin-quota', '400KiB', '--cache-memory', '800KiB', '--pin-max', '1h'],
+);
+const { edge, folder } = stage;
+
+/** Fetches other files, more than any cache of these tests holds. */
+async function pressure(through: EdgeProcess): Promise<void> {
+  for (let i = 0; i < 8; i++) await digestThrough(through, stage.publish(BYTES).url);
+}
+
+describe('pins', () => {
+  test('a pinned file survives pressure, another does not; the lease ends by itself', async () => {
+    const [pinned, other] = [stage.publish(BYTES), stage.publish(BYTES)];
+    const { status, body } = await ask(edge, 'POST', 'pins', {
+      url: pinned.url,
+      seconds: 1800,
+      prefetch: true,
+    });
+    expect(status).toBe(201);
+    expect(body.pin).toMatchObject({ url: pinned.url, bytes: BYTES, length: BYTES });
+    await ended(edge, body.prefetch.id);
+    await digestThrough(edge, other.url);
+    await pressure(edge);
+    const fetchBoth = async () => {
+      expect(await digestThrough(edge, pinned.url)).toBe(pinned.digest);
+      return stage.originBytes(() => digestThrough(edge, other.url));
+    };
+    expect(await stage.originBytes(fetchBoth)).toBe(BYTES);
+    expect((await edge.status()).administration).toMatchObject({ pins: 1, pinnedBytes: BYTES });
+
+    // The holder of the capability decides when the lease ends.
+    const path = `pins/${body.pin.id}`;
+    const extended = await ask(edge, 'PATCH', path, { seconds: 1 }, body.capability);
+    expect(extended.body.pin.expiresAt).toBeLessThan(body.pin.expiresAt);
+    await until(async () => (await ask(edge, 'GET', 'pins')).body.pins.length === 0);
+    expect((await edge.status()).administration).toMatchObject({ pins: 0, pinnedBytes: 0 });
+    await pressure(edge);
+    expect(await stage.originBytes(() => digestThrough(edge, pinned.url))).toBe(BYTES);
+    const after = await ask(edge, 'PATCH', path, { seconds: 60 }, body.capability);
+    expect(after.status).toBe(401);
+    expect(await ask(edge, 'PATCH', path, { seconds: 60 })).toMatchObject({ status: 404 });
+  });
+
+  test('the quota, the longest lease and the file’s length are enforced', async () => {
+    const { url } = stage.publish(BYTES);
+    const first = await ask(edge, 'POST', 'pins', { url, seconds: 60 });
+    expect(first.status).toBe(201);
+    const refusals = [
+      { url: stage.publish(BYTES).url, seconds: 60 },
+      { url: stage.publish(10_000).url, seconds: 7200 },
+      { url: stage.publish(10_000).url, seconds: 60, bytes: 9999 },
+    ];
+    for (const body of refusals) {
+      const answer = await ask(edge, 'POST', 'pins', body);
+      expect(answer).toMatchObject({ status: 507, body: { code: 'pin-refused' } });
+    }
+    const { quotaBytes, usedBytes } = (await ask(edge, 'GET', 'pins')).body;
+    expect([quotaBytes, usedBytes]).toEqual([400 * KIB, BYTES]);
+    expect((await ask(edge, 'DELETE', `pins/${first.body.pin.id}`)).status).toBe(200);
+    const again = await ask(edge, 'POST', 'pins', refusals[0]);
+    expect(again.status).toBe(201);
+    await ask(edge, 'DELETE', `pins/${again.body.pin.id}`);
+  });
+
+  test('a capability is valid for its own pin and nothing else', async () => {
+    const mine = (await ask(edge, 'POST', 'pins', { url: stage.publish(1000).url, seconds: 60 }))
+      .body;
+    const theirs = (await ask(edge, 'POST', 'pins', { url: stage.publish(1000).url, seconds: 60 }))
+      .body;
+    const path = `pins/${theirs.pin.id}`;
+    expect((await ask(edge, 'PATCH', path, { seconds: 9 }, mine.capability)).status).toBe(401);
+    expect((await ask(edge, 'DELETE', path, undefined, mine.capability)).status).toBe(401);
+    expect((await ask(edge, 'GET', 'pins', undefined, mine.capability)).status).toBe(401);
+    expect((await ask(edge, 'POST', 'purge', { all: true }, mine.capability)).status).toBe(401);
+    expect(JSON.stringify((await ask(edge, 'GET', 'pins')).body)).not.toContain(mine.capability);
+    expect((await ask(edge, 'DELETE', path, undefined, theirs.capability)).status).toBe(200);
+    expect((await ask(edge, 'DELETE', `pins/${mine.pin.id}`)).status).toBe(200);
+  });
+
+  test('on disk, a pin and its file survive a kill', async () => {
+    const dir = join(folder, 'pinned-cache');
+    const options = ['--cache-dir', dir, '--cache-disk', '1200KiB', '--cache-memory', '0'];
+    const first = await stage.start(...options);
+    const { url, digest } = stage.publish(BYTES);
+    const pinned = (await ask(first, 'POST', 'pins', { url, seconds: 3600, prefetch: true })).body;
+    await ended(first, pinned.prefetch.id);
+    const records = Math.ceil(BYTES / 65_536) + 1;
+    await until(async () => (await first.status()).cache.disk?.records === records);
+    await first.stop('SIGKILL');
+    const again = await stage.start(...options);
+    const { pins } = (await ask(again, 'GET', 'pins')).body;
+    expect(pins).toEqual([pinned.pin]);
+    await pressure(again);
+    // The edge writes the other files in the background: wait until they fill the disk tier.
+    await until(async () => ((await again.status()).cache.disk?.bytes ?? 0) > 1_000_000);
+    expect(await stage.originBytes(() => digestThrough(again, url))).toBe(0);
+    expect(await digestThrough(again, url)).toBe(digest);
+    const path = `pins/${pinned.pin.id}`;
+    expect((await ask(again, 'DELETE', path, undefined, pinned.capability)).status).toBe(200);
+    // The files that push it out are written in the background too, so try until it is gone.
+    await until(async () => {
+      await pressure(again);
+      return (await stage.originBytes(() => digestThrough(again, url))) === BYTES;
+    });
+  });
+
+  test('in a network, all nodes pin when asked to, and release together', async () => {
+    const network = await stage.network(3, ['--cache-memory', '900KiB']);
+    const nodes = network.nodes.map((node) => node.edge);
+    const [first] = nodes as [EdgeProcess];
+    const { url, digest } = stage.publish(BYTES);
+    const asked = { url, seconds: 60, network: true, prefetch: true };
+    const { body } = await ask(first, 'POST', 'pins', asked);
+    expect(body.nodes).toHaveLength(2);
+    await ended(first, body.prefetch.id);
+    for (const node of nodes) await pressure(node);
+    const cost = await stage.originBytes(async () => {
+      for (const node of nodes) expect(await digestThrough(node, url)).toBe(digest);
+    });
+    expect(cost).toBe(0);
+    const path = `pins/${body.pin.id}?network=true`;
+    expect(
+      (await ask(nodes[1] as EdgeProcess, 'DELETE', path, undefined, body.capability)).status,
+    ).toBe(200);
+    for (const node of nodes) {
+      expect((await ask(node, 'GET', 'pins')).body).toMatchObject({ usedBytes: 0, pins: [] });
+    }
+  });
+
+  test('a node that was away learns of pins and of releases when it comes back', async () => {
+    const cluster = await stage.network(3, ['--cache-memory', '900KiB']);
+    const [first] = cluster.nodes.map((node) => node.edge) as [EdgeProcess];
+    const idsAt = async (node: EdgeProcess) => {
+      const { pins } = (await ask(node, 'GET', 'pins')).body;
+      return pins.map(({ id }: { id: string }) => id).sort();
+    };
+    const pin = async (bytes: number) =>
+      (
+        await ask(first, 'POST', 'pins', {
+          url: stage.publish(bytes).url,
+          seconds: 1800,
+          network: true,
+        })
+      ).body;
+    const early = await pin(1000);
+    const away = cluster.node(2);
+    await away.edge.stop('SIGKILL');
+    const late = await pin(2000);
+    const back = await cluster.add(away);
+    await until(async () => (await idsAt(back.edge)).length === 2);
+    const { pins } = (await ask(back.edge, 'GET', 'pins')).body;
+    expect(pins).toContainEqual(late.pin);
+    expect(pins).toContainEqual({ ...early.pin, network: true, held: true });
+    expect((await back.edge.status()).administration).toMatchObject({ pins: 2 });
+
+    // The returned node knows the capability, and a release there is a release everywhere.
+    const path = `pins/${late.pin.id}`;
+    const released = await ask(back.edge, 'DELETE', path, undefined, late.capability);
+    expect(released).toMatchObject({ status: 200, body: { nodes: [{ ok: true }, { ok: true }] } });
+    for (const node of [first, back.edge]) expect(await idsAt(node)).toEqual([early.pin.id]);
+
+    await back.edge.stop('SIGKILL');
+    expect((await ask(first, 'DELETE', `pins/${early.pin.id}`)).status).toBe(200);
+    const again = await cluster.add(back);
+    await cluster.ready();
+    expect(await idsAt(again.edge)).toEqual([]);
+  });
+});

@@ -1,0 +1,95 @@
+/** Tunnels: answers that cannot be cut into chunks, as slow as their client or their origin. */
+
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { fetchAll, openResponse, readAll } from '../../fixtures/clients/http-client.ts';
+import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
+import { EdgeProcess } from '../../fixtures/programs/processes.ts';
+import { until } from '../../fixtures/until.ts';
+
+/** A body that is larger than the buffers of two connections and of the edge. */
+const CONTENT = contentOf('tunnels', 32 * 1024 * 1024);
+/** Bytes that the client takes between two of its pauses. */
+const PIECE_BYTES = 4 * 1024 * 1024;
+const DRIPS = 100;
+/** Together the drips take more than twice the edge's limit on silence. */
+const DRIP_EVERY_MS = 50;
+let server: Server;
+let edge: EdgeProcess;
+
+beforeAll(async () => {
+  server = createServer((req, res) => {
+    const { pathname } = new URL(req.url as string, 'http://origin');
+    if (pathname === '/content') return void res.end(CONTENT);
+    if (pathname === '/events') {
+      let sent = 0;
+      res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+      const timer = setInterval(() => {
+        res.write('\n');
+        if (++sent < DRIPS) return;
+        clearInterval(timer);
+        res.end();
+      }, DRIP_EVERY_MS);
+      return void res.once('close', () => clearInterval(timer));
+    }
+    // The body begins, and nothing follows.
+    res.write('silence');
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  edge = await EdgeProcess.start([
+    ...['--origin-timeout', '2s', '--log-level', 'warn', '--allow-origin', '127.0.0.1'],
+  ]);
+});
+afterAll(async () => {
+  await edge?.stop('SIGKILL');
+  server.closeAllConnections();
+  server.close();
+});
+
+const of = (path: string) => {
+  const { port } = server.address() as AddressInfo;
+  return edge.prefixed(`http://127.0.0.1:${port}${path}`);
+};
+
+/** Resolves when the edge has given up a silent origin, after its limit by its own clock. */
+async function silenceOver(): Promise<void> {
+  expect(await fetchAll(of('/silent'))).toMatchObject({ status: 200, complete: false });
+}
+
+/** Takes at least a number of bytes of a body that is paused before and after. */
+async function take(response: IncomingMessage, bytes: number): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let taken = 0;
+  while (taken < bytes) {
+    const piece = response.read() as Buffer | null;
+    if (piece === null) await once(response, 'readable');
+    else {
+      pieces.push(piece);
+      taken += piece.length;
+    }
+  }
+  return Buffer.concat(pieces);
+}
+
+test('a client that pauses for longer than any limit on origins gets all of a fast origin’s file', async () => {
+  const response = await openResponse(of('/content'));
+  expect(response.statusCode).toBe(200);
+  const pieces: Buffer[] = [];
+  for (let pause = 0; pause < 2; pause++) {
+    // The client pauses for three times the limit. The origin could send, and the edge waits.
+    for (let i = 0; i < 3; i++) await silenceOver();
+    expect((await edge.status()).transfers.active).toBe(1);
+    pieces.push(await take(response, PIECE_BYTES));
+  }
+  const rest = await readAll(response);
+  pieces.push(rest.body);
+  expect([rest.complete, sha256(Buffer.concat(pieces))]).toEqual([true, sha256(CONTENT)]);
+  await until(async () => (await edge.status()).transfers.active === 0);
+});
+
+test('a slow stream of small events is passed on to its end', async () => {
+  const events = await fetchAll(of('/events'));
+  expect([events.status, events.complete, events.body.length]).toEqual([200, true, DRIPS]);
+});

@@ -1,0 +1,118 @@
+/** Unmodified clients and a real origin: curl and wget through an edge before nginx. */
+
+import { spawnSync } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from '@jest/globals';
+import { fetchAll } from '../../fixtures/clients/http-client.ts';
+import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
+import { Nginx, nginxOrComplain } from '../../fixtures/origins/nginx.ts';
+import { EdgeProcess, runCli, temporaryFolder } from '../../fixtures/programs/processes.ts';
+import { testsWhere } from '../../fixtures/tests-where.ts';
+
+const { afterAll, beforeAll, describe, test } = testsWhere(
+  nginxOrComplain('a real origin, real clients'),
+);
+const NAMES = ['plain.iso', 'with space, and comma.iso', 'caf\u00e9 \u20ac 100%.iso'];
+const BYTES = 5_000_000;
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let nginx: Nginx;
+let edge: EdgeProcess;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  await mkdir(join(folder.path, 'www'));
+  for (const name of NAMES) {
+    await writeFile(join(folder.path, 'www', name), contentOf(name, BYTES));
+  }
+  nginx = await Nginx.start({ dir: join(folder.path, 'nginx'), root: join(folder.path, 'www') });
+  edge = await EdgeProcess.start(['--allow-origin', '127.0.0.1']);
+});
+
+afterAll(async () => {
+  await edge?.stop();
+  await nginx?.stop();
+  await folder?.remove();
+});
+
+function run(command: string, args: string[]) {
+  return spawnSync(command, args, { cwd: folder.path, encoding: 'utf8' });
+}
+
+describe('curl', () => {
+  for (const name of NAMES) {
+    test(`fetches "${name}", encoded and as it is typed`, async () => {
+      for (const written of [
+        encodeURIComponent(name),
+        name.replaceAll(' ', '%20').replace('%.', '%25.'),
+      ]) {
+        const out = run('curl', ['-sS', '-o', 'out', edge.prefixed(`${nginx.url}/${written}`)]);
+        expect(out.stderr).toBe('');
+        expect(sha256(await readFile(join(folder.path, 'out')))).toBe(
+          sha256(contentOf(name, BYTES)),
+        );
+      }
+    });
+  }
+
+  test('resumes a download', async () => {
+    const content = contentOf('plain.iso', BYTES);
+    await writeFile(join(folder.path, 'half'), content.subarray(0, 2_345_678));
+    run('curl', ['-sS', '-C', '-', '-o', 'half', edge.prefixed(`${nginx.url}/plain.iso`)]);
+    expect(sha256(await readFile(join(folder.path, 'half')))).toBe(sha256(content));
+  });
+});
+
+describe('wget', () => {
+  test('fetches and resumes', async () => {
+    const content = contentOf('plain.iso', BYTES);
+    await writeFile(join(folder.path, 'plain.iso'), content.subarray(0, 1_000_001));
+    const out = run('wget', ['-q', '-c', edge.prefixed(`${nginx.url}/plain.iso`)]);
+    expect(out.error ?? out.status).toBe(0);
+    expect(sha256(await readFile(join(folder.path, 'plain.iso')))).toBe(sha256(content));
+  });
+});
+
+describe('millrace get', () => {
+  test('fetches directly and through the edge, with a checksum', async () => {
+    const url = `${nginx.url}/${encodeURIComponent(NAMES[1] as string)}`;
+    const digest = sha256(contentOf(NAMES[1] as string, BYTES));
+    for (const via of [[], ['--edge', edge.url]]) {
+      const dir = join(folder.path, `get-${via.length}`);
+      await mkdir(dir);
+      const result = await runCli([
+        'get',
+        url,
+        '-d',
+        dir,
+        '--checksum',
+        `sha-256=${digest}`,
+        ...via,
+      ]);
+      expect(result).toMatchObject({ code: 0, stderr: '' });
+      expect(sha256(await readFile(join(dir, NAMES[1] as string)))).toBe(digest);
+    }
+  });
+});
+
+describe('the origin', () => {
+  test('sends each byte of a file once, whatever clients ask of the edge', async () => {
+    const name = 'once.bin';
+    await writeFile(join(folder.path, 'www', name), contentOf(name, BYTES));
+    await nginx.sent();
+    const url = edge.prefixed(`${nginx.url}/${name}`);
+    const headers = { range: 'bytes=3000000-' };
+    const answers = await Promise.all([
+      fetchAll(url),
+      fetchAll(url, { headers }),
+      fetchAll(url),
+      fetchAll(url, { method: 'HEAD' }),
+      fetchAll(url, { headers: { range: 'bytes=0-9,4000000-4000009' } }),
+    ]);
+    expect(answers[0].digest).toBe(sha256(contentOf(name, BYTES)));
+    expect(answers[2].digest).toBe(answers[0].digest);
+    expect(answers[1].body.equals(contentOf(name, BYTES).subarray(3_000_000))).toBe(true);
+    expect((await nginx.sent()).bytes).toBe(BYTES);
+  });
+});

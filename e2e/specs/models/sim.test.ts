@@ -1,0 +1,186 @@
+import { describe, expect, test } from '@jest/globals';
+import { DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
+import { crowd, neighbours } from '../../sim/crowd.ts';
+import { expected } from '../../sim/experiments/balance.ts';
+import { flash } from '../../sim/experiments/flash.ts';
+import { type ThinResult, thinOrigin } from '../../sim/experiments/thin.ts';
+import { buildLarge } from '../../sim/large.ts';
+import { blindWorld, build, meet } from '../../sim/network.ts';
+import { mean, quantile } from '../../sim/report.ts';
+import { walk } from '../../sim/walk.ts';
+
+/** Seed of this run, printed when an expectation fails, so that the run can be repeated. */
+const SEED = Math.floor(Math.random() * 1e6);
+/** Seeds of experiments whose results vary much from draw to draw. */
+const SEEDS = Array.from({ length: 5 }, (_, i) => SEED + i);
+const NODES = 100;
+const CHUNKS = 6;
+
+describe('copies that the origin sends if regions have their own views', () => {
+  const options = { seed: 1, nodes: NODES, chunks: CHUNKS };
+
+  test('are many without re-forwarding, and few with one extra hop', () => {
+    const world = blindWorld({ ...options, maxHops: 1, farHop: false }, 'near', 0.02);
+    const none = walk(world);
+    world.o = { ...world.o, maxHops: 2 };
+    const one = walk(world);
+    expect(none.copies).toBeGreaterThan(5);
+    expect(one.copies).toBeLessThan(none.copies / 2);
+    expect(one.copies).toBeGreaterThan(1);
+  });
+
+  test.each([1, SEED])(
+    'are at most 1.5 if the best node of a region asks the best of all, seed %d',
+    (seed) => {
+      const world = blindWorld({ ...options, seed }, 'near', 0.02);
+      expect(walk(world).copies).toBeLessThanOrEqual(1.5);
+    },
+  );
+
+  test.each([1, SEED])('are exactly one if every node is reachable, seed %d', (seed) => {
+    const world = blindWorld({ ...options, seed }, 'near', 0);
+    expect(walk(world)).toMatchObject({ copies: 1, fewest: 1, most: 1 });
+  });
+
+  test('are one if all nodes are peers, even for chunks wanted at their owner', () => {
+    const world = blindWorld(options, 'all', 0);
+    expect(walk(world).copies).toBe(1);
+  });
+});
+
+describe('a crowd in virtual time', () => {
+  const run = async (seed: number, inOrder = true) => {
+    const world = blindWorld({ seed, nodes: 40, chunks: CHUNKS }, 'near', 0.02);
+    const clients = await crowd(world, { inOrder });
+    return { world, clients };
+  };
+
+  test('is the same in every run of one seed', async () => {
+    const [a, b] = [await run(SEED), await run(SEED)];
+    expect(a.clients.map(({ endedAt }) => endedAt)).toEqual(
+      b.clients.map(({ endedAt }) => endedAt),
+    );
+    expect(a.world.figures).toEqual(b.world.figures);
+    expect(a.world.sim.events).toBe(b.world.sim.events);
+  });
+
+  test.each([
+    [1, true],
+    [1, false],
+    [SEED, true],
+    [SEED, false],
+  ])(
+    'seed %d, in order %s: every client has every byte, no link exceeds its capacity',
+    async (seed, inOrder) => {
+      const { world, clients } = await run(seed, inOrder);
+      expect(clients.map(({ state }) => state)).toEqual(clients.map(() => 'complete'));
+      for (const node of world.nodes) {
+        const most = node.up.bytesPerMs * world.sim.now;
+        // The last bytes handed over are still in flight.
+        expect(node.up.bytes).toBeLessThanOrEqual(most + 16 * world.o.chunkBytes);
+      }
+      expect(Math.min(...world.figures.originFetches)).toBeGreaterThanOrEqual(1);
+      expect(world.copies).toBeLessThan(4);
+    },
+  );
+});
+
+test('clients that resume elsewhere survive crashed and frozen nodes', async () => {
+  const world = build({ seed: SEED, nodes: 40, chunks: CHUNKS });
+  meet(world, { choice: 'near' });
+  world.sim.clock.in(1500, () => {
+    for (const [i, node] of world.nodes.entries()) {
+      if (i % 10 === 0) node.fail('gone');
+      if (i % 10 === 5) node.fail('frozen');
+    }
+  });
+  const clients = await crowd(world, { aware: true, edges: (node) => neighbours(world, node, 8) });
+  const incomplete = clients.filter(({ state }) => state !== 'complete');
+  expect({ seed: SEED, incomplete: incomplete.length }).toEqual({ seed: SEED, incomplete: 0 });
+  expect(clients.reduce((sum, { resumes }) => sum + resumes, 0)).toBeGreaterThan(0);
+});
+
+test('a slow origin makes clients slow, and sends few extra copies', async () => {
+  const world = blindWorld({ seed: SEED, nodes: 30, chunks: CHUNKS, originMbit: 8 }, 'near', 0);
+  const clients = await crowd(world);
+  expect(clients.filter(({ state }) => state !== 'complete')).toEqual([]);
+  const leastMs = world.fileBytes / world.origin.up.bytesPerMs;
+  for (const { tookMs } of clients) expect(tookMs).toBeGreaterThan(leastMs);
+  expect({ seed: SEED, few: world.copies < 3 }).toEqual({ seed: SEED, few: true });
+});
+
+test('at a slow origin nodes do not race for chunks that another node is still receiving', async () => {
+  const world = build({ seed: SEED, nodes: 4, chunks: 10, originMbit: 5, mbit: [25, 25] });
+  meet(world, { choice: 'all' });
+  // Four clients at each node.
+  const nodes = Array.from({ length: 4 }, () => world.nodes).flat();
+  const clients = await crowd(world, { nodes });
+  expect(clients.filter(({ state }) => state !== 'complete')).toEqual([]);
+  expect({ seed: SEED, few: world.copies <= 1.2 }).toEqual({ seed: SEED, few: true });
+});
+
+test('with chunks of the default size a crowd at a thin origin reaches its target speed', async () => {
+  const results = await Promise.all(
+    SEEDS.map((seed) => thinOrigin({ seed, chunkBytes: DEFAULT_CHUNK_BYTES })),
+  );
+  const middle = (of: (result: ThinResult) => number) => quantile(results.map(of), 0.5);
+  const [mbit, seconds, copies] = [
+    middle((r) => r.mbit),
+    middle((r) => r.seconds),
+    middle((r) => r.copies),
+  ];
+  const isGood = mbit >= 14 && seconds <= 7 && copies <= 1.08;
+  expect({ seed: SEED, mbit, seconds, copies, isGood }).toMatchObject({ isGood: true });
+});
+
+test('no node is used by far more nodes than average, unlike when all choose the nearest', () => {
+  const most = (seed: number, passOver: boolean) => {
+    const loads = expected(buildLarge({ seed, nodes: 300, passOver }));
+    return Math.max(...loads) / mean(loads);
+  };
+  // A network of 300 may have one odd place; the rule's effect shows in the median of several.
+  const open = quantile(
+    SEEDS.map((seed) => most(seed, true)),
+    0.5,
+  );
+  const nearest = quantile(
+    SEEDS.map((seed) => most(seed, false)),
+    0.5,
+  );
+  expect({ seed: SEED, open, even: open < 1.3 }).toMatchObject({ even: true });
+  expect({ seed: SEED, nearest, open, worse: nearest > open + 0.2 }).toMatchObject({ worse: true });
+});
+
+test('simulating whole chunks on the wire gives the results of small pieces', async () => {
+  const run = async (seed: number, coarse: boolean) => {
+    const report = await flash({ seed, nodes: 60, clients: 150, chunks: 8, coarse });
+    const [complete, , mbit, , , , , copies] = report.tables[0]?.rows[0] ?? [];
+    expect({ seed, complete }).toEqual({ seed, complete: 150 });
+    return { mbit: Number(mbit), copies: Number(copies) };
+  };
+  const ratios: number[] = [];
+  for (const seed of SEEDS) {
+    const [fine, coarse] = [await run(seed, false), await run(seed, true)];
+    expect({ seed, difference: Math.abs(coarse.copies - fine.copies) < 0.5 }).toEqual({
+      ...{ seed, difference: true },
+    });
+    ratios.push(coarse.mbit / fine.mbit);
+  }
+  const ratio = quantile(ratios, 0.5);
+  expect({ seed: SEED, ratio: ratio > 0.85 && ratio < 1.15 }).toEqual({
+    ...{ seed: SEED, ratio: true },
+  });
+});
+
+test('clients with the download scheduler get every byte from several edges', async () => {
+  const world = blindWorld({ seed: SEED, nodes: 20, chunks: CHUNKS }, 'near', 0);
+  const clients = await crowd(world, {
+    scheduled: true,
+    nodes: world.nodes.slice(0, 4),
+    edges: (node) => neighbours(world, node, 3),
+  });
+  expect({ seed: SEED, states: clients.map(({ state }) => state) }).toEqual({
+    seed: SEED,
+    states: clients.map(() => 'complete'),
+  });
+});

@@ -1,0 +1,408 @@
+/**
+ * The effects of `sync apply` on a folder, and the harm that no manifest, link or archive can do.
+ */
+
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  readFile,
+  readlink,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from '@jest/globals';
+import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
+import { nginxOrComplain } from '../../fixtures/origins/nginx.ts';
+import { EdgeProcess, runCli } from '../../fixtures/programs/processes.ts';
+import {
+  apply,
+  filesIn,
+  published,
+  readJson,
+  SyncStage,
+} from '../../fixtures/programs/sync-stage.ts';
+import { testsWhere } from '../../fixtures/tests-where.ts';
+
+const MiB = 1024 * 1024;
+const run = promisify(execFile);
+const { afterAll, beforeAll, describe, test } = testsWhere(
+  nginxOrComplain('what becomes of folders'),
+);
+let stage: SyncStage;
+let edge: EdgeProcess;
+let begun = 0;
+
+beforeAll(async () => {
+  stage = await SyncStage.start({ server: 'add_header Cache-Control "max-age=31536000";' });
+  edge = await EdgeProcess.start([
+    ...['--allow-origin', '127.0.0.1', '--client-requests', '0', '--log-level', 'warn'],
+  ]);
+});
+
+afterAll(async () => {
+  await edge?.stop();
+  await stage?.stop();
+});
+
+/** Makes a served folder, and the path of a machine that has no files yet. */
+async function aFolder(files: Readonly<Record<string, number>> = { 'a.txt': 10, 'b/c.txt': 20 }) {
+  const name = `folder-${begun++}`;
+  const dir = stage.served(name);
+  for (const [path, bytes] of Object.entries(files)) await stage.write(dir, path, bytes);
+  const publish = async (...more: string[]) => {
+    expect(await stage.publish(name, ...more)).toMatchObject({ code: 0, stderr: '' });
+  };
+  const machine = stage.place(`machine-${begun}`);
+  return { name, dir, machine, publish, url: stage.manifestUrl(name) };
+}
+
+/** Makes a folder outside, and a link to it in a machine's folder. @returns the outside path */
+async function linkedFrom(machine: string, name: string): Promise<string> {
+  const outside = stage.place(`outside-${begun}`);
+  await mkdir(machine);
+  await mkdir(outside);
+  await symlink(outside, join(machine, name));
+  return outside;
+}
+
+describe('content that exists already', () => {
+  test('is kept, unless --delete is given; a wrong date or mode alone fetches nothing', async () => {
+    const { dir, machine, publish, url } = await aFolder();
+    await stage.write(dir, 'bin/run', 30, 'run', 0o755);
+    await publish();
+    await apply([url, machine]);
+    await stage.write(machine, 'own.txt', 5);
+    await stage.write(machine, 'own/deep/file', 5);
+    await chmod(join(machine, 'bin/run'), 0o644);
+    await utimes(join(machine, 'a.txt'), 1, 1);
+    await stage.sent();
+
+    const settled = await apply([url, machine]);
+    expect(settled).toMatchObject({ fetched: 0, settled: 2, removed: 0, unchanged: 1 });
+    const expected = await published(dir);
+    const own = Object.keys(await filesIn(machine)).filter((path) => path.startsWith('own'));
+    expect(own).toEqual(['own.txt', 'own/deep/file']);
+    expect(await filesIn(machine)).toMatchObject(expected);
+
+    // Three files and links, and their two folders.
+    await symlink('/etc', join(machine, 'own/link'));
+    expect(await apply([url, machine, '--delete'])).toMatchObject({ removed: 5, fetched: 0 });
+    expect(await filesIn(machine)).toEqual(expected);
+    expect(existsSync(join(machine, 'own'))).toBe(false);
+    expect(existsSync('/etc/passwd')).toBe(true);
+  });
+
+  test('is copied if another file of the manifest needs the same bytes', async () => {
+    const { dir, machine, publish, url } = await aFolder({ 'a.txt': 3000 });
+    await publish();
+    await apply([url, machine]);
+    await stage.write(dir, 'moved/a.txt', 3000, 'a.txt');
+    await publish();
+    expect(await apply([url, machine])).toMatchObject({ fetched: 0, copied: 1, unchanged: 1 });
+    expect(await filesIn(machine)).toEqual(await published(dir));
+  });
+
+  test('stays unchanged with --dry-run, which lists the plan', async () => {
+    const { machine, publish, url } = await aFolder();
+    await publish();
+    const text = await runCli(['sync', 'apply', url, machine, '--dry-run']);
+    expect([text.code, text.stdout]).toEqual([0, expect.stringContaining('fetch  b/c.txt (20 B)')]);
+    expect(existsSync(machine)).toBe(false);
+    await stage.write(machine, 'a.txt', 10, 'other');
+    await stage.write(machine, 'extra', 10);
+    const before = await filesIn(machine);
+    const { plan } = await apply([url, machine, '--dry-run', '--delete']);
+    expect(plan).toMatchObject({ fetch: ['a.txt', 'b/c.txt'], remove: ['extra'], folders: ['b'] });
+    expect(await filesIn(machine)).toEqual(before);
+  });
+
+  test('is not removed if the origin lacks a file, and the other files arrive all the same', async () => {
+    const { dir, machine, publish, url } = await aFolder({ 'a.txt': 10, 'b.txt': 20, 'c.txt': 30 });
+    await publish();
+    await rm(join(dir, 'b.txt'));
+    await stage.write(machine, 'own', 5);
+    const { code, stdout } = await runCli(['sync', 'apply', url, machine, '--delete', '--json']);
+    expect(code).toBe(4);
+    expect(JSON.parse(stdout)).toMatchObject({
+      failed: [{ path: 'b.txt', code: 'origin-not-found' }],
+      fetched: 2,
+      removed: 0,
+    });
+    expect(existsSync(join(machine, 'own'))).toBe(true);
+  });
+});
+
+describe('a file that differs from the manifest', () => {
+  test('never gets its final name, whether from an edge or from the origin', async () => {
+    const { dir, machine, publish, url } = await aFolder({ 'a.txt': 1000, large: 5 * MiB });
+    await publish();
+    await stage.write(dir, 'a.txt', 1000, 'replaced');
+    await stage.write(dir, 'large', 5 * MiB, 'replaced');
+    const { code, stdout } = await runCli([
+      ...['sync', 'apply', url, machine, '--edge', edge.url, '--retry-for', '2s', '--json'],
+    ]);
+    expect(code).not.toBe(0);
+    const { failed } = JSON.parse(stdout);
+    expect(failed.map(({ path }: { path: string }) => path).sort()).toEqual(['a.txt', 'large']);
+    const names = Object.keys(await filesIn(machine));
+    expect(names.filter((path) => !path.startsWith('.millrace-sync'))).toEqual([]);
+  });
+});
+
+describe('links in the folder', () => {
+  test('that lead elsewhere: nothing is written through them', async () => {
+    const { machine, publish, url } = await aFolder();
+    await publish();
+    const outside = await linkedFrom(machine, 'b');
+    const refused = await runCli(['sync', 'apply', url, machine]);
+    expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('b (link)')]);
+    expect([await filesIn(outside), Object.keys(await filesIn(machine))]).toEqual([{}, ['b']]);
+    // The link is removed; its target stays.
+    await writeFile(join(outside, 'kept'), '');
+    await apply([url, machine, '--delete']);
+    expect(Object.keys(await filesIn(outside))).toEqual(['kept']);
+    expect((await lstat(join(machine, 'b'))).isDirectory()).toBe(true);
+  });
+
+  test('in place of a file: the file replaces the link, not its target', async () => {
+    const { dir, machine, publish, url } = await aFolder();
+    await publish();
+    const outside = stage.place(`outside-${begun}`);
+    await writeFile(outside, 'precious');
+    await mkdir(machine);
+    await symlink(outside, join(machine, 'a.txt'));
+    await apply([url, machine]);
+    expect(await filesIn(machine)).toEqual(await published(dir));
+    expect((await lstat(outside)).size).toBe(8);
+  });
+
+  test('in place of our own folder: nothing is written at all', async () => {
+    const { machine, publish, url } = await aFolder();
+    await publish();
+    const outside = await linkedFrom(machine, '.millrace-sync');
+    expect((await runCli(['sync', 'apply', url, machine])).code).toBe(6);
+    expect([await filesIn(outside), await readlink(join(machine, '.millrace-sync'))]).toEqual([
+      {},
+      outside,
+    ]);
+  });
+});
+
+describe('a hostile manifest', () => {
+  const body = contentOf('hostile', 10);
+  const entry = {
+    ...{ size: 10, sha256: sha256(body), mode: '644', modified: 1_600_000_000_000 },
+  };
+  // The unit tests of manifests cover the other refusals.
+  const documents: readonly (readonly [string, object])[] = [
+    ['an absolute path', { files: [{ path: '/tmp/millrace-hostile', ...entry }] }],
+    ['a way out', { files: [{ path: '../hostile', ...entry }] }],
+    ['a device', { files: [{ path: 'a/NUL.txt', ...entry }] }],
+    ['a case clash', { files: ['Read', 'read'].map((path) => ({ path, ...entry })) }],
+    ['one letter in two forms', { files: ['é', 'e\u0301'].map((path) => ({ path, ...entry })) }],
+    ['a NUL', { files: [{ path: 'a\0/../../b', ...entry }] }],
+    ['a name of 256 bytes', { files: [{ path: 'x'.repeat(256), ...entry }] }],
+    ['a drive', { files: [{ path: 'C:hostile', ...entry }] }],
+    ['a share', { files: [{ path: '\\\\server\\share', ...entry }] }],
+    ['our own folder', { files: [{ path: '.millrace-sync/0.staged', ...entry }] }],
+    ['its short name', { files: [{ path: 'MILLRA~1/lock', ...entry }] }],
+    ['a file as a folder', { files: ['kept', 'kept/b'].map((path) => ({ path, ...entry })) }],
+    ['a set-user-id bit', { files: [{ path: 'a', ...entry, mode: '4755' }] }],
+    ['a link', { files: [{ path: 'a', ...entry, link: '/etc/passwd' }] }],
+    ['a folder outside', { folders: ['../hostile'], files: [] }],
+  ];
+
+  test.each(documents)('%s: nothing is done, inside or outside', async (_, document) => {
+    const around = stage.place(`hostile-${begun++}`);
+    const machine = join(around, 'machine');
+    await stage.write(machine, 'kept', 3);
+    const manifest = join(around, 'manifest.json');
+    const head = { format: 'millrace-sync', version: 1, url: stage.url('hostile'), folders: [] };
+    await writeFile(manifest, JSON.stringify({ ...head, ...document }));
+    const before = await filesIn(around);
+    const { code, stdout } = await runCli([
+      ...['sync', 'apply', manifest, machine, '--delete', '--json'],
+    ]);
+    expect([code, JSON.parse(stdout)]).toEqual([
+      2,
+      expect.objectContaining({ code: 'bad-manifest' }),
+    ]);
+    expect(await filesIn(around)).toEqual(before);
+  });
+
+  test('cut in half, or without its files: nothing is deleted', async () => {
+    const { dir, machine, publish, url } = await aFolder();
+    await publish();
+    const path = join(dir, 'millrace-sync.json');
+    const text = JSON.stringify(await readJson(path));
+    await writeFile(path, text.slice(0, text.length / 2));
+    await stage.write(machine, 'own', 5);
+    expect((await runCli(['sync', 'apply', url, machine, '--delete'])).code).toBe(2);
+    await writeFile(path, JSON.stringify({ ...JSON.parse(text), files: [] }));
+    expect((await runCli(['sync', 'apply', url, machine, '--delete'])).code).toBe(2);
+    expect(Object.keys(await filesIn(machine))).toEqual(['own']);
+  });
+
+  test('with another digest than the known one is refused', async () => {
+    const { dir, machine, publish, url } = await aFolder();
+    await publish();
+    const { stdout } = await stage.publish(dir.slice(dir.lastIndexOf('/') + 1));
+    const known = `sha-256=${JSON.parse(stdout).sha256}`;
+    await apply([url, machine, '--checksum', known, '--edge', edge.url]);
+    await stage.write(dir, 'a.txt', 11);
+    await publish();
+    const before = await filesIn(machine);
+    // The edge may still have the manifest with this digest; the origin no longer has it.
+    const refused = ['sync', 'apply', url, machine, '--checksum', known];
+    expect((await runCli(refused)).code).not.toBe(0);
+    expect(await filesIn(machine)).toEqual(before);
+  });
+});
+
+describe('--archive', () => {
+  test('brings a first deployment in one file; later ones file by file', async () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 60 }, (_, i) => [`d/${i % 7}/${i}`, i * 31]),
+    );
+    const { dir, machine, publish, url } = await aFolder({ ...files, big: 6 * MiB });
+    await stage.write(dir, 'bin/run', 30, 'run', 0o755);
+    await publish('--archive');
+    await stage.sent();
+    const first = await apply([url, machine, '--archive', '--edge', edge.url]);
+    expect(first).toMatchObject({ fetched: 62, unchanged: 0 });
+    // Chunks of the archive, and the manifest; not a request per file.
+    expect((await stage.sent()).requests).toBeLessThan(20);
+    expect(await filesIn(machine)).toEqual(await published(dir));
+    await stage.write(dir, 'd/1/1', 500, 'new');
+    await publish('--archive');
+    expect(await apply([url, machine, '--archive'])).toMatchObject({ fetched: 1, unchanged: 61 });
+  });
+
+  test('an archive with other things in it than the manifest says brings only what is right', async () => {
+    const { dir, machine, publish, url } = await aFolder({ 'a.txt': 100, 'b.txt': 100 });
+    // An archive with a way out, a link, an absolute path and a changed file, and with the digest
+    // that the manifest states.
+    const made = stage.place(`tar-${begun}`);
+    await stage.write(made, 'a.txt', 100);
+    await stage.write(made, 'b.txt', 100, 'other');
+    await stage.write(stage.place('.'), 'hostile-tar', 7);
+    await symlink('/etc', join(made, 'link'));
+    const tar = join(dir, 'millrace-sync.tar');
+    await publish('--archive');
+    await run('tar', ['-P', '-cf', tar, '-C', made, '../hostile-tar', 'link', 'b.txt', 'a.txt']);
+    await run('tar', ['-P', '-rf', tar, stage.place('hostile-tar')]);
+    await rm(stage.place('hostile-tar'));
+    const path = join(dir, 'millrace-sync.json');
+    const bytes = await readFile(tar);
+    const archive = { path: 'millrace-sync.tar', size: bytes.length, sha256: sha256(bytes) };
+    await writeFile(path, JSON.stringify({ ...(await readJson(path)), archive }));
+    await apply([url, machine, '--archive']);
+    expect(await filesIn(machine)).toEqual(await published(dir));
+    expect(existsSync(stage.place('hostile-tar'))).toBe(false);
+  });
+});
+
+describe('--script', () => {
+  const shells = ['sh', 'dash', 'bash --posix', 'busybox sh'].filter((words) =>
+    ['/bin', '/usr/bin'].some((dir) => existsSync(`${dir}/${words.split(' ')[0]}`)),
+  );
+
+  test.each(shells)('%s %s: brings the folder with curl and sha256sum alone', async (words) => {
+    const { dir, machine, publish, url } = await aFolder({
+      ...{ 'a.txt': 100, 'b/c d/it\'s "odd" $HOME `x` %41é.txt': 200, empty: 0, '-n': 7 },
+      ...{ 'large.bin': 3 * MiB },
+    });
+    await stage.write(dir, 'bin/run', 30, 'run', 0o755);
+    await mkdir(join(dir, 'nothing/in it'), { recursive: true });
+    const script = stage.place(`sync-${begun}.sh`);
+    await publish('--script', script, '--edge', edge.url, '--edges-only');
+    const [program = 'sh', ...before] = words.split(' ');
+    const sh = (...args: string[]) => run(program, [...before, script, ...args]);
+
+    const dry = await sh('--dry-run', machine);
+    expect(dry.stdout).toContain('fetch bin/run (30 bytes)\n');
+    expect(existsSync(machine)).toBe(false);
+    expect((await sh(machine)).stdout).toBe('0 unchanged, 6 fetched, 0 failed\n');
+    const expected = await published(dir);
+    const seconds = (files: typeof expected) =>
+      Object.fromEntries(
+        Object.entries(files).map(([path, file]) => [
+          path,
+          { ...file, modified: Math.floor(file.modified / 1000) },
+        ]),
+      );
+    expect(seconds(await filesIn(machine))).toEqual(seconds(expected));
+    expect(existsSync(join(machine, 'nothing/in it'))).toBe(true);
+    expect((await sh(machine)).stdout).toBe('6 unchanged, 0 fetched, 0 failed\n');
+
+    // The partial file of an interrupted run is resumed; a wrong one is detected.
+    await rm(join(machine, 'large.bin'));
+    const digest = expected['large.bin']?.sha256 as string;
+    const part = join(machine, '.millrace-sync', `${digest}.part`);
+    for (const left of [contentOf('large.bin', MiB), contentOf('wrong', MiB)]) {
+      await rm(join(machine, 'large.bin'), { force: true });
+      await mkdir(join(machine, '.millrace-sync'));
+      await writeFile(part, left);
+      expect((await sh(machine)).stdout).toBe('5 unchanged, 1 fetched, 0 failed\n');
+    }
+    expect(seconds(await filesIn(machine))).toEqual(seconds(expected));
+
+    // For apply the folder is up to date, although the script drops fractions of seconds.
+    expect(await apply([url, machine])).toMatchObject({ fetched: 0 });
+  });
+
+  test('writes nothing through links, and never installs a wrong file', async () => {
+    const { dir, machine, publish } = await aFolder({ 'a.txt': 100, 'b/c.txt': 200, 'd.txt': 10 });
+    const script = stage.place(`sync-${begun}.sh`);
+    await publish('--script', script);
+    const outside = await linkedFrom(machine, 'b');
+    // A link to a folder: a plain mv would move the file into that folder.
+    await symlink(outside, join(machine, 'a.txt'));
+    await stage.write(dir, 'd.txt', 10, 'replaced');
+    const ended = await run('sh', [script, machine]).catch((error) => error);
+    expect([ended.code, ended.stdout]).toEqual([1, '0 unchanged, 1 fetched, 2 failed\n']);
+    expect(await filesIn(outside)).toEqual({});
+    const files = await filesIn(machine);
+    expect(files['a.txt']?.sha256).toBe(sha256(contentOf('a.txt', 100)));
+    expect(files['d.txt']).toBeUndefined();
+  });
+
+  test('apply writes a script as well, and does nothing else', async () => {
+    const { dir, machine, publish, url } = await aFolder();
+    await publish();
+    const script = stage.place(`sync-${begun}.sh`);
+    expect((await runCli(['sync', 'apply', url, machine, '--script', script])).code).toBe(0);
+    expect(existsSync(machine)).toBe(false);
+    await run('sh', [script, machine]);
+    expect(Object.keys(await filesIn(machine))).toEqual(Object.keys(await published(dir)));
+  });
+});
+
+describe('publish', () => {
+  test('names the items that it leaves out, and refuses names that some systems cannot have', async () => {
+    const { name, dir } = await aFolder();
+    await symlink('/etc/passwd', join(dir, 'link'));
+    const { stdout, stderr } = await stage.publish(name);
+    expect(JSON.parse(stdout)).toMatchObject({ files: 2, leftOut: ['link'] });
+    expect(stderr).toContain('link');
+    await stage.write(dir, 'A.txt', 10);
+    const refused = await stage.publish(name);
+    expect([refused.code, JSON.parse(refused.stdout).code]).toEqual([2, 'bad-manifest']);
+  });
+
+  test('of the same folder is always the same', async () => {
+    const { name } = await aFolder();
+    const once = JSON.parse((await stage.publish(name, '--archive')).stdout);
+    // Left behind by a killed run.
+    await writeFile(join(stage.served(name), 'millrace-sync.json.new'), '{');
+    const twice = JSON.parse((await stage.publish(name, '--archive')).stdout);
+    expect(twice).toEqual(once);
+  });
+});

@@ -1,0 +1,136 @@
+/** Downloads that are killed at any instant: the next run completes them at little cost. */
+
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { seededRandom } from '@millrace/shared/base/clock';
+import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
+import { PacedOrigin } from '../../fixtures/origins/paced-origin.ts';
+import { CliProcess, type CliResult } from '../../fixtures/programs/processes.ts';
+
+/**
+ * A killed process loses the bytes that it has in memory: 256 KiB, or what arrives in 8 ms, twice
+ * (before and after the write), and 4 MiB on their way to the disk when the disk or the processor
+ * is busy. 2% of the file are more than that.
+ */
+const CONNECTIONS = 2;
+const FILE_BYTES = 512 * 1024 * 1024;
+/** Share of the file that may be fetched again. */
+const REFETCHED_SHARE = 0.02;
+const KILLS = Number(process.env.MILLRACE_CRASH_KILLS ?? 6);
+/** Kills of which one comes late: when all bytes are there, while the file gets its name. */
+const LATE_EVERY = 3;
+const LATE_TICKS = 400;
+/** Exit status of the command line when a file of that name exists. */
+const FILE_EXISTS = 6;
+const DEADLINE_MS = 60_000 + KILLS * 20_000;
+
+const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+process.stderr.write(`crash test: MILLRACE_TEST_SEED=${seed}\n`);
+const random = seededRandom(seed);
+const content = contentOf('crash', FILE_BYTES);
+const digest = sha256(content);
+const origin = await PacedOrigin.start(content);
+// The folder is in memory if possible, because the test writes the same bytes again and again.
+const folder = await mkdtemp(
+  join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'millrace-crash-'),
+);
+
+afterAll(async () => {
+  await origin.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const get = (dir: string) =>
+  new CliProcess(['get', origin.url, '-d', dir, '--connections', `${CONNECTIONS}`, '--json']);
+
+/** Returns the body bytes that a download reports to have received in its last run. */
+function receivedBytes({ stdout }: CliResult): number {
+  const line = stdout.split('\n').find((text) => text.includes('"event":"done"'));
+  if (line === undefined) throw new Error(`it does not say that it is done: ${stdout}`);
+  return JSON.parse(line).receivedBytes;
+}
+
+/**
+ * Kills the process some turns of the event loop after the origin has sent a number of bytes.
+ *
+ * @returns the end of the process, and how many bytes it has received
+ */
+async function killAt(run: CliProcess, bytes: number, ticks: number) {
+  let readBytes: number | undefined;
+  origin.when(bytes, () => {
+    let left = ticks;
+    const next = () => {
+      if (left-- > 0) return void setImmediate(next);
+      // The process never receives bytes that are on their way to it, or sent after its end.
+      readBytes = origin.sentBytes - origin.unreadBytes;
+      run.child.kill('SIGKILL');
+    };
+    next();
+  });
+  return { killed: await run.result, readBytes: readBytes ?? origin.sentBytes };
+}
+
+async function digestOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
+  return hash.digest('hex');
+}
+
+/** Runs a download that is killed once. @returns the share of the file that came again */
+async function trial(number: number): Promise<number> {
+  const dir = join(folder, String(number));
+  await mkdir(dir);
+  origin.reset();
+  const late = number % LATE_EVERY === 0;
+  const bytes = late ? FILE_BYTES : Math.floor(random() * FILE_BYTES);
+  const { killed, readBytes } = await killAt(
+    get(dir),
+    bytes,
+    late ? Math.floor(random() * LATE_TICKS) : 0,
+  );
+  const what = `kill ${number} of seed ${seed}, at byte ${bytes}`;
+  // If the download was complete, only the file is left, even if the kill came later.
+  const names = await readdir(dir);
+  const left = names.filter((name) => name !== 'file.bin');
+  let again = 0;
+  if (left.length === 0) {
+    expect({ what, code: killed.code ?? 0 }).toEqual({ what, code: 0 });
+  } else {
+    const result = await get(dir).result;
+    const { code, stderr } = result;
+    // If only a lock is left beside a complete file, the next run says that the file exists.
+    const complete = names.includes('file.bin') && left.join() === 'file.bin.millrace-lock';
+    expect({ what, code, stderr }).toEqual({ what, code: complete ? FILE_EXISTS : 0, stderr: '' });
+    if (!complete) again = receivedBytes(result);
+  }
+  expect({ what, names: await readdir(dir) }).toEqual({ what, names: ['file.bin'] });
+  expect({ what, digest: await digestOf(join(dir, 'file.bin')) }).toEqual({ what, digest });
+  await rm(dir, { recursive: true });
+  const share = (readBytes + again) / FILE_BYTES - 1;
+  expect({ what, share: share <= REFETCHED_SHARE ? 'little' : share }).toEqual({
+    what,
+    share: 'little',
+  });
+  return share;
+}
+
+describe('kill -9', () => {
+  test(
+    `at ${KILLS} random instants: the next run completes the file and fetches little again`,
+    async () => {
+      const shares: number[] = [];
+      for (let number = 1; number <= KILLS; number++) shares.push(await trial(number));
+      const percent = (share: number) => `${(share * 100).toFixed(2)}%`;
+      const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
+      process.stderr.write(
+        `crash test: fetched again ${percent(mean)} on average, ${percent(Math.max(...shares))} at most\n`,
+      );
+    },
+    DEADLINE_MS,
+  );
+});

@@ -1,0 +1,310 @@
+/** `millrace get` against every fault: the end that its class allows, no wrong byte, no hang. */
+
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { atATime } from '../../fixtures/at-a-time.ts';
+import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
+import { forgetContent } from '../../fixtures/faults/fault-origin-answer.ts';
+import { classOf, FAULT_NAMES, UNSEEN_BY_EDGES, versionsOf } from '../../fixtures/faults/faults.ts';
+import { filesIn, runWatched } from '../../fixtures/faults/faults-run.ts';
+import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
+
+/** Exit statuses, as documented. */
+const [OK, NETWORK, REFUSED, CHECKSUM, SOURCE] = [0, 3, 4, 5, 7];
+
+/** Exit statuses of a download whose only source has the fault. */
+const ENDS: Readonly<Record<string, readonly number[]>> = {
+  'two-content-ranges': [SOURCE],
+  'unsatisfiable-always': [SOURCE],
+  'short-length': [SOURCE],
+  'long-body': [SOURCE],
+  'reset-at-once': [NETWORK],
+  'close-before-header': [NETWORK],
+  'stall-header': [NETWORK],
+  refused: [NETWORK],
+  'chunked-broken': [NETWORK],
+  'content-digest-wrong': [SOURCE],
+  'repr-digest-wrong': [CHECKSUM, SOURCE],
+  'digest-wrong': [CHECKSUM, SOURCE],
+  'not-found': [REFUSED],
+  gone: [REFUSED],
+  forbidden: [REFUSED],
+  'server-error': [REFUSED],
+  'busy-for-ever': [REFUSED],
+  'busy-absurd': [REFUSED],
+  'strange-status': [SOURCE],
+  'no-content': [SOURCE],
+  'reset-content': [SOURCE],
+  'not-modified': [REFUSED, SOURCE],
+  'login-page-range': [SOURCE],
+  'redirect-loop': [REFUSED],
+  'redirect-to-file': [REFUSED],
+  'redirect-nowhere': [REFUSED],
+  'switching-protocols': [NETWORK, SOURCE],
+  garbage: [SOURCE],
+  'two-lengths': [SOURCE],
+  'negative-length': [SOURCE],
+  'length-and-chunked': [SOURCE],
+  'bad-chunk-size': [SOURCE, NETWORK],
+  'endless-header': [SOURCE, NETWORK],
+};
+const FAILURES = [NETWORK, REFUSED, CHECKSUM, SOURCE];
+
+/** Faults that a download overcomes directly but may not overcome through an edge, with reasons. */
+const HARDER_THROUGH_AN_EDGE: ReadonlySet<string> = new Set([
+  // The edge passes on whole chunks: the client may time out before it gets one.
+  'stall-body',
+  'chunked-ranges-broken',
+  'refused-at-first',
+  // The edge accepts no multipart answers from origins.
+  'multipart',
+  'multipart-unordered',
+  'multipart-later',
+  // The edge accepts no ranges of a file that has lost the validator of its versions.
+  'etag-missing-later',
+  // The edge accepts no unusual interim answer.
+  'continue-unasked',
+  // Nor answers that break the rules of HTTP, or are encoded.
+  'bad-header-line',
+  'nul-in-header',
+  'very-long-header',
+  'bare-line-feeds',
+  'folded-header',
+  'control-in-name',
+  'gzip',
+  'gzip-whole',
+  'gzip-ranges',
+  // It asks for ranges, again and again.
+  'works-once',
+  'works-once-gone',
+  'works-once-failing',
+  'works-once-reset',
+  'works-once-page',
+  'ranges-forbidden',
+  'ranges-fail',
+  'ranges-reset',
+  'if-range-refused',
+  'range-as-whole',
+  'total-is-end',
+  'unsatisfiable-as-empty',
+  'whole-as-range',
+  'wrong-total',
+  'multipart-incomplete',
+  // Nor whole answers of origins whose ranges break the contract.
+  'unsatisfiable-ranges',
+  'changes-always',
+  'earlier-range',
+  'etag-per-request',
+  'inverted-range',
+  'longer-range',
+  'malformed-content-range',
+  'mirrors-out-of-step',
+  'missing-content-range',
+  'multipart-elsewhere',
+  'multipart-for-one-range',
+  'multipart-overlapping',
+  'multipart-wrong-boundary',
+  'other-unit',
+  'shorter-range',
+  'unknown-length',
+  'wrong-end',
+  'wrong-start',
+  'wrong-start-later',
+]);
+
+/** Faults that are not tested through an edge: it retries for 40 s before it gives up. */
+const SLOW_THROUGH_AN_EDGE: ReadonlySet<string> = new Set(['close-delimited-ranges-cut']);
+
+const isStall = (fault: string) => fault.startsWith('stall-');
+
+/** Returns time limits: long enough for a busy machine, short when waiting cannot help. */
+function patience(fault: string): string[] {
+  const timeout = isStall(fault) ? '3s' : '8s';
+  return ['--timeout', timeout, '--retry-for', classOf(fault) === 'fatal-alone' ? '2s' : '30s'];
+}
+
+const WATCHDOG_MS = 90_000;
+const BYTES = 2_500_000;
+/** Most files that one program downloads in turn: its start takes longer than a file. */
+const GROUP_SIZE = 16;
+/** Programs that run at a time: most of them wait most of the time. */
+const AT_A_TIME = 16;
+/** Time limit of a test, in ms: the first one waits for the downloads queued before its own. */
+const TEST_TIMEOUT_MS = 600_000;
+
+const origin = await FaultOrigin.start();
+const folder = await temporaryFolder();
+
+const EDGE_OPTIONS = [
+  ...['--allow-origin', '127.0.0.1', '--chunk-size', '256KiB', '--log-level', 'error'],
+  ...['--origin-connections', '128', '--client-requests', '0'],
+];
+const patient = await EdgeProcess.start(EDGE_OPTIONS);
+/** For origins that fall silent. On a busy machine, other origins would seem silent to it. */
+const impatient = await EdgeProcess.start([...EDGE_OPTIONS, '--origin-timeout', '1500ms']);
+
+afterAll(async () => {
+  await Promise.all([patient.stop(), impatient.stop()]);
+  await origin.stop();
+  await folder.remove();
+});
+
+interface Way {
+  readonly name: 'directly' | 'through-an-edge';
+  readonly options: (fault: string) => readonly string[];
+  /** True for faults that only a digest reveals: without one, nobody could notice wrong bytes. */
+  readonly needsDigest: (fault: string) => boolean;
+}
+
+const isSilent = (fault: string) => classOf(fault) === 'silent';
+
+const DIRECTLY: Way = { name: 'directly', options: () => [], needsDigest: isSilent };
+const THROUGH_AN_EDGE: Way = {
+  name: 'through-an-edge',
+  options: (fault) => ['--edge', (isStall(fault) ? impatient : patient).url, '--edges-only'],
+  // Edges neither pass on nor check digests of parts.
+  needsDigest: (fault) =>
+    isSilent(fault) || fault === 'bit-flips-digest' || UNSEEN_BY_EDGES.has(fault),
+};
+
+/** Outcome of a download. */
+interface Outcome {
+  readonly url: string;
+  /** Names of the files that the download has left. */
+  readonly names: readonly string[];
+  /** Digest of the file under its final name, if there is one. */
+  readonly digest: string | undefined;
+  /** The error that the program has printed, if any. */
+  readonly error:
+    | { readonly exit: number; readonly message: string; readonly advice: string }
+    | undefined;
+}
+
+/** Faults whose files one program downloads in one way, with the same options. */
+interface Group {
+  readonly way: Way;
+  readonly faults: readonly string[];
+}
+
+/**
+ * Groups faults that can share a program, because they have the same time limits. A fault that
+ * needs a digest gets a program to itself.
+ */
+function inGroups(way: Way, faults: readonly string[]): Group[] {
+  const alike = new Map<string, string[]>();
+  for (const fault of faults) {
+    const key = way.needsDigest(fault) ? fault : patience(fault).join(' ');
+    alike.set(key, [...(alike.get(key) ?? []), fault]);
+  }
+  return [...alike.values()].flatMap((all) => {
+    const count = Math.ceil(all.length / GROUP_SIZE);
+    // Faults are dealt out in turn, because neighbours take long for the same reason.
+    return Array.from({ length: count }, (_, i) => ({
+      way,
+      faults: all.filter((_, j) => j % count === i),
+    }));
+  });
+}
+
+/** Downloads the files of a group. @returns the outcomes by fault */
+async function download({ way, faults }: Group): Promise<Map<string, Outcome>> {
+  const [first = ''] = faults;
+  const dir = join(folder.path, `${way.name}-${first}`);
+  await mkdir(dir);
+  const urls = faults.map((fault) =>
+    origin.url(fault, { seed: `${fault}-${way.name}`, size: BYTES, name: `${fault}.bin` }),
+  );
+  const digest = way.needsDigest(first)
+    ? ['--checksum', `sha-256=${origin.digest(urls[0] as string)}`]
+    : [];
+  const { hung, stdout, stderr } = await runWatched(
+    ['get', ...urls, '-d', dir, '--json', ...patience(first), ...digest, ...way.options(first)],
+    { withinMs: WATCHDOG_MS * urls.length },
+  );
+  if (hung) throw new Error(`${urls.join(' ')} hung\n${stdout}${stderr}`);
+  const { names, digests } = await filesIn(dir);
+  const lines = stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+  return new Map(
+    faults.map((fault, i) => {
+      const name = `${fault}.bin`;
+      const outcome = {
+        url: urls[i] as string,
+        names: names.filter((other) => other === name || other.startsWith(`${name}.`)),
+        digest: digests.get(name),
+        error: lines.find(({ event, url }) => event === 'error' && url === urls[i]),
+      };
+      // The comparison computes the content again.
+      forgetContent(`${fault}-${way.name}`);
+      return [fault, outcome];
+    }),
+  );
+}
+
+const throughAnEdge = FAULT_NAMES.filter((name) => !SLOW_THROUGH_AN_EDGE.has(name));
+const groups = [...inGroups(DIRECTLY, FAULT_NAMES), ...inGroups(THROUGH_AN_EDGE, throughAnEdge)];
+const downloads = atATime(AT_A_TIME, groups, download);
+
+async function outcomeOf(way: Way, fault: string): Promise<Outcome> {
+  const group = groups.find((group) => group.way === way && group.faults.includes(fault));
+  const outcome = (await downloads.get(group as Group))?.get(fault);
+  if (outcome === undefined) throw new Error(`nobody has downloaded ${fault} ${way.name}`);
+  return outcome;
+}
+
+/** Demands one whole version of the file, or an error and nothing under the final name. */
+function expectWholeOrNothing(fault: string, { url, digest, names, error }: Outcome): void {
+  if (error !== undefined) {
+    expect(digest).toBeUndefined();
+    // The user gets a reason, and advice to act on.
+    expect(error.message).toMatch(/\w{3,}/);
+    expect(error.advice).toMatch(/\w{3,}.*\.$/);
+    expect(error.message).not.toMatch(/inside Millrace/);
+    return;
+  }
+  const right = versionsOf(fault).map((version) => origin.digest(url, version));
+  forgetContent(new URL(url).searchParams.get('seed') as string);
+  if (fault === 'empty') right.push(origin.digest(url.replace(/size=\d+/, 'size=0')));
+  expect(right).toContain(digest);
+  // Nothing but the file is left.
+  expect(names).toEqual([`${fault}.bin`]);
+}
+
+function allowed(fault: string): readonly number[] {
+  const kind = classOf(fault);
+  if (kind === 'fatal-alone') return ENDS[fault] ?? [];
+  if (kind === 'silent' || kind === 'either') return [OK, ...FAILURES];
+  return [OK];
+}
+
+describe('directly', () => {
+  test.each(FAULT_NAMES)(
+    '%s',
+    async (fault) => {
+      const outcome = await outcomeOf(DIRECTLY, fault);
+      expectWholeOrNothing(fault, outcome);
+      const { error } = outcome;
+      const isAllowed = allowed(fault).includes(error?.exit ?? OK);
+      expect({ error, isAllowed }).toEqual({ error, isAllowed: true });
+    },
+    TEST_TIMEOUT_MS,
+  );
+});
+
+describe('through an edge only', () => {
+  test.each(throughAnEdge)(
+    '%s',
+    async (fault) => {
+      const outcome = await outcomeOf(THROUGH_AN_EDGE, fault);
+      expectWholeOrNothing(fault, outcome);
+      const { error } = outcome;
+      // Through an edge, which mends or hides faults, a download may turn out better than
+      // directly, or be refused.
+      const kind = classOf(fault);
+      const sure = kind === 'harmless' || kind === 'recoverable';
+      if (sure && !HARDER_THROUGH_AN_EDGE.has(fault)) expect(error).toBeUndefined();
+      else expect([OK, ...FAILURES]).toContain(error?.exit ?? OK);
+    },
+    TEST_TIMEOUT_MS,
+  );
+});

@@ -1,0 +1,97 @@
+/** Metalink documents, written and read by the command line. */
+
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
+import { FileServer } from '../../fixtures/origins/file-server.ts';
+import { runCli, temporaryFolder } from '../../fixtures/programs/processes.ts';
+
+const SIZE = 3_000_000;
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let one: FileServer;
+let two: FileServer;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  [one, two] = await Promise.all([FileServer.start(), FileServer.start()]);
+});
+afterEach(async () => {
+  await Promise.all([one.stop(), two.stop(), folder.remove()]);
+});
+
+const path = (name: string) => join(folder.path, name);
+
+/** Makes a metalink of a file with the command line. @returns its path */
+async function describe(body: Buffer): Promise<string> {
+  await writeFile(path('a.iso'), body);
+  const urls = [one.url('/x/a.iso'), two.url('/y/a.iso')].flatMap((url) => ['--url', url]);
+  const made = await runCli(['metalink', path('a.iso'), ...urls, '-o', path('a.meta4')]);
+  expect(made).toMatchObject({ code: 0 });
+  await mkdir(path('out'));
+  return path('a.meta4');
+}
+
+test('a described file is downloaded from the source that has it, and checked', async () => {
+  const body = contentOf('described', SIZE);
+  const metalink = await describe(body);
+  // The first source now has another file of the same length, which only the digests reveal.
+  one.add('/x/a.iso', { body: contentOf('replaced', SIZE) });
+  two.add('/y/a.iso', { body });
+  const result = await runCli(['get', metalink, '-d', path('out')]);
+  expect(result).toMatchObject({ code: 0 });
+  expect(sha256(await readFile(path('out/a.iso')))).toBe(sha256(body));
+});
+
+test('from a server without ranges, pieces are checked all the same', async () => {
+  const body = contentOf('described', SIZE);
+  const metalink = await describe(body);
+  const text = await readFile(metalink, 'utf8');
+  // Only the pieces' digests are left.
+  await writeFile(metalink, text.replace(/<hash type="sha-256">[0-9a-f]{64}<\/hash>/, ''));
+  const damaged = Buffer.from(body);
+  damaged[SIZE / 2] = (damaged[SIZE / 2] as number) ^ 1;
+  one.add('/x/a.iso', { body: damaged, noRanges: true });
+  const result = await runCli(['get', metalink, '-d', path('out')]);
+  expect(result).toMatchObject({ code: 5 });
+  expect(result.stderr).toMatch(/1 pieces have another digest/);
+  one.add('/x/a.iso', { body, noRanges: true });
+  expect(await runCli(['get', metalink, '-d', path('out')])).toMatchObject({ code: 0 });
+  expect(sha256(await readFile(path('out/a.iso')))).toBe(sha256(body));
+});
+
+test('a file of another length is not begun', async () => {
+  const body = contentOf('described', SIZE);
+  const metalink = await describe(body);
+  for (const [server, at] of [
+    [one, '/x/a.iso'],
+    [two, '/y/a.iso'],
+  ] as const) {
+    server.add(at, { body: body.subarray(1) });
+  }
+  const result = await runCli(['get', metalink, '-d', path('out')]);
+  expect(result).toMatchObject({ code: 7 });
+  expect(result.stderr).toMatch(/another file.*2999999 bytes instead of 3000000/);
+});
+
+test('a file that cannot be had keeps none of the others from being downloaded', async () => {
+  const body = contentOf('second', SIZE);
+  two.add('/y/b.iso', { body });
+  const files = [`a.iso"><url>${one.url('/x/a.iso')}`, `b.iso"><url>${two.url('/y/b.iso')}`];
+  const text = files.map((file) => `<file name="${file}</url></file>`).join('');
+  await writeFile(
+    path('two.meta4'),
+    `<metalink xmlns="urn:ietf:params:xml:ns:metalink">${text}</metalink>`,
+  );
+  const result = await runCli(['get', path('two.meta4'), '-d', folder.path]);
+  expect(result).toMatchObject({ code: 4, stderr: expect.stringContaining('a.iso') });
+  expect(sha256(await readFile(path('b.iso')))).toBe(sha256(body));
+});
+
+test('a malformed document is refused, with the line at fault', async () => {
+  await writeFile(path('b.meta4'), '<metalink xmlns="urn:ietf:params:xml:ns:metalink">\n<file/>');
+  const result = await runCli(['get', path('b.meta4'), '-d', folder.path]);
+  expect(result.code).toBe(2);
+  expect(result.stderr).toMatch(/line 2/);
+});
