@@ -3,6 +3,7 @@
  * subscribed.
  */
 
+import { ON_UPDATE } from '@millrace/shared/bridge/rpc/live-api';
 import type { Manager } from '../../downloads/manager.ts';
 import type { ManagerEvent } from '../../queue/records.ts';
 import { viewOf } from '../../views/view.ts';
@@ -16,13 +17,17 @@ const ARIA2: Readonly<Partial<Record<ManagerEvent['kind'], string>>> = {
   failed: 'aria2.onDownloadError',
 };
 
-/** Names of all notifications. Our own are sent only after `millrace.subscribe`. */
+/**
+ * Names of all notifications. Our own are sent only after `millrace.subscribe`, live updates
+ * (`live-feed.ts`) only after `millrace.watch`.
+ */
 export const NOTIFICATIONS: readonly string[] = [
   ...(Object.values(ARIA2) as string[]),
   'millrace.onChange',
   'millrace.onProgress',
   'millrace.onNote',
   'millrace.onForget',
+  ON_UPDATE,
 ];
 
 interface Subscription {

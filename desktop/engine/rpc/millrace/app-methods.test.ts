@@ -222,6 +222,24 @@ describe('settings', () => {
   });
 });
 
+describe('system.listNotifications', () => {
+  test('names every notification that a client gets, live updates included', async () => {
+    const received = new Set<string>();
+    const both = new Promise<void>((resolve) => {
+      client.onNotification((method) => {
+        received.add(method);
+        if (received.has('millrace.onChange') && received.has('millrace.onUpdate')) resolve();
+      });
+    });
+    await call('millrace.subscribe', {});
+    await call('millrace.watch', {});
+    await add('one');
+    await both;
+    const listed = await client.callList<string[]>('system.listNotifications');
+    expect(listed).toEqual(expect.arrayContaining([...received]));
+  });
+});
+
 describe('rpc.discover', () => {
   test('returns the contract, whose methods are all served', async () => {
     const document = await client.callList<OpenRpc>('rpc.discover');
