@@ -60,6 +60,6 @@ function keepCompiledCode(folder: string): void {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     enableCompileCache(folder);
   } catch {
-    // The folder cannot be made; whatever needs it says so.
+    // The folder cannot be made; a command that needs it reports the error.
   }
 }

@@ -105,14 +105,14 @@ describe('compiled code', () => {
     await rm(state, { recursive: true });
   });
 
-  test('is kept where the environment says, if it does', async () => {
+  test('is kept in the folder that the environment names, if it names one', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
     expect(await run(join(folder, 'state'), join(folder, 'cache'))).toBe(0);
     expect(await readdir(folder)).toEqual(['cache']);
     await rm(folder, { recursive: true });
   });
 
-  test('is not kept where there can be no state folder, and the program works', async () => {
+  test('is not kept if the state folder cannot be made, and the program works', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
     await writeFile(join(folder, 'file'), '');
     expect(await run(join(folder, 'file'))).toBe(0);

@@ -34,7 +34,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
     export: async () => (await import('./commands/exchange.ts')).exportCommand,
     import: async () => (await import('./commands/exchange.ts')).importCommand,
   },
-  'The daemon, which does that:': {
+  'The daemon, which downloads in the background:': {
     daemon: async () => (await import('./commands/daemon.ts')).daemonCommand,
     limit: async () => (await import('./commands/settings.ts')).limitCommand,
     schedule: async () => (await import('./commands/settings.ts')).scheduleCommand,
@@ -75,7 +75,7 @@ export async function buildProgram(
     }
   }
   program.helpCommand('help [command]', 'print help for a command');
-  program.addHelpText('after', '\nmillrace help COMMAND tells more of each.');
+  program.addHelpText('after', '\nmillrace help COMMAND describes a command in full.');
   for (const command of everyCommand(program)) {
     // Set for each command: added commands inherit nothing.
     command.exitOverride().configureHelp({ showGlobalOptions: false });

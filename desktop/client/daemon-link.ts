@@ -89,8 +89,8 @@ async function inTime<T>(promise: Promise<T>, ms: number): Promise<T> {
   const late = sleep(ms, undefined, { signal: controller.signal }).then(() => {
     throw new MillraceError('daemon-silent');
   });
-  late.catch(() => {}); // aborted: the answer was in time
-  promise.catch(() => {}); // late: nobody waits any more
+  late.catch(() => {}); // Rejects when it is aborted, because the answer came in time.
+  promise.catch(() => {}); // May reject after the time limit, when nobody waits for it any more.
   try {
     return await Promise.race([promise, late]);
   } finally {

@@ -1,6 +1,6 @@
 /**
  * Starts the daemon as a separate process and waits until it can be reached: for commands, the
- * native host, the app's window and `npm start`. Has to run on whatever Node is in Electron.
+ * native host, the app's window and `npm start`. Has to run on any Node that Electron contains.
  */
 
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
@@ -65,7 +65,7 @@ export async function launchInTerminal(
   state: string,
 ): Promise<LaunchedDaemon> {
   await makeStateFolder(state);
-  return untilReached(program, state, async () => 'it has said why', {
+  return untilReached(program, state, async () => 'it has printed the reason', {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
 }

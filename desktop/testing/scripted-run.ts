@@ -14,7 +14,7 @@ export class ScriptedRun implements Run {
   readonly urls: string[] = [];
   readonly #end = Promise.withResolvers<RunResult>();
   storedBytes = 0;
-  /** One entry for each call of `settle`: whether the completion was written down. */
+  /** One entry for each call of `settle`: whether the completion was recorded. */
   readonly settlings: boolean[] = [];
   /** True if the run has a partial file that it has not reported. */
   hasFile = false;

@@ -50,7 +50,7 @@ export function addCommand(context: CliContext): Command {
       .description('give downloads to the daemon, and start it if none runs')
       .summary('add downloads to the queue')
       .argument('[url-or-file...]', 'URLs, or Metalink files (*.meta4, *.metalink)'),
-    'the category\u2019s, in that of the daemon',
+    'the category\u2019s folder, in the daemon\u2019s download folder',
   );
   return addQueueOptions(command)
     .option(

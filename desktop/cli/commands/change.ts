@@ -41,7 +41,10 @@ export function changeCommand(context: CliContext): Command {
   for (const name of CHANGEABLE) command.addOption(requestOption(name));
   return command
     .option('--json', 'print one JSON document')
-    .addHelpText('after', '\nWhat is given once more takes the place of what was given before.')
+    .addHelpText(
+      'after',
+      '\nEach value given here replaces the earlier one. Header fields and checksums are replaced as a whole.',
+    )
     .action(
       action<ChangeOptions, [string]>(context, (report, options, id) => {
         const { position, priority, category, limit, ...others } = options;

@@ -41,7 +41,7 @@ export function exportCommand(context: CliContext): Command {
       new Option('--format <format>', 'format of the list').choices(FORMATS).default('json'),
     )
     .addOption(
-      new Option('--which <part>', 'part of the downloads')
+      new Option('--which <part>', 'downloads to write')
         .choices(['queue', 'history', 'all'])
         .default('all'),
     )

@@ -32,7 +32,7 @@ export async function get(
   report: Report,
   context: CliContext,
 ): Promise<number> {
-  // A name that the user did not choose, such as a metalink's, makes way for existing files.
+  // A name that the user did not choose, such as a metalink's, is changed if a file has it already.
   const asked = {
     ...requestOf('', options, context.cwd),
     rename: options.output === undefined,

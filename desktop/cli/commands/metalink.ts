@@ -24,7 +24,7 @@ const READ_BYTES = 256 * 1024;
 
 export function metalinkCommand(context: CliContext): Command {
   return new Command('metalink')
-    .description('write a Metalink of a file: its digests, those of its pieces, its URLs')
+    .description('write a Metalink of a file: its URLs, its digests, and those of its pieces')
     .summary('describe a file for others')
     .argument('<file>', 'file to describe')
     .option('--url <url>', 'URL of the file; may be repeated, best first', repeated(urlValue))
@@ -66,7 +66,7 @@ async function describe(
     let piece = createHash('sha256');
     for (let at = 0; at < size; ) {
       if (signal.aborted) throw new MillraceError('interrupted');
-      // A piece is a multiple of the read buffer.
+      // A piece is a multiple of the read buffer, so no read spans two pieces.
       const { bytesRead } = await handle.read(buffer, 0, READ_BYTES, at);
       if (bytesRead === 0) throw new MillraceError('file-changed', `${path} has become shorter`);
       const bytes = buffer.subarray(0, bytesRead);

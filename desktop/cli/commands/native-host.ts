@@ -95,9 +95,7 @@ async function run(
   const registered = browsers.length === 0 ? [] : await act(browsers, program, around);
   report.result({ browsers: registered }, () => lines(registered));
   if (browsers.length === 0) {
-    report.note(
-      `No browser is used here; name one to register it all the same: ${BROWSERS.join(', ')}.`,
-    );
+    report.note(`No browser is used here; name one to register it anyway: ${BROWSERS.join(', ')}.`);
   }
 }
 

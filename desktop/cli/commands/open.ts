@@ -40,7 +40,7 @@ async function openPage(
     }
     const { url } = await daemon.call('millrace.loginLink');
     report.result({ url }, () => [url]);
-    report.note('Open this address within a minute; it is good once.');
+    report.note('Open this address within a minute; it works once.');
   } finally {
     daemon.close();
   }

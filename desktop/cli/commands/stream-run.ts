@@ -39,8 +39,7 @@ export class StreamRun {
   #player: Player | undefined;
   #name = '';
   /**
-   * Whether a progress line is redrawn in place: not where a player has the terminal, or the output
-   * is not a terminal.
+   * True if a progress line is redrawn in place: the output is a terminal, and no player uses it.
    */
   readonly #moving: boolean;
 
@@ -61,7 +60,7 @@ export class StreamRun {
   async run(text: string): Promise<number> {
     const { player, keep, output, dir } = this.#options;
     if (!keep && (output !== undefined || dir !== undefined)) {
-      throw new UsageError('--no-keep deletes the file: -o and -d have no sense');
+      throw new UsageError('--no-keep deletes the file: give neither -o nor -d with it');
     }
     const command = player === undefined ? undefined : splitWords(player);
     const temporary = keep ? undefined : await mkdtemp(join(tmpdir(), 'millrace-stream-'));

@@ -14,7 +14,7 @@ export function syncCommand(context: CliContext): Command {
   command
     .command('publish')
     .description('write the manifest of a folder')
-    .argument('<folder>', 'what to publish')
+    .argument('<folder>', 'folder to publish')
     .requiredOption('--url <url>', 'URL at which the folder is served', folderUrl)
     .option('-o, --output <file>', 'the manifest (default: millrace-sync.json in the folder)')
     .option('--archive', 'also put all files into millrace-sync.tar, for first deployments')
@@ -22,7 +22,7 @@ export function syncCommand(context: CliContext): Command {
     .addOption(requestOption('edge'))
     .addOption(requestOption('edgesOnly'))
     .option('--json', 'print one JSON document')
-    .addHelpText('after', '\nThe edges are for the script. Links and devices are left out.')
+    .addHelpText('after', '\nOnly the script uses the edges. Links and devices are left out.')
     .action(
       action<PublishOptions, [string]>(context, async (report, options, folder) => {
         const { publishFolder } = await import('./sync-run.ts');
@@ -52,9 +52,9 @@ export function syncCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Every file is compared with its digest before it gets its name. Interrupted, the same
-command continues where it stopped. Exit status: 0 the folder is as it should be, else
-as "get".`,
+Every file is compared with its digest before it gets its name. After an interruption
+the same command continues where it stopped. Exit status: 0 the folder is as it should
+be, otherwise as "get".`,
     )
     .action(
       action<ApplyOptions, [string, string | undefined]>(

@@ -20,7 +20,7 @@ const KEPT = { partial: 'partial data', file: 'file', entry: 'entry only' } as c
 
 export function trashCommand(context: CliContext): Command {
   const command = new Command('trash').description(
-    'what "remove" has taken away, until it is deleted for good',
+    'show removed downloads, bring them back, or delete them for good',
   );
   command
     .command('list', { isDefault: true })

@@ -25,7 +25,7 @@ const PORT = Number(process.env.MILLRACE_EDGE_PORT ?? EDGE_PORT);
  * the edge's own.
  */
 const LISTED = process.env.MILLRACE_EDGE_ALLOW_ORIGIN;
-/** Time, ms: a window that fails sooner has never opened. */
+/** A window that fails within this time, ms, has never opened. */
 const FAILS_WITHIN_MS = 10_000;
 const EDGE_URL = `http://127.0.0.1:${PORT}`;
 
@@ -131,7 +131,7 @@ function aboutApp(app: App): string {
   if (app.kind === 'window') return 'The app is open; its icon is in the tray.\n';
   return (
     `The app is a page in your browser, as ${app.reason}:\n\n  ${app.url}\n\n` +
-    'This address is good once, for a minute; "npm run millrace -- open" gives another.\n'
+    'This address works once, within a minute; "npm run millrace -- open" prints another.\n'
   );
 }
 

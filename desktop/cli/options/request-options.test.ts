@@ -85,7 +85,7 @@ describe('options of a download', () => {
 
   test.each([
     [['--checksum', 'sha-256=12'], /64 hexadecimal digits/],
-    [['--checksum', 'crc=12'], /known are/],
+    [['--checksum', 'crc=12'], /the algorithm must be/],
     [['--connections', '33'], /1 to 32/],
     [['--connections', '1.5'], /whole number/],
     [['--limit', '0'], /more than 0/],

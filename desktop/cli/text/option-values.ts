@@ -63,7 +63,9 @@ export function digestValue(text: string): Digest {
   const [name = '', value = ''] = text.split('=');
   const algorithm = algorithmNamed(name);
   if (algorithm === undefined) {
-    throw new InvalidArgumentError('known are md5, sha-1, sha-224, sha-256, sha-384 and sha-512');
+    throw new InvalidArgumentError(
+      'the algorithm must be md5, sha-1, sha-224, sha-256, sha-384 or sha-512',
+    );
   }
   const digest = digestFromHex(algorithm, value.trim());
   if (digest === undefined) {

@@ -113,7 +113,7 @@ export function pinTable(
     printable(url),
     formatBytes(bytes),
     leaseText(expiresAt - now),
-    network !== true ? 'this node' : held === false ? 'others: no room here' : 'all nodes',
+    network !== true ? 'this node' : held === false ? 'other nodes: no room here' : 'all nodes',
   ]);
   const columns = [
     { title: 'ID' },
@@ -157,7 +157,7 @@ export function statusLines(url: string, status: EdgeStatus): string[] {
       ? []
       : [
           `  pins       ${a.pins}, ${formatBytes(a.pinnedBytes)} of ${formatBytes(a.pinQuotaBytes)}`,
-          `  prefetches ${a.prefetches} not over`,
+          `  prefetches ${a.prefetches} unfinished`,
           `  purges     ${a.purges} remembered`,
         ]),
   ];

@@ -297,7 +297,7 @@ describe('the schedule', () => {
     expect(() => parseWindow(text)).toThrow(MillraceError);
   });
 
-  test('its present effect in words', () => {
+  test('has its present effect in words', () => {
     expect(nowText({ now: 'free' })).toBe('downloads run freely');
     expect(nowText({ now: 'limit', limit: MiB })).toBe('downloads are limited to 1 MiB/s');
     const at = new Date(2026, 0, 4, 7, 5).getTime(); // a Sunday

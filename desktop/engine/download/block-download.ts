@@ -251,7 +251,7 @@ export class BlockDownload {
     return sources.inUse === 1 ? first.source.host : undefined;
   }
 
-  /** Asks for a range, or lets the first answer go on if it waits just there. */
+  /** Asks for a range, or continues the first answer if it waits at that position. */
   async #ask(source: HttpSource, range: ByteRange, signal: AbortSignal): Promise<OpenAnswer> {
     const held = source === this.#held?.source && this.#held.isOpen ? this.#held : undefined;
     const waiting = held?.answerTo(source, range, signal);

@@ -24,7 +24,7 @@ export interface DownloadWay {
   /** The target's partial file. */
   readonly file: PartialFile;
   readonly pool: SegmentPool;
-  /** Digests that bytes which came by ranges did not have. */
+  /** Stated digests that the bytes received by ranges did not match. */
   readonly said: readonly SaidDigest[];
 }
 

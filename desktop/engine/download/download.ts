@@ -99,7 +99,7 @@ export class Download {
           this.#ways.noteStated(attempt.sources.sources);
           const note = attempts < MAX_RESTARTS ? restartNote(error) : undefined;
           const way = note ?? this.#otherWay(error, attempt);
-          // That parts have another digest than the user's says more than why the last way failed.
+          // A mismatch with the user's digest tells the user more than the last way's failure.
           if (way === undefined) throw this.#ways.wrongParts ?? error;
           this.#reader.restart();
           this.#report.note(way);

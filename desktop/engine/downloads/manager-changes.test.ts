@@ -205,7 +205,7 @@ describe('limits for all downloads', () => {
     await stage.add({ gid: 'abcd000000000000' });
     await stage.add({ gid: 'abce000000000000' });
     expect(stage.manager.get('abcd').gid).toBe('abcd000000000000');
-    expect(() => stage.manager.get('abc')).toThrow(/not enough/);
+    expect(() => stage.manager.get('abc')).toThrow(/beginning of several ids/);
     expect(() => stage.manager.get('f')).toThrow(/no such download/);
     await expect(stage.add({ gid: 'abcd000000000000' })).rejects.toThrow(/there already/);
     expect(stage.manager.unfinished()).toHaveLength(2);

@@ -19,7 +19,7 @@ const held = new Set<string>();
  * @throws MillraceError `file-in-use`; errors of the file system
  */
 export async function lockFile(path: string): Promise<() => Promise<void>> {
-  if (held.has(path)) throw new MillraceError('file-in-use', `this process has ${path}`);
+  if (held.has(path)) throw new MillraceError('file-in-use', `this process has locked ${path}`);
   held.add(path);
   try {
     await take(path);
@@ -61,7 +61,7 @@ async function take(path: string): Promise<void> {
     const [pid = '', started = ''] = (await readFile(path, 'utf8').catch(() => '')).split('\n');
     const owner = Number(pid.trim());
     if (isAlive(owner) && (started === '' || started === (await startOf(owner)))) {
-      throw new MillraceError('file-in-use', `process ${owner} has ${path}`);
+      throw new MillraceError('file-in-use', `process ${owner} has locked ${path}`);
     }
     await rm(path, { force: true });
   }

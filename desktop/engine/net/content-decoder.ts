@@ -110,7 +110,7 @@ function runDecoder({ make, begins }: Coding): Decoding['run'] {
   };
 }
 
-/** Resolves when the decoder takes more, or nothing any more. */
+/** Resolves when the decoder takes more bytes, or has ended. */
 function whenDrained(decoder: Transform): Promise<void> {
   return new Promise((resolve) => {
     for (const event of ['drain', 'close', 'error']) decoder.once(event, () => resolve());

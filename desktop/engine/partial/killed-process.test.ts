@@ -1,4 +1,7 @@
-/** Costs of the end of the process at any moment: bytes in memory, and bytes without a line. */
+/**
+ * How much a process loses that is killed at any moment: bytes in memory, and bytes without a
+ * journal line.
+ */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
@@ -33,7 +36,7 @@ const journalOf = (file: PartialFile, step = () => {}) =>
   });
 
 describe('a killed process', () => {
-  // Without time limits passing, only the bounds in bytes have anything written.
+  // No time limit passes, so only the bounds in bytes cause writes.
   beforeEach(() => {
     isOver = false;
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
@@ -44,7 +47,7 @@ describe('a killed process', () => {
   });
 
   test.each([1, 8, 32])(
-    'with %d connections loses few of the bytes that it has received, however many connections there are',
+    'with %d connections loses few of the bytes that it has received',
     async (connections) => {
       const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
       const random = seededRandom(seed);
@@ -82,7 +85,7 @@ describe('a killed process', () => {
     },
   );
 
-  test('has journal lines of a quarter of a megabyte written without waiting for more', async () => {
+  test('writes the journal lines of a quarter of a megabyte without waiting for more', async () => {
     const length = 4 * SEGMENT_BYTES;
     const file = await stage.start({ length });
     await file.store(0, Buffer.alloc(256 * KIB, 'x'));
@@ -103,7 +106,7 @@ describe('a crash of the machine', () => {
     await file.store(half, content.subarray(half, SEGMENT_BYTES));
     await file.flush();
     const path = await stage.crash();
-    // The journal as it was before the second flush, but for the line of the whole segment.
+    // The journal as it was before the second flush, except for the line of the whole segment.
     const journal = await readFile(stage.journalPath, 'utf8');
     const lines = journal.split('\n').filter((line) => !/^\["flushed",[2-9]/.test(line));
     await writeFile(`${path}.millrace-journal`, lines.join('\n'));

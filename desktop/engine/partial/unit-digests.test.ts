@@ -77,7 +77,7 @@ describe('UnitDigests', () => {
     }
   });
 
-  test('bytes whose write has not ended, or has failed, are no beginning', () => {
+  test('bytes whose write has not ended, or has failed, do not count as the beginning of a unit', () => {
     const { begin, write } = setUp();
     write(0, 30);
     begin(30, 60);
@@ -87,7 +87,7 @@ describe('UnitDigests', () => {
     expect(write(60, 100)).toBeUndefined();
   });
 
-  test('removed bytes are no beginning, even if they are removed during a write', () => {
+  test('removed bytes do not count as the beginning, even if they are removed during a write', () => {
     const { units, begin, write } = setUp();
     write(0, 30);
     units.clear();

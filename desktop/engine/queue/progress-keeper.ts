@@ -24,7 +24,10 @@ export class ProgressKeeper {
     this.#options = options;
   }
 
-  /** A download runs, or has unrecorded progress: from now on it is recorded every few seconds. */
+  /**
+   * Notes that a download runs or has unrecorded progress: from now on progress is recorded every
+   * few seconds.
+   */
   keepOn(): void {
     this.#timer ??= setInterval(() => this.keep(), INTERVAL_MS);
   }
@@ -34,7 +37,7 @@ export class ProgressKeeper {
     this.#timer = undefined;
   }
 
-  /** Writes down how all runs stand. */
+  /** Records the progress of all runs. */
   keep(): void {
     const { records } = this.#options;
     records.saveUnsaved();
@@ -47,7 +50,7 @@ export class ProgressKeeper {
     try {
       records.store.atOnce(() => this.#noteAll(active));
     } catch (error) {
-      // The next time will do.
+      // The next timer tries again.
       if (!isStorageError(error)) throw error;
     }
   }
@@ -64,7 +67,7 @@ export class ProgressKeeper {
     }
   }
 
-  /** Writes down the progress of a run that is about to be stopped. */
+  /** Records the progress of a run that is about to be stopped. */
   note(gid: string): void {
     const { records, running, activeMs } = this.#options;
     const record = records.find(gid);

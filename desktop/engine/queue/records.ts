@@ -76,10 +76,11 @@ export class Records {
     if (record !== undefined) return record;
     if (/^[0-9a-f]{1,15}$/.test(gid)) {
       const found = this.store.startingWith(gid);
-      if (found.length > 1) throw new MillraceError('no-such-download', `${gid} is not enough`);
+      if (found.length > 1)
+        throw new MillraceError('no-such-download', `${gid} is the beginning of several ids`);
       if (found[0] !== undefined) return this.get(found[0]);
     }
-    const why = this.store.has(gid) ? ': what is kept of it cannot be read' : '';
+    const why = this.store.has(gid) ? ': its record cannot be read' : '';
     throw new MillraceError('no-such-download', `${gid.slice(0, 40)}${why}`);
   }
 

@@ -103,7 +103,7 @@ export class Trash {
   find(gid: string): string {
     const [found, other] = this.store.startingWith(gid);
     if (found !== undefined && (other === undefined || found === gid)) return found;
-    const why = other === undefined ? 'is not in the trash' : 'is not enough';
+    const why = other === undefined ? 'is not in the trash' : 'is the beginning of several ids';
     throw new MillraceError('no-such-download', `${gid} ${why}`);
   }
 

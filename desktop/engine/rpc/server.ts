@@ -217,7 +217,7 @@ export class RpcServer {
     if (req.method === 'OPTIONS') return void res.writeHead(204).end();
     if (req.method !== 'POST') {
       res.setHeader('allow', 'POST');
-      return say(res, 405, 'only POST: what GET can do (JSONP), any page in a browser can do');
+      return say(res, 405, 'only POST is accepted: any page in a browser can send a GET (JSONP)');
     }
     const body = await this.#bodies.read(req);
     if ('refused' in body) {

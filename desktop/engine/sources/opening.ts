@@ -177,7 +177,7 @@ async function openOne(
   let opened: Opened;
   if (!isNew || hasEdges) {
     opened = await source.openRange(few, undefined, signal);
-    // A file of just this length is rare: the server may take the range for the file.
+    // Few files have exactly this length: the server may take the range for the file.
     const length = opened.kind === 'whole' ? opened.length : opened.version.length;
     if (length !== FIRST_BYTES) return opened;
     opened.discard();

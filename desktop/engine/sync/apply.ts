@@ -110,7 +110,7 @@ function planOf(
   const more = obstacles.length > named.length ? ', ...' : '';
   throw new MillraceError(
     'file-exists',
-    `not as the manifest has it, and only taken away with --delete: ${named.join(', ')}${more}`,
+    `these differ from the manifest, and are removed only with --delete: ${named.join(', ')}${more}`,
   );
 }
 
@@ -121,7 +121,7 @@ function refuseRemoval(root: string, { files }: Manifest): void {
   }
   const home = homedir();
   const above = root === parse(root).root || home === root || home.startsWith(root + sep);
-  if (above) throw new MillraceError('bad-option', `--delete is not for ${root}`);
+  if (above) throw new MillraceError('bad-option', `--delete is not allowed for ${root}`);
 }
 
 async function openStaging(root: string): Promise<PinnedFolder> {

@@ -57,24 +57,27 @@ test('a file gets its execution bit and time, and its place in folders that are 
   expect(await readdir(join(root, 'a/b'))).toEqual([]);
 });
 
-describe('a link that is put in place of a folder in the middle of a run', () => {
-  test.each(['a', 'a/b'])('at %s lets nothing outside be changed', async (swapped) => {
-    const placer = new Placer(root);
-    await put(placer, 'a/b/first');
-    await mkdir(join(outside, 'b'));
-    for (const place of ['victim', 'b/victim']) await writeFile(join(outside, place), 'kept');
-    await swapForLink(swapped);
-    await expect(put(placer, 'a/b/second')).rejects.toEqual(refused);
-    await expect(put(placer, 'a/b/victim')).rejects.toEqual(refused);
-    await expect(placer.folder('a/b/folder')).rejects.toEqual(refused);
-    await expect(placer.settle(of('a/b/victim', '755'))).rejects.toEqual(refused);
-    await expect(placer.remove('a/b/victim')).rejects.toEqual(refused);
-    expect((await readdir(outside)).sort()).toEqual(['b', 'victim']);
-    expect(await readdir(join(outside, 'b'))).toEqual(['victim']);
-    expect((await stat(join(outside, 'victim'))).mode & 0o111).toBe(0);
-  });
+describe('a link that another program makes during a run', () => {
+  test.each(['a', 'a/b'])(
+    'in place of the folder %s lets nothing outside be changed',
+    async (swapped) => {
+      const placer = new Placer(root);
+      await put(placer, 'a/b/first');
+      await mkdir(join(outside, 'b'));
+      for (const place of ['victim', 'b/victim']) await writeFile(join(outside, place), 'kept');
+      await swapForLink(swapped);
+      await expect(put(placer, 'a/b/second')).rejects.toEqual(refused);
+      await expect(put(placer, 'a/b/victim')).rejects.toEqual(refused);
+      await expect(placer.folder('a/b/folder')).rejects.toEqual(refused);
+      await expect(placer.settle(of('a/b/victim', '755'))).rejects.toEqual(refused);
+      await expect(placer.remove('a/b/victim')).rejects.toEqual(refused);
+      expect((await readdir(outside)).sort()).toEqual(['b', 'victim']);
+      expect(await readdir(join(outside, 'b'))).toEqual(['victim']);
+      expect((await stat(join(outside, 'victim'))).mode & 0o111).toBe(0);
+    },
+  );
 
-  test('or of a file leaves time and mode of its target unchanged', async () => {
+  test('in place of a file leaves time and mode of its target unchanged', async () => {
     const placer = new Placer(root);
     const victim = join(outside, 'victim');
     await writeFile(victim, 'kept');

@@ -80,8 +80,8 @@ export class DownloadLog {
     this.#seq = this.#log.at(-1)?.seq ?? 0;
     const last = tryRead(lastSchema.optional(), read.data?.last);
     this.last = last.data;
-    if (refused > 0 || this.#log.length < items.length) onDamage('some of its log is none');
-    if (!last.success) onDamage('its last run is none');
+    if (refused > 0 || this.#log.length < items.length) onDamage('part of its log cannot be read');
+    if (!last.success) onDamage('its last run cannot be read');
   }
 
   get log(): readonly LogEntry[] {

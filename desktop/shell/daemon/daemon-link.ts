@@ -1,6 +1,6 @@
 /**
  * The app's connection to the daemon. Commands use the WebSocket of newer Nodes; this connection
- * has to work on whatever Node is in Electron.
+ * has to work on any Node that Electron contains.
  */
 
 import { once } from 'node:events';

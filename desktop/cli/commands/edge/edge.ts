@@ -100,10 +100,10 @@ function purgeBodies(
   urls: readonly string[],
 ): object[] {
   if (all === true && (urls.length > 0 || prefix === true || etag !== undefined)) {
-    throw new UsageError('--all is everything: no URL goes with it');
+    throw new UsageError('--all purges everything: give no URL with it');
   }
   if (prefix === true && etag !== undefined) {
-    throw new UsageError('--etag is of one file, --prefix of many');
+    throw new UsageError('--etag is for one file, --prefix for many');
   }
   if (all === true) return [{ all, network }];
   if (urls.length === 0) throw new UsageError('name what is to be purged, or --all');

@@ -26,7 +26,7 @@ export function edgeSignCommand(context: CliContext): Command {
     .description('make a signed link, which edges serve even if they do not list its origin')
     .argument(
       '<url>',
-      'what may be fetched',
+      'file that may be fetched, or with --below a folder',
       reading((text) => urlValue(text)),
     )
     .requiredOption('--secret-file <file>', 'secret that the edges know (their --link-secret-file)')
@@ -48,7 +48,8 @@ export function edgeSignCommand(context: CliContext): Command {
         const url = parseOriginUrl(text);
         // Rounded up: a link for one second does not expire at once.
         const expires = Math.ceil((Date.now() + (options.expires ?? WEEK_MS)) / 1000);
-        if (expires > MAX_EXPIRES) throw new MillraceError('bad-option', 'that is too far away');
+        if (expires > MAX_EXPIRES)
+          throw new MillraceError('bad-option', '--expires: that time is too far in the future');
         const permit = signLink(url, expires, options.below === true, secret as string);
         const base = (options.edge ?? '').replace(/\/+$/, '');
         const link = `${base}${SIGNED_PATH}${permit}/${url.href}`;

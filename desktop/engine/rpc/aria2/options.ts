@@ -82,7 +82,10 @@ export function readOptions(given: unknown, global: boolean): Record<string, str
   return options;
 }
 
-/** Returns the kind of an option; undefined for an unknown one, whatever objects inherit. */
+/**
+ * Returns the kind of an option; undefined for an unknown one, also if every object inherits a
+ * member of that name.
+ */
 function kindOf(name: string, global: boolean): Kind | undefined {
   if (Object.hasOwn(DOWNLOAD_OPTIONS, name)) return DOWNLOAD_OPTIONS[name]?.[0];
   return global && Object.hasOwn(GLOBAL_OPTIONS, name) ? GLOBAL_OPTIONS[name]?.[0] : undefined;

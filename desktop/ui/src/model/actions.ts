@@ -94,7 +94,7 @@ export class Actions {
     const asked = undo === undefined ? {} : { undo };
     try {
       const { gids } = await this.#app.call('millrace.undoRemove', asked);
-      // The user has taken the offer of the message.
+      // The message's offer to undo has been used.
       if (this.#undoToast !== undefined) this.#app.dismiss(this.#undoToast);
       this.#app.toast(this.#app.text.n('toast.restored', gids.length));
     } catch (error) {
