@@ -58,7 +58,7 @@ describe('after a browser was killed before it wrote its list to disk', () => {
     expect(erased).toEqual([1]);
   });
 
-  test('so is a download that the browser reads later', async () => {
+  test('a download that the browser reads later is removed too', async () => {
     const before = browser([]);
     await before.stale.add({ id: 7, begunAt: BEGUN + 1 });
     const { erased, created } = browser([], before.kept);
@@ -70,7 +70,7 @@ describe('after a browser was killed before it wrote its list to disk', () => {
     expect(erased).toEqual([1]);
   });
 
-  test('so is an unfinished copy of our own, but no other extension’s', async () => {
+  test('an unfinished copy of our own is removed too, but no other extension’s', async () => {
     const url = 'blob:chrome-extension://own-id/1';
     const { erased, stale } = browser([
       item(1, { url, byExtensionId: OWN }),

@@ -72,7 +72,7 @@ export class Takers implements TakersPort {
    * @throws TakerError
    */
   async add(kinds: readonly TakerKind[], links: readonly AddedLink[]): Promise<number> {
-    let failure = new TakerError('absent', 'Nobody is there to download it');
+    let failure = new TakerError('absent', 'Neither the app nor this extension can download it');
     for (const kind of kinds) {
       try {
         return (await this.get(kind).add(links)).length;

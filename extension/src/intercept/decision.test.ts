@@ -143,11 +143,11 @@ describe('a download is left alone', () => {
     expect(decided(download(), seen)).toEqual(left(why));
   });
 
-  test('skipped', () => {
+  test('if the user skips it', () => {
     expect(decided(download(), request(), {}, true)).toEqual(left('skipped'));
   });
 
-  test('but not because its host ends like another name', () => {
+  test('but not if its host merely ends in the letters of a listed host', () => {
     expect(decided(download(), request(), { offHosts: ['ample.com'] })).toMatchObject({
       take: true,
     });

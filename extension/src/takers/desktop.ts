@@ -27,7 +27,7 @@ export class DesktopTaker implements Taker, TakerDownloads {
 
   async offer(offer: Offer, signal: AbortSignal): Promise<void> {
     const { handOff } = offer;
-    if (signal.aborted) throw new TakerError('failed', 'It was given up');
+    if (signal.aborted) throw new TakerError('failed', 'The offer was given up');
     const onAbort = () => void this.withdraw(handOff);
     signal.addEventListener('abort', onAbort, { once: true });
     try {

@@ -74,7 +74,9 @@ class Connection {
     const id = this.#nextId++;
     const message = { id, type, ...params };
     if (JSON.stringify(message).length > MAX_FROM_BROWSER_BYTES / 4) {
-      return Promise.reject(new TakerError('refused', 'It is too long to be sent', 'bad-option'));
+      return Promise.reject(
+        new TakerError('refused', 'The message is too long to be sent', 'bad-option'),
+      );
     }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {

@@ -56,7 +56,7 @@ export class BrowserTaker implements Taker, TakerDownloads {
 
   async offer(offer: Offer, signal: AbortSignal): Promise<void> {
     const { handOff } = offer;
-    const given = new TakerError('failed', 'It was given up');
+    const given = new TakerError('failed', 'The offer was given up');
     if (signal.aborted) throw given;
     const onAbort = () => void this.withdraw(handOff);
     signal.addEventListener('abort', onAbort, { once: true });

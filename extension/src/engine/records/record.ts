@@ -29,9 +29,9 @@ export interface DownloadRecord {
   readonly fileName: string;
   /** True if the name was made from the URL, so that the origin may know a better one. */
   readonly nameIsGuess?: true | undefined;
-  /** Length of the file, bytes; undefined until the origin has told it. */
+  /** Length of the file, bytes; undefined until the origin has stated it. */
   readonly length?: number | undefined;
-  /** Length that the origin told the browser before the hand-off, bytes. */
+  /** Length that the origin stated to the browser before the hand-off, bytes. */
   readonly promised?: number | undefined;
   /** Validators of the version that all stored bytes are of. */
   readonly validators?: Validators | undefined;

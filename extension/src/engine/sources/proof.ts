@@ -34,7 +34,7 @@ export async function prove(
   if (length < 1) throw new MillraceError('range-ignored', 'it is empty');
   const validators = readValidators({ etag, 'last-modified': lastModified });
   if (validators.etag === undefined && validators.lastModified === undefined) {
-    throw new MillraceError('version-unproven', 'the browser was told neither ETag nor date');
+    throw new MillraceError('version-unproven', 'the browser received neither ETag nor date');
   }
   // The answer is compared with the browser's own answer: another version does not match.
   const opened = await source.open(firstBytes(length), { length, validators }, signal);
@@ -60,7 +60,10 @@ const firstBytes = (length: number) => ({ start: 0, end: Math.min(PROOF_BYTES, l
 
 function proofOf({ version: { validators }, fields }: Opened): Proof {
   if (canPin(validators)) return { validators, digests: fileDigests(fields, 206) };
-  throw new MillraceError('version-unproven', 'it gives no strong ETag and no old date');
+  throw new MillraceError(
+    'version-unproven',
+    'it sends neither a strong ETag nor a date that is old enough',
+  );
 }
 
 /** Returns an error as a TakerError. */
