@@ -136,7 +136,7 @@ async function readers(e: EdgeProcess, origin: WideOrigin): Promise<boolean> {
       ['stop and limit', `${mib(memory.stopBytes)} and ${mib(memory.limitBytes)}`],
       ['refused and reset by memory', `${admission.memory?.refused} and ${clients.slowReset}`],
       ['seen by the readers', `${JSON.stringify(refused)}, ${cutOff} cut off`],
-      ['the client beside', JSON.stringify(honest)],
+      ['the honest client', JSON.stringify(honest)],
     ]);
     await slow.stop();
     await pause(5000);

@@ -46,8 +46,8 @@ const HELP = `npm run -s lab -- EXPERIMENT... [--runs N] [--seed N] [--out FOLDE
 
 ${EXPERIMENTS.map(({ name, title }) => `  ${name.padEnd(14)} ${title}`).join('\n')}
 
---only picks parts of an experiment that has several, by what their names begin with.
---slow makes rates N times lower and ways N times longer where processors are too few (crowd).
+--only picks the parts of an experiment whose names begin with PART.
+--slow makes rates N times lower and delays N times longer, for too few processors (crowd).
 Each writes NAME.json, NAME.md and pictures into the folder (${RESULTS}).
 Most need root, for network namespaces; the machine's own network is left alone.
 `;

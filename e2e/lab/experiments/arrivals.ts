@@ -109,7 +109,7 @@ async function run(options: ExperimentOptions): Promise<Findings> {
     ],
     plots: [queuePlot(outcomes)],
     notes: [
-      `Rates and queues from ${SETTLED_S} s after the last client has begun, or after the switch; what has been sent includes headers and what TCP sends twice. Reaped: connections that the edge took for vanished, wrongly unless the route had left it. Fairness is Jain's index of the clients' bytes: 1 if all have the same.`,
+      `Rates and queues are measured from ${SETTLED_S} s after the last client has begun, or after the switch. Bytes sent include headers and TCP's retransmissions. Reaped: connections whose clients the edge took for vanished, which is right only if their route had moved. Fairness is Jain's index of the clients' bytes: 1 if all have the same.`,
     ],
     raw: outcomes,
   };

@@ -80,8 +80,8 @@ async function run({ seed, say, runs }: ExperimentOptions): Promise<Findings> {
       })),
     })),
     notes: [
-      'Millrace window: the window that the edge has, which begins at four chunks, or two where those would be more than 1 MiB, and grows to 16 MiB at most. Other columns: so many chunks at a time, less one whenever the first attempt at a chunk is given up.',
-      'Without tail: the same chunk times, with the slowest so many percent replaced by the median and all that waited for them moved forward.',
+      'Millrace window: the window that the edge has, which begins at four chunks, or two where those would be more than 1 MiB, and grows to 16 MiB at most. Other columns: that number of chunks at a time, reduced by one whenever the first attempt at a chunk is given up.',
+      'Without tail: the same chunk times, but the slowest 1%, 2% or 5% replaced by the median, and the chunks that waited for them moved forward.',
     ],
     raw: cells,
   };

@@ -31,7 +31,7 @@ interface Measured {
 
 export const check: Experiment = {
   name: 'check',
-  title: 'How true the laboratory itself is',
+  title: 'Accuracy of the laboratory itself',
   runs: 3,
   needsLab: true,
   async run({ seed, runs, say }) {

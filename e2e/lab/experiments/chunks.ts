@@ -94,8 +94,8 @@ async function run({ seed, runs, say }: ExperimentOptions): Promise<Findings> {
       },
     ],
     notes: [
-      'Mbit/s by the window that a response begins with; what follows is for the first window that edges have: four chunks, or two where those would be more than 1 MiB.',
-      'Absolute figures of the real edge depend on the machine, and on what else it does; those of one column were measured in turn.',
+      'Columns of Mbit/s: by the first window of a response. Other columns: with the first window of edges, four chunks, or two where four would be more than 1 MiB.',
+      'Absolute figures of the real edge depend on the machine and its other load; the figures of one column were measured in turn.',
     ],
     raw: { cells, costs },
   };

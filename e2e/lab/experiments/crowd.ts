@@ -133,7 +133,8 @@ export const crowd: Experiment = {
         edges: `${EDGES}, 100 Mbit/s`,
         origin: '20 Mbit/s',
         'file bytes': FILE_BYTES,
-        'kernels of tuned edges': '60-millrace.conf (BBR); of all others as Linux has them (cubic)',
+        'kernels of tuned edges':
+          '60-millrace.conf (BBR); all other kernels have the defaults of Linux (cubic)',
         processors: cpus().length,
         ...(slow === 1 ? {} : { 'slow motion': `${slow} times` }),
       },
@@ -146,15 +147,15 @@ export const crowd: Experiment = {
 };
 
 const NOTES = [
-  'Throughput is per client, from when it was told to begin until its program ended (for BitTorrent: until aria2 said ' +
-    'that it had it all). All programs had been started before: sixteen starts of Node.js on one machine would be measured else. ' +
+  'Throughput is per client, from the signal to begin until its program ended (for BitTorrent: until aria2 reported ' +
+    'the whole file). All programs had been started before: otherwise the run would measure sixteen starts of Node.js on one machine. ' +
     'Every file was compared with the original by its digest.',
-  'Origin, bodies: bytes of bodies that it sent over the size of the file; on the wire: with headers and what was sent again.',
+  'Origin, bodies: bytes of bodies that it sent, divided by the size of the file; on the wire: with headers and retransmissions.',
 ];
 
 const SLOW_NOTE =
-  'Measured in slow motion: rates were lower and round trips longer by that factor, and figures are given as if they ' +
-  'were not. The programs’ own waiting times are not longer, and count for less so.';
+  'Measured in slow motion: rates were lower and round trips longer by that factor; the figures are scaled back to full ' +
+  'speed. The programs’ own timeouts were not longer, so they count for less.';
 
 function slowed(links: CrowdLinks, slow: number): CrowdLinks {
   const one = (link: Link): Link => ({

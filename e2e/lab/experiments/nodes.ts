@@ -84,7 +84,7 @@ async function run(options: ExperimentOptions): Promise<Findings> {
     plots: [],
     notes: [
       `Of ${samples.length} downloads ${samples.filter(({ failed }) => failed).length} failed.`,
-      'Direct and edges: curl, which knows nothing of several edges; ten connections: aria2c. Each way has a file of its own, which is cached for it alone.',
+      'Direct and edges: curl, which uses a single edge; ten connections: aria2c. Each way fetches its own file, so no way profits from chunks that another one cached.',
     ],
     raw: samples,
   };

@@ -51,8 +51,8 @@ async function run(options: ExperimentOptions): Promise<Findings> {
     tables: PLAY_MEGABITS.flatMap((rate) => THREADS.map((threads) => table(rate, threads, series))),
     plots: [plot(series)],
     notes: [
-      'Seconds of waiting in all with 1 to 6 replicas: the median of the runs, and the longest behind a slash.',
-      'The paper computes delays from downloads that know nothing of the player; so do its algorithms here. Millrace is told what is being read, as `millrace stream` does.',
+      'Total seconds of waiting with 1 to 6 replicas: the median of the runs, then a slash and the longest.',
+      'The paper computes delays from downloads that know nothing of the player; so do its algorithms here. Millrace is told which bytes are being read, as by `millrace stream`.',
     ],
     raw: series,
   };

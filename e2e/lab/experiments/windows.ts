@@ -91,9 +91,9 @@ export const windows: Experiment = {
       notes: [
         'Virtual time, the same draws for every function. ' +
           `A node's line is log-normal around ${LINE.medianMbit} Mbit/s, a peer's rate around ${PEER.medianMbit} Mbit/s, ` +
-          `round trips around ${RTT.medianMs} ms; ${STUCK_SHARE * 100}% of attempts meet a peer that all but stands still. ` +
-          'Left out are TCP itself, queues at peers and other responses of the same node, so differences between the ' +
-          'functions count, not the figures themselves.',
+          `round trips around ${RTT.medianMs} ms; ${STUCK_SHARE * 100}% of attempts meet a peer that hardly sends. ` +
+          'The model leaves out TCP itself, queues at peers and other responses of the same node: only the differences between ' +
+          'the functions count, not the figures themselves.',
       ],
       raw: measured,
     };
@@ -148,7 +148,7 @@ function curve(window: { size: number; onFastChunk(): void }, chunks: number): [
 
 function openings(): Table {
   return {
-    title: 'The window after so many chunks that all came fast',
+    title: 'The window after a number of chunks that all came fast',
     columns: ['growth', ...AFTER.map(String)],
     rows: KINDS.map(({ name, make }) => {
       const points = curve(make(PAPER_MAX, FIRST_WINDOW), 1000);

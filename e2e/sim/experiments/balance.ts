@@ -49,16 +49,16 @@ export function balance({ seed, nodes = 15_000, chunks = CHUNKS_PER_NODE }: Sett
     tables: [
       {
         caption:
-          'Chunks that nodes serve at the first hop, over the mean; requests come to all nodes alike, each for another chunk',
+          'Chunks that nodes serve at the first hop, divided by the mean; all nodes get equally many requests, each for a different chunk',
         columns: ['how a node is chosen', 'chunks per node', 'max', '99%', '1%', 'min'],
         rows,
       },
     ],
     notes: [
-      `Balls into bins: with a mean of m per node, chance alone gives about 1 + sqrt(2 ln(nodes) / m) times the mean at most, here ${(1 + Math.sqrt((2 * Math.log(nodes)) / chunks)).toFixed(2)}. No hash can do better without knowing loads; with fewer chunks it is worse. "Any": what is left with any number of chunks, by the peers alone.`,
+      `Balls into bins: with a mean of m per node, chance alone gives about 1 + sqrt(2 ln(nodes) / m) times the mean at most, here ${(1 + Math.sqrt((2 * Math.log(nodes)) / chunks)).toFixed(2)}. No hash can do better without knowing loads; with fewer chunks it is worse. "Any": the imbalance that remains with any number of chunks, because of the choice of peers.`,
       'Peers are up to 120 of the nearest. Nodes in the middle of many others, with good lines, would be peers of three times as many as others; nodes that enough others use are passed over (peer-use.ts).',
-      "Those with the least have lines so slow that they are nobody's choice.",
-      `By load: a node knows of another what that last said, in steps of 8 transfers; ${UNDER_WAY} per node are under way at a time. Heartbeats: to a peer each second.`,
+      'The nodes with the least load have lines so slow that no node chooses them.',
+      `By load: a node knows the load that another last reported, in steps of 8 transfers; ${UNDER_WAY} transfers per node are under way at a time. Each peer gets a heartbeat every second.`,
     ],
   };
 }

@@ -48,8 +48,8 @@ export async function churn({ seed, nodes = 150, chunks = 96 }: Settings): Promi
       { caption: 'By rate', columns: ['changes', 'client', ...CROWD_COLUMNS, ...own], rows },
     ],
     notes: [
-      `One client per node that is up, starting within ${SPREAD_MS / 1000} s. A change: a node that is down comes with an empty cache, or one that is up crashes, freezes or leaves, all alike often.`,
-      'A plain client fails with the node that it is connected to; no edge can help that. One that continues elsewhere uses the next of the 8 nearest.',
+      `One client per node that is up, starting within ${SPREAD_MS / 1000} s. A change: a node that is down comes with an empty cache, or one that is up crashes, freezes or leaves, all equally often.`,
+      'A plain client fails with the node that it is connected to; no edge can prevent that. One that continues elsewhere uses the next of the 8 nearest.',
       'Moved: chunks of a large file that have another best node after all changes than before.',
     ],
   };

@@ -28,7 +28,7 @@ export async function copies({ seed, nodes = 400, chunks = 96 }: Settings): Prom
   const walked = { seed, nodes, chunks: Math.min(chunks, WALKED_CHUNKS) };
   const notes = [
     'Paper: 7.0 to 9.0 copies, 4 to 11 by chunk (NSDI table 2, 6.2); 3-15% of chunks take an extra hop, under 1% more than one (5.3).',
-    'In the first three tables all nodes ask at the same moment and nothing is stored: the worst that views can do. "Blind": share of the others that a node cannot reach.',
+    'In the first three tables all nodes ask at the same moment and nothing is stored, the worst case for nodes with different views. "Blind": share of the others that a node cannot reach.',
   ];
   return {
     title: `Origin copies with ${nodes} nodes`,
@@ -37,9 +37,9 @@ export async function copies({ seed, nodes = 400, chunks = 96 }: Settings): Prom
       byView(
         { seed, nodes, chunks },
         'near',
-        'The same, best node of a region asks the best of all',
+        'The same, and the best node of a region asks the best of all',
       ),
-      byView(walked, 'all', 'Everybody is a peer that can be reached'),
+      byView(walked, 'all', 'Every node that can be reached is a peer'),
       await inTime({ seed, nodes, chunks }),
     ],
     notes,

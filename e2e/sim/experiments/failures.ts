@@ -63,10 +63,10 @@ export async function failures(settings: Settings): Promise<Report> {
   return {
     title: `Failures under ${nodes} nodes, each with a client that ${scheduled ? 'uses four at once' : 'continues elsewhere'}`,
     tables: [
-      { caption: 'By what happens', columns: ['what happens', ...CROWD_COLUMNS, ...own], rows },
+      { caption: 'By kind of failure', columns: ['failure', ...CROWD_COLUMNS, ...own], rows },
     ],
     notes: [
-      `Crashes, freezes and the cut begin ${AT_MS / 1000} s after the start. The others are there from the start, and no node knows of them.`,
+      `Crashes, freezes and the cut begin ${AT_MS / 1000} s after the start. The other failures last from the start, and no node knows of them.`,
       'Retried: chunks for which the agent started another attempt (paper: 10-20%, the first usually wins). Raced: competing requests that were really sent.',
       'The cut lasts 20 s between the far continent and the other two; the origin can be reached from everywhere.',
     ],

@@ -133,8 +133,8 @@ export async function thin({ seed }: Settings): Promise<Report> {
     title: `${CLIENTS} clients before an origin of ${ORIGIN_MBIT} Mbit/s, by chunk size`,
     tables,
     notes: [
-      `Mbit/s per client on average, seconds until all are done, bytes of the origin over those of the file; medians of ${RUNS} seeds. Clients have ${CLIENT_MBIT} Mbit/s and round trips of ${RTT_MS.join(' to ')} ms, edges ${EDGE_MBIT} Mbit/s; ${formatBytes(FILE_BYTES)}.`,
-      'Edges send a chunk when they have all of it: before a thin origin the larger it is the later that is.',
+      `Mbit/s per client on average, seconds until all are done, bytes sent by the origin as multiples of the file; medians of ${RUNS} seeds. Clients have ${CLIENT_MBIT} Mbit/s and round trips of ${RTT_MS.join(' to ')} ms, edges ${EDGE_MBIT} Mbit/s; ${formatBytes(FILE_BYTES)}.`,
+      'Edges send a chunk only when they have all of it: behind a thin origin, larger chunks come later.',
     ],
   };
 }

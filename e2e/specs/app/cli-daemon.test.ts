@@ -179,7 +179,7 @@ describe('adding', () => {
     expect(await digestOf(join(folder.path, 'Downloads', 'here.bin'))).toBe(origin.digest(url));
   });
 
-  test('several URLs, one of them bad, adds the others, and the exit status tells', async () => {
+  test('several URLs, one of them bad, adds the others and exits with an error', async () => {
     await cli.startDaemon();
     const urls = ['a', 'b'].map((name) => origin.url('none', { name, seed: name }));
     const run = await cli.run('add', urls[0] as string, 'ftp://x/y', urls[1] as string, '--json');
@@ -275,7 +275,7 @@ describe('settings', () => {
 });
 
 describe('the daemon in the background', () => {
-  test('says where it is, and a second one is refused', async () => {
+  test('reports its address, and a second one is refused', async () => {
     expect((await cli.run('daemon', 'status')).code).toBe(3);
     expect((await cli.run('daemon', 'stop')).code).toBe(0);
     await cli.startDaemon();

@@ -191,7 +191,7 @@ const slowFirst = [...whole, ...resuming].sort(
   (a, b) => Number(SLOW.has(b.fault)) - Number(SLOW.has(a.fault)),
 );
 
-/** Outcome of each fetch: also a reset when no answer comes, or none that is HTTP. */
+/** Outcome of each fetch. No answer, or one that is not HTTP, counts as a reset. */
 const fetched = atATime(AT_A_TIME, slowFirst, async ({ fault, url, headers }) => {
   const edge = fault.startsWith('stall-') ? impatient : patient;
   const got = await fetchAll(edge.prefixed(url), { headers }).catch(() => undefined);
@@ -216,7 +216,8 @@ describe('a client that resumes at an offset', () => {
     async (client) => {
       const got = await fetched.get(client);
       const outcomes = expected(client.fault);
-      // A fault that shows after the start of the whole body may show before that of the rest.
+      // A fault that appears after the beginning of a whole body may appear before the beginning of
+      // its rest.
       const early = [...outcomes, 416, ...(outcomes.includes('reset') ? [502] : [])];
       expect(got?.isPart ? ['bytes'] : early).toContain(got?.outcome);
     },

@@ -159,7 +159,7 @@ describe('inside requests and loops', () => {
 });
 
 describe('limits per client', () => {
-  test('transfers at once', async () => {
+  test('refuse one transfer more than may run at a time', async () => {
     const e = await start('--allow-origin', '127.0.0.1', '--client-transfers', '2');
     origin.reset();
     const held = [1, 2].map((i) => origin.url('gate', { seed: `limit-${i}` }));
@@ -172,7 +172,7 @@ describe('limits per client', () => {
     expect(await outcome(e.prefixed(origin.url('none')))).toBe('ok');
   });
 
-  test('requests per second', async () => {
+  test('refuse requests beyond the rate per second', async () => {
     const e = await start('--allow-origin', '127.0.0.1', '--client-requests', '1');
     const url = e.prefixed(origin.url('none', { size: 1000 }));
     const answers = await Promise.all(Array.from({ length: 20 }, () => fetchAll(url)));
@@ -182,13 +182,13 @@ describe('limits per client', () => {
     expect(refused[0]?.headers['content-type']).toBe('application/problem+json');
   });
 
-  test('bytes per second: every byte is still right', async () => {
+  test('on bytes per second leave every byte right', async () => {
     const e = await start('--allow-origin', '127.0.0.1', '--client-rate', '2MiB/s');
     const url = origin.url('none', { seed: 'rate', size: 4_000_000 });
     expect((await fetchAll(e.prefixed(url))).digest).toBe(origin.digest(url));
   });
 
-  test('bytes per second: a client that leaves while it is delayed leaves no chunk behind', async () => {
+  test('on bytes per second: a client that leaves while it is delayed leaves no chunk behind', async () => {
     const options = ['--client-rate', '1KiB/s', '--cache-memory', '1MiB'];
     const e = await start('--allow-origin', '127.0.0.1', ...options);
     const leave = new AbortController();

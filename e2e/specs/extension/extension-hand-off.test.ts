@@ -363,8 +363,8 @@ describe('the browser’s own download continues undisturbed when', () => {
   goesOn('the daemon is killed meanwhile', 'nothing', () => stage.cli.kill());
 });
 
-describe('after the extension has taken a file, the browser gets back', () => {
-  test('one that only a plain GET brings', async () => {
+describe('after the extension has taken a file, it gives back to the browser', () => {
+  test('a file that only a plain GET brings', async () => {
     await stage.browser.set({ minBytes: MB, taker: 'browser' });
     await stage.click('/plain', fileOf('plain', 2 * MB, { toTakers: 'proof' }));
     await until(() => stage.files.asked('/plain', 'browser').length === 2);

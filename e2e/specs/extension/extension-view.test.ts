@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(async () => fake?.stop());
 beforeEach(async () => fake?.reset());
-/** After every test: its page asked for nothing that is forbidden to it, and had no error. */
+/** Checks after every test that its page sent only allowed requests and had no error. */
 afterEach(async () => {
   await page?.close();
   expect(await fake?.refused()).toEqual([]);

@@ -121,7 +121,7 @@ async function origins(): Promise<ResourceUse> {
 const codeOf = ({ body }: Fetched) => JSON.parse(String(body)).code as string;
 const isWhole = (got: Fetched) => expect([got.status, got.digest]).toEqual([200, sha256(CONTENT)]);
 
-test('more origins than there are places, each asked once, keep nobody out whatever they say of keep-alive', async () => {
+test('more origins than there are places, each asked once, keep nobody out, with or without keep-alive', async () => {
   for (let i = 0; i < 5 * MAX - 1; i++) isWhole(await ask(1, i, `/${i}`));
   isWhole(await ask(2, 5 * MAX - 1, '/other'));
   expect(await origins()).toMatchObject({ limit: MAX, perClient: SHARE, refused: 0, evicted: 0 });
@@ -155,7 +155,7 @@ test('a client with its share of origins in use is refused more, and nobody else
   expect((await fetchAll(`${edge.url}/-/refusals`)).status).toBe(401);
 });
 
-test('when all origins are in use, a client with most loses one to a client with fewer', async () => {
+test('when all places of origins are in use, the client with the most loses one to a client with fewer', async () => {
   const { evicted } = await origins();
   const answers: Fetched[] = [];
   for (let i = 0; i < MAX; i++) {

@@ -29,7 +29,7 @@ function asker(client: number): (path: string) => Promise<Fetched> {
   return (path) => fetchAll(edge.url + path, { agent });
 }
 
-test('a flood of questions for the status has each process collect once, and keeps no scraper out', async () => {
+test('a flood of status requests makes each process collect its figures once, and keeps no scraper out', async () => {
   const flood = asker(1);
   const answers = await Promise.all(Array.from({ length: 200 }, () => flood('/-/status')));
   const statuses = new Set(answers.map(({ status }) => status));

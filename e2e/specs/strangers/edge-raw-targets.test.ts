@@ -156,17 +156,20 @@ describe.each([
     ['a raw target, and another', Buffer.concat([get('/\xe9'), get('/\xe9')])],
     ['CONNECT', Buffer.from('CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n')],
     ['garbage', Buffer.from('blah\r\n\r\n')],
-  ])('40 clients leave, %s behind their transfers: no transfer stays active', async (_, behind) => {
-    const clients = await Promise.all(Array.from({ length: 40 }, () => open(url())));
-    const first = Buffer.concat([get(`/${slowUrl}/1`), get(`/${slowUrl}/2`)]);
-    // CONNECT by itself ends a connection. Otherwise some clients wait for one to the origin.
-    const kept = !behind.includes('CONNECT');
-    for (const { socket } of clients) socket.write(Buffer.concat([first, behind]));
-    if (kept) await until(() => clients.some(({ pieces }) => pieces.length > 0));
-    for (const { socket } of clients) socket.destroy();
-    await until(async () => (await edge.status()).transfers.active === 0);
-    await isWell();
-  });
+  ])(
+    'when 40 clients leave that sent, behind their transfers, %s: no transfer stays active',
+    async (_, behind) => {
+      const clients = await Promise.all(Array.from({ length: 40 }, () => open(url())));
+      const first = Buffer.concat([get(`/${slowUrl}/1`), get(`/${slowUrl}/2`)]);
+      // CONNECT by itself ends a connection. Otherwise some clients wait for one to the origin.
+      const kept = !behind.includes('CONNECT');
+      for (const { socket } of clients) socket.write(Buffer.concat([first, behind]));
+      if (kept) await until(() => clients.some(({ pieces }) => pieces.length > 0));
+      for (const { socket } of clients) socket.destroy();
+      await until(async () => (await edge.status()).transfers.active === 0);
+      await isWell();
+    },
+  );
 });
 
 test('a client that ends its side gets a reset, and no short body that looks complete', async () => {

@@ -113,11 +113,11 @@ describe('every answer to a prefixed URL keeps browsers from treating it as a pa
     ['an origin that forbids caches', 200, () => get(image('/private.iso'))],
     ['a file that is not there', 404, () => get(image('/none'))],
     ['an origin that is not served', 403, () => get('http://localhost/x')],
-    ['what is not a URL', 400, () => get('http://user:word@127.0.0.1/x')],
+    ['a target that is not a URL', 400, () => get('http://user:word@127.0.0.1/x')],
     ['a method that is not taken', 405, () => get(image(), {}, 'PUT')],
     ['a method nobody knows', 405, () => get(image(), {}, 'PROPFIND')],
     ['a loop', 508, () => get(image(), { via: `1.1 ${NAME}` })],
-    ['a request of a node that is none', 403, () => get(image(), { 'x-bigfile': '1' })],
+    ['a request like a node’s from a client', 403, () => get(image(), { 'x-bigfile': '1' })],
     ['a signed link', 200, () => get(signed())],
     ['a signed link that is wrong', 403, () => get(signed().replace(/.iso$/, '.is'))],
   ])('%s: %d', async (_, status, fetched) => expectIsolated(await fetched(), status));
@@ -127,7 +127,7 @@ describe('every answer to a prefixed URL keeps browsers from treating it as a pa
     expectIsolated(await get(image(), { 'if-none-match': String(etag) }), 304);
   });
 
-  test('HTTP/2', async () => {
+  test('over HTTP/2', async () => {
     const client = await H2Client.connect(edge.secureUrl, cert);
     try {
       expectIsolated(await client.fetch(`/${image()}`), 200);
@@ -279,7 +279,10 @@ function addList(path: string): string {
   return origin.add('/index.html', { body, headers: { 'content-type': 'text/html' } });
 }
 
-/** Returns a page that tries whatever a page of the edge may do, and tells its origin successes. */
+/**
+ * Returns a page that tries everything that a page of the edge may do, and reports successes to its
+ * origin.
+ */
 function evilPage(tell: string): string {
   return `<!doctype html><title>evil</title>
 <p id="token">Administration token</p>

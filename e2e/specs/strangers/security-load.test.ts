@@ -167,7 +167,7 @@ test('single bytes here and there in a cached file cost the origin nothing', asy
   expect(origin.requests).toBe(before);
 });
 
-test('asking for the header of ever new names costs as much as asking for bytes of them', async () => {
+test('a client’s HEAD requests for ever new names count like requests for their bytes', async () => {
   const e = await start('--chunk-size', '64KiB', '--cache-memory', '1MiB');
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   const before = origin.requests;

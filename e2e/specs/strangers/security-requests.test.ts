@@ -120,7 +120,7 @@ describe('request smuggling', () => {
     ['a file', `/http://${host}/first`],
     ['an own page', '/-/status'],
   ])(
-    'an offer to upgrade ends its connection, for bytes behind it may get lost: %s',
+    'an offer to upgrade ends its connection, because bytes behind it may get lost: %s',
     async (_, target) => {
       const fields = ['Host: x', 'Connection: Upgrade', 'Upgrade: h2c'].join('\r\n');
       const socket = await rawConnect(edge.url);
@@ -248,7 +248,7 @@ describe('oversize', () => {
     ],
     ['field', `GET /http://${host}/x HTTP/1.1\r\nHost: x\r\nX: ${filled(100_000)}\r\n\r\n`, 431],
     ['name of a field', `GET / HTTP/1.1\r\nHost: x\r\n${filled(100_000)}: x\r\n\r\n`, 431],
-    ['number of fields', `GET / HTTP/1.1\r\nHost: x\r\n${'a: b\r\n'.repeat(20_000)}\r\n`, 431],
+    ['set of fields', `GET / HTTP/1.1\r\nHost: x\r\n${'a: b\r\n'.repeat(20_000)}\r\n`, 431],
     ['method', `${filled(100_000)} / HTTP/1.1\r\nHost: x\r\n\r\n`, 400],
     ['version', `GET / HTTP/1.${'1'.repeat(100_000)}\r\nHost: x\r\n\r\n`, 400],
     [
@@ -256,14 +256,14 @@ describe('oversize', () => {
       `GET /-/signed/${filled(9000)}/http://${host}/x HTTP/1.1\r\nHost: x\r\n\r\n`,
       404,
     ],
-  ])('%s: refused', async (_, text, status) => {
+  ])('an oversized %s is refused', async (_, text, status) => {
     const answers = await rawExchange(edge.url, text);
     // A client that still sends when the edge closes may lose the answer to a reset.
     expect(answers.map((answer) => answer.status)).toEqual(answers.length === 0 ? [] : [status]);
     await isWell();
   });
 
-  test('body of a GET: not waited for, not read', async () => {
+  test('the edge neither waits for the body of a GET nor reads it', async () => {
     const target = `http://${host}/well`;
     const text = `HEAD /${target} HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello`;
     const [answer] = await rawExchange(edge.url, text);
@@ -289,7 +289,7 @@ describe('oversize', () => {
     ['to a file', `/http://${host}/x`, 405],
     ['to administration', '/-/drain', 400],
     ['to a page that does not exist', '/-/nothing', 400],
-  ])('body %s: refused', async (_, path, status) => {
+  ])('a body %s is refused', async (_, path, status) => {
     const size = 1_000_000;
     const fields = `Host: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
     const text = `POST ${path} HTTP/1.1\r\n${fields}Content-Length: ${size}\r\n\r\n${' '.repeat(size)}`;
@@ -299,13 +299,13 @@ describe('oversize', () => {
     await isWell();
   });
 
-  test('body of administration without the token: not even read', async () => {
+  test('the body of an administrative request without the token is not read', async () => {
     const text = `POST /-/drain HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999999\r\n\r\n`;
     const [answer] = await rawExchange(edge.url, text);
     expect(answer?.status).toBe(401);
   });
 
-  test('depth of JSON', async () => {
+  test('deeply nested JSON causes no internal error', async () => {
     const deep = '['.repeat(30_000) + ']'.repeat(30_000);
     for (const path of [`/http://${host}/x`, '/-/nothing', '/-/drain']) {
       const fields = `Host: x\r\nContent-Type: application/json\r\nConnection: close\r\n`;
@@ -317,7 +317,7 @@ describe('oversize', () => {
     await isWell();
   });
 
-  test('lists in Range, Via and If-None-Match: refused', async () => {
+  test('a request with long lists in Range, Via and If-None-Match is refused', async () => {
     const many = Array.from({ length: 500 }, (_, i) => `"${i}"`).join(', ');
     const headers = {
       range: `bytes=${Array.from({ length: 1000 }, (_, i) => `${i * 2}-${i * 2}`).join(',')}`,
@@ -377,7 +377,7 @@ describe('cache-key confusion', () => {
     );
   });
 
-  test('a fragment or credentials make no other name for a file: they are refused', async () => {
+  test('a URL with a fragment or credentials is refused: it would be another name for a file', async () => {
     for (const target of [
       `http://${host}/a#b`,
       `http://user@${host}/a`,

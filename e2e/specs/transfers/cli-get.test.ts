@@ -61,7 +61,7 @@ describe('saving', () => {
     expect(await digestOf('mine.bin')).toBe(origin.digest(url));
   });
 
-  test('several URLs, one of which fails, saves the others, and the exit status tells', async () => {
+  test('several URLs, one of which fails, saves the others and exits with that failure’s status', async () => {
     const good = ['one', 'two'].map((name) => origin.url('none', { name, seed: name }));
     const bad = origin.url('not-found');
     const result = await runCli([
@@ -95,7 +95,7 @@ describe('saving', () => {
     expect(result.stderr).toMatch(/cannot be written[\s\S]*-d/);
   });
 
-  test('refuses a second run at once for one file, and the first completes', async () => {
+  test('at once refuses a second run for the same file, and the first one completes', async () => {
     const url = origin.url('gate', { size: 4_000_000 });
     const first = await partly(url, []);
     const second = await runCli(['get', origin.url('none'), '-d', folder.path]);
@@ -140,7 +140,7 @@ describe('names from servers', () => {
   });
 });
 
-test('where parts of the file are wrong, the user’s digest tells, and the whole file is right', async () => {
+test('wrong ranges are found by the user’s digest, and the file is fetched again as a whole', async () => {
   const url = origin.url('ranges-lie', { size: 2_500_000, seed: 'lies' });
   const digest = origin.digest(url);
   const result = await runCli(['get', url, '-d', folder.path, '--checksum', `sha-256=${digest}`]);

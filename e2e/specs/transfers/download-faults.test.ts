@@ -65,7 +65,7 @@ const HARDER_THROUGH_AN_EDGE: ReadonlySet<string> = new Set([
   'etag-missing-later',
   // The edge accepts no unusual interim answer.
   'continue-unasked',
-  // Nor answers that break the rules of HTTP, or are encoded.
+  // The edge accepts no answers that break the rules of HTTP or are encoded.
   'bad-header-line',
   'nul-in-header',
   'very-long-header',
@@ -75,7 +75,7 @@ const HARDER_THROUGH_AN_EDGE: ReadonlySet<string> = new Set([
   'gzip',
   'gzip-whole',
   'gzip-ranges',
-  // It asks for ranges, again and again.
+  // The edge asks for ranges, again and again.
   'works-once',
   'works-once-gone',
   'works-once-failing',
@@ -91,7 +91,7 @@ const HARDER_THROUGH_AN_EDGE: ReadonlySet<string> = new Set([
   'whole-as-range',
   'wrong-total',
   'multipart-incomplete',
-  // Nor whole answers of origins whose ranges break the contract.
+  // The edge accepts no whole answers of origins whose ranges break the contract.
   'unsatisfiable-ranges',
   'changes-always',
   'earlier-range',

@@ -43,7 +43,7 @@ describe('a file of the public internet', () => {
   const viaProxy = (...args: string[]) =>
     get([`${PUBLIC}/a.iso`, '--proxy', origin.url('/'), ...args]);
 
-  test('takes nothing from a mirror in the own network that its server names', async () => {
+  test('takes nothing from a mirror in the user’s own network that its server names', async () => {
     const inside = mirror.add('/a.iso', { body });
     const headers = { link: `<${inside}>; rel=duplicate; pri=1` };
     origin.add(`${PUBLIC}/a.iso`, { body, headers });
@@ -54,7 +54,7 @@ describe('a file of the public internet', () => {
     expect(mirror.requests).toEqual([]);
   });
 
-  test('takes nothing from a mirror in the own network that a Metalink document names', async () => {
+  test('takes nothing from a mirror in the user’s own network that a Metalink document names', async () => {
     const inside = mirror.add('/admin/reboot', { body });
     origin.add(`${PUBLIC}/a.iso`, { body });
     const document = join(folder.path, 'list.meta4');
@@ -70,7 +70,7 @@ describe('a file of the public internet', () => {
     expect(mirror.requests).toEqual([]);
   });
 
-  test('does not follow a redirect into the own network', async () => {
+  test('does not follow a redirect into the user’s own network', async () => {
     const inside = mirror.add('/a.iso', { body });
     const proxy = createServer((_, res) => res.writeHead(302, { location: inside }).end());
     proxy.listen(0, '127.0.0.1');
@@ -83,7 +83,7 @@ describe('a file of the public internet', () => {
     expect(mirror.requests).toEqual([]);
   });
 
-  test('is taken from a mirror in the own network that the user has named', async () => {
+  test('is taken from a mirror in the user’s own network that the user has named', async () => {
     const inside = mirror.add('/a.iso', { body });
     origin.add(`${PUBLIC}/a.iso`, { body, ...failing });
     expect(await viaProxy('--mirror', inside)).toMatchObject({ code: 0 });
