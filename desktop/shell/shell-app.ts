@@ -186,7 +186,7 @@ export class ShellApp {
       onChanged: (downloads) => this.#announcer.changed(downloads),
       onSettings: (settings) => this.#onSettings(settings),
     });
-    // Users who look at the list are notified too: they have seen it stop.
+    // This notice also comes while the user looks at the list, where the downloads have stopped.
     if (restarted) this.#notify(this.#words.notice('engineRestarted'), () => this.#window.show());
     await this.#window.load();
   }

@@ -140,7 +140,7 @@ async function addList(
       return [];
     }
   });
-  // Each insertion at a position pushes the earlier ones back: reversing keeps the list's order.
+  // Each download added at the position pushes the earlier ones back, so the last one goes first.
   if (position !== undefined) requests.reverse();
   const daemon = options.start ? await openOrStart(state, () => {}) : await DaemonLink.open(state);
   try {

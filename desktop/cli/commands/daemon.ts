@@ -75,7 +75,8 @@ async function start(
     if (before !== undefined) {
       throw new MillraceError('daemon-running', `process ${before.pid} at ${before.url}`);
     }
-    // The daemon has the same default folder; passing it would make it look chosen by the user.
+    // The daemon has the same default folder. Passed as an option, it would count as the user's
+    // choice.
     const flags = dir === undefined ? [] : ['--dir', folder];
     if (port !== undefined) flags.push('--port', String(port));
     for (const origin of allowOrigin) flags.push('--allow-origin', origin);

@@ -190,8 +190,8 @@ async function startEdge(
 }
 
 /**
- * Runs the command line in this process: Ctrl-C reaches all processes of a group, and a child that
- * is told of it by its parent as well would take that for the second Ctrl-C.
+ * Runs the command line in this process, not in a child. Ctrl-C reaches all processes of a group;
+ * if this process passed it on as well, the child would take that for a second Ctrl-C.
  */
 async function runCli(cliArgs: string[]): Promise<number> {
   process.argv.splice(2, Number.POSITIVE_INFINITY, ...cliArgs);

@@ -8,7 +8,7 @@ test.each([
   ['"/opt/My Player/play" --title=\'a "b" c\'', ['/opt/My Player/play', '--title=a "b" c']],
   ["x ''", ['x', '']],
   ['$HOME; rm', ['$HOME;', 'rm']],
-])('%j', (text, words) => {
+])('%j is split into %j', (text, words) => {
   expect(splitWords(text)).toEqual(words);
 });
 

@@ -77,7 +77,7 @@ describe('downloads in words', () => {
     expect(share(download(part))).toBe(text);
   });
 
-  test('times ago', () => {
+  test('past times are told roughly, in the largest unit', () => {
     expect([0, 59_999, 60_000, 7_200_000, 5 * 86_400_000, -5].map(ago)).toEqual([
       'just now',
       'just now',

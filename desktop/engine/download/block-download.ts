@@ -34,7 +34,9 @@ import type { DownloadWay, SaidDigest } from './download-way.ts';
 
 /** Number of sources that may have their own connection, beside the shared ones. */
 const OWN_CONNECTIONS = 8;
-/** Failed requests, with none that succeeded, after which the first answer is read to its end. */
+/**
+ * Number of failed requests, while none succeeds, after which the first answer is read to its end.
+ */
 const MOST_REFUSED = 4;
 
 export interface BlockDownloadOptions extends DownloadWay {

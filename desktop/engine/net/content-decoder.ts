@@ -13,7 +13,7 @@ import { type Headers, listField } from '@millrace/shared/http/fields/headers';
 
 interface Coding {
   readonly make: () => Transform;
-  /** First bytes of every encoded body; undefined: they may be any. */
+  /** First bytes of every encoded body; undefined: they vary. */
   readonly begins: readonly number[] | undefined;
   /** Content types and names of files that are encoded themselves, and stay so. */
   readonly types: RegExp;

@@ -93,7 +93,7 @@ export class OwnNetwork {
     if (before === 'unknown' && found.length > 0) {
       const own = open.length < found.length;
       this.#named.set(hostname, own ? 'own' : 'public');
-      // If only some addresses are private, its redirects may have come from outside.
+      // If only some of the host's addresses are private, its redirects may come from outside.
       if (open.length === 0 && hostname === this.#download) this.#isHome = true;
     }
     // A host that was public and now leads into the user's network has been redirected by its

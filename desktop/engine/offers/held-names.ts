@@ -85,7 +85,7 @@ export class HeldNames {
   async #sweep(): Promise<void> {
     while (this.#again) {
       this.#again = false;
-      // Many events come at once, and a download that is being added exists after this.
+      // Waits a turn: more events may come, and a download that is being added then exists.
       await new Promise((resolve) => setImmediate(resolve));
       for (const held of this.#held) {
         if (this.#isNeeded(held)) continue;

@@ -12,7 +12,8 @@ import type { StoredBytes } from './stored-bytes.ts';
 
 /**
  * Time, in milliseconds, and number of written bytes after which a flush is due. Together with the
- * time for which `SegmentWriter` collects bytes, a crash of the machine costs at most one second.
+ * time for which `SegmentWriter` collects bytes, a crash of the machine costs the bytes of about
+ * one second.
  */
 const FLUSH_EVERY_MS = 500;
 const FLUSH_EVERY_BYTES = 64 * 1024 * 1024;

@@ -108,7 +108,7 @@ async function reaches(gid: string, status: string): Promise<DownloadView> {
 }
 
 describe("aria2's answers", () => {
-  test('an active download, key by key', async () => {
+  test('describe an active download, key by key', async () => {
     const gid = await add('x.iso', { split: '4' });
     await reaches(gid, 'active');
     expect(await aria2('tellStatus', gid)).toEqual({

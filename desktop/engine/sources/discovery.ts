@@ -107,7 +107,7 @@ export class Discovery {
     const [secure, plain] = [mirrors.filter(isSecure), mirrors.filter((one) => !isSecure(one))];
     if (request.direct) for (const { url } of secure) this.#addMirror(url);
     for (const url of metalinks.slice(0, 1)) await this.#readMetalink(url);
-    // Without a digest, mirrors over plain http: may be refused for good: look for one first.
+    // Look for a digest first: without one, mirrors over plain http: may be refused for good.
     if (plain.length > 0) await this.#sidecars;
     if (request.direct) for (const { url } of plain) this.#addMirror(url);
   }

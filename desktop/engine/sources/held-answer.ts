@@ -151,7 +151,7 @@ export class HeldAnswer {
     for (;;) {
       const isLast = this.#position === this.#opened.range.end;
       const reader = this.#reader;
-      // The end of the body says itself whether the body is whole.
+      // The end of the body shows whether the body is complete.
       if (this.#over || (rest.length === 0 && (isLast || reader !== undefined))) return;
       if (reader === undefined) {
         await new Promise<void>((resolve) => {

@@ -42,7 +42,7 @@ export type Method = (params: readonly unknown[], context: CallContext) => unkno
 const OPEN: ReadonlySet<string> = new Set([
   'system.listMethods',
   'system.listNotifications',
-  // Each of its calls has a token of its own.
+  // Each call inside a multicall has its own token.
   'system.multicall',
 ]);
 

@@ -114,7 +114,7 @@ export function requestsOf(
   const groups = together ? [urls] : urls.map((url) => [url]);
   const common = commonRequest(form);
   if (groups.length !== 1) {
-    // Each request is put before the one added earlier: reversing keeps the order of the links.
+    // Each request goes before the one added earlier, so the last link is added first.
     const list = form.start === 'next' ? [...groups].reverse() : groups;
     return list.map((group) => ({ ...common, urls: group }));
   }
