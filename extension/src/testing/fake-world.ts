@@ -1,6 +1,6 @@
 /**
- * Fake browser, taker and disk for tests, which a test can hold up at any point: every call waits
- * until the test lets it happen, and its result waits until the test lets it be known.
+ * Fake browser, taker and disk for tests. A test can hold them up at any point: each call waits
+ * until the test lets it happen, and its result waits until the test lets the caller know it.
  */
 
 import type { Random } from '@millrace/shared/base/clock';
