@@ -204,7 +204,7 @@ describe('adding', () => {
     });
   });
 
-  test('a metalink, as a file', async () => {
+  test('takes a metalink from a file', async () => {
     await cli.startDaemon();
     const url = origin.url('none');
     const file = join(folder.path, 'list.meta4');
@@ -219,7 +219,7 @@ describe('adding', () => {
     expect(await digestOf(join(cli.downloads, 'named.bin'))).toBe(origin.digest(url));
   });
 
-  test('a list that another daemon has exported', async () => {
+  test('takes a list that another daemon has exported', async () => {
     await cli.startDaemon();
     const url = gated('later.bin');
     await add(url, '--paused', '--header', 'Authorization: Bearer secret');

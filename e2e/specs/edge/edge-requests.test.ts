@@ -66,7 +66,7 @@ describe('prefixed URLs', () => {
     "quote'and(parens)!.iso",
     '%2e%2e%2fnot-up.iso',
   ];
-  test.each(names)('a file named %s', async (name) => {
+  test.each(names)('reach a file named %s', async (name) => {
     const named = origin.url('none', { name, seed: 'named', size: 200_000 });
     const got = await fetchAll(edge.prefixed(named));
     expect(got.status).toBe(200);

@@ -13,9 +13,9 @@ import { PacedOrigin } from '../../fixtures/origins/paced-origin.ts';
 import { CliProcess, type CliResult } from '../../fixtures/programs/processes.ts';
 
 /**
- * A killed process loses the bytes that it has in memory: 256 KiB, or what arrives in 8 ms, twice
- * (before and after the write), and 4 MiB on their way to the disk when the disk or the processor
- * is busy. 2% of the file are more than that.
+ * A killed process loses the bytes that it has in memory: twice (before and after the write) 256
+ * KiB or the bytes that arrive in 8 ms, and 4 MiB on their way to the disk if the disk or the
+ * processor is busy. 2% of the file are more than that.
  */
 const CONNECTIONS = 2;
 const FILE_BYTES = 512 * 1024 * 1024;
