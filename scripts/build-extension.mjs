@@ -68,7 +68,8 @@ const noRawMarkup = {
     build.onLoad({ filter: /preact[\\/]dist[\\/]preact\.m?js$/ }, ({ path }) => {
       const text = readFileSync(path, 'utf8');
       const contents = text.replaceAll(/(\w+)\.innerHTML=\w+\.__html/g, '$1.replaceChildren()');
-      if (contents === text) throw new Error('Preact writes markup in another way by now');
+      if (contents === text)
+        throw new Error('Preact has changed how it writes markup: adapt this plugin');
       return { contents, loader: 'js' };
     });
   },
@@ -116,7 +117,7 @@ async function bundle(browser, folder) {
       jsx: 'automatic',
       // Modules are always read as UTF-8: escapes would make texts longer, and hard to review.
       charset: 'utf8',
-      // Elements without a note that unused ones could be left out: there are no unused ones.
+      // Omits the notes by which a bundler drops unused elements: no element is unused.
       jsxSideEffects: true,
       alias: PREACT,
       define: { 'process.env.NODE_ENV': '"production"' },
@@ -142,7 +143,8 @@ function copyPublic(browser, folder) {
 /** Preloads the pages' font beside their scripts: the style sheet would load it only after them. */
 function preloadFont(folder) {
   const font = readdirSync(join(folder, 'assets')).find((name) => /-latin-wght-/.test(name));
-  if (font === undefined) throw new Error('the font has another name by now');
+  if (font === undefined)
+    throw new Error('there is no font of the expected name: adapt this function');
   const link = `<link rel="preload" href="assets/${font}" as="font" type="font/woff2" crossorigin />`;
   for (const name of readdirSync(folder).filter((file) => file.endsWith('.html'))) {
     const page = join(folder, name);

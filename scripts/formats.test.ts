@@ -80,7 +80,7 @@ test('the greeting of the native host is read, and the table lists its types of 
   expect(parseNativeRequest(JSON.parse(request))).toMatchObject({ id: 1, type: 'hello' });
   const [, table = ''] = /\| `type` \|.*\n\|---.*\n((?:\|.*\n)+)/.exec(PAGE) ?? [];
   const listed = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, type]) => type);
-  // The fault of a type that does not exist lists those that do.
+  // The error for an unknown type lists the known ones.
   const unknown = () => parseNativeRequest({ id: 1, type: '' });
   expect(unknown).toThrow(/type is none of/);
   for (const type of listed) expect(unknown).toThrow(new RegExp(`\\b${type}\\b`));

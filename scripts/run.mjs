@@ -161,7 +161,8 @@ function fetchElectron() {
   console.error('Fetching Electron (once) ...');
   const options = { stdio: 'ignore', timeout: FETCH_TIMEOUT_MS };
   const { status } = spawnSync(nodePath(), [join(folder, 'install.js')], options);
-  if (status !== 0) console.error('Fetching Electron: it cannot be had here.');
+  if (status !== 0)
+    console.error('Fetching Electron failed: the app will be a page in your browser.');
 }
 
 const biome = (...args) => runNode([bin('@biomejs/biome/bin/biome'), ...args, '.']);
