@@ -110,8 +110,8 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe('a download is served while it runs', () => {
-  test('available bytes at once, and the rest as they arrive', async () => {
+describe('a download that is served while it runs', () => {
+  test('gives available bytes at once, and the rest as they arrive', async () => {
     const download = new FakeDownload(MiB);
     download.arrive(0, 1000);
     const { url } = await serve(download);
@@ -126,7 +126,7 @@ describe('a download is served while it runs', () => {
     expect(body.equals(download.content)).toBe(true);
   });
 
-  test('a range that is requested before any of it has arrived', async () => {
+  test('gives a range that is requested before any of it has arrived', async () => {
     const download = new FakeDownload(MiB);
     const { url } = await serve(download);
     const response = await open(url, { range: 'bytes=500000-500099' });
@@ -138,7 +138,7 @@ describe('a download is served while it runs', () => {
     expect(body.equals(download.content.subarray(500_000, 500_100))).toBe(true);
   });
 
-  test('up to its end if its length is unknown', async () => {
+  test('is given to its end if its length is unknown', async () => {
     const download = new FakeDownload(5000, undefined);
     Object.assign(download, {
       described: Promise.resolve({ path: 'x', length: undefined, contentType: undefined }),
@@ -150,7 +150,7 @@ describe('a download is served while it runs', () => {
     expect(body.equals(download.content)).toBe(true);
   });
 
-  test('HEAD waits for nothing', async () => {
+  test('answers HEAD without waiting for bytes', async () => {
     const { url } = await serve(new FakeDownload(MiB));
     const response = await open(url, {}, 'HEAD');
     expect(response.statusCode).toBe(200);
