@@ -83,7 +83,7 @@ async function untilReached(
 ): Promise<LaunchedDaemon> {
   const child = spawn(command, [...args], {
     ...options,
-    // Not the user's current folder, which may be on a disk that is to be unmounted.
+    // The user's current folder is not used: it may be on a disk that is to be unmounted.
     cwd: state,
     env: { ...process.env, ...env, MILLRACE_STATE: state },
     windowsHide: true,

@@ -57,9 +57,9 @@ export interface AttemptOptions {
   readonly now: () => number;
   /** Returns true for a source that must not be asked any more. */
   readonly excludes: (id: string) => boolean;
-  /** True to ask for the whole file in one answer, because ranges are of no use. */
+  /** True to ask for the whole file in one answer, because ranges cannot be used. */
   readonly asksForWhole: boolean;
-  /** True if the bytes that came by ranges had a wrong digest. */
+  /** True if the bytes received in range answers had a wrong digest. */
   readonly isAfterWrong: boolean;
   /** Versions that partial answers of earlier attempts stated. */
   readonly stated: readonly PinnedVersion[];
@@ -222,7 +222,7 @@ export class Attempt {
   /**
    * Fetches the rest of the file.
    *
-   * @param version undefined: ranges cannot be shown to be of one version
+   * @param version undefined: ranges cannot be shown to belong to one version
    */
   async #fetch(
     first: First,
@@ -291,8 +291,8 @@ export class Attempt {
   }
 
   /**
-   * Holds a whole answer to a length that partial answers stated for the same version: a shorter
-   * one has been cut off, however complete it looks.
+   * Checks a whole answer against the length that partial answers stated for the same version: a
+   * shorter one has been cut off, however complete it looks.
    *
    * @param length of the answer, in bytes; undefined: not known yet
    * @throws MillraceError `wrong-length`

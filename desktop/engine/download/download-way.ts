@@ -24,7 +24,7 @@ export interface DownloadWay {
   /** The target's partial file. */
   readonly file: PartialFile;
   readonly pool: SegmentPool;
-  /** Stated digests that the bytes received by ranges did not match. */
+  /** Stated digests that the bytes of range answers did not match. */
   readonly said: readonly SaidDigest[];
 }
 

@@ -63,7 +63,7 @@ describe('other ways', () => {
     expect(text).toMatch(/in one piece/);
     expect(excluded).toEqual(['a']);
     const [, b, c] = sources as [HttpSource, HttpSource, HttpSource];
-    // In another attempt, nothing is known yet against the source that was not asked.
+    // In another attempt, the source that was not asked has no failure yet.
     const fresh = source('c');
     const next = ways.next(new MillraceError('version-changed'), [b, fresh], b, 9);
     expect(next?.note).toBe('next-in-one-piece');

@@ -13,9 +13,9 @@ import { type Note, noteOf } from '@millrace/shared/base/notes';
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import type { HttpSource } from '../sources/http-source.ts';
 
-/** Failures which mean that the received bytes are of another file. */
+/** Failures which mean that the received bytes belong to another file. */
 const WRONG_FILE: ReadonlySet<ErrorCode> = new Set(['wrong-digest', 'checksum-mismatch']);
-/** Reasons why a source cannot take part by ranges, though it may have the file. */
+/** Reasons why a source cannot serve ranges, though it may have the file. */
 const WHOLE_ONLY: ReadonlySet<ErrorCode> = new Set(['version-unproven', 'range-ignored']);
 
 /** Ways in which partial answers break the contract, while a whole answer may be right. */
@@ -63,8 +63,8 @@ export class OtherWays {
   }
 
   /**
-   * True once the whole file is requested in one answer: the last way, for servers whose ranges are
-   * of no use.
+   * True once the whole file is requested in one answer: the last way, for servers whose ranges
+   * cannot be used.
    */
   get asksForWhole(): boolean {
     return this.#whole !== undefined;
@@ -86,9 +86,10 @@ export class OtherWays {
    * @param sources in their state at the end of the previous way
    * @param first the source that defined the file; undefined: none has
    * @param storedBytes stored bytes of the file
-   * @param proves true if the user gave a digest, which tells right bytes of any source, and the
-   *   bytes came by ranges
-   * @param isSaid true if a source stated the digest of the file, and the bytes came by ranges
+   * @param proves true if the user gave a digest, which shows whether bytes of any source are
+   * right, and the bytes came in range answers
+   * @param isSaid true if a source stated the digest of the file, and the bytes came in range
+   * answers
    * @returns a note for the user; undefined: there is no other way
    */
   next(
@@ -160,8 +161,7 @@ export class OtherWays {
   }
 
   /**
-   * Keeps only sources that could not take part by ranges: they may still give the file in one
-   * piece.
+   * Keeps only sources that could not serve ranges: they may still give the file in one piece.
    */
   #wholeOnly(sources: readonly HttpSource[]): Note | undefined {
     const whole = sources.filter(({ health }) => {
@@ -189,9 +189,9 @@ export class OtherWays {
   }
 
   /**
-   * Asks for whole answers: of the origin, and of mirrors too if the user's digest tells whether
-   * their file is the right one. Bytes with a wrong digest came by ranges, so a whole answer may
-   * differ from them.
+   * Asks for whole answers: of the origin, and of mirrors too if the user's digest shows whether
+   * their file is the right one. Bytes with a wrong digest came in range answers, so a whole answer
+   * may differ from them.
    */
   #asWhole(
     error: MillraceError,

@@ -1,6 +1,6 @@
 /**
- * Downloads from a source that cannot show which version a range is of: one answer at a time. If
- * the source serves ranges all the same, the download resumes after the last stored bytes were
+ * Downloads from a source that cannot show which version a range belongs to: one answer at a time.
+ * If the source serves ranges all the same, the download resumes after the last stored bytes were
  * compared (ANYCAST 3.1.1); otherwise it starts again from the beginning.
  */
 
@@ -45,7 +45,7 @@ export class SingleStream {
    *
    * @param first an answer that has already arrived
    * @returns length of the file in bytes
-   * @throws MillraceError `version-changed` if the stored bytes are of another version
+   * @throws MillraceError `version-changed` if the stored bytes belong to another version
    */
   async run(first: Opened): Promise<number> {
     let opened: Opened | undefined = first;

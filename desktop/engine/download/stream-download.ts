@@ -1,4 +1,4 @@
-/** Downloads a file in one piece, because its ranges cannot be shown to be of one version. */
+/** Downloads a file in one piece, because its ranges cannot be shown to belong to one version. */
 
 import type { Digest } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';

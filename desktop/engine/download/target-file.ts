@@ -87,7 +87,7 @@ export class TargetFile {
 
   /**
    * Opens the partial file, under another name if an unfinished download of another file has the
-   * first, and keeps its bytes that are of this version.
+   * first, and keeps its bytes that belong to this version.
    *
    * @param ownUrls all known URLs of the file
    * @throws MillraceError
@@ -196,7 +196,7 @@ export class TargetFile {
         length: version.length,
         validators: version.validators,
       },
-      // A comparison finds out whether they are of the same file.
+      // A comparison finds out whether they belong to the same file.
       keepUnproven: true,
       isPage: version.length === undefined && isPage(first.opened) && !PAGE_NAME.test(path),
       ownUrls,

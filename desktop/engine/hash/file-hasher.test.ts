@@ -87,7 +87,7 @@ describe('FileHasher', () => {
     expect((await hasher.finish(CONTENT.length))[0]?.hex).toBe(hexOf('sha256'));
   });
 
-  test('hashes bytes that it was not told of', async () => {
+  test('hashes stored bytes even if no call announced them', async () => {
     const { file, hasher } = await setUp('sha1');
     await file.store(0, CONTENT.length);
     expect(await hasher.finish(CONTENT.length)).toEqual([

@@ -37,7 +37,7 @@ describe('the cookies of a Cookie field', () => {
 });
 
 describe('cookies.txt', () => {
-  // Written like the files of curl, yt-dlp and the exporters of browsers.
+  // This text has the form of files from curl, yt-dlp and the exporters of browsers.
   const FILE = [
     '# Netscape HTTP Cookie File',
     '# https://curl.se/docs/http-cookies.html',

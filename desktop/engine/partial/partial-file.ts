@@ -47,7 +47,7 @@ export class PartialFile {
   readonly #fail = (error: unknown): never => {
     throw fileError(error, this.#options.path);
   };
-  /** True if the bytes of an earlier run were of another file or version, and were given up. */
+  /** True if the bytes of an earlier run belonged to another file or version, and were given up. */
   startedOver = false;
   /** Header from the journal of the earlier run that left the bytes. */
   earlier: JournalHeader | undefined;
@@ -81,7 +81,7 @@ export class PartialFile {
   }
 
   /**
-   * Opens the partial file for a download: keeps the bytes of an earlier run if they are of the
+   * Opens the partial file for a download: keeps the bytes of an earlier run if they belong to the
    * same version, and reserves room for the rest.
    *
    * @throws MillraceError `file-exists`, `file-in-use`, `disk-full`, `file-not-writable`; the
@@ -222,7 +222,8 @@ export class PartialFile {
   }
 
   /**
-   * Notes that the bytes of the earlier run are proven to be of this version. @throws MillraceError
+   * Notes that the bytes of the earlier run are proven to belong to this version. @throws
+   * MillraceError
    */
   async adopt(): Promise<void> {
     const { url, length, validators } = this.#options.header;

@@ -1,6 +1,6 @@
 /**
- * Recovers the partial file of an earlier run if it is of the same version, and prepares data and
- * journal for this run.
+ * Recovers the partial file of an earlier run if it belongs to the same version, and prepares data
+ * and journal for this run.
  */
 
 import { type FileHandle, rm } from 'node:fs/promises';
@@ -26,7 +26,7 @@ export interface RecoveryOptions {
   readonly overwrite: boolean;
   /**
    * True: bytes of an earlier run are kept if the length is the same, even if the validators do not
-   * prove that they are of this version; `earlier` describes their version.
+   * prove that they belong to this version; `earlier` describes their version.
    */
   readonly keepUnproven?: boolean;
   /**
@@ -48,7 +48,7 @@ export interface RecoveryOptions {
 }
 
 export interface Recovered {
-  /** True if the bytes of an earlier run were of another file or version, and were given up. */
+  /** True if the bytes of an earlier run belonged to another file or version, and were given up. */
   readonly startedOver: boolean;
   /** Header from the journal of the earlier run that left the bytes. */
   readonly earlier: JournalHeader | undefined;
@@ -77,7 +77,7 @@ export async function recoverPartial(
   const earlier = journal?.header;
   const verdict = judgeEarlier({ before: earlier, header, ownUrls, keepUnproven, overwrite });
   if (verdict === 'foreign') {
-    throw new MillraceError('different-file', `${names.data} is of ${earlier?.url}`);
+    throw new MillraceError('different-file', `${names.data} belongs to ${earlier?.url}`);
   }
   if (verdict === 'useless' && earlier !== undefined && options.isPage === true) {
     throw new MillraceError('origin-denied', 'a web page came in place of the file');
@@ -98,7 +98,7 @@ export async function recoverPartial(
   }
   await makeRoom(data, names.path, length);
   watch.expect(length);
-  // Until the bytes are proven to be of this version, the journal names the earlier one.
+  // Until the bytes are proven to belong to this version, the journal names the earlier one.
   const others = verdict === 'unproven' && stored.ranges.bytes > 0;
   await stored.open(
     names.journal,

@@ -97,7 +97,7 @@ function shownUrl(text: string | undefined): string | undefined {
     const { protocol, origin, pathname } = new URL(text ?? '');
     if (protocol === 'http:' || protocol === 'https:') return origin + pathname;
   } catch {
-    // Not a URL, so there is nothing to show.
+    // The text is not a URL, so there is nothing to show.
   }
   return undefined;
 }

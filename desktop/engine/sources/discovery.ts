@@ -61,7 +61,7 @@ export class Discovery {
     if (edge !== undefined) this.#task(() => this.#readEdgeList(edge));
   }
 
-  /** Returns how to tell the chunks that a source owns, as far as the owners are known. */
+  /** Returns a function that tells which chunks a source owns, as far as the owners are known. */
   ownership(source: HttpSource): SourceOptions {
     const owners = this.#owners;
     const node = owners?.nodeOf(source);

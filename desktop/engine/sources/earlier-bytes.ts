@@ -43,9 +43,9 @@ export async function checkEarlierBytes(options: EarlierBytesOptions): Promise<v
   // A difference at one of our own URLs is a new version. At any other URL it may be a mistake, so
   // keep the bytes.
   if (!ours && !file.overwrite) {
-    throw new MillraceError('different-file', `${file.dataPath} is of ${earlier.url}: ${why}`);
+    throw new MillraceError('different-file', `${file.dataPath} belongs to ${earlier.url}: ${why}`);
   }
-  // Discard the bytes first, so that no journal says that they are of the new version.
+  // Discard the bytes first, so that no journal says that they belong to the new version.
   await file.startOver();
   await file.adopt();
   file.startedOver = version.length > 0;

@@ -60,7 +60,7 @@ export class Gatekeeper {
     const { reference, first, onAdmitted } = this.#options;
     if (source.health.quarantine !== undefined) return;
     if (source.url === first.url && canPin(reference.validators)) {
-      // Every answer for the same URL is held to the version, so no other proof is needed.
+      // Every answer for the same URL is checked against the version, so no other proof is needed.
       source.version = { length: reference.length, validators: reference.validators };
       onAdmitted(source);
       return;

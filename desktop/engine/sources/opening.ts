@@ -34,7 +34,7 @@ export interface OpeningOptions {
    * forbids.
    */
   readonly onOrigin: (answer: OriginAnswer) => Promise<void>;
-  /** Told of a source that refuses ranges, but has sent the whole file. */
+  /** Called with a source that refuses ranges, but has sent the whole file. */
   readonly onRefused: (source: HttpSource, error: MillraceError) => void;
 }
 
@@ -51,8 +51,8 @@ export const FIRST_BYTES = 64 * 1024;
 const COMPANY_MS = 2000;
 
 /**
- * Finds a source that answers. A source that can show which version a range is of is preferred; any
- * other is taken only if there is no such source.
+ * Finds a source that answers. A source that can show which version a range belongs to is
+ * preferred; any other is taken only if there is no such source.
  *
  * @throws MillraceError when no source is left, or none has answered for `retryForMs`
  */

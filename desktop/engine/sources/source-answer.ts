@@ -1,6 +1,7 @@
 /**
- * Answers of sources, held to the range contract before any of their bytes is used: status, range,
- * length, encoding, version and, if the source states one, the digest of the content (RFC 9110
+ * Answers of sources, checked against the range contract before any of their bytes is used: status,
+ * range, length, encoding, version and, if the source states one, the digest of the content (RFC
+ * 9110
  * 14.4, RFC 9530; NSDI 3.3).
  */
 

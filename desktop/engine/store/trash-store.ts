@@ -193,7 +193,7 @@ export function readTrashRow(row: Row): Reading<TrashRow> {
   const json = parseJson(row.record);
   const record = 'damage' in json ? json : readRecord(json.value);
   if ('damage' in record) return { damage: `record: ${record.damage}` };
-  if (record.value.gid !== entry.gid) return { damage: 'record: is of another download' };
+  if (record.value.gid !== entry.gid) return { damage: 'record: belongs to another download' };
   const moved = isMoved(row);
   return { value: { ...entry, record: record.value, leftover: leftover.value, moved } };
 }

@@ -21,7 +21,9 @@ export interface StreamedFile {
 export interface StreamHead {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined for no body. With `end` undefined, the body continues to the end of the file. */
+  /**
+   * Undefined if there is no body. With `end` undefined, the body continues to the end of the file.
+   */
   readonly body: { readonly start: number; readonly end: number | undefined } | undefined;
 }
 

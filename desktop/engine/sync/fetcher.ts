@@ -151,7 +151,7 @@ export class SyncFetcher {
       } catch (thrown) {
         const error = asMillraceError(thrown);
         first ??= error;
-        // For a failure on this machine, no other way helps.
+        // No other way helps against a failure on this machine.
         if (error.row.scope === 'download') throw error;
       }
     }

@@ -1,5 +1,6 @@
 /**
- * Looks for updates in the background; they are installed when the app quits. Off in development.
+ * Looks for updates in the background; they are installed when the app quits. In development it
+ * does nothing.
  */
 
 import { existsSync } from 'node:fs';

@@ -125,7 +125,7 @@ export class Dispatcher {
     throw own ? new RpcError(METHOD_NOT_FOUND) : aria2Error(`No such method: ${name}`);
   }
 
-  /** Runs several calls. As in aria2, each result is in a list of its own, but an error is not. */
+  /** Runs several calls. As in aria2, each result is wrapped in a list, and an error is not. */
   async #multicall([calls]: readonly unknown[], context: CallContext): Promise<unknown[]> {
     if (calls === undefined) throw aria2Error('The parameter at 0 is required but missing.');
     if (!Array.isArray(calls)) throw aria2Error('The parameter at 0 has wrong type.');

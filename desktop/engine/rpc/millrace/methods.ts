@@ -122,8 +122,8 @@ function downloadMethods({ manager, streams }: MillraceOptions): [string, Method
       return viewOf(manager, manager.get(full));
     },
     'millrace.changeMany': ({ gids, retry = false, ...change }) => {
-      // Find all downloads first, so that an unknown gid changes nothing. Of finished ones only the
-      // category can change.
+      // Find all downloads first, so that an unknown gid changes nothing. Finished ones can only
+      // change their category.
       const full = gids
         .map((one) => manager.get(one))
         .filter(

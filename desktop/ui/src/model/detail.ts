@@ -7,7 +7,8 @@ const MAX_SAMPLES = 600;
 const MAX_LOG = 200;
 
 /**
- * Returns the detail with the changes of a patch; unchanged if the patch is of another download.
+ * Returns the detail with the changes of a patch; unchanged if the patch belongs to another
+ * download.
  */
 export function patchDetail(
   detail: DownloadDetail | undefined,
