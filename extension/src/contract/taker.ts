@@ -1,9 +1,9 @@
 /**
  * Takers of a browser's downloads: the engine of the desktop, and the engine in the extension. Both
  * take a download in two steps. After `offer`, the taker has fetched the first bytes and shown that
- * they are of the same file; the download is not visible yet. After `commit`, the download belongs
- * to the taker, even after crashes; only then is the browser's download ended. Until then the
- * browser's download continues if anything goes wrong.
+ * they belong to the same file; the download is not visible yet. After `commit`, the download
+ * belongs to the taker, even after crashes; only then is the browser's download ended. Until then
+ * the browser's download continues if anything goes wrong.
  */
 
 import { type ErrorCode, isErrorCode } from '@millrace/shared/base/errors';

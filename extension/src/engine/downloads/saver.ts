@@ -101,7 +101,7 @@ export class Saver {
   async #find(save: Save): Promise<Item | undefined> {
     const item = await this.#begunFor(save);
     if (item === undefined || item.url === save.url || item.state === 'complete') return item;
-    // This download is of an earlier run of the engine; the file has another URL now.
+    // This download belongs to an earlier run of the engine; the file has another URL now.
     await this.#discard(item.id);
     return undefined;
   }

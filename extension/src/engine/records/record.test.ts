@@ -52,7 +52,7 @@ describe('commands', () => {
     expect(paused(record({ state: 'complete' }))).toBeUndefined();
   });
 
-  test('resume with the stored bytes, unless they are of another file', () => {
+  test('resume with the stored bytes, unless they belong to another file', () => {
     const error = (code: string) => ({ code, message: '' });
     const state = 'error' as const;
     expect(resumed(record({ state, error: error('disk-full') }))).toMatchObject({

@@ -131,7 +131,7 @@ export function paused(record: DownloadRecord): DownloadRecord | undefined {
   return record.state === 'queued' ? { ...record, state: 'paused' } : undefined;
 }
 
-/** Errors after which the stored bytes are of no use. */
+/** Errors after which the stored bytes cannot be used. */
 const OTHER_FILE: ReadonlySet<ErrorCode> = new Set([
   'version-changed',
   'different-file',
@@ -205,8 +205,8 @@ export function failed(record: DownloadRecord, error: MillraceError): DownloadRe
 }
 
 /**
- * Returns whether parts have failed, but a plain GET by the browser may succeed. Where every part
- * is of another version, because mirrors are out of step, one answer still has one version.
+ * Returns whether parts have failed, but a plain GET by the browser may succeed. If every part
+ * belongs to another version, because mirrors are out of step, one answer still has one version.
  */
 function isForBrowser({ storedBytes, restarts = 0 }: DownloadRecord, code: ErrorCode): boolean {
   if (code === 'version-changed') return restarts >= MAX_RESTARTS;

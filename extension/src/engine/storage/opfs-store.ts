@@ -47,7 +47,7 @@ export class Partial {
   /** Digests under way. */
   readonly #proving = new Set<Promise<void>>();
   /**
-   * Number of removals of bytes: a digest that was begun before a removal may be of other bytes.
+   * Number of removals of bytes: a digest that was begun before a removal may cover other bytes.
    */
   #removals = 0;
   #journalBytes = 0;
@@ -61,9 +61,9 @@ export class Partial {
   }
 
   /**
-   * Opens the files, with the stored bytes if they are of the expected version.
+   * Opens the files, with the stored bytes if they belong to the expected version.
    *
-   * @param header expected version of the file: bytes of another one are discarded
+   * @param header expected version of the file: bytes of another version are discarded
    * @throws MillraceError `disk-full`, `file-not-writable`
    */
   static async open(data: SyncFile, journal: SyncFile, header: JournalHeader): Promise<Partial> {
