@@ -1,6 +1,6 @@
 /**
- * Builds the interface into desktop/ui/dist, unless the build there is of the same inputs. Run by
- * itself, or by scripts/run.mjs before programs that serve the interface.
+ * Builds the interface into desktop/ui/dist, unless the build there was made from the same inputs.
+ * Run by itself, or by scripts/run.mjs before programs that serve the interface.
  */
 
 import { createHash } from 'node:crypto';

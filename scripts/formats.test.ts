@@ -59,7 +59,7 @@ test('hashes and scores of chunks are those of the routing', () => {
   expect(rank(best?.[1] ?? '', nodes, 1)[0]?.name).toBe(best?.[2]);
 });
 
-test('the journal is of the known format, and its digest is that of its bytes', () => {
+test('the journal has the known format, and its digest matches its bytes', () => {
   const text = `${blockWith('"millrace":"journal"')}\n${blockWith('["flushed",1]')}\n`;
   const journal = parseJournal(text);
   expect(journal?.header).toMatchObject({ url: 'https://example.com/a.iso', length: 1234 });

@@ -2,9 +2,9 @@
  * LOCI 4's six servers as its two clients saw them, according to the paper: megabits per second and
  * round trips in milliseconds, in the order in which the paper adds replicas. For the client in
  * Tennessee, the first three servers reach 39.5 together (4.2), and the fourth took 103 s for a
- * block of 2 MB (4.1). For the client in Santa Barbara, the second server is near and about 50 are
- * reached with it, and the fourth takes 7 s longer than others for such a block (4.1). The other
- * figures are chosen to fit.
+ * block of 2 MB (4.1). For the client in Santa Barbara, the second server is near, and with it the
+ * client reaches about 50, and the fourth takes 7 s longer than others for such a block (4.1). The
+ * other figures are chosen to fit.
  */
 
 export interface Server {

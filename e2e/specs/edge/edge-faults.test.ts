@@ -131,7 +131,7 @@ function expected(fault: string): readonly Outcome[] {
   if (listed !== undefined) return listed;
   const kind = classOf(fault);
   if (kind === 'either') return ['bytes', 'reset', 502];
-  // These two digests are of the whole file, which an edge never sees.
+  // These two digests cover the whole file, which an edge never sees.
   const whole = fault === 'repr-digest-wrong' || fault === 'digest-wrong';
   return kind === 'fatal-alone' && !whole ? ['reset', 502] : ['bytes'];
 }

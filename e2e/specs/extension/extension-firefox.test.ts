@@ -289,7 +289,7 @@ describe('the engine in the extension', () => {
       expect(added).toEqual({ added: 1, failed: 0 });
       await until(async () => (await stored(own)) >= length / 2);
       expect(taken()).toBeGreaterThan(3);
-      // Left alone, the background ends, and nobody waits for the second half any more.
+      // Without events the background ends, and nothing waits for the second half any more.
       await until(() => files.held === 0);
       const before = taken();
       await until(async () => (await stored(own)) >= length / 2 && taken() > before);

@@ -146,7 +146,7 @@ describe('a node that alters chunks', () => {
     );
     expect(isolating).toContain(true);
     expect(asking.some(({ edge }) => edge.log.join().includes('damaged chunk'))).toBe(true);
-    // Nor has any other node kept an altered chunk.
+    // No other node has kept an altered chunk either.
     for (const { edge } of asking) {
       expect((await fetchAll(edge.prefixed(file.url))).digest).toBe(file.digest);
     }

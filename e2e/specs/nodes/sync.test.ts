@@ -1,6 +1,6 @@
 /**
- * A folder that is published and brought to many machines through a network of edges. With
- * MILLRACE_SYNC_FULL=1 at full size: 10,000 small files and three of 1 GiB to 8 machines.
+ * A folder that is published and brought to many machines through a network of edges.
+ * MILLRACE_SYNC_FULL=1 runs it at full size: 10,000 small files and three of 1 GiB to 8 machines.
  */
 
 import { lstat, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';

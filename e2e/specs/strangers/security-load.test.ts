@@ -55,7 +55,8 @@ test('slow headers: a client that does not finish is disconnected, and nobody el
   for (let i = 0; i < 300; i++) {
     const socket = await rawConnect(e.url);
     sockets.push(socket);
-    // Nothing at all, a part of a line, a part of the header, a body that never comes.
+    // These clients send nothing, a part of a line, a part of the header, or a header without its
+    // body.
     socket.write(
       [
         '',

@@ -78,7 +78,7 @@ describe('a player', () => {
     expect(there.equals(origin.content(url).subarray(SEEK, SEEK + MB))).toBe(true);
     seek.destroy();
     expect((await reading).digest).toBe(origin.digest(url));
-    // Of the requests after the seek, those for the bytes that it needs came first.
+    // The first requests after the seek are for the bytes that it needs.
     const after = starts().slice(before);
     const needed = after.findIndex((start) => start >= SEEK - 8 * MB && start <= SEEK);
     expect([needed, after]).toEqual([0, after]);
