@@ -13,7 +13,11 @@ const PARTS = {
   [`${SHARED}/http`]: [`${SHARED}/base`],
   [`${SHARED}/cdn`]: [`${SHARED}/(base|http)`],
   [`${SHARED}/download`]: [`${SHARED}/(base|http)`, `${SHARED}/cdn/routing/hrw[.]ts`],
-  [`${SHARED}/sync`]: [`${SHARED}/(base|http|schema)`, `${SHARED}/cdn/routing/hrw[.]ts`],
+  [`${SHARED}/sync`]: [
+    `${SHARED}/(base|http|schema)`,
+    `${SHARED}/cdn/routing/hrw[.]ts`,
+    `${SHARED}/download/request/harmful-name[.]ts`,
+  ],
   [`${SHARED}/bridge`]: [`${SHARED}/(base|download)`],
   'shared/node': [`${SHARED}/(base|http)`],
   'shared/testing': [SHARED],

@@ -10,6 +10,7 @@ import {
 } from '../../shared/src/download/journal/journal.ts';
 import { parseChecksumFile } from '../../shared/src/download/metalink/checksum-file.ts';
 import { safeFileName } from '../../shared/src/download/request/file-name.ts';
+import { harmOfName } from '../../shared/src/download/request/harmful-name.ts';
 import { linksInText } from '../../shared/src/download/request/links-in-text.ts';
 import { EMPTY_SHA256, formatManifest, parseManifest } from '../../shared/src/sync/manifest.ts';
 import { mutatedJsonText, mutatedText } from '../mutate.ts';
@@ -173,7 +174,10 @@ export const targets = [
     name: 'file-name',
     takesAll: true,
     cases: fc.oneof(
-      mutatedText(['a file.tar.gz', 'CON.txt', '../../etc/passwd', '..', 'ünï\u202egpj.exe']),
+      mutatedText([
+        ...['a file.tar.gz', 'CON.txt', '../../etc/passwd', '..', 'ünï\u202egpj.exe'],
+        ...['desktop.ini', 'x.lnk', `${'a'.repeat(196)}.url~~`, '~1.~2', '-x.{c}'],
+      ]),
       fc.string({ unit: 'binary', maxLength: 400 }),
     ),
     check(text) {
@@ -184,6 +188,8 @@ export const targets = [
         'any file system takes it',
       );
       hold(!/^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i.test(name), 'it names no device');
+      hold(harmOfName(name) === undefined, 'nothing reads it by itself');
+      hold(!/^[-.~]|~$/.test(name), 'nothing hides it or takes it for an option');
       hold(name.isWellFormed(), 'it is Unicode text');
       hold(safeFileName(name) === name, 'a safe name is left as it is');
     },
@@ -191,6 +197,9 @@ export const targets = [
     long: {
       'dots before the last letter': () => `a${'.'.repeat(MEGABYTE)}a`,
       'blanks before the last letter': () => `a${' '.repeat(MEGABYTE)}a`,
+      'tildes and dots before the last letter': () => `a${'~.'.repeat(MEGABYTE / 2)}a`,
+      'tildes and dots at the end': () => `a${'~.'.repeat(MEGABYTE / 2)}`,
+      'braces': () => '.{'.repeat(MEGABYTE / 2),
       'many slashes': () => '/'.repeat(MEGABYTE),
     },
   }),

@@ -115,6 +115,9 @@ describe('given names', () => {
     ['sub/x.iso', join('sub', 'x.iso')],
     ['con.txt', '_con.txt'],
     ['xy:z.iso', 'xy_z.iso'],
+    ['.env', '.env'],
+    ['desktop.ini', 'desktop.ini'],
+    ['Start.lnk', 'Start.lnk'],
   ])('%s is %s', (file, expected) => expect(checkFile(file)).toBe(expected));
 
   test.each(['../x', '/etc/passwd', 'a/../../x', 'a\\..\\x', 'C:\\x', 'sub/', '..'])(

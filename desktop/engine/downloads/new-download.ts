@@ -6,7 +6,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
 import { MAX_PRIORITY, MIN_PRIORITY } from '@millrace/shared/download/queue/queue-line';
 import { type Category, categoryOf } from '@millrace/shared/download/request/category';
-import { nameFromUrl, safeFileName } from '@millrace/shared/download/request/file-name';
+import { nameFromUrl, possibleFileName } from '@millrace/shared/download/request/file-name';
 import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';
 import { MAX_PER_HOST } from '@millrace/shared/download/transfer/host-limits';
 import { isPublicHost, mayBeTold } from '@millrace/shared/http/urls/public-host';
@@ -262,7 +262,8 @@ export function isOnlyCategory(change: Change): boolean {
 }
 
 /**
- * Returns a file's path relative to the folder, with a safe name.
+ * Returns a file's path relative to the folder, with a name that can exist. The path is the user's
+ * own; those of strangers have been made safe before.
  *
  * @throws MillraceError `bad-option` if the path would lead out of the folder
  */
@@ -272,7 +273,7 @@ export function checkFile(file: string): string {
   if (isAbsolute(file) || parts.includes('..') || /^[A-Za-z]:/.test(file) || last === '') {
     throw new MillraceError('bad-option', `file: "${file}" is not a path below the folder`);
   }
-  return join(...parts.slice(0, -1), safeFileName(last) === last ? last : safeFileName(last));
+  return join(...parts.slice(0, -1), possibleFileName(last));
 }
 
 /**

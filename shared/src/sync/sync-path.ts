@@ -4,19 +4,16 @@
  */
 
 import { MAX_SYNC_DEPTH, MAX_SYNC_NAME_BYTES, MAX_SYNC_PATH_BYTES } from '../base/limits.ts';
+import { DEVICE_NAME, isReadByWindows, SHORT_NAME } from '../download/request/harmful-name.ts';
 
 /** Millrace's own folder for unfinished files, at the top of the synchronised folder. */
 export const STAGING = '.millrace-sync';
 
-/** Names of devices on Windows, whatever their extension. */
-const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])[ ]*(?:[.:]|$)/i;
 /** Characters that Windows forbids in names; a colon also names a hidden stream of a file. */
 const NOT_ON_WINDOWS = /[<>:"|?*]/;
-/**
- * Names that Windows may give to other files as short names, as `MILLRA~1` to `.millrace-sync`.
- */
-const SHORT_NAME = /^[^.]{0,7}~[0-9]{1,6}(?:\.[^.]{0,3})?$/;
 const CONTROL = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
+/** Characters that turn the order of others around, so that a name looks like another one. */
+const TURNING = /[\u202a-\u202e\u2066-\u2069]/;
 
 /**
  * Finds the fault of a path.
@@ -28,6 +25,7 @@ export function pathFault(path: string, windows: boolean): string | undefined {
   if (path === '') return 'it is empty';
   if (!path.isWellFormed()) return 'it is no Unicode text';
   if (CONTROL.test(path)) return 'it has a control character';
+  if (TURNING.test(path)) return 'it has a character that changes the direction of the text';
   if (path.includes('\\')) return 'it has a backslash';
   if (path.startsWith('/') || /^[a-z]:/i.test(path)) return 'it is absolute';
   if (utf8Bytes(path) > MAX_SYNC_PATH_BYTES) return 'it is too long';
@@ -48,8 +46,9 @@ function nameFault(name: string, windows: boolean): string | undefined {
   if (name === '.' || name === '..') return `it has "${name}" in it`;
   if (utf8Bytes(name) > MAX_SYNC_NAME_BYTES) return 'a name in it is too long';
   if (/[. ]$/.test(name)) return 'a name in it ends in a dot or a space, which some systems drop';
-  if (DEVICE.test(name)) return 'a name in it is that of a device on Windows';
+  if (DEVICE_NAME.test(name)) return 'a name in it is that of a device on Windows';
   if (windows && SHORT_NAME.test(name)) return 'Windows may take it for the short name of another';
+  if (windows && isReadByWindows(name)) return 'Windows reads files of such a name by itself';
   if (windows && NOT_ON_WINDOWS.test(name)) return 'Windows has no files of such a name';
   return undefined;
 }
