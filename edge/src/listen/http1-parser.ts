@@ -83,9 +83,10 @@ const begunLines = new WeakMap<Socket, BegunLine>();
  * Keeps the part of a request's line that comes before its last packet. Costs nothing if a head
  * comes in one packet: only packets that complete no head, and are not part of a body, are copied.
  *
- * A packet with the end of one request and the beginning of the next counts as the former only. The
- * line that is kept may then begin within a method, but cannot turn into one that reads: no method
- * of the parser ends with GET or HEAD.
+ * The next line may begin in the packet in which the request before it ends. Its place is known if
+ * that request has no body. Behind a body the packet counts as the former request only: the line
+ * that is kept may then begin within a method, but cannot turn into one that reads, because no
+ * method of the parser ends with GET or HEAD.
  */
 export function keepBegunLine(socket: Socket): void {
   const { parser } = socket as HttpSocket;
@@ -98,22 +99,33 @@ export function keepBegunLine(socket: Socket): void {
   let request: IncomingMessage | undefined;
   let headCame = false;
   let inBody = false;
+  let hasBody = false;
   begunLines.set(socket, line);
   parser.onIncoming = (req, keepAlive) => {
     request = req;
     headCame = true;
+    hasBody ||= mayHaveBody(req);
     return onIncoming(req, keepAlive);
   };
   parser[onExecute] = (parsed) => {
     if (typeof parsed === 'number') {
-      if (headCame || inBody) line.restart();
-      else line.add(parser.getCurrentBuffer?.() ?? new Uint8Array());
+      const packet = () => parser.getCurrentBuffer?.() ?? new Uint8Array();
+      if (inBody || (headCame && hasBody)) line.restart();
+      else if (headCame) line.restartBehindHead(packet());
+      else line.add(packet());
       headCame = false;
+      hasBody = false;
       inBody = request?.complete === false;
       if (!inBody) request = undefined;
     }
     call(parsed);
   };
+}
+
+/** Whether bytes behind a request's head, in its packet, may be something else than a request. */
+function mayHaveBody({ headers, method }: IncomingMessage): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding, upgrade } = headers;
+  return length !== '0' || encoding !== undefined || upgrade !== undefined || method === 'CONNECT';
 }
 
 /**

@@ -55,6 +55,30 @@ test.each([
     ['GET /a', 'GET /%E9'],
   ],
   [
+    'behind a request that ended in the packet in which it began',
+    [`GET /a${END}GET /caf`, `\xe9${END}`],
+    '200,200',
+    ['GET /a', 'GET /caf%E9'],
+  ],
+  [
+    'behind a request of which only the last byte came in that packet',
+    [`GET /a${END.slice(0, -1)}`, '\nGET /caf', 'e', `\xe9${END}`],
+    '200,200',
+    ['GET /a', 'GET /cafe%E9'],
+  ],
+  [
+    'behind empty lines in that packet',
+    [`GET /a${END}\r\n\r\nGE`, 'T /', `\xe9${END}`],
+    '200,200',
+    ['GET /a', 'GET /%E9'],
+  ],
+  [
+    'behind several requests in that packet',
+    [`GET /a${END}GET /b${END}GET /`, `\xe9${END}`],
+    '200,200,200',
+    ['GET /a', 'GET /b', 'GET /%E9'],
+  ],
+  [
     'behind a body in pieces',
     [POST, 'GE', 'T ', 'GET /', `\xe9${END}`],
     '200,200',
@@ -71,9 +95,12 @@ test.each([
 test.each([
   ['is in a field', ['GET / HTTP/1.1\r\nX: y\r\n', `\xe9${END}`], '400'],
   ['is in the method', ['G', `\xe9T /${END}`], '400'],
+  ['follows a body that ended within a packet', [`${POST}bodyGET /caf`, `\xe9${END}`], '200,400'],
+  ['is in a field that began there', [`GET /a${END}GET / HTTP/1.1\r\nX`, `\xe9${END}`], '200,400'],
+  ['is in a method that began there', [`GET /a${END}G`, `\xe9T /${END}`], '200,400'],
   [
-    'follows a request that ended within a packet',
-    [`GET /a${END}GET /caf`, `\xe9${END}`],
+    'follows a target, as of another request, in a field that began there',
+    [`GET /a${END}GET /b HTTP/1.1\r\nGET /caf`, `\xe9${END}`],
     '200,400',
   ],
 ] as [string, string[], string][])('a raw byte that %s is refused', async (_, pieces, statuses) => {

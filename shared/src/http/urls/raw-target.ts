@@ -61,6 +61,22 @@ export class BegunLine {
     this.#bytes = bytes;
   }
 
+  /**
+   * Starts again with the bytes behind the last head that ends in a packet. Such a head ends with the
+   * packet's last line feed, unless that one ends a line of the next request.
+   *
+   * @param packet in which a head ends, of requests without bodies
+   */
+  restartBehindHead(packet: Uint8Array): void {
+    const last = packet.lastIndexOf(LF);
+    if (last + 1 === packet.length) return this.restart();
+    const isOnly = packet.lastIndexOf(LF, last - 1) < 0 || last === 0;
+    const before = packet[last - 1] === CR ? last - 2 : last - 1;
+    const isEmptyLine = isOnly || packet[before] === LF;
+    const rest = packet.length - last - 1;
+    this.#bytes = isEmptyLine && rest <= MAX_TARGET_BYTES ? packet.slice(last + 1) : undefined;
+  }
+
   /** Starts again, because the next packet begins another request. */
   restart(): void {
     if (this.#bytes?.length !== 0) this.#bytes = new Uint8Array();
