@@ -26,12 +26,25 @@ const SECRET_NAME =
 /** Ends of names in which words are written together: `usertoken`, `urlsig`. */
 const SECRET_ENDING =
   /(?:token|secret|passw(?:or)?d|passcode|accesscode|signature|sig|hmac|(?:api|auth|access)key|credentials?|sess(?:ion)?id|auth|ticket|cookie|nonce)$/;
+/** Names of codes and keys of one person or one link, whose words may be written together. */
+const CODE_OR_KEY =
+  /(?:(?:^|-)(?:auth|authorization|oob|activation|invite|invitation|reset|user|device|grant|redeem|voucher|coupon|verification|confirm(?:ation)?|security|login|link|share|download|unlock|pass)-?code|(?:pass|secret|rss|user|link|file|dl|private|share|view|login|session|client|licen[cs]e|torrent|magic)key)$/;
+/**
+ * Names of what one person has been given, or of that person: links in e-mails, tickets of a log-in,
+ * invitations, vouchers. With the value of a switch (`?private=0`) they are only that.
+ */
+const PERSONAL_NAME =
+  /(?:^|-)(?:magic|magic-?link|one-?time|ott|otl|tok|tk|lt|totp|mfa|csrf|xsrf|challenge|verifier|proof|seal|salt|macaroon|capability|creds?|claim|entitlement|unlock|activation|redeem|voucher|coupon|invitation|invitee|guest|guest-?pass|private|unguessable|secure|access|login|recipients?|rcpt|subscriber|addressee|(?:e-?)?mail|customer|member|eid)$/;
+const SWITCH = /^(?:[01]|true|false|yes|no|on|off|public|)$/i;
+/** Names that, together with a code, are the end of a log-in by OAuth 2 (RFC 6749, 4.1.2; RFC 9207). */
+const OAUTH_NAME =
+  /^(?:state|session-?state|iss|scope|redirect-ur[il]|client-id|grant-type|auth-?user|hd|prompt)$/;
 /**
  * Prefixes that the parameters of signing schemes share: S3, Google, Alibaba, Volcano, Huawei,
  * Tencent, Akamai.
  */
 const SIGNING_PREFIX =
-  /^(?:x-(?:amz|goog|oss|tos|obs|cos|ms)-|q-sign|hdn(?:ts|ea|tl)|bcdn_|__gda__)/;
+  /^(?:x-(?:amz|goog|oss|tos|obs|cos|ms|bz|emc|ibm|qiniu)-|q-sign|hdn(?:ts|ea|tl)|bcdn_|__gda__)/;
 /**
  * Names of parameters for a hash. Only together with an expiry do they mean a signature:
  * `?md5=...&expires=...`, `?st=...&e=...`.
@@ -68,7 +81,7 @@ const SHARING_HOSTS: readonly string[] = [
 
 /** Folders that sharing programs put before an identifier: Nextcloud, Seafile, Dropbox, others. */
 const SHARE_FOLDER =
-  /^(?:s|sh|share|shares|shared|sharing|public-?link|publink|scl|f|d|g|t|u|link|links|dl|drop|transfer|transfers|send|file|files|folder|folders|download|downloads|get|view|preview|guest|invite|access|attachments?|fi|fo|static|e|i|p)$/i;
+  /^(?:s|sh|share|shares|shared|sharing|public-?link|publink|scl|f|d|g|t|u|link|links|dl|drop|transfer|transfers|send|file|files|folder|folders|download|downloads|get|view|preview|guest|invite|access|attachments?|fi|fo|static|e|i|p|magic|claim|redeem|unlock|verify|confirm|reset|activate|activation|recipients?|private|secret|token|personal|voucher)$/i;
 
 /**
  * Folders and prefixes of public stores that name contents by their digests: package pools, Git,
@@ -134,8 +147,11 @@ type Pair = readonly [name: string, value: string];
 function capabilityOfPairs(given: readonly Pair[]): Capability | undefined {
   const pairs = given.map(([name, value]): Pair => [wordsOf(name), value]);
   if (given.some(([name]) => SIGNING_PREFIX.test(name.trim().toLowerCase()))) return 'signature';
+  // A query that is nothing but an identifier, as Edgecast's tokens.
+  if (given.some(([name, value]) => value === '' && looksRandom(name))) return 'random-id';
   for (const [name, value] of pairs) {
-    if (SECRET_NAME.test(name) || SECRET_ENDING.test(name)) return 'secret';
+    if ([SECRET_NAME, SECRET_ENDING, CODE_OR_KEY].some((names) => names.test(name))) return 'secret';
+    if (PERSONAL_NAME.test(name) && !SWITCH.test(value)) return 'secret';
     if (isHashWithTime(value)) return 'time-limit';
     if (EXPIRY_NAME.test(name) && MOMENT.test(value)) return 'time-limit';
     // An e-mail address.
@@ -144,6 +160,7 @@ function capabilityOfPairs(given: readonly Pair[]): Capability | undefined {
   }
   const has = (pattern: RegExp) => pairs.some(([name]) => pattern.test(name));
   if (has(HASH_NAME) && has(EXPIRY_NAME)) return 'time-limit';
+  if (has(/^code$/) && has(OAUTH_NAME)) return 'secret';
   const hasTime = pairs.some(([name, value]) => TIME_NAME.test(name) && MOMENT.test(value));
   if (hasTime && has(URL_HASH_NAME)) return 'time-limit';
   return has(USER_NAME) && has(/^p$/) ? 'secret' : undefined;
