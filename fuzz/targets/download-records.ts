@@ -199,7 +199,7 @@ export const targets = [
       'blanks before the last letter': () => `a${' '.repeat(MEGABYTE)}a`,
       'tildes and dots before the last letter': () => `a${'~.'.repeat(MEGABYTE / 2)}a`,
       'tildes and dots at the end': () => `a${'~.'.repeat(MEGABYTE / 2)}`,
-      'braces': () => '.{'.repeat(MEGABYTE / 2),
+      braces: () => '.{'.repeat(MEGABYTE / 2),
       'many slashes': () => '/'.repeat(MEGABYTE),
     },
   }),

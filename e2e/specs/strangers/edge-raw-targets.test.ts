@@ -151,6 +151,22 @@ describe.each([
     }
   });
 
+  test('that begins in the packet in which the request before it ends is answered with the file', async () => {
+    const raw = get(`/http://${origin.host}/caf\xc3\xa9`);
+    const cut = raw.indexOf(0xc3);
+    const got = await open(url());
+    got.socket.setNoDelay(true);
+    got.socket.write(Buffer.concat([get('/nothing'), raw.subarray(0, cut)]));
+    await until(() => textOf(got).includes('HTTP/1.1 404'));
+    got.socket.write(raw.subarray(cut));
+    await until(() => got.closed);
+    const answer = Buffer.concat(got.pieces);
+    const second = answer.subarray(answer.indexOf('HTTP/1.1', 1));
+    expect(sha256(second.subarray(second.indexOf('\r\n\r\n') + 4))).toBe(
+      origin.digest('/caf%C3%A9'),
+    );
+  });
+
   test.each([
     ['a raw target', get('/\xe9')],
     ['a raw target, and another', Buffer.concat([get('/\xe9'), get('/\xe9')])],

@@ -150,7 +150,8 @@ function capabilityOfPairs(given: readonly Pair[]): Capability | undefined {
   // A query that is nothing but an identifier, as Edgecast's tokens.
   if (given.some(([name, value]) => value === '' && looksRandom(name))) return 'random-id';
   for (const [name, value] of pairs) {
-    if ([SECRET_NAME, SECRET_ENDING, CODE_OR_KEY].some((names) => names.test(name))) return 'secret';
+    if ([SECRET_NAME, SECRET_ENDING, CODE_OR_KEY].some((names) => names.test(name)))
+      return 'secret';
     if (PERSONAL_NAME.test(name) && !SWITCH.test(value)) return 'secret';
     if (isHashWithTime(value)) return 'time-limit';
     if (EXPIRY_NAME.test(name) && MOMENT.test(value)) return 'time-limit';

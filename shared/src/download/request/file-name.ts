@@ -33,7 +33,10 @@ const PADDING = /[\s\u2800]{4,}/g;
 export function safeFileName(name: string): string {
   const visible = lastPart(name).replace(DECEPTIVE, '').replace(FORBIDDEN, '_');
   // Leading dots hide a file.
-  const shown = visible.trim().replace(PADDING, ' ').replace(/^[.\s\u2800]+/, '');
+  const shown = visible
+    .trim()
+    .replace(PADDING, ' ')
+    .replace(/^[.\s\u2800]+/, '');
   let safe = shorten(withoutHiddenEnd(shown), MAX_NAME_BYTES);
   if (SHORT_NAME.test(safe)) safe = safe.replaceAll('~', '_');
   // A shell takes names that begin so for options and home folders, an office program for its own.
