@@ -141,3 +141,7 @@ test('a long name without an extension is not cut behind a dot, which some syste
   expect(name).toBe(safeFileName(name));
   expect(safeFileName(`${'a'.repeat(150)}${'.'.repeat(100)}${'b'.repeat(100)}`)).not.toMatch(/\.$/);
 });
+
+test('a letter and an accent with something invisible between them become one character', () => {
+  expect(safeFileName('le\u200b\u0301e.tar.gz')).toBe('l\u00e9e.tar.gz');
+});

@@ -31,7 +31,8 @@ const PADDING = /[\s\u2800]{4,}/g;
  * @returns a name of 1 to 200 bytes without folder parts
  */
 export function safeFileName(name: string): string {
-  const visible = lastPart(name).replace(DECEPTIVE, '').replace(FORBIDDEN, '_');
+  // Letters and accents between which something invisible stood become one character.
+  const visible = lastPart(name).replace(DECEPTIVE, '').normalize('NFC').replace(FORBIDDEN, '_');
   // Leading dots hide a file.
   const shown = visible
     .trim()
