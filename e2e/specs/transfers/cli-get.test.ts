@@ -268,7 +268,7 @@ describe('a name that another download has begun to use', () => {
   test('is an error when the user has chosen it, unless told to replace it', async () => {
     const refused = await runCli(['get', b, '-o', path('file.bin')]);
     expect(refused.code).toBe(7);
-    expect(refused.stderr).toMatch(/another file.*millrace-part is of .*seed=first/);
+    expect(refused.stderr).toMatch(/another file.*millrace-part belongs to .*seed=first/);
     expect(refused.stderr).toMatch(/another name with -o.*--overwrite/);
     expect((await runCli(['get', b, '-o', path('file.bin'), '--overwrite'])).code).toBe(0);
     expect(await digestOf('file.bin')).toBe(origin.digest(b));
