@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { chooseOffload, type Offloadable } from './offload.ts';
 
 const transfer = (remainingBytes: number, aware = true): Offloadable => ({ aware, remainingBytes });
@@ -24,5 +25,32 @@ describe('chooseOffload', () => {
     const all = Array.from({ length: 50 }, (_, i) => transfer(i));
     expect(chooseOffload(all, 0).map((t) => t.remainingBytes)).toEqual([49, 48, 47, 46, 45]);
     expect(chooseOffload(all, 48)).toHaveLength(2);
+  });
+
+  test('never fills up a batch with clients that cannot continue, while there are aware ones', () => {
+    const all = [transfer(3), ...Array.from({ length: 49 }, (_, i) => transfer(i, false))];
+    expect(chooseOffload(all, 10)).toEqual([transfer(3)]);
+  });
+
+  test('whatever runs: aware clients only, as long as one runs; never more than the excess', () => {
+    const transfers = fc.array(
+      fc.record({ aware: fc.boolean(), remainingBytes: fc.nat(1000) }),
+      { maxLength: 80 },
+    );
+    fc.assert(
+      fc.property(transfers, fc.nat(80), (all, limit) => {
+        const chosen = chooseOffload(all, limit);
+        const excess = Math.max(0, all.length - limit);
+        expect(chosen.length).toBeLessThanOrEqual(excess);
+        // A node above its limit always resets something.
+        expect(chosen.length > 0).toBe(excess > 0);
+        expect(new Set(chosen).size).toBe(chosen.length);
+        if (!all.some(({ aware }) => aware)) return;
+        expect(chosen.every(({ aware }) => aware)).toBe(true);
+        const least = Math.min(...chosen.map(({ remainingBytes }) => remainingBytes));
+        const spared = all.filter((t) => t.aware && !chosen.includes(t));
+        for (const { remainingBytes } of spared) expect(remainingBytes).toBeLessThanOrEqual(least);
+      }),
+    );
   });
 });

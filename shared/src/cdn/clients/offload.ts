@@ -1,7 +1,8 @@
 /**
  * Chooses the transfers that an overloaded node resets (ANYCAST 3.3): a reset sends a client to
- * another node, where it continues with a range request. Clients that have said that they do so
- * come first, those with the most bytes left before others, since their resets take away most load.
+ * another node, where it continues with a range request. Only clients that have said that they do so
+ * are reset while there are any: for another client a reset is a failed download. Those with the
+ * most bytes left come first, since their resets take away most load.
  */
 
 /** A transfer under way. */
@@ -24,7 +25,8 @@ export function chooseOffload<T extends Offloadable>(transfers: readonly T[], li
   const excess = transfers.length - limit;
   if (excess <= 0) return [];
   const count = Math.min(excess, Math.max(1, Math.floor(transfers.length * MAX_SHARE)));
-  return [...transfers]
-    .sort((a, b) => Number(b.aware) - Number(a.aware) || b.remainingBytes - a.remainingBytes)
+  const aware = transfers.filter((transfer) => transfer.aware);
+  return [...(aware.length > 0 ? aware : transfers)]
+    .sort((a, b) => b.remainingBytes - a.remainingBytes)
     .slice(0, count);
 }
