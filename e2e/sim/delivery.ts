@@ -53,7 +53,7 @@ export class SimDelivery {
         window: this.#window,
         timer: new RetryTimer(),
         random: sim.random,
-        progressAt: (slice) => node.flights.progressAt(this.#name(slice), 0),
+        progressAt: (slice) => node.flights.progressAt(this.#name(slice), INGRESS),
       },
       {
         now: () => sim.now,
@@ -93,12 +93,12 @@ export class SimDelivery {
     }
     if (attempt > 0) {
       figures.retries++;
-      node.flights.hedge(this.#name(slice), 0);
+      node.flights.hedge(this.#name(slice), INGRESS);
     }
     const controller = new AbortController();
     node.get(first + slice, controller.signal, INGRESS).then(
-      ({ tier }) => {
-        if (node.state === 'up') this.#fetched(slice, attempt, tier === 'memory');
+      ({ tier, overtaken }) => {
+        if (node.state === 'up') this.#fetched(slice, attempt, tier === 'memory', overtaken);
       },
       (error: unknown) => {
         if (node.state === 'up') this.#driver.failed(slice, attempt, error);
@@ -107,12 +107,12 @@ export class SimDelivery {
     return () => controller.abort(new Error('no longer wanted'));
   }
 
-  #fetched(slice: number, attempt: number, local: boolean): void {
+  #fetched(slice: number, attempt: number, local: boolean, overtaken = false): void {
     if (!this.#driver.wants(slice, attempt)) return;
     const { figures } = this.#options.node.world;
     figures.windowSum += this.#window.size;
     figures.windowSamples++;
-    this.#driver.fetched(slice, attempt, local);
+    this.#driver.fetched(slice, attempt, local, overtaken);
   }
 
   #send(slice: number): void {

@@ -5,7 +5,7 @@
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { retrySalt } from '@millrace/shared/cdn/chunks/chunk-name';
+import { onwardSalt } from '@millrace/shared/cdn/chunks/chunk-name';
 import { MIN_ORIGIN_TIMEOUT_MS, RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
 import { ChunkFlights } from '@millrace/shared/cdn/fetch/chunk-flights';
 import { type AttemptObserver, CompetingFetch } from '@millrace/shared/cdn/fetch/competing-fetch';
@@ -25,19 +25,22 @@ import type { World } from './world.ts';
 /** Way of a request through the network. */
 export interface Path {
   readonly hops: number;
+  readonly salt: string;
   readonly via: readonly string[];
   readonly avoid: readonly string[];
 }
 
-export const INGRESS: Path = { hops: 0, via: [], avoid: [] };
+export const INGRESS: Path = { hops: 0, salt: '', via: [], avoid: [] };
 
 /** A chunk that was found, and its place. */
 export interface Held {
   readonly tier: 'memory' | 'peer' | 'origin';
+  /** True when the first request of the fetch lost to a later one. */
+  readonly overtaken: boolean;
   release(): void;
 }
 
-const MEMORY: Held = { tier: 'memory', release() {} };
+const MEMORY: Held = { tier: 'memory', overtaken: false, release() {} };
 /** Time between two checks of a forwarded fetch, once it may be late. */
 const WATCH_INTERVAL_MS = 200;
 const NOBODY: ReadonlySet<string> = new Set();
@@ -83,7 +86,7 @@ export class SimNode implements Host, Member {
   /** Returns a chunk from the cache, another node or the origin. */
   async get(chunk: number, signal: AbortSignal, path: Path): Promise<Held> {
     if (this.cache.has(chunk)) return MEMORY;
-    return this.flights.get(String(chunk), path.hops, signal, {
+    return this.flights.get(String(chunk), path, signal, {
       route: () => this.route(chunk, path, 0, NOBODY),
       forward: ({ keep }, all) => this.#forward(chunk, path, keep, all),
       own: (all) => this.#own(chunk, all),
@@ -96,7 +99,7 @@ export class SimNode implements Host, Member {
     const { now, random } = this.world.sim;
     const nodes = this.view.nodes(now);
     return decideRoute({
-      key: this.world.routingKey(chunk, retrySalt(attempt)),
+      key: this.world.routingKey(chunk, onwardSalt(path.salt, attempt)),
       self: nodes[0] as RouteNode,
       nodes,
       hearsay: this.view.hearsay(now),
@@ -119,8 +122,8 @@ export class SimNode implements Host, Member {
       onRaced: (winner) => this.#raced(winner),
       network: {
         route: (attempt, tried) => this.route(chunk, path, attempt, tried),
-        ask: (peer, attempt, failed, end, observer) =>
-          this.#ask(peer.name, chunk, attempt, path, failed, end, observer),
+        ask: (peer, attempt, not, end, observer) =>
+          this.#ask(peer.name, chunk, attempt, path, not, end, observer),
         own: (end) => this.flights.own(String(chunk), end, (all) => this.#own(chunk, all)).result,
         lateAfterMs,
         heardAt: (peer) => this.heard.get(peer),
@@ -128,10 +131,10 @@ export class SimNode implements Host, Member {
       },
     });
     const unwatch = this.#watch(() => forward.fetch.hedge(), lateAfterMs());
-    const fetched = this.flights.run(String(chunk), path.hops, forward.fetch, signal);
+    const fetched = this.flights.run(String(chunk), path, forward.fetch, signal);
     const held = await fetched.finally(unwatch);
     if (keep) this.cache.add(chunk);
-    return held;
+    return { ...held, overtaken: held.overtaken || forward.fetch.overtaken };
   }
 
   async #ask(
@@ -139,7 +142,7 @@ export class SimNode implements Host, Member {
     chunk: number,
     attempt: number,
     path: Path,
-    failed: readonly string[],
+    not: readonly string[],
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<Held> {
@@ -150,8 +153,9 @@ export class SimNode implements Host, Member {
     const peer = this.world.byName(name);
     const onward = {
       hops: hop,
+      salt: onwardSalt(path.salt, attempt),
       via: [...path.via, this.name],
-      avoid: [...path.avoid, ...failed],
+      avoid: [...path.avoid, ...not],
     };
     try {
       await askPeer({ from: this, to: peer, chunk, path: onward, signal, observer });
@@ -163,7 +167,7 @@ export class SimNode implements Host, Member {
       throw error;
     }
     if (attempt === 0) this.#peerTimer.onChunk(sim.now - startedAt);
-    return { tier: 'peer', release() {} };
+    return { tier: 'peer', overtaken: false, release() {} };
   }
 
   /** Fetches a chunk from the origin. */
@@ -175,7 +179,7 @@ export class SimNode implements Host, Member {
         const startedAt = sim.now;
         await askOrigin(this, end, observer);
         this.#originTimer.onChunk(sim.now - startedAt);
-        return { tier: 'origin', release() {} };
+        return { tier: 'origin', overtaken: false, release() {} };
       },
       bytes: o.chunkBytes,
       patience: () => PATIENCE_AT_THE_ORIGIN,
@@ -186,7 +190,7 @@ export class SimNode implements Host, Member {
     const held = await this.flights.run(String(chunk), undefined, fetch, signal);
     figures.originFetches[chunk] = (figures.originFetches[chunk] ?? 0) + 1;
     this.cache.add(chunk);
-    return held;
+    return { ...held, overtaken: fetch.overtaken };
   }
 
   #raced(winner: number): void {

@@ -72,7 +72,7 @@ export function askPeer({ from, to, chunk, path, signal, observer }: Asking): Pr
     const tellProgress = () => {
       sim.quiet();
       if (!serving || over || flow !== undefined) return;
-      const bytes = Math.floor(to.flights.share(String(chunk), path.hops) * o.chunkBytes);
+      const bytes = Math.floor(to.flights.share(String(chunk), path) * o.chunkBytes);
       if (connected()) {
         clock.in(delayMs, () => {
           sim.quiet();

@@ -31,7 +31,7 @@ export function walk(world: World, asking: readonly SimNode[] = world.nodes): Wa
       for (;;) {
         const route = node.route(chunk, path, 0, NOBODY);
         if (route.to === 'origin') break;
-        path = { hops: path.hops + 1, via: [...path.via, node.name], avoid: [] };
+        path = { hops: path.hops + 1, salt: '', via: [...path.via, node.name], avoid: [] };
         node = world.byName(route.peer.name);
       }
       owners.add(node.name);

@@ -26,7 +26,12 @@ export interface Found {
   readonly tier: Tier;
   /** True when another request had begun the fetch. */
   readonly joined: boolean;
+  /** True when the first request of the fetch lost to a later one, for all that waited for it. */
+  readonly overtaken: boolean;
 }
+
+/** The result of a fetch that callers share. */
+type Arrived = Omit<Found, 'joined'>;
 
 export interface ChunkStoreOptions {
   readonly cache: MemoryCache;
@@ -51,7 +56,7 @@ const FOR_EVER = new AbortController().signal;
 export class ChunkStore {
   readonly #options: ChunkStoreOptions;
   readonly #purges: Purges;
-  readonly #flights = new ChunkFlights<{ chunk: Chunk; tier: Tier }>();
+  readonly #flights = new ChunkFlights<Arrived>();
 
   constructor(options: ChunkStoreOptions) {
     this.#options = options;
@@ -72,10 +77,10 @@ export class ChunkStore {
   async get(request: ChunkRequest, signal: AbortSignal, path: Path = INGRESS): Promise<Found> {
     const key = chunkKey(request);
     const inMemory = this.#inMemory(key);
-    if (inMemory !== undefined) return { chunk: inMemory.retain(), tier: 'memory', joined: false };
+    if (inMemory !== undefined) return inMemoryAlready(inMemory.retain());
     const flight = this.#flight(key, request, signal, path);
-    const { chunk, tier } = await flight.result;
-    return { chunk: chunk.retain(), tier, joined: flight.joined };
+    const { chunk, tier, overtaken } = await flight.result;
+    return { chunk: chunk.retain(), tier, joined: flight.joined, overtaken };
   }
 
   /**
@@ -102,23 +107,23 @@ export class ChunkStore {
 
   /** Reports that a caller finds the chunk late, which may start a competing request. */
   hedge(request: ChunkRequest, path: Path = INGRESS): void {
-    this.#flights.hedge(this.#named(request), path.hops);
+    this.#flights.hedge(this.#named(request), path);
   }
 
   /** When bytes of a chunk under way last came in. */
   progressAt(request: ChunkRequest, path: Path = INGRESS): Millis | undefined {
-    return this.#flights.progressAt(this.#named(request), path.hops);
+    return this.#flights.progressAt(this.#named(request), path);
   }
 
   /** Share of a chunk under way that has arrived, 0 to 1. */
   share(request: ChunkRequest, path: Path): number {
-    return this.#flights.share(this.#named(request), path.hops);
+    return this.#flights.share(this.#named(request), path);
   }
 
   /** Decides which node serves the chunk, and fetches it accordingly. */
   #flight(key: string, request: ChunkRequest, signal: AbortSignal, path: Path) {
     const network = request.version.scope === 'public' ? this.#options.network : undefined;
-    return this.#flights.get(this.#named(request), path.hops, signal, {
+    return this.#flights.get(this.#named(request), path, signal, {
       route: () => network?.route(request, path, 0, new Set()),
       forward: ({ keep }, all) => this.#forward(key, request, network as Network, path, keep, all),
       own: (all) => this.#find(key, request, all),
@@ -173,7 +178,7 @@ export class ChunkStore {
       throw new MillraceError('internal', 'a chunk of wrong length');
     }
     this.#toDisk(chunk);
-    return this.#arrived(chunk, 'source', true);
+    return this.#arrived(chunk, 'source', true, fetch.overtaken);
   }
 
   /** Fetches by way of other nodes, or from the origin if none of them can help. */
@@ -198,16 +203,17 @@ export class ChunkStore {
       fallback: async (end) => {
         const name = this.#named(request);
         const own = this.#flights.own(name, end, (all) => this.#find(key, request, all));
-        const { chunk, tier } = await own.result;
-        return { chunk: chunk.retain(), tier };
+        const { chunk, ...found } = await own.result;
+        return { ...found, chunk: chunk.retain() };
       },
     });
     const watch = watchFor(() => forward.fetch.hedge(), network.lateAfterMs(request));
-    const fetched = this.#flights.run(this.#named(request), path.hops, forward.fetch, signal);
-    const { chunk, tier } = await fetched.finally(watch);
+    const fetched = this.#flights.run(this.#named(request), path, forward.fetch, signal);
+    const { chunk, tier, overtaken } = await fetched.finally(watch);
     // A chunk that came from the origin after all has been kept already.
     if (keep && tier === 'peer') this.#toDisk(chunk);
-    return this.#arrived(chunk, tier, keep && tier === 'peer');
+    const raced = overtaken || forward.fetch.overtaken;
+    return this.#arrived(chunk, tier, keep && tier === 'peer', raced);
   }
 
   #toDisk(chunk: Chunk): void {
@@ -244,12 +250,17 @@ export class ChunkStore {
   }
 
   /** Hands a new chunk to the callers that wait for it, and to the cache if it belongs there. */
-  #arrived(chunk: Chunk, tier: Tier, keep: boolean) {
+  #arrived(chunk: Chunk, tier: Tier, keep: boolean, overtaken = false): Arrived {
     if (keep && !this.#isVoid(chunk.version, chunk.generation)) this.#options.cache.put(chunk);
     // The callers become its users in the microtasks that follow; then the maker's use can end.
     setImmediate(() => chunk.release());
-    return { chunk, tier };
+    return { chunk, tier, overtaken };
   }
+}
+
+/** A chunk that no fetch was needed for. @param chunk that the caller is a user of already */
+export function inMemoryAlready(chunk: Chunk): Found {
+  return { chunk, tier: 'memory', joined: false, overtaken: false };
 }
 
 /**

@@ -17,7 +17,7 @@ import type { Chunk } from '../files/chunk.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';
 import type { FileVersion } from '../files/file-version.ts';
 import { INGRESS } from '../files/path.ts';
-import type { ChunkStore, Found } from './chunk-store.ts';
+import { type ChunkStore, type Found, inMemoryAlready } from './chunk-store.ts';
 import type { BodyPlan } from './response-head.ts';
 
 export interface DeliveryOptions {
@@ -145,7 +145,7 @@ export class Delivery {
     const request = this.#request(slice);
     const chunk = store.peek(request);
     if (chunk !== undefined) {
-      this.#fetched(slice, attempt, { chunk, tier: 'memory', joined: false });
+      this.#fetched(slice, attempt, inMemoryAlready(chunk));
       return () => {};
     }
     if (attempt > 0) {
@@ -168,9 +168,10 @@ export class Delivery {
     observe.chunk(found, plan.slices.at(slice).chunk);
     const { tier, joined, chunk } = found;
     if (!joined && (tier === 'source' || tier === 'peer')) admission.fetched(chunk.data.length);
-    observe.window(this.#window.size);
     this.#found.set(slice, found);
-    this.#driver.fetched(slice, attempt, tier === 'memory');
+    this.#driver.fetched(slice, attempt, tier === 'memory', found.overtaken);
+    // After the driver, so that the figure shows what this chunk has done to the window.
+    observe.window(this.#window.size);
   }
 
   async #send(slice: number): Promise<void> {

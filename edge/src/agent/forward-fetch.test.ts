@@ -232,11 +232,23 @@ test('a request that has been forwarded does not wait for one that has not', asy
   const own = store.get(request, forEver);
   const first = await nth(0);
   // The other node has a different view: it asks back, while this one waits for it.
-  const forwarded = store.get(request, forEver, { hops: 1, via: ['a'], avoid: [] });
+  const forwarded = store.get(request, forEver, { hops: 1, salt: '', via: ['a'], avoid: [] });
   const second = await nth(1);
   expect(asked).toHaveLength(2);
   await second.bring('b');
   expect((await forwarded).chunk.data[0]).toBe('b'.charCodeAt(0));
   await first.bring('a');
   (await own).chunk.release();
+});
+
+test('a request with a salt keeps the next node from the late ones as well', async () => {
+  const { store, clock, nth } = setUp(['a', 'b', 'c']);
+  const got = store.get(request, forEver);
+  for (const [n, avoid] of [[], [], ['a', 'b']].entries()) {
+    expect((await nth(n)).path.avoid).toEqual(avoid);
+    clock.now += 10 * LATE_MS;
+    if (n < 2) store.hedge(request);
+  }
+  await (await nth(2)).bring('c');
+  (await got).chunk.release();
 });

@@ -14,6 +14,8 @@ import type { Network } from '../peers/network.ts';
 export interface Brought extends Loan {
   readonly chunk: Chunk;
   readonly tier: Tier;
+  /** True when this node's own fetch took the place of the peers', and its first request lost. */
+  readonly overtaken: boolean;
 }
 
 export interface ForwardFetchOptions {
@@ -24,7 +26,7 @@ export interface ForwardFetchOptions {
   /** Generation in which the fetch begins. */
   readonly generation?: number;
   /** Fetches from the origin; the caller is a user of the chunk. */
-  readonly fallback: (signal: AbortSignal) => Promise<{ chunk: Chunk; tier: Tier }>;
+  readonly fallback: (signal: AbortSignal) => Promise<Omit<Brought, 'release'>>;
   readonly onRaced: ((winner: number) => void) | undefined;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
@@ -39,15 +41,15 @@ export function forwardFetch(o: ForwardFetchOptions): ForwardFetch<ForwardTarget
     now,
     network: {
       route: (attempt, tried) => network.route(request, path, attempt, tried),
-      async ask(peer, attempt, failed, signal, observer) {
-        const onward = { ...path, avoid: [...path.avoid, ...failed] };
+      async ask(peer, attempt, not, signal, observer) {
+        const onward = { ...path, avoid: [...path.avoid, ...not] };
         const brought = await network.fetch(peer, request, attempt, onward, signal, observer);
         const chunk = new Chunk(key, brought.buffer, request.version, brought.digest, generation);
-        return { chunk, tier: 'peer', release: () => chunk.release() };
+        return { chunk, tier: 'peer', overtaken: false, release: () => chunk.release() };
       },
       async own(signal) {
-        const { chunk, tier } = await fallback(signal);
-        return { chunk, tier, release: () => chunk.release() };
+        const found = await fallback(signal);
+        return { ...found, release: () => found.chunk.release() };
       },
       lateAfterMs: (peer) => network.lateAfterMs(request, peer),
       heardAt: (peer) => network.heardAt(peer),

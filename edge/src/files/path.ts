@@ -7,7 +7,9 @@ export interface Path {
   readonly hops: number;
   /** Names of the nodes it has passed, this one not included. */
   readonly via: readonly string[];
-  /** Names of nodes that were asked and have failed. */
+  /** Letters that earlier nodes have added to the chunk's name, for retries (NSDI 3.3). */
+  readonly salt: string;
+  /** Names of nodes not to be asked: they have failed or, in a request with a salt, are late. */
   readonly avoid: readonly string[];
   /** Grant of the signed link that the client has used. */
   readonly grant?: LinkGrant | undefined;
@@ -16,7 +18,7 @@ export interface Path {
 }
 
 /** The path of a request that enters the network here. */
-export const INGRESS: Path = { hops: 0, via: [], avoid: [] };
+export const INGRESS: Path = { hops: 0, salt: '', via: [], avoid: [] };
 
 const NODE_PREFIX = 'node ';
 

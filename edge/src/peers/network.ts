@@ -6,7 +6,7 @@
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { isMillraceError } from '@millrace/shared/base/errors';
 import { BUFFER_BYTES_PER_CLIENT } from '@millrace/shared/base/limits';
-import { retrySalt, routingKey } from '@millrace/shared/cdn/chunks/chunk-name';
+import { onwardSalt, routingKey } from '@millrace/shared/cdn/chunks/chunk-name';
 import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
@@ -62,7 +62,7 @@ export class Network {
     const key = routingKey({
       url: request.version.url,
       range: request.range,
-      salt: retrySalt(attempt),
+      salt: onwardSalt(path.salt, attempt),
     });
     const { chunkBytes, membership } = this.#options;
     const nodes = membership.nodes();
@@ -105,9 +105,9 @@ export class Network {
     metrics.forwards.inc({ hop: String(path.hops + 1) });
     const startedAt = now();
     try {
-      const wanted = { ...request, salt: retrySalt(attempt) };
+      const wanted = { ...request, salt: onwardSalt(path.salt, attempt) };
       const chunk = await client.fetchChunk(peer, wanted, path, signal, observer);
-      if (attempt === 0) this.#timer(request).onChunk(now() - startedAt);
+      if (attempt === 0 && path.salt === '') this.#timer(request).onChunk(now() - startedAt);
       return chunk;
     } catch (error) {
       this.#failed(error);

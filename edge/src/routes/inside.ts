@@ -131,7 +131,7 @@ export class InsideHandler {
     policy.check(url, 'public', grant);
     const asker = path.via.at(-1);
     const client = asker === undefined ? undefined : nodeClient(asker);
-    const granted = { ...path, grant, client };
+    const granted = { ...path, salt: wanted.salt, grant, client };
     purges.hear(url.href, wanted.tag, singleField(req.headers, INSIDE.purges));
     if (singleField(req.headers, INSIDE.want) === 'version') {
       const digest = wanted.tag === undefined ? undefined : digestOfTag(wanted.tag);
@@ -278,7 +278,7 @@ function readPath(headers: Headers): Path {
   if (!(hops >= 1 && hops <= MAX_HOPS_READ) || via.length === 0) {
     throw new MillraceError('bad-chunk-name', 'no hop count, or too high a one');
   }
-  return { hops, via, avoid: readNames(headers, INSIDE.avoid) };
+  return { hops, salt: '', via, avoid: readNames(headers, INSIDE.avoid) };
 }
 
 function readNames(headers: Headers, field: string): string[] {

@@ -1,7 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { MAX_CHUNK_NAME_CHARS, MAX_URL_CHARS } from '../../base/limits.ts';
-import { type ChunkName, cacheKey, formatChunkName, parseChunkName } from './chunk-name.ts';
+import {
+  type ChunkName,
+  cacheKey,
+  formatChunkName,
+  onwardSalt,
+  parseChunkName,
+} from './chunk-name.ts';
 
 const NAME: ChunkName = {
   url: 'http://www.example.com/file.iso',
@@ -122,5 +128,21 @@ describe('chunk names', () => {
         expect(parseChunkName(formatChunkName(name))).toEqual(name);
       }),
     );
+  });
+});
+
+describe('the salt of a request that is sent on', () => {
+  test('keeps the letters of earlier nodes, so that it does not return to the node that was late', () => {
+    expect([0, 1, 2, 3].map((attempt) => onwardSalt('', attempt))).toEqual(['', '', 'a', 'b']);
+    expect([0, 1, 2, 3].map((attempt) => onwardSalt('a', attempt))).toEqual(['a', 'a', 'aa', 'ab']);
+  });
+
+  test('stays readable for nodes of every version, however many nodes have retried', () => {
+    let salt = '';
+    for (let hop = 0; hop < 16; hop++) {
+      salt = onwardSalt(salt, 2 + hop);
+      const name = { url: 'https://example.com/f', range: { start: 0, end: 10 }, salt, tag: 'e.1' };
+      expect(parseChunkName(formatChunkName(name))).toEqual(name);
+    }
   });
 });

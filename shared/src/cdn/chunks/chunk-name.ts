@@ -22,6 +22,8 @@ export interface ChunkName {
   readonly tag: string | undefined;
 }
 
+/** Most letters of salt that any version of an edge reads. */
+const MAX_SALT_CHARS = 10;
 const SUFFIX = /^(.+),start=(\d{1,16})([a-z]{0,10}),end=(\d{1,16})(?:,v=([^,]*))?$/s;
 
 /** Writes a chunk's name. */
@@ -71,4 +73,16 @@ export function routingKey({ url, range, salt }: Omit<ChunkName, 'tag'>): string
  */
 export function retrySalt(attempt: number): string {
   return attempt < 2 ? '' : String.fromCharCode(0x61 + ((attempt - 2) % 26));
+}
+
+/**
+ * The salt of a request that a node sends on: all letters that earlier nodes have added, then its
+ * own. If it were lost on the way, the next node would send the request to the very node whose
+ * lateness caused the retry.
+ *
+ * @param received salt of the request that this node has received; empty at the first node
+ * @param attempt as in `retrySalt`
+ */
+export function onwardSalt(received: string, attempt: number): string {
+  return (received + retrySalt(attempt)).slice(-MAX_SALT_CHARS);
 }

@@ -33,10 +33,9 @@ describe('chooseOffload', () => {
   });
 
   test('whatever runs: aware clients only, as long as one runs; never more than the excess', () => {
-    const transfers = fc.array(
-      fc.record({ aware: fc.boolean(), remainingBytes: fc.nat(1000) }),
-      { maxLength: 80 },
-    );
+    const transfers = fc.array(fc.record({ aware: fc.boolean(), remainingBytes: fc.nat(1000) }), {
+      maxLength: 80,
+    });
     fc.assert(
       fc.property(transfers, fc.nat(80), (all, limit) => {
         const chosen = chooseOffload(all, limit);

@@ -77,10 +77,12 @@ export class DeliveryDriver {
    * A request brought its slice.
    *
    * @param local true when it was in memory already
+   * @param overtaken as in `DeliveryMachine.onFetched`
    */
-  fetched(slice: number, attempt: number, local: boolean): void {
+  fetched(slice: number, attempt: number, local: boolean, overtaken = false): void {
     if (!this.#requests.delete(keyOf(slice, attempt))) return;
-    const actions = this.#transfer.onFetched(slice, attempt, this.#shell.now(), local);
+    const now = this.#shell.now();
+    const actions = this.#transfer.onFetched(slice, attempt, now, local, overtaken);
     for (const action of actions) this.#carryOut(action);
     this.advance();
   }

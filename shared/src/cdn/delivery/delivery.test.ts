@@ -16,6 +16,7 @@ type Answer =
       /** From then on nothing more comes, not even an end. */
       stalls?: boolean;
       local?: boolean;
+      overtaken?: boolean;
     }
   | undefined;
 
@@ -86,7 +87,14 @@ function play(o: Play) {
     if (attempt === 0) expect(unsent.size).toBeLessThanOrEqual(most);
     const answer = o.source(slice, attempt, now);
     if (answer === undefined) return;
-    const { afterMs, error, bytesEveryMs = afterMs, local = false, stalls = false } = answer;
+    const {
+      afterMs,
+      error,
+      bytesEveryMs = afterMs,
+      local = false,
+      stalls = false,
+      overtaken,
+    } = answer;
     for (let ms = bytesEveryMs; ms < afterMs; ms += bytesEveryMs) {
       later(ms, () => {
         if (attempts.has(attempt)) progress.set(slice, now);
@@ -96,7 +104,10 @@ function play(o: Play) {
     later(afterMs, () => {
       if (!attempts.delete(attempt)) return; // cancelled meanwhile
       if (error !== undefined) transfer.onFailed(slice, attempt, error, now);
-      else for (const action of transfer.onFetched(slice, attempt, now, local)) carryOut(action);
+      else {
+        const actions = transfer.onFetched(slice, attempt, now, local, overtaken);
+        for (const action of actions) carryOut(action);
+      }
     });
   }
 
@@ -205,6 +216,18 @@ describe('DeliveryMachine', () => {
     expect(run.log).toContainEqual({ at: 3500, kind: 'cancel', slice: 0, attempt: 1 });
     expect(run.end).toEqual({ kind: 'done' });
     expect(run.window.size).toBe(4);
+  });
+
+  test('attempts that share a fetch shrink the window once if its second request wins', () => {
+    const alone = play({ slices: 1, source: () => ({ afterMs: 100, overtaken: true }) });
+    expect(alone.window.size).toBe(3);
+    const retried = play({ slices: 1, source: () => ({ afterMs: 3500, overtaken: true }) });
+    expect(retried.log).toContainEqual({ at: 3500, kind: 'cancel', slice: 0, attempt: 1 });
+    expect(retried.window.size).toBe(3);
+    // The first attempt has been replaced, which shrank the window already.
+    const source = (_: number, attempt: number) =>
+      attempt < 2 ? undefined : { afterMs: 100, overtaken: true };
+    expect(play({ slices: 1, source }).window.size).toBe(3);
   });
 
   test('a chunk that never comes is tried eleven times, two at a time, then the response fails', () => {

@@ -57,6 +57,8 @@ interface Active {
   begun: number;
   /** When a further attempt is due. */
   deadline: Millis;
+  /** True once the window has shrunk for this slice: it does so once. */
+  firstKilled: boolean;
 }
 
 export class DeliveryMachine {
@@ -111,8 +113,16 @@ export class DeliveryMachine {
    * An attempt brought its chunk.
    *
    * @param local true when it was in memory already: such times say nothing about the network
+   * @param overtaken true when attempts share one fetch, and its first request lost to a later one:
+   *   whichever attempt reports the chunk, the first one was killed (NSDI 5.5)
    */
-  onFetched(slice: number, attempt: number, now: Millis, local: boolean): DeliveryAction[] {
+  onFetched(
+    slice: number,
+    attempt: number,
+    now: Millis,
+    local: boolean,
+    overtaken = false,
+  ): DeliveryAction[] {
     const a = this.#active.get(slice);
     if (a === undefined || a.state === 'ready' || a.state === 'sending') return [];
     const startedAt = a.attempts.get(attempt);
@@ -120,10 +130,10 @@ export class DeliveryMachine {
     if (local) this.#options.window.onLocalChunk(MAX_SENDING);
     else if (startedAt !== undefined) {
       const fast = this.#options.timer.onChunk(now - startedAt);
-      if (fast && a.begun === 1) this.#options.window.onFastChunk();
+      if (fast && a.begun === 1 && !overtaken) this.#options.window.onFastChunk();
     }
     const losers = [...a.attempts.keys()];
-    if (losers.includes(0)) this.#options.window.onFirstAttemptKilled();
+    if (losers.includes(0) || overtaken) this.#firstKilled(a);
     a.attempts.clear();
     a.state = 'ready';
     if (!this.#options.inOrder) this.#ready.push(slice);
@@ -196,10 +206,15 @@ export class DeliveryMachine {
       }
       const oldest = a.attempts.keys().next().value as number;
       a.attempts.delete(oldest);
-      if (oldest === 0) this.#options.window.onFirstAttemptKilled();
+      if (oldest === 0) this.#firstKilled(a);
       actions.push({ kind: 'cancel', slice, attempt: oldest });
     }
     this.#begin(slice, a, now, actions);
+  }
+
+  #firstKilled(a: Active): void {
+    if (!a.firstKilled) this.#options.window.onFirstAttemptKilled();
+    a.firstKilled = true;
   }
 
   #startNew(now: Millis, actions: DeliveryAction[]): void {
@@ -208,7 +223,13 @@ export class DeliveryMachine {
     const limit = this.#options.spare?.() === false ? 1 : this.#options.window.limit;
     while (this.#nextToStart < this.#options.slices && this.#active.size < limit) {
       const slice = this.#nextToStart++;
-      const a: Active = { state: 'fetching', attempts: new Map(), begun: 0, deadline: 0 };
+      const a: Active = {
+        state: 'fetching',
+        attempts: new Map(),
+        begun: 0,
+        deadline: 0,
+        firstKilled: false,
+      };
       this.#active.set(slice, a);
       this.#begin(slice, a, now, actions);
     }

@@ -3,6 +3,7 @@ import type { Route } from '../routing/route.ts';
 import { ChunkFlights, type Ways } from './chunk-flights.ts';
 
 const forEver = new AbortController().signal;
+const path = (hops: number, salt = '') => ({ hops, salt });
 const toPeer: Route<{ name: string }> = { to: 'peer', peer: { name: 'b' }, keep: true };
 
 /** Ways to a chunk that count their uses, and end when the test says so. */
@@ -33,8 +34,8 @@ describe('requests for one chunk', () => {
   test('with equally many hops share a forwarded fetch', async () => {
     const flights = new ChunkFlights<string>();
     const { ways: w, begun, end } = ways(toPeer);
-    const first = flights.get('c', 1, forEver, w);
-    const second = flights.get('c', 1, forEver, w);
+    const first = flights.get('c', path(1), forEver, w);
+    const second = flights.get('c', path(1), forEver, w);
     await turn();
     expect([first.joined, second.joined, begun.forward]).toEqual([false, true, 1]);
     end('bytes');
@@ -44,8 +45,18 @@ describe('requests for one chunk', () => {
   test('with more hops do not wait for requests with fewer', async () => {
     const flights = new ChunkFlights<string>();
     const { ways: w, begun } = ways(toPeer);
-    flights.get('c', 0, forEver, w);
-    expect(flights.get('c', 1, forEver, w).joined).toBe(false);
+    flights.get('c', path(0), forEver, w);
+    expect(flights.get('c', path(1), forEver, w).joined).toBe(false);
+    await turn();
+    expect(begun.forward).toBe(2);
+  });
+
+  test('with a salt do not wait for requests without it, which wait for the late node', async () => {
+    const flights = new ChunkFlights<string>();
+    const { ways: w, begun } = ways(toPeer);
+    flights.get('c', path(1), forEver, w);
+    expect(flights.get('c', path(1, 'a'), forEver, w).joined).toBe(false);
+    expect(flights.get('c', path(1, 'a'), forEver, w).joined).toBe(true);
     await turn();
     expect(begun.forward).toBe(2);
   });
@@ -54,7 +65,7 @@ describe('requests for one chunk', () => {
     const flights = new ChunkFlights<string>();
     const { ways: w, begun } = ways(toPeer);
     flights.own('c', forEver, w.own);
-    expect([0, 1, 2].map((hops) => flights.get('c', hops, forEver, w).joined)).toEqual([
+    expect([0, 1, 2].map((hops) => flights.get('c', path(hops), forEver, w).joined)).toEqual([
       true,
       true,
       true,
@@ -67,7 +78,7 @@ describe('requests for one chunk', () => {
     for (const route of [{ to: 'origin' } as const, undefined]) {
       const flights = new ChunkFlights<string>();
       const { ways: w, begun } = ways(route);
-      flights.get('c', 0, forEver, w);
+      flights.get('c', path(0), forEver, w);
       expect(flights.hasOwn('c')).toBe(true);
       await turn();
       expect(begun).toEqual({ forward: 0, own: 1 });

@@ -2,15 +2,24 @@
  * Lets requests for one chunk share one fetch on a node (NSDI 5.3).
  *
  * There are two kinds of fetches: a node's own, from its disk or the origin, which waits for no
- * other node, and forwarded ones through other nodes, one per number of hops. A request never waits
+ * other node, and forwarded ones through other nodes, one per number of hops and salt. A request never waits
  * for a forwarded fetch with fewer hops, so that nodes with different views cannot wait for each
- * other in a circle.
+ * other in a circle. Nor does a request with a salt wait for one with another: it was sent because
+ * the node that the other waits for is late.
  */
 
 import type { Millis } from '../../base/clock.ts';
 import { SingleFlight } from '../../base/single-flight.ts';
 import type { Route } from '../routing/route.ts';
 import type { CompetingFetch, Loan } from './competing-fetch.ts';
+
+/** How a request has come, as far as it decides which fetch the request joins. */
+export interface FlightPath {
+  /** How often the request has been forwarded. */
+  readonly hops: number;
+  /** Letters that an earlier node has added to the chunk's name (`retrySalt`). */
+  readonly salt: string;
+}
 
 /** The part of a fetch that does not depend on the type of its result. */
 type UnderWay = Pick<CompetingFetch<Loan>, 'hedge' | 'progressAt' | 'share'>;
@@ -38,14 +47,13 @@ export class ChunkFlights<T> {
    * Gets a chunk, or joins a fetch of it.
    *
    * @param key name of the chunk, which a purge changes
-   * @param hops how often the request has been forwarded
    * @param signal the caller's; it cancels the fetch only if no other caller waits for it
    */
-  get<N>(key: string, hops: number, signal: AbortSignal, ways: Ways<N, T>) {
+  get<N>(key: string, path: FlightPath, signal: AbortSignal, ways: Ways<N, T>) {
     if (!this.hasOwn(key)) {
       const route = ways.route();
       if (route?.to === 'peer') {
-        return this.#flights.run(byHop(key, hops), signal, (all) => ways.forward(route, all));
+        return this.#flights.run(byPath(key, path), signal, (all) => ways.forward(route, all));
       }
     }
     return this.own(key, signal, ways.own);
@@ -59,15 +67,15 @@ export class ChunkFlights<T> {
   /**
    * Runs a fetch so that callers that wait for its chunk can ask about its progress.
    *
-   * @param hops undefined for a node's own fetch
+   * @param path undefined for a node's own fetch
    */
   async run<L extends Loan>(
     key: string,
-    hops: number | undefined,
+    path: FlightPath | undefined,
     fetch: CompetingFetch<L>,
     signal: AbortSignal,
   ): Promise<L> {
-    const name = hops === undefined ? own(key) : byHop(key, hops);
+    const name = path === undefined ? own(key) : byPath(key, path);
     this.#fetches.set(name, fetch);
     try {
       return await fetch.run(signal);
@@ -78,26 +86,26 @@ export class ChunkFlights<T> {
   }
 
   /** Tells the fetches of a chunk that a caller finds it late. */
-  hedge(key: string, hops: number): void {
-    for (const fetch of this.#underWay(key, hops)) fetch.hedge();
+  hedge(key: string, path: FlightPath): void {
+    for (const fetch of this.#underWay(key, path)) fetch.hedge();
   }
 
   /** When bytes of a chunk under way last came in. */
-  progressAt(key: string, hops: number): Millis | undefined {
+  progressAt(key: string, path: FlightPath): Millis | undefined {
     let latest: Millis | undefined;
-    for (const { progressAt } of this.#underWay(key, hops)) {
+    for (const { progressAt } of this.#underWay(key, path)) {
       if (progressAt !== undefined) latest = Math.max(latest ?? progressAt, progressAt);
     }
     return latest;
   }
 
   /** How much of a chunk under way has come, 0 to 1. */
-  share(key: string, hops: number): number {
-    return Math.max(0, ...this.#underWay(key, hops).map((fetch) => fetch.share));
+  share(key: string, path: FlightPath): number {
+    return Math.max(0, ...this.#underWay(key, path).map((fetch) => fetch.share));
   }
 
-  #underWay(key: string, hops: number): UnderWay[] {
-    const fetches = [byHop(key, hops), own(key)].map((name) => this.#fetches.get(name));
+  #underWay(key: string, path: FlightPath): UnderWay[] {
+    const fetches = [byPath(key, path), own(key)].map((name) => this.#fetches.get(name));
     return fetches.filter((fetch) => fetch !== undefined);
   }
 }
@@ -106,6 +114,6 @@ function own(key: string): string {
   return `origin ${key}`;
 }
 
-function byHop(key: string, hops: number): string {
-  return `${hops} ${key}`;
+function byPath(key: string, { hops, salt }: FlightPath): string {
+  return `${hops}${salt} ${key}`;
 }

@@ -66,6 +66,7 @@ export class CompetingFetch<T extends Loan> {
   #begun = 0;
   #progressAt: Millis | undefined;
   #settled = false;
+  #overtaken = false;
   #resolve: (result: T) => void = () => {};
   #reject: (error: unknown) => void = () => {};
 
@@ -83,6 +84,11 @@ export class CompetingFetch<T extends Loan> {
     let most = 0;
     for (const { receivedBytes } of this.#running.values()) most = Math.max(most, receivedBytes);
     return Math.min(1, most / this.#options.bytes);
+  }
+
+  /** True once a later request has brought the answer: the first one was too late (NSDI 5.5). */
+  get overtaken(): boolean {
+    return this.#overtaken;
   }
 
   /** Requests sent so far. */
@@ -165,6 +171,7 @@ export class CompetingFetch<T extends Loan> {
         this.#running.delete(attempt);
         if (this.#settled) result.release();
         else {
+          this.#overtaken = attempt > 0;
           if (this.#begun > 1) this.#options.onRaced?.(attempt);
           this.#settle(() => this.#resolve(result));
         }

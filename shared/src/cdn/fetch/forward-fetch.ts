@@ -5,6 +5,7 @@
  */
 
 import type { Millis } from '../../base/clock.ts';
+import { retrySalt } from '../chunks/chunk-name.ts';
 import type { Route } from '../routing/route.ts';
 import { type AttemptObserver, CompetingFetch, type Loan } from './competing-fetch.ts';
 import { PATIENCE_WITH_RECEIVERS } from './hedge.ts';
@@ -22,13 +23,13 @@ export interface ForwardNetwork<N extends { readonly name: string }, T extends L
   /**
    * Asks a node.
    *
-   * @param failed names of nodes that the asked node should not go to either
+   * @param not names of nodes that the asked node should not go to either
    * @throws PeerFailure if another node may help
    */
   ask(
     peer: N,
     attempt: number,
-    failed: readonly string[],
+    not: readonly string[],
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<T>;
@@ -100,12 +101,21 @@ export class ForwardFetch<N extends { readonly name: string }, T extends Loan> {
       this.#tried.add(name);
       this.#asked.set(attempt, name);
       try {
-        // The asked node should not go to the failed nodes either.
-        return await network.ask(route.peer, attempt, [...this.#failed], signal, observer);
+        const not = this.#notTo(attempt, name);
+        return await network.ask(route.peer, attempt, not, signal, observer);
       } catch (error) {
         if (signal.aborted || !(error instanceof PeerFailure)) throw error;
         this.#failed.add(name);
       }
     }
+  }
+
+  /**
+   * Names the nodes that the asked one should not go to: those that have failed, and once the
+   * request has a salt, the late ones as well, since it is sent because they are late.
+   */
+  #notTo(attempt: number, asked: string): string[] {
+    const nodes = retrySalt(attempt) === '' ? this.#failed : this.#tried;
+    return [...nodes].filter((name) => name !== asked);
   }
 }

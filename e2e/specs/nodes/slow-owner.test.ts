@@ -1,0 +1,121 @@
+/** Owners of chunks that are alive but slow: what the agents of other nodes do about them. */
+
+import { expect } from '@jest/globals';
+import { hashText, rank } from '@millrace/shared/cdn/routing/hrw';
+import { fetchAll } from '../../fixtures/clients/http-client.ts';
+import { nginxOrComplain } from '../../fixtures/origins/nginx.ts';
+import { NginxFiles, type OriginFile } from '../../fixtures/origins/nginx-files.ts';
+import { Cluster } from '../../fixtures/programs/cluster.ts';
+import { testsWhere } from '../../fixtures/tests-where.ts';
+
+const CHUNK = 256 * 1024;
+const CHUNKS = 96;
+const OPTIONS = [
+  ...['--allow-origin', '127.0.0.1', '--chunk-size', '256KiB'],
+  ...['--cache-memory', '64MiB', '--log-level', 'warn'],
+];
+/** Window that a response begins with, in chunks of this size. */
+const FIRST_WINDOW = 4;
+
+const { afterAll, afterEach, beforeAll, describe, test } = testsWhere(
+  nginxOrComplain('slow owners in networks of edges'),
+);
+let files: NginxFiles;
+let cluster: Cluster | undefined;
+
+beforeAll(async () => {
+  files = await NginxFiles.start();
+});
+
+afterEach(async () => {
+  await cluster?.stop();
+  cluster = undefined;
+});
+
+afterAll(async () => {
+  await files?.stop();
+});
+
+/** Names of the nodes responsible for a chunk, best first, in a network of `nodes`. */
+function responsible(file: OriginFile, chunk: number, nodes: number, salt = ''): string[] {
+  const all = Array.from({ length: nodes }, (_, i) => `node-${i}`);
+  const ranked = all.map((name) => ({ name, seed: hashText(name), weight: 1 }));
+  return rank(`${file.url},start=${chunk * CHUNK}${salt}`, ranked, nodes).map(({ name }) => name);
+}
+
+const indexes = Array.from({ length: CHUNKS }, (_, i) => i);
+const rangeOf = (chunk: number) => `${chunk * CHUNK}-${(chunk + 1) * CHUNK - 1}`;
+
+describe('a slow owner', () => {
+  test('shrinks the window of a response that asks others for its chunks; it grows again afterwards', async () => {
+    cluster = await Cluster.start({ nodes: 2, options: OPTIONS, proxies: true });
+    const [asking, owner] = [cluster.node(0), cluster.node(1)];
+    const file = await files.make(CHUNKS * CHUNK);
+    const ownedBy = (name: string) => indexes.filter((i) => responsible(file, i, 2)[0] === name);
+    const slow = ownedBy(owner.name).slice(0, FIRST_WINDOW);
+    const fast = ownedBy(asking.name).filter((i) => i > (slow.at(-1) as number));
+    // One response: first chunks of the slow owner, then more chunks than the window ever had.
+    const chunks = [...slow, ...fast.slice(0, 4 * FIRST_WINDOW)];
+    // The version is known before the owner becomes slow, and its connection is open.
+    const warm = await fetchAll(asking.edge.prefixed(file.url), {
+      headers: { range: 'bytes=0-0' },
+    });
+    expect(warm.status).toBe(206);
+    const before = await asking.edge.status();
+    if (owner.proxy !== undefined) owner.proxy.chunkRate = 2048;
+    const range = `bytes=${chunks.map(rangeOf).join(', ')}`;
+    const response = await fetchAll(asking.edge.prefixed(file.url), { headers: { range } });
+    expect([response.status, response.complete]).toEqual([206, true]);
+    const { races, window } = await asking.edge.status();
+    expect(races.retry - before.races.retry).toBe(slow.length);
+    const seen = (le: string) => Number(window.sizes[le]) - Number(before.window.sizes[le]);
+    // Down to one chunk, from four; then up to more than the response began with.
+    expect(seen('1')).toBeGreaterThan(0);
+    expect(seen('8')).toBeGreaterThan(0);
+  });
+
+  test('the third request for a chunk is served elsewhere, and not sent on to the slow owner', async () => {
+    cluster = await Cluster.start({ nodes: 4, options: OPTIONS, proxies: true });
+    const file = await files.make(CHUNKS * CHUNK);
+    // The first request goes to the owner, the second to the next best, and both hang. By the
+    // salted name of the third one, a node is best that is neither of them, nor the asking one.
+    const cases = indexes.flatMap((chunk) => {
+      const [owner, second, ...others] = responsible(file, chunk, 4);
+      const salted = responsible(file, chunk, 4, 'a')[0];
+      const asking = others.find((name) => name !== salted);
+      const fits = salted !== undefined && others.includes(salted) && asking !== undefined;
+      return fits ? [{ chunk, owner, second, salted, asking }] : [];
+    });
+    const [chosen] = cases;
+    if (chosen === undefined) throw new Error('no chunk fits');
+    const node = (name: string | undefined) => {
+      const found = cluster?.nodes.find((candidate) => candidate.name === name);
+      if (found === undefined) throw new Error(`no node ${name}`);
+      return found;
+    };
+    const [asking, salted] = [node(chosen.asking), node(chosen.salted)];
+    const ask = (chunk: number) =>
+      fetchAll(asking.edge.prefixed(file.url), { headers: { range: `bytes=${rangeOf(chunk)}` } });
+    // The version is known before the owner becomes slow.
+    const other = (chosen.chunk + 1) % CHUNKS;
+    expect((await ask(other)).status).toBe(206);
+    const before = await salted.edge.status();
+    for (const name of [chosen.owner, chosen.second]) {
+      const { proxy } = node(name);
+      if (proxy !== undefined) proxy.chunkRate = 0;
+    }
+    const answer = await ask(chosen.chunk);
+    expect([answer.status, answer.complete]).toEqual([206, true]);
+    const after = await salted.edge.status();
+    expect(after.forwards.all - before.forwards.all).toBe(0);
+    expect(after.bytes.fromOrigins - before.bytes.fromOrigins).toBe(CHUNK);
+    // The chunk is kept under its own name: a request without salt finds it there.
+    const again = await fetchAll(salted.edge.prefixed(file.url), {
+      headers: { range: `bytes=${rangeOf(chosen.chunk)}` },
+    });
+    expect(again.status).toBe(206);
+    const later = await salted.edge.status();
+    expect(later.bytes.fromOrigins).toBe(after.bytes.fromOrigins);
+    expect(later.bytes.fromPeers).toBe(after.bytes.fromPeers);
+  });
+});
