@@ -36,15 +36,19 @@ export interface HeartbeatsOptions extends HeartbeatSettings {
   readonly onAnswer: (url: string, answer: HeartbeatAnswer, rtt: Millis) => Promise<boolean>;
   /** @param sentAt time when the heartbeat was sent; undefined: its answer was not a good one */
   readonly onMiss: (url: string, sentAt: Millis | undefined) => void;
+  /** Addresses of the present peers. */
+  readonly peers: () => readonly string[];
   /** Called after each answer and each miss. */
   readonly onAsked: () => void;
 }
 
-/** Interval between heartbeats, to all known nodes in turn (NSDI 4.2). */
+/** Interval between heartbeats (NSDI 4.2); `AddressBook.next` says to which node. */
 const HEARTBEAT_INTERVAL_MS = 500;
 /** Most heartbeats under way at a time, when many nodes are heard of at once. */
 const MAX_ASKING = 16;
 const RESOLVE_INTERVAL_MS = 30_000;
+/** Shortest time between two heartbeats to a node that fails again and again. */
+const MIN_PING_PAUSE_MS = 1000;
 
 export class Heartbeats {
   readonly #options: HeartbeatsOptions;
@@ -52,6 +56,8 @@ export class Heartbeats {
   readonly #addresses = new AddressBook();
   #timers: NodeJS.Timeout[] = [];
   #firstRound: Promise<unknown> = Promise.resolve();
+  /** Times of the last pings of nodes after failures. */
+  readonly #pinged = new Map<string, Millis>();
   /** Heartbeats under way. */
   #asking = 0;
 
@@ -95,6 +101,17 @@ export class Heartbeats {
     if (!this.#isNew(url)) return;
     // At once, so that nodes that have just started find each other soon, but without a storm.
     if (this.#asking < MAX_ASKING) void this.ask(url);
+  }
+
+  /** Asks a node after a failure: at once, or soon if that has just been done. */
+  ping(url: string): void {
+    const now = this.#options.now();
+    for (const [other, at] of this.#pinged) {
+      if (now - at >= MIN_PING_PAUSE_MS) this.#pinged.delete(other);
+    }
+    if (this.#pinged.has(url)) return this.#addresses.suspect(url, now);
+    this.#pinged.set(url, now);
+    void this.ask(url);
   }
 
   /** Sends a heartbeat to a node. Resolves when it is answered, or is late; never rejects. */
@@ -150,7 +167,8 @@ export class Heartbeats {
 
   /** Asks the next node in turn. */
   #beat(): void {
-    const url = this.#addresses.next();
+    const { now, peers } = this.#options;
+    const url = this.#addresses.next(now(), peers);
     if (url !== undefined) void this.ask(url);
   }
 
@@ -171,7 +189,10 @@ export class Heartbeats {
   }
 
   #missed(url: string, sentAt: Millis | undefined): void {
-    this.#options.onMiss(url, sentAt);
+    const { now, peers, onMiss } = this.#options;
+    // Asked before the miss is counted: after it the node may not be a peer any more.
+    if (peers().includes(url)) this.#addresses.suspect(url, now());
+    onMiss(url, sentAt);
     this.#addresses.onMiss(url);
     this.#client.forget(url);
   }

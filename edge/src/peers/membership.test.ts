@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { seededRandom } from '@millrace/shared/base/clock';
 import { silentLog } from '@millrace/shared/base/log';
 import { parseSeed } from '../config/seeds.ts';
 import { ClusterAuth } from './cluster-auth.ts';
@@ -39,6 +40,7 @@ async function startNode(
     log: silentLog,
     now: () => performance.now(),
     own: () => ({ load: 0, draining: false }),
+    random: seededRandom(1),
     heartbeatIntervalMs: 5,
     resolveIntervalMs: 5,
     ...options,
@@ -169,14 +171,14 @@ describe('Membership', () => {
     await until(() => asking.membership.nodes()[1]?.url === after.url);
   });
 
-  test('a node found silent is pinged at once', async () => {
+  test('a node is pinged at once after a failed forward, and used again when it answers', async () => {
     const node = await startNode('node');
     // No heartbeats in turn, so that an answer is to the one that silence was the reason for.
     const seeds = [parseSeed(node.url)];
     const asking = await startNode('asking', { seeds, heartbeatIntervalMs: 1e6 });
     await until(() => usable(asking) === 'node');
-    asking.membership.onSilent('node');
-    asking.membership.onSilent('unknown');
+    asking.membership.onForwardFailed('node');
+    asking.membership.onForwardFailed('unknown');
     expect(usable(asking)).toBe('');
     await until(() => usable(asking) === 'node');
   });

@@ -5,11 +5,12 @@
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Millis } from '@millrace/shared/base/clock';
+import type { Millis, Random } from '@millrace/shared/base/clock';
 import { hashText } from '@millrace/shared/cdn/routing/hrw';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import { selectPeers } from '@millrace/shared/cdn/routing/peer-set';
 import { type Peer, type PeerPolicy, PeerTable } from '@millrace/shared/cdn/routing/peer-table';
+import { sample } from '@millrace/shared/cdn/routing/sample';
 import type { Hearsay, RouteNode } from '@millrace/shared/cdn/routing/route';
 import { askingNode, type HeartbeatAnswer, MAX_TOLD, wantedAddress } from './heartbeat.ts';
 import { type HeartbeatSettings, Heartbeats } from './heartbeats.ts';
@@ -25,6 +26,7 @@ export interface MembershipOptions extends HeartbeatSettings {
   readonly publicUrl: string | undefined;
   /** Address for other nodes, if they cannot find it out themselves. */
   readonly peerUrl: string | undefined;
+  readonly random: Random;
   /** This node's load and whether it is shutting down. */
   readonly own: () => { readonly load: number; readonly draining: boolean };
   /** State that all nodes share: this node's digests of it, and a handler for another node's. */
@@ -62,6 +64,7 @@ export class Membership {
       onAnswer: (url, answer, rtt) => this.#told(url, answer, rtt),
       onMiss: (url, sentAt) => this.#missed(url, sentAt),
       onAsked: () => this.#select(),
+      peers: () => this.#members.map(({ url }) => url),
     });
     this.table = new PeerTable({ name, org });
     this.#self = { name, weight, seed: hashText(name), load: 0, url: '' };
@@ -124,10 +127,10 @@ export class Membership {
 
   /** Answers a heartbeat, and learns of the node that asks. */
   answer(req: IncomingMessage): { body: string; headers: Record<string, string> } {
-    const { name, weight, policy, publicUrl, peerUrl, own, auth } = this.#options;
+    const { name, weight, policy, publicUrl, peerUrl, own, auth, random } = this.#options;
     const asking = askingNode(req);
     if (asking !== undefined) this.#heartbeats.hearOf(asking);
-    const nodes = [...this.table.peers].filter((p) => this.table.isAlive(p)).map((p) => p.url);
+    const alive = [...this.table.peers].filter((p) => this.table.isAlive(p)).map((p) => p.url);
     const { load, draining } = own();
     const [, ...usable] = this.nodes();
     const answer = {
@@ -142,7 +145,8 @@ export class Membership {
       peerUrl,
       ...this.#options.shared?.digests,
       ...(this.#isShared ? { insidePort: this.#port } : {}),
-      nodes: nodes.slice(0, MAX_TOLD),
+      // A sample: if all told of the nodes that they met first, no node would learn of the others.
+      nodes: sample(alive, MAX_TOLD, random),
     };
     const body = JSON.stringify(answer);
     return { body, headers: auth.signAnswer(req, [textDigest(body)]) };
@@ -156,18 +160,16 @@ export class Membership {
     return { body, headers: auth.signAnswer(req, [textDigest(body)]) };
   }
 
-  /** Leaves a node alone until its next heartbeat, because a forwarded request has failed. */
+  /**
+   * Leaves a node alone until its next heartbeat, because a forwarded request has failed or the node
+   * is silent. The heartbeat is sent at once: in a large network the node's turn may be far.
+   */
   onForwardFailed(name: string): void {
-    this.table.onForwardFailed(name);
-    this.#hearsay = undefined;
-  }
-
-  /** Treats a node found silent as after a failed forward, and pings it at once. */
-  onSilent(name: string): void {
     const peer = this.table.get(name);
     if (peer?.trusted !== true) return;
-    this.onForwardFailed(name);
-    void this.#heartbeats.ask(peer.url);
+    this.table.onForwardFailed(name);
+    this.#hearsay = undefined;
+    this.#heartbeats.ping(peer.url);
   }
 
   /** Leaves a node alone for a while, because it has sent damaged bytes. */

@@ -10,6 +10,7 @@ import { onwardSalt, routingKey } from '@millrace/shared/cdn/chunks/chunk-name';
 import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
+import { isPolicyRefusal, OriginRefusals } from '@millrace/shared/cdn/routing/origin-refusals';
 import { replicationFactor } from '@millrace/shared/cdn/routing/replicas';
 import { decideRoute, type Route } from '@millrace/shared/cdn/routing/route';
 import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
@@ -43,6 +44,8 @@ export class Network {
   /** Times of chunks by way of peers, by the origin's host: cold chunks wait for the origin. */
   readonly #timers = new LRUCache<string, RetryTimer>({ max: MAX_TIMERS });
 
+  readonly #refusals = new OriginRefusals();
+
   constructor(options: NetworkOptions) {
     this.#options = options;
   }
@@ -67,13 +70,13 @@ export class Network {
     const { chunkBytes, membership } = this.#options;
     const nodes = membership.nodes();
     const replicas = replicationFactor(nodes.length, chunkBytes, BUFFER_BYTES_PER_CLIENT);
-    return this.#decide(key, path, nodes, replicas, tried);
+    return this.#decide(request.version.url, key, path, nodes, replicas, tried);
   }
 
   /** Chooses the node that knows a file's current version: the owner of its first chunk. */
   routeVersion(url: string, path: Path, tried: ReadonlySet<string>): Route<ForwardTarget> {
     const key = routingKey({ url, range: { start: 0, end: 1 }, salt: '' });
-    return this.#decide(key, path, this.#options.membership.nodes(), 1, tried);
+    return this.#decide(url, key, path, this.#options.membership.nodes(), 1, tried);
   }
 
   /**
@@ -110,7 +113,7 @@ export class Network {
       if (attempt === 0 && path.salt === '') this.#timer(request).onChunk(now() - startedAt);
       return chunk;
     } catch (error) {
-      this.#failed(error);
+      this.#failed(error, request.version.url);
       if (OUTDATED.some((code) => isMillraceError(error, code))) {
         // The next request must find out at once which version is current.
         const { version } = request;
@@ -144,7 +147,7 @@ export class Network {
       try {
         return await client.askVersion(route.peer, { url, range }, demands, onward, signal);
       } catch (error) {
-        this.#failed(error);
+        this.#failed(error, url);
         if (signal.aborted || !(error instanceof PeerFailure)) throw error;
       }
     }
@@ -158,31 +161,33 @@ export class Network {
   /** Leaves a silent peer alone until its next heartbeat. */
   onSilent(peer: string): void {
     this.#options.metrics.peerFailures.inc({ kind: 'silent' });
-    this.#options.membership.onSilent(peer);
+    this.#options.membership.onForwardFailed(peer);
   }
 
   #decide(
+    url: string,
     key: string,
     path: Path,
     nodes: readonly ForwardTarget[],
     replicas: number,
     tried: ReadonlySet<string>,
   ): Route<ForwardTarget> {
-    const { membership, maxHops, random } = this.#options;
+    const { membership, maxHops, random, now } = this.#options;
+    const refusing = this.#refusals.nodes(new URL(url).origin, now()) ?? [];
     const self = nodes[0] as ForwardTarget;
-    const avoid = new Set([...path.via, ...path.avoid, ...tried]);
+    const avoid = new Set([...path.via, ...path.avoid, ...tried, ...refusing]);
     const hearsay = membership.hearsay();
     const far = () => membership.far();
     const { hops } = path;
     return decideRoute({ key, self, nodes, hearsay, far, hops, maxHops, replicas, avoid, random });
   }
 
-  #failed(error: unknown): void {
+  #failed(error: unknown, url: string): void {
     if (!(error instanceof PeerFailure)) return;
     const { code } = error.reason;
-    const { membership, metrics } = this.#options;
+    const { membership, metrics, now } = this.#options;
     metrics.peerFailures.inc({ kind: code });
-    if (code === 'origin-timeout') membership.onSilent(error.peer);
+    if (isPolicyRefusal(code)) this.#refusals.onRefused(error.peer, new URL(url).origin, now());
     else membership.onForwardFailed(error.peer);
   }
 

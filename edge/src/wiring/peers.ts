@@ -65,6 +65,7 @@ export function openPeers(
     log,
     now,
     own,
+    random: Math.random,
     shared: commands,
   });
   addPeerGauges(metrics, membership.table);

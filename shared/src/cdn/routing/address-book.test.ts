@@ -1,5 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { AddressBook, MAX_ADDRESSES, MAX_VAIN } from './address-book.ts';
+import {
+  AddressBook,
+  MAX_ADDRESSES,
+  MAX_VAIN,
+  PEER_ROUND_MS,
+  SUSPECT_PAUSE_MS,
+} from './address-book.ts';
 
 const [A, B, C] = ['http://10.0.0.1:1', 'http://10.0.0.2:1', 'http://10.0.0.3:1'];
 
@@ -11,7 +17,7 @@ function book({ seeds = [], heard = [] }: { seeds?: string[]; heard?: string[] }
 }
 
 function turns(addresses: AddressBook, count: number): (string | undefined)[] {
-  return Array.from({ length: count }, () => addresses.next());
+  return Array.from({ length: count }, () => addresses.next(0, () => []));
 }
 
 function missed(addresses: AddressBook, url: string, times: number): void {
@@ -20,12 +26,12 @@ function missed(addresses: AddressBook, url: string, times: number): void {
 
 describe('the address to ask next', () => {
   test('is undefined if no address is known', () => {
-    expect(book({}).next()).toBeUndefined();
+    expect(book({}).next(0, () => [])).toBeUndefined();
   });
 
   test('goes round, and addresses that come in between have their turn in the next round', () => {
     const addresses = book({ seeds: [A], heard: [B] });
-    expect(addresses.next()).toBe(A);
+    expect(addresses.next(0, () => [])).toBe(A);
     expect(addresses.hear(C)).toBe(true);
     expect(turns(addresses, 4)).toEqual([B, A, B, C]);
   });
@@ -49,7 +55,7 @@ describe('the address to ask next', () => {
 
   test('is none that has been forgotten meanwhile', () => {
     const addresses = book({ heard: [A, B] });
-    expect(addresses.next()).toBe(A);
+    expect(addresses.next(0, () => [])).toBe(A);
     missed(addresses, B, MAX_VAIN);
     expect(turns(addresses, 2)).toEqual([undefined, A]);
   });
@@ -103,5 +109,36 @@ describe('however many addresses are named', () => {
     const addresses = book({ seeds: [A] });
     expect(addresses.hear(A)).toBe(false);
     expect(addresses.urls).toEqual([A]);
+  });
+});
+
+describe('in a network with more nodes than a node has peers', () => {
+  const BEAT_MS = 500;
+  const urls = Array.from({ length: 1000 }, (_, i) => `http://10.0.1.1:${i + 1}`);
+  const peers = urls.slice(300, 390);
+
+  test('every peer is asked once a minute, and everybody else in the turns between', () => {
+    const addresses = book({ heard: urls });
+    const asked = new Map<string, number>();
+    const MINUTES = 20;
+    for (let now = 0; now < MINUTES * PEER_ROUND_MS; now += BEAT_MS) {
+      const url = addresses.next(now, () => peers) as string;
+      asked.set(url, (asked.get(url) ?? 0) + 1);
+    }
+    for (const peer of peers) expect(asked.get(peer)).toBeGreaterThanOrEqual(MINUTES - 1);
+    const others = urls.filter((url) => !peers.includes(url));
+    const met = others.filter((url) => asked.has(url)).length;
+    // 120 turns a minute without those of 90 peers, and peers have their share of the others as well.
+    expect(met).toBeGreaterThanOrEqual(MINUTES * 25);
+  });
+
+  test('a peer that did not answer is asked again after a pause, before all others', () => {
+    const addresses = book({ heard: urls });
+    addresses.suspect(A, 0);
+    addresses.suspect(peers[3] as string, 0);
+    expect(addresses.next(SUSPECT_PAUSE_MS - 1, () => peers)).toBe(peers[0]);
+    // The first suspect's address is not in the book.
+    expect(addresses.next(SUSPECT_PAUSE_MS, () => peers)).toBe(peers[3]);
+    expect(addresses.next(SUSPECT_PAUSE_MS, () => peers)).toBe(peers[1]);
   });
 });

@@ -1,12 +1,28 @@
 /**
  * The addresses at which nodes may be found: which of them is asked next, and which are forgotten
  * (NSDI 4.2, where all nodes are asked in turn).
+ *
+ * In a small network all addresses are asked in turn. In a large one such a round would take
+ * minutes, so there are two beats: each peer is asked once a minute, as in the paper, where nodes
+ * have at most 120 peers; all other addresses share the turns that are left, and one extra turn in
+ * five. A peer that did not answer is asked again soon, so that a dead one is noticed within about a
+ * minute, however many nodes there are.
  */
+
+import type { Millis } from '../../base/clock.ts';
+import { MAX_PEERS } from './peer-set.ts';
 
 /** Most addresses remembered: any node may name more. */
 export const MAX_ADDRESSES = 4000;
 /** Unanswered requests in a row after which an address that was only heard of is forgotten. */
 export const MAX_VAIN = 20;
+
+/** Length of a round over all peers: two heartbeats a second for `MAX_PEERS` peers (NSDI 4.2). */
+export const PEER_ROUND_MS = 60_000;
+/** Time after which a peer that did not answer is asked again; in small networks it is a round. */
+export const SUSPECT_PAUSE_MS = 4000;
+/** Every so many turns one goes to an address that is no peer, even if peers wait for theirs. */
+const TURNS_PER_STRANGER = 5;
 
 interface Address {
   /** Given by the operator: asked for ever, whether it answers or not. */
@@ -19,6 +35,12 @@ interface Address {
 export class AddressBook {
   readonly #addresses = new Map<string, Address>();
   #queue: string[] = [];
+  /** Peers still to be asked in this round. */
+  #peerQueue: string[] = [];
+  #roundBeganAt = Number.NEGATIVE_INFINITY;
+  #turns = 0;
+  /** Peers that did not answer, and when each is asked again, earliest first. */
+  readonly #suspects = new Map<string, Millis>();
 
   get urls(): string[] {
     return [...this.#addresses.keys()];
@@ -53,8 +75,45 @@ export class AddressBook {
     for (const url of seeds) this.addSeed(url);
   }
 
-  /** The address to ask next: all in turn, except further addresses of known nodes. */
-  next(): string | undefined {
+  /**
+   * The address to ask next: all in turn, except further addresses of known nodes. In networks with
+   * more nodes than a node has peers, peers are asked more often than others.
+   *
+   * @param peers addresses of the present peers; called once in a round
+   */
+  next(now: Millis, peers: () => readonly string[]): string | undefined {
+    if (this.#addresses.size <= MAX_PEERS) return this.#nextOfAll();
+    if (++this.#turns % TURNS_PER_STRANGER === 0) return this.#nextOfAll();
+    return this.#nextSuspect(now) ?? this.#nextPeer(now, peers) ?? this.#nextOfAll();
+  }
+
+  /** Has a peer that did not answer asked again soon. */
+  suspect(url: string, now: Millis): void {
+    this.#suspects.delete(url);
+    this.#suspects.set(url, now + SUSPECT_PAUSE_MS);
+    if (this.#suspects.size > MAX_PEERS) {
+      this.#suspects.delete(this.#suspects.keys().next().value as string);
+    }
+  }
+
+  #nextSuspect(now: Millis): string | undefined {
+    const [first] = this.#suspects;
+    if (first === undefined || first[1] > now) return undefined;
+    this.#suspects.delete(first[0]);
+    return this.has(first[0]) ? first[0] : this.#nextSuspect(now);
+  }
+
+  #nextPeer(now: Millis, peers: () => readonly string[]): string | undefined {
+    if (this.#peerQueue.length === 0 && now - this.#roundBeganAt >= PEER_ROUND_MS) {
+      this.#peerQueue = [...peers()];
+      this.#roundBeganAt = now;
+    }
+    let url = this.#peerQueue.shift();
+    while (url !== undefined && !this.has(url)) url = this.#peerQueue.shift();
+    return url;
+  }
+
+  #nextOfAll(): string | undefined {
     if (this.#queue.length === 0) this.#queue = this.urls;
     let url = this.#queue.shift();
     while (url !== undefined && this.#addresses.get(url)?.isOther !== false) {

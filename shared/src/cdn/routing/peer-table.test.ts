@@ -233,10 +233,13 @@ describe('a full table', () => {
     return table;
   }
 
-  test('takes no more nodes, and keeps track of those it has', () => {
+  test('has no place for all nodes, and keeps track of those it has', () => {
     const table = fullTable();
-    expect(table.onAnswer(URL_B, info(), 10)).toBe('full');
-    expect(table.get('a')).toBeUndefined();
+    const strangers = Array.from({ length: 200 }, (_, i) => `stranger-${i}`);
+    const outcomes = strangers.map((name, i) =>
+      table.onAnswer(`http://10.0.0.2:${i + 1}`, info({ name }), 20),
+    );
+    expect(outcomes).toContain('full');
     expect([...table.peers]).toHaveLength(MAX_NODES);
     expect(table.onAnswer('http://10.0.0.1:1', info({ name: 'node-0', load: 4 }), 10)).toBe('peer');
     expect(table.get('node-0')?.load).toBe(4);
@@ -248,7 +251,28 @@ describe('a full table', () => {
     expect(table.onAnswer(URL_B, info(), 10)).toBe('peer');
     expect(table.get('node-7')).toBeUndefined();
     expect([...table.peers]).toHaveLength(MAX_NODES);
-    expect(table.onAnswer(URL_A, info({ name: 'b' }), 10)).toBe('full');
+  });
+
+  test('keeps the near nodes, and of the others a sample of all, not those that it met first', () => {
+    const table = newTable();
+    const meet = (kind: string, count: number, rtt: number) => {
+      for (let i = 0; i < count; i++) {
+        const name = `${kind}-${i}`;
+        table.onAnswer(`http://${name}.example`, info({ name }), rtt);
+      }
+    };
+    meet('early', MAX_NODES, 50);
+    meet('late', MAX_NODES / 2, 50);
+    meet('near', 100, 5);
+    meet('latest', MAX_NODES / 2, 60);
+    const kept = (kind: string) =>
+      [...table.peers].filter(({ name }) => name.startsWith(`${kind}-`)).length;
+    expect([...table.peers]).toHaveLength(MAX_NODES);
+    expect(kept('near')).toBe(100);
+    // Half of the early ones count as near; of the other half of the table, each kind has a third.
+    expect(kept('latest')).toBeGreaterThan(MAX_NODES / 8);
+    expect(kept('latest')).toBeLessThan(MAX_NODES / 4);
+    expect(kept('late')).toBeGreaterThan(MAX_NODES / 8);
   });
 });
 

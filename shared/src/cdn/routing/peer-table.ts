@@ -5,7 +5,7 @@
  */
 
 import type { Millis } from '../../base/clock.ts';
-import { type Hash64, hashText } from './hrw.ts';
+import { type Hash64, hashText, score } from './hrw.ts';
 import { PeerUse } from './peer-use.ts';
 import type { Hearsay } from './route.ts';
 
@@ -24,6 +24,8 @@ const RECENT = 8;
 export const ISOLATION_MS = 10 * 60_000;
 /** Most nodes known at a time, whatever strangers and mistakes make a node remember. */
 export const MAX_NODES = 2000;
+/** Of a full table, how many nodes stay for being near; the others are a random sample. */
+const MAX_NEAR = MAX_NODES / 2;
 
 /** Nodes that may use this one as a peer (NSDI 4.1). */
 export type PeerPolicy = 'open' | 'closed' | `org:${string}`;
@@ -100,7 +102,7 @@ export class PeerTable {
    *
    * @param url address at which it was reached
    * @returns `self` for this node under any address, `other` if a known node answered at another
-   *   address (the known address stays), `full` if the table is full of live nodes
+   *   address (the known address stays), `full` if the table is full of nodes that have more right to be in it
    */
   onAnswer(url: string, info: PeerInfo, rtt: Millis): 'peer' | 'self' | 'other' | 'full' {
     // For another node known at this address it was an unanswered heartbeat: a node that was
@@ -109,7 +111,8 @@ export class PeerTable {
     if (info.name === this.#own.name) return 'self';
     let peer = this.#peers.get(info.name);
     if (peer === undefined) {
-      if (this.#peers.size >= MAX_NODES && !this.#forgetDead()) return 'full';
+      const isFull = this.#peers.size >= MAX_NODES;
+      if (isFull && !this.#forgetDead() && !this.#forgetFor(info.name, rtt)) return 'full';
       peer = newPeer(url, info);
       this.#peers.set(info.name, peer);
     } else if (peer.url !== url) {
@@ -210,6 +213,27 @@ export class PeerTable {
       if (!this.isAlive(peer)) return this.#peers.delete(peer.name);
     }
     return false;
+  }
+
+  /**
+   * Makes room in a table full of live nodes, for a node that is near or belongs to the sample of
+   * the others. The sample is uniform over all nodes ever met, and stable: each node has a position
+   * in this node's own random order (by hash), and the first ones stay.
+   *
+   * @returns false if the newcomer has no place
+   */
+  #forgetFor(newcomer: string, rtt: Millis): boolean {
+    const byDistance = [...this.#peers.values()]
+      .map((peer) => ({ peer, rtt: minRtt(peer) }))
+      .sort((a, b) => a.rtt - b.rtt);
+    const farthestNear = byDistance[MAX_NEAR - 1]?.rtt ?? Number.POSITIVE_INFINITY;
+    const position = (seed: Hash64) => score(this.#own.seed, seed);
+    const last = byDistance
+      .slice(MAX_NEAR)
+      .map(({ peer }) => peer)
+      .reduce((a, b) => (position(a.seed) < position(b.seed) ? a : b));
+    if (rtt >= farthestNear && position(hashText(newcomer)) < position(last.seed)) return false;
+    return this.#peers.delete(last.name);
   }
 
   /**
