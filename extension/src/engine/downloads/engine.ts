@@ -38,6 +38,11 @@ export interface EngineOptions extends FetchingOptions {
 
 /** Time between updates of a record with the number of flushed bytes, ms. */
 const FLUSH_MS = 5000;
+/**
+ * Time between orders to save a file that the browser has not reported as saved, ms: a background
+ * can end with an order that it has received, and nothing else would wake the next one.
+ */
+const ASK_MS = 10_000;
 /** Idle time after which the engine can be ended, ms. */
 const IDLE_MS = 30_000;
 
@@ -50,6 +55,7 @@ export class Engine {
   readonly #runs = new Map<string, Run>();
   #busyAt: Millis;
   #flushedAt: Millis;
+  #askedAt: Millis;
 
   private constructor(options: EngineOptions, records: Records) {
     const { files, emit, now } = options;
@@ -66,6 +72,7 @@ export class Engine {
     this.#offers = new Offers(now);
     this.#busyAt = now();
     this.#flushedAt = now();
+    this.#askedAt = now();
   }
 
   /** Opens the engine with the downloads of an earlier run; deletes files without a record. */
@@ -88,6 +95,7 @@ export class Engine {
     switch (call.type) {
       case 'start':
         for (const record of this.#records.all) this.#saving.ask(record);
+        this.#askedAt = this.#options.now();
         return {};
       case 'offer':
         return this.#offer(call.offer as Offer);
@@ -126,6 +134,10 @@ export class Engine {
     this.#fetching.tick();
     // A download that waits for its server makes room for others.
     this.#start();
+    if (now - this.#askedAt >= ASK_MS) {
+      this.#askedAt = now;
+      for (const record of this.#records.all) this.#saving.askAgain(record);
+    }
     const saving = this.#records.all.some(isAtBrowser);
     if (this.#runs.size > 0 || this.#offers.size > 0 || saving) this.#busyAt = now;
     if (this.#records.changed) this.#options.emit({ event: 'changed' });

@@ -56,6 +56,15 @@ export class Saving {
     });
   }
 
+  /**
+   * Asks again if the order may have been lost. What the browser fetches itself may take it days,
+   * and the browser tells when that ends: no order is repeated for it once it has begun.
+   */
+  askAgain(record: DownloadRecord): void {
+    const hasBegun = record.save?.downloadId !== undefined;
+    if (this.#urls.has(record.id) || !hasBegun) this.ask(record);
+  }
+
   /** @returns false if the download was removed meanwhile */
   async onBegun(id: string, url: string, downloadId: number): Promise<boolean> {
     const { records, put } = this.#options;
