@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Agent } from 'undici';
 import { HttpClient, type HttpStream } from './http-client.ts';
 
@@ -13,6 +13,7 @@ const clients: HttpClient[] = [];
 const sockets = new Set<Socket>();
 
 afterEach(async () => {
+  jest.restoreAllMocks();
   await Promise.all(clients.splice(0).map((client) => client.close()));
   for (const socket of sockets) socket.destroy();
   await Promise.all(servers.splice(0).map((server) => once(server.close(), 'close')));
@@ -90,13 +91,15 @@ const FRAMINGS: [string, string, string, boolean][] = [
 
 describe('HttpClient', () => {
   test('returns the header before the body, with the URL and times of the request', async () => {
-    const served = await serve((socket) => socket.write(HELLO));
-    const before = Date.now();
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(1000);
+    const served = await serve((socket) => {
+      clock.mockReturnValue(1070);
+      socket.write(HELLO);
+    });
     const response = await client().get(served.url, { range: 'bytes=0-4' }, forEver);
     expect([response.status, response.headers.etag]).toEqual([200, '"a"']);
     expect(response.url).toBe(served.url);
-    expect(response.requestedAt).toBeGreaterThanOrEqual(before);
-    expect(response.arrivedAt).toBeGreaterThanOrEqual(response.requestedAt);
+    expect([response.requestedAt, response.arrivedAt]).toEqual([1000, 1070]);
     const { host } = served.url;
     expect(served.heads).toEqual([
       `GET /f?x=1 HTTP/1.1\r\nHost: ${host}\r\nrange: bytes=0-4\r\n\r\n`,

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Agent } from 'undici';
 import { httpGet } from './http-get.ts';
 
@@ -12,6 +12,7 @@ const agents: Agent[] = [];
 const sockets = new Set<Socket>();
 
 afterEach(async () => {
+  jest.restoreAllMocks();
   await Promise.all(agents.splice(0).map((agent) => agent.destroy()));
   for (const socket of sockets) socket.destroy();
   for (const server of servers.splice(0)) server.close();
@@ -59,13 +60,15 @@ async function text(url: URL, from: Agent, signal = forEver): Promise<string> {
 describe('httpGet', () => {
   test('returns the header before the body, with the URL and times of the request', async () => {
     const heads: string[] = [];
-    const url = await serve((socket) => socket.write(ANSWER), heads);
-    const before = Date.now();
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(1000);
+    const url = await serve((socket) => {
+      clock.mockReturnValue(1070);
+      socket.write(ANSWER);
+    }, heads);
     const response = await httpGet(agent(), url, { range: 'bytes=0-4' }, forEver);
     expect([response.status, response.headers.etag]).toEqual([200, '"a"']);
     expect(response.url).toBe(url);
-    expect(response.requestedAt).toBeGreaterThanOrEqual(before);
-    expect(response.arrivedAt).toBeGreaterThanOrEqual(response.requestedAt);
+    expect([response.requestedAt, response.arrivedAt]).toEqual([1000, 1070]);
     expect(heads[0]).toMatch(/^GET \/f\?x=1 HTTP\/1\.1\r\n/);
     expect(heads[0]).toContain('range: bytes=0-4\r\n');
     response.discard();
