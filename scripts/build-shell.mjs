@@ -50,6 +50,8 @@ export async function buildShell() {
     define: { 'import.meta.dirname': '__dirname' },
     plugins: [oldNode],
     legalComments: 'none',
+    // Names are kept, for the stacks of errors.
+    minifyWhitespace: true,
     logLevel: 'warning',
   });
   rmSync(join(dist, 'pages'), { recursive: true, force: true });
