@@ -228,6 +228,27 @@ test('the engine continues without the service worker, and wakes it when a file 
   await paced.stop();
 });
 
+test('an order to save a file that ends with the background is given to the next one', async () => {
+  const { paced, offer, digest } = await slowly('ordered', 4 * MIB);
+  const worker = await browser.worker();
+  await worker.evaluate(() => {
+    const { downloads } = (globalThis as unknown as { chrome: { downloads: object } }).chrome;
+    const download = () => {
+      Object.assign(globalThis, { isOrdered: true });
+      return new Promise(() => {});
+    };
+    Object.assign(downloads, { download });
+  });
+  await taker.take(offer);
+  await until(() => worker.evaluate(() => 'isOrdered' in globalThis));
+  await browser.killBackground();
+  const path = join(browser.downloads, 'ordered.bin');
+  await arrived(path, offer.length);
+  expect(await digestOf(path)).toBe(digest);
+  await until(async () => (await taker.shown(offer.handOff))?.status === 'complete');
+  await paced.stop();
+});
+
 test('a download can be paused, resumed and removed', async () => {
   const { paced, offer, digest } = await slowly('paused', 32 * MIB);
   const some = sent(paced, 8 * MIB);
