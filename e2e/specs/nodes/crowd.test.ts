@@ -17,7 +17,7 @@ const SLOW_BYTES_PER_SECOND = 50_000;
  * Size in MiB of the file that all clients fetch. The cache holds the whole file, as it would a
  * larger one.
  */
-const CROWD_MIB = Number(process.env.MILLRACE_CROWD_MIB ?? 256);
+const CROWD_MIB = Number(process.env.MILLRACE_CROWD_MIB ?? 128);
 /** Size in MiB of a file that the second edge cannot keep: more than all memory that it may use. */
 const LONG_MIB = 320;
 
@@ -83,6 +83,9 @@ describe(`100 clients and a slow one, all at once, for one cold file of ${CROWD_
       '127.0.0.1',
       '--cache-memory',
       `${CROWD_MIB + 64}MiB`,
+      // The 512 chunks of a file of 256 MiB, for half the bytes.
+      '--chunk-size',
+      '256KiB',
       '--log-level',
       'warn',
     ]);
