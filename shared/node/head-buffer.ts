@@ -6,7 +6,7 @@ import { type MessageHead, parseMessageHead } from '../src/http/messages/message
 
 /** Longest response head, in bytes. */
 const MAX_HEAD_BYTES = 32 * 1024;
-/** The same for heads that are mended, as long as other clients accept. */
+/** Longest head that is mended, in bytes: other clients accept as much. */
 const MAX_MENDED_BYTES = 128 * 1024;
 /**
  * Most bytes per read of a head, some of which may belong to the body. Bytes of the body must be
@@ -94,7 +94,7 @@ export class HeadBuffer {
   #findEnd(bytes: Buffer, from: number): readonly [end: number, bodyAt: number] | undefined {
     const strict = bytes.indexOf(HEAD_END, from);
     if (!this.#mends) return strict < 0 ? undefined : [strict, strict + HEAD_END.length];
-    // Line breaks before the status line belong to no head (RFC 9112 2.2).
+    // Line breaks before the status line are not part of the head (RFC 9112 2.2).
     let start = 0;
     while (bytes[start] === 13 || bytes[start] === 10) start++;
     const ends = [HEAD_END, ...BARE_ENDS].flatMap((end) => {

@@ -120,7 +120,7 @@ describe('HttpClient', () => {
     expect(served.connections).toBe(keepAlive ? 1 : cuts);
   });
 
-  test('a body without another end is complete when its connection ends', async () => {
+  test('a body without a length or chunks is complete when its connection ends', async () => {
     const served = await serve((socket) => socket.end(`${OK}\r\nhello world`));
     expect(await text(client(), served)).toBe('hello world');
     const empty = await serve((socket) => socket.end(`${OK}\r\n`));
@@ -147,7 +147,7 @@ describe('HttpClient', () => {
 
   test.each([
     ['an unknown coding', 'Transfer-Encoding: gzip, chunked\r\n\r\n'],
-    ['chunks that are none', 'Transfer-Encoding: chunked\r\n\r\nhello\r\n'],
+    ['malformed chunks', 'Transfer-Encoding: chunked\r\n\r\nhello\r\n'],
   ])('%s is refused, and the connection closed', async (_, rest) => {
     const served = await serve((socket) => socket.write(OK + rest));
     const from = client();

@@ -82,14 +82,16 @@ export class HttpClient {
       return direct === undefined ? response : this.#watched(response);
     } catch (error) {
       if (!isMillraceError(error, 'malformed-response') || direct === undefined) throw error;
-      // Our own connections read answers that break the rules, if they may.
+      // With `mends`, our own connections read answers that break the rules.
       if (!this.#mends) throw error;
       this.#broken.add(url.origin);
       return getDirectly(direct, url, headers, signal);
     }
   }
 
-  /** Notes an origin whose body undici cannot read: the next request may go another way. */
+  /**
+   * Notes an origin whose body undici cannot read: the next request may use our own connections.
+   */
   #watched(response: HttpStream): HttpStream {
     return {
       ...{ status: response.status, headers: response.headers, url: response.url },

@@ -93,15 +93,15 @@ describe('HttpResponse', () => {
     expect(await readInto(response, 5)).toBe('hello');
   });
 
-  test('an empty body is read as one', async () => {
+  test('an empty body is read as an empty body', async () => {
     expect(await readInto(await open((socket) => socket.write(head(0))), 0)).toBe('');
   });
 
   test.each([
-    ['a shorter body', `${head(4)}hell`],
-    ['a shorter body in chunks', chunked('hel', 'l') + END],
-    ['no body', 'HTTP/1.1 204 No Content\r\n\r\n'],
-  ])('%s than expected is refused', async (_, sent) => {
+    ['a body shorter than expected', `${head(4)}hell`],
+    ['a chunked body shorter than expected', chunked('hel', 'l') + END],
+    ['an answer without the expected body', 'HTTP/1.1 204 No Content\r\n\r\n'],
+  ])('%s is refused', async (_, sent) => {
     const response = await open((socket) => socket.write(sent));
     await expect(readInto(response, 5)).rejects.toMatchObject({ code: 'wrong-length' });
   });

@@ -401,7 +401,7 @@ describe('dripping bytes', () => {
     connections.push(connection);
     await expect(connection.request(REQUEST)).rejects.toMatchObject({
       code: 'origin-timeout',
-      detail: 'no connection came about for a long time',
+      detail: 'no connection was made for a long time',
     });
   });
 });

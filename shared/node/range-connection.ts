@@ -341,7 +341,7 @@ export class RangeConnection {
     // No timeout while this process is the slow side.
     if (state.kind === 'held' || (state.kind === 'pieces' && state.reader.paused)) return;
     const what = !this.#connected
-      ? 'no connection came about'
+      ? 'no connection was made'
       : state.kind === 'head'
         ? 'no complete header came'
         : 'nothing came';

@@ -1,7 +1,7 @@
 /**
  * Reports when a peer has been silent for too long. In a process that was itself blocked, timers
- * are due before the bytes that arrived meanwhile are read: the bytes are read first, so that the
- * peer is not blamed.
+ * come due before the bytes that arrived meanwhile are read. Those bytes are read before the
+ * silence is reported, so that the peer is not blamed.
  */
 
 import type { Millis } from '../src/base/clock.ts';

@@ -27,7 +27,7 @@ export class AwakeClock {
     this.#tickedAt = now;
   }
 
-  /** Milliseconds awake; never goes back. */
+  /** Returns the milliseconds spent awake; never goes back. */
   read(now: Millis): Millis {
     return Math.min(now, this.#tickedAt + this.#maxStepMs) - this.#heldUpMs;
   }

@@ -10,12 +10,12 @@ export interface ByteRange {
   readonly end: number;
 }
 
-/** Number of bytes in a range. */
+/** Returns the number of bytes in a range. */
 export function rangeBytes(range: ByteRange): number {
   return range.end - range.start;
 }
 
-/** The bytes that two ranges share, or undefined. */
+/** Returns the bytes that two ranges share, or undefined. */
 export function intersect(a: ByteRange, b: ByteRange): ByteRange | undefined {
   const start = Math.max(a.start, b.start);
   const end = Math.min(a.end, b.end);
@@ -34,7 +34,7 @@ export class RangeSet {
     for (const range of ranges) this.add(range);
   }
 
-  /** How many bytes are in the set. */
+  /** Number of bytes in the set. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -81,13 +81,13 @@ export class RangeSet {
     this.#bytes = kept.reduce((sum, r) => sum + rangeBytes(r), 0);
   }
 
-  /** True when every byte of `range` is in the set. An empty range is always covered. */
+  /** Returns true when every byte of `range` is in the set. An empty range is always covered. */
   covers(range: ByteRange): boolean {
     if (range.start >= range.end) return true;
     return this.#ranges.some((r) => r.start <= range.start && r.end >= range.end);
   }
 
-  /** The parts of `range` that are not in the set, ascending. */
+  /** Returns the parts of `range` that are not in the set, ascending. */
   missing(range: ByteRange): ByteRange[] {
     const gaps: ByteRange[] = [];
     let at = range.start;
@@ -101,7 +101,7 @@ export class RangeSet {
     return gaps;
   }
 
-  /** How many bytes of `range` are in the set. */
+  /** Returns the number of bytes of `range` in the set. */
   bytesWithin(range: ByteRange): number {
     let sum = 0;
     for (const r of this.#ranges) {

@@ -10,7 +10,7 @@ export type Millis = number;
 export type Random = () => number;
 
 /**
- * A seeded generator (sfc32: 128 bits of state, passes PractRand), for tests, simulation and
+ * Makes a seeded generator (sfc32: 128 bits of state, passes PractRand), for tests, simulation and
  * tie-breaks that must be repeatable. Not for secrets.
  *
  * @param seed any number; its low 32 bits count

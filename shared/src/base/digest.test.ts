@@ -56,7 +56,7 @@ describe('digests', () => {
   });
 
   test.each(['', 'ab', 'g'.repeat(32), `${'a'.repeat(32)}0`, ` ${'a'.repeat(31)}`, '-'.repeat(32)])(
-    '%j is no MD5 digest',
+    '%j is not an MD5 digest',
     (text) => {
       expect(digestFromHex('md5', text)).toBeUndefined();
     },
@@ -70,7 +70,7 @@ describe('digests', () => {
     `${'A'.repeat(10)} ${'A'.repeat(12)}==`,
     'a'.repeat(32),
     '=='.repeat(12),
-  ])('text that is not base64 of sixteen bytes is no MD5 digest (%#)', (text) => {
+  ])('text that is not base64 of sixteen bytes is not an MD5 digest (%#)', (text) => {
     expect(digestFromBase64('md5', text)).toBeUndefined();
   });
 

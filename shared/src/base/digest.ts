@@ -39,8 +39,9 @@ export function strongest(digests: readonly Digest[]): Digest | undefined {
 }
 
 /**
- * Finds the algorithm of a name as IANA's registry of hash function names, RFC 3230, file name
- * extensions and people write it: `sha-256`, `SHA256`, `sha`; undefined if it is not supported.
+ * Finds the algorithm with a name, spelled as in IANA's registry of hash function names, in RFC
+ * 3230, in file name extensions or by people: `sha-256`, `SHA256`, `sha`; undefined if it is not
+ * supported.
  */
 export function algorithmNamed(name: string): DigestAlgorithm | undefined {
   const plain = name.trim().toLowerCase().replace(/[-_]/g, '');
@@ -49,12 +50,18 @@ export function algorithmNamed(name: string): DigestAlgorithm | undefined {
   return DIGEST_ALGORITHMS.find((algorithm) => algorithm === wanted);
 }
 
-/** The algorithm's name in IANA's registry of hash function names: `sha-256` (RFC 5854, 4.2.4). */
+/**
+ * Returns the algorithm's name in IANA's registry of hash function names: `sha-256` (RFC 5854,
+ * 4.2.4).
+ */
 export function formatAlgorithm(algorithm: DigestAlgorithm): string {
   return algorithm.replace(/^sha/, 'sha-');
 }
 
-/** Reads hexadecimal digits in either case; undefined if their number is wrong or one is not. */
+/**
+ * Reads hexadecimal digits in either case; undefined if their number is wrong or the text has
+ * another character.
+ */
 export function digestFromHex(algorithm: DigestAlgorithm, text: string): Digest | undefined {
   const hex = text.toLowerCase();
   if (hex.length !== DIGEST_DIGITS[algorithm] || !/^[0-9a-f]+$/.test(hex)) return undefined;

@@ -280,7 +280,7 @@ export const ERRORS = {
     ...means('client', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'The edge has no such pin or prefetch',
-    advice: 'See "millrace edge pins" or "millrace edge prefetches" for those that there are.',
+    advice: 'List them with "millrace edge pins" or "millrace edge prefetches".',
   },
   'not-cacheable': {
     status: 409,
@@ -599,7 +599,7 @@ export const ERRORS = {
     ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
     title: 'There is no such download',
-    advice: 'See "millrace list" for those that there are.',
+    advice: 'List the downloads with "millrace list".',
   },
   'wrong-state': {
     status: 409,
@@ -636,7 +636,7 @@ export type ErrorCode = keyof typeof ERRORS;
 
 const CODES: ReadonlySet<string> = new Set(Object.keys(ERRORS));
 
-/** True for codes of this table; other programs and other versions may send others. */
+/** Returns true for codes of this table; other programs and other versions may send others. */
 export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && CODES.has(code);
 }
@@ -670,22 +670,22 @@ export class MillraceError extends Error {
   }
 }
 
-/** True for failures that waiting, or asking for the rest at once, can mend. */
+/** Returns true for failures that waiting, or asking for the rest at once, can mend. */
 export function isPassing({ again }: Meaning): boolean {
   return again === 'later' || again === 'at once';
 }
 
-/** True for failures of a source, or of a node on the way: another source may do better. */
+/** Returns true for failures of a source, or of a node on the way: another source may do better. */
 export function isOfSource({ scope }: Meaning): boolean {
   return scope === 'source' || scope === 'node';
 }
 
-/** True for failures of the downloading machine that no source and no waiting can mend. */
+/** Returns true for failures of the downloading machine that no source and no waiting can mend. */
 export function endsDownload(meaning: Meaning): boolean {
   return meaning.scope === 'download' && !isPassing(meaning);
 }
 
-/** True when `error` is an error of the table, of the given code if one is given. */
+/** Returns true when `error` is an error of the table, of the given code if one is given. */
 export function isMillraceError(error: unknown, code?: ErrorCode): error is MillraceError {
   return error instanceof MillraceError && (code === undefined || error.code === code);
 }

@@ -15,7 +15,7 @@ export class GuessLimit {
   #wrongAt: Millis = 0;
   #nextAt: Millis = 0;
 
-  /** Milliseconds until the next guess is allowed; 0: now. */
+  /** Returns the milliseconds until the next guess is allowed; 0: now. */
   waitMs(now: Millis): Millis {
     return Math.max(0, this.#nextAt - now);
   }

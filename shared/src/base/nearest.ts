@@ -17,7 +17,10 @@ export function nearest(text: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** Edit distance that counts two swapped letters as one mistake (optimal string alignment). */
+/**
+ * Computes the edit distance, in which two swapped letters are one mistake (optimal string
+ * alignment).
+ */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);

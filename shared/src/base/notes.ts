@@ -21,7 +21,7 @@ export const NOTES = {
   'partial-of-other': 'an earlier partial file was of another version and could not be used',
   'pieces-again': '{n} pieces do not match their checksum: fetching them again',
   'digest-from': 'the digest is taken from {url}',
-  'waits-for-room': '{why}: waiting until there is',
+  'waits-for-room': '{why}: waiting until there is room',
   'waits-for-server': '{why}: trying again',
   'name-taken': 'the name is taken: saving as {name}',
   'login-left-out': 'log-in and cookies are for {before}: they are not sent to {now}',
@@ -49,7 +49,7 @@ export function noteOf(note: NoteCode, values: NoteValues = {}): Note {
   return { text, note, values };
 }
 
-/** A note that gives an error as the reason. */
+/** Makes a note that gives an error as the reason. */
 export function noteOfError(
   note: NoteCode,
   error: { readonly code: string; readonly message: string },

@@ -2,7 +2,10 @@
 
 /** Age from which an end no longer counts. */
 const WINDOW_MS = 120_000;
-/** Ends within the window from which on the process is not restarted: restarts do not help then. */
+/**
+ * Number of ends within the window after which the process is not restarted: further restarts would
+ * not help.
+ */
 const MAX_ENDS = 5;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 8000;

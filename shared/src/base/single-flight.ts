@@ -19,7 +19,7 @@ export class SingleFlight<K, T> {
     return this.#flights.size;
   }
 
-  /** True while work for `key` is under way. */
+  /** Returns true while work for `key` is under way. */
   has(key: K): boolean {
     return this.#flights.has(key);
   }

@@ -36,13 +36,13 @@ export class TokenBucket {
     return true;
   }
 
-  /** Milliseconds until at least `count` tokens are there (0: now). */
+  /** Returns the milliseconds until at least `count` tokens are there (0: now). */
   waitMs(now: Millis, count = 0): Millis {
     this.#refill(now);
     return this.#tokens >= count ? 0 : Math.ceil((count - this.#tokens) / this.#perMs);
   }
 
-  /** True once everything taken has flowed back: the bucket is as good as new. */
+  /** Returns true once everything taken has flowed back: the bucket is as good as new. */
   full(now: Millis): boolean {
     this.#refill(now);
     return this.#tokens >= this.#burst;

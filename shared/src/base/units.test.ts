@@ -4,7 +4,7 @@ import { parseBytes, parseDuration, parseRate } from './unit-options.ts';
 import { formatBytes, formatDuration, formatRate } from './units.ts';
 
 const badOption = expect.objectContaining({ code: 'bad-option' });
-/** The readers give a usable number or a clear refusal. */
+/** Returns true if a reader gives a usable number or a clear refusal. */
 function isRefusedOr(check: (value: number) => boolean, read: () => number) {
   try {
     return check(read());

@@ -22,7 +22,7 @@ export class WaitingLine<T> {
   /** Removes an entry. @returns false if it was not in the line */
   delete(entry: T): boolean {
     const was = this.#entries.delete(entry);
-    // An unused iterator keeps the tables alive that the set has outgrown.
+    // An unused iterator keeps alive the tables that the set has outgrown.
     if (this.#entries.size === 0) this.#from = undefined;
     return was;
   }
