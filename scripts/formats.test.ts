@@ -82,7 +82,7 @@ test('the greeting of the native host is read, and the table lists its types of 
   const listed = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, type]) => type);
   // The error for an unknown type lists the known ones.
   const unknown = () => parseNativeRequest({ id: 1, type: '' });
-  expect(unknown).toThrow(/type is none of/);
+  expect(unknown).toThrow(/type is not one of/);
   for (const type of listed) expect(unknown).toThrow(new RegExp(`\\b${type}\\b`));
   expect(listed).toHaveLength(11);
 });

@@ -68,7 +68,7 @@ export const CONNECTION_ROWS = {
   },
   'millrace.loginPage': {
     summary:
-      'Writes such a link into a page that only the user can read, whose path may stand on a command line.',
+      'Writes such a link into a page that only the user can read. The page’s path may stand on a command line.',
     params: nothing,
     result: loginPage,
     needs: 'token',

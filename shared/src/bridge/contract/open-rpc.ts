@@ -66,7 +66,7 @@ export function openRpcOf(rows: Rows, version: string): OpenRpc {
     info: {
       title: 'Millrace',
       version,
-      description: 'Methods of the daemon that aria2 has no word for.',
+      description: 'Methods of the daemon without a counterpart in aria2.',
     },
     methods: Object.entries(rows).map(([name, row]) => methodOf(name, row, schemas, names)),
     components: { schemas: Object.fromEntries(named), errors: ERRORS },

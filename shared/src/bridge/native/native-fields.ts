@@ -60,7 +60,7 @@ export class Fields {
   oneOf<T extends string>(name: string, words: readonly T[]): T {
     const word = words.find((one) => one === this.#get(name));
     if (word !== undefined) return word;
-    throw bad(this.#path(name), `is none of ${words.join(', ')}`);
+    throw bad(this.#path(name), `is not one of ${words.join(', ')}`);
   }
 
   list<T>(name: string, max: number, read: (item: unknown, where: string) => T): readonly T[] {
@@ -102,9 +102,9 @@ export function checkText(value: unknown, path: string, rules: TextRules): strin
   const { min = 0, max, pattern } = rules;
   if (typeof value !== 'string') throw bad(path, 'is not text');
   if (value.length < min || value.length > max)
-    throw bad(path, `has not ${min} to ${max} characters`);
+    throw bad(path, `does not have ${min} to ${max} characters`);
   // The value may be secret, so the error does not show it.
-  if (pattern !== undefined && !pattern.test(value)) throw bad(path, 'is not as it should be');
+  if (pattern !== undefined && !pattern.test(value)) throw bad(path, 'is malformed');
   return value;
 }
 

@@ -43,10 +43,10 @@ describe('requests', () => {
   test.each([
     ['no object', []],
     ['no id', { type: 'openApp' }],
-    ['an id that is kept for what cannot be read', { id: 0, type: 'openApp' }],
-    ['a type of no request', { id: 1, type: 'toString' }],
-    ['a hand-off that is no UUID', { id: 1, type: 'commit', handOff: '../../etc' }],
-    ['a path for a name', { id: 1, type: 'offer', ...OFFER, fileName: '../a' }],
+    ['an id that is reserved for unreadable requests', { id: 0, type: 'openApp' }],
+    ['an unknown type', { id: 1, type: 'toString' }],
+    ['a hand-off that is not a UUID', { id: 1, type: 'commit', handOff: '../../etc' }],
+    ['a path in place of a name', { id: 1, type: 'offer', ...OFFER, fileName: '../a' }],
     ['a path with NUL in it', { id: 1, type: 'offer', ...OFFER, path: '/home/a\0b' }],
     ['no validator', { id: 1, type: 'offer', ...OFFER, etag: undefined }],
     ['no length', { id: 1, type: 'offer', ...OFFER, length: 0 }],
@@ -61,8 +61,8 @@ describe('requests', () => {
     ],
     ['a field name with a colon', { id: 1, type: 'offer', ...OFFER, headers: { 'a:b': 'c' } }],
     ['too many edges', { id: 1, type: 'offer', ...OFFER, edges: Array(17).fill('http://e/') }],
-    ['too much of a list', { id: 1, type: 'list', limit: 501 }],
-    ['a command that there is not', { id: 1, type: 'command', gid: GID, command: 'run' }],
+    ['a list of too many downloads', { id: 1, type: 'list', limit: 501 }],
+    ['an unknown command', { id: 1, type: 'command', gid: GID, command: 'run' }],
     ['a download by a part of its id', { id: 1, type: 'command', gid: '01', command: 'open' }],
   ])('%s is refused', (_, message) => {
     expect(() => parseNativeRequest(message)).toThrow(

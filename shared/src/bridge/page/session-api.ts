@@ -19,7 +19,7 @@ export const SESSION_ENDED = 4401;
 
 const FRAGMENT = /^#?code=([A-Za-z0-9_-]{16,64})$/;
 
-/** The code in the fragment of a log-in link (`#code=...`); undefined if there is none. */
+/** Returns the code in the fragment of a log-in link (`#code=...`); undefined if there is none. */
 export function codeInFragment(fragment: string): string | undefined {
   return FRAGMENT.exec(fragment)?.[1];
 }

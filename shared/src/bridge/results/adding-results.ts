@@ -35,7 +35,7 @@ export const duplicates = named('Duplicates', 'Downloads of the same URLs.', {
 
 export const foundLink = named('FoundLink', 'A link in a text.', {
   url: z.string(),
-  name: z.string().describe('File name as far as the URL tells.'),
+  name: z.string().describe('File name, as far as the URL shows it.'),
   category: z.string().optional(),
   dir: z.string().describe('Folder that it would be saved in.'),
   metalink: z.boolean().describe('By its name, the URL is that of a Metalink document.'),
@@ -64,7 +64,7 @@ export const metalinkFiles = named('MetalinkFiles', 'The files of a Metalink doc
 
 export const delicatePart = named(
   'DelicatePart',
-  'A part of a listed download that is taken only of a trusted list.',
+  'A part of a listed download that is taken only from a trusted list.',
   {
     what: z.enum(DELICATE_KINDS),
     value: z.string().describe('The folder, the names of the header fields and so on; no secret.'),

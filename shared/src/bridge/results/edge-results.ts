@@ -23,7 +23,7 @@ export const edgeTest = named('EdgeTest', 'The outcome of testing an edge.', {
   url: z.string(),
   ok: z.boolean(),
   rttMs: rttMs.describe('The shortest of three round trips, milliseconds.'),
-  name: z.string().optional().describe('The node that answered, where it tells.'),
+  name: z.string().optional().describe('The node that answered, if it gives its name.'),
   draining: z.boolean().optional().describe('It takes no more transfers.'),
   nodes: z.array(edgeNode),
   problem: z

@@ -46,7 +46,7 @@ export interface LiveUpdate {
   readonly revision: number;
   /** True: more has changed than is sent; read the visible pages again. */
   readonly incomplete?: true;
-  /** Complete rows of new or changed downloads; only the figures of others that run. */
+  /** Complete rows of new or changed downloads; for other running downloads, only the figures. */
   readonly rows?: readonly RowPatch[];
   /** Downloads that are not in any list any more. */
   readonly gone?: readonly string[];
