@@ -30,8 +30,8 @@ export function tryRead<S extends z.ZodType>(
 /**
  * Reads a list item by item: a bad item does not affect the others.
  *
- * @returns the items that could be read, in order, and the number of the others; a value that is no
- *   list counts as one refused item
+ * @returns the items that could be read, in order, and the number of the others; a value that is
+ *   not a list counts as one refused item
  */
 export function readList<S extends z.ZodType>(
   item: S,

@@ -69,12 +69,12 @@ export function quote(text: string): string {
 }
 
 const HEAD = `#!/bin/sh
-# Written by Millrace: makes a folder what has been published. Needs curl and sha256sum.
+# Written by Millrace: brings a folder to its published state. Needs curl and sha256sum.
 #
 #   sh THIS-SCRIPT [--dry-run] [FOLDER]      (FOLDER: the current one)
 #
-# Fetches only files that differ, and puts each in its place when it is right; interrupted, it goes
-# on where it stopped. What is not of the folder that was published is left alone.
+# Fetches only files that differ, and puts each in its place once its digest is right. After an
+# interruption it continues where it stopped. Files that were not published are left alone.
 set -u
 LC_ALL=C
 export LC_ALL
@@ -119,7 +119,7 @@ if [ "$dry" = 0 ]; then
   mkdir -p "./$stage" || exit 6
 fi
 
-# Whether no folder above the path is a link: nothing is written to where one leads.
+# Succeeds if no folder above the path is a link: nothing is written to the target of a link.
 inside() {
   above=$1
   while :; do
@@ -136,7 +136,7 @@ is() {
   [ "\${sum%% *}" = "$2" ]
 }
 
-# Asks one server; what is there already is not asked for again.
+# Asks one server, but not for the bytes that are there already.
 ask() {
   if [ -s "$part" ]; then
     curl -fsSLg --connect-timeout 20 --speed-limit 1 --speed-time 60 --retry 3 \\
@@ -160,7 +160,7 @@ get() {
   fi
   fresh=''
   tries=0
-  # The first one is asked again at the end: a beginning that was wrong is no fault of the edges.
+  # The first one is asked again at the end: a wrong beginning is not a fault of the edges.
   while [ "$edges" -gt 0 ] && [ "$tries" -le "$edges" ]; do
     edge "$(((first + tries) % edges))"
     ask "$base$url$from" && is "$part" "$sha" && return 0
@@ -217,7 +217,7 @@ f() {
       failed=$((failed + 1))
       return
     fi
-    # A link would be followed by mv, where it leads to a folder.
+    # mv would follow a link that leads to a folder.
     [ ! -L "./$path" ] || rm -f "./$path"
     if ! get || ! mv -f "$part" "./$path"; then
       complain "$path: could not be fetched"

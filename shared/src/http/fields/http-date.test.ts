@@ -61,7 +61,7 @@ describe('HTTP dates', () => {
     );
   });
 
-  test('any text is read as a whole second or as no date', () => {
+  test('any text is read as a whole second or refused', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         expect((parseHttpDate(text) ?? 0) % 1000).toBe(0);

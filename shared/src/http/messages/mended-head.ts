@@ -1,6 +1,6 @@
 /**
  * Mends heads of answers that other clients understand although they break the rules of RFC 9112:
- * line ends without CR, folded lines, lines that are no fields, stray spaces and control
+ * line ends without CR, folded lines, lines that are not fields, stray spaces and control
  * characters, an empty or repeated length. For downloads only: what is ambiguous about the length
  * of the body stays refused, and a connection with such an answer is never used again.
  */
@@ -8,7 +8,7 @@
 import { MillraceError } from '../../base/errors.ts';
 import { type MessageHead, parseMessageHead } from './message-head.ts';
 
-/** The second form is of servers for streams of music. */
+/** The second form is used by servers of music streams. */
 const STATUS_LINE = /^[ \t]*(?:http\/(\d)(?:\.(\d))?|icy)[ \t]+(\d{3})(?!\d)/i;
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Control characters other than the tab, which no field value may contain. */
@@ -59,7 +59,7 @@ function unfold(lines: readonly string[]): string[] {
   return whole;
 }
 
-/** Reads a field line; undefined for a line that is none, which other clients skip. */
+/** Reads a field line; undefined for any other line, which other clients skip. */
 function readField(line: string): { readonly name: string; readonly value: string } | undefined {
   const colon = line.indexOf(':');
   const name = line.slice(0, Math.max(0, colon)).trim().toLowerCase();

@@ -131,10 +131,10 @@ describe('MultipartReader', () => {
     ['a part without Content-Range', '--b\r\nContent-Type: x\r\n\r\nabc'],
     ['a part without any field', '--b\r\n\r\nabc'],
     [
-      'a part with two of them',
+      'a part with two Content-Ranges',
       '--b\r\nContent-Range: bytes 0-2/10\r\nContent-Range: bytes 0-2/10\r\n\r\n',
     ],
-    ['a part of no length', '--b\r\nContent-Range: bytes */10\r\n\r\nabc'],
+    ['a part without positions', '--b\r\nContent-Range: bytes */10\r\n\r\nabc'],
     ['a file of unknown length', '--b\r\nContent-Range: bytes 0-2/*\r\n\r\nabc'],
     ['a part past the end of the file', '--b\r\nContent-Range: bytes 8-10/10\r\n\r\nabc'],
     ['a range in another unit', '--b\r\nContent-Range: lines 0-2/10\r\n\r\nabc'],

@@ -39,6 +39,6 @@ function baseUrl(target: string, base: string): string | undefined {
     if (protocol !== 'https:' && (secure || protocol !== 'http:')) return undefined;
     return username + password + search + hash === '' ? href : undefined;
   } catch {
-    return undefined; // no URL
+    return undefined; // not a URL
   }
 }

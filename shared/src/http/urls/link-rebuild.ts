@@ -65,7 +65,7 @@ function absolute(target: string, base: string): string | undefined {
     const known = protocol === 'http:' || protocol === 'https:';
     return known && username + password === '' && /^[\x21-\x7e]+$/.test(href) ? href : undefined;
   } catch {
-    return undefined; // no URL
+    return undefined; // not a URL
   }
 }
 
