@@ -5,14 +5,14 @@ import { COLLECT_AT_LEAST_MS, CollectedBytes, MAX_COLLECTED_BYTES } from './coll
 const KIB = 1024;
 
 describe('CollectedBytes', () => {
-  test('has nothing written while there is room', () => {
+  test('requests no write while there is room', () => {
     const collected = new CollectedBytes<string>();
     expect(collected.add('a', MAX_COLLECTED_BYTES - 1, 0)).toEqual([]);
     expect(collected.add('b', 1, 1000)).toEqual([]);
     expect(collected.bytes).toBe(MAX_COLLECTED_BYTES);
   });
 
-  test('has the largest collection written, so that writes stay few', () => {
+  test('requests that the largest collection is written, so that writes stay few', () => {
     const collected = new CollectedBytes<string>();
     collected.add('a', 30 * KIB, 0);
     collected.add('b', 200 * KIB, 0);
@@ -20,7 +20,7 @@ describe('CollectedBytes', () => {
     expect(collected.bytes).toBe(60 * KIB);
   });
 
-  test('leaves young collections: on a fast line they soon are whole segments', () => {
+  test('leaves young collections alone: on a fast line they soon become whole segments', () => {
     const collected = new CollectedBytes<string>();
     collected.add('old', 10 * KIB, 0);
     collected.add('young', 400 * KIB, 1);
@@ -30,7 +30,7 @@ describe('CollectedBytes', () => {
     expect(collected.bytes).toBe(0);
   });
 
-  test('counts what is written for another reason as taken', () => {
+  test('counts bytes that are written for another reason as taken', () => {
     const collected = new CollectedBytes<string>();
     collected.add('a', 200 * KIB, 0);
     collected.take('a');

@@ -23,7 +23,7 @@ describe('checksum files', () => {
     ['OpenSSL', `SHA2-256(f.iso)= ${sha256}\nSHA256(g.iso)= ${other}`],
     ['a path', `${sha256}  ./iso/f.iso`],
     ['the same folder, and another one', `${other}  old/f.iso\n${sha256}  ./f.iso`],
-    ['a path of Windows', `${sha256} *iso\\f.iso`],
+    ['a Windows path', `${sha256} *iso\\f.iso`],
     [
       'comments and nonsense',
       `# f.iso: 9 bytes\n; x\n\n<html>\n${sha256}  f.iso\n${'x'.repeat(9999)}`,
@@ -75,8 +75,8 @@ ${other}  f.iso
   test.each<[string, string, string]>([
     ['another file', `${sha256}  g.iso`, 'SHA256SUMS'],
     ['a part of the name', `${sha256}  xf.iso\n${sha256}  f.iso.sig`, 'SHA256SUMS'],
-    ['a digest of nobody knows what', `${sha256}`, 'SHA256SUMS'],
-    ['its own checksum file, about another', `${sha256}  build.iso`, 'f.iso.sha256'],
+    ['a digest without a name', `${sha256}`, 'SHA256SUMS'],
+    ['its own checksum file, about another file', `${sha256}  build.iso`, 'f.iso.sha256'],
     ['lengths that the name does not mean', `${sha512}  f.iso`, 'SHA256SUMS'],
     ['BLAKE2', `${sha512}  f.iso`, 'b2sums.txt'],
     ['BLAKE3', `${sha256}`, 'f.iso.b3'],

@@ -76,8 +76,8 @@ describe('encodings', () => {
     ['UTF-8, declared', Buffer.from(document('UTF-8'))],
     ['UTF-8 with a byte order mark', Buffer.from(`\ufeff${document('utf-8')}`)],
     ['ISO 8859-1', Buffer.from(document('ISO-8859-1'), 'latin1')],
-    ['UTF-16, little end first', Buffer.from(`\ufeff${document('UTF-16')}`, 'utf16le')],
-    ['UTF-16, big end first', Buffer.from(`\ufeff${document()}`, 'utf16le').swap16()],
+    ['UTF-16, little-endian', Buffer.from(`\ufeff${document('UTF-16')}`, 'utf16le')],
+    ['UTF-16, big-endian', Buffer.from(`\ufeff${document()}`, 'utf16le').swap16()],
     ['text with a byte order mark', `\ufeff${document()}`],
   ])('%s', (_, bytes) => {
     expect(new XmlDocument(bytes).root.content).toEqual(['ü']);

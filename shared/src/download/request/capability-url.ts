@@ -85,7 +85,7 @@ const SHARE_FOLDER =
 
 /**
  * Folders and prefixes of public stores that name contents by their digests: package pools, Git,
- * containers, nix, ostree, IPFS. A digest there is no secret.
+ * containers, nix, ostree, IPFS. A digest there is not a secret.
  */
 const CONTENT_STORE =
   /\/(?:by-hash\/[a-z0-9]+|objects\/[0-9a-f]{2}|repodata|nar|ipfs|blobs|manifests|packages\/[0-9a-f]{2}\/[0-9a-f]{2}|(?:resolve|raw|archive|tree|blob|commits?|snapshot|tarball|zipball|tar\.gz|zip)|file)\/[^/]*$/i;
@@ -137,7 +137,7 @@ function capabilityInside(pairs: readonly Pair[], depth: number): Capability | u
   return undefined;
 }
 
-/** The URL of a list of parameters; an empty text if the text is no such list. */
+/** Returns the URL of a list of parameters; an empty text if the text is not such a list. */
 function listOf(text: string): string {
   return text.includes('=') ? `https://list.example/?${text.replace(/^\?/, '')}` : '';
 }
@@ -167,13 +167,19 @@ function capabilityOfPairs(given: readonly Pair[]): Capability | undefined {
   return has(USER_NAME) && has(/^p$/) ? 'secret' : undefined;
 }
 
-/** A name in lower case, its words joined by hyphens: `data[accessToken]` is `data-access-token`. */
+/**
+ * Writes a name in lower case, its words joined by hyphens: `data[accessToken]` is
+ * `data-access-token`.
+ */
 function wordsOf(name: string): string {
   const apart = name.replace(/([a-z\d])([A-Z])/g, '$1-$2').replace(/[^A-Za-z\d]+/g, '-');
   return apart.replace(/^-|-$/g, '').toLowerCase();
 }
 
-/** Whether a text is a hash and the time of its expiry, as `/secure/<hash>,<time>/` of nginx. */
+/**
+ * Returns true if a text is a hash and the time of its expiry, as `/secure/<hash>,<time>/` of
+ * nginx.
+ */
 function isHashWithTime(text: string): boolean {
   const parts = text.split(/[,;:~|!]/);
   return (

@@ -43,9 +43,9 @@ describe('edges may be asked for', () => {
     ['a name without a domain', 'http://nas/a.iso'],
     ['a name of this network', 'http://nas.local/a.iso'],
     ['a name of this network, with a dot', 'http://nas.local./a.iso'],
-    ['a name of this home', 'http://nas.home.arpa/a.iso'],
+    ['a name of the home network', 'http://nas.home.arpa/a.iso'],
     ['something else', 'ftp://example.com/a.iso'],
-    ['nothing that can be read', 'https://'],
+    ['a text that is not a URL', 'https://'],
   ])('but not if there is %s: %s', (_, url) => {
     expect(mayUse({ url })).toBe(false);
   });
@@ -107,13 +107,13 @@ describe('the answer is examined before the URL:', () => {
 
   test.each(
     rows([
-      ['nothing', {}],
+      ['an answer without caching fields', {}],
       ['public', { 'cache-control': 'public, max-age=31536000, immutable' }],
-      ['that it must be asked again', { 'cache-control': 'no-cache, must-revalidate' }],
+      ['an answer that must be revalidated', { 'cache-control': 'no-cache, must-revalidate' }],
       ['variants by encoding and origin', { vary: 'Accept-Encoding, Origin' }],
       ['a word that is not a directive', { 'cache-control': 'x-private="no-store"' }],
       ['part of the file', {}, 206],
-      ['that it is gone', {}, 404],
+      ['a missing file', {}, 404],
     ]),
   )('%s lets edges be asked', (_, headers, status) => {
     expect(saying(headers, status)).toBe(true);

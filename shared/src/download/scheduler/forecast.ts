@@ -93,7 +93,7 @@ export class RequestRate {
     this.#forecast.addRate((this.#total * 1000) / Math.max(1, now - this.#startedAt));
   }
 
-  /** Bytes per second of about the last second; undefined while not known yet. */
+  /** Returns the bytes per second of about the last second; undefined while not known yet. */
   bytesPerSecond(now: Millis): number | undefined {
     const first = this.#firstByteAt;
     // The first bytes alone make no rate.
@@ -103,7 +103,7 @@ export class RequestRate {
     return (this.#recent * decay(silence)) / seconds;
   }
 
-  /** Bytes per second since the request began; undefined before the first byte. */
+  /** Returns the bytes per second since the request began; undefined before the first byte. */
   average(now: Millis): number | undefined {
     if (this.#firstByteAt === undefined) return undefined;
     return (this.#total * 1000) / Math.max(1, now - this.#startedAt);

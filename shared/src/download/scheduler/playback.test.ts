@@ -104,7 +104,8 @@ describe('playback', () => {
           for (const reader of readers) logic.waits(reader, 0);
           for (let now = blockMs; now <= 400 * blockMs; now += blockMs) {
             const served = readers.find(({ at }) => at === logic.preferred());
-            if (served === undefined) throw new Error('what is preferred is nobody’s position');
+            if (served === undefined)
+              throw new Error('the preferred position belongs to no reader');
             served.at += 1;
             served.servedAt = now;
             logic.advanced(served, served.at);

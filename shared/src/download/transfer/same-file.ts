@@ -40,7 +40,7 @@ export function compareVersions(a: SourceVersion, b: SourceVersion, oneServer: b
     const other = b.digests.find(({ algorithm }) => algorithm === digest.algorithm);
     if (other === undefined) continue;
     if (other.hex === digest.hex) return { kind: 'same' };
-    return { kind: 'different', why: `its ${digest.algorithm} digest is another` };
+    return { kind: 'different', why: `its ${digest.algorithm} digest is different` };
   }
   const { etag } = a.validators;
   if (etag !== undefined && b.validators.etag === etag) return { kind: 'same' };
@@ -51,8 +51,8 @@ export function compareVersions(a: SourceVersion, b: SourceVersion, oneServer: b
 function sameServer(a: Validators, b: Validators): SameFile {
   const tagA = a.etag ?? a.weakEtag;
   const tagB = b.etag ?? b.weakEtag;
-  if (tagA !== tagB) return { kind: 'different', why: 'its ETag is another' };
-  if (a.lastModified !== b.lastModified) return { kind: 'different', why: 'its date is another' };
+  if (tagA !== tagB) return { kind: 'different', why: 'its ETag is different' };
+  if (a.lastModified !== b.lastModified) return { kind: 'different', why: 'its date is different' };
   return b.lastModifiedIsStrong === true ? { kind: 'same' } : { kind: 'unknown' };
 }
 
