@@ -23,7 +23,7 @@ export class ByteQuotas {
   readonly #used = new Map<string, QuotaUse>();
 
   /**
-   * Milliseconds until some of a quota is left; 0: some is left now.
+   * Returns the milliseconds until some of a quota is left; 0: some is left now.
    *
    * @param limit bytes per span
    * @param per length of a span, milliseconds

@@ -1,8 +1,8 @@
 /**
- * Decides which connection makes room when all places are taken. A new connection gets the place
- * of an idle one, the longest idle one of the client with most. If every connection is in use, the
- * client with most loses its newest, provided that it has more than its share and more than the
- * newcomer would have; else the new connection is turned away.
+ * Decides which connection makes room when all places are taken. A new connection takes the place
+ * of an idle one: the longest idle connection of the client that has most. If every connection is
+ * in use, the client that has most loses its newest one, provided that it has more than its share
+ * and more than the newcomer would have; else the new connection is turned away.
  */
 
 import { CountRanking } from '../figures/count-ranking.ts';
@@ -56,7 +56,7 @@ export class ConnectionPlaces<C> {
     return this.#places.size;
   }
 
-  /** Whether a connection has a place. */
+  /** Returns true if a connection has a place. */
   has(connection: C): boolean {
     return this.#places.has(connection);
   }

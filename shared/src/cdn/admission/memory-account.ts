@@ -42,7 +42,7 @@ export class MemoryAccount {
   readonly #shares = new Map<string, () => number>();
   #idle = (): number => 0;
   #residentBytes = 0;
-  /** Resident bytes at the last observation that no share was charged for. */
+  /** Resident bytes that no share accounted for at the last observation. */
   #unknownBytes = 0;
   #heapExcess = Number.NEGATIVE_INFINITY;
   #isHeapHalfFull = false;
@@ -121,9 +121,10 @@ export class MemoryAccount {
   }
 
   /**
-   * Whether a new transfer is refused. The first one of a client is admitted for somewhat longer:
-   * clients that fill the memory have several. Memory outside the shares cannot keep out all
-   * transfers, since refusing them would not free it.
+   * Returns true if a new transfer is refused. The first transfer of a client is admitted until the
+   * weight is half way from the stop to the limit, because clients that fill the memory have
+   * several. Memory outside the shares cannot keep out all transfers, since refusing them would not
+   * free it.
    *
    * @param running transfers under way
    * @param own transfers of the client that wants another
@@ -135,7 +136,7 @@ export class MemoryAccount {
     return this.#heapExcess > 0 || this.#residentExcess > room;
   }
 
-  /** Whether `bytes` more can be taken from the system within the limit. */
+  /** Returns true if `bytes` more can be taken from the system within the limit. */
   mayLend(bytes: number): boolean {
     return this.chargedBytes + this.#unknownBytes + bytes <= this.limitBytes;
   }

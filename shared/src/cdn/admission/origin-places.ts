@@ -20,7 +20,7 @@ export interface OriginPlace {
   readonly evicted: string | undefined;
   /** Origin whose connections have to be cut off for this one, and the client that loses it. */
   readonly displaced: { readonly origin: string; readonly client: string } | undefined;
-  /** Whether the origin has since been cut off for another client. */
+  /** True if the origin has since been cut off for another client. */
   readonly lost: boolean;
   /** Ends the request; further calls do nothing. */
   leave(now: Millis): void;
@@ -187,8 +187,9 @@ export class OriginPlaces {
 }
 
 /**
- * Whether all clients that use an origin have more origins than `wanted`: clients with fewer must
- * not lose theirs, and clients with many must not protect each other by using the same ones.
+ * Returns true if all clients that use an origin have more origins than `wanted`: clients with
+ * fewer must not lose theirs, and clients with many must not protect each other by using the same
+ * ones.
  */
 function isOnlyOfMany(origin: Origin, wanted: number): boolean {
   let requests = 0;

@@ -91,7 +91,7 @@ export class OriginVisits {
     return visitor;
   }
 
-  /** @param client kept, as it has just asked */
+  /** @param client never forgotten here, as it has just asked */
   #makeRoom(client: string): void {
     const { maxClients = MAX_CLIENTS, maxOrigins = MAX_ORIGINS } = this.#options;
     while (this.#visitors.size > maxClients || this.#origins > maxOrigins) {

@@ -48,7 +48,7 @@ describe('RefusalLog', () => {
     ]);
   });
 
-  test('the clients refused most are listed per resource, by what is certain', () => {
+  test('the clients refused most are listed per resource, by the certain part of their counts', () => {
     const clients = {
       origins: [
         { client: 'often', count: 9, error: 0 },

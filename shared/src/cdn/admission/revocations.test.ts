@@ -35,7 +35,7 @@ describe('Revocations', () => {
     expect([b.isRevoked('a', 3000), b.isRevoked('b', 2000)]).toEqual([true, true]);
   });
 
-  test('are bounded, but too many of them make no revoked session valid again', () => {
+  test('are bounded, and even too many of them never make a revoked session valid again', () => {
     const revocations = new Revocations();
     const ids = Array.from({ length: MAX_REVOKED + 50 }, (_, i) => [`s${i}`, 1000 + i] as const);
     for (const [id, ends] of ids) revocations.revoke(one(id, ends), 0);

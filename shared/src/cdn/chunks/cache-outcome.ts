@@ -22,7 +22,7 @@ export function withFirstChunk(
   return { hit: false, fwd: 'miss', stored: true, ...(first.joined ? { collapsed: true } : {}) };
 }
 
-/** True if the first chunk was fetched to learn the current version. */
+/** Returns true if the first chunk was fetched to learn the current version. */
 export function bringsFirstChunk(outcome: CacheOutcome): boolean {
   if (outcome.hit || outcome.collapsed === true) return false;
   return outcome.stored === true || (outcome.detail === 'peer' && outcome.fwd === 'uri-miss');

@@ -107,7 +107,7 @@ describe('chunk names', () => {
     expect(parseChunkName(text)?.range).toEqual(range);
   });
 
-  test('every URL that is fetched makes a name, a longer one does not', () => {
+  test('every URL short enough to be fetched makes a name, and a longer one does not', () => {
     const range = { start: 2 ** 52, end: 2 ** 52 + 1 };
     const longest = { ...NAME, range, url: `http://x/${'y'.repeat(MAX_URL_CHARS - 9)}` };
     expect(parseChunkName(formatChunkName({ ...longest, salt: 'abcdefghij' }))).toBeDefined();
@@ -115,7 +115,7 @@ describe('chunk names', () => {
     expect(parseChunkName(formatChunkName(tooLong))).toBeUndefined();
   });
 
-  test('any text is either no name or the name of a possible chunk', () => {
+  test('any text is refused, or is the name of a possible chunk', () => {
     const alike = fc.stringMatching(
       /^h,start=\d{1,18}[a-z]{0,3},end=\d{1,18}(,v=e\.[a-z,]{0,3})?$/,
     );

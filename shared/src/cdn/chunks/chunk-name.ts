@@ -51,7 +51,7 @@ export function parseChunkName(text: string): ChunkName | undefined {
   return { url: url as string, range: { start, end }, salt: salt as string, tag };
 }
 
-/** The name without its retry salt, under which caches store the chunk. */
+/** Returns the name without its retry salt, under which caches store the chunk. */
 export function cacheKey(name: ChunkName): string {
   return formatChunkName({ ...name, salt: '' });
 }
@@ -66,8 +66,8 @@ export function routingKey({ url, range, salt }: Omit<ChunkName, 'tag'>): string
 }
 
 /**
- * The letters that a retry adds to the chunk's name (NSDI 3.3): none for the first retry, which
- * goes to another replica; then one letter, which gives the chunk to other nodes altogether.
+ * Returns the letters that a retry adds to the chunk's name (NSDI 3.3): none for the first retry,
+ * which goes to another replica; then one letter, which gives the chunk to other nodes altogether.
  *
  * @param attempt 0 for a node's first request for the chunk
  */

@@ -50,7 +50,7 @@ describe('chunk plan', () => {
     ['a file shorter than a chunk', true, 0, 5, 5],
     ['a tail with a length of its own', true, 3 * MiB, 64 * KiB, 3 * MiB + 64 * KiB],
     ['a tail longer than smaller chunks', true, 2 * MiB, MiB + 1, 3 * MiB + 1],
-    ['what may be a tail', true, 10 * MiB, 5, undefined],
+    ['a range that may be a tail', true, 10 * MiB, 5, undefined],
     ['one that is not aligned', false, 1, MiB, 10 * MiB],
     ['one that is aligned to half its size', false, 512 * KiB, MiB, 10 * MiB],
     ['one of another size', false, 0, 100_000, 10 * MiB],
@@ -61,7 +61,13 @@ describe('chunk plan', () => {
     ['a tail that stops short', false, 10 * MiB, 5, 10 * MiB + 6],
     ['a tail that is not aligned', false, 10 * MiB + 1, 4, 10 * MiB + 5],
     ['a tail as long as the largest chunk or longer', false, 0, 17 * MiB, 17 * MiB],
-    ['a tail longer than what its start is aligned to', false, 64 * KiB, 65 * KiB, 129 * KiB],
+    [
+      'a tail longer than the size that its start is aligned to',
+      false,
+      64 * KiB,
+      65 * KiB,
+      129 * KiB,
+    ],
   ])('%s may be asked for: %s', (_, legal, start, bytes, fileBytes) => {
     expect(isLegalChunk(range(start, bytes), fileBytes)).toBe(legal);
   });

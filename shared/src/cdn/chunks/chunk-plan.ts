@@ -3,21 +3,21 @@
 import { type ByteRange, intersect } from '../../base/byte-range.ts';
 import { MAX_CHUNK_BYTES, MIN_CHUNK_BYTES } from '../../base/limits.ts';
 
-/** True for the sizes a file may be cut into: powers of two from 64 KiB to 16 MiB. */
+/** Returns true for the sizes a file may be cut into: powers of two from 64 KiB to 16 MiB. */
 export function isLegalChunkSize(bytes: number): boolean {
   return Number.isInteger(Math.log2(bytes)) && bytes >= MIN_CHUNK_BYTES && bytes <= MAX_CHUNK_BYTES;
 }
 
-/** The chunk with the given index, cut short by the end of the file. */
+/** Returns the chunk with the given index, cut short by the end of the file. */
 export function chunkRange(index: number, chunkBytes: number, fileBytes: number): ByteRange {
   const start = index * chunkBytes;
   return { start, end: Math.min(start + chunkBytes, fileBytes) };
 }
 
 /**
- * True when `range` is a chunk that some node may ask for: aligned to a legal size, or the tail of
- * a file so aligned. Anything else would let strangers fill caches with ranges of their choice and
- * make the origin send more than is used.
+ * Returns true when `range` is a chunk that some node may ask for: aligned to a legal size, or the
+ * tail of a file so aligned. Anything else would let strangers fill caches with ranges of their
+ * choice and make the origin send more than is used.
  *
  * @param fileBytes length of the file, if known
  */
@@ -70,7 +70,7 @@ export class SlicePlan {
   }
 
   /**
-   * The slice with the given index.
+   * Returns the slice with the given index.
    *
    * @param index 0 to count - 1
    * @throws RangeError for any other index
@@ -91,7 +91,7 @@ export class SlicePlan {
     return this.#ranges.reduce((sum, range) => sum + range.end - range.start, 0);
   }
 
-  /** The whole range that begins with this slice, if any: there a multipart part begins. */
+  /** Returns the whole range that begins with this slice, if any: there a multipart part begins. */
   rangeBeginningAt(index: number): ByteRange | undefined {
     return this.#ranges[this.#firsts.indexOf(index)];
   }

@@ -15,7 +15,7 @@ const FRESH = {
 const atAge = (ageMs: number) => FRESH.arrivedAt + ageMs - FRESH.initialAgeMs;
 
 describe('a pointer', () => {
-  test('is good until its lifetime is over, or earlier for a client that wants it younger', () => {
+  test('can be used until its lifetime is over, or for less time by a client that wants it younger', () => {
     expect(isGoodFor(FRESH, { maxAgeMs: undefined }, atAge(59_999))).toBe(true);
     expect(isGoodFor(FRESH, { maxAgeMs: undefined }, atAge(60_000))).toBe(false);
     expect(isGoodFor(FRESH, { maxAgeMs: 30_000 }, atAge(30_000))).toBe(true);

@@ -1,4 +1,4 @@
-/** How long a pointer to a file's current version may be used, and what ends that. */
+/** Decides how long a pointer to a file's current version may be used, and what ends that. */
 
 import type { Millis } from '../../base/clock.ts';
 import { ERRORS, type ErrorCode, isPassing } from '../../base/errors.ts';
@@ -11,8 +11,8 @@ import {
 } from '../../http/answers/freshness.ts';
 
 /**
- * How long content that is known to have the requested digest needs no revalidation: it cannot
- * change. Not for ever, so that the origin can withdraw it.
+ * Time for which content that is known to have the requested digest needs no revalidation: it
+ * cannot change. The time is limited, so that the origin can withdraw the file.
  */
 const VERIFIED_MS = 3_600_000;
 
@@ -37,7 +37,7 @@ export function freshnessByDigest(stated: Freshness, verified: boolean): Freshne
 }
 
 /**
- * True if a request can be answered with the pointer, without asking the origin.
+ * Returns true if a request can be answered with the pointer, without asking the origin.
  *
  * @param now Unix milliseconds
  */
@@ -49,7 +49,10 @@ export function isGoodFor(
   return isFresh(freshness, now) && currentAge(freshness, now) <= maxAgeMs;
 }
 
-/** Seconds for which a pointer stays fresh; less than 0: it has been stale for that time. */
+/**
+ * Returns the seconds for which a pointer stays fresh; less than 0: it has been stale for that
+ * time.
+ */
 export function secondsLeft(freshness: Freshness, now: Millis): number {
   return Math.floor((freshness.lifetimeMs - currentAge(freshness, now)) / 1000);
 }

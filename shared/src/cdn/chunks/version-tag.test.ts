@@ -56,7 +56,7 @@ describe('version tags', () => {
     );
   });
 
-  test('every tag has the form of one and may stand in a chunk name', () => {
+  test('every tag has the form of a tag and may stand in a chunk name', () => {
     fc.assert(
       fc.property(version, ({ validators, length }) => {
         const tag = versionTag(validators, length) ?? '';
@@ -98,7 +98,7 @@ describe('versionOfTag', () => {
     ['lower-case escapes', 'e.a%2cb', 10],
     ['a date for a file of another length', 'm.784111777.10', 11],
     ['a date that is not a number', 'm.x.10', 10],
-    ['a checksum, which says nothing of validators', `d.${'0'.repeat(64)}`, 10],
+    ['a checksum, which says nothing about validators', `d.${'0'.repeat(64)}`, 10],
     ['no tag', 'abc', 10],
   ])('refuses %s', (_, tag, length) => {
     expect(versionOfTag(tag, length)).toBeUndefined();
@@ -134,7 +134,7 @@ describe('a digest that a client has given', () => {
     expect(versionOfTag(tag, 10)).toBeUndefined();
   });
 
-  test('an entity tag that looks like one is none', () => {
+  test('an entity tag that looks like a digest is not taken for one', () => {
     const looks = versionTag({ etag: `"d.${'0'.repeat(64)}"` }, 10) ?? '';
     expect(digestOfTag(looks)).toBeUndefined();
   });

@@ -1,7 +1,7 @@
 /**
- * Version tags: the part of a chunk's name that says which version of the file it belongs to, so
- * that chunks of two versions never share a name and can never meet in one response (WORLDS 4.2
- * does the same with a checksum that the client supplies, which can be part of the tag here too).
+ * Version tags: the part of a chunk's name that says which version of the file it belongs to. So
+ * chunks of two versions never share a name and never meet in one response. WORLDS 4.2 does the
+ * same with a checksum that the client supplies, which can be part of the tag here too.
  */
 
 import type { Validators } from '../../http/fields/validators.ts';
@@ -16,7 +16,7 @@ const DIGEST_TAG = /^d\.([0-9a-f]{64})(?:\.|$)/;
  * Injective: two versions have the same tag only if their validators are the same.
  *
  * @param digest SHA-256 that a client has asked for, hexadecimal. It goes before the rest, so that
- *   nothing that was fetched for other clients has the name (WORLDS 4.2); the rest stays, so that
+ *   no chunk fetched for other clients has the same name (WORLDS 4.2); the rest stays, so that
  *   chunks of two versions do not mix if the origin has other content after all
  * @returns undefined if nothing pins the version (see `canPin`)
  */
@@ -29,12 +29,12 @@ export function versionTag(
   return tag === undefined || digest === undefined ? tag : `${digestTag(digest)}.${tag}`;
 }
 
-/** The tag of any version with that content, as one node requests it from another. */
+/** Returns the tag of any version with that content, as one node requests it from another. */
 export function digestTag(digest: string): string {
   return `d.${digest}`;
 }
 
-/** The SHA-256 that is part of a tag; undefined if there is none. */
+/** Returns the SHA-256 that is part of a tag; undefined if there is none. */
 export function digestOfTag(tag: string): string | undefined {
   return DIGEST_TAG.exec(tag)?.[1];
 }
@@ -58,7 +58,7 @@ function tagOf(validators: Validators, length: number): string | undefined {
   return `m.${validators.lastModified / 1000}.${length}`;
 }
 
-/** True for text that has the form of a version tag. */
+/** Returns true for text that has the form of a version tag. */
 export function isVersionTag(text: string): boolean {
   return TAG.test(text);
 }

@@ -9,9 +9,12 @@ import { UNANSWERED_TIMEOUTS } from './vanished-client.ts';
 
 /** Time after which a late answer counts half. */
 const HALF_LIFE_MS = 10_000;
-/** Late answers per watched client from which on they count as usual. */
+/** Fewest late answers per watched client that count as usual. */
 const USUAL_PER_CLIENT = 0.02;
-/** Fewest late answers that count as usual: one or two clients may have bad lines of their own. */
+/**
+ * Fewest late answers in all that count as usual: one or two clients may have bad lines of their
+ * own.
+ */
 const LEAST = 3;
 /** Most timeouts in a row that count: with the two added to them, more would take minutes. */
 const MOST_IN_A_ROW = 6;
@@ -36,8 +39,8 @@ export class AnsweredTimeouts {
   }
 
   /**
-   * How many timeouts a client must leave unanswered to count as vanished: two more than live
-   * clients usually leave (`UNANSWERED_TIMEOUTS` if they leave none).
+   * Returns how many timeouts a client must leave unanswered to count as vanished: two more than
+   * live clients usually leave (`UNANSWERED_TIMEOUTS` if they leave none).
    *
    * @param clients number of watched clients
    * @param own most timeouts in a row after which this client itself has answered

@@ -28,7 +28,7 @@ describe('chooseSlowest', () => {
     expect(names(chooseSlowest(readers, 1))).toEqual(['large']);
   });
 
-  test('of readers that take nothing, those that hold most free the memory with the fewest resets', () => {
+  test('of readers that take nothing, the ones that hold most are chosen, so that few resets are needed', () => {
     const waiting = Array.from({ length: 50 }, () => reader('waiting', 32 * KiB, 0));
     const readers = [...waiting, reader('holding', 544 * KiB, 0)];
     expect(names(chooseSlowest(readers, 512 * KiB))).toEqual(['holding']);

@@ -64,7 +64,7 @@ export interface SlowReader {
 /**
  * Chooses the readers to reset now, the slowest for the memory they hold first.
  *
- * @param excessBytes bytes to free; no more readers are chosen than that takes
+ * @param excessBytes bytes to free; no more readers are chosen than are needed for that
  */
 export function chooseSlowest<T extends SlowReader>(
   readers: readonly T[],
@@ -74,7 +74,8 @@ export function chooseSlowest<T extends SlowReader>(
   const turnover = ({ heldBytes, bytesPerMs = 0 }: T) => bytesPerMs / heldBytes;
   const slow = readers
     .filter((reader) => reader.bytesPerMs !== undefined && turnover(reader) * FAST_MS < 1)
-    // Readers that take nothing are alike in turnover: of these, whoever holds more goes first.
+    // All readers that take nothing have the same turnover: among them, the one that holds more
+    // goes first.
     .sort((a, b) => turnover(a) - turnover(b) || b.heldBytes - a.heldBytes);
   let freed = 0;
   const end = slow.findIndex((reader) => {

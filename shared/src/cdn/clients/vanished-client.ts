@@ -2,8 +2,8 @@
  * Tells a client that is gone from one that is slow (ANYCAST 3.1.2). The paper lets the kernel give
  * up a connection after a single retry, by a new socket option. The nearest option of a stock
  * kernel, TCP_USER_TIMEOUT, also ends connections whose window stays closed, and without a RST. But
- * the kernel reports the state of a connection, which is enough to decide outside it: a client that
- * acknowledges nothing during a timeout and the timeout of the retry is gone; a client that
+ * the kernel reports the state of a connection, which is enough to decide outside it. A client that
+ * acknowledges nothing during a timeout and the timeout of the retry is gone. A client that
  * acknowledges anything at all, even with a closed window, is not.
  */
 
@@ -41,7 +41,7 @@ const CLOCK_SLACK_MS = 20;
 /** Watches one connection. */
 export class VanishedClientDetector {
   #lastAckAt = Number.NEGATIVE_INFINITY;
-  /** How many of the timeouts that the kernel counts were followed by an acknowledgement. */
+  /** Number of the kernel's counted timeouts that were followed by an acknowledgement. */
   #answered = 0;
   /** Timeouts in a row that were unanswered at the last observation. */
   #unanswered = 0;
@@ -90,7 +90,7 @@ export class VanishedClientDetector {
       return;
     }
     this.#lastAckAt = ackAt;
-    // A packet sent after the acknowledgement may be one more timeout, which is still unanswered.
+    // A packet sent after the acknowledgement may mean one more timeout, which is still unanswered.
     const pending = lastSentMs < lastAckMs ? 1 : 0;
     this.#answered = Math.max(0, retransmits - pending);
   }

@@ -18,7 +18,7 @@ export interface WaitingTransfer {
  * client first. Every client keeps one.
  *
  * @param transfers all of them, the oldest first
- * @param excessBytes bytes to free; no more transfers are chosen than that takes
+ * @param excessBytes bytes to free; no more transfers are chosen than are needed for that
  */
 export function chooseWaiting<T extends WaitingTransfer>(
   transfers: readonly T[],

@@ -182,7 +182,7 @@ describe('DeliveryMachine', () => {
     }
   });
 
-  test('a fast chunk widens the window; a chunk in memory opens it to what a socket takes', () => {
+  test('a fast chunk widens the window; a chunk in memory opens it to the size that a socket takes', () => {
     const run = play({ slices: 1, max: 9, initial: 4, source: () => ({ afterMs: 100 }) });
     expect(run.window.size).toBeCloseTo(4 + 1 / Math.log(4));
     expect(run.timer.meanMs).toBe(100);

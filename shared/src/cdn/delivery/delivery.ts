@@ -33,7 +33,7 @@ export interface DeliveryMachineOptions {
   /** False while memory is short: then one slice at a time is begun. */
   readonly spare?: () => boolean;
   /**
-   * Whether the response waits if there is no memory for a chunk; by default it does. Otherwise it
+   * True if the response waits when there is no memory for a chunk; absent: true. Otherwise it
    * fails, which frees its memory for others.
    */
   readonly waitsForMemory?: () => boolean;
@@ -98,7 +98,7 @@ export class DeliveryMachine {
     return actions;
   }
 
-  /** When `step` must be called next even without an event; undefined: no such time. */
+  /** Returns when `step` must be called next even without an event; undefined: no such time. */
   nextDeadline(): Millis | undefined {
     let earliest: Millis | undefined;
     if (this.#ended) return undefined;

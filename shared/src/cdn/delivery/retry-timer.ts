@@ -42,11 +42,11 @@ export class RetryTimer {
   }
 
   /**
-   * How long to wait for the given attempt at a chunk before another is started.
+   * Returns how long to wait for the given attempt at a chunk before another is started.
    *
    * The paper's hard limit of 10 s fits chunks of 60 KB. With chunks of 512 KiB a slow but honest
-   * origin may need longer, so the limit gives way if the average itself is above half of it;
-   * an attempt that makes no progress at all is cut off by the caller's stall limit.
+   * origin may need longer, so the limit gives way if the average itself is above half of it. The
+   * caller's stall limit ends an attempt that makes no progress.
    *
    * @param attempt 0 for the first
    */

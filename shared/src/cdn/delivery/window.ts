@@ -12,9 +12,10 @@ const FIRST_BYTES = 1024 * 1024;
 const MIN_FIRST_CHUNKS = 2;
 
 /**
- * Chunks that a response begins with: four, if they are no more than 1 MiB (the paper: 10 of 60 KB,
- * NSDI 5.5). From an origin with little bandwidth, chunks that are requested together come
- * together, and late: the fewer bytes they have, the earlier the client gets the first ones.
+ * Returns the number of chunks that a response begins with: four, if they are no more than 1 MiB
+ * (the paper: 10 of 60 KB, NSDI 5.5). From an origin with little bandwidth, chunks that are
+ * requested together come together, and late: the fewer bytes they have, the earlier the client
+ * gets the first ones.
  *
  * @param chunkBytes size of a chunk, at least 1
  * @returns whole chunks, 2 to 4

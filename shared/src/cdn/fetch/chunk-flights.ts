@@ -38,7 +38,7 @@ export class ChunkFlights<T> {
   readonly #flights = new SingleFlight<string, T>();
   readonly #fetches = new Map<string, UnderWay>();
 
-  /** True while this node's own fetch of the chunk is under way. */
+  /** Returns true while this node's own fetch of the chunk is under way. */
   hasOwn(key: string): boolean {
     return this.#flights.has(own(key));
   }

@@ -185,7 +185,7 @@ describe('CompetingFetch', () => {
     expect(fetch.begun).toBe(3);
   });
 
-  test('the failure of a request that was replaced means nothing', async () => {
+  test('the failure of a request that was replaced has no effect', async () => {
     const { fetch, request, clock, result } = setUp();
     clock.now = LATE_MS;
     fetch.hedge();

@@ -42,8 +42,8 @@ export interface CompetingFetchOptions<T extends Loan> {
   /** Bytes that a request brings. */
   readonly bytes: number;
   /**
-   * How many times longer than usual the rest of a request may take once it has brought
-   * `receivedBytes` (`RequestProgress.patience`); 1 unless given.
+   * Longest time for the rest of a request that has brought `receivedBytes`, in multiples of the
+   * usual time (`RequestProgress.patience`); 1 unless given.
    */
   readonly patience?: (receivedBytes: number) => number;
   /** How long a request may take before another is justified. */

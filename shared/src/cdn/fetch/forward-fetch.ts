@@ -1,7 +1,7 @@
 /**
- * Fetches a chunk through other nodes: each request asks a node that has not been asked yet, a
- * failed request is replaced at once, a late one gets a competitor, and when no other node is left,
- * this node fetches the chunk itself (NSDI 5.1; LOGIN).
+ * Fetches a chunk through other nodes (NSDI 5.1; LOGIN). Each request asks a node that has not been
+ * asked yet. A failed request is replaced at once, and a late one gets a competitor. When no other
+ * node is left, this node fetches the chunk itself.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -36,12 +36,12 @@ export interface ForwardNetwork<N extends { readonly name: string }, T extends L
   /** This node's own fetch, with its own competitors. */
   own(signal: AbortSignal): Promise<T>;
   /**
-   * How long the chunk may take before another peer is asked.
+   * Returns how long the chunk may take before another peer is asked.
    *
    * @param peer the node asked for it; undefined: none yet
    */
   lateAfterMs(peer: string | undefined): Millis;
-  /** When a node last sent anything in answer to any request. */
+  /** Returns when a node last sent anything in answer to any request. */
   heardAt(peer: string): Millis | undefined;
   /** Called when a node has not given one sign of life for long. */
   onSilent(peer: string): void;

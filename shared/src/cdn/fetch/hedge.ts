@@ -1,8 +1,8 @@
 /**
  * Decides whether another request beside one under way is worth its bytes (NSDI 3.3; LOGIN). The
- * papers ask only how long the first has taken. With chunks of 512 KiB that is not enough: when all
- * requests are slow, as in a crowd, a late chunk is mostly there already, and requesting all of it
- * again would take more of the bandwidth that the origin is short of.
+ * papers ask only how long the first has taken. With chunks of 512 KiB that is not enough. When all
+ * requests are slow, as in a crowd, most of a late chunk is there already, and requesting all of it
+ * again would take bandwidth that the origin is short of.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -15,20 +15,21 @@ export interface RequestProgress {
   readonly idleMs: Millis;
   readonly receivedBytes: number;
   readonly totalBytes: number;
-  /** How many times longer than usual the rest may take, at least 1. */
+  /** Longest time for the rest, in multiples of the usual time, at least 1. */
   readonly patience: number;
 }
 
 /**
- * How many times longer a request without any bytes may take if the other side is alive: it is busy
- * with other requests, and the bytes may come any moment.
+ * Longest time for a request without any bytes whose other side is alive, in multiples of the usual
+ * time: that side is busy with other requests, and the bytes may come any moment.
  */
 export const PATIENCE_WITH_THE_LIVING = 4;
 
 /**
- * How many times longer the rest of a request to an origin may take. Another request would go to
- * the same origin over the same path: if bytes come slowly, it is hardly faster and takes bandwidth
- * from the first. It helps only if the connection of the first alone is that slow.
+ * Longest time for the rest of a request to an origin, in multiples of the usual time. Another
+ * request would go to the same origin over the same path: if bytes come slowly, it is hardly faster
+ * and takes bandwidth from the first. It helps only if the connection of the first alone is that
+ * slow.
  */
 export const PATIENCE_AT_THE_ORIGIN = 8;
 

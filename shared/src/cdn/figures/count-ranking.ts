@@ -6,7 +6,7 @@
 
 export class CountRanking<T> {
   readonly #counts = new Map<T, number>();
-  /** Items by count; within one, in the order in which they got it. */
+  /** Items by count; items of one count in the order in which they got it. */
   readonly #items = new Map<number, Set<T>>();
   /** Upper bound of all counts. */
   #highest = 0;
@@ -34,7 +34,9 @@ export class CountRanking<T> {
     if (items?.size === 0) this.#items.delete(count);
   }
 
-  /** The item that has had the highest count for longest; undefined if there are no items. */
+  /**
+   * Returns the item that has had the highest count for longest; undefined if there are no items.
+   */
   most(): T | undefined {
     if (this.#counts.size === 0) {
       this.#highest = 0;

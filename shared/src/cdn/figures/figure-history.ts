@@ -56,7 +56,7 @@ export class FigureHistory<Name extends string> {
     }
   }
 
-  /** The kept steps, the one under way included. */
+  /** Returns the kept steps, the one under way included. */
   read(): FigureSteps {
     const from = Math.max(this.#first, this.#latest - this.#steps + 1);
     const count = this.#totals === undefined ? 0 : this.#latest - from + 1;
@@ -102,7 +102,10 @@ export function mergeSteps(parts: readonly FigureSteps[]): FigureSteps | undefin
   return { stepMs: model.stepMs, first: count === 0 ? model.first : first, series };
 }
 
-/** The steps from `from` on, which may have been under way when it was last read. */
+/**
+ * Returns the steps from number `from` on. The caller has read up to `from`, which was perhaps
+ * still under way.
+ */
 export function stepsSince(steps: FigureSteps, from: number): FigureSteps {
   const skip = Math.min(Math.max(0, from - steps.first), lengthOf(steps));
   const series = Object.fromEntries(

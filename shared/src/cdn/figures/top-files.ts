@@ -75,7 +75,7 @@ export class TopFiles {
     if (cell < entry.cells.length) entry.cells[cell] = (entry.cells[cell] as number) + 1;
   }
 
-  /** The files asked for most, in descending order. */
+  /** Returns the files asked for most, in descending order. */
   top(limit: number): FileHeat[] {
     return ranked([...this.#entries.values()], limit).map((entry) => ({
       url: entry.url,

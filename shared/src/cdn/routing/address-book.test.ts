@@ -36,7 +36,7 @@ describe('the address to ask next', () => {
     expect(turns(addresses, 4)).toEqual([B, A, B, C]);
   });
 
-  test('is no further address of a known node, until an address does not answer', () => {
+  test('is never a further address of a known node, until an address does not answer', () => {
     const addresses = book({ seeds: [A, B, C] });
     addresses.onAnswer(B, true);
     expect(turns(addresses, 4)).toEqual([A, C, A, C]);
@@ -53,7 +53,7 @@ describe('the address to ask next', () => {
     expect(turns(addresses, 2)).toEqual([undefined, undefined]);
   });
 
-  test('is none that has been forgotten meanwhile', () => {
+  test('is never one that has been forgotten meanwhile', () => {
     const addresses = book({ heard: [A, B] });
     expect(addresses.next(0, () => [])).toBe(A);
     missed(addresses, B, MAX_VAIN);
@@ -62,7 +62,7 @@ describe('the address to ask next', () => {
 });
 
 describe('forgotten addresses', () => {
-  test('are those that were only heard of, after too many unanswered requests', () => {
+  test('include those that only other nodes have named, after too many unanswered requests', () => {
     const addresses = book({ seeds: [A], heard: [B] });
     for (const url of [A, B]) missed(addresses, url, MAX_VAIN - 1);
     expect(addresses.urls).toEqual([A, B]);
@@ -72,7 +72,7 @@ describe('forgotten addresses', () => {
     expect(addresses.hear(B)).toBe(true);
   });
 
-  test('are none that answer now and then', () => {
+  test('do not include one that answers now and then', () => {
     const addresses = book({ heard: [A] });
     missed(addresses, A, MAX_VAIN - 1);
     addresses.onAnswer(A, false);
@@ -80,14 +80,14 @@ describe('forgotten addresses', () => {
     expect(addresses.has(A)).toBe(true);
   });
 
-  test('are former seeds, once the operator’s names stand for others', () => {
+  test('include former seeds, once the operator’s names stand for others', () => {
     const addresses = book({ seeds: [A, B] });
     addresses.setSeeds([B, C]);
     for (const url of [A, B, C]) missed(addresses, url, MAX_VAIN);
     expect(addresses.urls).toEqual([B, C]);
   });
 
-  test('are none that have become seeds since', () => {
+  test('do not include one that has become a seed since', () => {
     const addresses = book({ heard: [A] });
     addresses.setSeeds([A]);
     missed(addresses, A, MAX_VAIN);

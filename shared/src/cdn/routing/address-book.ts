@@ -14,7 +14,10 @@ import { MAX_PEERS } from './peer-set.ts';
 
 /** Most addresses remembered: any node may name more. */
 export const MAX_ADDRESSES = 4000;
-/** Unanswered requests in a row after which an address that was only heard of is forgotten. */
+/**
+ * Unanswered requests in a row after which an address that only other nodes have named is
+ * forgotten.
+ */
 export const MAX_VAIN = 20;
 
 /** Length of a round over all peers: two heartbeats a second for `MAX_PEERS` peers (NSDI 4.2). */
@@ -68,7 +71,10 @@ export class AddressBook {
     return true;
   }
 
-  /** Sets the addresses that the operator's names resolve to now; earlier ones count as hearsay. */
+  /**
+   * Sets the addresses that the operator's names resolve to now; earlier ones count as named by
+   * other nodes.
+   */
   setSeeds(urls: Iterable<string>): void {
     const seeds = new Set(urls);
     for (const [url, address] of this.#addresses) address.isSeed = seeds.has(url);

@@ -37,7 +37,7 @@ export function hashText(text: string): Hash64 {
 }
 
 /**
- * The score of a node for a chunk: uniform in [0, 2^53), the same on every platform.
+ * Returns the score of a node for a chunk: uniform in [0, 2^53), the same on every platform.
  *
  * @param chunk hash of the chunk's routing key
  */
@@ -50,7 +50,7 @@ export function score(chunk: Hash64, seed: Hash64): number {
 const BEHIND = 1 - 1e-6;
 
 /**
- * The nodes most responsible for a chunk, best first.
+ * Returns the nodes most responsible for a chunk, best first.
  *
  * A node's weight enters as score = -weight / ln(u), u being the uniform score in (0, 1): a node
  * with twice the weight is best for twice the chunks, and changing one node's weight moves chunks
@@ -86,7 +86,7 @@ export function rank<N extends HrwNode>(key: string, nodes: readonly N[], count:
   return best;
 }
 
-/** Names decide between equal scores, so that all nodes decide alike. */
+/** Compares scores. Names decide between equal scores, so that all nodes decide alike. */
 function isBetter(value: number, name: string, otherValue: number, other: HrwNode): boolean {
   return value > otherValue || (value === otherValue && name < other.name);
 }

@@ -83,7 +83,7 @@ export class ReplayGuard {
   readonly #seen = new Map<string, Millis>();
 
   /**
-   * True for a request that is within the window and has not been seen.
+   * Returns true for a request that is within the window and has not been seen.
    *
    * @param now Unix milliseconds
    */

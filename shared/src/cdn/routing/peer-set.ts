@@ -55,7 +55,7 @@ export function selectPeers(
   return members.map(({ peer }) => peer);
 }
 
-/** Nodes that are open, and the nearest others only if there would be too few. */
+/** Selects the nodes that are open, and the nearest others only if there would be too few. */
 function withRoom(byDistance: Candidate[], isOpen: (peer: Peer) => boolean): Candidate[] {
   const open = byDistance.filter(({ peer }) => isOpen(peer));
   let missing = Math.min(MIN_PEERS, byDistance.length) - open.length;
@@ -70,7 +70,7 @@ interface Candidate {
   readonly rtt: Millis;
 }
 
-/** True if `outsider` was closer in two thirds of the last 32 heartbeats (NSDI 4.2). */
+/** Returns true if `outsider` was closer in two thirds of the last 32 heartbeats (NSDI 4.2). */
 function isReliablyCloser(outsider: Peer, member: Peer): boolean {
   let closer = 0;
   for (let i = 1; i <= SAMPLES; i++) {

@@ -39,7 +39,7 @@ function miss(table: PeerTable, url: string, times: number): void {
   for (let i = 0; i < times; i++) table.onMiss(url);
 }
 
-describe('what a heartbeat tells', () => {
+describe('the answer to a heartbeat', () => {
   test('a node that answers is known and can be used', () => {
     const table = newTable();
     const told = info({ load: 3, weight: 2, publicUrl: 'https://a.example' });

@@ -16,11 +16,11 @@ export const MAX_MISSES = 3;
 /** Shortest and longest silence after which a node counts as hanging. */
 export const MIN_SILENCE_MS = 2000;
 export const MAX_SILENCE_MS = 10_000;
-/** How many times the duration of its slowest recent heartbeat a node may be silent. */
+/** Longest silence of a node, in multiples of the duration of its slowest recent heartbeat. */
 const PATIENCE = 4;
 /** Latest heartbeats that tell how busy a node is. */
 const RECENT = 8;
-/** How long a node that sent damaged chunks gets no requests. */
+/** Time for which a node that sent damaged chunks gets no requests. */
 export const ISOLATION_MS = 10 * 60_000;
 /** Most nodes known at a time, whatever strangers and mistakes make a node remember. */
 export const MAX_NODES = 2000;
@@ -66,7 +66,7 @@ export interface Peer {
   heardAt: Millis;
 }
 
-/** The smallest recent round-trip time, which shows the network's part of it (NSDI 4.2). */
+/** Returns the smallest recent round-trip time, which shows the network's part of it (NSDI 4.2). */
 export function minRtt(peer: Peer): Millis {
   return Math.min(...peer.rtts);
 }
@@ -134,8 +134,8 @@ export class PeerTable {
   }
 
   /**
-   * A heartbeat to an address had no answer, or none for long. A node that has sent something else
-   * since is busy, not dead.
+   * A heartbeat to an address had no answer, or none for a long time. A node that has sent
+   * something else since is busy, not dead.
    *
    * @param sentAt when the heartbeat went out; undefined if the address refuses connections
    */
@@ -168,8 +168,8 @@ export class PeerTable {
   }
 
   /**
-   * How long a node may be silent before it counts as hanging. Busy nodes, which answer heartbeats
-   * late as well, get more time: passing them over makes the origin send what they have.
+   * Returns how long a node may be silent before it counts as hanging. Busy nodes, which answer
+   * heartbeats late as well, get more time: passing them over makes the origin send what they have.
    *
    * @param name undefined: any node
    */
@@ -179,17 +179,17 @@ export class PeerTable {
     return Math.min(MAX_SILENCE_MS, Math.max(MIN_SILENCE_MS, PATIENCE * slowest));
   }
 
-  /** True while the node answers heartbeats. */
+  /** Returns true while the node answers heartbeats. */
   isAlive(peer: Peer): boolean {
     return peer.misses < MAX_MISSES;
   }
 
-  /** True unless enough others use the node already. */
+  /** Returns true unless enough others use the node already. */
   isOpen(peer: Peer): boolean {
     return this.#use.isOpen(this.#own, peer);
   }
 
-  /** True while requests may be forwarded to the node. */
+  /** Returns true while requests may be forwarded to the node. */
   isUsable(peer: Peer, now: Millis): boolean {
     return (
       this.isAlive(peer) &&
@@ -269,7 +269,7 @@ export class PeerTable {
     return mayBeUsed && !(this.isAlive(peer) && peer.trusted);
   }
 
-  /** Whether a node's policy lets this one use it. */
+  /** Returns true if a node's policy lets this one use it. */
   #allows(policy: PeerPolicy): boolean {
     const { org } = this.#own;
     return policy === 'open' || (org !== undefined && policy === `org:${org}`);

@@ -28,7 +28,7 @@ describe('places at a node', () => {
     expect(placed()).toHaveLength(120);
   });
 
-  test('of three times as many users as it should serve, 1.1 thirds have one', () => {
+  test('of three times as many users as a node should serve, 1.1 times as many as it should serve have one', () => {
     const { placed } = used(360, 119);
     expect(placed()).toHaveLength(132);
   });

@@ -74,7 +74,7 @@ export class PeerUse {
     this.#uses.delete(user);
   }
 
-  /** True while there is a place at `node` for the asking node. */
+  /** Returns true while there is a place at `node` for the asking node. */
   isOpen(asking: Known, node: Known): boolean {
     const used = this.#used.get(node.name);
     if (used === undefined) return true;
@@ -110,7 +110,10 @@ function add(used: Used, user: Known, share: number): void {
   changed(used, entry);
 }
 
-/** Has the bar computed again, unless the user is below it and so takes no place from others. */
+/**
+ * Marks the bar for a new computation, unless the user is below it and so takes no place from
+ * others.
+ */
 function changed(used: Used, { position }: User): void {
   if (used.bar === undefined || position >= used.bar) used.bar = undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * How many nodes serve a chunk, and which of them this time (NSDI 5.1 figure 8, 5.4): the first hop
- * spreads requests over several replicas, so that a burst does not hit one node.
+ * Decides how many nodes serve a chunk, and which of them this time (NSDI 5.1 figure 8, 5.4): the
+ * first hop spreads requests over several replicas, so that a burst does not hit one node.
  */
 
 import type { Random } from '../../base/clock.ts';
@@ -12,14 +12,17 @@ export const MIN_PEERS = 60;
 /** Transfers that make one step of load: small differences must not decide where chunks go. */
 const TRANSFERS_PER_LOAD = 8;
 
-/** A node's load as others see it, in steps. @param transfers under way, of clients and of nodes */
+/**
+ * Converts a node's load to the steps that others see. @param transfers under way, of clients and
+ * of nodes
+ */
 export function loadSteps(transfers: number): number {
   return Math.floor(transfers / TRANSFERS_PER_LOAD);
 }
 
 /**
- * The replication factor of NSDI 5.4, equation 1: the number of replicas with which a client's
- * parallel fetches spread evenly over all peers.
+ * Returns the replication factor of NSDI 5.4, equation 1: the number of replicas with which a
+ * client's parallel fetches spread evenly over all peers.
  *
  * @param peers nodes in the peer set, this one included
  * @param chunkBytes size of a chunk

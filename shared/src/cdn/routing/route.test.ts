@@ -32,7 +32,7 @@ function ask(part: Partial<RouteQuestion<RouteNode>>): Route<RouteNode> {
   });
 }
 
-/** How often each node is asked, by name, over many requests. */
+/** Counts how often each node is asked, by name, over many requests. */
 function asked(part: Partial<RouteQuestion<RouteNode>>): Map<string, number> {
   const counts = new Map<string, number>();
   const random = seededRandom(2);

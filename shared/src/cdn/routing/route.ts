@@ -3,13 +3,13 @@
  * in one place (NSDI 5.1, 5.3, 5.4; LOGIN).
  *
  * The first hop spreads requests over a broad set of replicas. A node that a request was forwarded
- * to checks whether it is the best node for the chunk in its own view; if not, it forwards
- * the request once more, so that differences between the views of nodes do not make several of
- * them fetch the chunk from the origin.
+ * to checks whether it is the best node for the chunk in its own view. If not, it forwards the
+ * request once more. So differences between the views of nodes do not make several of them fetch
+ * the chunk from the origin.
  *
- * In a network with more nodes than a node has peers, each region has a best node of its own:
- * with 400 nodes and 120 peers the papers count 7 to 9 copies (NSDI table 2). Here the best node
- * of a region asks the best of all nodes it knows of, however far, before it turns to the origin.
+ * In a network with more nodes than a node has peers, each region has a best node of its own: with
+ * 400 nodes and 120 peers the papers count 7 to 9 copies (NSDI table 2). Here the best node of a
+ * region asks the best of all nodes it knows of, however far, before it turns to the origin.
  */
 
 import type { Random } from '../../base/clock.ts';
@@ -23,9 +23,9 @@ export interface RouteNode extends HrwNode {
 }
 
 /**
- * A node that this one cannot reach, but that nodes it can reach say they can. Without such
- * hearsay, a node that is second for a chunk and does not see the first takes itself for the first:
- * its own clients' requests go to the origin beside the true owner's.
+ * A node that this one cannot reach, but that nodes it can reach say they can. Without this
+ * knowledge, a node that is second for a chunk and does not see the first takes itself for the
+ * first, and asks the origin as well as the true owner does.
  */
 export interface Hearsay<N extends RouteNode> extends RouteNode {
   /** Nodes that can reach it; not empty. */
@@ -51,7 +51,7 @@ export interface RouteQuestion<N extends RouteNode> {
   readonly self: N;
   /** Nodes that can be used now, this one included. */
   readonly nodes: readonly N[];
-  /** Nodes known by hearsay only. */
+  /** Nodes known only from what other nodes say. */
   readonly hearsay: readonly Hearsay<N>[];
   /** Nodes that could be used but are too far to be peers; asked only just before the origin. */
   readonly far?: () => readonly N[];
@@ -98,7 +98,7 @@ function amongPeers<N extends RouteNode>(q: RouteQuestion<N>): Route<N> | undefi
   return { to: 'peer', peer: next(q.key, best), keep: true };
 }
 
-/** No peer is better, or the hops are used up: chooses the best of all nodes, or the origin. */
+/** Chooses the best of all nodes, or the origin, when no peer is better or the hops are used up. */
 function amongAll<N extends RouteNode>(q: RouteQuestion<N>): Route<N> {
   const far = q.hops > q.maxHops ? [] : (q.far?.() ?? []);
   if (far.length === 0) return { to: 'origin' };
@@ -111,7 +111,7 @@ function amongAll<N extends RouteNode>(q: RouteQuestion<N>): Route<N> {
     : { to: 'peer', peer: best, keep: true };
 }
 
-/** Nodes known by hearsay that can still be reached through others. */
+/** Lists the nodes known only from others that can still be reached through one of them. */
 function reachable<N extends RouteNode>({ hearsay, avoid }: RouteQuestion<N>): Hearsay<N>[] {
   return hearsay.flatMap((node) => {
     const through = node.through.filter(({ name }) => !avoid.has(name));

@@ -47,7 +47,7 @@ describe('Generations', () => {
     expect(generations.isVoid(A, 'e.1', current)).toBe(false);
   });
 
-  test('a purge of everything is forgotten only for a later one', () => {
+  test('a purge of everything is forgotten only when a later one replaces it', () => {
     const generations = new Generations();
     generations.purge({ kind: 'all' }, 'id-1');
     const between = generations.current;
@@ -99,7 +99,7 @@ describe('Generations', () => {
   });
 });
 
-/** The obvious way: remembers every purge and looks through all of them. */
+/** The reference model: remembers every purge and looks through all of them. */
 class Obvious {
   readonly #purges: { readonly target: PurgeTarget; readonly at: number }[] = [];
 

@@ -62,7 +62,7 @@ export class Generations {
     yield* this.#purges.values();
   }
 
-  /** True if the purge of that id has been carried out lately. */
+  /** Returns true if the purge of that id has been carried out lately. */
   knows(id: string): boolean {
     return this.#seen.has(id) || this.#seenBefore.has(id);
   }
@@ -94,7 +94,7 @@ export class Generations {
   }
 
   /**
-   * True if an entry that was stored in a generation has been purged since.
+   * Returns true if an entry that was stored in a generation has been purged since.
    *
    * @param tag version of the entry, if it has one
    */
@@ -112,7 +112,7 @@ export class Generations {
     return newest;
   }
 
-  /** The few purges that cover a file or a version of it. */
+  /** Returns the few purges that cover a file or a version of it. */
   covering(url: string, tag: string | undefined): Purge[] {
     if (this.count === 0) return [];
     const found = this.#keysFor(url, tag).map((key) => this.#purges.get(key));
@@ -121,7 +121,7 @@ export class Generations {
 
   #keysFor(url: string, tag: string | undefined): string[] {
     const keys = [targetKey({ kind: 'url', url })];
-    // Content that was requested by its digest has a version all the same.
+    // Content that was requested by its digest has a version as well.
     const version = tag === undefined ? undefined : withoutDigest(tag);
     if (version !== undefined) keys.push(targetKey({ kind: 'version', url, tag: version }));
     if (this.#prefixes === 0) return keys;

@@ -15,7 +15,9 @@ import { combined, digestText, hashItem } from './set-digest.ts';
 
 /** Most pins remembered, released ones included. */
 export const MAX_NETWORK_PINS = 2000;
-/** Most characters of their URLs and versions together, which one node reads of another at once. */
+/**
+ * Most characters of their URLs and versions together, which one node reads from another at once.
+ */
 export const MAX_NETWORK_PIN_CHARS = 1024 * 1024;
 
 /** A pin as nodes send it to each other. */
@@ -68,7 +70,7 @@ export class NetworkPins {
     return this.#digest;
   }
 
-  /** The time stamp for a change made now, later than all known changes of the pin. */
+  /** Returns the time stamp for a change made now, later than all known changes of the pin. */
   stamp(id: string, now: Millis): Millis {
     // Clocks of nodes differ: the last change must not lose to one made a second before.
     return Math.max(now, (this.#pins.get(id)?.at ?? 0) + 1);
@@ -93,8 +95,8 @@ export class NetworkPins {
   }
 
   /**
-   * Forgets pins that are over and, of too many, those that end first. All nodes choose alike, so
-   * that none keeps sending another pins that it has no room for.
+   * Forgets pins that are over and, if there are too many, those that end first. All nodes choose
+   * alike, so that none keeps sending another pins that it has no room for.
    */
   #bound(now: Millis): void {
     const lasting = this.pins.filter(({ until }) => until > now);
@@ -110,7 +112,7 @@ export class NetworkPins {
   }
 }
 
-/** True while the lease of a pin lasts. @param now Unix milliseconds */
+/** Returns true while the lease of a pin lasts. @param now Unix milliseconds */
 export function isLeased(
   { at, expiresAt }: Pick<NetworkPin, 'at' | 'expiresAt'>,
   now: Millis,

@@ -80,7 +80,10 @@ export class PinLedger {
     }
     const free = Math.max(0, quotaBytes - this.usedBytes);
     if (this.#charge(pin.bytes) > free) {
-      throw new MillraceError('pin-refused', `of ${quotaBytes} bytes for pins ${free} are free`);
+      throw new MillraceError(
+        'pin-refused',
+        `${free} of the ${quotaBytes} bytes for pins are free`,
+      );
     }
     if (this.#pins.size >= maxPins) {
       throw new MillraceError('pin-refused', `there are ${maxPins} pins already`);
@@ -153,7 +156,7 @@ export class PinLedger {
   }
 
   /**
-   * The end of a lease that begins at `at`.
+   * Returns the end of a lease that begins at `at`.
    *
    * @throws MillraceError `pin-refused` if it is too long
    */

@@ -56,7 +56,10 @@ test('a plan ends with every byte, whatever fails in between', () => {
 });
 
 describe('PrefetchPace', () => {
-  /** Bytes that are begun within 10 s, with clients that get `clientRate` bytes/s together. */
+  /**
+   * Returns the number of bytes that are requested within 10 s, with clients that get `clientRate`
+   * bytes/s together.
+   */
   function begun(transfers: number, clientRate: number): number {
     const pace = new PrefetchPace();
     let bytes = 0;
@@ -85,7 +88,7 @@ describe('PrefetchPace', () => {
     expect(begun(transfers, rate)).toBeLessThan(share * 1.15 + 2 * CHUNK);
   });
 
-  test('beside clients that get nothing it does not stand still', () => {
+  test('it makes progress even while clients get nothing', () => {
     const least = 10 * MIN_PREFETCH_RATE;
     expect(begun(5, 0)).toBeGreaterThanOrEqual(least * 0.95);
     expect(begun(5, 0)).toBeLessThan(least * 1.2);

@@ -120,7 +120,7 @@ export class PrefetchPace {
     this.#credit = Math.min(this.#credit + rate * elapsed, rate * MAX_SAVED_MS);
   }
 
-  /** True if a chunk may be requested now. @param transfers of clients under way */
+  /** Returns true if a chunk may be requested now. @param transfers of clients under way */
   mayStart(transfers: number): boolean {
     return transfers === 0 || this.#credit >= 0;
   }

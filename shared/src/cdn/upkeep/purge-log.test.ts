@@ -34,7 +34,7 @@ describe('PurgeLog', () => {
     expect(away.merge(here.snapshot)).toEqual({ purges: [], all: false });
   });
 
-  test('a node that heard of each purge in time does not, though others dropped some', () => {
+  test('a node that heard of each purge in time purges nothing more, though others dropped some', () => {
     const here = logOf([1, 2, 3, 4, 5], 3);
     const there = logOf([1, 2, 3, 4], 3);
     expect(there.merge(here.snapshot)).toMatchObject({ all: false, purges: [{ at: 5 }] });

@@ -18,7 +18,7 @@ import {
 
 /** Most purges in the log. */
 export const MAX_LOGGED = 4096;
-/** Most characters of their targets together, which one node reads of another at once. */
+/** Most characters of their targets together, which one node reads from another at once. */
 export const MAX_LOGGED_CHARS = 1024 * 1024;
 
 export interface LoggedPurge {
@@ -101,7 +101,7 @@ export class PurgeLog {
     return { purges: missed, all };
   }
 
-  /** Drops purges up to the place up to which the other node has dropped them. */
+  /** Drops the purges that the other node has dropped: all up to the same place in the order. */
   #catchUp(theirs: Dropped): boolean {
     const order = compare(theirs, this.#dropped);
     if (order < 0) return false;
@@ -141,7 +141,10 @@ function sizeOf({ target, id }: LoggedPurge): number {
   return targetKey(target).length + id.length;
 }
 
-/** Independent of the order, since two nodes may have dropped the same purges in other steps. */
+/**
+ * Hashes purges independently of their order, since two nodes may have dropped the same ones in
+ * other steps.
+ */
 function hashOf(purges: readonly LoggedPurge[]): Pair {
   return combined(purges.map(({ at, id }) => hashItem(`${at} ${id}`)));
 }

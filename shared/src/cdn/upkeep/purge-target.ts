@@ -32,7 +32,7 @@ export function targetKey(target: PurgeTarget): string {
   }
 }
 
-/** The prefixes that cover a URL, shortest (the whole host) first; bounded in number. */
+/** Returns the prefixes that cover a URL, shortest (the whole host) first; bounded in number. */
 export function prefixesOf(url: string): string[] {
   const query = url.indexOf('?');
   const end = query < 0 ? url.length : query;
@@ -45,7 +45,9 @@ export function prefixesOf(url: string): string[] {
   return prefixes;
 }
 
-/** True if the target is in the canonical form of the readers here; peers may name no other. */
+/**
+ * Returns true if the target is in the canonical form of the readers here; peers may name no other.
+ */
 export function isTarget(target: PurgeTarget): boolean {
   try {
     if (target.kind === 'all') return true;
@@ -61,8 +63,8 @@ export function isTarget(target: PurgeTarget): boolean {
 }
 
 /**
- * The next larger target that covers all of this one: a version's file, a file's folder, a folder's
- * host, then everything.
+ * Returns the next larger target that covers all of this one: a version's file, a file's folder, a
+ * folder's host, then everything.
  */
 export function widened(target: PurgeTarget): PurgeTarget {
   if (target.kind === 'version') return { kind: 'url', url: target.url };
