@@ -124,7 +124,7 @@ function offline() {
   offlineSince = new Date();
   const time = offlineSince.toLocaleTimeString('en-GB');
   place('offline').textContent =
-    `This edge has not answered since ${time}. What is below is older; it is asked again.`;
+    `This edge has not answered since ${time}. The figures below are older. The page keeps asking.`;
   place('offline').hidden = false;
   setState('Offline', 'away');
 }

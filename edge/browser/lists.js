@@ -20,7 +20,7 @@ export function filesPanel(files) {
   return [
     element('ol', { class: 'files' }, files.map(fileRow)),
     element('p', { class: 'quiet heat-note' }, 'From the beginning of each file to its end; ', [
-      'the stronger the colour, the more often its chunks went out. What was counted ten minutes ago is worth half.',
+      'the stronger the colour, the more often its chunks went out. A count is worth half after ten minutes.',
     ]),
   ];
 }
@@ -122,7 +122,7 @@ export function clientsPanel({ clients, cache, forwards, inside, chunks }) {
       ['Vanished clients reset', count(clients.purged), 'purged', 'purged'],
       ['Transfers offloaded', count(clients.offloaded), 'offloaded', 'offloaded'],
       ['Fetches shared', count(chunks.joined), 'joined'],
-      ['Chunks asked of other edges', count(forwards.all), 'forwards'],
+      ['Chunks requested from other edges', count(forwards.all), 'forwards'],
       ['Of these failed', count(forwards.failed), 'failed'],
       ['Requests of other edges', count(inside.requests), 'inside'],
       ['Cache on disk', disk, 'disk'],
@@ -134,7 +134,7 @@ export function clientsPanel({ clients, cache, forwards, inside, chunks }) {
 const BYTES_OF = { pinnedBytes: 'Pinned', pinQuotaBytes: 'Quota for pins' };
 
 /**
- * Draws the work of administration, as far as this edge tells, and the edge's processes.
+ * Draws the work of administration, as far as this edge reports it, and the edge's processes.
  *
  * @param {any} status
  */

@@ -118,7 +118,7 @@ export function windowPanel({ steps, status, width }) {
   const mostRetried = Math.max(1, ...retried);
   const seconds = (slots * steps.stepMs) / 1000;
   const mean = Number(status.window.meanChunks).toFixed(1);
-  const label = `Congestion window, mean ${mean} chunks; ${status.chunks.retried} chunks asked for again`;
+  const label = `Congestion window, mean ${mean} chunks; ${status.chunks.retried} chunks requested again`;
   const { svg, bottom } = chartFrame({
     width,
     height: HEIGHT,
@@ -138,7 +138,7 @@ export function windowPanel({ steps, status, width }) {
     svg,
     legend([
       { name: 'windows', text: 'Mean window', value: `${mean} chunks` },
-      { name: 'retries', text: 'Chunks asked for again', value: count(status.chunks.retried) },
+      { name: 'retries', text: 'Chunks requested again', value: count(status.chunks.retried) },
     ]),
     windowSizes(status.window.sizes ?? {}),
     element(
@@ -170,7 +170,7 @@ function windowSizes(sizes) {
       const said = `Window up to ${bound}: ${percent(value / total)}`;
       return element('li', { title: said }, bar, element('span', { class: 'figures' }, bound));
     });
-  return element('ul', { class: 'sizes', 'aria-label': 'How often the window was how large' }, [
+  return element('ul', { class: 'sizes', 'aria-label': 'How often the window had each size' }, [
     ...cells,
   ]);
 }

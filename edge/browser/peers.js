@@ -128,7 +128,7 @@ function rttOf({ rttMs }) {
 
 /** @param {Peer} peer */
 function stateOf({ usable, alive, isolated, member }) {
-  if (isolated) return 'left alone: sent damaged bytes';
+  if (isolated) return 'gets no requests: sent damaged bytes';
   if (!alive) return 'does not answer';
   if (!member) return 'not in use';
   return usable ? 'usable' : 'not usable';

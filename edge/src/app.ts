@@ -84,7 +84,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   await addRoutes(ports.server, context, parts);
 
   const settle = () =>
-    // Not before other nodes are known: until then it would ask the origin for chunks they have.
+    // Wait until other nodes are known: before that it would ask the origin for chunks they have.
     void peers.settle().then(() => upkeep.prefetcher.begin());
   return {
     server: ports.server,

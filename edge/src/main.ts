@@ -47,7 +47,7 @@ function warn(config: Config, log: Logger<string>): void {
   }
 }
 
-/** Whether the node's only port takes TLS, for a name that it does not tell other nodes. */
+/** Returns true if the node's only port takes TLS, for a name that it does not tell other nodes. */
 function isOutOfReach({ tlsCert, httpPort, workers, peers, peerUrl }: Config): boolean {
   if (tlsCert === undefined || httpPort !== undefined || workers > 1) return false;
   return peers.length > 0 && peerUrl === undefined;
@@ -104,8 +104,8 @@ function onHangUp(config: Config, reload: () => void, end: () => Promise<void>):
 }
 
 /**
- * Writes a line of the log. The reader of the log may be gone: an edge must not stop for want of
- * one, and pino's own destination waits for ever for one that comes back.
+ * Writes a line of the log. The reader of the log may be gone: an edge must not stop because the
+ * reader has gone, and pino's own destination would wait for ever for a new one.
  */
 function writeLog(line: string): void {
   try {

@@ -177,7 +177,7 @@ export class Administration {
     await this.#do({ do: 'log-out', ending: copy }, false);
   }
 
-  /** Whether a capability is that of the pin. */
+  /** Returns true if a capability is that of the pin. */
   holds(id: string, capability: string): boolean {
     return this.#options.pins.holds(id, capability);
   }

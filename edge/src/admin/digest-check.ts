@@ -20,7 +20,7 @@ export class DigestCheck {
     this.#expected = expected;
   }
 
-  /** True while only the chunks that held ones wait for should be requested. */
+  /** True while only the chunks that the held ones wait for should be requested. */
   get isFull(): boolean {
     return this.#early.size >= MAX_EARLY;
   }

@@ -61,7 +61,7 @@ export class PeerCommands {
     await this.#agent.destroy();
   }
 
-  /** Has all other nodes carry out a command. */
+  /** Sends a command to all other nodes, which carry it out. */
   async pass(command: Command): Promise<NodeResult[]> {
     return Promise.all(
       [...this.#options.peers()].map(async ({ name, url }) => {
@@ -117,7 +117,7 @@ export class PeerCommands {
     } catch (error) {
       this.#options.log.warn(
         { err: error, url: from },
-        'what another node remembers cannot be read',
+        'the purges or pins of another node cannot be read',
       );
     } finally {
       this.#reading.delete(from);

@@ -111,7 +111,8 @@ export class PrefetchRun {
       const { transfers } = beat;
       const tooMany = (lane > 0 && transfers > 0) || this.#check?.isFull === true;
       const mayStart = !tooMany && beat.pace.mayStart(transfers) && this.#hasRate();
-      // A failed chunk, which later ones may wait for to be hashed, is retried in any case.
+      // A failed chunk is retried in any case, because later chunks may wait for it before they are
+      // hashed.
       const chunk = mayStart ? plan.take(now()) : plan.takeAgain(now());
       if (chunk === undefined) {
         if (lane > 0 && plan.nextDeadline === undefined && mayStart) return;

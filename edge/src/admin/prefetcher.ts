@@ -130,7 +130,7 @@ export class Prefetcher {
     return [...this.#jobs.values()].map((job) => this.#view(job));
   }
 
-  /** Stops a prefetch, or forgets one that is over. @returns undefined if there is no such one */
+  /** Stops a prefetch, or forgets one that is over. @returns undefined if there is none */
   stop(id: string): PrefetchView | undefined {
     const job = this.#jobs.get(id);
     if (job === undefined) return undefined;
@@ -146,7 +146,7 @@ export class Prefetcher {
     this.#begun = false;
     this.#closed = true;
     for (const job of [...this.#in('running'), ...this.#in('waiting')]) {
-      // Readers of the list must not see a prefetch as over that will resume.
+      // Readers of the list must not see a prefetch that will resume as over.
       if (this.#options.list === undefined) this.stop(job.id);
       else job.state = 'waiting';
       job.run.abort(new MillraceError('interrupted', 'the edge ends'));

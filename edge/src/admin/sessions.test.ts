@@ -23,7 +23,7 @@ function sessionsOf({
 }
 
 describe('DashboardSessions', () => {
-  test('a cookie is good at any process with the token, until its time is over', () => {
+  test('a cookie is valid at any process with the token, until its time is over', () => {
     let at = NOW;
     const now = () => at;
     const cookie = cookieOf(sessionsOf({ now }).begin(3125, false));

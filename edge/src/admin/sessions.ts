@@ -1,6 +1,6 @@
 /**
  * Sessions of the dashboard. A session is a cookie that only the holder of the administration token
- * can have made: it is good at all processes of the edge and after a restart. It ends with its
+ * can have made: it is valid at all processes of the edge and after a restart. It ends with its
  * time, when the token changes, or when its user logs out; logged-out sessions are remembered.
  */
 
@@ -35,7 +35,7 @@ export class DashboardSessions {
     this.#options = options;
   }
 
-  /** Whether `given` is the token. */
+  /** Returns true if `given` is the token. */
   matches(given: string): boolean {
     const { token } = this.#options;
     const bytes = Buffer.from(given);
@@ -58,7 +58,7 @@ export class DashboardSessions {
     return `${cookieName(port)}=; Max-Age=0; ${ATTRIBUTES}`;
   }
 
-  /** Whether a request's Cookie field has a valid session. */
+  /** Returns true if a request's Cookie field has a valid session. */
   isGood(field: string | undefined, port: number): boolean {
     return this.#sessionsIn(field, port).length > 0;
   }
@@ -93,7 +93,7 @@ export class DashboardSessions {
     });
   }
 
-  /** The session of a cookie, if it is valid. */
+  /** Reads the session of a cookie; undefined if it is not valid. */
   #read(value: string): Session | undefined {
     const { now, revocations } = this.#options;
     const match = COOKIE.exec(value);

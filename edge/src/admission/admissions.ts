@@ -1,7 +1,7 @@
 /**
- * The one record of what strangers take of this edge: use and limits of every resource of the
- * table, and the clients that were refused it. Each limit is enforced where its resource is handed
- * out, and reports its refusals here.
+ * The one record of the resources that strangers take from this edge: use and limits of every
+ * resource of the table, and the clients that were refused it. Each limit is enforced where its
+ * resource is handed out, and reports its refusals here.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';

@@ -107,7 +107,7 @@ describe('ClientLimits', () => {
     ['another /64', '2001:db8:1:2::1', '2001:db8:1:3::1', false],
     ['an IPv4 address in IPv6 form', '192.0.2.1', '::ffff:192.0.2.1', true],
     ['two IPv4 addresses in IPv6 form', '::ffff:192.0.2.1', '::ffff:192.0.2.2', false],
-    ['what is not an address', '', 'unknown', false],
+    ['a text that is not an address', '', 'unknown', false],
   ])('%s: %s and %s are one client is %s', (_, one, other, same) => {
     const single = limits({ transfers: 1 });
     single.admit(one, 0);

@@ -21,9 +21,9 @@ export interface ClientLimitOptions {
 }
 
 /**
- * Bounds on bytes fetched for a client that it does not take. A client that asks for single bytes
- * here and there makes an origin send a whole chunk for each: beyond an allowance, which grows
- * again slowly, bytes fetched must be in proportion to bytes taken.
+ * Bounds on bytes that are fetched for a client and not taken by it. A client that asks for single
+ * bytes here and there makes an origin send a whole chunk for each: beyond an allowance, which
+ * grows again slowly, bytes fetched must be in proportion to bytes taken.
  */
 export interface Amplification {
   /** Bytes fetched per byte sent; 0: no limit. */
@@ -37,7 +37,10 @@ export interface Amplification {
 const BURST_SECONDS = 5;
 /** Clients remembered at a time; idle ones go first. */
 const MAX_CLIENTS = 100_000;
-/** Clients left when even some that are not idle must go, so that all are rarely looked through. */
+/**
+ * Clients that stay when some that are not idle have to go: so few that searches of all clients are
+ * rare.
+ */
 const CLIENTS_LEFT = 0.9 * MAX_CLIENTS;
 
 interface Client {
@@ -49,7 +52,7 @@ interface Client {
 
 /** One client's share, held for the length of a transfer. */
 export interface Admission {
-  /** Milliseconds to wait before sending more. */
+  /** Returns the milliseconds to wait before sending more. */
   waitMs(now: number): number;
   /** Counts bytes sent. */
   sent(bytes: number, now: number): void;

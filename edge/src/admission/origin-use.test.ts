@@ -30,7 +30,7 @@ describe('use of an origin by all clients', () => {
     last.sent(600, 0);
     expect(() => all.admit(A, quota, CLIENT, 0)).toThrow(refused('quota-exhausted', HOUR));
     expect(() => all.admit(B, quota, CLIENT, 0)).not.toThrow();
-    // Transfers under way come to their end.
+    // Transfers under way are completed.
     expect(last.waitMs(0)).toBe(0);
   });
 

@@ -47,7 +47,7 @@ export class OriginUse {
 
   /**
    * Admits a transfer of a file of an origin. The quota is checked only here: transfers under way
-   * when it is used up come to their end.
+   * when it is used up are completed.
    *
    * @param client address of the client
    * @param now monotonic milliseconds
@@ -106,7 +106,7 @@ export class OriginUse {
       this.#quotas.restore(JSON.parse(readFileSync(path, 'utf8')));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-        log.warn({ path, reason: (error as Error).message }, 'the quotas begin anew');
+        log.warn({ path, reason: (error as Error).message }, 'the quotas start again at zero');
       }
     }
     let written = '';
@@ -140,7 +140,7 @@ export class OriginUse {
   }
 }
 
-/** One admission of a client and an origin. */
+/** Joins the admissions by a client's limits and an origin's limits. */
 export function together(client: Admission, origin: OriginAdmission): Admission {
   return {
     waitMs: (now) => Math.max(client.waitMs(now), origin.waitMs(now)),

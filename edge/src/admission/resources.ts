@@ -1,6 +1,6 @@
 /**
- * The one table of the resources that strangers can take of an edge. The documentation, the status,
- * the metrics and the log of refusals all name resources as this table does.
+ * The one table of the resources that strangers can take from an edge. The documentation, the
+ * status, the metrics and the log of refusals all name resources as this table does.
  */
 
 import type { ErrorCode } from '@millrace/shared/base/errors';
@@ -30,7 +30,7 @@ export const RESOURCES = {
     what: 'connections of clients',
     perClient: { option: 'client-connections' },
     forAll: { option: 'max-connections' },
-    full: 'The longest idle connection of the client with most is closed. Where none is idle, the newest of the client with most is reset if it has more than its share, or the new one is closed.',
+    full: 'The longest idle connection of the client with most is closed. If none is idle, the newest connection of the client with most is reset if that client has more than its share; otherwise the new connection is closed.',
     codes: [],
   },
   requests: {

@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const dir of dirs.splice(0)) await rm(dir, { recursive: true });
 });
 
-/** The request for one chunk of one file. */
+/** Returns the request for one chunk of one file. */
 function chunk(index: number, part: Partial<ChunkRequest['version']> = {}): ChunkRequest {
   const version = {
     url: 'https://example.com/f',

@@ -63,7 +63,7 @@ export class ChunkStore {
     this.#purges = options.purges ?? new Purges();
   }
 
-  /** The chunk if it is in memory; the caller is a user of it and must release it. */
+  /** Returns the chunk if it is in memory; the caller is a user of it and must release it. */
   peek(request: ChunkRequest): Chunk | undefined {
     return this.#inMemory(chunkKey(request))?.retain();
   }
@@ -110,12 +110,12 @@ export class ChunkStore {
     this.#flights.hedge(this.#named(request), path);
   }
 
-  /** When bytes of a chunk under way last came in. */
+  /** Returns when bytes of a chunk under way last came in. */
   progressAt(request: ChunkRequest, path: Path = INGRESS): Millis | undefined {
     return this.#flights.progressAt(this.#named(request), path);
   }
 
-  /** Share of a chunk under way that has arrived, 0 to 1. */
+  /** Returns the share of a chunk under way that has arrived, 0 to 1. */
   share(request: ChunkRequest, path: Path): number {
     return this.#flights.share(this.#named(request), path);
   }
@@ -228,7 +228,7 @@ export class ChunkStore {
     );
   }
 
-  /** The chunk, unless it has been purged since. */
+  /** Returns the chunk, unless it has been purged since. */
   #inMemory(key: string): Chunk | undefined {
     const chunk = this.#options.cache.get(key);
     if (chunk === undefined || !this.#isVoid(chunk.version, chunk.generation)) return chunk;

@@ -40,7 +40,7 @@ export interface DeliveryOptions {
   readonly random: Random;
   /** False while the node's memory is short. */
   readonly spare: () => boolean;
-  /** Whether to wait, rather than fail, if there is no memory for a chunk. */
+  /** True to wait instead of failing when there is no memory for a chunk. */
   readonly waitsForMemory: () => boolean;
   /** Sends status line and header; called once, with the first chunk in hand. */
   readonly begin: (first: Found) => Promise<void> | void;
@@ -211,7 +211,10 @@ export class Delivery {
     });
   }
 
-  /** Waits, at most until the delivery ends: the chunk in hand is memory of a client that has left. */
+  /**
+   * Waits, but at most until the delivery ends: otherwise a client that has left would keep the
+   * chunk in hand.
+   */
   #pause(ms: Millis): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);

@@ -1,7 +1,7 @@
 /**
- * From a URL to the current version of the file: the pointer of NSDI's first chunk request. A fresh
- * pointer is the answer. Otherwise one request for all waiting callers asks the origin or, in a
- * network, the owner of the first chunk, which asks the origin for all nodes.
+ * Finds the current version of the file at a URL: the pointer of NSDI's first chunk request. A
+ * fresh pointer is the answer. Otherwise one request for all waiting callers asks the origin or, in
+ * a network, the owner of the first chunk, which asks the origin for all nodes.
  *
  * Content that is requested by its digest (WORLDS 4.2) has a pointer of its own, so that the origin
  * is asked for content that is not known yet, and is not asked again for known content.

@@ -1,4 +1,7 @@
-/** A chunk by way of other nodes (`@millrace/shared/cdn/forward-fetch`), with the edge's network. */
+/**
+ * Fetches a chunk by way of other nodes (`@millrace/shared/cdn/forward-fetch`), with the edge's
+ * network.
+ */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Tier } from '@millrace/shared/cdn/chunks/cache-outcome';

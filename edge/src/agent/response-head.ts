@@ -1,4 +1,4 @@
-/** From an answer to the response's status line and header, and the plan of its body. */
+/** Makes the response's status line and header from an answer, and plans its body. */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { SlicePlan } from '@millrace/shared/cdn/chunks/chunk-plan';

@@ -47,7 +47,7 @@ const PASSED = [
 const PASSED_STATUSES: ReadonlySet<number> = new Set([200, 206, 304]);
 
 /**
- * The header fields of a tunnelled request.
+ * Returns the header fields of a tunnelled request.
  *
  * A Range is passed on only if the answer to it can be checked: one range with a first byte. Others
  * are answered with the whole file, which is always right.
@@ -101,7 +101,7 @@ export function tunnelHead(
 }
 
 export interface TunnelOptions {
-  /** The client's share: its rate holds here as well. */
+  /** The client's share, whose rate limits this body as well. */
   readonly admission: Pick<Admission, 'waitMs'>;
   /** Aborted when the client is gone, or must get no more: the origin's body is given up. */
   readonly signal: AbortSignal;

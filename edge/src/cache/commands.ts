@@ -27,7 +27,7 @@ export const TARGET = z
     z.object({ kind: z.literal('prefix'), prefix: url }),
     z.object({ kind: z.literal('all') }),
   ])
-  .refine((target) => isTarget(target as PurgeTarget), 'is not in its one form');
+  .refine((target) => isTarget(target as PurgeTarget), 'is not in its canonical form');
 
 export const LOGGED = z.object({ target: TARGET, id: ID, at: time });
 export const DROPPED = z.object({
@@ -62,7 +62,7 @@ export const PURGE_BODY = z.union(
     z.strictObject({ prefix: url, network }),
     z.strictObject({ all: z.literal(true), network }),
   ],
-  'one of url (and version), prefix, or "all": true is needed, and nothing else but network',
+  'exactly one of url (with or without version), prefix or "all": true is needed; only network may be added',
 );
 
 export const PREFETCH_BODY = z.strictObject({

@@ -31,7 +31,7 @@ export function recordName(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
 
-/** The file of a record: two digits, a slash, the rest. */
+/** Returns the file of a record: two digits, a slash, the rest. */
 export function pathOfRecord(name: string): string {
   return `${name.slice(0, 2)}/${name.slice(2)}`;
 }
@@ -48,12 +48,12 @@ export function recordOfFile(folder: string, file: string): string | undefined {
   return isRecord ? folder + file : undefined;
 }
 
-/** True for the name of a folder of records. */
+/** Returns true for the name of a folder of records. */
 export function isRecordFolder(name: string): boolean {
   return /^[0-9a-f]{2}$/.test(name);
 }
 
-/** The file of the record for a key. */
+/** Returns the file of the record for a key. */
 export function recordPath(key: string): string {
   return pathOfRecord(recordName(key));
 }
@@ -93,7 +93,7 @@ export function decodeHead(start: Buffer, fileBytes: number): RecordHead | undef
   return { meta, dataStart, dataBytes, digest };
 }
 
-/** Parses a description: a right checksum does not prove that the bytes are one. */
+/** Parses a description: a right checksum does not prove that the bytes are a description. */
 function parseDescription(json: Buffer): RecordHead['meta'] | undefined {
   try {
     const meta: unknown = JSON.parse(json.toString());

@@ -57,7 +57,7 @@ export class KeepingLru<V extends {}> {
     return this.#entries.get(key) ?? this.#kept.get(key);
   }
 
-  /** The value, without counting as a use. */
+  /** Returns the value, without counting as a use. */
   peek(key: string): V | undefined {
     return this.#entries.peek(key) ?? this.#kept.get(key);
   }

@@ -41,7 +41,7 @@ export class KeptFile<S extends z.ZodType> {
     try {
       return parseKept(schema, text);
     } catch (error) {
-      log.warn({ err: error, dir }, `${name} is damaged: nothing of it is used`);
+      log.warn({ err: error, dir }, `${name} is damaged and is not used`);
       return undefined;
     }
   }

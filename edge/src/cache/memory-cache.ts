@@ -51,7 +51,7 @@ export class MemoryCache {
     return this.#chunks?.count ?? 0;
   }
 
-  /** The chunk, for use at once or after `retain`. */
+  /** Returns the chunk, for use at once or after `retain`. */
   get(key: string): Chunk | undefined {
     return this.#chunks?.get(key);
   }

@@ -84,12 +84,12 @@ export class Pins {
     return pins;
   }
 
-  /** True for a version that is pinned. */
+  /** Returns true for a version that is pinned. */
   isPinned({ url, tag, scope }: FileVersion): boolean {
     return this.#versions.size > 0 && scope === 'public' && this.#versions.has(`${tag} ${url}`);
   }
 
-  /** True for a record on disk that belongs to a pinned version. */
+  /** Returns true for a record on disk that belongs to a pinned version. */
   isPinnedPath(path: string): boolean {
     return this.#paths.has(path);
   }
@@ -106,7 +106,9 @@ export class Pins {
     return [...this.ledger.pins, ...this.#missing()];
   }
 
-  /** True for a pin of the network, which is extended and released at all nodes together. */
+  /**
+   * Returns true for a pin of the network, which is extended and released at all nodes together.
+   */
   isOfNetwork(id: string): boolean {
     return this.#ofNetwork(id) !== undefined;
   }
@@ -211,7 +213,7 @@ export class Pins {
     void this.#changed();
   }
 
-  /** Whether a capability is that of the pin. */
+  /** Returns true if a capability is that of the pin. */
   holds(id: string, capability: string): boolean {
     const pin = this.ledger.get(id) ?? this.#ofNetwork(id);
     if (pin === undefined) return false;
@@ -228,7 +230,7 @@ export class Pins {
     return pin !== undefined && isLeased(pin, this.#options.wallClock()) ? pin : undefined;
   }
 
-  /** The network's pins that this process does not hold. */
+  /** Returns the network's pins that this process does not hold. */
   #missing(): NetworkPin[] {
     const now = this.#options.wallClock();
     return this.#network.pins.filter(

@@ -43,7 +43,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true });
 });
 
-/** The pointers as the node's next run has them. */
+/** Returns the pointers as the node's next run has them. */
 async function afterRestart(): Promise<PointerCache> {
   await disk.flush();
   return new PointerCache(await DiskCache.open({ dir, maxBytes: 2 ** 20, log: silentLog }));

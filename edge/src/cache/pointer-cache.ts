@@ -143,7 +143,7 @@ export function isPointer(entry: PointerEntry): entry is Pointer {
   return 'version' in entry;
 }
 
-/** The key of a file's pointer on disk. */
+/** Returns the key of a file's pointer on disk. */
 export function diskKey(scope: Scope, url: string): string {
   return `pointer ${scopedKey(scope, url)}`;
 }

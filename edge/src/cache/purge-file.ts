@@ -33,7 +33,10 @@ const LINE = z.discriminatedUnion('type', [
 ]);
 
 const NAME = 'purges.log';
-/** Most lines added before a rewrite of the file, besides as many as it had after the last. */
+/**
+ * Most lines that are added before the file is rewritten, besides as many as it had after the last
+ * rewrite.
+ */
 const MIN_ADDED_LINES = 10_000;
 
 export class PurgeFile {

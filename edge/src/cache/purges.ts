@@ -67,7 +67,7 @@ export class Purges {
     return this.#generations.count;
   }
 
-  /** True if entries fetched in a generation may no longer be used. */
+  /** Returns true if entries fetched in a generation may no longer be used. */
   isVoid(url: string, tag: string | undefined, generation: number): boolean {
     return this.#generations.isVoid(url, tag, generation);
   }
@@ -82,7 +82,7 @@ export class Purges {
     return [this.#era, generation];
   }
 
-  /** The generation of a record on disk; negative if unknown, which voids the record. */
+  /** Returns the generation of a record on disk; negative if unknown, which voids the record. */
   readMark(meta: unknown): number {
     const { mark } = meta as { mark?: DiskMark };
     return mark !== undefined && mark[0] === this.#era ? mark[1] : -1;
@@ -124,8 +124,8 @@ export class Purges {
   }
 
   /**
-   * The purges that cover a file, for the node that is asked for it: if that node does not know
-   * them, its copy of the file may be one that was purged here.
+   * Returns the purges that cover a file, for the node that is asked for it: if that node does not
+   * know them, its copy of the file may be one that was purged here.
    *
    * @returns undefined if there are none
    */

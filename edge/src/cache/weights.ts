@@ -20,19 +20,19 @@ export const INDEX_ENTRY_BYTES = 240;
 /** A write that waits for the disk, besides its data and description. */
 const WRITE_BYTES = 1024;
 
-/** A version of a file. Several entries may share one; each is charged for it. */
+/** Weighs a version of a file. Several entries may share one; each is charged for it. */
 function versionBytes({ url, tag, validators, digest, fields }: FileVersion): number {
   const texts = textBytes(url) + textBytes(tag) + textBytes(digest);
   const tags = textBytes(validators.etag) + textBytes(validators.weakEtag);
   return 2 * OBJECT_BYTES + texts + tags + fieldsBytes(fields);
 }
 
-/** A chunk in the memory tier, besides its data. */
+/** Weighs a chunk in the memory tier, without its data. */
 export function chunkBytes(key: string, version: FileVersion): number {
   return ENTRY_BYTES + CHUNK_BYTES + textBytes(key) + versionBytes(version);
 }
 
-/** A pointer in memory, or the verdict that a file can only be tunnelled. */
+/** Weighs a pointer in memory, or the verdict that a file can only be tunnelled. */
 export function pointerBytes(key: string, entry: PointerEntry): number {
   const own = ENTRY_BYTES + OBJECT_BYTES + textBytes(key);
   if (!('version' in entry)) return own + OBJECT_BYTES + textBytes(entry.reason);
@@ -41,7 +41,7 @@ export function pointerBytes(key: string, entry: PointerEntry): number {
 }
 
 /**
- * A record that waits to be written to the disk, besides its data.
+ * Weighs a record that waits to be written to the disk, without its data.
  *
  * @param metaBytes weight of its description
  */

@@ -98,7 +98,9 @@ async function askMiddle(
   return bodyFault === undefined ? found : { ...found, bodyFault };
 }
 
-/** Reads a body no longer than a sample, and gives up others. @returns code of an error in it */
+/**
+ * Reads a body no longer than a sample, and gives up a longer one. @returns code of an error in it
+ */
 async function readSample(
   response: HttpResponse,
   onBytes: (count: number) => void,

@@ -18,7 +18,7 @@ export interface ConnectionLimitOptions {
   readonly max: number;
   /** Connections in use that one client keeps, even if others want one. */
   readonly share: number;
-  /** Whether an address is that of a trusted proxy, which carries connections of many clients. */
+  /** True for the address of a trusted proxy, which carries connections of many clients. */
   readonly isTrusted: (address: string) => boolean;
   readonly onRefusal: OnRefusal;
   /** Called for each new connection that is turned away. */

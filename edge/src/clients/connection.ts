@@ -16,20 +16,20 @@ export function rememberConnection(session: Http2Session, socket: Socket): void 
   sockets.set(session, socket);
 }
 
-/** The stream of an HTTP/2 response; undefined with HTTP/1.1. */
+/** Returns the stream of an HTTP/2 response; undefined with HTTP/1.1. */
 export function streamOf(res: ServerResponse): ServerHttp2Stream | undefined {
   return (res as unknown as Partial<Http2ServerResponse>).stream;
 }
 
-/** The connection of a request, which with HTTP/2 other requests share. */
+/** Returns the connection of a request, which with HTTP/2 other requests share. */
 export function connectionOf(req: IncomingMessage, res: ServerResponse): Socket {
   const session = streamOf(res)?.session;
   return (session === undefined ? undefined : sockets.get(session)) ?? req.socket;
 }
 
 /**
- * Whether all of a response has been handed on. Node also ends HTTP/2 streams that a client has
- * reset, so that they look finished: only streams that we have ended ourselves are.
+ * Returns true if all of a response has been handed on. Node also ends HTTP/2 streams that a client
+ * has reset, so that they look finished: only streams that we have ended ourselves are.
  */
 export function isComplete(res: ServerResponse): boolean {
   const stream = streamOf(res);
@@ -37,7 +37,7 @@ export function isComplete(res: ServerResponse): boolean {
   return res.writableEnded && stream.writableFinished && stream.rstCode === 0;
 }
 
-/** Whether a response can still be given a status and a header. */
+/** Returns true if a response can still be given a status and a header. */
 export function canAnswer(res: ServerResponse): boolean {
   return !res.headersSent && !(streamOf(res) ?? res).destroyed;
 }
@@ -69,21 +69,23 @@ export function resetResponse(res: ServerResponse): void {
   else resetConnection(res.socket);
 }
 
-/** Whether the connection of a request, or its stream of HTTP/2, is closed already. */
+/** Returns true if the connection of a request, or its stream of HTTP/2, is closed already. */
 export function hasLeft(req: IncomingMessage, res: ServerResponse): boolean {
   return (streamOf(res) ?? req.socket).destroyed;
 }
 
-/** The connection below TLS, which the kernel knows; without TLS the connection itself. */
+/** Returns the connection below TLS, which the kernel knows; without TLS the connection itself. */
 export function bottomSocket(socket: Socket): Socket {
-  // Node has no public way to it.
+  // Node has no public API for it.
   const below = (socket as { _parent?: unknown })._parent;
   return below instanceof Socket ? below : socket;
 }
 
-/** Resets a connection: unlike a FIN, no HTTP library of a client takes that for an end. */
+/**
+ * Resets a connection: unlike a FIN, no client's HTTP library takes a reset for the end of a body.
+ */
 export function resetConnection(socket: Socket | null): void {
-  // Below TLS is the connection that can be reset; Node has no public way to it.
+  // Below TLS is the connection that can be reset; Node has no public API for it.
   const below = (socket as { _parent?: unknown } | null)?._parent;
   if (below instanceof Socket) {
     below.resetAndDestroy();
@@ -122,8 +124,9 @@ export function onStall(
 }
 
 /**
- * Bytes that have been written to a response and that the kernel has not taken for the client. Node
- * counts a write in full until all of it is taken; libuv knows how much of it is left.
+ * Returns the number of bytes that have been written to a response and that the kernel has not
+ * taken for the client. Node counts a write in full until all of it is taken; libuv knows how much
+ * of it is left.
  */
 export function untakenBytes(res: ServerResponse): number {
   const { writableLength, socket } = res;

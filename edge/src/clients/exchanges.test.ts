@@ -35,7 +35,7 @@ function setUp(all: readonly Exchange[]) {
 }
 
 describe('when memory is short', () => {
-  test('transfers that wait since there was memory do not take what slow readers leave', () => {
+  test('transfers that began to wait while there was memory do not take the memory that slow readers free', () => {
     const flood = [exchange('flood', true), exchange('flood', false), exchange('flood', false)];
     const honest = exchange('honest', false);
     const { exchanges, short } = setUp([...flood, honest]);
@@ -47,7 +47,7 @@ describe('when memory is short', () => {
     expect(exchanges.freeMemory(100 * MiB)).toBe(0);
   });
 
-  test('refusing transfers that wait spares no slow reader: they come again', () => {
+  test('slow readers are reset even if waiting transfers are refused, because those come again', () => {
     const reader = exchange('slow', true);
     const { exchanges, short } = setUp([reader, exchange('slow', false)]);
     for (let s = 0; s <= 12; s++) exchanges.observeReaders(s * 1000);

@@ -170,7 +170,8 @@ export class Exchanges {
       exchange.controller.abort(new MillraceError('out-of-memory', '', { retryAfterMs: 1000 }));
     }
     const others = readers.filter((reader) => !refused.has(reader));
-    // For all of the bytes: waiting transfers come again, and slow readers would keep their chunks.
+    // Slow readers must free all of the bytes as well: refused transfers come again, and slow
+    // readers would keep their chunks.
     const slowest = chooseSlowest(others, bytes);
     for (const { exchange } of slowest) this.#reset(exchange);
     return refused.size + slowest.length;
@@ -198,7 +199,7 @@ export class Exchanges {
   }
 }
 
-/** Bytes that would be free without the transfer. */
+/** Returns the number of bytes that would be free without the transfer. */
 function heldBytes({ kind, res, heldBytes: body }: Exchange): number {
   const encrypted = res.socket !== null && 'encrypted' in res.socket;
   const socket = kind === 'tunnel' || encrypted ? res.writableLength : 0;

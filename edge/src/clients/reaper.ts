@@ -45,7 +45,7 @@ export class ClientReaper {
   readonly #watched = new Set<Watched>();
   /** The same by connection: thousands may vanish at once, and each is looked up. */
   readonly #byConnection = new Map<Socket, Set<Watched>>();
-  /** Watches whose response, the last of its connection, has been handed on. */
+  /** Watches of responses that have been handed on, each the last response of its connection. */
   readonly #handedOn = new Map<Socket, Watched>();
   readonly #experience = new AnsweredTimeouts();
   #timer: NodeJS.Timeout | undefined;
@@ -160,7 +160,7 @@ export class ClientReaper {
   }
 }
 
-/** Whether a client has acknowledged everything, or its connection is closed. */
+/** Returns true if a client has acknowledged everything, or its connection is closed. */
 function hasAll(state: TcpState | undefined): boolean {
   return state === undefined || (state.unacked === 0 && state.unsentBytes === 0);
 }

@@ -83,7 +83,10 @@ function reader(getSockOpt: GetSockOpt): ReadTcpInfo {
   };
 }
 
-/** Node has no public way to a socket's descriptor. Windows and closed sockets have -1 or none. */
+/**
+ * Finds a socket's descriptor, for which Node has no public API. Windows and closed sockets have -1
+ * or none.
+ */
 function descriptorOf(socket: Socket): number | undefined {
   const { _handle: handle } = socket as unknown as { _handle?: { fd?: unknown } | null };
   const fd = handle?.fd;

@@ -21,7 +21,7 @@ async function file(content: string): Promise<string> {
   return path;
 }
 
-/** The text and exit status that the program stops with. */
+/** Returns the text and exit status that the program stops with. */
 function stopped(argv: string[], env: Record<string, string> = {}): [string, number] {
   try {
     readConfig(argv, env);

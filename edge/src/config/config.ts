@@ -117,12 +117,12 @@ export function readConfig(
   return { ...config, allowOrigin, peers, trustedProxy, name };
 }
 
-/** Whether there are files that are read again on SIGHUP. */
+/** Returns true if there are files that are read again on SIGHUP. */
 export function canReload({ tlsCert, rulesFile, linkSecretFile }: Config): boolean {
   return [tlsCert, rulesFile, linkSecretFile].some((file) => file !== undefined);
 }
 
-/** The program's command-line interface, for parsing and for --help. */
+/** Makes the program's command-line interface, for parsing and for --help. */
 export function edgeCommand(): Command {
   const command = new Command('edge')
     .description('Millrace edge: serves large files of other servers through prefixed URLs')

@@ -1,7 +1,7 @@
 /**
- * Where a node looks for others: addresses and names from --peers. A name stands for all of its
- * address records, which are read repeatedly, so that a network of edges needs no other discovery
- * than plain DNS or a headless service.
+ * Finds the other nodes that a node begins with: addresses and names from --peers. A name stands
+ * for all of its address records, which are read repeatedly, so that a network of edges needs no
+ * other discovery than plain DNS or a headless service.
  */
 
 import { lookup } from 'node:dns/promises';
@@ -29,7 +29,8 @@ export function parseSeed(text: string): Seed {
     const address = text.includes('://') ? text.trim() : `http://${text.trim()}`;
     const url = new URL(address);
     const scheme = url.protocol.slice(0, -1);
-    // A URL does not tell its scheme's default port from none; under the other scheme it does.
+    // A parsed URL does not show whether its scheme's default port was given. Parsed with the other
+    // scheme, it does.
     const other = new URL(address.replace(/^[^:]*/, scheme === 'http' ? 'https' : 'http'));
     const fallback = scheme === 'https' ? 443 : DEFAULT_PORT;
     const port = Number(url.port || other.port || fallback);
@@ -55,7 +56,7 @@ export async function resolveSeeds(seeds: readonly Seed[], log: Log): Promise<st
   return [...urls];
 }
 
-/** The URL of a node at an IP address. */
+/** Returns the URL of a node at an IP address. */
 export function nodeUrl(address: string, port: number, scheme = 'http'): string {
   const bare = ipaddr.isValid(address) ? ipaddr.process(address).toString() : address;
   return `${scheme}://${bare.includes(':') ? `[${bare}]` : bare}:${port}`;

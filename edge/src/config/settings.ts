@@ -17,7 +17,7 @@ import { parseSeed } from './seeds.ts';
 /** Least memory besides the cache: with less, a process would refuse transfers from the start. */
 export const LEAST_ROOM_BYTES = 256 * 1024 * 1024;
 
-/** A text option read by one of the units' readers, whose message it keeps. */
+/** Makes a text option that one of the units' readers reads; the reader's message is kept. */
 function text<T>(read: (value: string) => T) {
   return z.coerce.string().transform((value, context) => {
     try {
@@ -30,7 +30,7 @@ function text<T>(read: (value: string) => T) {
   });
 }
 
-/** The path of a file that can be read now, and will be read again. */
+/** Makes an option for the path of a file, which must be readable now and is read again later. */
 function usable(read: (path: string) => unknown) {
   return text((path) => {
     read(path);
@@ -40,7 +40,7 @@ function usable(read: (path: string) => unknown) {
 
 const count = z.coerce.number().int('must be a whole number').min(0, 'must not be negative');
 
-/** The address of a server, without a path. */
+/** Reads the address of a server, without a path. */
 function parseBaseUrl(value: string): string {
   if (URL.canParse(value)) {
     const { protocol, pathname, search, origin } = new URL(value);
@@ -49,7 +49,7 @@ function parseBaseUrl(value: string): string {
   throw new MillraceError('bad-option', 'must be like https://edge.example.org');
 }
 
-/** A secret in its own file: in arguments and environment others could see it. */
+/** Reads a secret from its own file: in arguments and environment others could see it. */
 function readSecret(path: string, minChars: number): Buffer {
   let secret: string;
   try {

@@ -1,4 +1,7 @@
-/** undici's pools of connections, one for each origin, so that one origin's can be closed. */
+/**
+ * undici's pools of connections, one for each origin, so that the connections to one origin can be
+ * closed.
+ */
 
 import type { Pool } from 'undici';
 
@@ -24,7 +27,10 @@ export class OriginAgents {
     return this.#loading;
   }
 
-  /** The pool of an origin. @throws Error before `ready` has resolved, and once all are closed */
+  /**
+   * Returns the pool of an origin. @throws Error before `ready` has resolved, and once all are
+   * closed
+   */
   get(origin: string): Pool {
     if (this.#closed || this.#undici === undefined) throw new Error('there are no pools');
     let pool = this.#pools.get(origin);

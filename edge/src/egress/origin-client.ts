@@ -310,7 +310,7 @@ export class OriginClient {
   }
 }
 
-/** Origins that one client may have requests to at a time. */
+/** Returns the most origins that one client may have requests to at a time. */
 export function originShare(maxOrigins: number): number {
   return Math.ceil(maxOrigins * CLIENT_SHARE);
 }

@@ -28,7 +28,7 @@ export class OriginRecords {
   }
 }
 
-/** Records by host or URL, bounded in bytes. */
+/** Makes a table of records by host or URL, bounded in bytes. */
 function recordsBy<T extends object>(): LRUCache<string, T> {
   return new LRUCache({
     maxSize: MAX_BYTES,

@@ -86,7 +86,7 @@ export class OriginSource implements ChunkSource {
     }
   }
 
-  /** The pointer to the file, while it still points to this version. */
+  /** Returns the pointer to the file, while it still points to this version. */
   #pointer({ version }: ChunkRequest): Pointer | undefined {
     const entry = this.#options.pointers.get(pointerName(version), version.scope);
     return entry !== undefined && isPointer(entry) && entry.version.tag === version.tag
@@ -94,12 +94,12 @@ export class OriginSource implements ChunkSource {
       : undefined;
   }
 
-  /** The URL that redirects led to last time; the file's own by default. */
+  /** Returns the URL that redirects led to last time; the file's own by default. */
   #directUrl(request: ChunkRequest): URL {
     return new URL(this.#knownDirect(request) ?? request.version.url);
   }
 
-  /** The URL that redirects led to, as far as this node or the asking one knows. */
+  /** Returns the URL that redirects led to, as far as this node or the asking one knows. */
   #knownDirect(request: ChunkRequest): string | undefined {
     return this.#pointer(request)?.finalUrl ?? request.directUrl;
   }

@@ -116,7 +116,10 @@ export class Metrics {
     return { sum: value('_sum'), count: value('_count') };
   }
 
-  /** Number of chunks by the upper bound of the window's size, each chunk in one of them. */
+  /**
+   * Returns the number of chunks by the upper bound of the window's size, each chunk in one of
+   * them.
+   */
   async windowSizes(): Promise<Record<string, number>> {
     const { values } = await this.window.get();
     const sizes: Record<string, number> = {};
@@ -185,7 +188,7 @@ export class Metrics {
   }
 }
 
-/** The values of a counter by one of its labels. */
+/** Returns the values of a counter by one of its labels. */
 export async function counterValues(
   counter: Counter<string>,
   label: string,
@@ -194,7 +197,7 @@ export async function counterValues(
   return Object.fromEntries(values.map((v) => [String(v.labels[label]), v.value]));
 }
 
-/** The value of a counter summed over its labels, or of one combination. */
+/** Returns the value of a counter summed over its labels, or of one combination. */
 export async function counterValue(
   counter: Counter<string>,
   labels?: Readonly<Record<string, string>>,

@@ -1,12 +1,12 @@
 /**
  * Memory for chunks, cut from long-lived slabs and used again and again.
  *
- * Buffers left to the garbage collector cost more than the transfer itself: every new one is made
- * of pages that the kernel must first clear, and V8 collects the whole heap for every 64 MiB of
- * them; and how much stays uncollected is left to chance. The price is that memory has to be
- * given back by hand; `Chunk` counts its users for that. Forgetting to give back costs a slot, no
- * more; giving back too early would put another chunk's bytes into a response, which is why the
- * count is kept in one place and tests run with `poison`.
+ * Buffers left to the garbage collector cost more than the transfer itself. Every new one is made
+ * of pages that the kernel must first clear, V8 collects the whole heap for every 64 MiB of them,
+ * and how much stays uncollected is left to chance. The price is that memory has to be given back
+ * by hand; `Chunk` counts its users for that. Forgetting to give back costs a slot, no more; giving
+ * back too early would put another chunk's bytes into a response, which is why the count is kept in
+ * one place and tests run with `poison`.
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -31,11 +31,13 @@ export interface ChunkMemoryOptions {
   /** Memory that is kept once it was needed; memory above that is returned when free. */
   readonly keepBytes: number;
   /**
-   * Whether that many more bytes may be taken from the system; by default they may. An idle slot is
+   * True if that many more bytes may be taken from the system; absent: always true. An idle slot is
    * lent without asking, but for a smaller piece only after a refusal.
    */
   readonly mayLend?: (bytes: number) => boolean;
-  /** Overwrite memory when it is given back, so that a use after that cannot go unnoticed. */
+  /**
+   * True to overwrite memory when it is given back, so that a use after that cannot go unnoticed.
+   */
   readonly poison?: boolean;
 }
 
@@ -204,7 +206,7 @@ export function allocateFor(
   }
 }
 
-/** True if a free slot takes memory already. */
+/** Returns true if a free slot takes memory already. */
 function hasIdle({ free, slots, touched }: Slab): boolean {
   return slots - free.length < touched;
 }

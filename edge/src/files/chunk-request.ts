@@ -37,7 +37,7 @@ export interface ChunkSource {
   lateAfterMs(request: ChunkRequest): Millis;
 }
 
-/** The name that a chunk is cached under. */
+/** Returns the name that a chunk is cached under. */
 export function chunkKey({ version, range }: ChunkRequest): string {
   return scopedKey(
     version.scope,

@@ -99,7 +99,7 @@ export class Chunk {
   }
 }
 
-/** SHA-256, computed in the thread pool so that it holds up no transfer. */
+/** Computes SHA-256 in the thread pool, so that it holds up no transfer. */
 export async function sha256(data: Buffer): Promise<Buffer> {
   return Buffer.from(await webcrypto.subtle.digest('SHA-256', data as Buffer<ArrayBuffer>));
 }

@@ -14,8 +14,8 @@ interface TunnelVerdict {
 }
 
 /**
- * The key of a URL or chunk name in caches: private files have keys of their own, so that files
- * that the owner of a local edge fetches from their own network answer no other user.
+ * Returns the key of a URL or chunk name in caches: private files have keys of their own, so that
+ * files that the owner of a local edge fetches from their own network answer no other user.
  */
 export function scopedKey(scope: Scope, name: string): string {
   return scope === 'private' ? `private ${name}` : name;
@@ -59,7 +59,7 @@ export function pointerName({ url, digest }: Pick<FileVersion, 'url' | 'digest'>
   return digest === undefined ? url : `${url} ${digest}`;
 }
 
-/** The URL in a pointer's name. */
+/** Returns the URL in a pointer's name. */
 export function urlOfPointer(name: string): string {
   const end = name.indexOf(' ');
   return end < 0 ? name : name.slice(0, end);

@@ -27,7 +27,7 @@ export function nodeClient(name: string): string {
   return NODE_PREFIX + name;
 }
 
-/** Whether this is another node, and no client of this one. */
+/** Returns true if the requester is another node instead of a client of this one. */
 export function isNodeClient(client: string): boolean {
   return client.startsWith(NODE_PREFIX);
 }

@@ -144,7 +144,7 @@ describe('a request whose target has bytes above ASCII', () => {
     const { res } = await next(0);
     res.writeHead(200);
     res.write('first,');
-    // A later connection is found late no sooner than an earlier one would be.
+    // A later connection is never found late before an earlier one.
     const late = await client(server);
     send(late.socket, 'GET /late HTTP/1.1\r\n');
     await late.closed;

@@ -80,7 +80,9 @@ export async function listenOn(
   return { address: `${secure} and ${address}`, peerPort };
 }
 
-/** The address by which processes of this machine reach a server that listens on `address`. */
+/**
+ * Returns the address by which processes of this machine reach a server that listens on `address`.
+ */
 export function loopbackFor(address: string): string {
   return address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;
 }
@@ -160,7 +162,10 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
   return server;
 }
 
-/** Whether there are several Host fields (RFC 9112 3.2): other programs may pick another one. */
+/**
+ * Returns true if there are several Host fields (RFC 9112 3.2): other programs may pick another
+ * one.
+ */
 function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -170,7 +175,10 @@ function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   return hosts > 1;
 }
 
-/** Whether a request needs no redirect to TLS: health checks, Prometheus, signed ones of nodes. */
+/**
+ * Returns true if a request needs no redirect to TLS: health checks, Prometheus, signed ones of
+ * nodes.
+ */
 function staysPlain(request: FastifyRequest): boolean {
   if ((request.raw.socket as Partial<TLSSocket>).encrypted === true) return true;
   return (
@@ -184,8 +192,8 @@ const ending = new WeakSet<Socket>();
 
 /**
  * Makes a request with a body, which is not read, the last of its connection: if proxies disagree
- * on where the body ends, bytes behind it may be no request of the client's. HTTP/2 has no such
- * doubts.
+ * on where the body ends, the bytes behind it may not be a request of the client. HTTP/2 has no
+ * such ambiguity.
  *
  * @returns true for a request behind such a body: it must not be answered
  */

@@ -56,12 +56,15 @@ const { createServer } = process.getBuiltinModule('node:http');
 /** Node's own handler of a new HTTP/1.1 connection. */
 const [takeConnection] = createServer().listeners('connection') as Listener[];
 
-/** The response that is being sent on a connection, or is next; undefined if nothing is owed. */
+/**
+ * Returns the response that is being sent on a connection, or is next; undefined if nothing is
+ * owed.
+ */
 export function unfinishedResponse(socket: Socket): ServerResponse | undefined {
   return (socket as HttpSocket)._httpMessage ?? undefined;
 }
 
-/** The request whose header has come but not yet all of its body. */
+/** Returns the request whose header has come but not yet all of its body. */
 export function unfinishedRequest(socket: Socket): IncomingMessage | undefined {
   const incoming = (socket as HttpSocket).parser?.incoming ?? undefined;
   return incoming?.complete === false ? incoming : undefined;
@@ -84,9 +87,9 @@ const begunLines = new WeakMap<Socket, BegunLine>();
  * comes in one packet: only packets that complete no head, and are not part of a body, are copied.
  *
  * The next line may begin in the packet in which the request before it ends. Its place is known if
- * that request has no body. Behind a body the packet counts as the former request only: the line
- * that is kept may then begin within a method, but cannot turn into one that reads, because no
- * method of the parser ends with GET or HEAD.
+ * that request has no body. Behind a body the packet counts as the former request only: the kept
+ * line may then begin within a method, but never becomes a valid request line, because no method of
+ * the parser ends with GET or HEAD.
  */
 export function keepBegunLine(socket: Socket): void {
   const { parser } = socket as HttpSocket;
@@ -122,15 +125,15 @@ export function keepBegunLine(socket: Socket): void {
   };
 }
 
-/** Whether bytes behind a request's head, in its packet, may be something else than a request. */
+/** Returns true if bytes behind a request's head, in its packet, may not be another request. */
 function mayHaveBody({ headers, method }: IncomingMessage): boolean {
   const { 'content-length': length = '0', 'transfer-encoding': encoding, upgrade } = headers;
   return length !== '0' || encoding !== undefined || upgrade !== undefined || method === 'CONNECT';
 }
 
 /**
- * Bytes of a request's line before the packet at which the parser has failed; undefined if they
- * are not known, because the line has ended.
+ * Returns the bytes of a request's line before the packet at which the parser has failed; undefined
+ * if they are not known, because the line has ended.
  */
 export function begunLine(socket: Socket): Uint8Array | undefined {
   const line = begunLines.get(socket);

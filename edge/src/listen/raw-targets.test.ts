@@ -45,7 +45,7 @@ const END = ' HTTP/1.1\r\nHost: x\r\n\r\n';
 const POST = 'POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n';
 
 test.each([
-  ['whose begin came before', ['GET /caf', `\xe9${END}`], '200', ['GET /caf%E9']],
+  ['whose beginning came before', ['GET /caf', `\xe9${END}`], '200', ['GET /caf%E9']],
   ['in single bytes', [...`GET /\xc3\xa9${END}`], '200', ['GET /%C3%A9']],
   ['behind empty lines', ['\r\n', 'GET /', `\xe9${END}`], '200', ['GET /%E9']],
   [

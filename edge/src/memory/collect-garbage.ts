@@ -13,7 +13,7 @@ interface Collect {
 
 let collect: Collect | undefined;
 
-/** Heap above which V8 must collect garbage before it has doubled, and below which not, bytes. */
+/** Size of the heap, in bytes, above which V8 must collect garbage before the heap has doubled. */
 const LARGE_HEAP_BYTES = 96 * 1024 * 1024;
 const SMALL_HEAP_BYTES = 64 * 1024 * 1024;
 /** Growth of a large heap after which it is collected, percent. */
@@ -47,7 +47,7 @@ export function collectLoading(): void {
   collector()({ type: 'major', flavor: 'last-resort' });
 }
 
-/** V8's collector, which is exposed on first use. */
+/** Returns V8's collector, which is exposed on first use. */
 function collector(): Collect {
   if (collect === undefined) {
     setFlagsFromString('--expose-gc');

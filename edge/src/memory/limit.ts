@@ -14,7 +14,7 @@ const LEAST_BESIDES_CACHE_BYTES = 512 * MiB;
 const MACHINE_SHARE = 0.9;
 
 /**
- * The limit of one process, bytes.
+ * Returns the limit of one process, bytes.
  *
  * @param config of the process: its part of the cache
  * @param machineBytes memory that the machine or the container has
@@ -27,7 +27,7 @@ export function memoryLimit(config: Config, machineBytes = ownMachineBytes()): n
   return Math.max(cacheMemory + LEAST_ROOM_BYTES, Math.min(cacheMemory + besides, most));
 }
 
-/** Memory of the machine, or of the control group (a container) if that has less. */
+/** Returns the memory of the machine, or of the control group (a container) if that has less. */
 function ownMachineBytes(): number {
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(totalmem(), constrained) : totalmem();

@@ -5,8 +5,8 @@ import type { Witness } from '@millrace/shared/cdn/admission/memory-account';
 import { YOUNG_BYTES, youngBytes } from './young-generation.ts';
 
 /**
- * Memory of the program itself, bytes, with the later size of its young generation. Measured: call
- * it once, before requests come.
+ * Returns the memory of the program itself, bytes, with the later size of its young generation.
+ * Measured: call it once, before requests come.
  */
 export function programBytes(): number {
   return process.memoryUsage.rss() - youngBytes() + YOUNG_BYTES;

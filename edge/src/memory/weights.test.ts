@@ -25,7 +25,7 @@ const NOISE_BYTES = 2 * MiB;
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** Bytes of heap and of array buffers that are in use. */
+/** Returns the number of bytes of heap and of array buffers that are in use. */
 function used(): number {
   collect();
   collect();

@@ -1,6 +1,7 @@
 /**
  * Bounds V8's young generation, in which every new object is made. V8 lets it grow to 64 MiB when
- * much of it survives, and keeps all of that resident; with a fourth, requests cost about as much.
+ * much of it survives, and keeps all of that resident; with a quarter of that, requests cost about
+ * as much.
  */
 
 import { PerformanceObserver } from 'node:perf_hooks';
@@ -13,9 +14,9 @@ const SMALL_YOUNG_BYTES = YOUNG_BYTES / 2;
 const GROWTH_FACTOR = 2;
 
 /**
- * Begins to bound it. V8 takes a bound of bytes only when a process starts, but heeds a change of
- * the growth factor at any time. So the size of the young generation is checked after each
- * collection, the only time at which it grows.
+ * Begins to bound the young generation. V8 takes a bound of bytes only when a process starts, but
+ * heeds a change of the growth factor at any time. So the size of the young generation is checked
+ * after each collection, the only time at which it grows.
  *
  * @returns a function that ends the bound
  */

@@ -30,7 +30,7 @@ ${panel('tiers', 'Where chunks came from', 'wide')}
 ${panel('peers', 'Peers by round-trip time', 'half')}
 ${panel('window', 'Window and retries', 'half')}
 ${panel('files', 'Files in demand', 'full')}
-${panel('admission', 'What clients take, and were refused', 'full')}
+${panel('admission', 'Use by clients, and refusals', 'full')}
 ${panel('errors', 'Errors', 'third')}
 ${panel('clients', 'Clients and caches', 'third')}
 ${panel('processes', 'Administration and processes', 'third')}
@@ -83,8 +83,8 @@ export function noTokenPage(edge: string): Promise<RenderedPage> {
 
 function policyPanel({ served, takesLinks }: Pick<OriginPolicy, 'served' | 'takesLinks'>): Html {
   const links = takesLinks
-    ? 'Signed links are taken: they let through what is not listed.'
-    : 'No signed links are taken.';
+    ? 'Signed links are accepted: they let through origins that are not listed.'
+    : 'Signed links are not accepted.';
   const rows = served.slice(0, MAX_LISTED).map(({ origin, signed, rule }) => {
     const words = [...(signed ? ['By signed links only.'] : []), ...ruleWords(rule)];
     return html`<div><dt><code>${origin === '*' ? 'any public origin' : origin}</code></dt><dd>${words.length === 0 ? 'No rules' : words.join(' ')}</dd></div>`;

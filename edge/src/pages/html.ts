@@ -17,7 +17,10 @@ export class Html {
 
 type Part = Html | string | number | undefined | readonly Part[];
 
-/** `undefined` becomes nothing, lists are joined, everything but `Html` is escaped. */
+/**
+ * Inserts values into HTML: `undefined` becomes nothing, lists are joined, everything but `Html` is
+ * escaped.
+ */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   let text = strings[0] as string;
   parts.forEach((part, i) => {

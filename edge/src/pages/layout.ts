@@ -89,7 +89,7 @@ export function sendPage(reply: FastifyReply, { headers, body }: RenderedPage): 
   return reply.headers(headers).send(body);
 }
 
-/** An icon beside text that says the same. */
+/** Draws an icon beside text that says the same. */
 export function icon(name: IconName, size = 16): Html {
   return html`<svg class="icon" width="${size}" height="${size}" viewBox="0 0 16 16" aria-hidden="true"><path d="${ICON_PATHS[name]}"/></svg>`;
 }

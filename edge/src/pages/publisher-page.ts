@@ -60,10 +60,10 @@ const SERVICES: Readonly<Record<Service, readonly [string, string, Grade]>> = {
   ],
   'passed-through': [
     'This edge serves it, but cannot keep it',
-    'The file is passed through in one piece: every download goes to the origin. Below is why.',
+    'The file is passed through in one piece: every download goes to the origin. The reasons are below.',
     'limited',
   ],
-  none: ['This edge cannot serve it', 'Below is why, and what can be done.', 'bad'],
+  none: ['This edge cannot serve it', 'The reasons are below, with what can be done.', 'bad'],
 };
 
 /** Renders the page. */
@@ -100,7 +100,7 @@ function explanation({ base, served, takesLinks, chunkBytes, edges }: PublisherP
 <pre tabindex="0"><code>${base}/<b>https://example.com/file.iso</b></code></pre>
 <p class="quiet">It fetches the file in pieces of ${formatBytes(chunkBytes)}, in parallel, keeps them, and serves them to everybody who asks. Browsers, curl, wget and download managers work as they are: whole files, ranges, resumed downloads.</p></section>
 <section class="card"><h2>What this edge serves</h2>${servedList(served, takesLinks)}</section>
-${edges.length === 0 ? undefined : html`<section class="card"><h2>Edges of this network</h2><ul class="plain">${edges.map(({ name, healthy }) => html`<li><code>${name}</code>${healthy ? undefined : html` <span class="quiet">not to be reached just now</span>`}</li>`)}</ul></section>`}
+${edges.length === 0 ? undefined : html`<section class="card"><h2>Edges of this network</h2><ul class="plain">${edges.map(({ name, healthy }) => html`<li><code>${name}</code>${healthy ? undefined : html` <span class="quiet">cannot be reached at present</span>`}</li>`)}</ul></section>`}
 </div>`;
 }
 

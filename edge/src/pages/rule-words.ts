@@ -23,7 +23,7 @@ export function ruleWords(rule: OriginRule): string[] {
   if (rate !== undefined) words.push(`At most ${formatRate(rate)} for all transfers together.`);
   if (ignoreNoCache === true) {
     words.push(
-      'When to look for a new version is for the origin to say: the no-cache of clients is not listened to.',
+      'Only the origin decides when to look for a new version: a no-cache of clients is ignored.',
     );
   }
   return words;

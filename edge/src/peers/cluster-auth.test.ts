@@ -138,11 +138,11 @@ describe('a request that was signed for one node', () => {
       expect(() => other.verify(readdressed, TARGET)).toThrow(refused);
       expect(() => other.verifyIntroduction(readdressed, TARGET)).toThrow(refused);
     }
-    // It is still good at its recipient, and has not been used up elsewhere.
+    // It is still valid at its recipient, and has not been used up elsewhere.
     expect(() => newNode().auth.verify(request(headers), TARGET)).not.toThrow();
   });
 
-  test('names it in the signature; an introduction names none, and is good for nothing else', () => {
+  test('names it in the signature; an introduction names none, and is valid for nothing else', () => {
     const { headers } = newNode().auth.sign(undefined, 'GET', '/-/introduction', {});
     expect(headers).not.toHaveProperty(INSIDE.to);
     const verify = (as: Fields) => newNode().auth.verify(request(as), '/-/introduction');

@@ -101,7 +101,7 @@ export class ClusterAuth {
     const given = Buffer.from(listField(headers, INSIDE.auth) ?? '', 'hex');
     const expected = this.#answerMac(nonce, parts);
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
-      throw new MillraceError('inside-request-refused', 'the answer is not signed rightly');
+      throw new MillraceError('inside-request-refused', 'the signature of the answer is wrong');
     }
   }
 
@@ -132,7 +132,8 @@ export class ClusterAuth {
     if (!timingSafeEqual(expected, Buffer.from(given.mac, 'hex'))) {
       throw new MillraceError('inside-request-refused', 'the signature is wrong');
     }
-    // After the signature, so that only members of the network learn whether a name is this node's.
+    // This is checked after the signature, so that only members of the network learn whether a name
+    // is this node's.
     if (listField(req.headers, INSIDE.to) !== to) {
       throw new MillraceError('inside-request-refused', 'it is for another node');
     }
@@ -153,7 +154,7 @@ export class ClusterAuth {
   }
 }
 
-/** True for an IP address of this machine itself. */
+/** Returns true for an IP address of this machine itself. */
 export function isLoopback(address: string | undefined): boolean {
   return (
     address !== undefined &&

@@ -82,7 +82,7 @@ export class HeartbeatClient {
     name: string | undefined,
     fields: Readonly<Record<string, string>>,
   ): Promise<{ readonly answer: HeartbeatAnswer; readonly rtt: Millis }> {
-    // Before the time of the answer is measured.
+    // Loaded first, so that the round trip does not include it.
     await this.#agent.get();
     const sentAt = this.#now();
     const answer = await this.#ask(url, name, HEARTBEAT_PATH, fields);

@@ -44,7 +44,7 @@ export const INTRODUCTION = ANSWER.pick({ name: true, peerUrl: true, insidePort:
 export type Introduction = z.infer<typeof INTRODUCTION>;
 export type HeartbeatAnswer = z.infer<typeof ANSWER>;
 
-/** The address at which the sender of a heartbeat can be asked. */
+/** Returns the address at which the sender of a heartbeat can be asked. */
 export function askingNode(req: IncomingMessage): string | undefined {
   const url = String(req.headers[INSIDE.nodeUrl] ?? '');
   if (url !== '') return url.length <= 200 ? webOrigin(url) : undefined;
@@ -53,13 +53,16 @@ export function askingNode(req: IncomingMessage): string | undefined {
   return port > 0 && port < 65536 && address !== undefined ? nodeUrl(address, port) : undefined;
 }
 
-/** The origin of an http or https URL: that of other URLs is the text "null". */
+/** Returns the origin of an http or https URL: that of other URLs is the text "null". */
 function webOrigin(url: string): string | undefined {
   const parsed = URL.parse(url);
   return parsed !== null && /^https?:$/.test(parsed.protocol) ? parsed.origin : undefined;
 }
 
-/** The address at which a node that was reached at `url` wants to be asked: this or another one. */
+/**
+ * Returns the address at which a node that was reached at `url` wants to be asked: this or another
+ * one.
+ */
 export function wantedAddress(url: string, { peerUrl, insidePort }: Introduction): string {
   const own = new URL(peerUrl ?? url);
   if (peerUrl === undefined && insidePort !== undefined) own.port = String(insidePort);

@@ -158,7 +158,10 @@ export class Heartbeats {
     return !this.#addresses.has(url) && this.#mayAsk(url) && this.#addresses.hear(url);
   }
 
-  /** Whether an address may be asked: without a secret, nodes on this machine alone are trusted. */
+  /**
+   * Returns true if an address may be asked: without a secret, nodes on this machine alone are
+   * trusted.
+   */
   #mayAsk(url: string): boolean {
     return (
       this.#options.auth.hasSecret || isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''))

@@ -173,7 +173,7 @@ describe('Membership', () => {
 
   test('a node is pinged at once after a failed forward, and used again when it answers', async () => {
     const node = await startNode('node');
-    // No heartbeats in turn, so that an answer is to the one that silence was the reason for.
+    // No regular heartbeats, so that an answer belongs to the heartbeat that silence has caused.
     const seeds = [parseSeed(node.url)];
     const asking = await startNode('asking', { seeds, heartbeatIntervalMs: 1e6 });
     await until(() => usable(asking) === 'node');

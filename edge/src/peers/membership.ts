@@ -102,7 +102,7 @@ export class Membership {
     return this.#self;
   }
 
-  /** The nodes that can be used now, this one first. */
+  /** Returns the nodes that can be used now, this one first. */
   nodes(): ForwardTarget[] {
     const now = this.#options.now();
     return [this.self, ...this.#members.filter((peer) => this.table.isUsable(peer, now))];
@@ -172,11 +172,11 @@ export class Membership {
     this.#heartbeats.ping(peer.url);
   }
 
-  /** Leaves a node alone for a while, because it has sent damaged bytes. */
+  /** Sends no requests to a node for a while, because it has sent damaged bytes. */
   isolate(name: string, now: Millis): void {
     this.#options.log.error(
       { peer: name },
-      'a peer sent a damaged chunk: it is left alone for a while',
+      'a peer sent a damaged chunk: it gets no requests for a while',
     );
     this.table.onDamaged(name, now);
     this.#hearsay = undefined;
@@ -198,7 +198,7 @@ export class Membership {
     const { name } = this.#options;
     const { nodes: _nodes, insidePort: _port, peerUrl: _url, ...said } = answer;
     const { instance, purges, pins, ...info } = said;
-    // Before the node can be used: by then its purges are known here as well.
+    // This comes first, so that the node's purges are known here before the node can be used.
     if (info.name !== name)
       await this.#options.shared?.heard({ name: info.name, url }, { purges, pins });
     if (info.name === name && instance !== this.#instance) this.#warnOfTwin(url);

@@ -85,7 +85,7 @@ export class Network {
    * @param peer that was asked for it; undefined: none yet
    */
   lateAfterMs(request: ChunkRequest, peer?: string): Millis {
-    // Less would take busy nodes for dead ones, each time at the origin's expense.
+    // A shorter time would take busy nodes for dead ones, each time at the origin's expense.
     const silenceMs = this.#options.membership.table.silenceMs(peer);
     return Math.max(silenceMs, this.#timer(request).timeoutMs(0));
   }
@@ -158,7 +158,7 @@ export class Network {
     return this.#options.membership.table.get(peer)?.heardAt;
   }
 
-  /** Leaves a silent peer alone until its next heartbeat. */
+  /** Sends no requests to a silent peer until its next heartbeat. */
   onSilent(peer: string): void {
     this.#options.metrics.peerFailures.inc({ kind: 'silent' });
     this.#options.membership.onForwardFailed(peer);

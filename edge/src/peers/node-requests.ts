@@ -18,12 +18,12 @@ const NODE_PATHS: ReadonlySet<string> = new Set([
   PINS_PATH,
 ]);
 
-/** True for requests that only other nodes send. */
+/** Returns true for requests that only other nodes send. */
 export function isOfNode({ headers, url = '' }: Pick<IncomingMessage, 'headers' | 'url'>): boolean {
   return headers[INSIDE.mark] !== undefined || isNodePath(url);
 }
 
-/** True for paths that only other nodes ask for. */
+/** Returns true for paths that only other nodes ask for. */
 export function isNodePath(url: string): boolean {
   const query = url.indexOf('?');
   return NODE_PATHS.has(query < 0 ? url : url.slice(0, query));

@@ -34,7 +34,7 @@ export interface OwnEdge {
   readonly weight: number;
 }
 
-/** Nodes that clients can reach, this one first, for `/-/edges`. */
+/** Lists the nodes that clients can reach, this one first, for `/-/edges`. */
 export function publicEdges(self: OwnEdge, peers: ReturnType<typeof describePeers>) {
   const edges = peers.map(({ name, publicUrl, usable, load, weight, rttMs }) => {
     return { name, url: publicUrl, healthy: usable, load, weight, rttMs };

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 
-/** SHA-256 of a text's UTF-8, hexadecimal. */
+/** Computes the SHA-256 of a text's UTF-8, hexadecimal. */
 export function textDigest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

@@ -23,7 +23,7 @@ const pointer: Pointer = {
   finalUrl: 'https://mirror.example.com/file.iso',
 };
 
-/** The message as it reaches the other node, with parts of it changed. */
+/** Returns the message as it reaches the other node, with parts of it changed. */
 function altered(change: Record<string, unknown>): string {
   return JSON.stringify({ ...JSON.parse(writeVersion(pointer, 1_000_000)), ...change });
 }
@@ -53,7 +53,7 @@ describe('a message between nodes about a file', () => {
     ['a length that is not a whole number', altered({ length: 1.5 })],
     ['a negative age', altered({ ageMs: -1 })],
     ['a field that would end a header', altered({ fields: { link: 'a\r\nset-cookie: b' } })],
-    ['a field name that is none', altered({ fields: { 'a b': 'c' } })],
+    ['a field name that is not a token', altered({ fields: { 'a b': 'c' } })],
     ['a field that is far too long', altered({ fields: { link: 'a'.repeat(10_000) } })],
     ['a final URL that cannot be fetched', altered({ finalUrl: 'file:///etc/passwd' })],
     ['a reason that would end a header', writeTunnel('a\r\nb')],

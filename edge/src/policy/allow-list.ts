@@ -1,6 +1,6 @@
 /**
- * Decides which origins an edge serves (NSDI 6.4; LOGIN, "Can I use it now?"): deny by default, so
- * that no one can shift their bandwidth to it or use it to look into the operator's network.
+ * Decides which origins an edge serves (NSDI 6.4; LOGIN, "Can I use it now?"): none by default, so
+ * that nobody can shift their bandwidth to it or use it to look into the operator's network.
  *
  * Only an entry that names a host or address literally lets private addresses through.
  */

@@ -1,6 +1,6 @@
 /**
- * Ports of other protocols, from the Fetch standard's list of blocked ports: HTTP sent to them
- * can be taken for commands of theirs.
+ * Ports of other protocols, from the Fetch standard's list of blocked ports: their servers can take
+ * HTTP for commands.
  */
 const BAD_PORTS: ReadonlySet<number> = new Set([
   1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102,
@@ -10,7 +10,7 @@ const BAD_PORTS: ReadonlySet<number> = new Set([
   6669, 6679, 6697, 10080,
 ]);
 
-/** True when HTTP must not be spoken to the URL's port. */
+/** Returns true when HTTP must not be spoken to the URL's port. */
 export function hasBadPort(url: URL): boolean {
   return url.port !== '' && BAD_PORTS.has(Number(url.port));
 }

@@ -44,7 +44,7 @@ export class ClientAddress {
   }
 
   /**
-   * The client's address.
+   * Returns the client's address.
    *
    * @param remote address at the other end of the connection
    */
@@ -72,7 +72,7 @@ export class ClientAddress {
     return this.isProxy(address) ? address : clientKey(address);
   }
 
-  /** Whether this is the address of a trusted proxy. */
+  /** Returns true if this is the address of a trusted proxy. */
   isProxy(address: string): boolean {
     if (this.#trusted.length === 0 || !ipaddr.isValid(address)) return false;
     const ip = ipaddr.process(address);
@@ -82,13 +82,13 @@ export class ClientAddress {
   }
 }
 
-/** The `for` of one element of Forwarded. */
+/** Returns the `for` of one element of Forwarded. */
 function forParameter(element: string): string {
   const value = /(?:^|;)\s*for=(?:"([^"]*)"|([^;\s]*))/i.exec(element);
   return value?.[1] ?? value?.[2] ?? '';
 }
 
-/** An address with or without brackets and port. */
+/** Reads an address with or without brackets and port. */
 function readAddress(text: string): string | undefined {
   const bare = text.trim();
   const [, inBrackets, v4] = /^(?:\[([^\]]+)\](?::\d+)?|(\d+(?:\.\d+){3}):\d+)$/.exec(bare) ?? [];

@@ -22,13 +22,13 @@ describe('LocalAccess', () => {
   });
 
   test.each(['', 'x', TOKEN.slice(1), `${TOKEN}x`, TOKEN.toUpperCase(), 'ü'.repeat(43)])(
-    'the token %j is a wrong one',
+    'the token %j is wrong',
     (token) => {
       expect(access.scope({ host: HOST, [TOKEN_FIELD]: token })).toBe('public');
     },
   );
 
-  test('a token that comes twice is a wrong one', () => {
+  test('a token that comes twice is wrong', () => {
     expect(access.scope({ host: HOST, [TOKEN_FIELD]: [TOKEN, TOKEN] })).toBe('public');
   });
 

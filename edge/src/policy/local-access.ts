@@ -1,9 +1,9 @@
 /**
  * An edge that runs for its own user on loopback. Web pages can send requests there as well. So
- * origins that are not listed need the local token, which no page can know; a name that was made to
- * point at loopback (DNS rebinding) is refused; and without the token, so are requests by a page of
- * another site (Fetch Metadata, W3C; Origin, RFC 6454), because the edge fetches files from the
- * user's own address.
+ * origins that are not listed need the local token, which no page can know, and a name that was
+ * made to point at loopback (DNS rebinding) is refused. Without the token, requests by a page of
+ * another site are refused as well (Fetch Metadata, W3C; Origin, RFC 6454), because the edge
+ * fetches files from the user's own address.
  */
 
 import { randomBytes, timingSafeEqual } from 'node:crypto';
@@ -61,8 +61,9 @@ export class LocalAccess {
 }
 
 /**
- * True for requests that a page of another site has made, by the browser's fields. Sandboxed pages,
- * such as proxied ones, have no origin: they count as another site. Programs send neither field.
+ * Returns true for requests that a page of another site has made, by the browser's fields.
+ * Sandboxed pages, such as proxied ones, have no origin: they count as another site. Programs send
+ * neither field.
  */
 function isFromOtherSite(headers: Headers, host: string): boolean {
   const site = listField(headers, 'sec-fetch-site');

@@ -54,14 +54,14 @@ export class OriginPattern {
     return (host * 10_000 + path) * 4 + rest;
   }
 
-  /** True for a canonical URL that is covered, however its origin reads the path. */
+  /** Returns true for a canonical URL that is covered, however its origin reads the path. */
   covers(url: URL): boolean {
     if (!this.#originMatches(url)) return false;
     if (this.#pathPrefix === '/') return true;
     return pathReadings(url.pathname)?.every((path) => this.#pathMatches(path)) ?? false;
   }
 
-  /** True for a canonical URL that some origin might read as a covered one. */
+  /** Returns true for a canonical URL that some origin might read as a covered one. */
   mayCover(url: URL): boolean {
     if (!this.#originMatches(url)) return false;
     if (this.#pathPrefix === '/') return true;

@@ -28,14 +28,14 @@ describe('which rule counts', () => {
     ['http://www.example.com/pub/x', 6],
     ['https://www.example.com/pub/x', 7],
     ['http://www.example.com:8080/pub/x', 8],
-    // It is not certain that this is below /pub: the rule for all of the host holds.
+    // It is not certain that this is below /pub: the rule for all of the host applies.
     ['http://www.example.com/pub/..%2fx', 5],
   ])('%s: the narrowest one, %d', (url, size) => {
     const verdict = check(file, url);
     expect([verdict.says, verdict.rule.maxFileSize]).toEqual(['serve', size * MiB]);
   });
 
-  test('an origin that no entry names has the defaults, which do not make it served', () => {
+  test('an origin that no entry names has the defaults, and is not served because of them', () => {
     const some = { ...file, origins: file.origins.slice(3) };
     expect(check(some, 'http://other.example/')).toEqual({
       says: 'none',

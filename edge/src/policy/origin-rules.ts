@@ -45,7 +45,7 @@ export interface RuleVerdict {
 const MIN_QUOTA_MS = 1000;
 const MAX_QUOTA_MS = 366 * 86_400_000;
 
-/** A text read by one of the units' readers. */
+/** Makes the schema of a text that one of the units' readers reads. */
 function unit(read: (text: string) => number) {
   return z.string().transform((text, context) => {
     try {
@@ -204,7 +204,7 @@ export function checkAgainstRule(
   }
 }
 
-/** The types that clients may read in a field: if it has several, any of them. */
+/** Returns the types that clients may read in a field: if it has several, any of them. */
 function mediaTypes(field: string | undefined): string[] {
   const types = (field ?? '')
     .split(',')

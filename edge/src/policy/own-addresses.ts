@@ -43,14 +43,14 @@ export class OwnAddresses {
     else this.#ofName = new Set([canonical(literal)]);
   }
 
-  /** True for an address of this machine, as far as it is known now. */
+  /** Returns true for an address of this machine, as far as it is known now. */
   has(address: string): boolean {
     this.#refresh();
     const wanted = canonical(address);
     return this.#ofInterfaces.has(wanted) || this.#ofName.has(wanted);
   }
 
-  /** True for the name of this machine in its public URL. */
+  /** Returns true for the name of this machine in its public URL. */
   hasName(hostname: string): boolean {
     return this.#name !== undefined && withoutDot(hostname) === this.#name;
   }
@@ -88,7 +88,7 @@ function withoutDot(hostname: string): string {
   return hostname.toLowerCase().replace(/\.$/, '');
 }
 
-/** The canonical form of an address: without a zone, and an IPv4 address as such. */
+/** Returns the canonical form of an address: without a zone, and an IPv4 address as such. */
 function canonical(address: string): string {
   const [bare = ''] = address.split('%');
   return ipaddr.isValid(bare) ? ipaddr.process(bare).toString() : bare;

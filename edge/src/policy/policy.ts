@@ -1,6 +1,6 @@
 /**
  * The edge's policy in one place: whether a URL may be fetched, whether it may be at a private
- * address, and which rules hold for its files. The allow-list, the rules or a signed link decide.
+ * address, and which rules apply to its files. The allow-list, the rules or a signed link decide.
  */
 
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
@@ -50,7 +50,7 @@ export class OriginPolicy {
     this.#secrets = readSecrets(files);
   }
 
-  /** Reads the files again; one that cannot be used is logged, and the old one holds. */
+  /** Reads the files again; one that cannot be used is logged, and the old one stays in force. */
   reload(log: Log): void {
     const attempt = (what: string, read: () => void) => {
       try {
@@ -74,7 +74,7 @@ export class OriginPolicy {
     }
   }
 
-  /** True if signed links are taken. */
+  /** True if signed links are accepted. */
   get takesLinks(): boolean {
     return this.#secrets.length > 0;
   }
@@ -105,7 +105,7 @@ export class OriginPolicy {
     return false;
   }
 
-  /** True for a URL that this edge would serve by a signed link. */
+  /** Returns true for a URL that this edge would serve by a signed link. */
   isServedByLink(url: URL): boolean {
     if (!this.takesLinks) return false;
     const grant = { permit: '', origin: url.origin, redirects: false, covers: () => true };
@@ -127,11 +127,11 @@ export class OriginPolicy {
    * Checks the permit of a signed link.
    *
    * @param now Unix milliseconds; without it permits do not expire
-   * @throws MillraceError `no-such-page` if none are taken, `link-invalid`, `link-expired`
+   * @throws MillraceError `no-such-page` if none are accepted, `link-invalid`, `link-expired`
    */
   grant(permit: string, url: URL, now = 0): LinkGrant {
     if (!this.takesLinks)
-      throw new MillraceError('no-such-page', 'signed links are not taken here');
+      throw new MillraceError('no-such-page', 'signed links are not accepted here');
     return checkLink(permit, url, this.#secrets, now);
   }
 

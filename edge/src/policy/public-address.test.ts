@@ -97,7 +97,7 @@ describe('public addresses', () => {
     }
   });
 
-  test('DNS rebinding: what is resolved is what is connected to, each time anew', async () => {
+  test('DNS rebinding: a connection goes only to addresses that were resolved and checked for it', async () => {
     let connections = 0;
     const inside = createServer(() => connections++).listen(0, '127.0.0.1');
     await once(inside, 'listening');

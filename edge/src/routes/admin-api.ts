@@ -1,6 +1,6 @@
 /**
- * Purging, prefetching and pinning over HTTP. All of it takes the administration token; the holder
- * of a pin's capability can also extend and release the pin.
+ * Purging, prefetching and pinning over HTTP. All of it requires the administration token; the
+ * holder of a pin's capability can also extend and release the pin.
  */
 
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';

@@ -35,7 +35,7 @@ export class Drain {
     const transfers = this.#transfers.running;
     clearTimeout(this.#grace);
     this.#transfers.drain(draining);
-    this.#log.warn({ transfers, graceMs }, draining ? 'draining' : 'draining called off');
+    this.#log.warn({ transfers, graceMs }, draining ? 'draining' : 'draining cancelled');
     if (!draining) return;
     this.#transfers.offload();
     this.#grace = setTimeout(() => this.#transfers.resetAll(), graceMs).unref();
@@ -74,7 +74,7 @@ export function bearer(request: FastifyRequest): string {
   return /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
 }
 
-/** True for a request with the token of the administrators. */
+/** Returns true for a request with the token of the administrators. */
 export function isAdmin(request: FastifyRequest, token: Buffer | undefined): boolean {
   const given = Buffer.from(bearer(request));
   return token !== undefined && given.length === token.length && timingSafeEqual(given, token);

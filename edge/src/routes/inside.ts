@@ -126,7 +126,7 @@ export class InsideHandler {
     if (wanted === undefined) throw new MillraceError('bad-chunk-name');
     const url = readUrl(wanted.url);
     const permit = singleField(req.headers, INSIDE.permit);
-    // Its expiry was for the first node on the path to check.
+    // The first node on the path has checked its expiry.
     const grant = permit === undefined ? undefined : policy.grant(permit, url);
     policy.check(url, 'public', grant);
     const asker = path.via.at(-1);
@@ -225,7 +225,7 @@ export class InsideHandler {
     chunk.retain();
     await new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true });
-      // The end of the exchange is not that of the write: the system may still read the memory.
+      // The exchange may end before the write does: the system may still read the memory.
       writeLoaned(res, chunk.data, () => {
         chunk.release();
         resolve();
@@ -294,7 +294,7 @@ function readRequest({ url, range, tag }: ChunkName, headers: Headers): ChunkReq
   if (tag === undefined || validators === undefined) {
     throw new MillraceError('bad-chunk-name', 'no version that can be pinned');
   }
-  if (!isLegalChunk(range, length)) throw new MillraceError('bad-chunk-name', 'no legal chunk');
+  if (!isLegalChunk(range, length)) throw new MillraceError('bad-chunk-name', 'not a legal chunk');
   const digest = digestOfTag(tag);
   const version = { url, scope: 'public', length, validators, digest, tag, fields: {} } as const;
   const directUrl = singleField(headers, INSIDE.finalUrl);

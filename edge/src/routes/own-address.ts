@@ -7,7 +7,7 @@ import type { TLSSocket } from 'node:tls';
 const HOST = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i;
 
 /**
- * The configured address, otherwise the one that the request was sent to.
+ * Returns the configured address, otherwise the one that the request was sent to.
  *
  * @returns a base URL without a slash at its end
  */
@@ -18,7 +18,7 @@ export function ownBase(req: IncomingMessage, publicUrl: string | undefined): st
   return `${isEncrypted(req) ? 'https' : 'http'}://${named.toLowerCase()}`;
 }
 
-/** Whether the client came over TLS, here or by the account of the proxy in front. */
+/** Returns true if the client came over TLS, here or by the account of the proxy in front. */
 export function isEncrypted(req: IncomingMessage): boolean {
   if ((req.socket as TLSSocket).encrypted === true) return true;
   return req.headers['x-forwarded-proto'] === 'https';

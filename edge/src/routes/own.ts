@@ -76,8 +76,8 @@ export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): P
     reply.type(JSON_TYPE).send(await statusText.get()),
   );
   server.get('/-/edges', async (_request, reply) => {
-    // For pages and extensions of any site: it says only what edges tell everybody. An edge of one
-    // user is for no site.
+    // Pages and extensions of any site may read it: it says only what edges tell everybody. An edge
+    // of one user lets no site read it.
     if (o.config.localTokenFile === undefined) reply.header('access-control-allow-origin', '*');
     return reply.type(JSON_TYPE).send(await edgesText.get());
   });

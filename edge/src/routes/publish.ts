@@ -116,7 +116,10 @@ async function sendMetalink(
   }
 }
 
-/** Edges that clients can use, this one first; only its own address if the network names none. */
+/**
+ * Lists the edges that clients can use, this one first; only its own address if the network names
+ * none.
+ */
 function edgesFor({ membership, config }: PublishRoutesOptions, base: string): string[] {
   const edges = membership.publicEdges().filter(({ healthy }) => healthy);
   const own = edges.filter(({ name }) => name === config.name);

@@ -35,7 +35,7 @@ export interface SendFileOptions {
   /** False while memory for chunks is short. */
   readonly spare: () => boolean;
   /**
-   * Whether a client's transfers wait if there is no memory for a chunk. One of many transfers
+   * True if a client's transfers wait when there is no memory for a chunk. One of many transfers
    * fails, so that a client with a single one gets its file.
    *
    * @param client address of the client
@@ -62,7 +62,7 @@ export async function sendFile(
   exchange.kind = 'file';
   const first = Math.min(chunkBytes, version.length);
   if (bringsFirstChunk(outcome)) exchange.admission.fetched(first);
-  // A pointer that was known already may be from a time, or of a request, with other rules.
+  // A known pointer may have been stored when other rules held, or for a request with other rules.
   policy.check(new URL(pointer.finalUrl), version.scope, exchange.grant);
   policy.checkFile(pointer);
   const answer = decideAnswer(req.method ?? 'GET', req.headers, version);

@@ -30,7 +30,10 @@ export interface Clients {
 const RELIEF_INTERVAL_MS = 1000;
 const OFFLOAD_INTERVAL_MS = 1000;
 const QUOTAS_INTERVAL_MS = 60_000;
-/** Chunks that may be fetched for a client that it does not take: at first, and more per second. */
+/**
+ * Chunks that may be fetched for a client and not taken by it: at first, and further ones per
+ * second.
+ */
 const ALLOWANCE_CHUNKS = 256;
 const REGAINED_CHUNKS = 1;
 
@@ -127,7 +130,9 @@ export async function openClients(
   };
 }
 
-/** This process's part of the bytes that may be fetched for a client that it does not take. */
+/**
+ * Returns this process's part of the bytes that may be fetched for a client and not taken by it.
+ */
 function amplification({ maxAmplification, chunkSize, workers }: Config): Amplification {
   return {
     ratio: maxAmplification,

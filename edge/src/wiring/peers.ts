@@ -113,7 +113,7 @@ export function openPeers(
   };
 }
 
-/** Whether the edge is a node of a network, even one that others have yet to join. */
+/** Returns true if the edge is a node of a network, even one that others have yet to join. */
 function isNode(config: Config): boolean {
   return config.peers.length > 0 || config.secretFile !== undefined || config.workers > 1;
 }

@@ -123,7 +123,7 @@ export function openPorts(
 /** Part of all connections that one client keeps by default. */
 const SHARE_OF_CONNECTIONS = 1 / 8;
 
-/** Connections that one client keeps when all are taken. */
+/** Returns the number of connections that one client keeps when all are taken. */
 function connectionShare({ clientConnections, maxConnections }: Config): number {
   if (clientConnections > 0) return clientConnections;
   return Math.ceil(maxConnections * SHARE_OF_CONNECTIONS);

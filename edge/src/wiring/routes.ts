@@ -158,7 +158,10 @@ function routeFiles(server: FastifyInstance, { peers, files, clients }: Answerin
   });
 }
 
-/** Nodes speak HTTP/1.1 to each other: their interim responses are written to the connection. */
+/**
+ * Returns true for requests of nodes, which use HTTP/1.1: interim responses are written to the
+ * connection.
+ */
 function isInside(request: IncomingMessage): boolean {
   return request.headers[INSIDE.mark] !== undefined && request.httpVersionMajor === 1;
 }

@@ -112,12 +112,15 @@ export async function openStorage({
   };
 }
 
-/** Memory for the index of the disk tier, bytes. */
+/** Returns the memory for the index of the disk tier, bytes. */
 function maxIndexBytes({ cacheDisk, chunkSize }: Config): number {
   return INDEX_SPARE_BYTES + (2 * cacheDisk * INDEX_ENTRY_BYTES) / chunkSize;
 }
 
-/** Bytes that pinned files may take of the tier that keeps them; half of it by default. */
+/**
+ * Returns the number of bytes that pinned files may take of the tier that keeps them; half of it by
+ * default.
+ */
 function pinQuota({ pinQuota, cacheDir, cacheDisk, cacheMemory }: Config): number {
   const tier = cacheDir === undefined ? cacheMemory : cacheDisk;
   return Math.min(tier, pinQuota ?? Math.floor(tier / 2));

@@ -43,7 +43,6 @@ export type FromSupervisor =
   | { readonly type: 'drain'; readonly draining: boolean };
 
 /**
- * Part of the age that figures may have for which a worker keeps them; the rest is for the
- * supervisor.
+ * Share of the figures' greatest age for which a worker keeps them; the rest is for the supervisor.
  */
 export const WORKER_PART_OF_AGE = 1 / 4;

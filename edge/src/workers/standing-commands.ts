@@ -38,7 +38,8 @@ export class StandingCommands {
         if (pin === undefined) return;
         const { forMs, at = pin.command.at } = command;
         pin.until = (command.at ?? now) + forMs;
-        // A network pin keeps lease and beginning as they were told: they are the same everywhere.
+        // A network pin keeps the lease and the beginning that it was given: they are the same at
+        // all nodes.
         if (at !== undefined) pin.command = { ...pin.command, forMs, at };
         return;
       }
@@ -50,7 +51,7 @@ export class StandingCommands {
     }
   }
 
-  /** The commands, in the order in which to carry them out. @param now Unix milliseconds */
+  /** Returns the commands, in the order in which to carry them out. @param now Unix milliseconds */
   at(now: number): Command[] {
     const pins = [...this.#pins.values()].filter(({ until }) => until > now);
     return [

@@ -87,7 +87,7 @@ export class WorkerLink {
   }
 }
 
-/** The name of the edge as a whole, of which this process may be one of several. */
+/** Returns the name of the edge as a whole, of which this process may be one of several. */
 export function edgeName({ name, workers }: Config): string {
   return workers > 1 ? name.replace(/-\d+$/, '') : name;
 }

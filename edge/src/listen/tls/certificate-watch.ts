@@ -76,7 +76,7 @@ export class CertificateWatch {
   }
 }
 
-/** A text that changes when a file, or the target of a link, is replaced or written to. */
+/** Returns a text that changes when a file, or the target of a link, is replaced or written to. */
 function identity({ cert, key }: CertificateFiles): string {
   return [cert, key]
     .map((path) => {

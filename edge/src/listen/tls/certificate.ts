@@ -27,7 +27,7 @@ const MAX_PEM_BYTES = 1024 * 1024;
 const MAX_CHAIN = 20;
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** Options of every TLS connection of the edge. */
+/** Makes the options of every TLS connection of the edge. */
 export function secureContextOptions({ cert, key }: Certificate): SecureContextOptions {
   return { cert, key, minVersion: 'TLSv1.2' };
 }

@@ -35,7 +35,7 @@ export class TlsListener {
     });
     this.#server.on('request', (req, res) => main.emit('request', req, res));
     handleClientErrors(this.#server, 'secureConnection');
-    // A handshake that fails is no bad request: there is no client to answer.
+    // A handshake that fails is not a bad request: there is no client to answer.
     this.#server.removeAllListeners('tlsClientError');
     this.#server.on('tlsClientError', (_error, socket) => socket.destroy());
     this.#chooseProtocol();

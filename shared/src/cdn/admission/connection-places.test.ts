@@ -96,7 +96,7 @@ describe('ConnectionPlaces', () => {
     expect(all.clients).toBe(0);
   });
 
-  test('never holds more connections than places, nor a client without any, whatever comes', () => {
+  test('never holds more connections than places, and remembers no client without connections', () => {
     const step = fc.record({
       what: fc.constantFrom('add', 'begin', 'end', 'delete', 'trust'),
       client: fc.integer({ min: 0, max: 5 }),
