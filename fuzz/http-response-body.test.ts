@@ -98,20 +98,21 @@ test(`HttpResponse holds for ${CASES} cases of seed ${SEED}`, async () => {
     );
     const tooLong = !piped && whole.length > room;
     if (piped) {
-      hold(whole.startsWith(taken), 'it is the beginning of what came');
-      hold(breaks || taken === whole, 'a body that ends is taken whole');
+      hold(whole.startsWith(taken), 'the bytes are the beginning of those that came');
+      hold(breaks || taken === whole, 'a body that ends is read to its last byte');
     } else {
       const [before, after] = [memory.subarray(0, 4), memory.subarray(room + 4)];
       hold(`${before}${after}` === '########', 'nothing is written beside the memory');
       const got = memory.toString('latin1', 4, 4 + counted);
-      hold(whole.startsWith(got) && counted <= room, 'what was counted is there');
+      hold(whole.startsWith(got) && counted <= room, 'the counted bytes are in the memory');
       hold(tooLong === sender.aborted, 'a body that is too long is given up');
     }
-    if (tooLong) hold(isMillraceError(error, 'wrong-length'), 'it says that it is too long');
-    else if (breaks) hold(error === BROKEN, 'it says what broke');
+    if (tooLong)
+      hold(isMillraceError(error, 'wrong-length'), 'the error says that the body is too long');
+    else if (breaks) hold(error === BROKEN, 'the error is the one that broke the body');
     else if (!piped && whole.length < room) {
-      hold(isMillraceError(error, 'wrong-length'), 'it says that it is too short');
-    } else holdEqual(error, undefined, 'it is whole');
+      hold(isMillraceError(error, 'wrong-length'), 'the error says that the body is too short');
+    } else holdEqual(error, undefined, 'a complete body is read without an error');
   });
   await fc.assert(property, { seed: SEED, numRuns: CASES });
 });

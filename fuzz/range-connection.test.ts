@@ -160,16 +160,20 @@ test(`RangeConnection holds for ${CASES} cases of seed ${SEED}`, async () => {
     const got = await exchange(filled, into, room, holds);
     const behind = meant !== undefined && meant.taken < text.length;
     if (typeof got === 'string') {
-      hold(REFUSALS.includes(got), `${got} is no way to refuse a response`);
+      hold(REFUSALS.includes(got), `${got} is not an error that refuses a response`);
       // A body read into memory of its exact length: bytes after it are an error at once.
       const late = behind && into !== undefined;
-      hold(meant?.ended !== true || late, `what is well formed is read, not ${got}`);
+      hold(meant?.ended !== true || late, `a well-formed response is read, not ${got}`);
       return;
     }
-    hold(meant?.ended === true, 'what is read to its end has one');
-    holdEqual([got.status, got.body], [meant.head.status, meant.body], 'it is what was sent');
+    hold(meant?.ended === true, 'a response that was read to its end has an end');
+    holdEqual(
+      [got.status, got.body],
+      [meant.head.status, meant.body],
+      'the response is the one that was sent',
+    );
     const again = meant.head.keepAlive && !behind;
-    hold(again || !got.reusable, 'what follows an answer is never taken for the next one');
+    hold(again || !got.reusable, 'bytes after an answer are never taken for the next answer');
   });
   await fc.assert(property, { seed: SEED, numRuns: CASES });
 });

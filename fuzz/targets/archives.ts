@@ -144,7 +144,7 @@ async function check(tar: Buffer): Promise<Verdict> {
           };
         },
         async place({ path, sha256 }) {
-          hold(digestOf(Buffer.concat(pieces)) === sha256, 'what is placed has its digest');
+          hold(digestOf(Buffer.concat(pieces)) === sha256, 'a placed file has its digest');
           placed.push(path);
         },
       },

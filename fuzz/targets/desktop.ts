@@ -168,7 +168,7 @@ export const targets = [
         pieces.push(...reader.push(bytes.subarray(at, at + step)));
       const shown = (frames: typeof whole) =>
         frames.map((one) => ('error' in one ? one.error.message : one.message));
-      holdEqual(shown(pieces), shown(whole), 'it does not matter how the bytes were cut');
+      holdEqual(shown(pieces), shown(whole), 'packets make no difference');
       hold(whole.length <= bytes.length / 4, 'a frame has a head');
       if (whole.some((one) => 'error' in one)) return 'refused';
     },
@@ -262,12 +262,12 @@ export const targets = [
       const listed = readOrRefuse(['bad-option'], () => importList(text, format));
       if (listed === undefined) return 'refused';
       for (const { at, ended } of listed) {
-        hold(at >= 1 && at <= text.length, 'an entry is where it says');
+        hold(at >= 1 && at <= text.length, 'an entry is inside the text');
         hold(ended?.path === undefined || ended.path.startsWith('/'), 'a path is absolute');
       }
       hold(
         Object.getPrototypeOf({}) === Object.prototype && !('a' in {}),
-        'nothing common is changed',
+        'prototypes of objects are not changed',
       );
     },
     long: {

@@ -72,7 +72,7 @@ export const targets = [
           range.start >= 0 && range.start < range.end && range.end <= header.length,
           'ranges are in the file',
         );
-        hold(/^[0-9a-f]{16}$/.test(digest), 'digests are digests');
+        hold(/^[0-9a-f]{16}$/.test(digest), 'digests are well formed');
         hold(text.includes(digest) && text.includes(String(range.end)), 'nothing is made up');
       }
       const written = formatHeader(header) + entries.map(formatEntry).join('');
@@ -99,7 +99,7 @@ export const targets = [
         for (const folder of read.folders) holdInside(folder);
         hold(
           !read.files.some(({ path }) => path.toLowerCase().startsWith('.millrace-sync')),
-          'our own folder is ours',
+          'no path is in our own folder',
         );
         const again = parseManifest(formatManifest(read), windows);
         hold(formatManifest(again) === formatManifest(read), 'it round-trips');

@@ -119,7 +119,7 @@ export const targets = [
       if (read === undefined) return 'refused';
       for (const url of read.nodes)
         hold(/^https?:\/\//.test(new URL(url).origin), 'a node has a web address');
-      hold(read.nodes.length <= 500 && read.sees.length <= 1000, 'it is bounded');
+      hold(read.nodes.length <= 500 && read.sees.length <= 1000, 'the lists of nodes are bounded');
     },
   }),
   fuzzTarget({
@@ -288,7 +288,7 @@ export const targets = [
       const pins = list?.pins ?? [];
       hold(
         pins.every((pin) => readOrThrow(() => readBySchema(NETWORK_PIN, pin)) !== undefined),
-        'pins are pins',
+        'pins are well formed',
       );
       const network = new NetworkPins();
       network.merge(pins, NOW);

@@ -186,11 +186,11 @@ export const targets = [
     cases: fc.tuple(meant, cuts),
     check([{ text, status, body, fields }, at]) {
       const own = readMessage(text, at);
-      hold(own !== undefined, 'what RFC 9112 allows is read');
+      hold(own !== undefined, 'a response that RFC 9112 allows is read');
       holdEqual(
         [own.head.status, own.body, own.ended],
         [status, body, true],
-        'it is what was meant',
+        'it is read as it was meant',
       );
       for (const [name, value] of fields) {
         hold([own.head.headers[name] ?? []].flat().includes(value), `the field ${name} is there`);

@@ -60,8 +60,8 @@ function asRow(value: unknown): Row {
 /** Uses a record in all the ways that the daemon does: none of them may fail. */
 function use(record: DownloadRecord): void {
   const { state, finishedAt, request, storedBytes, receivedBytes, attempts, rank } = record;
-  hold(/^[0-9a-f]{16}$/.test(record.gid), 'a gid is one');
-  hold(isFinished(state) === (finishedAt !== undefined), 'what is finished ended at some time');
+  hold(/^[0-9a-f]{16}$/.test(record.gid), 'a gid is well formed');
+  hold(isFinished(state) === (finishedAt !== undefined), 'a finished download has an end');
   for (const url of request.urls)
     hold(/^https?:$/.test(new URL(url).protocol), 'it can be fetched');
   for (const number of [storedBytes, receivedBytes, attempts])
@@ -87,12 +87,12 @@ export const targets = [
     check(value) {
       const read = readDownloadRow(asRow(value));
       if ('damage' in read) {
-        hold(read.damage !== '', 'it is said what is wrong');
+        hold(read.damage !== '', 'an error says what is wrong');
         return 'refused';
       }
       use(read.value);
       const again = readDownloadRow({ id: 1, ...toRow(read.value) } as unknown as Row);
-      hold('value' in again, 'what has been read can be kept');
+      hold('value' in again, 'a record that was read can be stored');
       // Compares rows, because the table stores whole numbers.
       holdEqual(toRow(again.value), toRow(read.value), 'it round-trips');
     },
@@ -114,8 +114,8 @@ export const targets = [
       if ('damage' in read) return 'refused';
       const { gid, record, leftover, bytes } = read.value;
       use(record);
-      hold(gid === record.gid, 'what is deleted is named as the download is');
-      hold(Number.isSafeInteger(bytes) && bytes >= 0, 'limits can count on it');
+      hold(gid === record.gid, 'an entry of the trash has the gid of its download');
+      hold(Number.isSafeInteger(bytes) && bytes >= 0, 'its size is a whole number');
       hold(leftover === undefined || /^[/\\A-Za-z]/.test(leftover.path), 'a path is absolute');
     },
   }),

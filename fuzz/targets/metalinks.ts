@@ -50,12 +50,15 @@ function checkMetalink(document: string | Uint8Array): Verdict {
     for (const { url } of [...file.replicas, ...file.metaurls]) new URL(url);
     hold(file.size === undefined || Number.isSafeInteger(file.size), 'a size is a whole number');
     for (const { algorithm, hex } of file.digests) {
-      hold(hex.length === DIGEST_DIGITS[algorithm] && /^[0-9a-f]+$/.test(hex), 'a digest is one');
+      hold(
+        hex.length === DIGEST_DIGITS[algorithm] && /^[0-9a-f]+$/.test(hex),
+        'a digest is well formed',
+      );
     }
   }
   hold(weightOf(read) <= 64 * document.length + 20_000, 'memory is in proportion to the document');
   const again = parseMetalink(formatMetalink(read));
-  holdEqual(parseMetalink(formatMetalink(again)), again, 'what has been written is read again');
+  holdEqual(parseMetalink(formatMetalink(again)), again, 'a written document is read again');
 }
 
 const element = (content: string) =>

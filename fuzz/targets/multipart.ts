@@ -95,7 +95,7 @@ export const targets = [
     takesAll: true,
     cases: fc.tuple(meant, cuts),
     check([{ text, parts }, at]) {
-      holdEqual(read(bytesOf(text), at), { parts, ended: true }, 'it is what was meant');
+      holdEqual(read(bytesOf(text), at), { parts, ended: true }, 'it is read as it was meant');
     },
   }),
   fuzzTarget({

@@ -49,7 +49,7 @@ export const targets = [
       const { range, tag } = name;
       hold(
         range.start >= 0 && range.start < range.end && Number.isSafeInteger(range.end),
-        'a range is one',
+        'a range is valid',
       );
       holdEqual(parseChunkName(formatChunkName(name)), name, 'it round-trips');
       if (tag === undefined) return;
@@ -161,7 +161,7 @@ export const targets = [
           .update(text)
           .digest()
           .equals(Buffer.from(signature ?? '', 'base64url')),
-        'a link is good only with its signature',
+        'a link is valid only with its signature',
       );
       hold(Number(expires) * 1000 > NOW, 'a link ends');
       hold(

@@ -39,7 +39,7 @@ export const targets = [
       const url = readOrRefuse(CODES, () => parsePrefixedTarget(target, OPTIONS));
       if (url === undefined) return 'refused';
       const { href } = url;
-      hold(/^https?:$/.test(url.protocol), 'it is of HTTP');
+      hold(/^https?:$/.test(url.protocol), 'the scheme is http or https');
       hold(href.length <= MAX_URL_CHARS, 'it is no longer than allowed');
       hold(url.username === '' && url.password === '' && url.hash === '', 'nothing else is in it');
       hold(/^[\x21-\x7e]+$/.test(href), 'it is of visible ASCII');
