@@ -50,8 +50,8 @@ export async function makeFolder(path: string): Promise<void> {
 }
 
 /**
- * Checks for a folder. @returns false if the path does not exist. @throws Error, also if it is no
- * folder
+ * Checks for a folder. @returns false if the path does not exist. @throws Error, also if it is not
+ * a folder
  */
 async function isFolder(path: string): Promise<boolean> {
   const there = await stat(path).catch((error: NodeJS.ErrnoException) => {

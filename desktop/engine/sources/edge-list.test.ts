@@ -33,7 +33,7 @@ describe('parseEdgeList', () => {
     ['no JSON', 'what?'],
     ['another way of routing', answer({ routing: 'hrw-2' })],
     ['chunks of no legal size', answer({ chunkBytes: 0 })],
-    ['an address that is none', answer({ edges: [edge('a', { url: 'file:///etc/passwd' })] })],
+    ['an address of a file', answer({ edges: [edge('a', { url: 'file:///etc/passwd' })] })],
     ['an address that is not a URL', answer({ edges: [edge('a', { url: 'a.example:3125' })] })],
     ['a weight of nothing', answer({ edges: [edge('a', { weight: 0 })] })],
     [
@@ -47,7 +47,7 @@ describe('parseEdgeList', () => {
     ['chunks of half a byte', answer({ chunkBytes: 65_536.5 })],
     ['chunks in words', answer({ chunkBytes: '1048576' })],
     ['edges that are not a list', answer({ edges: {} })],
-    ['edges that are none', answer({ edges: [null] })],
+    ['an edge that is null', answer({ edges: [null] })],
     ['a list', '[]'],
     ['nothing', 'null'],
     ['more edges than anybody has', answer({ edges: Array(1001).fill(edge('a')) })],

@@ -123,12 +123,12 @@ describe.each([
   });
 
   test.each([
-    ['what is small', { ...LARGE, headers: { ...LARGE.headers, 'Content-Length': '5' } }, {}],
-    ['what is posted', { ...LARGE, method: 'POST' }, {}],
-    ['what another extension has begun', LARGE, { byExtensionId: 'other' }],
-    ['what is private', LARGE, { incognito: true }],
-    ['what was begun long ago', LARGE, { startTime: '2020-01-01T00:00:00Z' }],
-    ['what pages make', { ...LARGE, url: 'blob:https://example.com/1' }, {}],
+    ['a small file', { ...LARGE, headers: { ...LARGE.headers, 'Content-Length': '5' } }, {}],
+    ['the answer to a POST', { ...LARGE, method: 'POST' }, {}],
+    ['a download that another extension has begun', LARGE, { byExtensionId: 'other' }],
+    ['a private download', LARGE, { incognito: true }],
+    ['a download that began long ago', LARGE, { startTime: '2020-01-01T00:00:00Z' }],
+    ['a file that a page makes', { ...LARGE, url: 'blob:https://example.com/1' }, {}],
   ])('%s is not touched', async (_, request, more) => {
     const { browser, taker } = await background(firefox);
     browser.download(request, more);

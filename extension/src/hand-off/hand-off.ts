@@ -57,7 +57,7 @@ export interface HandOff {
   readonly phase: Phase;
   /** Time at which the phase has taken too long, or is tried again. */
   readonly dueAt: Millis;
-  /** Time from which on nothing is tried any more. */
+  /** Time after which nothing is tried any more. */
   readonly endsAt: Millis;
   /**
    * While the taker is asked whether it committed: time at which the browser's download continues

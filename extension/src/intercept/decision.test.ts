@@ -88,7 +88,7 @@ describe('a download is taken', () => {
     ['a strong entity tag alone', { etag: '"x"' }],
     ['a date alone', { 'last-modified': DATE }],
     ['a weak entity tag with a date', { etag: 'W/"x"', 'last-modified': DATE }],
-    ['the encoding that is none', { etag: '"x"', 'content-encoding': 'identity' }],
+    ['the identity encoding', { etag: '"x"', 'content-encoding': 'identity' }],
   ])('with %s', (_, headers) => {
     expect(decided(download(), request(answer(headers)))).toMatchObject({ take: true });
   });

@@ -28,7 +28,7 @@ export async function readMetalinkFiles(
   return given;
 }
 
-/** Reads a Metalink document. @throws CallError if it is none */
+/** Reads a Metalink document. @throws CallError for any other file */
 export async function readMetalink(app: App, name: string, base64: string): Promise<GivenMetalink> {
   const { files } = await app.call('millrace.readMetalink', { metalink: base64 });
   return { name, base64, files };

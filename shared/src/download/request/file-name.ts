@@ -17,7 +17,7 @@ const HARMLESS = '.download';
 const FORBIDDEN = /[/\\:*?"<>|\x00-\x1f\x7f-\x9f]/g;
 /**
  * Invisible and direction-changing characters, with which `gnp.exe` can look like `exe.png`, and
- * characters that are none.
+ * code points that are not characters.
  */
 const DECEPTIVE =
   /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2028\u2029\ufff0-\uffff\u{e0000}-\u{e0fff}]/gu;
