@@ -1,8 +1,9 @@
 /**
  * Lets requests for one chunk share one fetch on a node (NSDI 5.3).
  *
- * There are two kinds of fetches: a node's own, from its disk or the origin, which waits for no
- * other node, and forwarded ones through other nodes, one per number of hops and salt. A request never waits
+ * There are two kinds of fetches. A node's own comes from its disk or the origin, and waits for no
+ * other node. Forwarded ones go through other nodes, one per number of hops and salt. A request
+ * never waits
  * for a forwarded fetch with fewer hops, so that nodes with different views cannot wait for each
  * other in a circle. Nor does a request with a salt wait for one with another: it was sent because
  * the node that the other waits for is late.
@@ -90,7 +91,7 @@ export class ChunkFlights<T> {
     for (const fetch of this.#underWay(key, path)) fetch.hedge();
   }
 
-  /** When bytes of a chunk under way last came in. */
+  /** Returns when bytes of a chunk under way last came in. */
   progressAt(key: string, path: FlightPath): Millis | undefined {
     let latest: Millis | undefined;
     for (const { progressAt } of this.#underWay(key, path)) {
@@ -99,7 +100,7 @@ export class ChunkFlights<T> {
     return latest;
   }
 
-  /** How much of a chunk under way has come, 0 to 1. */
+  /** Returns how much of a chunk under way has come, 0 to 1. */
   share(key: string, path: FlightPath): number {
     return Math.max(0, ...this.#underWay(key, path).map((fetch) => fetch.share));
   }

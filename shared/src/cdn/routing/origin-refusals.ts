@@ -13,7 +13,7 @@ export const MAX_REFUSALS = 5000;
 
 const POLICY_CODES: ReadonlySet<ErrorCode> = new Set(['origin-not-allowed', 'private-address']);
 
-/** Whether an error of a node says that it does not serve this origin. */
+/** Returns true if an error of a node says that it does not serve this origin. */
 export function isPolicyRefusal(code: ErrorCode): boolean {
   return POLICY_CODES.has(code);
 }
