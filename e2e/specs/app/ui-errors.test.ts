@@ -98,7 +98,7 @@ ui.when('a source that fails', () => {
     await ui.page.getByRole('tab', { name: 'Sources' }).click();
     const sources = ui.page.getByRole('tabpanel').getByRole('rowgroup');
     await sources.filter({ hasText: /Origin.*resumed after \d+ broken connection/ }).waitFor();
-    const breach = 'The server sent another part of the file than asked for';
+    const breach = 'The server sent another part of the file, not the one that was asked for';
     await sources.filter({ hasText: new RegExp(`Mirror.*no longer used.*${breach}`) }).waitFor();
     await sources.filter({ hasText: /Mirror.*no longer used.*It has another file/ }).waitFor();
 
