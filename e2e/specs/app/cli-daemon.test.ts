@@ -328,7 +328,10 @@ describe('mistakes', () => {
   test('are reported with what to do, and exit status 2', async () => {
     await cli.startDaemon();
     const mistakes: [string[], RegExp][] = [
-      [['info', 'abcdef'], /There is no such download: abcdef\.\nSee "millrace list"/],
+      [
+        ['info', 'abcdef'],
+        /There is no such download: abcdef\.\nList the downloads with "millrace list"/,
+      ],
       [['pause'], /give ids, as "millrace list" shows them, or --all/],
       [['pause', 'film.mkv'], /up to 16 hexadecimal digits/],
       [['daemon', 'stpo'], /Did you mean stop\?/],
