@@ -75,6 +75,9 @@ const HARDER_THROUGH_AN_EDGE: ReadonlySet<string> = new Set([
   'gzip',
   'gzip-whole',
   'gzip-ranges',
+  // The edge refuses the dead port, which belongs to another protocol. It follows the redirect again
+  // once the file is stale: on a quick machine the download has ended by then.
+  'redirect-to-dead',
   // The edge asks for ranges, again and again.
   'works-once',
   'works-once-gone',
