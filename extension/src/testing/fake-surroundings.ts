@@ -2,6 +2,7 @@
  * Fake surroundings of the engine for tests, in memory, with a clock that advances as tests wait.
  */
 
+import { afterEach } from '@jest/globals';
 import type { Random } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { EngineCall, EngineMessage, Save } from '../contract/protocol.ts';
@@ -132,6 +133,12 @@ class MemoryRecords implements EngineRecords {
   }
 }
 
+/** Worlds of the current test. Their engines would wait and retry for as long as Jest lives. */
+const worlds: World[] = [];
+afterEach(() => {
+  for (const world of worlds.splice(0)) world.end();
+});
+
 /** Holds an engine that can be ended and started again over the same files and records. */
 export class World {
   files = new MemoryFiles();
@@ -150,11 +157,17 @@ export class World {
   constructor(fetch: Fetch, random: Random) {
     this.#fetch = fetch;
     this.#random = random;
+    worlds.push(this);
+  }
+
+  /** Ends all engines so far: what they wait for never comes. */
+  end(): void {
+    this.#crashes++;
   }
 
   /** Ends all engines so far, at any point of their work. */
   async crash(): Promise<void> {
-    this.#crashes++;
+    this.end();
     this.files = this.files.copy();
     const records = new MemoryRecords();
     for (const record of await this.records.all()) await records.put(record);
@@ -177,7 +190,7 @@ export class World {
       random: this.#random,
       now: () => this.now,
       wallNow: () => this.now,
-      wait: (ms, signal) => this.#wait(ms, signal),
+      wait: (ms, signal) => this.#wait(ms, signal, crashes),
       emit: (message) => {
         if (crashes === this.#crashes) this.#onEvent(message);
       },
@@ -212,10 +225,11 @@ export class World {
     if (message.event === 'save') this.saves.push(message.save);
   }
 
-  async #wait(ms: number, signal: AbortSignal): Promise<void> {
+  async #wait(ms: number, signal: AbortSignal, crashes: number): Promise<void> {
     const until = this.now + ms;
     while (this.now < until && !signal.aborted) {
       await turn();
+      if (crashes !== this.#crashes) return new Promise(() => {});
       this.now += 1;
     }
   }

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
 import { FakeOrigin } from '../../testing/fake-origin.ts';
 import { offerOf, turn, World } from '../../testing/fake-surroundings.ts';
@@ -43,21 +43,8 @@ function world() {
     return new Response(body, { status: 206, headers: right.headers });
   };
   const it = new World(fetch, seededRandom(1));
-  worlds.push(it);
   return { it, origin, active, most: () => most, mostAtHost: () => mostAtHost };
 }
-
-const worlds: World[] = [];
-
-/** Removes downloads that would never end. */
-afterEach(async () => {
-  for (const it of worlds.splice(0)) {
-    const engine = it.engine as NonNullable<typeof it.engine>;
-    for (const id of it.records.records.keys()) {
-      await engine.call({ type: 'command', id, command: 'remove' });
-    }
-  }
-});
 
 const link = (url: string) => ({ url, headers: {}, edges: [] });
 
