@@ -39,6 +39,12 @@ describe('capability URLs', () => {
     ['Dropbox', 'https://www.dropbox.com/scl/fi/abc/a.iso?rlkey=abc&dl=1'],
     ['rlkey elsewhere', 'https://example.com/a.iso?rlkey=abc'],
     ['a share', 'https://example.com/a.iso?share=abc'],
+    ['a key of a licence', 'https://example.com/a.iso?license=ABCD-1234-EFGH-5678'],
+    ['an order in a shop', 'https://example.com/a.zip?wc_order=wc_order_5f3a9'],
+    ['a second nonce', 'https://example.com/a.iso?nonce2=83fa'],
+    ['an encrypted value', 'https://example.com/a.iso?enc=U2Fs'],
+    ['a short id under an unknown name', 'https://example.com/a.iso?downloadid=9f3k2ab8'],
+    ['a hash with an end', 'https://example.com/a.iso?hash=83fa&valid=1700000000'],
     [
       'Google Drive',
       'https://drive.usercontent.google.com/download?id=1aB&export=download&confirm=t',
@@ -222,6 +228,9 @@ describe('URLs of public files', () => {
     'https://example.com/get/videolan/vlc-3.0.21-win64.exe',
     'https://example.com/view/release-2024.10/notes.pdf',
     'https://example.com/a.iso?filter=os%3Dlinux%26arch%3Damd64',
+    'https://example.com/get?product=win10x64lts&platform=ubuntu2204lts',
+    'https://example.com/a.iso?preview_id=8213&authuser=0&valid=1&uuid=1',
+    'https://example.com/get?download=Setup64bit&x=kq8',
   ])('%s', (url) => {
     expect(capabilityIn(new URL(url))).toBeUndefined();
   });

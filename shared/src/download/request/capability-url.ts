@@ -34,7 +34,7 @@ const CODE_OR_KEY =
  * invitations, vouchers. With the value of a switch (`?private=0`) they are only that.
  */
 const PERSONAL_NAME =
-  /(?:^|-)(?:magic|magic-?link|one-?time|ott|otl|tok|tk|lt|totp|mfa|csrf|xsrf|challenge|verifier|proof|seal|salt|macaroon|capability|creds?|claim|entitlement|unlock|activation|redeem|voucher|coupon|invitation|invitee|guest|guest-?pass|private|unguessable|secure|access|login|recipients?|rcpt|subscriber|addressee|(?:e-?)?mail|customer|member|eid)$/;
+  /(?:^|-)(?:magic|magic-?link|one-?time|ott|otl|tok|tk|lt|totp|mfa|csrf|xsrf|challenge|verifier|proof|seal|salt|macaroon|capability|creds?|claim|entitlement|unlock|activation|redeem|voucher|coupon|invitation|invitee|guest|guest-?pass|private|cap|crypt|enc|encrypted|nonce\d*|wc-?order|unguessable|secure|access|login|recipients?|rcpt|subscriber|addressee|(?:e-?)?mail|customer|member|eid)$/;
 const SWITCH = /^(?:[01]|true|false|yes|no|on|off|public|)$/i;
 /** Names that, together with a code, are the end of a log-in by OAuth 2 (RFC 6749, 4.1.2; RFC 9207). */
 const OAUTH_NAME =
@@ -51,7 +51,7 @@ const SIGNING_PREFIX =
  */
 const HASH_NAME = /^(?:md5|hash|h|hs|hm|s|st|is|t|sum|digest|check(?:sum)?|code|c|k|v)$/;
 const EXPIRY_NAME =
-  /^(?:x-[a-z]+-expires|(?:url)?expir(?:es|y|ation|e)|expires-?(?:at|in|on)|exp|e|ex|et|oe|se|etime|end-?time|(?:ws|tx)-?time|deadline|valid-?(?:to|until|till|thru)|until|ttl|not-?after|lifetime)$/;
+  /^(?:x-[a-z]+-expires|(?:url)?expir(?:es|y|ation|e)|expires-?(?:at|in|on)|exp|e|ex|et|oe|se|etime|end-?time|(?:ws|tx)-?time|deadline|valid|valid-?(?:to|until|till|thru)|until|ttl|not-?after|lifetime)$/;
 /** Names for a hash of a URL and the time next to it, where no name says that it is an expiry. */
 const URL_HASH_NAME = /^(?:md5|hash|h|hs|hm|tk|digest|check(?:sum)?)$/;
 const TIME_NAME = /^(?:ts?|tm|time|timestamp)$/;
@@ -62,6 +62,11 @@ const MOMENT = /^(?:\d{9,14}(?:\.\d+)?|[0-9a-f]{8}|\d{4}-?\d\d-?\d\d(?:[T ].*)?)
 /** Names of parameters for digests and versions, which publishers put into public URLs. */
 const CONTENT_NAME =
   /^(?:sha-?(?:1|2|224|256|384|512)|b2|blake[23]\w*|checksum|integrity|rev|revision|ref|commit|version|ver|v|build|build[-_]?id|etag)$/;
+/** Names of parameters that say which public file is meant, so that only clear secrets stand out. */
+const PUBLIC_NAME =
+  /^(?:file|file-?name|download|dl|asset|name|title|path|dir|folder|arch|architecture|os|platform|system|cpu|product|package|pkg|app|target|image|model|dataset|dist|distro|suite|release|channel|edition|flavou?r|variant|device|board|format|type|codec|quality|resolution|lang|language|locale|mirror|use-?mirror|host|server|region|country|site|page|tag|branch|date|from|to|q|query|filter|category|project|repo|source|src|plugin|referr?er|utm-\w+|response-content-(?:disposition|type))$/;
+/** A key of a licence: groups of capitals and digits. */
+const LICENCE_KEY = /^(?=.*\d)[A-Z\d]{4,8}(?:-[A-Z\d]{4,8}){2,}$/i;
 /** Unix time of this century's second decade and later, in seconds. */
 const UNIX_TIME = /^1[3-9]\d{8}$/;
 /** Longest chain of URLs inside parameters that is followed. */
@@ -157,7 +162,9 @@ function capabilityOfPairs(given: readonly Pair[]): Capability | undefined {
     if (EXPIRY_NAME.test(name) && MOMENT.test(value)) return 'time-limit';
     // An e-mail address.
     if (/^[^@\s/]+@[^@\s/]+\.[a-z]+$/i.test(value)) return 'user-name';
-    if (looksRandom(value) && !CONTENT_NAME.test(name)) return 'random-id';
+    if (CONTENT_NAME.test(name)) continue;
+    if (LICENCE_KEY.test(value)) return 'secret';
+    if (looksRandom(value, PUBLIC_NAME.test(name) ? 'strong' : 'weak')) return 'random-id';
   }
   const has = (pattern: RegExp) => pairs.some(([name]) => pattern.test(name));
   if (has(HASH_NAME) && has(EXPIRY_NAME)) return 'time-limit';
