@@ -63,7 +63,7 @@ describe('a held answer', () => {
     const rest = it.send('abcdef');
     await reading;
     expect([first.text(), it.held.position, it.held.isOpen]).toEqual(['abcd', 4, true]);
-    expect(it.held.answerTo(SOURCE, { start: 5, end: 8 }, never)).toBeUndefined();
+    expect(it.held.answerTo(SOURCE, { start: 3, end: 8 }, never)).toBeUndefined();
     expect(it.held.answerTo(SOURCE, { start: 4, end: 11 }, never)).toBeUndefined();
     const second = collector();
     const next = it.held.answerTo(SOURCE, { start: 4, end: 10 }, never)?.read(second.take);
@@ -104,6 +104,34 @@ describe('a held answer', () => {
     it.end();
     await next;
     expect(rest.text()).toBe('cdefghi');
+  });
+
+  test('goes on behind the bytes that a reader took of a piece before it stopped', async () => {
+    const it = body(9);
+    const enough = new Error('enough');
+    const first = it.held.read(
+      9,
+      () => {
+        // It has taken "ab" of the piece, and the rest belongs to somebody else.
+        throw enough;
+      },
+      never,
+    );
+    const wait = it.send('abcd');
+    await expect(first).rejects.toBe(enough);
+    const rest = collector();
+    const next = it.held.answerTo(SOURCE, { start: 2, end: 9 }, never)?.read(rest.take);
+    await wait;
+    await it.send('efghi');
+    it.end();
+    await next;
+    expect([rest.all[0], rest.text()]).toEqual([[2, 'cd'], 'cdefghi']);
+  });
+
+  test('skips no more than a piece for a reader that begins further on', () => {
+    const { held } = body(9_000_000);
+    expect(held.answerTo(SOURCE, { start: 1024 * 1024 + 1, end: 2e6 }, never)).toBeUndefined();
+    expect(held.answerTo(SOURCE, { start: 1024 * 1024, end: 2e6 }, never)).toBeDefined();
   });
 
   test('can still be read from where a reader gave up', async () => {

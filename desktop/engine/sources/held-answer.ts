@@ -10,7 +10,14 @@ import type { OpenAnswer, Sink } from '@millrace/shared/download/transfer/transf
 import type { HttpSource } from './http-source.ts';
 import type { Opened } from './source-answer.ts';
 
+/**
+ * Most bytes that are skipped for a reader that begins further on: one piece as it was received, of
+ * which an earlier reader has taken a part before it stopped.
+ */
+const MOST_SKIPPED_BYTES = 1024 * 1024;
+
 interface Reader {
+  readonly start: number;
   readonly end: number;
   readonly sink: Sink;
   resolve(): void;
@@ -29,6 +36,8 @@ export class HeldAnswer {
   #begun = false;
   #over = false;
   #isNeeded = true;
+  /** True once somebody was told how long its head took. */
+  #isTimed = false;
 
   /** @param opened an answer whose bytes come in order, and of which none has been read */
   constructor(source: HttpSource, opened: Extract<Opened, { kind: 'range' }>) {
@@ -57,24 +66,32 @@ export class HeldAnswer {
     return this.#isNeeded;
   }
 
-  /** Returns the answer for a range that begins where it waits; undefined if it does not. */
+  /** Returns the answer for a range that begins where it waits, or a little further on. */
   answerTo(source: HttpSource, range: ByteRange, signal: AbortSignal): OpenAnswer | undefined {
-    const isNext = source === this.source && range.start === this.#position;
+    const ahead = range.start - this.#position;
+    const isNext = source === this.source && ahead >= 0 && ahead <= MOST_SKIPPED_BYTES;
     if (this.#over || this.#reader !== undefined || !isNext) return undefined;
     if (range.end > this.#opened.range.end) return undefined;
-    return { checked: false, read: (sink) => this.read(range.end, sink, signal) };
+    const headMs = this.#isTimed ? undefined : this.#opened.headMs;
+    this.#isTimed = true;
+    return {
+      checked: false,
+      headMs,
+      read: (sink) => this.read(range.end, sink, signal, range.start),
+    };
   }
 
   /**
    * Reads up to a position, and then waits there.
    *
+   * @param start the first byte that the sink gets; by default the first that was not read yet
    * @throws MillraceError of the body; the signal's reason, and errors of the sink: the bytes from
    *   `position` on can then still be read
    */
-  async read(end: number, sink: Sink, signal: AbortSignal): Promise<void> {
+  async read(end: number, sink: Sink, signal: AbortSignal, start = this.#position): Promise<void> {
     signal.throwIfAborted();
     const done = Promise.withResolvers<void>();
-    const reader = { end, sink, resolve: done.resolve, reject: done.reject };
+    const reader = { start, end, sink, resolve: done.resolve, reject: done.reject };
     const onAbort = () => this.#finish(reader, { error: signal.reason });
     signal.addEventListener('abort', onAbort, { once: true });
     this.#reader = reader;
@@ -119,7 +136,10 @@ export class HeldAnswer {
 
   #take(bytes: Uint8Array): Promise<void> | undefined {
     const reader = this.#reader;
-    const isWithin = reader !== undefined && this.#position + bytes.length < reader.end;
+    const isWithin =
+      reader !== undefined &&
+      this.#position >= reader.start &&
+      this.#position + bytes.length < reader.end;
     // More pieces of what was read at once may follow before an earlier one has been taken.
     if (!isWithin || this.#waiting !== undefined) return this.#queue(bytes);
     try {
@@ -159,6 +179,9 @@ export class HeldAnswer {
         });
         continue;
       }
+      const skipped = Math.min(rest.length, Math.max(0, reader.start - this.#position));
+      this.#position += skipped;
+      rest = rest.subarray(skipped);
       const count = Math.min(rest.length, reader.end - this.#position);
       try {
         const wait = reader.sink(this.#position, rest.subarray(0, count));

@@ -8,8 +8,14 @@ import type { Millis } from '../../base/clock.ts';
 import { ALIGN_BYTES, type BlockSizeInput, requestBytes } from './block-size.ts';
 import { fetchFree } from './free-space.ts';
 import { firstHeld, lastHeld } from './holdings.ts';
-import { type RunningRequest, redundantBytesToCome, sharedBytes } from './running-request.ts';
-import { type Choice, RETRY_MS, type SchedulerState, totalRate } from './scheduler-state.ts';
+import { tailOfOpenEnded } from './open-ended.ts';
+import {
+  type Choice,
+  type RunningRequest,
+  redundantBytesToCome,
+  sharedBytes,
+} from './running-request.ts';
+import { RETRY_MS, type SchedulerState, totalRate } from './scheduler-state.ts';
 import type { KnownSource, Pace } from './source-table.ts';
 import { isWorth, takeoverStart } from './takeover.ts';
 
@@ -33,7 +39,7 @@ export function choose(
   source: KnownSource,
   now: Millis,
 ): Choice | undefined {
-  if (state.throttled) return fetchFree(state, source, now);
+  if (state.throttled) return fetchFree(state, source, now) ?? takeTail(state, source, now);
   if (state.sources.isSilent(source, now)) {
     return fetchFree(state, source, now) ?? retrySilent(state, source, now);
   }
@@ -41,6 +47,7 @@ export function choose(
   return (
     rescue(state, fresh, now) ??
     fetchFree(state, source, now) ??
+    takeTail(state, source, now) ??
     takeOverLast(state, source, fresh, now) ??
     duplicateLast(state, fresh, now)
   );
@@ -115,6 +122,12 @@ function rescue(
   return undefined;
 }
 
+/** Takes bytes from the end of a request that asked for all the rest. */
+function takeTail(state: SchedulerState, source: KnownSource, now: Millis): Choice | undefined {
+  const tail = tailOfOpenEnded(state, source, now);
+  return tail && takeOver(state, tail);
+}
+
 /** Takes the end of the request that would be the last to finish, so that both finish together. */
 function takeOverLast(
   state: SchedulerState,
@@ -127,6 +140,8 @@ function takeOverLast(
   const last = slowest(state, now, (request) => tailOf(request) !== undefined);
   if (last === undefined) return undefined;
   const { request, pace } = last;
+  // One connection is as fast as several: a new one would only have to find its rate again.
+  if (pace.rate > 0 && (state.connections === 1 || state.isProbing)) return undefined;
   const { start: position, end } = tailOf(request) as ByteRange;
   if (fresh === undefined) {
     // Nothing is known of any source: only a request that stands still is worth a try.

@@ -7,7 +7,8 @@ import { type ByteRange, rangeBytes } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
 import { ALIGN_BYTES, type BlockSizeInput, reachBytes, requestBytes } from './block-size.ts';
 import { heldRuns } from './holdings.ts';
-import { type Choice, RETRY_MS, type SchedulerState, totalRate } from './scheduler-state.ts';
+import type { Choice } from './running-request.ts';
+import { RETRY_MS, type SchedulerState, totalRate } from './scheduler-state.ts';
 import type { KnownSource } from './source-table.ts';
 
 /** Chooses bytes that no request covers, first in own chunks of the source (LOCI 3.2, rule 2). */
@@ -17,15 +18,7 @@ export function fetchFree(
   now: Millis,
 ): Choice | undefined {
   const { stored, sources, reader, connections, throttled } = state;
-  const known: BlockSizeInput = {
-    rate: throttled ? source.forecast.bytesPerSecond : sources.forecast(source, now),
-    firstByteMs: sources.firstByteMs(source),
-    othersRate: totalRate(state, now),
-    missing: stored.length - stored.bytes,
-    connections,
-    urgent: false,
-    sole: reader === undefined && !throttled && sources.size === 1 && !source.hasPeers,
-  };
+  const known = sizeInput(state, source, now);
   const silent = !throttled && sources.isSilent(source, now);
   // Try a source that has fallen silent with bytes that are not needed soon.
   const probe = silent && (source.running === 0 || sources.silenceMs(source, now) > RETRY_MS);
@@ -36,8 +29,11 @@ export function fetchFree(
   const whole = { start: 0, end: stored.length };
   const free = (within: ByteRange, most: number) => freeRun(state, source, within, most);
   if (reader === undefined) {
-    const sized = requestBytes(input) * (input.sole ? spread(source.asked) : 1);
-    const bytes = Math.max(ALIGN_BYTES, sized);
+    if (input.sole === true && connections === 1) {
+      const all = free(whole, Infinity);
+      return all && { range: all, redundant: false, isOpenEnded: true };
+    }
+    const bytes = shareBytes(state, source, input);
     const own = source.own?.next(bytes, (within) => free(within, rangeBytes(within)));
     const run = own ?? free(whole, bytes * 1.25);
     // The other sources will bring all of these bytes earlier, unless they lack them.
@@ -52,6 +48,35 @@ export function fetchFree(
   const bytes = requestBytes({ ...input, urgent });
   const ahead = free({ start: Math.floor(start), end: whole.end }, bytes * 1.25);
   return fit(ahead ?? free({ start: 0, end: reader.position }, bytes * 1.25), bytes);
+}
+
+/** Returns what the size of a request to this source depends on. */
+export function sizeInput(state: SchedulerState, source: KnownSource, now: Millis): BlockSizeInput {
+  const { stored, sources, reader, connections, throttled, running } = state;
+  const sole = reader === undefined && !throttled && sources.size === 1 && !source.hasPeers;
+  const rate = throttled ? source.forecast.bytesPerSecond : sources.forecast(source, now);
+  const othersRate = totalRate(state, now);
+  // On a line that is full already, one more request gets no more than its share.
+  const share = sole && othersRate > 0 ? othersRate / (running.length + 1) : Infinity;
+  return {
+    rate: rate === undefined ? undefined : Math.min(rate, share),
+    firstByteMs: sources.firstByteMs(source),
+    othersRate,
+    missing: stored.length - stored.bytes,
+    connections,
+    urgent: false,
+    sole,
+  };
+}
+
+/** Returns the size of the next request to a source, at least 64 KiB, if no reader waits. */
+export function shareBytes(
+  { isProbing }: SchedulerState,
+  source: KnownSource,
+  input: BlockSizeInput,
+): number {
+  if (isProbing) return ALIGN_BYTES;
+  return Math.max(ALIGN_BYTES, requestBytes(input) * (input.sole ? spread(source.asked) : 1));
 }
 
 /** Cuts free bytes to the size of a request, at an aligned position, without a small rest. */

@@ -5,6 +5,14 @@ import type { Millis } from '../../base/clock.ts';
 import type { StoredMap } from '../journal/stored-map.ts';
 import { type Forecast, RequestRate } from './forecast.ts';
 
+/** Bytes that a connection is to ask for. */
+export interface Choice {
+  readonly range: ByteRange;
+  readonly redundant: boolean;
+  /** True if it goes on until another connection asks for bytes. */
+  readonly isOpenEnded?: boolean;
+}
+
 /** One range request that a connection is to make. */
 export interface Assignment {
   readonly source: string;
@@ -28,6 +36,8 @@ export class RunningRequest implements Assignment {
   overtaken = 0;
   /** True if it has no bytes left to fetch, so that its connection should end. */
   obsolete = false;
+  /** True if it goes on until another connection asks for bytes. */
+  isOpenEnded: boolean;
   /** True once the caller has been told to end its connection. */
   told = false;
   #end: number;
@@ -37,13 +47,14 @@ export class RunningRequest implements Assignment {
 
   constructor(
     source: { readonly id: string; readonly forecast: Forecast },
-    { range, redundant }: { readonly range: ByteRange; readonly redundant: boolean },
+    { range, redundant, isOpenEnded = false }: Choice,
     expectedMs: Millis,
     now: Millis,
   ) {
     this.source = source.id;
     this.range = range;
     this.redundant = redundant;
+    this.isOpenEnded = isOpenEnded;
     this.rate = new RequestRate(source.forecast, now);
     this.startedAt = now;
     this.dueAt = now + expectedMs;

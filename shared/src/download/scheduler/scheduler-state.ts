@@ -1,6 +1,5 @@
-/** The state on which the scheduler's decisions depend, and the form of the decisions. */
+/** The state on which the scheduler's decisions depend. */
 
-import type { ByteRange } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
 import type { StoredMap } from '../journal/stored-map.ts';
 import type { RunningRequest } from './running-request.ts';
@@ -12,6 +11,8 @@ export const RETRY_MS = 5000;
 /** The state on which all decisions depend. */
 export interface SchedulerState {
   connections: number;
+  /** True while requests only serve to time their answers, and are as small as may be. */
+  isProbing: boolean;
   /** Most requests for one byte at a time. */
   readonly copies: number;
   /** A request is late when more requests than this have overtaken it. */
@@ -26,11 +27,6 @@ export interface SchedulerState {
   reader: { readonly position: number; readonly lookAhead: number } | undefined;
   /** True while the client holds its sources back: their silence is then not their fault. */
   throttled: boolean;
-}
-
-export interface Choice {
-  readonly range: ByteRange;
-  readonly redundant: boolean;
 }
 
 /** Bytes per second that all requests bring at present. */

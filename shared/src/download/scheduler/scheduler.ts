@@ -16,6 +16,7 @@ import type { RedundancyMode } from '../request/request.ts';
 import { chooseGridBytes } from './block-size.ts';
 import { choose } from './choice.ts';
 import { type Holds, heldRuns } from './holdings.ts';
+import { boundOpenEnded } from './open-ended.ts';
 import { OwnChunks } from './own-chunks.ts';
 import { type Assignment, RunningRequest } from './running-request.ts';
 import type { SchedulerState } from './scheduler-state.ts';
@@ -79,6 +80,7 @@ export class Scheduler {
     this.#length = length;
     this.#state = {
       connections: Math.max(1, connections),
+      isProbing: false,
       copies: mode === 'basic' ? 1 : Math.max(1, options.copies ?? COPIES),
       progress: mode === 'aggressive' ? 0 : (options.progress ?? PROGRESS),
       redundantBytes,
@@ -164,9 +166,14 @@ export class Scheduler {
     this.#state.throttled = on;
   }
 
-  /** Sets the number of requests at a time over all sources, by which first requests are sized. */
-  setConnections(count: number): void {
+  /**
+   * Sets the number of requests at a time over all sources, by which first requests are sized.
+   *
+   * @param isProbing true if further requests only serve to time their answers
+   */
+  setConnections(count: number, isProbing = false): void {
     this.#state.connections = Math.max(1, count);
+    this.#state.isProbing = isProbing;
   }
 
   /** Notes bytes that are stored already, from an earlier run. */
@@ -192,6 +199,7 @@ export class Scheduler {
     const { sources, running } = this.#state;
     const source = sources.get(id);
     if (source === undefined || this.done) return undefined;
+    boundOpenEnded(this.#state, now);
     const choice = choose(this.#state, source, now);
     if (choice === undefined) return undefined;
     const expectedMs = sources.expectedMs(source, rangeBytes(choice.range), now);

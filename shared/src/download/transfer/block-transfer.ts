@@ -47,6 +47,7 @@ export class BlockTransfer<S extends TransferSource> {
     const now = this.#session.now();
     this.#patience = new Patience(this.#session, now);
     this.#count = new ConnectionCount({ most: options.connections, known: options.known }, now);
+    options.scheduler.setConnections(this.#count.count);
     this.#distrust = new Distrust(options, (reason) => this.#end(reason));
   }
 
@@ -254,7 +255,7 @@ export class BlockTransfer<S extends TransferSource> {
     source.health.onBytes();
     pool.onBytes(source, bytes.length);
     if (this.#count.onBytes(bytes.length, this.#running.size, running.heardAt)) {
-      scheduler.setConnections(this.#count.count);
+      scheduler.setConnections(this.#count.count, this.#count.isProbing);
       this.#pausing.wakeAll();
     }
     // Another connection fetches the bytes past the end.
@@ -281,9 +282,11 @@ export class BlockTransfer<S extends TransferSource> {
 
   /** Waits, and tells the scheduler meanwhile that the client holds its sources back itself. */
   async #heldBack(wait: Promise<void>): Promise<void> {
-    this.#count.disturb(this.#session.now());
+    const { now } = this.#session;
+    const since = now();
     if (this.#holding++ === 0) this.#options.scheduler.throttle(true);
     await wait.finally(() => {
+      this.#count.onHeld(now() - since);
       if (--this.#holding === 0) this.#options.scheduler.throttle(false);
     });
   }

@@ -4,21 +4,30 @@
  * take from others. NSDI 3.3 finds a window in the same way; LOCI 3.2.1 leaves the number to the
  * user.
  *
- * The count doubles while the rate grows. Afterwards, trials change the count and compare the rates
- * before and after. Late answers show a queue before the line, and so a line that is full: then
+ * A download begins with one connection, which fills many lines by itself. When its rate no longer
+ * grows, two small requests show whether answers now wait in a queue: then the line is full. If it
+ * is not, several connections are tried, and the count doubles while the rate grows. Afterwards,
+ * trials change the count and compare the rates before and after. Late answers show a queue before the line, and so a line that is full: then
  * nothing is added, and a smaller count is kept if it costs no more than what one other connection
  * on that line may have taken.
  */
 
 import type { Millis } from '../../base/clock.ts';
+import { AnswerTimes } from './answer-times.ts';
+import type { Phase, Probing, Rising, Trial } from './connection-phases.ts';
+import { isWorth, mean, NOISE, type Rate } from './connection-rates.ts';
 
-/** Connections at the beginning: slow start is quick enough with these on every usual path. */
-const FIRST = 4;
+/** Small requests that show whether one connection has filled the line, and the longest wait. */
+const PROBES = 2;
+const PROBE_STEPS = 8;
+/** Connections that are tried if it has not. */
+const SEVERAL = 8;
 /** Most connections that are kept only because there are so many sources. */
 const MOST_FOR_SOURCES = 8;
 /** Length of a step, in times to the head of an answer, and its bounds in milliseconds. */
 const STEP_HEADS = 2.5;
 const LEAST_STEP_MS = 200;
+const LEAST_FIRST_STEP_MS = 100;
 const MOST_STEP_MS = 1000;
 /** Steps from one doubling to the next, and growth in one of them that asks for the next. */
 const RISE_STEPS = 2;
@@ -34,18 +43,11 @@ const MEASURE_STEPS = 3;
 const MEASURE_DOWN_STEPS = 10;
 /** Time for which a queue counts: windows, and queues with them, go up and down. */
 const FULL_FOR_MS = 10_000;
-/**
- * Inaccuracy of a comparison of two rates, as a share, and the same on a full line, where the shares
- * of several connections go up and down.
- */
-const NOISE = 0.05;
-const FULL_NOISE = 0.15;
-/** Answers that must all be late to show a queue, and how much later than the quickest is late. */
-const HEADS = 4;
-const LATE = 1.1;
-const LATE_MS = 3;
+/** Share of a step for which requests may be held back if its rate is to count. */
+const HELD = 0.25;
 /** Share of the best rate below which losses must be keeping connections from using the line. */
-const SAGGING = 0.8;
+const SAGGING = 0.9;
+const SAGGING_ALONE = 0.7;
 /** Surplus of connections where the number needed is computed from the best rate. */
 const SURPLUS = 1.25;
 /**
@@ -65,39 +67,28 @@ export interface ConnectionCountOptions {
   readonly known?: number | undefined;
 }
 
-/** A count of connections, and the bytes per second that it brought. */
-interface Rate {
-  readonly count: number;
-  readonly rate: number;
-}
-
-type Phase =
-  /** The rate grows by itself or with the count; `rates` has one entry per step. */
-  | { readonly kind: 'rising'; readonly rates: number[] }
-  | { readonly kind: 'steady' }
-  /** A trial whose connections have not reached their rate yet. */
-  | { readonly kind: 'settling'; readonly from: Rate; steps: number }
-  | { readonly kind: 'measuring'; readonly from: Rate };
+const STEADY: Phase = { kind: 'steady' };
 
 export class ConnectionCount {
   readonly #most: number;
   #least = 1;
   #count: number;
-  #phase: Phase = { kind: 'rising', rates: [] };
+  #phase: Phase;
   /** Bytes of the present step, its beginning, and its least length. */
   #bytes = 0;
   #since: Millis;
-  #stepMs: Millis = LEAST_STEP_MS;
-  /** Shortest time to the head of an answer, by source. */
-  readonly #headMs = new Map<string, Millis>();
-  /** For each of the last answers, at most `HEADS`, whether it was late. */
-  readonly #late: boolean[] = [];
+  #stepMs: Millis = LEAST_FIRST_STEP_MS;
+  readonly #answers = new AnswerTimes();
   /** When answers last showed a full line. */
   #fullAt: Millis = Number.NEGATIVE_INFINITY;
   /** Rates of the last steps, bytes per second, at most `MEASURE_DOWN_STEPS`. */
   #rates: number[] = [];
   /** Best rate that was measured, bytes per second. */
   #best = 0;
+  /** True if the present count brought no more than a smaller one when it was first tried. */
+  #isUnproven = false;
+  /** Time for which the client has held back its requests in the present step, in all. */
+  #heldMs: Millis = 0;
   /** When the next trials of more and of fewer connections are due. */
   #upAt: Millis;
   #downAt: Millis;
@@ -106,7 +97,8 @@ export class ConnectionCount {
 
   constructor({ most, known }: ConnectionCountOptions, now: Millis) {
     this.#most = Math.max(1, most);
-    this.#count = this.#within(known ?? FIRST);
+    this.#count = this.#within(known ?? 1);
+    this.#phase = known === undefined ? { kind: 'starting', before: 0 } : STEADY;
     this.#since = this.#upAt = now;
     this.#downAt = now + FIRST_DOWN_MS;
   }
@@ -119,8 +111,13 @@ export class ConnectionCount {
   /** Count that the last measurements have confirmed; undefined before the rate is steady. */
   get confirmed(): number | undefined {
     const phase = this.#phase;
-    if (phase.kind === 'rising') return undefined;
-    return phase.kind === 'steady' ? this.#count : phase.from.count;
+    if (phase.kind === 'steady') return this.#count;
+    return 'from' in phase ? phase.from?.count : undefined;
+  }
+
+  /** True while further requests only serve to time their answers. */
+  get isProbing(): boolean {
+    return this.#phase.kind === 'probing';
   }
 
   /** Sets the number of sources in use, each of which gets a connection, up to eight. */
@@ -134,12 +131,8 @@ export class ConnectionCount {
    * trip, the wait in the queue before the line, and the server's own time.
    */
   onHead(source: string, ms: Millis): void {
-    const least = Math.min(ms, this.#headMs.get(source) ?? ms);
-    this.#headMs.set(source, least);
-    this.#late.push(ms > least * LATE + LATE_MS);
-    if (this.#late.length > HEADS) this.#late.shift();
-    const longest = Math.max(...this.#headMs.values());
-    this.#stepMs = Math.min(MOST_STEP_MS, Math.max(LEAST_STEP_MS, longest * STEP_HEADS));
+    const isLate = this.#answers.add(source, ms);
+    if (this.#phase.kind === 'probing') this.#phase.late.push(isLate);
   }
 
   /**
@@ -152,10 +145,20 @@ export class ConnectionCount {
     this.#bytes += bytes;
     if (now - this.#since < this.#stepMs) return false;
     const before = this.#count;
-    const rate = (this.#bytes * 1000) / (now - this.#since);
-    this.#beginStep(now);
-    this.#onStep(rate, active, now);
+    const ms = now - this.#since;
+    const rate = (this.#bytes * 1000) / ms;
+    if (this.#heldMs > ms * active * HELD) {
+      this.disturb(now);
+    } else {
+      this.#beginStep(now);
+      this.#onStep(rate, active, now);
+    }
     return this.#count !== before;
+  }
+
+  /** Notes how long the client has held back one request, for the disk or its own limit. */
+  onHeld(ms: Millis): void {
+    this.#heldMs += ms;
   }
 
   /**
@@ -164,38 +167,48 @@ export class ConnectionCount {
    */
   disturb(now: Millis): void {
     const phase = this.#phase;
+    if (phase.kind === 'probing') {
+      this.#count = this.#within(1);
+      this.#phase = { kind: 'starting', before: 0 };
+    }
     if (phase.kind === 'settling' || phase.kind === 'measuring') {
       this.#count = this.#within(phase.from.count);
-      this.#phase = { kind: 'steady' };
+      this.#phase = STEADY;
     }
     this.#rates = [];
     this.#beginStep(now);
   }
 
   #beginStep(now: Millis): void {
+    const isFirst = this.#phase.kind === 'starting' || this.#phase.kind === 'probing';
+    const least = isFirst ? LEAST_FIRST_STEP_MS : LEAST_STEP_MS;
+    this.#stepMs = Math.min(MOST_STEP_MS, Math.max(least, this.#answers.longestMs * STEP_HEADS));
     this.#since = now;
     this.#bytes = 0;
+    this.#heldMs = 0;
   }
 
   #onStep(rate: number, active: number, now: Millis): void {
     const phase = this.#phase;
-    if (phase.kind === 'rising') return this.#rise(phase.rates, rate, active >= this.#count);
+    if (phase.kind === 'starting') return this.#start(phase, rate, now);
+    if (phase.kind === 'probing') return this.#probe(phase, now);
+    if (phase.kind === 'rising') return this.#rise(phase, rate, active >= this.#count, now);
     // There is no work for more requests, or no source takes more.
     if (active < this.#count) return this.disturb(now);
     // Connections beyond the count end with their requests.
     const over = active > this.#count;
     if (phase.kind === 'settling') {
       if (over || --phase.steps > 0) return;
-      this.#phase = { kind: 'measuring', from: phase.from };
+      this.#phase = { ...phase, kind: 'measuring' };
       this.#rates = [];
       return;
     }
-    if (this.#isFull) this.#fullAt = now;
+    if (this.#answers.areLate) this.#fullAt = now;
     this.#rates.push(rate);
     if (this.#rates.length > MEASURE_DOWN_STEPS) this.#rates.shift();
     const down = phase.kind === 'measuring' && phase.from.count > this.#count;
     if (this.#rates.length < (down ? MEASURE_DOWN_STEPS : MEASURE_STEPS)) return;
-    if (phase.kind === 'measuring') this.#judge(phase.from, this.#measured(), now);
+    if (phase.kind === 'measuring') this.#judge(phase, this.#measured(), now);
     else if (!over) this.#consider(now);
     // A trial that was given up leaves no rates.
     if (this.#rates.length > 0)
@@ -207,56 +220,109 @@ export class ConnectionCount {
     return { count: this.#count, rate: mean(this.#rates.slice(-steps)) };
   }
 
+  /** Begins to probe once the rate of the first connection no longer grows by itself. */
+  #start(phase: { before: number }, rate: number, now: Millis): void {
+    const grows = rate > phase.before * GROWTH;
+    phase.before = rate;
+    if (grows) return;
+    if (this.#mayProbe) this.#beginProbes();
+    else this.#several(undefined, now);
+  }
+
+  /** True if one connection is used, and the time of an answer without a queue is known. */
+  get #mayProbe(): boolean {
+    return this.#count === 1 && this.#most > 1 && this.#answers.longestMs > 0;
+  }
+
+  /** @param from the rate of one connection, if it is steady */
+  #beginProbes(from?: Rate): void {
+    this.#count = this.#within(1 + PROBES);
+    this.#phase = { kind: 'probing', late: [], from, steps: 0 };
+  }
+
+  /** Stays with one connection if the answers were late, because the line is full. */
+  #probe(phase: Probing, now: Millis): void {
+    const isOver = phase.late.length >= PROBES || ++phase.steps > PROBE_STEPS;
+    if (!isOver && !phase.late.includes(false)) return;
+    if (phase.late.length === 0 || phase.late.includes(false))
+      return this.#several(phase.from, now);
+    this.#count = this.#within(1);
+    this.#phase = STEADY;
+    this.#upAt = now + NEEDED_MS;
+    this.#rates = [];
+    this.#best = 0;
+  }
+
+  /** Tries several connections. */
+  #several(from: Rate | undefined, now: Millis): void {
+    this.#count = this.#within(Math.max(SEVERAL, this.#count));
+    this.#phase = { kind: 'rising', rates: [], from };
+    this.#upAt = now;
+  }
+
   /** Doubles the count while the rate grows and the line is not full. */
-  #rise(rates: number[], rate: number, busy: boolean): void {
+  #rise(phase: Rising, rate: number, busy: boolean, now: Millis): void {
+    const { rates } = phase;
     this.#best = Math.max(this.#best, rate);
     rates.push(rate);
     if (rates.length < RISE_STEPS) return;
-    const grew = (step: number) =>
-      step > 0 && (rates[step] ?? 0) >= (rates[step - 1] ?? 0) * GROWTH;
-    const flat = !grew(rates.length - 1) && !grew(rates.length - 2);
-    if (flat || this.#isFull || !busy) this.#phase = { kind: 'steady' };
-    else if (rates.length % RISE_STEPS === 0) this.#count = this.#within(this.#count * 2);
-  }
-
-  /** True if answers wait in a queue before the line: more connections would only lengthen it. */
-  get #isFull(): boolean {
-    return this.#late.length === HEADS && this.#late.every((late) => late);
+    const measured = { count: this.#count, rate: Math.max(...rates.slice(-RISE_STEPS)) };
+    const { from } = phase;
+    // The queue of a full line may be too short to be seen.
+    const isUseful = from === undefined || isWorth(from, measured, 1);
+    const isFull = this.#answers.areLate;
+    if (isFull || !busy || !isUseful) {
+      this.#phase = STEADY;
+      this.#isUnproven = !isUseful;
+      if (isUseful) return;
+      this.#upAt = now + this.#upWaitMs;
+      // Losses make connections slower later on: where the line has room, several are kept.
+      if (isFull || from.count === 1) this.#count = this.#within(from.count);
+      return;
+    }
+    this.#count = this.#within(this.#count * 2);
+    const isMost = this.#count === measured.count;
+    this.#phase = isMost ? STEADY : { kind: 'rising', rates: [], from: measured };
   }
 
   /** Begins a trial if one is due. */
   #consider(now: Millis): void {
     const lately = this.#measured(MEASURE_STEPS);
     const { count, rate } = lately;
-    const sags = rate < this.#best * SAGGING;
+    const sags = rate < this.#best * (count === 1 ? SAGGING_ALONE : SAGGING);
     // The line has carried more: losses keep each connection from its share of it.
     const needed = sags ? Math.ceil((count * this.#best * SURPLUS) / rate) : 0;
     const up = this.#within(Math.max(needed, count + Math.ceil(count / 2)));
     const down = this.#within(Math.floor(count / 2));
-    if (!this.#isFull && up > count && (sags || now >= this.#upAt)) {
-      this.#begin(up, lately, SETTLE_UP_STEPS);
-    } else if (this.#isFull && down < count && now >= this.#downAt) {
+    if (this.#mayProbe && (sags || now >= this.#upAt)) {
+      this.#beginProbes(lately);
+    } else if (!this.#answers.areLate && up > count && (sags || now >= this.#upAt)) {
+      this.#begin(up, lately, SETTLE_UP_STEPS, sags);
+    } else if ((this.#answers.areLate || this.#isUnproven) && down < count && now >= this.#downAt) {
       this.#begin(down, this.#measured(), SETTLE_DOWN_STEPS);
     }
   }
 
-  #begin(count: number, from: Rate, steps: number): void {
+  #begin(count: number, from: Rate, steps: number, isForLosses = false): void {
     this.#count = count;
-    this.#phase = { kind: 'settling', from, steps };
+    this.#phase = { kind: 'settling', from, isForLosses, steps };
   }
 
   /** Ends a trial: keeps the new count, or returns to the old one. */
-  #judge(from: Rate, to: Rate, now: Millis): void {
+  #judge({ from, isForLosses }: Trial, to: Rate, now: Millis): void {
     const more = to.count > from.count;
     // Without a queue, no other connection can be what keeps this line full.
     const rivals = now - this.#fullAt < FULL_FOR_MS ? 1 : 0;
-    const keep = more ? isWorth(from, to, rivals) : !isWorth(to, from, rivals);
-    this.#phase = { kind: 'steady' };
+    // Without a queue more connections harm nobody, and the next losses cost less of the rate.
+    const isSpare = isForLosses && !this.#answers.areLate && from.count >= SEVERAL;
+    const keep = more ? isSpare || isWorth(from, to, rivals) : !isWorth(to, from, rivals);
+    this.#phase = STEADY;
     if (!keep) {
       this.#count = this.#within(from.count);
       this.#rates = [];
     }
     if (more && keep) {
+      if (isSpare && to.rate < from.rate * (1 + NOISE)) this.#best = Math.max(from.rate, to.rate);
       this.#upAt = now;
       this.#upWaitMs = LEAST_WAIT_MS;
       this.#downAt = now + NEEDED_MS;
@@ -270,6 +336,7 @@ export class ConnectionCount {
       this.#downWaitMs = LEAST_WAIT_MS;
       this.#upAt = Math.max(this.#upAt, now + this.#upWaitMs);
     } else {
+      this.#isUnproven = false;
       this.#downAt = now + this.#downWaitMs;
       this.#downWaitMs = Math.min(MOST_WAIT_MS, 2 * this.#downWaitMs);
     }
@@ -278,20 +345,4 @@ export class ConnectionCount {
   #within(count: number): number {
     return Math.min(this.#most, Math.max(this.#least, count));
   }
-}
-
-/**
- * Returns true if the larger of two counts brings more than it could by taking from rivals on a line
- * that all of them fill: `n` connections beside one rival have `n / (n + 1)` of it.
- *
- * @param rivals connections of others on the same line
- */
-export function isWorth(smaller: Rate, larger: Rate, rivals: number): boolean {
-  const share = (count: number) => count / (count + rivals);
-  const taken = share(larger.count) / share(smaller.count);
-  return larger.rate > smaller.rate * taken * (1 + (rivals > 0 ? FULL_NOISE : NOISE));
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
