@@ -62,7 +62,7 @@ export class PathDownload {
     this.#rivals = Array.from({ length: rivals }, () => new PathConnection(2 * rttMs));
     const source = new TestSource('server', 'origin');
     const scheduler = new Scheduler(
-      { length, mode: 'progress', redundantBytes: 0, connections },
+      { length, mode: 'progress', redundantBytes: 0, connections, isOpenEnded: true },
       this.now,
     );
     scheduler.addSource(source.id);

@@ -213,6 +213,8 @@ export class BlockDownload {
         mode: redundancy,
         redundantBytes: once ? 0 : Math.floor(version.length * redundantShare),
         connections,
+        // The first answer goes on, unless bytes further on are wanted sooner.
+        isOpenEnded: this.#held?.isOpen === true && this.#preferred === undefined,
       },
       session.now(),
     );

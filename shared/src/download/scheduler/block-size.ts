@@ -60,8 +60,7 @@ export function requestBytes(input: BlockSizeInput): number {
   const { rate, firstByteMs, othersRate, missing, connections, urgent } = input;
   const share = missing / (connections * SHARES);
   if (rate === undefined) {
-    const most = input.sole ? SOLE_FIRST_BYTES : FIRST_BYTES;
-    return clamp(Math.floor(share), ALIGN_BYTES, most);
+    return clamp(Math.floor(share), ALIGN_BYTES, input.sole ? SOLE_FIRST_BYTES : FIRST_BYTES);
   }
   const leftMs = (missing * 1000) / (rate + othersRate);
   // Other sources, which may be found later, should find bytes that nobody has asked for yet.

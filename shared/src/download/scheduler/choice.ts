@@ -141,7 +141,8 @@ function takeOverLast(
   if (last === undefined) return undefined;
   const { request, pace } = last;
   // One connection is as fast as several: a new one would only have to find its rate again.
-  if (pace.rate > 0 && (state.connections === 1 || state.isProbing)) return undefined;
+  const isEnough = request.isOpenEnded && (state.connections === 1 || state.isProbing);
+  if (isEnough && pace.rate > 0) return undefined;
   const { start: position, end } = tailOf(request) as ByteRange;
   if (fresh === undefined) {
     // Nothing is known of any source: only a request that stands still is worth a try.

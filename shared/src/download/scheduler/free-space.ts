@@ -29,7 +29,7 @@ export function fetchFree(
   const whole = { start: 0, end: stored.length };
   const free = (within: ByteRange, most: number) => freeRun(state, source, within, most);
   if (reader === undefined) {
-    if (input.sole === true && connections === 1) {
+    if (state.isOpenEnded && input.sole === true && connections === 1) {
       const all = free(whole, Infinity);
       return all && { range: all, redundant: false, isOpenEnded: true };
     }

@@ -8,7 +8,13 @@ const MiB = 1024 * KiB;
 const GiB = 1024 * MiB;
 
 function schedule(length = 100 * MiB): Scheduler {
-  const options = { length, mode: 'progress' as const, redundantBytes: 0, connections: 1 };
+  const options = {
+    length,
+    mode: 'progress' as const,
+    redundantBytes: 0,
+    connections: 1,
+    isOpenEnded: true,
+  };
   const scheduler = new Scheduler(options, 0);
   scheduler.addSource('only');
   return scheduler;

@@ -13,6 +13,8 @@ export interface SchedulerState {
   connections: number;
   /** True while requests only serve to time their answers, and are as small as may be. */
   isProbing: boolean;
+  /** True if one request may ask for all the rest while one connection is enough. */
+  readonly isOpenEnded: boolean;
   /** Most requests for one byte at a time. */
   readonly copies: number;
   /** A request is late when more requests than this have overtaken it. */

@@ -52,6 +52,8 @@ export interface SchedulerOptions {
   readonly redundantBytes: number;
   /** Most requests at a time over all sources. */
   readonly connections: number;
+  /** True if one request may ask for all the rest while one connection is enough. */
+  readonly isOpenEnded?: boolean;
 }
 
 export interface SourceOptions {
@@ -81,6 +83,7 @@ export class Scheduler {
     this.#state = {
       connections: Math.max(1, connections),
       isProbing: false,
+      isOpenEnded: options.isOpenEnded ?? false,
       copies: mode === 'basic' ? 1 : Math.max(1, options.copies ?? COPIES),
       progress: mode === 'aggressive' ? 0 : (options.progress ?? PROGRESS),
       redundantBytes,
@@ -105,6 +108,16 @@ export class Scheduler {
   /** Bytes that have come in although they were stored already. */
   get redundantBytesSpent(): number {
     return this.#state.spent;
+  }
+
+  /** True if one request may ask for all the rest while one connection is enough. */
+  get isOpenEnded(): boolean {
+    return this.#state.isOpenEnded;
+  }
+
+  /** True while a reader prefers bytes. */
+  get isRead(): boolean {
+    return this.#state.reader !== undefined;
   }
 
   /** Requests under way. */

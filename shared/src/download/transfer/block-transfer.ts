@@ -22,6 +22,8 @@ import { Wakeable } from './wakeable.ts';
 const ENOUGH = new Error('enough');
 /** Silence after which a request no longer counts as one of the connections that are needed. */
 const STILL_MS = 1000;
+/** Fewest requests while a reader waits: it jumps, and what it needs then comes soon on several. */
+const FOR_READER = 4;
 
 export class BlockTransfer<S extends TransferSource> {
   readonly #options: BlockTransferOptions<S>;
@@ -46,8 +48,10 @@ export class BlockTransfer<S extends TransferSource> {
     this.#session = options.session;
     const now = this.#session.now();
     this.#patience = new Patience(this.#session, now);
-    this.#count = new ConnectionCount({ most: options.connections, known: options.known }, now);
-    options.scheduler.setConnections(this.#count.count);
+    const { connections: most, known, scheduler } = options;
+    const beginsWithOne = scheduler.isOpenEnded;
+    this.#count = new ConnectionCount({ most, known, beginsWithOne }, now);
+    scheduler.setConnections(this.#count.count);
     this.#distrust = new Distrust(options, (reason) => this.#end(reason));
   }
 
@@ -169,8 +173,9 @@ export class BlockTransfer<S extends TransferSource> {
     const { pool, scheduler } = this.#options;
     const { now } = this.#session;
     this.#count.setSources(pool.inUse);
+    const count = Math.max(this.#count.count, scheduler.isRead ? FOR_READER : 1);
     // A request that stands still does not keep others from being made.
-    const isFull = this.#running.alive(now() - STILL_MS) >= this.#count.count;
+    const isFull = this.#running.alive(now() - STILL_MS) >= count;
     if (isFull && (own === undefined || pool.active(own) > 0)) return undefined;
     for (const source of pool.candidates(this.#patience.isLifeless(now()))) {
       if (own !== undefined && source !== own) continue;

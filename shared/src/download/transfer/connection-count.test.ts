@@ -115,8 +115,10 @@ describe('ConnectionCount', () => {
     }
   }
 
-  test('begins with one connection, or with the number that is known', () => {
-    expect(new ConnectionCount({ most: 32 }, 0).count).toBe(1);
+  test('begins with four connections, with one if it may, or with the number that is known', () => {
+    expect(new ConnectionCount({ most: 32 }, 0).count).toBe(4);
+    expect(new ConnectionCount({ most: 2 }, 0).count).toBe(2);
+    expect(new ConnectionCount({ most: 32, beginsWithOne: true }, 0).count).toBe(1);
     expect(new ConnectionCount({ most: 32, known: 20 }, 0).count).toBe(20);
     expect(new ConnectionCount({ most: 16, known: 20 }, 0).count).toBe(16);
   });
@@ -130,15 +132,21 @@ describe('ConnectionCount', () => {
   });
 
   test('connections that bring nothing more are given up again', () => {
-    const count = new ConnectionCount({ most: 32 }, 0);
+    const count = new ConnectionCount({ most: 32, beginsWithOne: true }, 0);
     pass(count, 0, 2000, () => 1e6);
     expect(count.count).toBe(16);
     pass(count, 2000, 60_000, () => 1e6);
     expect(count.confirmed).toBe(1);
   });
 
-  test('one connection is enough where small requests beside it are answered late', () => {
+  test('four that bring nothing more with time stay four', () => {
     const count = new ConnectionCount({ most: 32 }, 0);
+    pass(count, 0, 60_000, () => 1e6);
+    expect(count.confirmed).toBe(4);
+  });
+
+  test('one connection is enough where small requests beside it are answered late', () => {
+    const count = new ConnectionCount({ most: 32, beginsWithOne: true }, 0);
     count.onHead('a', 50);
     let now = 0;
     for (; !count.isProbing && now < 5000; now += 50) pass(count, now, 50, () => 1e6);
@@ -150,7 +158,7 @@ describe('ConnectionCount', () => {
   });
 
   test('several connections are tried where small requests are answered as quickly as before', () => {
-    const count = new ConnectionCount({ most: 32 }, 0);
+    const count = new ConnectionCount({ most: 32, beginsWithOne: true }, 0);
     count.onHead('a', 50);
     let now = 0;
     for (; !count.isProbing && now < 5000; now += 50) pass(count, now, 50, () => 1e6);

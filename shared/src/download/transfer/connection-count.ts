@@ -4,12 +4,13 @@
  * take from others. NSDI 3.3 finds a window in the same way; LOCI 3.2.1 leaves the number to the
  * user.
  *
- * A download begins with one connection, which fills many lines by itself. When its rate no longer
- * grows, two small requests show whether answers now wait in a queue: then the line is full. If it
- * is not, several connections are tried, and the count doubles while the rate grows. Afterwards,
- * trials change the count and compare the rates before and after. Late answers show a queue before the line, and so a line that is full: then
- * nothing is added, and a smaller count is kept if it costs no more than what one other connection
- * on that line may have taken.
+ * A download begins with one connection where one request can ask for all the rest; one connection
+ * fills many lines by itself. When its rate no longer grows, two small requests show whether answers
+ * now wait in a queue: then the line is full. If it is not, several connections are tried. Other
+ * downloads begin with four. The count doubles while the rate grows. Afterwards, trials change the
+ * count and compare the rates before and after. Late answers show a queue before the line, and so a
+ * line that is full: then nothing is added, and a smaller count is kept if it costs no more than
+ * what one other connection on that line may have taken.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -22,6 +23,8 @@ const PROBES = 2;
 const PROBE_STEPS = 8;
 /** Connections that are tried if it has not. */
 const SEVERAL = 8;
+/** Connections at the beginning otherwise: slow start is quick enough with these on usual paths. */
+const FIRST = 4;
 /** Most connections that are kept only because there are so many sources. */
 const MOST_FOR_SOURCES = 8;
 /** Length of a step, in times to the head of an answer, and its bounds in milliseconds. */
@@ -65,6 +68,8 @@ export interface ConnectionCountOptions {
   readonly most: number;
   /** Connections that earlier downloads needed; undefined: nothing is known. */
   readonly known?: number | undefined;
+  /** True if the download may begin with one connection. */
+  readonly beginsWithOne?: boolean | undefined;
 }
 
 const STEADY: Phase = { kind: 'steady' };
@@ -95,10 +100,12 @@ export class ConnectionCount {
   #upWaitMs: Millis = LEAST_WAIT_MS;
   #downWaitMs: Millis = LEAST_WAIT_MS;
 
-  constructor({ most, known }: ConnectionCountOptions, now: Millis) {
+  constructor({ most, known, beginsWithOne = false }: ConnectionCountOptions, now: Millis) {
     this.#most = Math.max(1, most);
-    this.#count = this.#within(known ?? 1);
-    this.#phase = known === undefined ? { kind: 'starting', before: 0 } : STEADY;
+    this.#count = this.#within(known ?? (beginsWithOne ? 1 : FIRST));
+    if (known !== undefined) this.#phase = STEADY;
+    else if (beginsWithOne) this.#phase = { kind: 'starting', before: 0 };
+    else this.#phase = { kind: 'rising', rates: [], from: undefined, isSure: false };
     this.#since = this.#upAt = now;
     this.#downAt = now + FIRST_DOWN_MS;
   }
@@ -256,7 +263,7 @@ export class ConnectionCount {
   /** Tries several connections. */
   #several(from: Rate | undefined, now: Millis): void {
     this.#count = this.#within(Math.max(SEVERAL, this.#count));
-    this.#phase = { kind: 'rising', rates: [], from };
+    this.#phase = { kind: 'rising', rates: [], from, isSure: true };
     this.#upAt = now;
   }
 
@@ -268,13 +275,14 @@ export class ConnectionCount {
     if (rates.length < RISE_STEPS) return;
     const measured = { count: this.#count, rate: Math.max(...rates.slice(-RISE_STEPS)) };
     const { from } = phase;
+    const grows = (rates.at(-1) ?? 0) >= (rates.at(-2) ?? 0) * GROWTH;
     // The queue of a full line may be too short to be seen.
-    const isUseful = from === undefined || isWorth(from, measured, 1);
+    const isUseful = from === undefined ? phase.isSure || grows : isWorth(from, measured, 1);
     const isFull = this.#answers.areLate;
     if (isFull || !busy || !isUseful) {
       this.#phase = STEADY;
-      this.#isUnproven = !isUseful;
-      if (isUseful) return;
+      if (isUseful || from === undefined) return;
+      this.#isUnproven = true;
       this.#upAt = now + this.#upWaitMs;
       // Losses make connections slower later on: where the line has room, several are kept.
       if (isFull || from.count === 1) this.#count = this.#within(from.count);
@@ -282,7 +290,7 @@ export class ConnectionCount {
     }
     this.#count = this.#within(this.#count * 2);
     const isMost = this.#count === measured.count;
-    this.#phase = isMost ? STEADY : { kind: 'rising', rates: [], from: measured };
+    this.#phase = isMost ? STEADY : { kind: 'rising', rates: [], from: measured, isSure: true };
   }
 
   /** Begins a trial if one is due. */

@@ -19,6 +19,8 @@ export interface Rising {
   readonly rates: number[];
   /** The last count that brought more than the one before. */
   readonly from: Rate | undefined;
+  /** True if more connections are tried even if the rate no longer grows by itself. */
+  readonly isSure: boolean;
 }
 
 /** A count is tried, and compared with the one before. */
