@@ -91,10 +91,16 @@ export class TransferWorld {
   receivedBytes = 0;
   readonly #timers = new Timers(() => this.now);
 
-  constructor(length: number, sources: readonly TestSource[], seats = freeSeats(4)) {
+  /** @param isOpenEnded true if one request may ask for all the rest */
+  constructor(
+    length: number,
+    sources: readonly TestSource[],
+    seats = freeSeats(4),
+    isOpenEnded = false,
+  ) {
     this.data = new Uint8Array(length);
     const settings = { length, mode: 'progress' as const, redundantBytes: 0, connections: 4 };
-    this.scheduler = new Scheduler(settings, this.now);
+    this.scheduler = new Scheduler({ ...settings, isOpenEnded }, this.now);
     this.pool = new SourcePool(seats, () => this.now);
     for (const source of sources) this.join(source);
   }

@@ -28,6 +28,25 @@ describe('a transfer', () => {
     expect(world.receivedBytes).toBe(LENGTH);
   });
 
+  test('of which one request asks for all makes others as soon as a reader waits', async () => {
+    const source = new TestSource('a', 'origin', 'host:80');
+    const world = new TransferWorld(LENGTH, [source], freeSeats(4), true);
+    const transfer = world.transfer();
+    const seek = 8 * MiB;
+    let before = 0;
+    world.after(10, () => {
+      before = source.asked.length;
+      world.scheduler.prefer(seek);
+      transfer.kick();
+    });
+    await world.until(transfer.run());
+    expect(source.asked[0]).toEqual({ start: 0, end: LENGTH });
+    expect(before).toBe(1);
+    expect(source.asked[1]?.start).toBe(seek);
+    expect(world.isRight).toBe(true);
+    expect(world.receivedBytes).toBeLessThan(LENGTH * 1.02);
+  });
+
   test('fetches the bytes of an answer that breaks the contract again', async () => {
     const bad = new TestSource('bad');
     bad.scripts.push({ damaged: true, bytes: 200_000, error: new MillraceError('wrong-length') });
