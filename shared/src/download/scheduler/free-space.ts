@@ -57,7 +57,8 @@ export function sizeInput(state: SchedulerState, source: KnownSource, now: Milli
   const rate = throttled ? source.forecast.bytesPerSecond : sources.forecast(source, now);
   const othersRate = totalRate(state, now);
   // On a line that is full already, one more request gets no more than its share.
-  const share = sole && othersRate > 0 ? othersRate / (running.length + 1) : Infinity;
+  const isFull = state.isOpenEnded && sole && othersRate > 0;
+  const share = isFull ? othersRate / (running.length + 1) : Infinity;
   return {
     rate: rate === undefined ? undefined : Math.min(rate, share),
     firstByteMs: sources.firstByteMs(source),

@@ -82,7 +82,7 @@ export class ConnectionCount {
   /** Bytes of the present step, its beginning, and its least length. */
   #bytes = 0;
   #since: Millis;
-  #stepMs: Millis = LEAST_FIRST_STEP_MS;
+  #stepMs: Millis = LEAST_STEP_MS;
   readonly #answers = new AnswerTimes();
   /** When answers last showed a full line. */
   #fullAt: Millis = Number.NEGATIVE_INFINITY;
@@ -105,7 +105,8 @@ export class ConnectionCount {
     this.#count = this.#within(known ?? (beginsWithOne ? 1 : FIRST));
     if (known !== undefined) this.#phase = STEADY;
     else if (beginsWithOne) this.#phase = { kind: 'starting', before: 0 };
-    else this.#phase = { kind: 'rising', rates: [], from: undefined, isSure: false };
+    else this.#phase = { kind: 'growing', rates: [] };
+    this.#beginStep(now);
     this.#since = this.#upAt = now;
     this.#downAt = now + FIRST_DOWN_MS;
   }
@@ -199,6 +200,7 @@ export class ConnectionCount {
     const phase = this.#phase;
     if (phase.kind === 'starting') return this.#start(phase, rate, now);
     if (phase.kind === 'probing') return this.#probe(phase, now);
+    if (phase.kind === 'growing') return this.#grow(phase.rates, rate, active >= this.#count);
     if (phase.kind === 'rising') return this.#rise(phase, rate, active >= this.#count, now);
     // There is no work for more requests, or no source takes more.
     if (active < this.#count) return this.disturb(now);
@@ -263,11 +265,22 @@ export class ConnectionCount {
   /** Tries several connections. */
   #several(from: Rate | undefined, now: Millis): void {
     this.#count = this.#within(Math.max(SEVERAL, this.#count));
-    this.#phase = { kind: 'rising', rates: [], from, isSure: true };
+    this.#phase = { kind: 'rising', rates: [], from };
     this.#upAt = now;
   }
 
-  /** Doubles the count while the rate grows and the line is not full. */
+  /** Doubles the first count while the rate grows, by itself or with the count. */
+  #grow(rates: number[], rate: number, busy: boolean): void {
+    this.#best = Math.max(this.#best, rate);
+    rates.push(rate);
+    if (rates.length < RISE_STEPS) return;
+    const grew = (step: number) => (rates[step] ?? 0) >= (rates[step - 1] ?? Infinity) * GROWTH;
+    const flat = !grew(rates.length - 1) && !grew(rates.length - 2);
+    if (flat || this.#answers.areLate || !busy) this.#phase = STEADY;
+    else if (rates.length % RISE_STEPS === 0) this.#count = this.#within(this.#count * 2);
+  }
+
+  /** Doubles the count while that brings more and the line is not full. */
   #rise(phase: Rising, rate: number, busy: boolean, now: Millis): void {
     const { rates } = phase;
     this.#best = Math.max(this.#best, rate);
@@ -275,14 +288,13 @@ export class ConnectionCount {
     if (rates.length < RISE_STEPS) return;
     const measured = { count: this.#count, rate: Math.max(...rates.slice(-RISE_STEPS)) };
     const { from } = phase;
-    const grows = (rates.at(-1) ?? 0) >= (rates.at(-2) ?? 0) * GROWTH;
     // The queue of a full line may be too short to be seen.
-    const isUseful = from === undefined ? phase.isSure || grows : isWorth(from, measured, 1);
+    const isUseful = from === undefined || isWorth(from, measured, 1);
     const isFull = this.#answers.areLate;
     if (isFull || !busy || !isUseful) {
       this.#phase = STEADY;
-      if (isUseful || from === undefined) return;
-      this.#isUnproven = true;
+      this.#isUnproven = !isUseful;
+      if (isUseful) return;
       this.#upAt = now + this.#upWaitMs;
       // Losses make connections slower later on: where the line has room, several are kept.
       if (isFull || from.count === 1) this.#count = this.#within(from.count);
@@ -290,7 +302,7 @@ export class ConnectionCount {
     }
     this.#count = this.#within(this.#count * 2);
     const isMost = this.#count === measured.count;
-    this.#phase = isMost ? STEADY : { kind: 'rising', rates: [], from: measured, isSure: true };
+    this.#phase = isMost ? STEADY : { kind: 'rising', rates: [], from: measured };
   }
 
   /** Begins a trial if one is due. */

@@ -12,15 +12,13 @@ export interface Probing {
   steps: number;
 }
 
-/** The rate grows with the count. */
+/** More connections are tried while they bring more. */
 export interface Rising {
   readonly kind: 'rising';
   /** Rates of the steps with the present count. */
   readonly rates: number[];
   /** The last count that brought more than the one before. */
   readonly from: Rate | undefined;
-  /** True if more connections are tried even if the rate no longer grows by itself. */
-  readonly isSure: boolean;
 }
 
 /** A count is tried, and compared with the one before. */
@@ -34,6 +32,8 @@ export type Phase =
   /** The rate of the first connection grows by itself; `before` is that of the last step. */
   | { readonly kind: 'starting'; before: number }
   | Probing
+  /** The rate grows by itself or with the count; `rates` has one entry per step. */
+  | { readonly kind: 'growing'; readonly rates: number[] }
   | Rising
   | { readonly kind: 'steady' }
   /** A trial whose connections have not reached their rate yet. */

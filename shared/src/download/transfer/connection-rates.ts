@@ -25,7 +25,7 @@ export function isWorth(smaller: Rate, larger: Rate, rivals: number): boolean {
   return larger.rate > smaller.rate * taken * (1 + (rivals > 0 ? FULL_NOISE : NOISE));
 }
 
-/** @param values one or more */
+/** Returns the mean. @param values one or more */
 export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
