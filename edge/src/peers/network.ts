@@ -10,7 +10,7 @@ import { onwardSalt, routingKey } from '@millrace/shared/cdn/chunks/chunk-name';
 import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
-import { isPolicyRefusal, OriginRefusals } from '@millrace/shared/cdn/routing/origin-refusals';
+import { PolicyRefusals } from '@millrace/shared/cdn/routing/policy-refusals';
 import { replicationFactor } from '@millrace/shared/cdn/routing/replicas';
 import { decideRoute, type Route } from '@millrace/shared/cdn/routing/route';
 import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
@@ -44,7 +44,7 @@ export class Network {
   /** Times of chunks by way of peers, by the origin's host: cold chunks wait for the origin. */
   readonly #timers = new LRUCache<string, RetryTimer>({ max: MAX_TIMERS });
 
-  readonly #refusals = new OriginRefusals();
+  readonly #refusals = new PolicyRefusals();
 
   constructor(options: NetworkOptions) {
     this.#options = options;
@@ -173,7 +173,7 @@ export class Network {
     tried: ReadonlySet<string>,
   ): Route<ForwardTarget> {
     const { membership, maxHops, random, now } = this.#options;
-    const refusing = this.#refusals.nodes(new URL(url).origin, now()) ?? [];
+    const refusing = this.#refusals.nodes(url, now());
     const self = nodes[0] as ForwardTarget;
     const avoid = new Set([...path.via, ...path.avoid, ...tried, ...refusing]);
     const hearsay = membership.hearsay();
@@ -184,11 +184,12 @@ export class Network {
 
   #failed(error: unknown, url: string): void {
     if (!(error instanceof PeerFailure)) return;
-    const { code } = error.reason;
+    const { code, row } = error.reason;
     const { membership, metrics, now } = this.#options;
     metrics.peerFailures.inc({ kind: code });
-    if (isPolicyRefusal(code)) this.#refusals.onRefused(error.peer, new URL(url).origin, now());
-    else membership.onForwardFailed(error.peer);
+    if (!this.#refusals.onError(error.peer, url, row, now())) {
+      membership.onForwardFailed(error.peer);
+    }
   }
 
   #timer({ version }: ChunkRequest): RetryTimer {

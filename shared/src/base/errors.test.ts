@@ -93,6 +93,17 @@ describe('errors', () => {
       'precondition-failed',
       'version-changed',
     ]);
+    // The node serves everything else.
+    expect(where(({ refuses }) => refuses === 'origin')).toEqual([
+      'origin-not-allowed',
+      'private-address',
+    ]);
+    expect(where(({ refuses }) => refuses === 'file')).toEqual([
+      'content-type-refused',
+      'file-too-large',
+      'link-invalid',
+      'link-expired',
+    ]);
     // Codes about a node itself: another node may still serve.
     expect(where(({ scope }) => scope === 'node')).toEqual([
       'no-such-page',

@@ -28,6 +28,11 @@ export interface Meaning {
   readonly bytes: 'kept' | 'dropped';
   /** Change of the file at the URL that the failure implies, if any. */
   readonly file: 'gone' | 'other version' | undefined;
+  /**
+   * What a node refuses by its policy, if the error is such a refusal: all files of the origin, or
+   * this file. The node serves everything else as before.
+   */
+  readonly refuses: 'origin' | 'file' | undefined;
   /** True when the same request may succeed later or at another source without being changed. */
   readonly retryable: boolean;
 }
@@ -63,7 +68,12 @@ function means(
   bytes: Meaning['bytes'],
   file?: Exclude<Meaning['file'], undefined>,
 ): Meaning {
-  return { scope, again, bytes, file, retryable: again !== 'no' };
+  return { scope, again, bytes, file, refuses: undefined, retryable: again !== 'no' };
+}
+
+/** The meaning of a node's refusal by policy, which holds until its operator changes the policy. */
+function refusal(refuses: Exclude<Meaning['refuses'], undefined>): Meaning {
+  return { ...means('node', 'no', 'kept'), refuses };
 }
 
 export const ERRORS = {
@@ -170,14 +180,14 @@ export const ERRORS = {
   // Refusals by the edge's policy
   'origin-not-allowed': {
     status: 403,
-    ...means('node', 'no', 'kept'),
+    ...refusal('origin'),
     exit: EXIT.refused,
     title: 'This edge does not serve that origin',
     advice: 'Ask the operator of the edge to add it with --allow-origin.',
   },
   'private-address': {
     status: 403,
-    ...means('node', 'no', 'kept'),
+    ...refusal('origin'),
     exit: EXIT.refused,
     title: 'The origin is at a private address',
     advice: 'Name the host literally with --allow-origin, or fetch it directly.',
@@ -226,14 +236,14 @@ export const ERRORS = {
   },
   'content-type-refused': {
     status: 403,
-    ...means('node', 'no', 'kept'),
+    ...refusal('file'),
     exit: EXIT.refused,
     title: 'This edge does not serve files of that type from there',
     advice: 'Fetch it directly from the origin, or ask the operator of the edge.',
   },
   'file-too-large': {
     status: 403,
-    ...means('node', 'no', 'kept'),
+    ...refusal('file'),
     exit: EXIT.refused,
     title: 'The file is larger than this edge serves from there',
     advice: 'Fetch it directly from the origin, or ask the operator of the edge.',
@@ -247,14 +257,14 @@ export const ERRORS = {
   },
   'link-invalid': {
     status: 403,
-    ...means('node', 'no', 'kept'),
+    ...refusal('file'),
     exit: EXIT.refused,
     title: 'The signature of the link is wrong',
     advice: 'Copy the whole link, unchanged; its signature holds for exactly one URL.',
   },
   'link-expired': {
     status: 403,
-    ...means('node', 'no', 'kept'),
+    ...refusal('file'),
     exit: EXIT.refused,
     title: 'The link has expired',
     advice: 'Get a new one from where you found it.',
