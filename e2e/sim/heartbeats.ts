@@ -1,37 +1,170 @@
 /**
- * Heartbeats in virtual time: each node contacts all nodes that it knows, in turn, twice a second
- * (NSDI 4.2).
+ * Heartbeats in virtual time. Which node is asked when, and what the answers change, is decided by
+ * the edges' own code: `heartbeat-turns.ts`, `address-book.ts`, `peer-table.ts`, `sample.ts`.
  */
 
+import type { Millis } from '@millrace/shared/base/clock';
+import {
+  HEARTBEAT_INTERVAL_MS,
+  HeartbeatTurns,
+  TOLD,
+} from '@millrace/shared/cdn/routing/heartbeat-turns';
+import { MIN_SILENCE_MS, type PeerInfo } from '@millrace/shared/cdn/routing/peer-table';
+import { sample } from '@millrace/shared/cdn/routing/sample';
 import type { SimNode } from './node.ts';
-import type { MeasuredView } from './views.ts';
+import { MeasuredView } from './views.ts';
 import type { World } from './world.ts';
 
-const INTERVAL_MS = 500;
-const TIMEOUT_MS = 2000;
+/** Sizes of a request, of an answer that tells nothing, and of its parts, as edges send them. */
+const REQUEST_BYTES = 290;
+const ANSWER_BYTES = 471;
+const SEEN_BYTES = '["edge-fra-12",1],'.length;
+const TOLD_BYTES = '"http://198.51.100.120:8080",'.length;
 
 /**
- * Sends a node's heartbeats until `until` returns true. All nodes learn of a new one within one
- * round.
+ * Edges choose their peers after each heartbeat. In a large simulated network a node does so once in
+ * a number of heartbeats that grows with the network; each then changes less of what it knows.
  */
-export function beat(world: World, node: SimNode, until: () => boolean): void {
-  const { clock, random } = world.sim;
-  const view = node.view as MeasuredView;
-  let turn = Math.floor(random() * world.nodes.length);
-  const next = () => {
-    world.sim.quiet();
-    if (until() || node.state !== 'up') return;
-    clock.in(INTERVAL_MS, next);
-    turn = (turn + 1) % world.nodes.length;
-    const to = world.nodes[turn] as SimNode;
-    if (to === node) return;
-    const answered = world.isConnected(node, to) && world.reaches(to, node);
-    clock.in(answered ? 2 * world.delayMs(node, to) : TIMEOUT_MS, () => {
-      world.sim.quiet();
-      if (answered) view.hear(to, (to.view as MeasuredView).sees(clock.now), random);
-      else view.miss(to.name);
-      view.select(clock.now);
+const NODES_PER_CHOICE = 125;
+
+/** Counts of one node since the last `forget`. */
+export interface HeartbeatFigures {
+  /** Heartbeats sent. */
+  sent: number;
+  /** Bytes of these heartbeats and their answers, heads included. */
+  bytes: number;
+}
+
+/** What one node learns of another. */
+interface Said {
+  readonly sees: PeerInfo['sees'];
+  readonly told: readonly string[];
+}
+
+/** The heartbeats of a network. */
+export class SimHeartbeats {
+  readonly world: World;
+  readonly #senders = new Map<SimNode, Sender>();
+  readonly #until: () => boolean;
+
+  /** @param until ends all heartbeats when it returns true */
+  constructor(world: World, until: () => boolean) {
+    this.world = world;
+    this.#until = until;
+  }
+
+  /**
+   * Starts a node that measures its view; it may know nodes already.
+   *
+   * @param seeds names of nodes that its operator has given; asked at once, as by edges
+   */
+  begin(node: SimNode, seeds: readonly string[]): void {
+    const { clock, random } = this.world.sim;
+    const sender = new Sender(node, this);
+    this.#senders.set(node, sender);
+    for (const name of seeds) if (sender.turns.addresses.addSeed(name)) sender.ask(name);
+    const next = () => {
+      this.world.sim.quiet();
+      if (this.#until() || node.view !== sender.view || node.state !== 'up') return;
+      clock.in(HEARTBEAT_INTERVAL_MS, next);
+      sender.turns.beat();
+    };
+    clock.in(HEARTBEAT_INTERVAL_MS * random(), next);
+  }
+
+  /** Returns the counts of a node that has begun. */
+  figures(node: SimNode): HeartbeatFigures {
+    const sender = this.#senders.get(node);
+    if (sender === undefined) throw new Error(`${node.name} sends no heartbeats`);
+    return sender.figures;
+  }
+
+  /** Resets all counts. */
+  forget(): void {
+    for (const { figures } of this.#senders.values()) Object.assign(figures, { sent: 0, bytes: 0 });
+  }
+
+  /** A node answers: it hears of the asking one, and tells of others. */
+  answer(asked: SimNode, asking: SimNode): Said {
+    const { now, random } = this.world.sim;
+    this.#senders.get(asked)?.turns.hearOf(asking.name);
+    const { view } = asked;
+    if (view instanceof MeasuredView) {
+      return { sees: view.sees(now), told: sample(view.alive(), TOLD, random) };
+    }
+    // A node whose own heartbeats are not simulated knows all nodes.
+    const [, ...used] = view.nodes(now);
+    const all = this.world.nodes.map(({ name }) => name);
+    return {
+      sees: used.map(({ name, weight }) => [name, weight]),
+      told: sample(all, TOLD, random),
+    };
+  }
+}
+
+/** The heartbeats of one node. */
+class Sender {
+  readonly view: MeasuredView;
+  readonly turns: HeartbeatTurns;
+  readonly figures: HeartbeatFigures = { sent: 0, bytes: 0 };
+  readonly #node: SimNode;
+  readonly #all: SimHeartbeats;
+  #closed = 0;
+
+  constructor(node: SimNode, all: SimHeartbeats) {
+    if (!(node.view instanceof MeasuredView)) throw new Error(`${node.name} measures no view`);
+    this.#node = node;
+    this.#all = all;
+    this.view = node.view;
+    this.turns = new HeartbeatTurns({
+      ask: (name) => this.ask(name),
+      mayAsk: () => true,
+      peers: () => this.view.members.map(({ url }) => url),
+      now: () => all.world.sim.now,
     });
-  };
-  clock.in(INTERVAL_MS * random(), next);
+    for (const { url } of this.view.table.peers) this.turns.addresses.hear(url);
+    this.view.onUntrusted = (name) => this.turns.ping(name);
+  }
+
+  ask(name: string): void {
+    const { world } = this.#all;
+    const { clock } = world.sim;
+    const [node, asked] = [this.#node, world.byName(name)];
+    this.turns.onSent(name);
+    this.figures.sent++;
+    this.figures.bytes += REQUEST_BYTES;
+    const isAnswered = world.isConnected(node, asked) && world.reaches(asked, node);
+    const roundTrip = 2 * world.delayMs(node, asked);
+    // Machines of crashed nodes refuse connections; nothing comes from hanging ones.
+    const isRefused = asked.state === 'gone' && world.reaches(node, asked);
+    const sentAt = clock.now;
+    clock.in(isAnswered || isRefused ? roundTrip : MIN_SILENCE_MS, () => {
+      world.sim.quiet();
+      if (node.view !== this.view || node.state !== 'up') return;
+      this.turns.onClosed();
+      if (isAnswered) this.#answered(asked);
+      else this.#missed(name, isRefused ? undefined : sentAt);
+      this.#select();
+    });
+  }
+
+  #select(): void {
+    const { nodes, sim } = this.#all.world;
+    const every = Math.max(1, Math.round(nodes.length / NODES_PER_CHOICE));
+    if (++this.#closed % every === 0) this.view.select(sim.now);
+  }
+
+  #answered(asked: SimNode): void {
+    const { random } = this.#all.world.sim;
+    const { sees, told } = this.#all.answer(asked, this.#node);
+    this.figures.bytes += ANSWER_BYTES + sees.length * SEEN_BYTES + told.length * TOLD_BYTES;
+    this.turns.onAnswer(asked.name, asked === this.#node);
+    if (asked !== this.#node) this.view.hear(asked, sees, random);
+    for (const name of told) this.turns.hearOf(name);
+  }
+
+  #missed(name: string, sentAt: Millis | undefined): void {
+    this.turns.onMiss(name);
+    this.view.miss(name, sentAt);
+  }
 }

@@ -12,6 +12,7 @@ import { churn } from './experiments/churn.ts';
 import { copies } from './experiments/copies.ts';
 import { failures } from './experiments/failures.ts';
 import { flash } from './experiments/flash.ts';
+import { membershipCosts } from './experiments/membership.ts';
 import { order } from './experiments/order.ts';
 import { thin } from './experiments/thin.ts';
 import { markdown, type Report } from './report.ts';
@@ -39,6 +40,7 @@ const EXPERIMENTS: ReadonlyMap<string, Experiment> = new Map([
   ['flash', { title: 'very many clients at once', run: flash }],
   ['failures', { title: 'a slow origin, slow nodes, a network in two parts', run: failures }],
   ['order', { title: 'delivery in and out of order; all at once, one by one, stored', run: order }],
+  ['membership', { title: 'heartbeats, and dead nodes that they find', run: membershipCosts }],
   ['thin', { title: 'a few clients before an origin with a thin line, by chunk size', run: thin }],
 ]);
 

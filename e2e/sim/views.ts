@@ -37,6 +37,8 @@ export class MeasuredView implements View {
   readonly table: PeerTable;
   readonly #self: Member;
   readonly #choice: Choice;
+  /** Called with a node that is not trusted until its next heartbeat. */
+  onUntrusted: (name: string) => void = () => {};
   #members: readonly Peer[] = [];
   #hearsay: readonly Hearsay<Peer>[] | undefined;
 
@@ -72,8 +74,15 @@ export class MeasuredView implements View {
   }
 
   onForwardFailed(name: string): void {
+    if (this.table.get(name)?.trusted !== true) return;
     this.table.onForwardFailed(name);
     this.#hearsay = undefined;
+    this.onUntrusted(name);
+  }
+
+  /** Returns the names of the nodes that answer heartbeats, which this node tells others. */
+  alive(): string[] {
+    return [...this.table.peers].filter((peer) => this.table.isAlive(peer)).map((p) => p.name);
   }
 
   onLoad(name: string, load: number): void {
@@ -89,8 +98,9 @@ export class MeasuredView implements View {
     this.#hearsay = undefined;
   }
 
-  miss(name: string): void {
-    this.table.onMiss(name);
+  /** @param sentAt when the unanswered heartbeat went out; undefined: the node refuses connections */
+  miss(name: string, sentAt?: Millis): void {
+    this.table.onMiss(name, sentAt);
     this.#hearsay = undefined;
   }
 

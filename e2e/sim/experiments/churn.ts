@@ -2,9 +2,10 @@
 
 import { rank } from '@millrace/shared/cdn/routing/hrw';
 import { CROWD_COLUMNS, crowd, crowdRow, neighbours } from '../crowd.ts';
-import { beat } from '../heartbeats.ts';
+import { SimHeartbeats } from '../heartbeats.ts';
 import type { Settings } from '../main.ts';
 import { build, meet, staggered } from '../network.ts';
+import type { SimNode } from '../node.ts';
 import { percent, type Report } from '../report.ts';
 import type { World } from '../world.ts';
 
@@ -13,6 +14,8 @@ const SPREAD_MS = 60_000;
 const CHANGES_MS = [undefined, 10_000, 3000, 1000];
 /** Share of nodes that are down at the start, so that some can come. */
 const DOWN_SHARE = 0.2;
+/** Nodes that operators name to each node. */
+const SEEDS = 8;
 
 export async function churn({ seed, nodes = 150, chunks = 96 }: Settings): Promise<Report> {
   const rows: (string | number)[][] = [];
@@ -23,8 +26,9 @@ export async function churn({ seed, nodes = 150, chunks = 96 }: Settings): Promi
       meet(world, { choice: 'near', reaches: (a, b) => world.isConnected(a, b) });
       const before = owners(world);
       let over = false;
-      for (const node of world.nodes) if (node.state === 'up') beat(world, node, () => over);
-      const changes = everyMs === undefined ? { made: 0 } : change(world, everyMs, () => over);
+      const heartbeats = new SimHeartbeats(world, () => over);
+      for (const node of world.nodes) if (node.state === 'up') begin(heartbeats, node);
+      const changes = everyMs === undefined ? { made: 0 } : change(heartbeats, everyMs, () => over);
       const up = world.nodes.filter(({ state }) => state === 'up');
       const at = staggered(world, SPREAD_MS);
       const clients = await crowd(world, {
@@ -61,7 +65,18 @@ function owners(world: World): string[] {
   return Array.from({ length: 2000 }, (_, i) => rank(`chunk ${i}`, up, 1)[0]?.name ?? '');
 }
 
-function change(world: World, everyMs: number, until: () => boolean): { made: number } {
+/** Starts the heartbeats of a node whose operator has named some nodes of the network. */
+function begin(heartbeats: SimHeartbeats, node: SimNode): void {
+  const { nodes } = heartbeats.world;
+  const seeds = nodes.filter((other) => other !== node).slice(0, SEEDS);
+  heartbeats.begin(
+    node,
+    seeds.map(({ name }) => name),
+  );
+}
+
+function change(heartbeats: SimHeartbeats, everyMs: number, until: () => boolean) {
+  const { world } = heartbeats;
   const { clock, random } = world.sim;
   const changes = { made: 0 };
   const next = () => {
@@ -72,7 +87,7 @@ function change(world: World, everyMs: number, until: () => boolean): { made: nu
     changes.made++;
     if (node.state === 'up') return node.fail(random() < 0.5 ? 'gone' : 'frozen');
     node.rise();
-    beat(world, node, until);
+    begin(heartbeats, node);
   };
   clock.in(everyMs, next);
   return changes;

@@ -5,6 +5,7 @@ import { expected } from '../../sim/experiments/balance.ts';
 import { flash } from '../../sim/experiments/flash.ts';
 import { type ThinResult, thinOrigin } from '../../sim/experiments/thin.ts';
 import { buildLarge } from '../../sim/large.ts';
+import { membership } from '../../sim/membership.ts';
 import { blindWorld, build, meet } from '../../sim/network.ts';
 import { mean, quantile } from '../../sim/report.ts';
 import { walk } from '../../sim/walk.ts';
@@ -81,6 +82,32 @@ describe('a crowd in virtual time', () => {
       }
       expect(Math.min(...world.figures.originFetches)).toBeGreaterThanOrEqual(1);
       expect(world.copies).toBeLessThan(4);
+    },
+  );
+});
+
+describe('nodes that start with a few seeds', () => {
+  test.each([
+    [100, 20],
+    [500, 10],
+    [2000, 4],
+  ])(
+    'know nearly all of %d others in time, pay little for it, and leave dead peers alone',
+    async (nodes, measured) => {
+      const loss = { share: 0.05, how: 'frozen', requestsPerSecond: 0 } as const;
+      const result = await membership({ seed: SEED, nodes, measured, losses: [loss] });
+      const { knowingMs, mostPerSecond, bytesPerSecond } = result;
+      const { afterMs, never } = result.noticed[0] ?? { afterMs: [], never: Number.NaN };
+      const [median, most] = [quantile(afterMs, 0.5), Math.max(...afterMs)];
+      // A round over all peers takes a minute; then two more heartbeats. A node that became a peer
+      // during a round has its turn in the next one.
+      const isGood =
+        knowingMs <= 60_000 + nodes * 100 &&
+        mostPerSecond <= 2.5 &&
+        bytesPerSecond <= 12_000 &&
+        afterMs.length > 0 && median <= 60_000 && most <= 140_000 &&
+        never === 0;
+      expect({ seed: SEED, ...result, isGood }).toMatchObject({ isGood: true });
     },
   );
 });

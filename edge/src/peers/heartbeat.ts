@@ -1,14 +1,13 @@
 /** A heartbeat: its request, its answer, and bounds on what is read of either. */
 
 import type { IncomingMessage } from 'node:http';
+import { MAX_TOLD } from '@millrace/shared/cdn/routing/heartbeat-turns';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import { MAX_PEERS } from '@millrace/shared/cdn/routing/peer-set';
 import * as z from 'zod';
 import { nodeUrl } from '../config/seeds.ts';
 
 const MAX_ANSWER_BYTES = 256 * 1024;
-/** Most addresses told to another node at a time. */
-export const MAX_TOLD = 500;
 const DIGEST = /^[0-9a-f]{16}$/;
 const NODE_NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/;
 

@@ -5,7 +5,10 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
-import { AddressBook } from '@millrace/shared/cdn/routing/address-book';
+import {
+  HEARTBEAT_INTERVAL_MS,
+  HeartbeatTurns,
+} from '@millrace/shared/cdn/routing/heartbeat-turns';
 import { SilenceTimer } from '@millrace/shared/node/silence-timer';
 import { resolveSeeds, type Seed } from '../config/seeds.ts';
 import { type ClusterAuth, isLoopback } from './cluster-auth.ts';
@@ -42,28 +45,24 @@ export interface HeartbeatsOptions extends HeartbeatSettings {
   readonly onAsked: () => void;
 }
 
-/** Interval between heartbeats (NSDI 4.2); `AddressBook.next` says to which node. */
-const HEARTBEAT_INTERVAL_MS = 500;
-/** Most heartbeats under way at a time, when many nodes are heard of at once. */
-const MAX_ASKING = 16;
 const RESOLVE_INTERVAL_MS = 30_000;
-/** Shortest time between two heartbeats to a node that fails again and again. */
-const MIN_PING_PAUSE_MS = 1000;
 
 export class Heartbeats {
   readonly #options: HeartbeatsOptions;
   readonly #client: HeartbeatClient;
-  readonly #addresses = new AddressBook();
+  readonly #turns: HeartbeatTurns;
   #timers: NodeJS.Timeout[] = [];
   #firstRound: Promise<unknown> = Promise.resolve();
-  /** Times of the last pings of nodes after failures. */
-  readonly #pinged = new Map<string, Millis>();
-  /** Heartbeats under way. */
-  #asking = 0;
 
   constructor(options: HeartbeatsOptions) {
     this.#options = options;
     this.#client = new HeartbeatClient(options.auth, options.now);
+    this.#turns = new HeartbeatTurns({
+      now: options.now,
+      peers: options.peers,
+      ask: (url) => void this.ask(url),
+      mayAsk: (url) => this.#mayAsk(url),
+    });
   }
 
   /** Resolves once the seeds are looked up; asking them continues. */
@@ -74,11 +73,11 @@ export class Heartbeats {
     // Without seeds as well: other nodes may ask this one, and are asked from then on.
     this.#timers = [
       setInterval(() => void this.#resolve(), resolveIntervalMs),
-      setInterval(() => this.#beat(), heartbeatIntervalMs),
+      setInterval(() => this.#turns.beat(), heartbeatIntervalMs),
     ];
     for (const timer of this.#timers) timer.unref();
     // All seeds at once, so that a node that has just started need not work alone for long.
-    this.#firstRound = Promise.all(this.#addresses.urls.map((url) => this.ask(url)));
+    this.#firstRound = Promise.all(this.#turns.addresses.urls.map((url) => this.ask(url)));
   }
 
   /** Resolves once all seeds have been asked after the start. */
@@ -93,39 +92,31 @@ export class Heartbeats {
 
   /** Adds addresses of nodes, and asks those that are new at once. */
   addSeeds(urls: readonly string[]): void {
-    for (const url of urls) if (this.#addresses.addSeed(url)) void this.ask(url);
+    for (const url of urls) if (this.#turns.addresses.addSeed(url)) void this.ask(url);
   }
 
   /** Takes an address that another node has named, or has asked from. */
   hearOf(url: string): void {
-    if (!this.#isNew(url)) return;
-    // At once, so that nodes that have just started find each other soon, but without a storm.
-    if (this.#asking < MAX_ASKING) void this.ask(url);
+    this.#turns.hearOf(url);
   }
 
   /** Asks a node after a failure: at once, or soon if that has just been done. */
   ping(url: string): void {
-    const now = this.#options.now();
-    for (const [other, at] of this.#pinged) {
-      if (now - at >= MIN_PING_PAUSE_MS) this.#pinged.delete(other);
-    }
-    if (this.#pinged.has(url)) return this.#addresses.suspect(url, now);
-    this.#pinged.set(url, now);
-    void this.ask(url);
+    this.#turns.ping(url);
   }
 
   /** Sends a heartbeat to a node. Resolves when it is answered, or is late; never rejects. */
   ask(url: string): Promise<void> {
     const { now, log, onAsked } = this.#options;
     const sentAt = now();
-    this.#asking++;
+    this.#turns.onSent(url);
     return new Promise((resolve) => {
       let open = true;
       const close = (onFirst: () => void) => {
         if (open) {
           open = false;
           timer.stop();
-          this.#asking--;
+          this.#turns.onClosed();
           onFirst();
         }
         onAsked();
@@ -150,12 +141,7 @@ export class Heartbeats {
       log.warn({ url }, 'not asked: without --secret-file peers must be on loopback');
       return false;
     });
-    this.#addresses.setSeeds(found);
-  }
-
-  /** Records a new address. @returns false if it is known, or may not be asked */
-  #isNew(url: string): boolean {
-    return !this.#addresses.has(url) && this.#mayAsk(url) && this.#addresses.hear(url);
+    this.#turns.addresses.setSeeds(found);
   }
 
   /**
@@ -168,35 +154,25 @@ export class Heartbeats {
     );
   }
 
-  /** Asks the next node in turn. */
-  #beat(): void {
-    const { now, peers } = this.#options;
-    const url = this.#addresses.next(now(), peers);
-    if (url !== undefined) void this.ask(url);
-  }
-
   /** @throws any error that prevents a good answer */
   async #heartbeat(url: string): Promise<void> {
     const { introduce, onAnswer } = this.#options;
     const found = await this.#client.find(url);
     if (found.elsewhere !== undefined) {
-      this.#addresses.onAnswer(url, true);
-      if (this.#isNew(found.elsewhere)) await this.ask(found.elsewhere);
+      this.#turns.onAnswer(url, true);
+      if (this.#turns.isNew(found.elsewhere)) await this.ask(found.elsewhere);
       return;
     }
     const { answer, rtt } = await this.#client.heartbeat(url, found.name, introduce());
-    this.#addresses.onAnswer(url, await onAnswer(url, answer, rtt));
+    this.#turns.onAnswer(url, await onAnswer(url, answer, rtt));
     const wanted = wantedAddress(url, answer);
     if (wanted !== url) this.hearOf(wanted);
     for (const other of answer.nodes) this.hearOf(new URL(other).origin);
   }
 
   #missed(url: string, sentAt: Millis | undefined): void {
-    const { now, peers, onMiss } = this.#options;
-    // Asked before the miss is counted: after it the node may not be a peer any more.
-    if (peers().includes(url)) this.#addresses.suspect(url, now());
-    onMiss(url, sentAt);
-    this.#addresses.onMiss(url);
+    this.#turns.onMiss(url);
+    this.#options.onMiss(url, sentAt);
     this.#client.forget(url);
   }
 }

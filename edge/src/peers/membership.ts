@@ -6,13 +6,14 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Millis, Random } from '@millrace/shared/base/clock';
+import { TOLD } from '@millrace/shared/cdn/routing/heartbeat-turns';
 import { hashText } from '@millrace/shared/cdn/routing/hrw';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import { selectPeers } from '@millrace/shared/cdn/routing/peer-set';
 import { type Peer, type PeerPolicy, PeerTable } from '@millrace/shared/cdn/routing/peer-table';
 import type { Hearsay, RouteNode } from '@millrace/shared/cdn/routing/route';
 import { sample } from '@millrace/shared/cdn/routing/sample';
-import { askingNode, type HeartbeatAnswer, MAX_TOLD, wantedAddress } from './heartbeat.ts';
+import { askingNode, type HeartbeatAnswer, wantedAddress } from './heartbeat.ts';
 import { type HeartbeatSettings, Heartbeats } from './heartbeats.ts';
 import { describePeers, publicEdges } from './peer-view.ts';
 import { textDigest } from './text-digest.ts';
@@ -146,7 +147,7 @@ export class Membership {
       ...this.#options.shared?.digests,
       ...(this.#isShared ? { insidePort: this.#port } : {}),
       // A sample: if all told of the nodes that they met first, no node would learn of the others.
-      nodes: sample(alive, MAX_TOLD, random),
+      nodes: sample(alive, TOLD, random),
     };
     const body = JSON.stringify(answer);
     return { body, headers: auth.signAnswer(req, [textDigest(body)]) };

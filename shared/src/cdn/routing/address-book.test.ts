@@ -141,4 +141,36 @@ describe('in a network with more nodes than a node has peers', () => {
     expect(addresses.next(SUSPECT_PAUSE_MS, () => peers)).toBe(peers[3]);
     expect(addresses.next(SUSPECT_PAUSE_MS, () => peers)).toBe(peers[1]);
   });
+
+  test('the slow beat goes on however many peers and suspects wait for their turns', () => {
+    const addresses = book({ heard: urls });
+    for (const peer of peers) addresses.suspect(peer, 0);
+    const slow = Array.from({ length: urls.length }, () => addresses.nextStranger());
+    expect(slow).toEqual(urls);
+  });
+});
+
+describe('in a network of no more nodes than a node has peers', () => {
+  test('a dead peer is not left alone for a whole round: it is asked again soon, as in large networks', () => {
+    const addresses = book({ heard: [A, B, C] });
+    expect(addresses.next(0, () => [])).toBe(A);
+    addresses.suspect(A, 0);
+    expect(addresses.next(SUSPECT_PAUSE_MS - 1, () => [])).toBe(B);
+    expect(addresses.next(SUSPECT_PAUSE_MS, () => [])).toBe(A);
+    expect(addresses.next(SUSPECT_PAUSE_MS, () => [])).toBe(C);
+  });
+
+  test('there is no slow beat', () => {
+    expect(book({ heard: [A, B, C] }).nextStranger()).toBeUndefined();
+  });
+});
+
+test('new addresses are those that have never been asked, oldest first', () => {
+  const addresses = book({ seeds: [A], heard: [B, C] });
+  expect(addresses.nextNew()).toBe(A);
+  addresses.onAsked(A);
+  missed(addresses, B, MAX_VAIN);
+  expect(addresses.nextNew()).toBe(C);
+  addresses.onAsked(C);
+  expect(addresses.nextNew()).toBeUndefined();
 });

@@ -4,9 +4,9 @@
  *
  * In a small network all addresses are asked in turn. In a large one such a round would take
  * minutes, so there are two beats: each peer is asked once a minute, as in the paper, where nodes
- * have at most 120 peers; all other addresses share the turns that are left, and one extra turn in
- * five. A peer that did not answer is asked again soon, so that a dead one is noticed within about a
- * minute, however many nodes there are.
+ * have at most 120 peers; all other addresses share the turns that are left, and a slow beat of
+ * their own. A peer that did not answer is asked again soon, so that a dead one is noticed within
+ * little more than a minute, however many nodes there are.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -22,11 +22,8 @@ export const MAX_VAIN = 20;
 
 /** Length of a round over all peers: two heartbeats a second for `MAX_PEERS` peers (NSDI 4.2). */
 export const PEER_ROUND_MS = 60_000;
-/** Time after which a peer that did not answer is asked again; in small networks it is a round. */
+/** Time after which a peer that did not answer is asked again. */
 export const SUSPECT_PAUSE_MS = 4000;
-/** Every so many turns one goes to an address that is no peer, even if peers wait for theirs. */
-const TURNS_PER_STRANGER = 5;
-
 interface Address {
   /** Given by the operator: asked for ever, whether it answers or not. */
   isSeed: boolean;
@@ -41,7 +38,8 @@ export class AddressBook {
   /** Peers still to be asked in this round. */
   #peerQueue: string[] = [];
   #roundBeganAt = Number.NEGATIVE_INFINITY;
-  #turns = 0;
+  /** Addresses that have never been asked, oldest first. */
+  readonly #new = new Set<string>();
   /** Peers that did not answer, and when each is asked again, earliest first. */
   readonly #suspects = new Map<string, Millis>();
 
@@ -82,15 +80,35 @@ export class AddressBook {
   }
 
   /**
-   * The address to ask next: all in turn, except further addresses of known nodes. In networks with
-   * more nodes than a node has peers, peers are asked more often than others.
+   * The address to ask next: all in turn, except further addresses of known nodes. Peers that did
+   * not answer come first; in networks with more nodes than a node has peers, peers are asked more
+   * often than others.
    *
    * @param peers addresses of the present peers; called once in a round
    */
   next(now: Millis, peers: () => readonly string[]): string | undefined {
-    if (this.#addresses.size <= MAX_PEERS) return this.#nextOfAll();
-    if (++this.#turns % TURNS_PER_STRANGER === 0) return this.#nextOfAll();
-    return this.#nextSuspect(now) ?? this.#nextPeer(now, peers) ?? this.#nextOfAll();
+    const suspect = this.#nextSuspect(now);
+    if (suspect !== undefined) return suspect;
+    return (this.#isLarge ? this.#nextPeer(now, peers) : undefined) ?? this.#nextOfAll();
+  }
+
+  /**
+   * The address to ask in the slow beat, which peers have no part in however many of them wait;
+   * undefined in networks that have one beat only.
+   */
+  nextStranger(): string | undefined {
+    return this.#isLarge ? this.#nextOfAll() : undefined;
+  }
+
+  /** An address that has never been asked, if there is one. */
+  nextNew(): string | undefined {
+    const [url] = this.#new;
+    return url;
+  }
+
+  /** An address is asked now. */
+  onAsked(url: string): void {
+    this.#new.delete(url);
   }
 
   /** Has a peer that did not answer asked again soon. */
@@ -100,6 +118,10 @@ export class AddressBook {
     if (this.#suspects.size > MAX_PEERS) {
       this.#suspects.delete(this.#suspects.keys().next().value as string);
     }
+  }
+
+  get #isLarge(): boolean {
+    return this.#addresses.size > MAX_PEERS;
   }
 
   #nextSuspect(now: Millis): string | undefined {
@@ -140,10 +162,12 @@ export class AddressBook {
     const address = this.#addresses.get(url);
     if (address !== undefined && ++address.vain >= MAX_VAIN && !address.isSeed) {
       this.#addresses.delete(url);
+      this.#new.delete(url);
     }
   }
 
   #add(url: string, isSeed: boolean): void {
     this.#addresses.set(url, { isSeed, vain: 0, isOther: false });
+    this.#new.add(url);
   }
 }
