@@ -93,6 +93,7 @@ export class SimDelivery {
     }
     if (attempt > 0) {
       figures.retries++;
+      if (attempt === 1) figures.retriedChunks++;
       node.flights.hedge(this.#name(slice), INGRESS);
     }
     const controller = new AbortController();

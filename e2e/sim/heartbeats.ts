@@ -25,7 +25,7 @@ const TOLD_BYTES = '"http://198.51.100.120:8080",'.length;
  * Edges choose their peers after each heartbeat. In a large simulated network a node does so once in
  * a number of heartbeats that grows with the network; each then changes less of what it knows.
  */
-const NODES_PER_CHOICE = 125;
+const NODES_PER_CHOICE = 250;
 
 /** Counts of one node since the last `forget`. */
 export interface HeartbeatFigures {

@@ -133,6 +133,7 @@ export class SimNode implements Host, Member {
     const unwatch = this.#watch(() => forward.fetch.hedge(), lateAfterMs());
     const fetched = this.flights.run(String(chunk), path, forward.fetch, signal);
     const held = await fetched.finally(unwatch);
+    this.world.figures.fetched(path.hops + 1, forward.fetch.begun);
     if (keep) this.cache.add(chunk);
     return { ...held, overtaken: held.overtaken || forward.fetch.overtaken };
   }
@@ -188,6 +189,7 @@ export class SimNode implements Host, Member {
       onRaced: (winner) => this.#raced(winner),
     });
     const held = await this.flights.run(String(chunk), undefined, fetch, signal);
+    figures.fetched(0, fetch.begun);
     figures.originFetches[chunk] = (figures.originFetches[chunk] ?? 0) + 1;
     this.cache.add(chunk);
     return { ...held, overtaken: fetch.overtaken };

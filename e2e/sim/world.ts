@@ -38,8 +38,11 @@ export class Figures {
   readonly forwards: number[] = [0, 0];
   /** Requests of clients' nodes for chunks. */
   chunkRequests = 0;
-  /** Second attempts of the agent at a chunk. */
+  /** Further attempts of the agent at a chunk, and chunks that had any. */
   retries = 0;
+  retriedChunks = 0;
+  /** Chunks fetched by hop, and those of them that were requested again; hop 0: at the origin. */
+  readonly fetches: { all: number; again: number }[] = [];
   /** Requests that competed with an earlier one for the same chunk. */
   races = 0;
   /** Number of these races that the first request won. */
@@ -52,6 +55,12 @@ export class Figures {
 
   constructor(chunks: number) {
     this.originFetches = Array(chunks).fill(0);
+  }
+
+  /** @param requests that the fetch of a chunk has sent at this hop */
+  fetched(hop: number, requests: number): void {
+    const { all = 0, again = 0 } = this.fetches[hop] ?? {};
+    this.fetches[hop] = { all: all + 1, again: again + (requests > 1 ? 1 : 0) };
   }
 }
 

@@ -105,7 +105,9 @@ describe('nodes that start with a few seeds', () => {
         knowingMs <= 60_000 + nodes * 100 &&
         mostPerSecond <= 2.5 &&
         bytesPerSecond <= 12_000 &&
-        afterMs.length > 0 && median <= 60_000 && most <= 140_000 &&
+        afterMs.length > 0 &&
+        median <= 60_000 &&
+        most <= 140_000 &&
         never === 0;
       expect({ seed: SEED, ...result, isGood }).toMatchObject({ isGood: true });
     },

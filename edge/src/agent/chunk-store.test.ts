@@ -53,6 +53,7 @@ function setUp(options: { cacheBytes?: number; disk?: DiskCache } = {}) {
   const memory = new ChunkMemory({ slotBytes: CHUNK, keepBytes: 256 * CHUNK, poison: true });
   const clock = { now: 0 };
   const fetches: Fetch[] = [];
+  const reported: unknown[] = [];
   const start: ConstructorParameters<typeof ChunkStore>[0]['source']['fetch'] = (
     request,
     attempt,
@@ -81,6 +82,7 @@ function setUp(options: { cacheBytes?: number; disk?: DiskCache } = {}) {
     source: { fetch: start, lateAfterMs: () => LATE_MS },
     network: undefined,
     now: () => clock.now,
+    onFetched: (hop, requests) => reported.push([hop, requests]),
   });
   const nth = (n: number) => {
     const found = fetches[n];
@@ -88,7 +90,7 @@ function setUp(options: { cacheBytes?: number; disk?: DiskCache } = {}) {
     return found;
   };
   const used = () => memory.figures.usedBytes / CHUNK;
-  return { store, memory, clock, fetches, nth, used, start };
+  return { store, memory, clock, fetches, nth, used, start, reported };
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -275,7 +277,7 @@ describe('ChunkStore', () => {
   });
 
   test('a late body gets a request beside it', async () => {
-    const { store, nth, fetches, clock, start } = setUp();
+    const { store, nth, fetches, clock, start, reported } = setUp();
     store.adopt(chunk(0), (attempt, signal, o) => start(chunk(0), attempt, signal, o));
     const wanted = store.get(chunk(0), forEver);
     await turn();
@@ -288,6 +290,7 @@ describe('ChunkStore', () => {
     nth(1).bring('y');
     expect(textOf(await wanted)).toBe('y'.repeat(CHUNK));
     expect(nth(0).signal.aborted).toBe(true);
+    expect(reported).toEqual([['origin', 2]]);
   });
 
   test('says when bytes of a chunk last came in, while it is under way', async () => {

@@ -44,6 +44,14 @@ export interface ChunkStoreOptions {
   readonly network: Network | undefined;
   /** Called with the number of the request that won a race for a chunk; the first one is 0. */
   readonly onRaced?: (winner: number) => void;
+  /**
+   * Called when a chunk has been fetched.
+   *
+   * @param hop as in the figure of forwards: 1 for the first node that forwards it; `origin` for a
+   *   fetch from there
+   * @param requests that the fetch has sent, competing ones included
+   */
+  readonly onFetched?: (hop: number | 'origin', requests: number) => void;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
 }
@@ -172,6 +180,7 @@ export class ChunkStore {
       ...(onRaced === undefined ? {} : { onRaced }),
     });
     const buffer = await this.#flights.run(this.#named(request), undefined, fetch, signal);
+    this.#options.onFetched?.('origin', fetch.begun);
     const chunk = new Chunk(key, buffer, request.version, undefined, generation);
     if (chunk.data.length !== bytes) {
       chunk.release();
@@ -210,6 +219,7 @@ export class ChunkStore {
     const watch = watchFor(() => forward.fetch.hedge(), network.lateAfterMs(request));
     const fetched = this.#flights.run(this.#named(request), path, forward.fetch, signal);
     const { chunk, tier, overtaken } = await fetched.finally(watch);
+    this.#options.onFetched?.(path.hops + 1, forward.fetch.begun);
     // A chunk that came from the origin after all has been kept already.
     if (keep && tier === 'peer') this.#toDisk(chunk);
     const raced = overtaken || forward.fetch.overtaken;

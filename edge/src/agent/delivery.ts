@@ -51,7 +51,8 @@ export interface DeliveryOptions {
 interface DeliveryObserver {
   /** @param index of the chunk in the file */
   chunk(found: Found, index: number): void;
-  retry(): void;
+  /** @param attempt 1 for the first retry of a chunk */
+  retry(attempt: number): void;
   window(chunks: number): void;
   /** Body bytes handed to the client's socket. */
   sent(bytes: number): void;
@@ -149,7 +150,7 @@ export class Delivery {
       return () => {};
     }
     if (attempt > 0) {
-      observe.retry();
+      observe.retry(attempt);
       store.hedge(request);
     }
     const controller = new AbortController();

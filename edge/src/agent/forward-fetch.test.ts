@@ -48,6 +48,7 @@ function setUp(peers: string[], keep = false) {
   const clock = { now: 0 };
   const asked: Asked[] = [];
   const silent: string[] = [];
+  const reported: unknown[] = [];
   const heard = new Map<string, number>();
   const origin = { fetches: 0 };
   const buffer = (text: string) => {
@@ -98,12 +99,13 @@ function setUp(peers: string[], keep = false) {
     },
     network: network as unknown as Network,
     now: () => clock.now,
+    onFetched: (hop, requests) => reported.push([hop, requests]),
   });
   const nth = async (n: number) => {
     while (asked[n] === undefined) await turn();
     return asked[n];
   };
-  return { store, clock, asked, nth, silent, heard, origin, memory };
+  return { store, clock, asked, nth, silent, heard, origin, memory, reported };
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -150,12 +152,17 @@ describe('a chunk that belongs to another node', () => {
   });
 
   test('comes from the origin if no node is left, and is kept', async () => {
-    const { store, nth, origin } = setUp(['a']);
-    const got = store.get(request, forEver);
+    const { store, nth, origin, reported } = setUp(['a']);
+    const got = store.get(request, forEver, { ...INGRESS, hops: 1 });
     (await nth(0)).fail(broken('a'));
     expect((await got).tier).toBe('source');
     expect(origin.fetches).toBe(1);
     expect(store.peek(request)).toBeDefined();
+    // A failed request was replaced; it was not late.
+    expect(reported).toEqual([
+      ['origin', 1],
+      [2, 1],
+    ]);
   });
 
   test('fails with the error of the origin, without asking other nodes', async () => {
@@ -170,7 +177,7 @@ describe('a chunk that belongs to another node', () => {
 
 describe('a node that says nothing', () => {
   test('gets a competitor, which is not told to avoid it, and is reported as silent', async () => {
-    const { store, nth, clock, silent, asked } = setUp(['a', 'b']);
+    const { store, nth, clock, silent, asked, reported } = setUp(['a', 'b']);
     const got = store.get(request, forEver);
     const first = await nth(0);
     clock.now = LATE_MS - 1;
@@ -183,6 +190,7 @@ describe('a node that says nothing', () => {
     await second.bring('b');
     expect((await got).tier).toBe('peer');
     expect(first.signal.aborted).toBe(true);
+    expect(reported).toEqual([[1, 2]]);
   });
 
   test('but answers others is only busy, and gets more time', async () => {

@@ -16,7 +16,16 @@ export class Metrics {
     'single_flight_joins_total',
     'Fetches shared with another request',
   );
-  readonly retries = this.#counter('chunk_retries_total', 'Chunks requested again');
+  readonly retries = this.#counter('chunk_retries_total', 'Further requests for late chunks');
+  readonly retriedChunks = this.#counter(
+    'chunks_retried_total',
+    'Chunks of responses that were requested again, each counted once',
+  );
+  readonly fetches = this.#counter(
+    'chunk_fetches_total',
+    'Chunks fetched, by hop (1 and more: through other nodes, as in forwards; origin) and requests sent for each: one or several',
+    ['hop', 'requests'],
+  );
   readonly races = this.#counter(
     'chunk_races_total',
     'Chunks that several requests competed for, by winner: the first request or a retry',
@@ -186,6 +195,24 @@ export class Metrics {
   #counter<L extends string>(name: string, help: string, labelNames: L[] = []): Counter<L> {
     return new Counter({ name: `millrace_${name}`, help, labelNames, registers: [this.registry] });
   }
+}
+
+/** Chunks fetched at a hop, and how many of them were requested again because they were late. */
+interface Fetches {
+  readonly all: number;
+  readonly again: number;
+}
+
+/** Returns the fetches of chunks by hop; hops without any are left out. */
+export async function fetchesByHop(counter: Counter<string>): Promise<Record<string, Fetches>> {
+  const { values } = await counter.get();
+  const byHop: Record<string, Fetches> = {};
+  for (const { labels, value } of values) {
+    const { all = 0, again = 0 } = byHop[String(labels.hop)] ?? {};
+    const isAgain = labels.requests === 'several';
+    byHop[String(labels.hop)] = { all: all + value, again: again + (isAgain ? value : 0) };
+  }
+  return byHop;
 }
 
 /** Returns the values of a counter by one of its labels. */

@@ -11,7 +11,7 @@ import type { MemoryCache } from '../cache/memory-cache.ts';
 import type { PointerCache } from '../cache/pointer-cache.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
 import type { Config } from '../config/config.ts';
-import { counterValue, counterValues, type Metrics } from '../figures/metrics.ts';
+import { counterValue, counterValues, fetchesByHop, type Metrics } from '../figures/metrics.ts';
 import type { Membership } from '../peers/membership.ts';
 import { WORKER_PART_OF_AGE } from '../workers/messages.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
@@ -104,6 +104,7 @@ export async function ownStatus(o: OwnRoutesOptions) {
       ...chunks,
       joined: await counterValue(metrics.joins),
       retried: await counterValue(metrics.retries),
+      requestedAgain: await counterValue(metrics.retriedChunks),
     },
     cache: {
       files: pointers.count,
@@ -129,9 +130,11 @@ export async function ownStatus(o: OwnRoutesOptions) {
     forwards: {
       first: await counterValue(metrics.forwards, { hop: '1' }),
       all: await counterValue(metrics.forwards),
+      byHop: await counterValues(metrics.forwards, 'hop'),
       failed: await counterValue(metrics.peerFailures),
       versions: await counterValue(metrics.versionForwards),
     },
+    fetches: await fetchesByHop(metrics.fetches),
     inside: {
       requests: await counterValue(metrics.insideRequests),
       refused: await counterValue(metrics.insideRequests, { status: '403' }),

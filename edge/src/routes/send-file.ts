@@ -126,7 +126,10 @@ function deliver(
         onChunk?.(version, index, found.chunk.data.length);
         if (found.joined) metrics.joins.inc();
       },
-      retry: () => metrics.retries.inc(),
+      retry: (attempt) => {
+        metrics.retries.inc();
+        if (attempt === 1) metrics.retriedChunks.inc();
+      },
       window: (chunksInWindow) => metrics.window.observe(chunksInWindow),
       sent: (bytes) => {
         exchange.sentBytes += bytes;

@@ -71,6 +71,8 @@ export function openFiles(
     network,
     now,
     onRaced: (winner) => metrics.races.inc({ winner: winner === 0 ? 'first' : 'retry' }),
+    onFetched: (hop, requests) =>
+      metrics.fetches.inc({ hop: String(hop), requests: requests > 1 ? 'several' : 'one' }),
   });
   const resolver = new FileResolver({
     client,
