@@ -3,7 +3,7 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { BUFFER_BYTES_PER_CLIENT, DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
 import { MAX_HOPS } from '@millrace/shared/cdn/routing/route';
-import type { SimNode } from './node.ts';
+import { PATIENCE, type SimNode } from './node.ts';
 import { machines, type Place } from './places.ts';
 import { type Choice, MeasuredView } from './views.ts';
 import { World, type WorldOptions } from './world.ts';
@@ -37,6 +37,7 @@ export function build(options: NetworkOptions): World {
     originPlace: ORIGIN,
     pieceBytes: 128 * 1024,
     interimMs: 100,
+    patience: PATIENCE,
     ...options,
   });
   const { random } = world.sim;

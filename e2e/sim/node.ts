@@ -10,7 +10,7 @@ import { MIN_ORIGIN_TIMEOUT_MS, RetryTimer } from '@millrace/shared/cdn/delivery
 import { ChunkFlights } from '@millrace/shared/cdn/fetch/chunk-flights';
 import { type AttemptObserver, CompetingFetch } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { ForwardFetch } from '@millrace/shared/cdn/fetch/forward-fetch';
-import { PATIENCE_AT_THE_ORIGIN } from '@millrace/shared/cdn/fetch/hedge';
+import { PATIENCE_AT_THE_ORIGIN, PATIENCE_WITH_RECEIVERS } from '@millrace/shared/cdn/fetch/hedge';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
 import { hashText } from '@millrace/shared/cdn/routing/hrw';
 import { MIN_SILENCE_MS } from '@millrace/shared/cdn/routing/peer-table';
@@ -40,6 +40,8 @@ export interface Held {
   release(): void;
 }
 
+/** The patience of edges. */
+export const PATIENCE = { origin: PATIENCE_AT_THE_ORIGIN, receivers: PATIENCE_WITH_RECEIVERS };
 const MEMORY: Held = { tier: 'memory', overtaken: false, release() {} };
 /** Time between two checks of a forwarded fetch, once it may be late. */
 const WATCH_INTERVAL_MS = 200;
@@ -118,6 +120,7 @@ export class SimNode implements Host, Member {
     const lateAfterMs = () => Math.max(MIN_SILENCE_MS, this.#peerTimer.timeoutMs(0));
     const forward = new ForwardFetch<RouteNode, Held>({
       bytes: o.chunkBytes,
+      patienceWithReceivers: o.patience.receivers,
       now: () => sim.now,
       onRaced: (winner) => this.#raced(winner),
       network: {
@@ -183,7 +186,7 @@ export class SimNode implements Host, Member {
         return { tier: 'origin', overtaken: false, release() {} };
       },
       bytes: o.chunkBytes,
-      patience: () => PATIENCE_AT_THE_ORIGIN,
+      patience: () => o.patience.origin,
       lateAfterMs: () => Math.max(MIN_ORIGIN_TIMEOUT_MS, this.#originTimer.timeoutMs(0)),
       now: () => sim.now,
       onRaced: (winner) => this.#raced(winner),

@@ -4,7 +4,8 @@ import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
 import type { Path, SimNode } from './node.ts';
-import { Flow } from './wire.ts';
+import { Flow, type Host, NarrowWire } from './wire.ts';
+import type { World } from './world.ts';
 
 /** Longest time to establish a connection. */
 const CONNECT_TIMEOUT_MS = 2000;
@@ -154,7 +155,7 @@ export function askOrigin(
     sim.clock.in(delayMs, () => {
       if (over || origin.silent) return;
       flow = new Flow(sim, {
-        from: origin,
+        from: originHost(world),
         to: from,
         delayMs,
         bytes: o.chunkBytes,
@@ -171,4 +172,11 @@ export function askOrigin(
       });
     });
   });
+}
+
+/** The origin at the end of a new connection. */
+function originHost({ origin, sim, o }: World): Host {
+  const { share, mbit } = o.slowConnections ?? { share: 0, mbit: 0 };
+  if (share === 0 || sim.random() >= share) return origin;
+  return { up: new NarrowWire(origin.up, mbit), down: origin.down };
 }

@@ -46,6 +46,22 @@ export interface Wire {
   send(bytes: number, now: Millis): { readonly first: Millis; readonly last: Millis };
 }
 
+/** A connection that is slower than the link it goes over. */
+export class NarrowWire implements Wire {
+  readonly #link: Wire;
+  readonly #own: Link;
+
+  constructor(link: Wire, mbitPerS: number) {
+    this.#link = link;
+    this.#own = new Link(mbitPerS);
+  }
+
+  send(bytes: number, now: Millis) {
+    const [own, shared] = [this.#own.send(bytes, now), this.#link.send(bytes, now)];
+    return { first: Math.max(own.first, shared.first), last: Math.max(own.last, shared.last) };
+  }
+}
+
 /** A machine's two lines to the network. */
 export interface Host {
   readonly up: Wire;

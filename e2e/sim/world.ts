@@ -26,6 +26,10 @@ export interface WorldOptions {
   readonly originPlace: Place;
   /** Size of the pieces in which bytes travel: smaller is more exact and slower. */
   readonly pieceBytes: number;
+  /** Connections to the origin that are slow, at random: their share, and the rate of each. */
+  readonly slowConnections?: { readonly share: number; readonly mbit: number };
+  /** Patience at the origin and with nodes that are receiving a chunk (`hedge.ts`). */
+  readonly patience: { readonly origin: number; readonly receivers: number };
   /** Interval at which a waiting node learns the progress of its chunk; 100 ms in edges. */
   readonly interimMs: Millis;
 }

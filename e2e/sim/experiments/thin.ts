@@ -10,7 +10,7 @@ import { SimClient } from '../client.ts';
 import type { Downloading } from '../downloading.ts';
 import type { Settings } from '../main.ts';
 import { meet } from '../network.ts';
-import type { SimNode } from '../node.ts';
+import { PATIENCE, type SimNode } from '../node.ts';
 import { mean, quantile, type Report } from '../report.ts';
 import { ScheduledClient } from '../scheduled-client.ts';
 import { Link } from '../wire.ts';
@@ -68,6 +68,7 @@ export async function thinOrigin(options: ThinOptions): Promise<ThinResult> {
     originPlace: at(0),
     pieceBytes: Math.min(PIECE_BYTES, chunkBytes),
     interimMs: 100,
+    patience: PATIENCE,
   });
   for (let i = 0; i < EDGES; i++) world.add(at(1), EDGE_MBIT);
   meet(world, { choice: 'all' });

@@ -52,6 +52,8 @@ export interface ForwardFetchOptions<N extends { readonly name: string }, T exte
   /** Size of the chunk in bytes. */
   readonly bytes: number;
   readonly onRaced?: ((winner: number) => void) | undefined;
+  /** As `PATIENCE_WITH_RECEIVERS`, which is the default. */
+  readonly patienceWithReceivers?: number;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
 }
@@ -66,13 +68,15 @@ export class ForwardFetch<N extends { readonly name: string }, T extends Loan> {
   /** The node that an attempt is waiting for. */
   readonly #asked = new Map<number, string>();
 
-  constructor({ network, bytes, onRaced, now }: ForwardFetchOptions<N, T>) {
+  constructor(options: ForwardFetchOptions<N, T>) {
+    const { network, bytes, onRaced, now } = options;
+    const { patienceWithReceivers = PATIENCE_WITH_RECEIVERS } = options;
     this.#network = network;
     this.fetch = new CompetingFetch<T>({
       start: (attempt, signal, observer) => this.#attempt(attempt, signal, observer),
       // Each byte counts twice: when it reaches the other node, and when it arrives here.
       bytes: 2 * bytes,
-      patience: (receivedBytes) => (receivedBytes < bytes ? PATIENCE_WITH_RECEIVERS : 1),
+      patience: (receivedBytes) => (receivedBytes < bytes ? patienceWithReceivers : 1),
       lateAfterMs: (attempt) => network.lateAfterMs(this.#asked.get(attempt)),
       now,
       heardAt: (attempt) => {
