@@ -196,8 +196,8 @@ async function lint() {
   return status;
 }
 
-/** End-to-end specs at once: at least three, since most processes of a spec wait. */
-const SPECS_AT_A_TIME = Math.max(3, Math.floor(availableParallelism() / 2));
+/** End-to-end specs at once: at least four, since most processes of a spec wait. */
+const SPECS_AT_A_TIME = Math.max(4, Math.floor(availableParallelism() / 2));
 const TESTS_AT_A_TIME = Math.max(2, availableParallelism());
 
 /** Environment variable that marks all processes of a test run. */
