@@ -35,7 +35,7 @@ export interface HeartbeatFigures {
   bytes: number;
 }
 
-/** What one node learns of another. */
+/** Answer of one node to a heartbeat of another. */
 interface Said {
   readonly sees: PeerInfo['sees'];
   readonly told: readonly string[];

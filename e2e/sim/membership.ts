@@ -1,6 +1,6 @@
 /**
- * What membership costs and how soon it notices dead nodes, with views as heartbeats yield them:
- * nodes start with a few seeds, find the others, choose peers, and lose some of them.
+ * Measures the cost of membership and the time until dead nodes are noticed, with views as heartbeats
+ * yield them: nodes start with a few seeds, find the others, choose peers, and lose some of them.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';

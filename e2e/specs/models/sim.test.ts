@@ -91,7 +91,7 @@ describe('a crowd in virtual time', () => {
 describe('nodes that start with a few seeds', () => {
   test.each([
     [100, 20],
-    [500, 10],
+    [250, 8],
   ])(
     'know nearly all of %d others in time, pay little for it, and leave dead peers alone',
     async (nodes, measured) => {

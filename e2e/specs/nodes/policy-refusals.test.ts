@@ -9,7 +9,7 @@ import { testsWhere } from '../../fixtures/tests-where.ts';
 
 /** The default chunk size would leave a small file to few nodes. */
 const OPTIONS = ['--chunk-size', '64KiB', '--cache-memory', '64MiB', '--log-level', 'warn'];
-/** So many chunks that each of three nodes owns some, whatever the names of files. */
+/** Enough chunks that each of three nodes owns some, whatever the names of files. */
 const FILE_BYTES = 96 * 64 * 1024;
 
 const { afterAll, afterEach, beforeAll, describe, test } = testsWhere(

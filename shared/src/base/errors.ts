@@ -29,8 +29,8 @@ export interface Meaning {
   /** Change of the file at the URL that the failure implies, if any. */
   readonly file: 'gone' | 'other version' | undefined;
   /**
-   * What a node refuses by its policy, if the error is such a refusal: all files of the origin, or
-   * this file. The node serves everything else as before.
+   * Files that a node refuses by its policy, if the error is such a refusal: all of the origin, or
+   * this one. The node serves everything else as before.
    */
   readonly refuses: 'origin' | 'file' | undefined;
   /** True when the same request may succeed later or at another source without being changed. */
