@@ -66,12 +66,9 @@ describe('a slow owner', () => {
     const range = `bytes=${chunks.map(rangeOf).join(', ')}`;
     const response = await fetchAll(asking.edge.prefixed(file.url), { headers: { range } });
     expect([response.status, response.complete]).toEqual([206, true]);
-    const { races, window, chunks: counts, fetches } = await asking.edge.status();
+    const { races, window, fetches } = await asking.edge.status();
     // On a slow machine, requests to the origin may be late as well.
     expect(races.retry - before.races.retry).toBeGreaterThanOrEqual(slow.length);
-    expect(counts.requestedAgain - before.chunks.requestedAgain).toBeGreaterThanOrEqual(
-      slow.length,
-    );
     const again = (status: typeof before.fetches) => status['1']?.again ?? 0;
     expect(again(fetches) - again(before.fetches)).toBeGreaterThanOrEqual(slow.length);
     const seen = (le: string) => Number(window.sizes[le]) - Number(before.window.sizes[le]);
