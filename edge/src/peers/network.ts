@@ -184,10 +184,10 @@ export class Network {
 
   #failed(error: unknown, url: string): void {
     if (!(error instanceof PeerFailure)) return;
-    const { code, row } = error.reason;
+    const { code } = error.reason;
     const { membership, metrics, now } = this.#options;
     metrics.peerFailures.inc({ kind: code });
-    if (!this.#refusals.onError(error.peer, url, row, now())) {
+    if (!this.#refusals.onError(error.peer, url, error.reason, now())) {
       membership.onForwardFailed(error.peer);
     }
   }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { ERRORS, type ErrorCode } from '../../base/errors.ts';
+import { ERRORS, type ErrorCode, MillraceError } from '../../base/errors.ts';
 import { MAX_REFUSALS, PolicyRefusals, REFUSAL_MS } from './policy-refusals.ts';
 
 const [FILE, SIBLING] = ['https://one.example/file', 'https://one.example/sibling'];
@@ -7,8 +7,8 @@ const ELSEWHERE = 'https://other.example/file';
 
 const refusing = () => {
   const refusals = new PolicyRefusals();
-  const refuse = (node: string, code: ErrorCode, now = 0, url = FILE) =>
-    refusals.onError(node, url, ERRORS[code], now);
+  const refuse = (node: string, code: ErrorCode, now = 0, url = FILE, detail = new URL(url).host) =>
+    refusals.onError(node, url, new MillraceError(code, detail), now);
   return { refusals, refuse };
 };
 
@@ -27,6 +27,15 @@ test('a node that refuses a file by a rule is avoided for that file only', () =>
   expect(refuse('a', 'file-too-large')).toBe(true);
   expect(refuse('b', 'content-type-refused')).toBe(true);
   expect(refusals.nodes(FILE, 0)).toEqual(['a', 'b']);
+  expect(refusals.nodes(SIBLING, 0)).toEqual([]);
+});
+
+test('a refused target of a redirect counts for that file only, or strangers could part nodes', () => {
+  const { refusals, refuse } = refusing();
+  expect(refuse('a', 'private-address', 0, FILE, '10.0.0.1')).toBe(true);
+  expect(refuse('b', 'origin-not-allowed', 0, FILE, 'other.example')).toBe(true);
+  expect(refuse('c', 'origin-not-allowed', 0, FILE, 'port 1 is of another protocol')).toBe(true);
+  expect(refusals.nodes(FILE, 0)).toEqual(['a', 'b', 'c']);
   expect(refusals.nodes(SIBLING, 0)).toEqual([]);
 });
 

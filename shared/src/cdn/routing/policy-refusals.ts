@@ -4,7 +4,7 @@
  */
 
 import type { Millis } from '../../base/clock.ts';
-import type { Meaning } from '../../base/errors.ts';
+import type { MillraceError } from '../../base/errors.ts';
 
 /** How long a refusal is remembered: policies change, and a question costs little. */
 export const REFUSAL_MS = 10 * 60_000;
@@ -20,12 +20,15 @@ export class PolicyRefusals {
    * A node has answered a request for a file with an error.
    *
    * @param url of the file
-   * @param meaning of the error (`errors.ts`)
    * @returns false if the error is no refusal by policy, and nothing is remembered
    */
-  onError(node: string, url: string, meaning: Meaning, now: Millis): boolean {
-    if (meaning.refuses === undefined) return false;
-    const refused = meaning.refuses === 'origin' ? new URL(url).origin : url;
+  onError(node: string, url: string, { row, detail }: MillraceError, now: Millis): boolean {
+    if (row.refuses === undefined) return false;
+    const { origin, host, hostname } = new URL(url);
+    // Otherwise the node refuses what the origin redirects to. Anybody can aim an open redirect at a
+    // private address: nodes must not leave each other alone for the whole origin.
+    const isItself = detail === host || detail === hostname;
+    const refused = row.refuses === 'origin' && isItself ? origin : url;
     const key = `${refused} ${node}`;
     this.#refusals.delete(key);
     this.#refusals.set(key, { refused, node, until: now + REFUSAL_MS });
