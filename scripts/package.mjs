@@ -4,22 +4,21 @@
  *
  *   --stage    only assemble the parts
  *   --unpacked make the app as a folder only, no packages
+ *   npm        only make the npm package of the command line, in dist/npm
  */
 
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { packagingOptions, TARGETS } from '../desktop/shell/packaging.mjs';
 import { buildShell } from './build-shell.mjs';
 import { buildUi } from './build-ui.mjs';
+import { bundle, root } from './bundle.mjs';
+import { copyBuilt, packageNpm } from './package-npm.mjs';
 
 const BUILDER = 'electron-builder@26.17.0';
 const TIMEOUT_MS = 15 * 60_000;
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const require = createRequire(join(root, 'desktop', 'package.json'));
 const stage = join(root, 'dist', 'stage');
 const output = join(root, 'dist', 'packages');
 
@@ -27,74 +26,34 @@ async function putTogether() {
   rmSync(stage, { recursive: true, force: true });
   mkdirSync(stage, { recursive: true });
   await buildUi();
-  copy(await buildShell(), join(stage, 'app'));
-  copy(join(root, 'desktop', 'ui', 'dist'), join(stage, 'millrace', 'ui', 'dist'));
+  copyBuilt(await buildShell(), join(stage, 'app'));
+  copyBuilt(join(root, 'desktop', 'ui', 'dist'), join(stage, 'millrace', 'ui', 'dist'));
   await bundleDaemon();
   await bundleHost();
   nameIcons();
   console.log(`The app is put together in ${stage}`);
 }
 
-/** Copies a built folder without its stamps. */
-function copy(from, to) {
-  const filter = (path) => !/[/\\](?:\.stamp|drawn)$/.test(path);
-  cpSync(from, to, { recursive: true, filter });
-}
-
 function bundleDaemon() {
-  const engine = join(root, 'desktop', 'engine');
-  return bundle(join('engine', 'daemon'), {
-    main: join(engine, 'daemon', 'main.ts'),
-    // Each thread needs a file of its own.
-    'hash-worker': join(engine, 'hash', 'hash-worker.ts'),
-  });
+  return bundle(
+    join(stage, 'millrace', 'engine', 'daemon'),
+    {
+      main: 'desktop/engine/daemon/main.ts',
+      // Each thread needs a file of its own.
+      'hash-worker': 'desktop/engine/hash/hash-worker.ts',
+    },
+    { 'desktop/ui/dist': '../../ui/dist' },
+  );
 }
 
 /** Bundles the native host, which browsers start. */
 function bundleHost() {
-  return bundle('native-host', { main: join(root, 'desktop', 'native-host', 'main.ts') });
+  return bundle(
+    join(stage, 'millrace', 'native-host'),
+    { main: 'desktop/native-host/main.ts' },
+    { 'desktop/engine/daemon/main.ts': '../engine/daemon/main.mjs' },
+  );
 }
-
-/** Bundles to plain JavaScript: Node does not run TypeScript inside node_modules. */
-async function bundle(place, entryPoints) {
-  const folder = join(stage, 'millrace', place);
-  const { build } = require('esbuild');
-  await build({
-    entryPoints,
-    outdir: folder,
-    outExtension: { '.js': '.mjs' },
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node24',
-    external: ['bufferutil', 'utf-8-validate'],
-    // Native code, for the system of this build: copied beside the bundle.
-    loader: { '.node': 'copy' },
-    assetNames: '[name]',
-    // CommonJS libraries need `require`.
-    banner: {
-      js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);",
-    },
-    plugins: [besideEachOther],
-    legalComments: 'none',
-    logLevel: 'warning',
-  });
-  const left = /new URL\("[^"]*\.ts"/.exec(readFileSync(join(folder, 'main.mjs'), 'utf8'))?.[0];
-  if (left !== undefined) throw new Error(`the bundle names a source: ${left}`);
-}
-
-/** Replaces the names of programs' sources with the names of their bundles, in the same places. */
-const besideEachOther = {
-  name: 'programs-beside-each-other',
-  setup({ onLoad }) {
-    onLoad({ filter: /(?:hash-thread|native-host.daemon-program)\.ts$/ }, ({ path }) => {
-      const source = readFileSync(path, 'utf8');
-      const contents = source.replace(/new URL\('(\.[^']*)\.ts'/, "new URL('$1.mjs'");
-      if (contents === source) throw new Error(`${path} names no program`);
-      return { contents, loader: 'ts' };
-    });
-  },
-};
 
 /** Names the icons by size, as the icon theme specification requires. */
 function nameIcons() {
@@ -153,9 +112,13 @@ function builderPlatform() {
   return { win32: 'win', darwin: 'mac' }[process.platform] ?? 'linux';
 }
 
-await putTogether();
 const flags = process.argv.slice(2);
-const folder = { platform: builderPlatform(), target: 'dir', on: [process.platform] };
-if (!flags.includes('--stage')) {
-  makePackages(flags.includes('--unpacked') ? [folder] : [folder, ...TARGETS]);
+if (flags.includes('npm')) {
+  console.log(`The npm package is ${await packageNpm()}`);
+} else {
+  await putTogether();
+  const folder = { platform: builderPlatform(), target: 'dir', on: [process.platform] };
+  if (!flags.includes('--stage')) {
+    makePackages(flags.includes('--unpacked') ? [folder] : [folder, ...TARGETS]);
+  }
 }

@@ -3,6 +3,7 @@
 import { mkdirSync } from 'node:fs';
 import { enableCompileCache, getCompileCacheDir } from 'node:module';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { stateFolder } from '../local/local-edge.ts';
 import type { CliContext } from './console/context.ts';
 
@@ -13,19 +14,20 @@ const { EXIT } = await import('@millrace/shared/base/errors');
 const { CommanderError } = await import('commander');
 const { buildProgram } = await import('./program.ts');
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const interrupted = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(signal, () => {
-    // A second signal: end without waiting for anything.
-    if (interrupted.signal.aborted) process.exit(EXIT.interrupted);
-    interrupted.abort(new Error(signal));
-  });
-}
+const interrupt = (signal: NodeJS.Signals) => {
+  // A second signal: end without waiting for anything.
+  if (interrupted.signal.aborted) process.exit(EXIT.interrupted);
+  interrupted.abort(new Error(signal));
+};
+for (const signal of SIGNALS) process.on(signal, interrupt);
 // The reader of our output may have closed it, as in `| head`.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+const outputFailed = (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(process.exitCode ?? EXIT.ok);
   throw error;
-});
+};
+process.stdout.on('error', outputFailed);
 
 const words = process.argv.slice(2);
 const context: CliContext = {
@@ -37,6 +39,13 @@ const context: CliContext = {
   state,
   exit(status) {
     process.exitCode = status;
+  },
+  async become(file, args) {
+    for (const signal of SIGNALS) process.off(signal, interrupt);
+    process.stdout.off('error', outputFailed);
+    // Processes that the program starts of itself, such as workers, run the same file.
+    process.argv = [process.execPath, file, ...args];
+    await import(pathToFileURL(file).href);
   },
 };
 

@@ -6,6 +6,7 @@
 import { VERSION } from '@millrace/shared/base/version';
 import { Command } from 'commander';
 import type { CliContext } from './console/context.ts';
+import { OtherProgram } from './console/other-program.ts';
 
 type Make = (context: CliContext, program: Command) => Command;
 
@@ -80,7 +81,7 @@ export async function buildProgram(
     // Set for each command: added commands inherit nothing.
     command.exitOverride().configureHelp({ showGlobalOptions: false });
     command.allowExcessArguments(false).showSuggestionAfterError(true);
-    command.helpOption('-h, --help', 'print help');
+    if (!(command instanceof OtherProgram)) command.helpOption('-h, --help', 'print help');
     command.configureOutput({ outputError: (text, write) => write(withoutValue(text)) });
     if (command !== program && command.commands.length > 0) refuseUnknown(command);
   }

@@ -26,6 +26,12 @@ export interface CliContext extends Terminal {
   readonly state: string;
   /** Sets the exit status; the process ends once everything is written. */
   exit(status: number): void;
+  /**
+   * Runs another program of ours in this process, which then handles signals and output itself.
+   *
+   * @param file path of the program
+   */
+  become(file: string, args: readonly string[]): Promise<void>;
 }
 
 /** Options that every command has. */

@@ -1,4 +1,4 @@
-/** `millrace edge`: administers an edge, and the network that it is a node of. */
+/** `millrace edge`: runs an edge; administers one, and the network that it is a node of. */
 
 import { EXIT } from '@millrace/shared/base/errors';
 import { parseBytes, parseDuration } from '@millrace/shared/base/unit-options';
@@ -20,6 +20,7 @@ import {
 } from '../../view/edge-text.ts';
 import { addPrefetchCommands } from './prefetch.ts';
 import { edgeSignCommand } from './sign.ts';
+import { edgeStartCommand } from './start.ts';
 
 interface PurgeOptions extends EdgeOptions {
   readonly prefix?: boolean;
@@ -48,8 +49,9 @@ const NETWORK = ['--network', 'do it at all nodes of the network'] as const;
 
 export function edgeCommand(context: CliContext): Command {
   const command = new Command('edge')
-    .description('administer an edge: purge, prefetch, pin, drain; sign links for it')
-    .summary('administer an edge, sign links for it');
+    .description('run an edge; administer one: purge, prefetch, pin, drain; sign links for it')
+    .summary('run or administer an edge, sign links for it');
+  command.addCommand(edgeStartCommand(context), { isDefault: true });
   addPurge(command, context);
   addPrefetchCommands(command, context);
   addPins(command, context);

@@ -1,0 +1,90 @@
+/** Bundles programs to plain JavaScript: Node does not run TypeScript inside node_modules. */
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const require = createRequire(join(root, 'desktop', 'package.json'));
+
+/**
+ * Bundles programs into one folder, without folders below it.
+ *
+ * @param programs source of each program by the name of its bundle, from the root of the repository
+ * @param places what the sources find beside themselves, by its path from the root: its path in the
+ *   package, from the folder of the bundles. Programs need not be among them
+ * @param options further options of esbuild
+ * @returns esbuild's result, with a metafile
+ * @throws Error if a source names a file that has no place
+ */
+export async function bundle(folder, programs, places = {}, options = {}) {
+  const own = Object.entries(programs).map(([name, source]) => [source, `./${name}.mjs`]);
+  const { build } = require('esbuild');
+  return build({
+    absWorkingDir: root,
+    entryPoints: Object.fromEntries(
+      Object.entries(programs).map(([name, source]) => [name, join(root, source)]),
+    ),
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    // Optional helpers of `ws`, which is used without them.
+    external: ['bufferutil', 'utf-8-validate', ...(options.external ?? [])],
+    // Native code, for the system of this build: copied beside the bundle.
+    loader: { '.node': 'copy' },
+    assetNames: '[name]',
+    // CommonJS libraries need `require`.
+    banner: {
+      js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);",
+    },
+    plugins: [findsFiles({ ...Object.fromEntries(own), ...places })],
+    legalComments: 'none',
+    logLevel: 'warning',
+    metafile: true,
+    ...options.esbuild,
+  });
+}
+
+/** Has our sources find in the package what they find beside themselves in the repository. */
+function findsFiles(places) {
+  return {
+    name: 'finds-files',
+    setup({ onLoad }) {
+      onLoad({ filter: /\.ts$/ }, ({ path }) => {
+        if (relative(root, path).includes('node_modules')) return undefined;
+        const source = readFileSync(path, 'utf8');
+        if (!source.includes('import.meta.')) return undefined;
+        return { contents: withPlaces(source, path, places), loader: 'ts' };
+      });
+    },
+  };
+}
+
+const QUOTED = "\\(\\s*'([^']+)'";
+
+function withPlaces(source, path, places) {
+  const placeOf = (target) => {
+    const file = relative(root, target).replaceAll('\\', '/');
+    if (places[file] === undefined) throw new Error(`${path} names ${file}, which has no place`);
+    return `new URL('${places[file]}', import.meta.url)`;
+  };
+  const contents = source
+    .replace(new RegExp(`new URL${QUOTED}, import\\.meta\\.url\\)`, 'g'), (_all, target) =>
+      placeOf(resolve(dirname(path), target)),
+    )
+    .replace(new RegExp(`import\\.meta\\.resolve${QUOTED}\\)`, 'g'), (_all, name) => {
+      const found = createRequire(path).resolve(name);
+      return `${placeOf(found)}.href`;
+    })
+    // Calls of a `require` that esbuild knows are bundled; others would look for a package.
+    .replace(/^const require = createRequire\(import\.meta\.url\);$/m, '')
+    .replaceAll('createRequire(import.meta.url)(', 'require(');
+  const known = contents.replace(/new URL\('[^']+', import\.meta\.url\)/g, '');
+  const unknown = /.*import\.meta\..*/.exec(known)?.[0];
+  if (unknown !== undefined) throw new Error(`${path}: a bundle cannot follow ${unknown.trim()}`);
+  return contents;
+}

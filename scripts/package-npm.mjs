@@ -1,0 +1,146 @@
+/**
+ * Makes the npm package: command line, daemon with its page, native host and edge, as bundles.
+ * Works on every system that Node runs on; code for one system is left to optional dependencies.
+ */
+
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { VERSION } from '../shared/src/base/version.ts';
+import { buildUi } from './build-ui.mjs';
+import { bundle, root } from './bundle.mjs';
+
+/** Native libraries by the package that uses them. Programs work without them, more slowly. */
+const NATIVE = { '@node-rs/xxhash': 'desktop', koffi: 'edge' };
+
+const NODE_MAJOR = 24;
+
+/** The command. Plain JavaScript for every Node: an older one cannot even read the bundles. */
+const COMMAND = `#!/usr/bin/env node
+if (Number(process.versions.node.split('.')[0]) >= ${NODE_MAJOR}) {
+  await import('../lib/millrace.mjs');
+} else {
+  console.error('Millrace needs Node.js ${NODE_MAJOR} or newer, and this is ' + process.versions.node + '.');
+  console.error('Install a newer one (https://nodejs.org), and run the command again.');
+  process.exitCode = 2;
+}
+`;
+
+const output = join(root, 'dist', 'npm');
+const folder = join(output, 'package');
+const programs = join(folder, 'lib');
+
+/** Makes the package. @returns the path of its archive */
+export async function packageNpm() {
+  rmSync(output, { recursive: true, force: true });
+  mkdirSync(programs, { recursive: true });
+  await buildUi();
+  copyBuilt(join(root, 'desktop', 'ui', 'dist'), join(programs, 'page'));
+  copyEdgePage();
+  const inputs = [...(await bundleCommands()), ...(await bundleEdge())];
+  writeFileSync(join(folder, 'THIRD-PARTY.txt'), licenses(inputs));
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(join(folder, 'bin', 'millrace.mjs'), COMMAND, { mode: 0o755 });
+  cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
+  writeFileSync(join(folder, 'README.md'), readme());
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
+  return pack();
+}
+
+/** Copies a built folder without its stamps. */
+export function copyBuilt(from, to) {
+  const filter = (path) => !/[/\\](?:\.stamp|drawn)$/.test(path);
+  cpSync(from, to, { recursive: true, filter });
+}
+
+/** Bundles what a person's own machine runs. Parts are split: a command loads only its own. */
+function bundleCommands() {
+  return bundled(
+    {
+      millrace: 'desktop/cli/main.ts',
+      daemon: 'desktop/engine/daemon/main.ts',
+      'hash-worker': 'desktop/engine/hash/hash-worker.ts',
+      'native-host': 'desktop/native-host/main.ts',
+    },
+    { 'desktop/ui/dist': './page', 'edge/src/main.ts': './edge.mjs' },
+    { splitting: true, chunkNames: 'part-[hash]' },
+  );
+}
+
+function bundleEdge() {
+  return bundled(
+    { edge: 'edge/src/main.ts' },
+    { 'edge/browser': './edge-page/', 'shared/style/base.css': './edge-page/shared/base.css' },
+  );
+}
+
+/** Bundles programs. @returns the paths of the sources, from the root of the repository */
+async function bundled(sources, places, esbuild = {}) {
+  const { metafile } = await bundle(programs, sources, places, {
+    external: Object.keys(NATIVE),
+    esbuild: { minifyWhitespace: true, ...esbuild },
+  });
+  return Object.keys(metafile.inputs);
+}
+
+/** Copies what the edge's pages consist of. */
+function copyEdgePage() {
+  const own = join(root, 'edge', 'browser');
+  for (const name of readdirSync(own).filter((file) => /\.(?:css|js)$/.test(file))) {
+    cpSync(join(own, name), join(programs, 'edge-page', name));
+  }
+  for (const name of ['tokens.css', 'base.css', 'icon.svg']) {
+    cpSync(join(root, 'shared', 'style', name), join(programs, 'edge-page', 'shared', name));
+  }
+}
+
+/** Returns the licences of the libraries in the bundles, as those ask for. */
+function licenses(inputs) {
+  const folders = inputs.flatMap(
+    (input) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(input)?.[0] ?? [],
+  );
+  const texts = [...new Set(folders)].map((path) => {
+    const library = JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8'));
+    const file = readdirSync(join(root, path)).find((name) => /^licen[cs]e/i.test(name));
+    const text = file === undefined ? '' : readFileSync(join(root, path, file), 'utf8').trim();
+    return `${library.name} ${library.version} (${library.license})\n\n${text}\n`;
+  });
+  return texts.toSorted().join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+function manifest() {
+  const { description, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const version = (name, from) =>
+    Object.assign(
+      {},
+      ...['dependencies', 'optionalDependencies'].map(
+        (key) => JSON.parse(readFileSync(join(root, from, 'package.json'), 'utf8'))[key],
+      ),
+    )[name];
+  return {
+    name: 'millrace',
+    version: VERSION,
+    description,
+    license,
+    type: 'module',
+    bin: { millrace: 'bin/millrace.mjs' },
+    engines: { node: `>=${NODE_MAJOR}` },
+    optionalDependencies: Object.fromEntries(
+      Object.entries(NATIVE).map(([name, from]) => [name, version(name, from)]),
+    ),
+  };
+}
+
+function readme() {
+  return readFileSync(join(root, 'scripts', 'package-npm.md'), 'utf8');
+}
+
+function pack() {
+  const { status, stdout, stderr } = spawnSync(
+    'npm',
+    ['pack', '--json', '--pack-destination', output],
+    { cwd: folder, encoding: 'utf8', shell: process.platform === 'win32' },
+  );
+  if (status !== 0) throw new Error(`npm pack failed:\n${stdout}${stderr}`);
+  return join(output, `millrace-${VERSION}.tgz`);
+}
