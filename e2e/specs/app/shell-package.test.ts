@@ -4,13 +4,14 @@
  */
 
 import { execFile } from 'node:child_process';
-import { cp, readFile } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
-import { sha256 } from '../../fixtures/origins/content.ts';
+import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
+import { FileServer } from '../../fixtures/origins/file-server.ts';
 import { DaemonProcess } from '../../fixtures/programs/daemon.ts';
 import { DaemonCli } from '../../fixtures/programs/daemon-cli.ts';
 import { HostProcess } from '../../fixtures/programs/native-host.ts';
@@ -19,14 +20,17 @@ import { temporaryFolder } from '../../fixtures/programs/processes.ts';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let origin: FaultOrigin;
+let files: FileServer;
 
 beforeAll(async () => {
   folder = await temporaryFolder();
   origin = await FaultOrigin.start();
+  files = await FileServer.start();
 });
 
 afterAll(async () => {
   await origin.stop();
+  await files.stop();
   await folder.remove();
 });
 
@@ -57,6 +61,13 @@ test('the packaged daemon downloads, checks digests and serves the page; the hos
     const failed = await daemon.add({ urls: [url], digests: [wrong], file: 'other' });
     expect((await daemon.reaches(failed, 'error')).error?.code).toBe('checksum-mismatch');
 
+    // A library that is loaded when it is needed is in the bundle, too.
+    const cookieFile = join(folder.path, 'cookies.txt');
+    await writeFile(cookieFile, '127.0.0.1\tFALSE\t/\tFALSE\t0\tname\tvalue\n');
+    const file = files.add('/with-cookie', { body: contentOf('cookie', 1000) });
+    await daemon.reaches(await daemon.add({ urls: [file], cookieFile }), 'complete');
+    expect(files.requests.at(-1)?.headers.cookie).toBe('name=value');
+
     const page = await fetch(new URL('/', daemon.url));
     expect(page.status).toBe(200);
     const script = /src="(\/assets\/[^"]+\.js)"/.exec(await page.text())?.[1] as string;
@@ -71,7 +82,7 @@ test('the packaged daemon downloads, checks digests and serves the page; the hos
   const main = join(place, 'native-host', 'main.mjs');
   const host = await HostProcess.greeted({ env: cli.env, program: [process.execPath, main] });
   try {
-    expect((await host.call('list', { limit: 9 })).downloads).toHaveLength(2);
+    expect((await host.call('list', { limit: 9 })).downloads).toHaveLength(3);
     expect(await host.end()).toBe(0);
   } finally {
     await cli.kill();
