@@ -13,6 +13,9 @@ export class OtherProgram extends Command {
     super(name);
     this.argument('[option...]', 'options of that program');
     this.allowUnknownOption().helpOption(false);
-    this.action((options: readonly string[]) => context.become(file, options));
+    this.option('-h, --help', 'print help, with all options');
+    this.action((options: readonly string[], { help }: { readonly help?: true }) =>
+      context.become(file, help === true ? ['--help'] : options),
+    );
   }
 }

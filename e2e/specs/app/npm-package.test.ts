@@ -128,7 +128,7 @@ test('the command starts the daemon, which downloads, serves its page, and takes
   await millrace('daemon', 'stop');
 
   // The host that browsers start finds the daemon's program beside itself.
-  const program = [process.execPath, join(unpacked, 'lib', 'native-host.mjs')];
+  const program = [process.execPath, join(unpacked, 'lib', 'native-host.mjs')] as const;
   const host = await HostProcess.greeted({ env: daemon.env, program });
   expect((await host.call('list', { limit: 9 })).downloads).toHaveLength(1);
   expect(await host.end()).toBe(0);

@@ -8,7 +8,5 @@ import { OtherProgram } from '../../console/other-program.ts';
 const EDGE = fileURLToPath(new URL('../../../../edge/src/main.ts', import.meta.url));
 
 export function edgeStartCommand(context: CliContext): Command {
-  return new OtherProgram('start', context, EDGE).description(
-    'run an edge here; "millrace edge start --help" prints its options',
-  );
+  return new OtherProgram('start', context, EDGE).description('run an edge here');
 }
