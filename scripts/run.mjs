@@ -206,7 +206,9 @@ const RUN_MARK = ['MILLRACE_TEST_RUN', `${process.pid}-${Date.now()}`];
 async function jest(project, workers, args) {
   const guard = guardRun();
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
-  const options = [`--maxWorkers=${workers}`, ...args];
+  // Without a test of that name, Jest runs no hook that ends what a spec has started, and waits.
+  const isByName = args.some((arg) => /^(?:-t|--testNamePattern)\b/.test(arg));
+  const options = [`--maxWorkers=${workers}`, ...(isByName ? ['--forceExit'] : []), ...args];
   // Must come last: Jest would take any words that follow for more projects.
   const last = ['--selectProjects', project];
   const env = { ...environment(), [RUN_MARK[0]]: RUN_MARK[1] };
