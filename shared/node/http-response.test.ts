@@ -197,6 +197,25 @@ describe('HttpResponse', () => {
     response.discard();
   });
 
+  test('a consumer that pauses for every piece does not keep everything else from running', async () => {
+    const sent = bytes(3000);
+    const response = await open(async (socket) => {
+      await sendSlowly(socket, [head(sent.length), sent.subarray(0, 1000)]);
+      // The rest is only sent once the event loop goes round: pieces must not come without end.
+      for (let i = 0; i < 10; i++) await turn();
+      await sendSlowly(socket, [sent.subarray(1000, 2000), sent.subarray(2000)]);
+    });
+    const got: Buffer[] = [];
+    await response.pipe((chunk, resume) => {
+      got.push(Buffer.from(chunk));
+      if (got.length > 100) throw new Error('pieces without end');
+      void Promise.resolve().then(resume);
+      return false;
+    });
+    expect(Buffer.concat(got).equals(sent)).toBe(true);
+    expect(got.filter(({ length }) => length === 0)).toHaveLength(0);
+  });
+
   test('a broken body rejects the pipe', async () => {
     const response = await open((socket) => socket.end(`${head(10)}hello`));
     await expect(response.pipe(() => true)).rejects.toMatchObject({ code: 'origin-reset' });

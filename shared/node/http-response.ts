@@ -116,9 +116,13 @@ export class HttpResponse implements HttpAnswer {
     if (this.#outcome === undefined) this.#controller.abort(new Error('body not wanted'));
   }
 
-  /** Takes the next piece of the body from the client. */
+  /**
+   * Takes the next piece of the body from the client. undici begins again with an empty piece after
+   * each pause. A consumer that paused for that one too, and was ready in the same turn of the event
+   * loop, would get empty pieces for ever: nothing else would run any more.
+   */
   onData(chunk: Buffer): void {
-    this.#consumer?.data(chunk);
+    if (chunk.length > 0) this.#consumer?.data(chunk);
   }
 
   /** Takes the outcome from the client: the body is complete (`error` absent) or broken. */

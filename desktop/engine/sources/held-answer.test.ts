@@ -92,6 +92,19 @@ describe('a held answer', () => {
     await next;
   });
 
+  test('asks for no pause for an empty piece, although its reader begins further on', async () => {
+    const it = body(9);
+    const rest = collector();
+    const reading = it.held.read(9, rest.take, never, 3);
+    expect(it.send('')).toBeUndefined();
+    await it.send('abcdef');
+    expect(it.send('')).toBeUndefined();
+    it.send('ghi');
+    it.end();
+    await reading;
+    expect(rest.text()).toBe('defghi');
+  });
+
   test('keeps the order of pieces that come although it waits', async () => {
     const it = body(9);
     const reading = it.held.read(2, collector().take, never);

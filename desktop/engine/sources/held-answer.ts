@@ -136,6 +136,9 @@ export class HeldAnswer {
 
   #take(bytes: Uint8Array): Promise<void> | undefined {
     const reader = this.#reader;
+    // Nothing to skip, nothing to wait for: a promise would only have the source pause again.
+    const isIdle = reader !== undefined && this.#waiting === undefined;
+    if (bytes.length === 0 && isIdle) return undefined;
     const isWithin =
       reader !== undefined &&
       this.#position >= reader.start &&
