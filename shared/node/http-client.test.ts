@@ -1,7 +1,20 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import {
+  type AddressInfo,
+  createServer,
+  type LookupFunction,
+  type Server,
+  type Socket,
+} from 'node:net';
+import {
+  createServer as createTlsServer,
+  getCACertificates,
+  setDefaultCACertificates,
+  type TLSSocket,
+} from 'node:tls';
+import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { Agent } from 'undici';
+import { CERTIFICATE, KEY } from '../testing/certificate.ts';
 import { HttpClient, type HttpStream } from './http-client.ts';
 
 const forEver = new AbortController().signal;
@@ -362,5 +375,75 @@ describe('HttpClient', () => {
     expect((await read(own)).toString()).toBe('hello');
     expect(served.heads[1]).toMatch(/^host: example\.com\r$/im);
     expect(served.heads[1]?.match(/^host:/gim)).toHaveLength(1);
+  });
+});
+
+describe('HttpClient over TLS', () => {
+  /** Resolves every name to this machine. */
+  const lookup: LookupFunction = (_name, _options, done) =>
+    done(null, [{ address: '127.0.0.1', family: 4 }]);
+  const noAgent = () => Promise.reject(new Error('undici is not needed'));
+
+  beforeAll(() => {
+    setDefaultCACertificates([...getCACertificates('default'), CERTIFICATE]);
+  });
+
+  /** A server with TLS that answers every request so. @returns its port and its connections */
+  async function serveOverTls(answer: string): Promise<{ port: number; sockets: TLSSocket[] }> {
+    const all: TLSSocket[] = [];
+    const server = createTlsServer({ key: KEY, cert: CERTIFICATE }, (socket) => {
+      all.push(socket);
+      sockets.add(socket);
+      socket.on('close', () => sockets.delete(socket));
+      socket.on('error', () => {});
+      socket.on('data', () => socket.write(answer, 'latin1'));
+    });
+    servers.push(server);
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    return { port: (server.address() as AddressInfo).port, sockets: all };
+  }
+
+  function tlsClient(connections: number): HttpClient {
+    const limits = { timeoutMs: 10_000, connectTimeoutMs: 10_000, mends: true };
+    const made = new HttpClient({ agent: noAgent, direct: { connections, lookup, ...limits } });
+    clients.push(made);
+    return made;
+  }
+
+  test.each(['localhost', '127.0.0.1'])('reads from %s without undici', async (host) => {
+    const warned = jest.fn();
+    process.on('warning', warned);
+    const { port } = await serveOverTls(HELLO);
+    const response = await tlsClient(1).get(new URL(`https://${host}:${port}/`), {}, forEver);
+    expect([response.headers.etag, (await read(response)).toString()]).toEqual(['"a"', 'hello']);
+    await settle();
+    process.off('warning', warned);
+    // Node warns users of addresses that are sent as names.
+    expect(warned).not.toHaveBeenCalled();
+  });
+
+  test('reads a header that undici refuses', async () => {
+    const { port } = await serveOverTls(`${OK}X: one\r\n two\r\nContent-Length: 0\r\n\r\n`);
+    const response = await tlsClient(1).get(new URL(`https://localhost:${port}/`), {}, forEver);
+    expect([response.status, (await read(response)).length]).toEqual([200, 0]);
+  });
+
+  test('goes on with the session of an earlier connection', async () => {
+    const served = await serveOverTls(HELLO);
+    const url = new URL(`https://localhost:${served.port}/`);
+    const from = tlsClient(2);
+    const first = await from.get(url, {}, forEver);
+    // The first connection is busy until its body is read, so that the second needs its own.
+    await read(await from.get(url, {}, forEver));
+    await read(first);
+    expect(served.sockets.map((socket) => socket.isSessionReused())).toEqual([false, true]);
+  });
+
+  test('takes no byte from a server whose certificate is for another name', async () => {
+    const { port } = await serveOverTls(HELLO);
+    const url = new URL(`https://files.test:${port}/`);
+    await expect(tlsClient(1).get(url, {}, forEver)).rejects.toMatchObject({
+      code: 'certificate-invalid',
+    });
   });
 });

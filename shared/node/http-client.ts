@@ -1,10 +1,10 @@
 /**
- * Sends GET requests at the lowest cost: plain http: over our own connections, which need a quarter
- * of the processor time for large bodies, and everything else through undici.
+ * Sends GET requests at the lowest cost: over our own connections, which need a quarter of the
+ * processor time of undici for large bodies (half of it over TLS), and through undici where it
+ * knows more: requests by way of a proxy, and those with fields about the connection itself.
  */
 
 import type { Dispatcher } from 'undici';
-import { isMillraceError } from '../src/base/errors.ts';
 import type { Headers } from '../src/http/fields/headers.ts';
 import { httpGet } from './http-get.ts';
 import { networkError } from './network-error.ts';
@@ -13,8 +13,8 @@ import { RangeClient, type RangeClientOptions } from './range-client.ts';
 
 export interface HttpClientOptions {
   /**
-   * Makes the agent for https:, and for all requests if `direct` is not given. Called once, when
-   * the agent is needed: loading undici takes as long as receiving 300 MB, and 20 MB of memory.
+   * Makes the agent for requests that our own connections cannot send. Called once, when the agent
+   * is needed: loading undici takes as long as receiving 300 MB, and 20 MB of memory.
    */
   readonly agent: () => Promise<Dispatcher>;
   /** Options of our own connections; undefined if requests must go another way (a proxy). */
@@ -55,14 +55,10 @@ export class HttpClient {
   readonly #makeAgent: () => Promise<Dispatcher>;
   #agent: Promise<Dispatcher> | undefined;
   readonly #direct: RangeClient | undefined;
-  readonly #mends: boolean;
-  /** Origins whose answers undici cannot read. */
-  readonly #broken = new Set<string>();
 
   constructor({ agent, direct }: HttpClientOptions) {
     this.#makeAgent = agent;
     this.#direct = direct === undefined ? undefined : new RangeClient(direct);
-    this.#mends = direct?.mends === true;
   }
 
   /**
@@ -74,40 +70,9 @@ export class HttpClient {
    */
   async get(url: URL, headers: Fields, signal: AbortSignal): Promise<HttpStream> {
     const direct = hasConnectionField(headers) ? undefined : this.#direct;
-    const isPlain = url.protocol === 'http:' || this.#broken.has(url.origin);
-    if (direct !== undefined && isPlain) return getDirectly(direct, url, headers, signal);
+    if (direct !== undefined) return getDirectly(direct, url, headers, signal);
     this.#agent ??= this.#makeAgent();
-    try {
-      const response = await httpGet(await this.#agent, url, headers, signal);
-      return direct === undefined ? response : this.#watched(response);
-    } catch (error) {
-      if (!isMillraceError(error, 'malformed-response') || direct === undefined) throw error;
-      // With `mends`, our own connections read answers that break the rules.
-      if (!this.#mends) throw error;
-      this.#broken.add(url.origin);
-      return getDirectly(direct, url, headers, signal);
-    }
-  }
-
-  /**
-   * Notes an origin whose body undici cannot read: the next request may use our own connections.
-   */
-  #watched(response: HttpStream): HttpStream {
-    return {
-      ...{ status: response.status, headers: response.headers, url: response.url },
-      ...{ requestedAt: response.requestedAt, arrivedAt: response.arrivedAt },
-      headMs: response.headMs,
-      pipe: async (take, room) => {
-        try {
-          await response.pipe(take, room);
-        } catch (error) {
-          const isBroken = isMillraceError(error, 'malformed-response');
-          if (isBroken && this.#mends) this.#broken.add(response.url.origin);
-          throw error;
-        }
-      },
-      discard: () => response.discard(),
-    };
+    return httpGet(await this.#agent, url, headers, signal);
   }
 
   /** Closes idle connections and the agent; our own busy connections close with their exchange. */

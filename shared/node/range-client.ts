@@ -46,6 +46,8 @@ interface Pool {
   readonly idle: RangeConnection[];
   readonly open: Set<RangeConnection>;
   readonly waiting: WaitingLine<() => void>;
+  /** Latest TLS session: it saves further connections most of the handshake's processor time. */
+  session: Buffer | undefined;
   /** The error for running and waiting requests, once the origin has been closed with an error. */
   cutOff: MillraceError | undefined;
 }
@@ -141,7 +143,12 @@ export class RangeClient {
     signal.throwIfAborted();
     const idle = this.#takeIdle(pool);
     if (idle !== undefined) return { connection: idle, pool, reused: true };
-    const connection = new RangeConnection(url, this.#options);
+    const connection = new RangeConnection(url, this.#options, {
+      session: pool.session,
+      onSession: (session) => {
+        pool.session = session;
+      },
+    });
     pool.open.add(connection);
     connection.onClosed = () => {
       pool.open.delete(connection);
@@ -185,7 +192,8 @@ export class RangeClient {
   #pool(url: URL): Pool {
     let pool = this.#pools.get(url.origin);
     if (pool === undefined) {
-      pool = { idle: [], open: new Set(), waiting: new WaitingLine(), cutOff: undefined };
+      const waiting = new WaitingLine<() => void>();
+      pool = { idle: [], open: new Set(), waiting, session: undefined, cutOff: undefined };
       this.#pools.set(url.origin, pool);
     }
     return pool;

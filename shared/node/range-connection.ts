@@ -9,7 +9,7 @@ import { MillraceError } from '../src/base/errors.ts';
 import type { MessageHead } from '../src/http/messages/message-head.ts';
 import { Deadline } from './deadline.ts';
 import { HeadBuffer } from './head-buffer.ts';
-import { openSocket } from './open-socket.ts';
+import { openSocket, type SocketOptions } from './open-socket.ts';
 import { PieceReader, type RoomForPiece, type TakePiece } from './piece-reader.ts';
 
 export interface RangeConnectionOptions {
@@ -65,15 +65,27 @@ export class RangeConnection {
   #headMs = 0;
   #onClosed: () => void = () => {};
 
-  /** @param url URL of the origin; only scheme, host and port count */
-  constructor(url: URL, options: RangeConnectionOptions) {
+  /**
+   * Opens a connection.
+   *
+   * @param url URL of the origin; only scheme, host and port count
+   * @param tls session of an earlier connection to this origin, and what keeps those of this one
+   */
+  constructor(
+    url: URL,
+    options: RangeConnectionOptions,
+    tls: Partial<Pick<SocketOptions, 'session' | 'onSession'>> = {},
+  ) {
     this.#options = options;
     this.#headBuffer = new HeadBuffer(options.mends);
     const onread = {
       buffer: () => this.#nextBuffer(),
       callback: (count: number, buffer: Uint8Array) => this.#onRead(count, buffer),
     };
-    this.#socket = openSocket(url, options.lookup, onread, () => this.#onConnect());
+    this.#socket = openSocket(url, {
+      ...{ session: undefined, onSession: undefined, ...tls },
+      ...{ lookup: options.lookup, onread, onConnect: () => this.#onConnect() },
+    });
     // A deadline instead of a limit on silence, because a TLS handshake may drip as well.
     this.#deadline.set(options.connectTimeoutMs);
     this.#socket.on('timeout', () => this.#onTimer());

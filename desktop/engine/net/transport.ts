@@ -6,6 +6,7 @@
 import type { LookupFunction, Socket } from 'node:net';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { Millis } from '@millrace/shared/base/clock';
+import { ADDRESS_ATTEMPT_MS } from '@millrace/shared/node/open-socket';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import {
   askedToLogIn,
@@ -51,13 +52,6 @@ export interface Transport {
 const MAX_CONNECT_MS = 10_000;
 /** Longest response head, in bytes: as long as other clients accept. */
 const MAX_HEAD_BYTES = 128 * 1024;
-/**
- * Time limit for connecting to each address of a host but the last, in milliseconds (RFC 8305).
- * Node gives up an attempt before it begins the next, and its default of 250 ms is less than a
- * round trip to the far side of the world.
- */
-const ADDRESS_ATTEMPT_MS = 1000;
-
 /** Creates a transport. @throws MillraceError `bad-option` for a proxy that cannot be used */
 export function createTransport(options: TransportOptions): Transport {
   const choose = proxyChoice(options.proxy, options.env);

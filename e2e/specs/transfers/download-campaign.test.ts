@@ -6,9 +6,10 @@
  * campaign, and MILLRACE_CAMPAIGN_PLAN one plan of it.
  */
 
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { CERTIFICATE } from '@millrace/shared/testing/certificate';
 import {
   type DownloadPlan,
   describePlan,
@@ -32,16 +33,26 @@ const only = process.env.MILLRACE_CAMPAIGN_PLAN;
 const count = Number(process.env.MILLRACE_CAMPAIGN_PLANS ?? 100);
 process.stderr.write(`download campaign: MILLRACE_TEST_SEED=${seed}\n`);
 
-const origins = await Promise.all(Array.from({ length: 4 }, () => FaultOrigin.start()));
+const startOrigins = (tls: boolean) =>
+  Promise.all(Array.from({ length: 4 }, () => FaultOrigin.start({ tls })));
+const plainOrigins = await startOrigins(false);
+const tlsOrigins = await startOrigins(true);
+const originsOf = ({ tls }: DownloadPlan) => (tls ? tlsOrigins : plainOrigins);
 const folder = await temporaryFolder();
-const edge = await EdgeProcess.start([
-  ...['--allow-origin', '127.0.0.1', '--chunk-size', '256KiB', '--origin-timeout', '2s'],
-  ...['--client-requests', '0', '--log-level', 'error'],
-]);
+const certificate = join(folder.path, 'certificate.pem');
+await writeFile(certificate, CERTIFICATE);
+const env = { NODE_EXTRA_CA_CERTS: certificate };
+const edge = await EdgeProcess.start(
+  [
+    ...['--allow-origin', '127.0.0.1', '--chunk-size', '256KiB', '--origin-timeout', '2s'],
+    ...['--client-requests', '0', '--log-level', 'error'],
+  ],
+  env,
+);
 
 afterAll(async () => {
   await edge.stop();
-  await Promise.all(origins.map((origin) => origin.stop()));
+  await Promise.all([...plainOrigins, ...tlsOrigins].map((origin) => origin.stop()));
   await folder.remove();
 });
 
@@ -54,7 +65,7 @@ interface Outcome {
 
 /** Returns how an outcome is wrong, or undefined if it is right. */
 function verdict({ plan, url, result, files }: Outcome): string | undefined {
-  const origin = origins[0] as FaultOrigin;
+  const origin = originsOf(plan)[0] as FaultOrigin;
   if (result.hung) return 'hung';
   if (result.code !== 0) {
     if (files.digests.size > 0) return `failed and left ${[...files.digests.keys()]}`;
@@ -70,6 +81,7 @@ function verdict({ plan, url, result, files }: Outcome): string | undefined {
 /** Carries out a plan: all runs but the last are killed, if they live long enough. */
 async function carryOut(plan: DownloadPlan): Promise<Outcome> {
   const name = `plan-${plan.number}`;
+  const origins = originsOf(plan);
   const urls = plan.sources.map((faults, i) =>
     (origins[i] as FaultOrigin).url(faults, { size: plan.bytes, seed: name }),
   );
@@ -88,6 +100,7 @@ async function carryOut(plan: DownloadPlan): Promise<Outcome> {
   for (const kill of [...plan.kills, undefined]) {
     result = await runWatched(['get', url, ...options], {
       withinMs: WATCHDOG_MS,
+      env,
       onStart: ({ child }) => {
         if (kill === undefined) return;
         const origin = origins[kill.source] as FaultOrigin;
