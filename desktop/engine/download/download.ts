@@ -213,9 +213,12 @@ export class Download {
     const { digests, pieces } = this.#request;
     // A whole answer that was wrong is not asked for again.
     const isByRanges = first?.opened.kind !== 'whole';
-    const proves = isByRanges && (digests.length > 0 || pieces !== undefined);
-    const isSaid = isByRanges && findings.said.length > 0;
-    return this.#ways.next(error, sources.sources, first?.source, storedBytes, proves, isSaid);
+    const isGiven = digests.length > 0 || pieces !== undefined;
+    return this.#ways.next(error, sources.sources, first?.source, storedBytes, {
+      proves: isByRanges && isGiven,
+      isSaid: isByRanges && findings.said.length > 0,
+      provesWhole: !isByRanges && isGiven,
+    });
   }
 }
 

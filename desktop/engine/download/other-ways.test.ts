@@ -53,6 +53,19 @@ describe('other ways', () => {
     expect(chosen('checksum-mismatch', [source('a', undefined, 9)], 0).text).toBeUndefined();
   });
 
+  test('a whole answer that is not the file leaves the other sources, while there are any', () => {
+    const ways = new OtherWays();
+    const sources = [source('a'), source('b'), source('c', 'wrong-length')];
+    const [a, b] = sources;
+    const wrong = new MillraceError('checksum-mismatch');
+    const proof = { provesWhole: true };
+    expect(ways.next(wrong, sources, a, 0, proof)?.text).toMatch(/other sources/);
+    expect(['a', 'b', 'c'].map((id) => ways.excludes(id))).toEqual([true, false, false]);
+    expect(ways.next(wrong, sources, b, 0, proof)).toBeUndefined();
+    // Without a digest of the user nothing shows that another source has another file.
+    expect(new OtherWays().next(wrong, sources, a, 0)).toBeUndefined();
+  });
+
   test('sources without ranges or validators are asked for the whole file, one after the other', () => {
     const sources = [
       source('a', 'origin-gone', 9),
@@ -118,7 +131,7 @@ describe('other ways', () => {
       const sources = [origin('origin-gone'), mirror('wrong-range')];
       for (const proves of [false, true]) {
         const ways = new OtherWays();
-        ways.next(new MillraceError('origin-gone'), sources, sources[0], 5, proves);
+        ways.next(new MillraceError('origin-gone'), sources, sources[0], 5, { proves });
         expect(ways.asksForWhole).toBe(proves);
         expect(ways.excludes('origin')).toBe(proves);
       }
@@ -128,7 +141,7 @@ describe('other ways', () => {
       for (const proves of [false, true]) {
         const ways = new OtherWays();
         const first = origin();
-        ways.next(new MillraceError('checksum-mismatch'), [first], first, 900 * MiB, proves);
+        ways.next(new MillraceError('checksum-mismatch'), [first], first, 900 * MiB, { proves });
         expect(ways.asksForWhole).toBe(proves);
         expect(ways.wrongParts?.code).toBe(proves ? 'checksum-mismatch' : undefined);
       }
@@ -138,7 +151,7 @@ describe('other ways', () => {
       const ways = new OtherWays();
       const sources = [origin(), mirror()];
       const error = new MillraceError('checksum-mismatch');
-      ways.next(error, sources, sources[0], 9, false, true);
+      ways.next(error, sources, sources[0], 9, { isSaid: true });
       expect([ways.asksForWhole, ways.excludes('origin'), ways.excludes('mirror')]).toEqual([
         true,
         false,

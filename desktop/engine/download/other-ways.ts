@@ -39,6 +39,16 @@ function isRefuted(source: HttpSource): boolean {
   return source.health.quarantine?.row.bytes === 'dropped' && !isDoubted(source);
 }
 
+/** What shows whether the bytes of the last way were those of the file. */
+export interface Proof {
+  /** True if the user gave a digest, and the bytes came in range answers. */
+  readonly proves?: boolean;
+  /** True if a source stated the digest of the file, and the bytes came in range answers. */
+  readonly isSaid?: boolean;
+  /** True if the user gave a digest, and the bytes were one whole answer of the first source. */
+  readonly provesWhole?: boolean;
+}
+
 export class OtherWays {
   /** Ids of sources that must not be asked any more. */
   readonly #excluded = new Set<string>();
@@ -86,10 +96,6 @@ export class OtherWays {
    * @param sources in their state at the end of the previous way
    * @param first the source that defined the file; undefined: none has
    * @param storedBytes stored bytes of the file
-   * @param proves true if the user gave a digest, which shows whether bytes of any source are
-   * right, and the bytes came in range answers
-   * @param isSaid true if a source stated the digest of the file, and the bytes came in range
-   * answers
    * @returns a note for the user; undefined: there is no other way
    */
   next(
@@ -97,8 +103,7 @@ export class OtherWays {
     sources: readonly HttpSource[],
     first: HttpSource | undefined,
     storedBytes: number,
-    proves = false,
-    isSaid = false,
+    { proves = false, isSaid = false, provesWhole = false }: Proof = {},
   ): Note | undefined {
     if (!isMillraceError(error)) return undefined;
     // Another source cannot help with problems of this machine, or with the user's own orders.
@@ -113,6 +118,9 @@ export class OtherWays {
       const isAtFault = code !== undefined && isBreach(code);
       // A download that starts over for each new version ends with the source in good standing.
       if (isAtFault || (source === first && isBreach(error.code))) this.#breached.add(source.id);
+    }
+    if (first !== undefined && provesWhole && error.row.exit === EXIT.checksum) {
+      return this.#withoutWrongWhole(sources, first);
     }
     const way = first && this.#byRanges(error, sources, first, storedBytes);
     return way ?? this.#asWhole(error, sources, storedBytes, proves, isSaid);
@@ -147,6 +155,13 @@ export class OtherWays {
     );
     for (const { id } of wrong) this.#excluded.add(id);
     return wrong.length === 0 ? undefined : noteOf('wrong-file');
+  }
+
+  /** Excludes a source whose whole answer was not the file; any other source may have it. */
+  #withoutWrongWhole(sources: readonly HttpSource[], first: HttpSource): Note | undefined {
+    this.#excluded.add(first.id);
+    const isLeft = sources.some((source) => !this.#excluded.has(source.id) && !isRefuted(source));
+    return isLeft ? noteOf('wrong-file') : undefined;
   }
 
   /**
