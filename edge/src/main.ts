@@ -65,8 +65,7 @@ async function serve(config: Config, log: Logger<string>, link?: WorkerLink): Pr
   };
   onSignal(end);
   onHangUp(config, () => app.reload(), end);
-  // Without its supervisor a worker gets no more clients.
-  process.once('disconnect', () => void end());
+  onParentGone(end);
   const addresses = await app.listen();
   log.info({ ...addresses }, 'listening');
   if (link === undefined) announce(config, addresses);
@@ -74,11 +73,13 @@ async function serve(config: Config, log: Logger<string>, link?: WorkerLink): Pr
 
 async function supervise(config: Config, log: Logger<string>): Promise<void> {
   const supervisor = new Supervisor(config, log);
-  const end = async () => {
-    await supervisor.stop();
-    process.exit(0);
+  let ending: Promise<void> | undefined;
+  const end = () => {
+    ending ??= supervisor.stop().then(() => process.exit(0));
+    return ending;
   };
   onSignal(end);
+  onParentGone(end);
   onHangUp(config, () => supervisor.reload(), end);
   announce(config, await supervisor.start());
 }
@@ -92,6 +93,14 @@ function announce(config: Config, { address, admin }: Addresses): void {
 function onSignal(act: () => Promise<void>): void {
   process.once('SIGTERM', () => void act());
   process.once('SIGINT', () => void act());
+}
+
+/**
+ * Ends when the process that started this one is gone or tells it to end: a supervisor, without
+ * which a worker gets no more clients, or the launcher of `npm start` and `npm run edge`.
+ */
+function onParentGone(end: () => Promise<void>): void {
+  process.once('disconnect', () => void end());
 }
 
 /**

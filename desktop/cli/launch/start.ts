@@ -63,13 +63,15 @@ async function serve(): Promise<number> {
   }
   let stopped = false;
   let app: Shown | undefined;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      stopped = true;
-      app?.stop();
-      edge?.stop();
-    });
-  }
+  const stop = () => {
+    stopped = true;
+    app?.stop();
+    edge?.stop();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  // run.mjs passes signals on by closing its channel.
+  process.once('disconnect', stop);
+  process.channel?.unref();
   const show = (opened: App) => {
     app = shown(opened);
     // The stop may have come while the app was opening.
@@ -177,7 +179,10 @@ async function startEdge(
     ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
     ...listed.flatMap((origin) => ['--allow-origin', origin]),
   ];
-  const child = spawn(process.execPath, [EDGE, ...flags], { stdio: ['ignore', 'pipe', stderr] });
+  const child = spawn(process.execPath, [EDGE, ...flags], {
+    // By the channel the edge notices the end of this process, however it comes.
+    stdio: ['ignore', 'pipe', stderr, 'ipc'],
+  });
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   const listening = once(lines, 'line').then(([line]) => / on (http:\S+)$/.exec(line)?.[1]);
   const url = await Promise.race([listening, ended(child).then(() => undefined)]);
