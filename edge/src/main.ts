@@ -137,6 +137,25 @@ async function shutDown(app: App, config: Config, log: Logger<string>): Promise<
   process.exit(0);
 }
 
+type Listening = NodeJS.ErrnoException & { readonly address?: string; readonly port?: number };
+
+/** Says in plain words why a port cannot be listened on; undefined for other errors. */
+function whyNot({ code, address, port }: Listening): string | undefined {
+  const at = `${address}:${port}`;
+  if (code === 'EADDRINUSE') {
+    return (
+      `another program listens at ${at} (EADDRINUSE), perhaps the edge of "npm start".\n` +
+      'End it, or choose another --port.'
+    );
+  }
+  if (code === 'EACCES' && port !== undefined) {
+    return `this user may not listen at ${at}. Choose a --port from 1024 on.`;
+  }
+  return code === 'EADDRNOTAVAIL'
+    ? `this machine has no address ${address}. Check --host.`
+    : undefined;
+}
+
 process.stdout.on('error', () => {}); // its reader may be gone as well
 
 main().catch((error: unknown) => {
@@ -144,11 +163,7 @@ main().catch((error: unknown) => {
     (error.exitCode === 0 ? process.stdout : process.stderr).write(`${error.message.trimEnd()}\n`);
     process.exit(error.exitCode);
   }
-  const { code, message } = error as NodeJS.ErrnoException;
-  const help =
-    code === 'EADDRINUSE'
-      ? '\nAnother program listens there, perhaps the edge of "npm start". End it, or choose another --port.'
-      : '';
-  process.stderr.write(`The edge cannot start: ${message}${help}\n`);
+  const { message } = error as Error;
+  process.stderr.write(`The edge cannot start: ${whyNot(error as Listening) ?? message}\n`);
   process.exit(1);
 });

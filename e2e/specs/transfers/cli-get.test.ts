@@ -78,6 +78,14 @@ describe('saving', () => {
     expect(await digestOf('two')).toBe(origin.digest(good[1] as string));
   });
 
+  test('a link without a scheme to a server without TLS: the advice is http://, not OpenSSL’s words', async () => {
+    const link = origin.url('none', { size: 1000 }).replace('http://', '');
+    const result = await runCli(['get', link, '-d', folder.path]);
+    expect(result.code).toBe(3);
+    expect(result.stderr).toMatch(/does not speak TLS.*\n.*begin the link with http:\/\//);
+    expect(result.stdout + result.stderr).not.toMatch(/SSL|EPROTO|wrong version/);
+  });
+
   test('does not touch an existing file unless told to', async () => {
     const url = origin.url('none');
     await writeFile(path('file.bin'), 'mine');

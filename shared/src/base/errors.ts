@@ -190,7 +190,9 @@ export const ERRORS = {
     ...refusal('origin'),
     exit: EXIT.refused,
     title: 'The origin is at a private address',
-    advice: 'Name the host literally with --allow-origin, or fetch it directly.',
+    advice:
+      'Fetch it directly. The operator of the edge can list the host by its name or address: in ' +
+      '--rules-file with "allow": "signed" for holders of a signed link only, in --allow-origin for everybody.',
   },
   'other-site': {
     status: 403,
@@ -275,6 +277,15 @@ export const ERRORS = {
     exit: EXIT.network,
     title: 'This edge is shutting down',
     advice: 'Use another edge, or try again in a moment.',
+  },
+
+  'no-signed-links': {
+    status: 403,
+    ...refusal('file'),
+    exit: EXIT.refused,
+    title: 'This edge takes no signed links',
+    advice:
+      'Ask the edge that the link was made for. To have this one take such links, its operator starts it with --link-secret-file.',
   },
 
   // Administration
@@ -408,6 +419,14 @@ export const ERRORS = {
   },
 
   // The way to the origin
+  'no-tls': {
+    status: 502,
+    ...means('source', 'no', 'kept'),
+    exit: EXIT.network,
+    title: 'The server does not speak TLS at this port',
+    advice:
+      'If the server has no TLS, begin the link with http:// (https:// is assumed where a link names neither); otherwise check the port.',
+  },
   'certificate-invalid': {
     status: 502,
     ...means('source', 'no', 'kept'),
