@@ -188,8 +188,19 @@ function placeholdersIn(catalogue: string): string {
 }
 
 if (import.meta.main) {
-  for (const path of Object.keys(DOCUMENTS)) {
+  const paths = Object.keys(DOCUMENTS);
+  const written: string[] = [];
+  for (const path of paths) {
     const url = documentUrl(path);
-    writeFileSync(url, await generate(path, readFileSync(url, 'utf8')));
+    const before = readFileSync(url, 'utf8');
+    const text = await generate(path, before);
+    if (text === before) continue;
+    writeFileSync(url, text);
+    written.push(path);
   }
+  console.log(
+    written.length === 0
+      ? `All ${paths.length} documents are as the programs are: nothing to write.`
+      : `Written: ${written.join(', ')}`,
+  );
 }

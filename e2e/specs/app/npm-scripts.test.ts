@@ -69,7 +69,7 @@ async function said(pattern: RegExp): Promise<string> {
 
 const toNpm = (signal: NodeJS.Signals) => () => process.kill(npm.pid as number, signal);
 const toGroup = (signal: NodeJS.Signals) => () => process.kill(-(npm.pid as number), signal);
-/** What ends a script: a supervisor's signals, and Ctrl-C, which reaches all processes at once. */
+/** Ways to end a script: signals of a supervisor, and Ctrl-C, which reaches all processes. */
 const ENDS = [
   ['SIGTERM to npm', toNpm('SIGTERM')],
   ['SIGINT to npm', toNpm('SIGINT')],

@@ -250,6 +250,14 @@ describe('files in the user’s own network', () => {
   });
 });
 
+test('get: the launcher’s own edge, which the user has not set up, is not in the notes', async () => {
+  const url = `${origin.url('none', { seed: 'token' })}&token=0123456789abcdef0123456789abcdef`;
+  const child = start(['get', url, '-o', join(folder.path, 'file')]);
+  const { code, stdout } = await outputOf(child);
+  expect([code, stdout]).toEqual([0, expect.not.stringMatching(/edges/)]);
+  expect(origin.requests.some(isOfEdge)).toBe(false);
+});
+
 test('get: works even if another program has the port', async () => {
   const squatter = createServer((socket) => socket.end('not an edge')).listen(0, '127.0.0.1');
   await once(squatter, 'listening');

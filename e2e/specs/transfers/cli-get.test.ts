@@ -74,6 +74,8 @@ describe('saving', () => {
     ]);
     expect(result.code).toBe(4);
     expect(result.stderr).toMatch(/The origin has no such file/);
+    // Not also in a note that the only source is left out.
+    expect(`${result.stdout}${result.stderr}`.match(/404/g)).toHaveLength(1);
     expect(await digestOf('one')).toBe(origin.digest(good[0] as string));
     expect(await digestOf('two')).toBe(origin.digest(good[1] as string));
   });

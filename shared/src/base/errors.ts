@@ -386,7 +386,7 @@ export const ERRORS = {
     status: 502,
     ...means('download', 'later', 'kept'),
     exit: EXIT.network,
-    title: 'This machine has no network',
+    title: 'This computer has no network',
     advice: 'Wait until it is connected again; downloads continue by themselves.',
   },
   'origin-timeout': {
@@ -407,14 +407,14 @@ export const ERRORS = {
     status: 502,
     ...means('source', 'no', 'kept'),
     exit: EXIT.refused,
-    title: 'The origin redirects too often',
+    title: 'The link redirects too often',
     advice: 'Use the URL at the end of the redirects.',
   },
   'bad-redirect': {
     status: 502,
     ...means('source', 'no', 'kept'),
     exit: EXIT.refused,
-    title: 'The origin redirects to something that cannot be fetched',
+    title: 'The link redirects to an address that cannot be used',
     advice: 'Tell the owner of the origin.',
   },
 
@@ -431,7 +431,7 @@ export const ERRORS = {
     status: 502,
     ...means('source', 'no', 'kept'),
     exit: EXIT.refused,
-    title: 'The certificate of the server cannot be trusted',
+    title: 'The server’s certificate cannot be trusted',
     advice:
       'Check the host name and the clock of this machine; a log-in page of the network may be in between.',
   },
@@ -504,7 +504,7 @@ export const ERRORS = {
     status: 502,
     ...means('source', 'no', 'kept'),
     exit: EXIT.source,
-    title: 'A source is not used, for the safety of the file or of your network',
+    title: 'This source is not used, for the safety of the file or of your network',
     advice: 'If you trust the server, name it yourself, or give a digest of the file.',
   },
   'different-file': {
@@ -557,21 +557,21 @@ export const ERRORS = {
     status: 502,
     ...means('source', 'no', 'dropped'),
     exit: EXIT.checksum,
-    title: 'The file does not have the expected checksum',
+    title: 'The file does not have the checksum it should have',
     advice: 'Check the checksum; if it is right, the file at the source is damaged or altered.',
   },
   'file-exists': {
     status: 409,
     ...means('download', 'no', 'kept'),
     exit: EXIT.filesystem,
-    title: 'A file of that name exists already',
+    title: 'There is a file of this name already',
     advice: 'Choose another name with -o, or replace it with --overwrite.',
   },
   'file-in-use': {
     status: 409,
     ...means('download', 'anew', 'kept'),
     exit: EXIT.filesystem,
-    title: 'Another download is writing to the same file',
+    title: 'Another download writes to the same file',
     advice: 'Wait for it to finish, or choose another name with -o.',
   },
   'disk-full': {
@@ -592,7 +592,7 @@ export const ERRORS = {
     status: 409,
     ...means('download', 'anew', 'kept'),
     exit: EXIT.filesystem,
-    title: 'Another program has changed the partial file',
+    title: 'Another program has changed the unfinished file',
     advice: 'Run the same command again: right parts are kept, the others are fetched again.',
   },
   'daemon-running': {
@@ -634,7 +634,7 @@ export const ERRORS = {
     status: 409,
     ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
-    title: 'Not possible in the current state of the download',
+    title: 'Not possible in the download’s current state',
     advice: 'See "millrace info" for its state.',
   },
   'queue-full': {
