@@ -89,10 +89,12 @@ function commands(program: Command): string {
     return `| \`${usage}\` | ${escapeCell(command.description())} |`;
   });
   const downloading = all.filter(({ words }) => DOWNLOADING.includes(words));
-  const [first, ...others] = downloading.map(({ command }) => command.options.map(optionRow));
+  const [first, ...others] = downloading.map(({ command }) => shownOptions(command).map(optionRow));
   const shared = (first ?? []).filter((row) => others.every((some) => some.includes(row)));
   const own = all.flatMap(({ words, command }) => {
-    const left = command.options.filter(({ long }) => long !== EVERYWHERE).map(optionRow);
+    const left = shownOptions(command)
+      .filter(({ long }) => long !== EVERYWHERE)
+      .map(optionRow);
     return left.filter((row) => !shared.includes(row)).map((row) => `| \`${words}\` ${row}`);
   });
   return [
@@ -104,6 +106,11 @@ function commands(program: Command): string {
       ...own,
     ]),
   ].join('\n\n');
+}
+
+/** Returns the options that a command's help shows. */
+function shownOptions(command: Command) {
+  return command.options.filter(({ hidden }) => !hidden);
 }
 
 /** Returns the commands without subcommands, each with its full name. */

@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { VERSION } from '@millrace/shared/base/version';
 import {
   EDGE_PORT,
   isEdge,
@@ -29,17 +30,21 @@ const LISTED = process.env.MILLRACE_EDGE_ALLOW_ORIGIN;
 const FAILS_WITHIN_MS = 10_000;
 const EDGE_URL = `http://127.0.0.1:${PORT}`;
 
+const USAGE = `
+  npm start                       the app, with an edge on this machine
+  npm start -- get URL [-o FILE]  a download through it
+  npm start -- get --help         the options of a download
+  npm run edge -- --help          an edge with its own options
+  npm run millrace -- --help      the command line
+`.slice(1);
+
 const [command, ...args] = process.argv.slice(2);
 if (command === undefined) process.exitCode = await serve();
 else if (command === 'get') process.exitCode = await getThroughEdge(args);
+else if (['-h', '--help', 'help'].includes(command)) process.stdout.write(USAGE);
+else if (['-V', '--version'].includes(command)) process.stdout.write(`${VERSION}\n`);
 else {
-  process.stderr.write(
-    `"${command}" is not known here. Use:\n` +
-      '  npm start                       the app, with an edge on this machine\n' +
-      '  npm start -- get URL [-o FILE]  a download through it\n' +
-      '  npm run edge -- --help          an edge with its own options\n' +
-      '  npm run millrace -- --help      the command line\n',
-  );
+  process.stderr.write(`"${command}" is not known here. Use:\n${USAGE}`);
   process.exitCode = 2;
 }
 
@@ -138,7 +143,9 @@ function aboutApp(app: App): string {
 }
 
 async function getThroughEdge(getArgs: string[]): Promise<number> {
-  if (getArgs.includes('--help') || getArgs.includes('-h')) return runCli(['get', ...getArgs]);
+  // These words ask for no download, so that no edge is needed.
+  const asks = ['-h', '--help', '-V', '--version'];
+  if (getArgs.some((word) => asks.includes(word))) return runCli(['get', ...getArgs]);
   if (await running()) return runCli(['get', '--edge', EDGE_URL, ...getArgs]);
   // Any port will do where another program has the usual one: the edge is for this download only.
   let edge = await startEdge(PORT, 'ignore');

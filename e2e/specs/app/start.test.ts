@@ -275,6 +275,18 @@ test('get: the exit status is that of the download', async () => {
   expect((await outputOf(child)).code).toBe(4);
 });
 
+test.each([
+  [['--help'], /^ {2}npm start {2,}the app.*\n.*npm start -- get URL/],
+  [['-h'], /npm start -- get URL/],
+  [['--version'], /^\d+\.\d+\.\d+\S*\n$/],
+  [['-V'], /^\d+\.\d+\.\d+\S*\n$/],
+  [['get', '--help'], /^Usage: millrace get/],
+  [['get', '--version'], /^\d+\.\d+\.\d+\S*\n$/],
+])('%j is answered on standard output, and starts nothing', async (words, text) => {
+  const { code, stdout, stderr } = await outputOf(start(words));
+  expect([code, stderr, stdout]).toEqual([0, '', expect.stringMatching(text)]);
+});
+
 test('any other command is refused with the usage', async () => {
   const child = start(['gte', 'x']);
   let stderr = '';
