@@ -2,10 +2,12 @@
 
 import cluster from 'node:cluster';
 import { writeSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { onFatalError } from '@millrace/shared/node/fatal-log';
 import { type Logger, pino } from 'pino';
 import { type App, buildApp } from './app.ts';
 import { type Config, canReload, readConfig, Stop } from './config/config.ts';
+import { otherUrls } from './listen/other-urls.ts';
 import { collectLoading } from './memory/collect-garbage.ts';
 import { boundYoungGeneration } from './memory/young-generation.ts';
 import { OriginRules } from './policy/origin-rules.ts';
@@ -84,9 +86,11 @@ async function supervise(config: Config, log: Logger<string>): Promise<void> {
   announce(config, await supervisor.start());
 }
 
-/** Prints a line for people and scripts, and one for administrators; the log goes to stderr. */
+/** Prints lines for people; scripts read the first one. The log goes to stderr. */
 function announce(config: Config, { address, admin }: Addresses): void {
   process.stdout.write(`Millrace edge ${config.name} listening on ${address}\n`);
+  const others = otherUrls(config.host, address.split(' and '), networkInterfaces());
+  if (others.length > 0) process.stdout.write(`Also listening on ${others.join(', ')}\n`);
   if (admin !== undefined) process.stdout.write(`Administration at ${admin}/-/dashboard\n`);
 }
 
