@@ -424,8 +424,7 @@ export const ERRORS = {
     ...means('source', 'no', 'kept'),
     exit: EXIT.network,
     title: 'The server does not speak TLS at this port',
-    advice:
-      'If the server has no TLS, begin the link with http:// (https:// is assumed where a link names neither); otherwise check the port.',
+    advice: 'If the server has no TLS, begin the link with http://; otherwise check the port.',
   },
   'certificate-invalid': {
     status: 502,
