@@ -89,10 +89,12 @@ function commands(program: Command): string {
     return `| \`${usage}\` | ${escapeCell(command.description())} |`;
   });
   const downloading = all.filter(({ words }) => DOWNLOADING.includes(words));
-  const [first, ...others] = downloading.map(({ command }) => command.options.map(optionRow));
+  const [first, ...others] = downloading.map(({ command }) => shownOptions(command).map(optionRow));
   const shared = (first ?? []).filter((row) => others.every((some) => some.includes(row)));
   const own = all.flatMap(({ words, command }) => {
-    const left = command.options.filter(({ long }) => long !== EVERYWHERE).map(optionRow);
+    const left = shownOptions(command)
+      .filter(({ long }) => long !== EVERYWHERE)
+      .map(optionRow);
     return left.filter((row) => !shared.includes(row)).map((row) => `| \`${words}\` ${row}`);
   });
   return [
@@ -104,6 +106,11 @@ function commands(program: Command): string {
       ...own,
     ]),
   ].join('\n\n');
+}
+
+/** Returns the options that a command's help shows. */
+function shownOptions(command: Command) {
+  return command.options.filter(({ hidden }) => !hidden);
 }
 
 /** Returns the commands without subcommands, each with its full name. */
@@ -188,8 +195,19 @@ function placeholdersIn(catalogue: string): string {
 }
 
 if (import.meta.main) {
-  for (const path of Object.keys(DOCUMENTS)) {
+  const paths = Object.keys(DOCUMENTS);
+  const written: string[] = [];
+  for (const path of paths) {
     const url = documentUrl(path);
-    writeFileSync(url, await generate(path, readFileSync(url, 'utf8')));
+    const before = readFileSync(url, 'utf8');
+    const text = await generate(path, before);
+    if (text === before) continue;
+    writeFileSync(url, text);
+    written.push(path);
   }
+  console.log(
+    written.length === 0
+      ? `All ${paths.length} documents are as the programs are: nothing to write.`
+      : `Written: ${written.join(', ')}`,
+  );
 }

@@ -9,12 +9,12 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { runChild } from './children.mjs';
 
 const PNPM = 'pnpm@12.21.0';
 const NODE_MAJOR = 24;
 /** Longest time to fetch Electron, about 120 MB. */
 const FETCH_TIMEOUT_MS = 600_000;
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const stampFile = join(root, 'node_modules', '.millrace-setup');
@@ -71,27 +71,15 @@ function environment() {
 
 /** Runs Node with these arguments; resolves with its exit status. */
 function runNode(args, options = {}) {
-  return new Promise((resolve) => {
-    const child = spawn(nodePath(), args, {
-      cwd: root,
-      stdio: 'inherit',
-      env: environment(),
-      ...options,
-    });
-    const passOn = (signal) => child.kill(signal);
-    for (const signal of SIGNALS) process.on(signal, passOn);
-    child.on('exit', (code, signal) => {
-      for (const name of SIGNALS) process.off(name, passOn);
-      resolve(signal ? 1 : (code ?? 1));
-    });
-  });
+  return runChild(nodePath(), args, { cwd: root, env: environment(), ...options });
 }
 
 const bin = (name) => join(root, 'node_modules', ...name.split('/'));
 
-/** Runs a program of the project in the user's current folder. */
-function program(file, args) {
-  return runNode([join(root, file), ...args], { cwd: process.env.INIT_CWD ?? process.cwd() });
+/** Runs a program of the project in the user's current folder. @param role see `runChild` */
+function program(file, args, role = 'tool') {
+  const cwd = process.env.INIT_CWD ?? process.cwd();
+  return runNode([join(root, file), ...args], { cwd, role });
 }
 
 /** TypeScript projects, slowest first. They run in different places: `lib` and `types` differ. */
@@ -139,7 +127,7 @@ const withUi = async (run) => (await buildUi()) || run();
 
 /** Starts the app, after building its page and window; with arguments, only runs their command. */
 async function start(args) {
-  const run = () => program('desktop/cli/launch/start.ts', args);
+  const run = () => program('desktop/cli/launch/start.ts', args, 'program');
   if (args.length > 0) return run();
   if (hasScreen()) {
     await runNode([join(root, 'scripts/build-shell.mjs'), '--quiet']);
@@ -258,8 +246,8 @@ const COMMANDS = {
   start,
   'build:extension': (args) => runNode([join(root, 'scripts/build-extension.mjs'), ...args]),
   package: (args) => runNode([join(root, 'scripts/package.mjs'), ...args]),
-  edge: (args) => program('edge/src/main.ts', args),
-  millrace: (args) => program('desktop/cli/main.ts', args),
+  edge: (args) => program('edge/src/main.ts', args, 'reloading program'),
+  millrace: (args) => program('desktop/cli/main.ts', args, 'program'),
   bench: (args) => withUi(() => runNode([join(root, 'e2e/bench/main.ts'), ...args])),
   lab: (args) => program('e2e/lab/main.ts', args),
   sim: (args) => program('e2e/sim/main.ts', args),

@@ -16,12 +16,17 @@ const { buildProgram } = await import('./program.ts');
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const interrupted = new AbortController();
+let signals = 0;
 const interrupt = (signal: NodeJS.Signals) => {
   // A second signal: end without waiting for anything.
-  if (interrupted.signal.aborted) process.exit(EXIT.interrupted);
+  if (++signals > 1) process.exit(EXIT.interrupted);
   interrupted.abort(new Error(signal));
 };
 for (const signal of SIGNALS) process.on(signal, interrupt);
+// The launcher of `npm run millrace` passes signals on by closing its channel.
+const launcherGone = () => interrupted.abort(new Error('SIGTERM'));
+process.once('disconnect', launcherGone);
+process.channel?.unref();
 // The reader of our output may have closed it, as in `| head`.
 const outputFailed = (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(process.exitCode ?? EXIT.ok);
@@ -42,6 +47,7 @@ const context: CliContext = {
   },
   async become(file, args) {
     for (const signal of SIGNALS) process.off(signal, interrupt);
+    process.off('disconnect', launcherGone);
     process.stdout.off('error', outputFailed);
     // Processes that the program starts of itself, such as workers, run the same file.
     process.argv = [process.execPath, file, ...args];

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
+import { VERSION } from '@millrace/shared/base/version';
 import type { CliContext } from './console/context.ts';
 import { buildProgram, everyCommand } from './program.ts';
 
@@ -53,6 +54,34 @@ test.each([
   await expect(program.parseAsync(words, { from: 'user' })).rejects.toThrow();
   expect(said).toContain(message);
   expect(said).not.toContain('secret');
+});
+
+test.each(['-h', '--help', '-V', '--version'])('%s is answered by every command', async (word) => {
+  const paths = (command: typeof whole, path: string[]): string[][] => [
+    path,
+    ...command.commands.flatMap((sub) => paths(sub as typeof whole, [...path, sub.name()])),
+  ];
+  // `edge start` hands its words to the edge, which has its own test.
+  const all = paths(whole, []).filter((path) => path.join(' ') !== 'edge start');
+  expect(all.length).toBeGreaterThan(40);
+  for (const path of all) {
+    const program = await buildProgram(NOTHING, path);
+    let said = '';
+    for (const command of everyCommand(program)) {
+      command.configureOutput({
+        writeOut: (text) => {
+          said += text;
+        },
+      });
+    }
+    const ended = program.parseAsync([...path, word], { from: 'user' });
+    await expect(ended).rejects.toMatchObject({ exitCode: 0 });
+    const isVersion = word === '-V' || word === '--version';
+    expect([path, said]).toEqual([
+      path,
+      isVersion ? `${VERSION}\n` : expect.stringMatching(/^Usage: millrace/),
+    ]);
+  }
 });
 
 test('an ordinary download loads no modules that only special ones need', async () => {

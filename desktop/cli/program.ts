@@ -82,10 +82,17 @@ export async function buildProgram(
     command.exitOverride().configureHelp({ showGlobalOptions: false });
     command.allowExcessArguments(false).showSuggestionAfterError(true);
     if (!(command instanceof OtherProgram)) command.helpOption('-h, --help', 'print help');
+    if (!(command instanceof OtherProgram) && command !== program) addVersion(command);
     command.configureOutput({ outputError: (text, write) => write(withoutValue(text)) });
     if (command !== program && command.commands.length > 0) refuseUnknown(command);
   }
   return program;
+}
+
+/** Makes a command print the version when asked; its help does not list the option. */
+function addVersion(command: Command): void {
+  command.version(VERSION, '-V, --version', 'print the version');
+  command.options.find(({ long }) => long === '--version')?.hideHelp();
 }
 
 /**

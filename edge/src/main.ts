@@ -2,10 +2,12 @@
 
 import cluster from 'node:cluster';
 import { writeSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { onFatalError } from '@millrace/shared/node/fatal-log';
 import { type Logger, pino } from 'pino';
 import { type App, buildApp } from './app.ts';
 import { type Config, canReload, readConfig, Stop } from './config/config.ts';
+import { otherUrls } from './listen/other-urls.ts';
 import { collectLoading } from './memory/collect-garbage.ts';
 import { boundYoungGeneration } from './memory/young-generation.ts';
 import { OriginRules } from './policy/origin-rules.ts';
@@ -65,8 +67,7 @@ async function serve(config: Config, log: Logger<string>, link?: WorkerLink): Pr
   };
   onSignal(end);
   onHangUp(config, () => app.reload(), end);
-  // Without its supervisor a worker gets no more clients.
-  process.once('disconnect', () => void end());
+  onParentGone(end);
   const addresses = await app.listen();
   log.info({ ...addresses }, 'listening');
   if (link === undefined) announce(config, addresses);
@@ -74,24 +75,36 @@ async function serve(config: Config, log: Logger<string>, link?: WorkerLink): Pr
 
 async function supervise(config: Config, log: Logger<string>): Promise<void> {
   const supervisor = new Supervisor(config, log);
-  const end = async () => {
-    await supervisor.stop();
-    process.exit(0);
+  let ending: Promise<void> | undefined;
+  const end = () => {
+    ending ??= supervisor.stop().then(() => process.exit(0));
+    return ending;
   };
   onSignal(end);
+  onParentGone(end);
   onHangUp(config, () => supervisor.reload(), end);
   announce(config, await supervisor.start());
 }
 
-/** Prints a line for people and scripts, and one for administrators; the log goes to stderr. */
+/** Prints lines for people; scripts read the first one. The log goes to stderr. */
 function announce(config: Config, { address, admin }: Addresses): void {
   process.stdout.write(`Millrace edge ${config.name} listening on ${address}\n`);
+  const others = otherUrls(config.host, address.split(' and '), networkInterfaces());
+  if (others.length > 0) process.stdout.write(`Also listening on ${others.join(', ')}\n`);
   if (admin !== undefined) process.stdout.write(`Administration at ${admin}/-/dashboard\n`);
 }
 
 function onSignal(act: () => Promise<void>): void {
   process.once('SIGTERM', () => void act());
   process.once('SIGINT', () => void act());
+}
+
+/**
+ * Ends when the process that started this one is gone or tells it to end: a supervisor, without
+ * which a worker gets no more clients, or the launcher of `npm start` and `npm run edge`.
+ */
+function onParentGone(end: () => Promise<void>): void {
+  process.once('disconnect', () => void end());
 }
 
 /**
@@ -128,6 +141,25 @@ async function shutDown(app: App, config: Config, log: Logger<string>): Promise<
   process.exit(0);
 }
 
+type Listening = NodeJS.ErrnoException & { readonly address?: string; readonly port?: number };
+
+/** Says in plain words why a port cannot be listened on; undefined for other errors. */
+function whyNot({ code, address, port }: Listening): string | undefined {
+  const at = `${address}:${port}`;
+  if (code === 'EADDRINUSE') {
+    return (
+      `another program listens at ${at} (EADDRINUSE), perhaps the edge of "npm start".\n` +
+      'End it, or choose another --port.'
+    );
+  }
+  if (code === 'EACCES' && port !== undefined) {
+    return `this user may not listen at ${at}. Choose a --port from 1024 on.`;
+  }
+  return code === 'EADDRNOTAVAIL'
+    ? `this machine has no address ${address}. Check --host.`
+    : undefined;
+}
+
 process.stdout.on('error', () => {}); // its reader may be gone as well
 
 main().catch((error: unknown) => {
@@ -135,11 +167,7 @@ main().catch((error: unknown) => {
     (error.exitCode === 0 ? process.stdout : process.stderr).write(`${error.message.trimEnd()}\n`);
     process.exit(error.exitCode);
   }
-  const { code, message } = error as NodeJS.ErrnoException;
-  const help =
-    code === 'EADDRINUSE'
-      ? '\nAnother program listens there, perhaps the edge of "npm start". End it, or choose another --port.'
-      : '';
-  process.stderr.write(`The edge cannot start: ${message}${help}\n`);
+  const { message } = error as Error;
+  process.stderr.write(`The edge cannot start: ${whyNot(error as Listening) ?? message}\n`);
   process.exit(1);
 });

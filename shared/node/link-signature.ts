@@ -6,6 +6,7 @@ import { MillraceError } from '../src/base/errors.ts';
 import { MAX_LINK_SECRETS } from '../src/base/limits.ts';
 import { pathReadings } from '../src/http/urls/path-readings.ts';
 import { formatPermit, parsePermit, permitText } from '../src/http/urls/signed-link.ts';
+import { fileWords } from './file-words.ts';
 
 const MIN_SECRET_CHARS = 16;
 
@@ -20,7 +21,7 @@ export function readLinkSecrets(path: string): readonly string[] {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new MillraceError('bad-option', `cannot be read: ${(error as Error).message}`);
+    throw new MillraceError('bad-option', `cannot be read: ${fileWords(error)}`);
   }
   const secrets = text.split(/\r?\n/).flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
   if (secrets.length === 0 || secrets.some((secret) => secret.length < MIN_SECRET_CHARS)) {

@@ -1,6 +1,7 @@
 /** Translates failures on the way to a server to errors of the table. */
 
 import { MillraceError } from '../src/base/errors.ts';
+import { isNotTls, networkWords } from './network-words.ts';
 
 const TIMEOUTS = new Set([
   'UND_ERR_HEADERS_TIMEOUT',
@@ -23,27 +24,20 @@ export function networkError(error: unknown, afterHead: boolean): MillraceError 
   const inner = innermost(error);
   if (inner instanceof MillraceError) return inner;
   const code = errorCode(inner);
-  const message = inner instanceof Error ? inner.message : String(inner);
-  if (isMalformed(inner, code, afterHead)) return new MillraceError('malformed-response', message);
+  const words = networkWords(inner);
+  if (isMalformed(inner, code, afterHead)) {
+    return new MillraceError('malformed-response', words, { cause: error });
+  }
   if (CERTIFICATE_ERROR.test(code)) {
-    return new MillraceError('certificate-invalid', message, { cause: error });
+    return new MillraceError('certificate-invalid', words, { cause: error });
   }
-  if (TIMEOUTS.has(code)) return new MillraceError('origin-timeout', message, { cause: error });
+  if (TIMEOUTS.has(code)) return new MillraceError('origin-timeout', words, { cause: error });
   if (afterHead || code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE') {
-    return new MillraceError('origin-reset', message, { cause: error });
+    return new MillraceError('origin-reset', words, { cause: error });
   }
-  const text = tlsReason(inner) ?? withCode(code, message);
-  return new MillraceError('origin-unreachable', text, { cause: error });
-}
-
-/** Returns OpenSSL's own words, without the source file and line in Node's message. */
-function tlsReason(error: unknown): string | undefined {
-  const { reason, library } = Object(error) as { reason?: unknown; library?: unknown };
-  return typeof reason === 'string' && library === 'SSL routines' ? `TLS: ${reason}` : undefined;
-}
-
-function withCode(code: string, message: string): string {
-  return code === '' || message.includes(code) ? message : `${code} ${message}`;
+  // Without details: the title says it all.
+  if (isNotTls(inner)) return new MillraceError('no-tls', '', { cause: error });
+  return new MillraceError('origin-unreachable', words, { cause: error });
 }
 
 /** Returns true for answers that undici's parser refuses. */

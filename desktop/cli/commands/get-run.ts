@@ -42,10 +42,19 @@ export async function get(
   for (const text of texts) {
     const error = await getOne(text, asked, view, context);
     if (error === undefined) continue;
+    if (error.row.exit === EXIT.network && isWithoutScheme(text)) {
+      const link = withoutLogin(`http://${text}`);
+      report.note(`https:// was assumed. To try without TLS: millrace get ${link}`);
+    }
     if (status === EXIT.ok) status = error.row.exit;
     if (context.signal.aborted) break;
   }
   return status;
+}
+
+/** Returns true for a link as people type it, without http:// or https://. */
+function isWithoutScheme(text: string): boolean {
+  return !text.includes('://') && !looksLikeMetalinkName(text);
 }
 
 /** Downloads one URL, or all files of a metalink. @returns the first failure */

@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { VERSION } from '@millrace/shared/base/version';
 import {
   EDGE_PORT,
   isEdge,
@@ -29,17 +30,21 @@ const LISTED = process.env.MILLRACE_EDGE_ALLOW_ORIGIN;
 const FAILS_WITHIN_MS = 10_000;
 const EDGE_URL = `http://127.0.0.1:${PORT}`;
 
+const USAGE = `
+  npm start                       the app, with an edge on this machine
+  npm start -- get URL [-o FILE]  a download through it
+  npm start -- get --help         the options of a download
+  npm run edge -- --help          an edge with its own options
+  npm run millrace -- --help      the command line
+`.slice(1);
+
 const [command, ...args] = process.argv.slice(2);
 if (command === undefined) process.exitCode = await serve();
 else if (command === 'get') process.exitCode = await getThroughEdge(args);
+else if (['-h', '--help', 'help'].includes(command)) process.stdout.write(USAGE);
+else if (['-V', '--version'].includes(command)) process.stdout.write(`${VERSION}\n`);
 else {
-  process.stderr.write(
-    `"${command}" is not known here. Use:\n` +
-      '  npm start                       the app, with an edge on this machine\n' +
-      '  npm start -- get URL [-o FILE]  a download through it\n' +
-      '  npm run edge -- --help          an edge with its own options\n' +
-      '  npm run millrace -- --help      the command line\n',
-  );
+  process.stderr.write(`"${command}" is not known here. Use:\n${USAGE}`);
   process.exitCode = 2;
 }
 
@@ -63,13 +68,15 @@ async function serve(): Promise<number> {
   }
   let stopped = false;
   let app: Shown | undefined;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      stopped = true;
-      app?.stop();
-      edge?.stop();
-    });
-  }
+  const stop = () => {
+    stopped = true;
+    app?.stop();
+    edge?.stop();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  // run.mjs passes signals on by closing its channel.
+  process.once('disconnect', stop);
+  process.channel?.unref();
   const show = (opened: App) => {
     app = shown(opened);
     // The stop may have come while the app was opening.
@@ -136,7 +143,9 @@ function aboutApp(app: App): string {
 }
 
 async function getThroughEdge(getArgs: string[]): Promise<number> {
-  if (getArgs.includes('--help') || getArgs.includes('-h')) return runCli(['get', ...getArgs]);
+  // These words ask for no download, so that no edge is needed.
+  const asks = ['-h', '--help', '-V', '--version'];
+  if (getArgs.some((word) => asks.includes(word))) return runCli(['get', ...getArgs]);
   if (await running()) return runCli(['get', '--edge', EDGE_URL, ...getArgs]);
   // Any port will do where another program has the usual one: the edge is for this download only.
   let edge = await startEdge(PORT, 'ignore');
@@ -177,7 +186,10 @@ async function startEdge(
     ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
     ...listed.flatMap((origin) => ['--allow-origin', origin]),
   ];
-  const child = spawn(process.execPath, [EDGE, ...flags], { stdio: ['ignore', 'pipe', stderr] });
+  const child = spawn(process.execPath, [EDGE, ...flags], {
+    // By the channel the edge notices the end of this process, however it comes.
+    stdio: ['ignore', 'pipe', stderr, 'ipc'],
+  });
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   const listening = once(lines, 'line').then(([line]) => / on (http:\S+)$/.exec(line)?.[1]);
   const url = await Promise.race([listening, ended(child).then(() => undefined)]);

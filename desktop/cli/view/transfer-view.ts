@@ -48,6 +48,8 @@ class TextView implements TransferView {
   readonly #quiet: boolean;
   readonly #moving: typeof terminalLine | undefined;
   #name = '';
+  /** The latest note that a source is left out: not printed if the failure says the same. */
+  #leftOut: { readonly text: string; readonly why: unknown } | undefined;
 
   constructor(out: Terminal, report: Report, quiet: boolean, moving?: typeof terminalLine) {
     this.#out = out;
@@ -58,6 +60,11 @@ class TextView implements TransferView {
   }
 
   event(event: DownloadEvent): void {
+    if (event.kind === 'note' && event.note === 'source-left-out') {
+      this.#sayLeftOut();
+      this.#leftOut = { text: event.text, why: event.values.why };
+      return;
+    }
     if (event.kind === 'note') return this.#line(`note: ${event.text}`);
     if (event.kind === 'check') return this.#line(`checking the ${event.what} ...`);
     if (event.kind === 'state') {
@@ -72,6 +79,7 @@ class TextView implements TransferView {
   }
 
   progress(progress: DownloadProgress): void {
+    this.#sayLeftOut();
     if (this.#quiet || this.#name === '') return;
     if (this.#moving === undefined) return this.#line(plainLine(this.#name, progress));
     const columns = this.#out.stdout.columns || 80;
@@ -86,11 +94,20 @@ class TextView implements TransferView {
   }
 
   failed(error: MillraceError, url: string): void {
+    if (this.#leftOut?.why === error.message) this.#leftOut = undefined;
+    this.#sayLeftOut();
     this.#clear();
     this.#report.error(error, url);
   }
 
+  #sayLeftOut(): void {
+    const note = this.#leftOut;
+    this.#leftOut = undefined;
+    if (note !== undefined) this.#line(`note: ${note.text}`);
+  }
+
   #line(text: string): void {
+    this.#sayLeftOut();
     if (this.#quiet) return;
     this.#clear();
     this.#out.stdout.write(`${printable(text)}\n`);

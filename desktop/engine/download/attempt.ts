@@ -269,8 +269,8 @@ export class Attempt {
     for (const { edge, health } of this.#sources.sources) {
       if (edge === undefined) continue;
       if (inAnswer === undefined && (await connections.mayTell(edge))) continue;
-      report.noteOnce(noteOf('edges-not-asked', { why }));
       health.quarantineFor(new MillraceError('source-refused', why));
+      if (!(await connections.isOwnEdge(edge))) report.noteOnce(noteOf('edges-not-asked', { why }));
     }
   }
 

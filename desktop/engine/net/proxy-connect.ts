@@ -60,8 +60,8 @@ export async function connectToProxy(proxy: ProxyServer, connect: Connect): Prom
       ...(secure && isIP(host) === 0 ? { servername: host } : {}),
     });
   } catch (error) {
-    const { code, detail } = networkError(error, false);
-    const text = `${formatProxy(proxy)}: ${detail}`;
+    const { code, detail, row } = networkError(error, false);
+    const text = `${formatProxy(proxy)}: ${detail || row.title}`;
     if (code === 'certificate-invalid') throw new MillraceError(code, text, { cause: error });
     throw new MillraceError('proxy-failed', text, { cause: error });
   }

@@ -15,7 +15,7 @@ import type { SourceKind } from '@millrace/shared/download/transfer/transfer-sou
 import { isPublicHost, mayBeTold } from '@millrace/shared/http/urls/public-host';
 import { HttpClient, type HttpStream } from '@millrace/shared/node/http-client';
 import { httpGet } from '@millrace/shared/node/http-get';
-import { edgeHeaders } from '../../local/local-edge.ts';
+import { edgeHeaders, localEdge } from '../../local/local-edge.ts';
 import { Cookies, readCookieFile } from '../net/cookies.ts';
 import { waitForNetworkChange } from '../net/network-watch.ts';
 import { OwnNetwork } from '../net/own-network.ts';
@@ -102,6 +102,11 @@ export class Connections {
     return this.#ownNetwork.leadsHome(new URL(edge).hostname);
   }
 
+  /** Returns true for the edge that runs on this machine for this user. */
+  async isOwnEdge(edge: string): Promise<boolean> {
+    return (await localEdge()) === new URL(edge).origin;
+  }
+
   /** Notes a mirror that the user has named, which may therefore be in the user's own network. */
   name(url: string): void {
     this.#ownNetwork.name(new URL(url));
@@ -117,12 +122,15 @@ export class Connections {
     const reason =
       capabilityIn(this.#download) ?? (told.length === 0 ? ('own-network' as const) : undefined);
     if (edges.length > 0) {
-      if (personal) onNote(noteOf('edges-left-out'));
+      const own = await Promise.all(edges.map((edge) => this.isOwnEdge(edge)));
+      // The launcher names the user's own edge by itself: who has set up no edge needs no note.
+      const note = own.includes(false) ? onNote : () => {};
+      if (personal) note(noteOf('edges-left-out'));
       else if (reason !== undefined) {
         const why = homeReasonText(reason);
         // A user who wants only edges does not want the origin asked.
         if (!direct) throw new MillraceError('source-refused', `no edge is asked: ${why}`);
-        onNote(noteOf('edges-not-asked', { why }));
+        note(noteOf('edges-not-asked', { why }));
       }
     }
     const used = personal || reason !== undefined ? [] : told;

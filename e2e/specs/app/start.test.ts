@@ -250,6 +250,14 @@ describe('files in the user’s own network', () => {
   });
 });
 
+test('get: the launcher’s own edge, which the user has not set up, is not in the notes', async () => {
+  const url = `${origin.url('none', { seed: 'token' })}&token=0123456789abcdef0123456789abcdef`;
+  const child = start(['get', url, '-o', join(folder.path, 'file')]);
+  const { code, stdout } = await outputOf(child);
+  expect([code, stdout]).toEqual([0, expect.not.stringMatching(/edges/)]);
+  expect(origin.requests.some(isOfEdge)).toBe(false);
+});
+
 test('get: works even if another program has the port', async () => {
   const squatter = createServer((socket) => socket.end('not an edge')).listen(0, '127.0.0.1');
   await once(squatter, 'listening');
@@ -265,6 +273,18 @@ test('get: works even if another program has the port', async () => {
 test('get: the exit status is that of the download', async () => {
   const child = start(['get', origin.url('gone'), '-o', join(folder.path, 'file')]);
   expect((await outputOf(child)).code).toBe(4);
+});
+
+test.each([
+  [['--help'], /^ {2}npm start {2,}the app.*\n.*npm start -- get URL/],
+  [['-h'], /npm start -- get URL/],
+  [['--version'], /^\d+\.\d+\.\d+\S*\n$/],
+  [['-V'], /^\d+\.\d+\.\d+\S*\n$/],
+  [['get', '--help'], /^Usage: millrace get/],
+  [['get', '--version'], /^\d+\.\d+\.\d+\S*\n$/],
+])('%j is answered on standard output, and starts nothing', async (words, text) => {
+  const { code, stdout, stderr } = await outputOf(start(words));
+  expect([code, stderr, stdout]).toEqual([0, '', expect.stringMatching(text)]);
 });
 
 test('any other command is refused with the usage', async () => {

@@ -276,7 +276,12 @@ describe('signed links', () => {
   test('do not lead into the operator’s network', async () => {
     edge = await EdgeProcess.start(['--link-secret-file', secretFile()]);
     origin.reset();
-    expect(await outcome(sign(origin.url('none')))).toBe('private-address');
+    const link = sign(origin.url('none'));
+    expect(await outcome(link)).toBe('private-address');
+    // The advice opens the server to holders of links, and only then to everybody.
+    expect((await (await fetch(link)).json()).detail).toMatch(
+      /"allow": "signed" for holders of a signed link only.*--allow-origin for everybody/,
+    );
     expect(
       await outcome(sign(`http://2130706433:${new URL(origin.url('none')).port}/none/x`)),
     ).toBe('private-address');
@@ -334,9 +339,12 @@ describe('signed links', () => {
     expect(origin.sentBytes).toBe(origin.content(url).length);
   });
 
-  test('have no page at an edge without secrets', async () => {
+  test('are refused as such by an edge without secrets, which says what to do', async () => {
     const e = await start(signedOnly);
-    expect(await outcome(`${e.url}/-/signed/1.x/${origin.url('none')}`)).toBe('no-such-page');
+    const link = `${e.url}/-/signed/1.x/${origin.url('none')}`;
+    expect(await outcome(link)).toBe('no-signed-links');
+    const { title, detail } = await (await fetch(link)).json();
+    expect(`${title}. ${detail}`).toMatch(/takes no signed links.*--link-secret-file/);
   });
 
   test('can be made by the openssl recipe', async () => {

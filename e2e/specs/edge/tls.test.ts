@@ -153,7 +153,7 @@ describe('an unusable certificate or key is reported at the start', () => {
     [
       'no such file',
       (p) => ['--tls-cert', '/nowhere.pem', '--tls-key', p.key],
-      /cannot be read: ENOENT/,
+      /cannot be read: there is no file .*ENOENT/,
     ],
     ['only one of both', (p) => ['--tls-cert', p.cert], /go together/],
     [

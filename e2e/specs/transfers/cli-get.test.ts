@@ -1,5 +1,6 @@
 /** `millrace get` as users run it. */
 
+import { once } from 'node:events';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -74,8 +75,33 @@ describe('saving', () => {
     ]);
     expect(result.code).toBe(4);
     expect(result.stderr).toMatch(/The origin has no such file/);
+    // Not also in a note that the only source is left out.
+    expect(`${result.stdout}${result.stderr}`.match(/404/g)).toHaveLength(1);
     expect(await digestOf('one')).toBe(origin.digest(good[0] as string));
     expect(await digestOf('two')).toBe(origin.digest(good[1] as string));
+  });
+
+  test('a link without a scheme to a server without TLS: the advice is http://, not OpenSSL’s words', async () => {
+    const plain = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
+    await once(plain, 'listening');
+    const answers = `127.0.0.1:${(plain.address() as AddressInfo).port}/file.bin`;
+    const resets = origin.url('none', { size: 1000 }).replace('http://', '');
+    const failures = [
+      [answers, /does not speak TLS at this port\.\n.*begin the link with http:\/\//],
+      // Such a server ends the connection, as one that has crashed does.
+      [resets, /The connection broke/],
+    ] as const;
+    for (const [link, words] of failures) {
+      const result = await runCli(['get', link, '-d', folder.path, '--retry-for', '100ms']);
+      expect(result.code).toBe(3);
+      expect(result.stderr).toMatch(words);
+      expect(result.stderr).toContain(`https:// was assumed.`);
+      expect(result.stderr).toContain(`millrace get http://${link}\n`);
+      expect(result.stdout + result.stderr).not.toMatch(/SSL|EPROTO|wrong version/);
+    }
+    plain.close();
+    const named = await runCli(['get', `https://${answers}`, '-d', folder.path]);
+    expect(named.stderr).not.toMatch(/assumed/);
   });
 
   test('does not touch an existing file unless told to', async () => {
@@ -83,7 +109,7 @@ describe('saving', () => {
     await writeFile(path('file.bin'), 'mine');
     const refused = await runCli(['get', url, '-d', folder.path]);
     expect(refused.code).toBe(6);
-    expect(refused.stderr).toMatch(/exists already[\s\S]*--overwrite/);
+    expect(refused.stderr).toMatch(/There is a file of this name already[\s\S]*--overwrite/);
     expect(await readFile(path('file.bin'), 'utf8')).toBe('mine');
     expect((await runCli(['get', url, '-d', folder.path, '--overwrite'])).code).toBe(0);
     expect(await digestOf('file.bin')).toBe(origin.digest(url));
@@ -100,7 +126,7 @@ describe('saving', () => {
     const first = await partly(url, []);
     const second = await runCli(['get', origin.url('none'), '-d', folder.path]);
     expect(second.code).toBe(6);
-    expect(second.stderr).toMatch(/Another download is writing/);
+    expect(second.stderr).toMatch(/Another download writes to the same file/);
     origin.openGate();
     expect((await first.result).code).toBe(0);
     expect(await digestOf('file.bin')).toBe(origin.digest(url));

@@ -30,7 +30,7 @@ export const RESOURCES = {
     what: 'connections of clients',
     perClient: { option: 'client-connections' },
     forAll: { option: 'max-connections' },
-    full: 'The longest idle connection of the client with most is closed. If none is idle, the newest connection of the client with most is reset if that client has more than its share; otherwise the new connection is closed.',
+    full: 'An idle connection is closed: of the client with most, the one that has been idle longest. If none is idle, the client with most loses its newest connection, provided that it has more than its share. Otherwise the new connection is closed.',
     codes: [],
   },
   requests: {

@@ -11,6 +11,7 @@ import { nearest } from '@millrace/shared/base/nearest';
 import { formatBytes } from '@millrace/shared/base/units';
 import { VERSION } from '@millrace/shared/base/version';
 import type { PeerPolicy } from '@millrace/shared/cdn/routing/peer-table';
+import { fileWords } from '@millrace/shared/node/file-words';
 import { tryRead } from '@millrace/shared/schema/read';
 import { Command, CommanderError, Option } from 'commander';
 import type { ProxyField, parseNetwork } from '../policy/client-address.ts';
@@ -200,7 +201,7 @@ function readFile(path: string | undefined): Record<string, unknown> {
     const { parse } = createRequire(import.meta.url)('yaml') as typeof import('yaml');
     content = parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw new Stop(`The configuration file ${path} cannot be read: ${(error as Error).message}`, 2);
+    throw new Stop(`The configuration file ${path} cannot be read: ${fileWords(error)}`, 2);
   }
   if (content === null) return {};
   if (typeof content !== 'object' || Array.isArray(content)) {

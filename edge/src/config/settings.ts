@@ -7,6 +7,7 @@ import { parseBytes, parseDuration, parseRate } from '@millrace/shared/base/unit
 import { formatBytes } from '@millrace/shared/base/units';
 import { isLegalChunkSize } from '@millrace/shared/cdn/chunks/chunk-plan';
 import { MAX_HOPS } from '@millrace/shared/cdn/routing/route';
+import { fileWords } from '@millrace/shared/node/file-words';
 import { readLinkSecrets } from '@millrace/shared/node/link-signature';
 import * as z from 'zod';
 import { AllowList } from '../policy/allow-list.ts';
@@ -55,7 +56,7 @@ function readSecret(path: string, minChars: number): Buffer {
   try {
     secret = readFileSync(path, 'utf8').trim();
   } catch (error) {
-    throw new MillraceError('bad-option', `cannot be read: ${(error as Error).message}`);
+    throw new MillraceError('bad-option', `cannot be read: ${fileWords(error)}`);
   }
   if (secret.length >= minChars) return Buffer.from(secret);
   throw new MillraceError('bad-option', `must hold at least ${minChars} characters`);

@@ -68,13 +68,16 @@ export async function listenOn(
   { host, port, httpPort }: Config,
 ): Promise<{ address: string; peerPort: number }> {
   const listen = async (at: number) => {
-    const address = await server.listen({ host, port: at, backlog: LISTEN_BACKLOG });
-    return { address, peerPort: (server.server.address() as AddressInfo).port };
+    const named = await server.listen({ host, port: at, backlog: LISTEN_BACKLOG });
+    const { port: peerPort } = server.server.address() as AddressInfo;
+    // Where all addresses are listened on, one that works is named, not `[::]`.
+    const address = loopbackFor(host) === host ? named : nodeUrl(loopbackFor(host), peerPort);
+    return { address, peerPort };
   };
   if (front === undefined) return listen(port);
   await server.ready();
   await front.listen(host, port);
-  const secure = nodeUrl(host, front.port, 'https');
+  const secure = nodeUrl(loopbackFor(host), front.port, 'https');
   if (httpPort === undefined) return { address: secure, peerPort: front.port };
   const { address, peerPort } = await listen(httpPort);
   return { address: `${secure} and ${address}`, peerPort };

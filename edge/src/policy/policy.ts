@@ -127,11 +127,10 @@ export class OriginPolicy {
    * Checks the permit of a signed link.
    *
    * @param now Unix milliseconds; without it permits do not expire
-   * @throws MillraceError `no-such-page` if none are accepted, `link-invalid`, `link-expired`
+   * @throws MillraceError `no-signed-links` if none are accepted, `link-invalid`, `link-expired`
    */
   grant(permit: string, url: URL, now = 0): LinkGrant {
-    if (!this.takesLinks)
-      throw new MillraceError('no-such-page', 'signed links are not accepted here');
+    if (!this.takesLinks) throw new MillraceError('no-signed-links');
     return checkLink(permit, url, this.#secrets, now);
   }
 

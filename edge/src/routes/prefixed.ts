@@ -167,7 +167,8 @@ export class PrefixedHandler {
   #admit(exchange: Exchange, target: string, scope: Scope): URL {
     const { policy, originUse, defaultScheme, wallClock, now } = this.#options;
     if (target.startsWith(SIGNED_PATH)) {
-      if (!policy.takesLinks) throw new MillraceError('no-such-page');
+      // Before the link is read: its form does not matter here.
+      if (!policy.takesLinks) throw new MillraceError('no-signed-links');
       const { permit, url } = parseSignedTarget(target, { defaultScheme });
       exchange.url = url;
       exchange.grant = policy.grant(permit, url, wallClock());

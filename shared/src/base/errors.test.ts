@@ -103,6 +103,7 @@ describe('errors', () => {
       'file-too-large',
       'link-invalid',
       'link-expired',
+      'no-signed-links',
     ]);
     // Codes about a node itself: another node may still serve.
     expect(where(({ scope }) => scope === 'node')).toEqual([
@@ -121,6 +122,7 @@ describe('errors', () => {
       'link-invalid',
       'link-expired',
       'draining',
+      'no-signed-links',
       'pin-refused',
       'out-of-memory',
       'proxy-failed',

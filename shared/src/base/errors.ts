@@ -190,7 +190,9 @@ export const ERRORS = {
     ...refusal('origin'),
     exit: EXIT.refused,
     title: 'The origin is at a private address',
-    advice: 'Name the host literally with --allow-origin, or fetch it directly.',
+    advice:
+      'Fetch it directly. The operator of the edge can list the host by its name or address: in ' +
+      '--rules-file with "allow": "signed" for holders of a signed link only, in --allow-origin for everybody.',
   },
   'other-site': {
     status: 403,
@@ -275,6 +277,15 @@ export const ERRORS = {
     exit: EXIT.network,
     title: 'This edge is shutting down',
     advice: 'Use another edge, or try again in a moment.',
+  },
+
+  'no-signed-links': {
+    status: 403,
+    ...refusal('file'),
+    exit: EXIT.refused,
+    title: 'This edge takes no signed links',
+    advice:
+      'Ask the edge that the link was made for. To have this one take such links, its operator starts it with --link-secret-file.',
   },
 
   // Administration
@@ -375,7 +386,7 @@ export const ERRORS = {
     status: 502,
     ...means('download', 'later', 'kept'),
     exit: EXIT.network,
-    title: 'This machine has no network',
+    title: 'This computer has no network',
     advice: 'Wait until it is connected again; downloads continue by themselves.',
   },
   'origin-timeout': {
@@ -396,23 +407,30 @@ export const ERRORS = {
     status: 502,
     ...means('source', 'no', 'kept'),
     exit: EXIT.refused,
-    title: 'The origin redirects too often',
+    title: 'The link redirects too often',
     advice: 'Use the URL at the end of the redirects.',
   },
   'bad-redirect': {
     status: 502,
     ...means('source', 'no', 'kept'),
     exit: EXIT.refused,
-    title: 'The origin redirects to something that cannot be fetched',
+    title: 'The link redirects to an address that cannot be used',
     advice: 'Tell the owner of the origin.',
   },
 
   // The way to the origin
+  'no-tls': {
+    status: 502,
+    ...means('source', 'no', 'kept'),
+    exit: EXIT.network,
+    title: 'The server does not speak TLS at this port',
+    advice: 'If the server has no TLS, begin the link with http://; otherwise check the port.',
+  },
   'certificate-invalid': {
     status: 502,
     ...means('source', 'no', 'kept'),
     exit: EXIT.refused,
-    title: 'The certificate of the server cannot be trusted',
+    title: 'The server’s certificate cannot be trusted',
     advice:
       'Check the host name and the clock of this machine; a log-in page of the network may be in between.',
   },
@@ -485,7 +503,7 @@ export const ERRORS = {
     status: 502,
     ...means('source', 'no', 'kept'),
     exit: EXIT.source,
-    title: 'A source is not used, for the safety of the file or of your network',
+    title: 'This source is not used, for the safety of the file or of your network',
     advice: 'If you trust the server, name it yourself, or give a digest of the file.',
   },
   'different-file': {
@@ -538,21 +556,21 @@ export const ERRORS = {
     status: 502,
     ...means('source', 'no', 'dropped'),
     exit: EXIT.checksum,
-    title: 'The file does not have the expected checksum',
+    title: 'The file does not have the checksum it should have',
     advice: 'Check the checksum; if it is right, the file at the source is damaged or altered.',
   },
   'file-exists': {
     status: 409,
     ...means('download', 'no', 'kept'),
     exit: EXIT.filesystem,
-    title: 'A file of that name exists already',
+    title: 'There is a file of this name already',
     advice: 'Choose another name with -o, or replace it with --overwrite.',
   },
   'file-in-use': {
     status: 409,
     ...means('download', 'anew', 'kept'),
     exit: EXIT.filesystem,
-    title: 'Another download is writing to the same file',
+    title: 'Another download writes to the same file',
     advice: 'Wait for it to finish, or choose another name with -o.',
   },
   'disk-full': {
@@ -573,7 +591,7 @@ export const ERRORS = {
     status: 409,
     ...means('download', 'anew', 'kept'),
     exit: EXIT.filesystem,
-    title: 'Another program has changed the partial file',
+    title: 'Another program has changed the unfinished file',
     advice: 'Run the same command again: right parts are kept, the others are fetched again.',
   },
   'daemon-running': {
@@ -615,7 +633,7 @@ export const ERRORS = {
     status: 409,
     ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
-    title: 'Not possible in the current state of the download',
+    title: 'Not possible in the download’s current state',
     advice: 'See "millrace info" for its state.',
   },
   'queue-full': {

@@ -1,8 +1,12 @@
-/** Errors of downloads and their remedies in the reader's language: one entry per error code. */
+/**
+ * Errors of downloads and their remedies in the reader's language: one entry per error code. The
+ * English titles are those of the error table; `errors-en.json` has one only where an interface
+ * has to say something else, because the table speaks for an edge or in words of operators.
+ */
 
-import type { ErrorCode } from '../base/errors.ts';
+import { ERRORS, type ErrorCode } from '../base/errors.ts';
 import de from './errors-de.json' with { type: 'json' };
-import en from './errors-en.json' with { type: 'json' };
+import ownEnglish from './errors-en.json' with { type: 'json' };
 import type { Language } from './language.ts';
 
 export interface ErrorWords {
@@ -11,6 +15,12 @@ export interface ErrorWords {
   /** A remedy for the user, in a sentence or two. */
   readonly help: string;
 }
+
+const en = Object.fromEntries(
+  Object.entries<{ readonly title?: string; readonly help: string }>(ownEnglish).map(
+    ([code, words]) => [code, { title: ERRORS[code as ErrorCode]?.title, ...words }],
+  ),
+) as Record<keyof typeof ownEnglish, ErrorWords>;
 
 export const ERROR_WORDS: Readonly<Record<Language, Readonly<Record<ErrorCode, ErrorWords>>>> = {
   en,

@@ -15,6 +15,7 @@ const REMEDIES: Readonly<Partial<Record<ErrorCode, Remedy>>> = {
   'origin-denied': 'newLink',
   'too-many-redirects': 'newLink',
   'bad-redirect': 'newLink',
+  'no-tls': 'newLink',
   'different-file': 'newLink',
   'wrong-range': 'newLink',
   'wrong-encoding': 'newLink',
@@ -28,6 +29,7 @@ const REMEDIES: Readonly<Partial<Record<ErrorCode, Remedy>>> = {
   'proxy-denied': 'proxy',
   'origin-not-allowed': 'edges',
   'private-address': 'edges',
+  'no-signed-links': 'edges',
 };
 
 /** Returns the action that helps most; trying again is always possible as well. */

@@ -4,6 +4,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Millis } from '@millrace/shared/base/clock';
+import { fileWords } from '@millrace/shared/node/file-words';
 
 /** Paths of a certificate (PEM, its chain after it) and its key (PEM, without passphrase). */
 export interface CertificateFiles {
@@ -64,7 +65,7 @@ function readPem(what: string, path: string): Buffer {
   try {
     content = readFileSync(path);
   } catch (error) {
-    throw new Error(`the ${what} cannot be read: ${(error as Error).message}`);
+    throw new Error(`the ${what} cannot be read: ${fileWords(error)}`);
   }
   if (content.length <= MAX_PEM_BYTES) return content;
   throw new Error(`${path} is too large for a ${what}`);
