@@ -1,20 +1,23 @@
 /**
- * `npm run bench -- memory`: an edge's memory under floods of requests from strangers, in the
+ * `npm run bench -- memory [heads] [readers] [streams]`: an edge's memory under floods of requests from strangers, in the
  * default configuration. First 20,000 HEADs of small files with 8 kB of random query each, then
  * 20,000 readers of a file each that take 2 kB every 9 s, from 256 addresses, beside an honest
- * client that fetches a file. Ends by itself in a few minutes.
+ * client that fetches a file, then 4,000 streams of HTTP/2 that take nothing, with small and with
+ * large header fields. Ends by itself in a few minutes.
  */
 
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
+import { type ClientHttp2Session, connect } from 'node:http2';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fetchAll } from '../fixtures/clients/http-client.ts';
 import { SlowReaders } from '../fixtures/clients/slow-readers.ts';
+import { makeCertificate } from '../fixtures/origins/certificate.ts';
 import { sha256 } from '../fixtures/origins/content.ts';
 import { WideOrigin, wideBytes } from '../fixtures/origins/wide-origin.ts';
-import { EdgeProcess } from '../fixtures/programs/processes.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const MiB = 1024 * 1024;
 const HEADS = 20_000;
@@ -33,6 +36,12 @@ const OTHER_FILES = 300;
 const CACHE_BYTES = 256 * MiB;
 const PER_CLIENT_BYTES = 16 * MiB;
 const PROGRAM_BYTES = 150_000_000;
+const SESSIONS = 40;
+const STREAMS_EACH = 100;
+const SMALL_FIELD_CHARS = 10;
+const LARGE_FIELD_CHARS = 8000;
+/** Least part of the growth of resident memory that the account must have noticed. */
+const CHARGED_SHARE = 0.8;
 const DEFAULT_BOUND_BYTES = 2048 * MiB;
 
 const mib = (bytes: number) => `${Math.round(bytes / MiB)} MiB`;
@@ -152,16 +161,88 @@ async function readers(e: EdgeProcess, origin: WideOrigin): Promise<boolean> {
   }
 }
 
+/** @param fieldChars length of a header field of each stream */
+async function streams(e: EdgeProcess, origin: WideOrigin, fieldChars: number): Promise<boolean> {
+  const path = new URL(e.prefixed(origin.url('small', 1000)));
+  const target = path.pathname + path.search;
+  // The first request has its own costs: the edge loads code for it, and fetches the file.
+  await fetchAll(e.prefixed(origin.url('small', 1000)));
+  const sessions: ClientHttp2Session[] = [];
+  for (let i = 0; i < SESSIONS; i++) {
+    const settings = { initialWindowSize: 0 };
+    const options = { rejectUnauthorized: false, localAddress: `127.0.7.${1 + i}`, settings };
+    sessions.push(connect(e.secureUrl, options).on('error', () => {}));
+  }
+  await pause(3 * SAMPLE_MS);
+  const before = { resident: resident(e), ...(await e.status()).memory };
+  for (const [nth, session] of sessions.entries()) {
+    for (let i = 0; i < STREAMS_EACH; i++) {
+      const fill = `${nth}-${i}`.padEnd(fieldChars, 'x');
+      session.request({ ':path': target, 'x-fill': fill }).on('error', () => {});
+    }
+  }
+  let status = await e.status();
+  for (let i = 0; i < 30 && status.transfers.active < SESSIONS * STREAMS_EACH; i++) {
+    await pause(SAMPLE_MS);
+    status = await e.status();
+  }
+  await pause(3 * SAMPLE_MS);
+  const after = { resident: resident(e), ...(await e.status()).memory };
+  const { active } = status.transfers;
+  const grown = after.resident - before.resident;
+  const charged = after.chargedBytes - before.chargedBytes;
+  const each = (bytes: number) => `${mib(bytes)}, ${Math.round(bytes / active)} bytes each`;
+  print([
+    ['streams', `${active} of ${SESSIONS} connections, with ${fieldChars} bytes of field each`],
+    ['growth of resident memory', each(grown)],
+    ['growth of what is charged', each(charged)],
+  ]);
+  for (const session of sessions) session.destroy();
+  return charged >= CHARGED_SHARE * grown;
+}
+
 function print(rows: readonly (readonly [string, string])[]): void {
   const width = Math.max(...rows.map(([name]) => name.length));
   for (const [name, value] of rows) process.stdout.write(`  ${name.padEnd(width)}  ${value}\n`);
 }
 
-/** Runs both floods. @returns exit code: 1 if the edge took over 2 GiB or sent a wrong byte */
-export async function memory(): Promise<number> {
-  process.stdout.write(`${HEADS} HEADs of small files with ${QUERY_CHARS} characters of query\n`);
-  const headsHeld = await withEdge(heads, '--client-requests', '0');
-  process.stdout.write('Slow readers of 2 kB every 9 s, each of a file of its own\n');
-  const readersHeld = await withEdge(readers);
-  return headsHeld && readersHeld ? 0 : 1;
+/** Streams with small fields, then with large ones, at an edge each. */
+async function bothStreams(): Promise<boolean> {
+  const folder = await temporaryFolder();
+  const { cert, key } = makeCertificate(folder.path, 'edge');
+  let held = true;
+  for (const chars of [SMALL_FIELD_CHARS, LARGE_FIELD_CHARS]) {
+    const run = (e: EdgeProcess, origin: WideOrigin) => streams(e, origin, chars);
+    held = (await withEdge(run, '--tls-cert', cert, '--tls-key', key, '--http-port', '0')) && held;
+  }
+  await folder.remove();
+  return held;
+}
+
+const FLOODS: Readonly<Record<string, { what: string; run: () => Promise<boolean> }>> = {
+  heads: {
+    what: `${HEADS} HEADs of small files with ${QUERY_CHARS} characters of query`,
+    run: () => withEdge(heads, '--client-requests', '0'),
+  },
+  readers: {
+    what: 'Slow readers of 2 kB every 9 s, each of a file of its own',
+    run: () => withEdge(readers),
+  },
+  streams: { what: 'Streams of HTTP/2 that take nothing', run: bothStreams },
+};
+
+/**
+ * Runs the floods.
+ *
+ * @param wanted names of floods; none: all of them
+ * @returns exit code: 1 if the edge took over 2 GiB, sent a wrong byte, or charged too little
+ */
+export async function memory(wanted: readonly string[]): Promise<number> {
+  let held = true;
+  for (const [name, { what, run }] of Object.entries(FLOODS)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    process.stdout.write(`${what}\n`);
+    held = (await run()) && held;
+  }
+  return held ? 0 : 1;
 }

@@ -122,9 +122,10 @@ export class FileResolver {
     const name = `origin ${who} ${what}`;
     const fromOrigin = (end: AbortSignal) =>
       this.#flights.run(name, end, (all) =>
-        this.#orStale(question, async () =>
-          this.#kept(question, await this.#origin.ask(question, all)),
-        ),
+        this.#orStale(question, async () => {
+          await stillWanted(all);
+          return this.#kept(question, await this.#origin.ask(question, all));
+        }),
       );
     const network = scope === 'public' ? this.#options.network : undefined;
     if (network === undefined || this.#flights.has(name)) return fromOrigin(signal);
@@ -132,6 +133,7 @@ export class FileResolver {
     const how = demands.revalidate ? 'anew' : (demands.maxAgeMs ?? '');
     return this.#flights.run(`${who} ${path.hops} ${how} ${what}`, signal, (all) =>
       this.#orStale(question, async () => {
+        await stillWanted(all);
         // The other node sees only this node, and counts no client.
         clientOrigins.admit(client, scope, url.origin, now());
         const remote = await network.findVersion(url.href, demands, path, all);
@@ -181,4 +183,15 @@ export class FileResolver {
       throw error;
     }
   }
+}
+
+/**
+ * Waits until everything that has arrived with a request has been read: a client may have reset it
+ * in the same packet. To end a request that was sent costs a connection to the origin or node.
+ *
+ * @throws the signal's reason
+ */
+async function stillWanted(signal: AbortSignal): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  signal.throwIfAborted();
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
 import { Metrics } from '../figures/metrics.ts';
+import { STREAM_BYTES, TRANSFER_BYTES } from '../memory/process-weights.ts';
 import { type Exchange, Exchanges } from './exchanges.ts';
 
 const MiB = 1024 * 1024;
@@ -9,7 +10,7 @@ const MiB = 1024 * 1024;
 function exchange(client: string, headersSent: boolean): Exchange {
   const res = { headersSent, writableLength: 0, socket: null, destroy() {} };
   return {
-    req: {} as IncomingMessage,
+    req: { url: '/', rawHeaders: [] as string[] } as IncomingMessage,
     res: res as unknown as ServerResponse,
     controller: new AbortController(),
     admission: { waitMs: () => 0, sent() {}, fetched() {}, release() {} },
@@ -55,4 +56,17 @@ describe('when memory is short', () => {
     expect(short).toEqual(['slow refused', 'slow evicted']);
     expect(reader.controller.signal.reason).toMatchObject({ code: 'out-of-memory' });
   });
+});
+
+test('a stream of HTTP/2 is not weighed twice, as a request and as a transfer', () => {
+  const plain = exchange('a', true);
+  const stream = exchange('b', true);
+  Object.assign(stream.res, { stream: {} });
+  const { exchanges } = setUp([plain, stream]);
+  expect(exchanges.bytes).toBe(2 * TRANSFER_BYTES - STREAM_BYTES);
+  exchanges.delete(stream);
+  exchanges.delete(stream);
+  expect(exchanges.bytes).toBe(TRANSFER_BYTES);
+  exchanges.delete(plain);
+  expect(exchanges.bytes).toBe(0);
 });

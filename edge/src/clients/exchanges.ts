@@ -10,8 +10,9 @@ import { chooseWaiting } from '@millrace/shared/cdn/clients/waiting-transfers';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import type { Admission } from '../admission/client-limits.ts';
 import type { Metrics } from '../figures/metrics.ts';
-import { TRANSFER_BYTES, TUNNEL_BYTES } from '../memory/process-weights.ts';
-import { resetResponse, setPatience, untakenBytes } from './connection.ts';
+import { STREAM_BYTES, TRANSFER_BYTES, TUNNEL_BYTES } from '../memory/process-weights.ts';
+import { resetResponse, setPatience, streamOf, untakenBytes } from './connection.ts';
+import { requestBytes } from './request-weights.ts';
 
 /** One request under way. */
 export interface Exchange {
@@ -51,6 +52,7 @@ type OnShort = (outcome: RefusalOutcome, client: string) => void;
 export class Exchanges {
   readonly #metrics: Metrics;
   readonly #running = new Set<Exchange>();
+  #bytes = 0;
   #draining = false;
   #pressed = false;
   readonly #onDrain: (() => void)[] = [];
@@ -67,17 +69,23 @@ export class Exchanges {
 
   add(exchange: Exchange): void {
     this.#running.add(exchange);
+    this.#bytes += transferBytes(exchange.res);
   }
 
   /** Removes an exchange that is over. */
   delete(exchange: Exchange): void {
-    this.#running.delete(exchange);
+    if (this.#running.delete(exchange)) this.#bytes -= transferBytes(exchange.res);
     if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   /** Exchanges under way. */
   get running(): number {
     return this.#running.size;
+  }
+
+  /** Weight of all exchanges, besides that of their requests and bodies, bytes. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   get draining(): boolean {
@@ -199,9 +207,15 @@ export class Exchanges {
   }
 }
 
+/** Weighs a transfer besides its request, of which a stream of HTTP/2 is a part. */
+function transferBytes(res: ServerResponse): number {
+  return streamOf(res) === undefined ? TRANSFER_BYTES : TRANSFER_BYTES - STREAM_BYTES;
+}
+
 /** Returns the number of bytes that would be free without the transfer. */
-function heldBytes({ kind, res, heldBytes: body }: Exchange): number {
+function heldBytes({ kind, req, res, heldBytes: body }: Exchange): number {
   const encrypted = res.socket !== null && 'encrypted' in res.socket;
   const socket = kind === 'tunnel' || encrypted ? res.writableLength : 0;
-  return TRANSFER_BYTES + (kind === 'tunnel' ? TUNNEL_BYTES : 0) + socket + (body?.() ?? 0);
+  const tunnel = kind === 'tunnel' ? TUNNEL_BYTES : 0;
+  return requestBytes(req, res) + transferBytes(res) + tunnel + socket + (body?.() ?? 0);
 }

@@ -7,7 +7,7 @@ import type { LookupFunction } from 'node:net';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_REDIRECTS } from '@millrace/shared/base/limits';
-import { Turns } from '@millrace/shared/base/turns';
+import { FairTurns } from '@millrace/shared/cdn/admission/fair-turns';
 import { type OriginPlace, OriginPlaces } from '@millrace/shared/cdn/admission/origin-places';
 import { isRedirect, redirectTarget } from '@millrace/shared/http/answers/redirect';
 import { viaItem } from '@millrace/shared/http/fields/via';
@@ -99,14 +99,17 @@ export class OriginClient {
   readonly #publicOnly: Transport;
   readonly #anywhere: Transport;
   readonly #places: OriginPlaces;
-  readonly #turns: Turns;
+  /** Turns at the pooled connections to an origin, and at those for ranges. */
+  readonly #turns: FairTurns;
+  readonly #rangeTurns: FairTurns;
   readonly #idleTimer: NodeJS.Timeout;
 
   constructor(options: OriginClientOptions) {
     this.#options = options;
     const { maxOrigins: max, connections, now } = options;
     this.#places = new OriginPlaces({ max, share: originShare(max) });
-    this.#turns = new Turns(Math.ceil(connections * CLIENT_CONNECTIONS_SHARE));
+    this.#turns = new FairTurns(connections);
+    this.#rangeTurns = new FairTurns(connections);
     this.#idleTimer = setInterval(() => {
       for (const origin of this.#places.takeIdle(now() - IDLE_ORIGIN_MS)) this.#cutOff(origin);
     }, IDLE_CHECK_MS).unref();
@@ -131,26 +134,9 @@ export class OriginClient {
    * @throws MillraceError for anything that prevents a response; not for its status
    */
   open(request: OriginRequest): Promise<HttpResponse> {
-    return this.#follow(request, async (url, transport, use) => {
-      const { client, signal } = request;
-      // One client's slow files must not take all connections to an origin from the others.
-      const end =
-        client === undefined || isNodeClient(client)
-          ? undefined
-          : await this.#turns.take(`${client} ${url.origin}`, signal);
-      try {
-        return await this.#get(url, transport, request, {
-          ...use,
-          done: () => {
-            end?.();
-            use.done();
-          },
-        });
-      } catch (error) {
-        end?.();
-        throw error;
-      }
-    });
+    return this.#follow(request, (url, transport, use) =>
+      this.#getInTurn(url, transport, request, use),
+    );
   }
 
   /**
@@ -161,12 +147,16 @@ export class OriginClient {
    */
   openRange(request: OriginRequest): Promise<HttpAnswer> {
     return this.#follow(request, async (url, transport, use) => {
+      const { client = '', signal } = request;
+      const end = await this.#rangeTurns.take(url.origin, client, signal);
       const requestedAt = Date.now();
       let givenUp = false;
       try {
+        use.check();
         const answer = await transport.ranges.open(url, this.#headers(request), request.signal, {
           onSent: request.onSent,
           onDone: () => {
+            end();
             if (!givenUp) use.done();
           },
         });
@@ -185,9 +175,10 @@ export class OriginClient {
         givenUp = true;
         answer.discard();
       } catch (error) {
+        end();
         throw request.signal.aborted ? request.signal.reason : networkError(error, false);
       }
-      return this.#get(url, transport, request, use);
+      return this.#getInTurn(url, transport, request, use);
     });
   }
 
@@ -197,6 +188,30 @@ export class OriginClient {
     for (const { agents, ranges } of [this.#publicOnly, this.#anywhere]) {
       ranges.close();
       await agents.destroy();
+    }
+  }
+
+  /** Waits for a connection: those to one origin go round by client. */
+  async #getInTurn(
+    url: URL,
+    transport: Transport,
+    request: OriginRequest,
+    use: Use,
+  ): Promise<HttpResponse> {
+    const { client = '', signal } = request;
+    // One client's slow files must not take all connections to an origin from the others.
+    const hasShare = client !== '' && !isNodeClient(client);
+    const share = hasShare ? originTurns(this.#options.connections) : undefined;
+    const end = await this.#turns.take(url.origin, client, signal, share);
+    const done = () => {
+      end();
+      use.done();
+    };
+    try {
+      return await this.#get(url, transport, request, { ...use, done });
+    } catch (error) {
+      end();
+      throw error;
     }
   }
 
@@ -313,6 +328,11 @@ export class OriginClient {
 /** Returns the most origins that one client may have requests to at a time. */
 export function originShare(maxOrigins: number): number {
   return Math.ceil(maxOrigins * CLIENT_SHARE);
+}
+
+/** Tunnels and version requests to one origin that one client may have under way. */
+function originTurns(connections: number): number {
+  return Math.ceil(connections * CLIENT_CONNECTIONS_SHARE);
 }
 
 function tooManyOrigins(detail: string): MillraceError {

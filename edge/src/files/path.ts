@@ -22,9 +22,13 @@ export const INGRESS: Path = { hops: 0, salt: '', via: [], avoid: [] };
 
 const NODE_PREFIX = 'node ';
 
-/** Names the requester of another node's request: that node, which stands for many clients. */
-export function nodeClient(name: string): string {
-  return NODE_PREFIX + name;
+/**
+ * Names the requester of another node's request: that node, which stands for many clients.
+ *
+ * @param tag of the client for which the node asks; undefined: the node does not say
+ */
+export function nodeClient(name: string, tag: string | undefined): string {
+  return tag === undefined ? NODE_PREFIX + name : `${NODE_PREFIX}${name} ${tag}`;
 }
 
 /** Returns true if the requester is another node instead of a client of this one. */

@@ -1,6 +1,5 @@
 /** The HTTP server: limits, which requests are for the router, and errors of the router itself. */
 
-import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -21,6 +20,7 @@ import { handleClientErrors, onClientError, watchConnections } from './client-er
 import { H1_LIMITS, KEEP_ALIVE_MS, LISTEN_BACKLOG, REQUEST_MS } from './http-limits.ts';
 import { isolateFiles } from './isolation.ts';
 import { problemReply } from './problem-reply.ts';
+import { listenReady } from './ready-acceptor.ts';
 import type { TlsListener } from './tls/tls-listener.ts';
 
 // An import would also load the fetch and WebSocket of Node's http: a tenth of the start.
@@ -38,8 +38,14 @@ export const PREFIXED_ROUTE = '/-/prefixed';
 /**
  * Opens a second port, where other nodes reach this very process, and clients get nothing. Without
  * a secret it is for this machine only.
+ *
+ * @returns the server, and a function that takes no more connections
  */
-export async function listenAlone(main: Server, config: Config, index: number): Promise<Server> {
+export async function listenAlone(
+  main: Server,
+  config: Config,
+  index: number,
+): Promise<{ server: Server; stop: () => void }> {
   const server = createServer({ ...H1_LIMITS, keepAliveTimeout: KEEP_ALIVE_MS });
   handleClientErrors(server);
   server.on('request', (req, res) => {
@@ -47,13 +53,11 @@ export async function listenAlone(main: Server, config: Config, index: number): 
     const { status, headers, body } = problemReply(new MillraceError('no-such-page'));
     res.writeHead(status, headers).end(body);
   });
-  server.listen({
+  const stop = await listenReady(server, {
     host: config.secretFile === undefined ? '127.0.0.1' : config.host,
     port: config.port === 0 ? 0 : config.port + 1 + index,
-    exclusive: true,
   });
-  await once(server, 'listening');
-  return server;
+  return { server, stop };
 }
 
 /**

@@ -12,6 +12,8 @@ export const CONNECTION_BYTES = 16 * KiB;
 export const TLS_CONNECTION_BYTES = 96 * KiB;
 /** A request under way: its objects, timers and strings. */
 export const TRANSFER_BYTES = 32 * KiB;
+/** An open stream of HTTP/2 with its request, which need not be a transfer, besides its fields. */
+export const STREAM_BYTES = 9 * KiB;
 /** A tunnel besides: bytes of the origin's answer that were read and not written yet. */
 export const TUNNEL_BYTES = 64 * KiB;
 /** A client address that limits are kept for. */

@@ -3,9 +3,11 @@
  * the digest that came with it before it is used.
  */
 
+import { createHmac, randomBytes } from 'node:crypto';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
+import { FairTurns } from '@millrace/shared/cdn/admission/fair-turns';
 import { formatChunkName } from '@millrace/shared/cdn/chunks/chunk-name';
 import { digestTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
@@ -57,6 +59,7 @@ export interface PeerChunk {
 }
 
 const CONNECT_TIMEOUT_MS = 2000;
+const TAG_DIGITS = 16;
 const MAX_BODY_BYTES = 64 * 1024;
 
 export class PeerClient {
@@ -66,9 +69,13 @@ export class PeerClient {
    * its connections to the other taken by requests that the other must forward back.
    */
   readonly #ranges: RangeClient[] = [];
+  /** Turns at those connections: one client's flood must not keep the others from other nodes. */
+  readonly #turns: FairTurns;
+  readonly #tagKey = randomBytes(16);
 
   constructor(options: PeerClientOptions) {
     this.#options = options;
+    this.#turns = new FairTurns(options.connections);
   }
 
   close(): void {
@@ -89,7 +96,7 @@ export class PeerClient {
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<PeerChunk> {
-    const { version, range, salt, directUrl, grant } = wanted;
+    const { version, range, salt, directUrl, grant, client } = wanted;
     const bytes = range.end - range.start;
     const name = formatChunkName({ url: version.url, range, salt, tag: version.tag });
     const fields = {
@@ -105,7 +112,8 @@ export class PeerClient {
       atPeer += more;
       observer.onBytes(more);
     };
-    const { response, nonce } = await this.#open(peer, name, fields, path, signal, {
+    const onBehalf = { ...path, client };
+    const { response, nonce } = await this.#open(peer, name, fields, onBehalf, signal, {
       onSent: observer.onSent,
       onInterim: (head) => reached(Number(singleField(head.headers, INSIDE.progress) ?? 0)),
     });
@@ -214,23 +222,27 @@ export class PeerClient {
     const { auth, membership, now } = this.#options;
     const url = new URL(`${peer.url}/${name}`);
     const target = url.pathname + url.search;
+    const { client = '', hops } = path;
     // Signed when it goes out: it may wait for a connection longer than a signature is valid.
     let nonce = '';
     const headers = () => {
       const signed = auth.sign(peer.name, 'GET', target, {
         [INSIDE.mark]: '1',
-        [INSIDE.hops]: String(path.hops + 1),
+        [INSIDE.hops]: String(hops + 1),
         [INSIDE.via]: [...path.via, membership.self.name].join(' '),
+        ...(client === '' ? {} : { [INSIDE.client]: this.#tag(client) }),
         ...(path.avoid.length === 0 ? {} : { [INSIDE.avoid]: path.avoid.join(' ') }),
         ...fields,
       });
       nonce = signed.nonce;
       return signed.headers;
     };
+    const end = await this.#turns.take(`${hops} ${peer.url}`, client, signal);
     let response: RangeResponse;
     try {
-      response = await this.#rangesAt(path.hops).open(url, headers, signal, {
+      response = await this.#rangesAt(hops).open(url, headers, signal, {
         ...observer,
+        onDone: end,
         onInterim: (head) => {
           membership.table.onHeard(peer.name, now());
           observer.onInterim?.(head);
@@ -238,6 +250,7 @@ export class PeerClient {
       });
       membership.table.onHeard(peer.name, now());
     } catch (error) {
+      end();
       throw signal.aborted ? signal.reason : new PeerFailure(peer.name, networkError(error, false));
     }
     const load = Number(listField(response.headers, INSIDE.load) ?? Number.NaN);
@@ -279,6 +292,12 @@ export class PeerClient {
       if (signal.aborted) throw signal.reason;
       throw new PeerFailure(peer.name, networkError(error, true));
     }
+  }
+
+  /** Makes a tag that tells a client from others, and tells other nodes nothing else of it. */
+  #tag(client: string): string {
+    const digest = createHmac('sha256', this.#tagKey).update(client).digest('hex');
+    return digest.slice(0, TAG_DIGITS);
   }
 
   #rangesAt(hops: number): RangeClient {

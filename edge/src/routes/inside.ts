@@ -13,7 +13,7 @@ import { type ChunkName, parseChunkName } from '@millrace/shared/cdn/chunks/chun
 import { isLegalChunk } from '@millrace/shared/cdn/chunks/chunk-plan';
 import { digestOfTag, versionOfTag } from '@millrace/shared/cdn/chunks/version-tag';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
-import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
+import { INSIDE, parseClientTag } from '@millrace/shared/cdn/routing/inside-message';
 import { readDemands } from '@millrace/shared/http/answers/freshness';
 import { type Headers, singleField } from '@millrace/shared/http/fields/headers';
 import { viaItem } from '@millrace/shared/http/fields/via';
@@ -130,7 +130,8 @@ export class InsideHandler {
     const grant = permit === undefined ? undefined : policy.grant(permit, url);
     policy.check(url, 'public', grant);
     const asker = path.via.at(-1);
-    const client = asker === undefined ? undefined : nodeClient(asker);
+    const tag = parseClientTag(singleField(req.headers, INSIDE.client));
+    const client = asker === undefined ? undefined : nodeClient(asker, tag);
     const granted = { ...path, salt: wanted.salt, grant, client };
     purges.hear(url.href, wanted.tag, singleField(req.headers, INSIDE.purges));
     if (singleField(req.headers, INSIDE.want) === 'version') {

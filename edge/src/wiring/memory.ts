@@ -1,6 +1,7 @@
 /** The account of memory: weights of connections, transfers and bookkeeping, and its guard. */
 
 import type { Exchanges } from '../clients/exchanges.ts';
+import { RequestWeights } from '../clients/request-weights.ts';
 import { boundGarbage, collectGarbage } from '../memory/collect-garbage.ts';
 import { LOOK_INTERVAL_MS, MemoryGuard } from '../memory/memory-guard.ts';
 import {
@@ -35,7 +36,10 @@ export function guardMemory(
   account.share('program', () => program);
   const connectionBytes = config.tlsCert === undefined ? CONNECTION_BYTES : TLS_CONNECTION_BYTES;
   account.share('connections', () => ports.connections * connectionBytes);
-  account.share('transfers', () => (transfers.running + inside.running) * TRANSFER_BYTES);
+  account.share('transfers', () => transfers.bytes + inside.running * TRANSFER_BYTES);
+  const requests = new RequestWeights();
+  requests.watch(ports.server.server);
+  account.share('requests', () => requests.bytes);
   account.share('clients', () => limits.clients * CLIENT_BYTES + clientOrigins.bytes);
   account.share('origins', () => records.bytes);
   admissions.measure('memory', {

@@ -1,6 +1,6 @@
 /** Ports of a node: the server, TLS in front of it, and a port of its own for other nodes. */
 
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { AdminPort } from '../admin/admin-port.ts';
@@ -87,7 +87,7 @@ export function openPorts(
     port === undefined
       ? undefined
       : new AdminPort(server.server, { host, port, certificates, connections: adminConnections });
-  let inside: Server | undefined;
+  let stopInside: (() => void) | undefined;
   return {
     server,
     admin,
@@ -96,9 +96,10 @@ export function openPorts(
       return { ...listening, admin: await admin?.listen() };
     },
     async listenInside(index) {
-      inside = await listenAlone(server.server, config, index);
-      insideConnections.watch(inside);
-      return inside.address() as AddressInfo;
+      const inside = await listenAlone(server.server, config, index);
+      stopInside = inside.stop;
+      insideConnections.watch(inside.server);
+      return inside.server.address() as AddressInfo;
     },
     get connections() {
       return limits.reduce((sum, { count }) => sum + count, 0);
@@ -110,7 +111,7 @@ export function openPorts(
       server.server.close();
     },
     stopInside() {
-      inside?.close();
+      stopInside?.();
     },
     async close() {
       front?.destroy();

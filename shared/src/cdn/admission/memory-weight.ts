@@ -6,7 +6,7 @@
 /** Bytes of a string besides its characters: the header of a flat string, and rounding. */
 const TEXT_BYTES = 24;
 /** Bytes of a property of an object: its slot and the name's share of the object's shape. */
-const PROPERTY_BYTES = 16;
+export const PROPERTY_BYTES = 16;
 /** Bytes of an entry of a Map or LRU list besides key and value. Grown tables are half empty. */
 export const ENTRY_BYTES = 160;
 /** Bytes of a small object of up to a dozen numbers and references. */

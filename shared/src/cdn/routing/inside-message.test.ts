@@ -6,6 +6,7 @@ import {
   INSIDE,
   MAX_NONCES,
   parseAuthentication,
+  parseClientTag,
   ReplayGuard,
   signedText,
 } from './inside-message.ts';
@@ -155,4 +156,10 @@ describe('ReplayGuard', () => {
     expect(guard.accept(later + 1, 'later', later + 1)).toBe(true);
     expect(guard.accept(NOW, '0', later + 1)).toBe(false);
   });
+});
+
+test('what is no tag of a client is not taken for one', () => {
+  expect(parseClientTag('0123456789abcdef')).toBe('0123456789abcdef');
+  for (const other of [undefined, '', '0123456789abcde', '0123456789ABCDEF', `${'0'.repeat(16)}\n`])
+    expect(parseClientTag(other)).toBeUndefined();
 });

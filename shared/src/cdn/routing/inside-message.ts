@@ -32,9 +32,21 @@ export const INSIDE = {
   nodePort: 'x-millrace-port',
   /** Permit of the signed link that the client used; the asked node can verify it. */
   permit: 'x-millrace-permit',
+  /**
+   * Tag of the client for which the node asks, from which nobody can tell the client. It decides
+   * whose request comes next, and nothing else, so it is not signed.
+   */
+  client: 'x-millrace-client',
   /** Address of the asking node, if its requests come from another one. */
   nodeUrl: 'x-millrace-url',
 } as const;
+
+const CLIENT_TAG = /^[0-9a-f]{16}$/;
+
+/** Reads the tag of a client; undefined if it is absent or malformed. */
+export function parseClientTag(value: string | undefined): string | undefined {
+  return value !== undefined && CLIENT_TAG.test(value) ? value : undefined;
+}
 
 /** Greatest difference of clocks, and greatest age of a request. */
 export const AUTH_WINDOW_MS = 30_000;

@@ -41,6 +41,8 @@ export class PolicyRefusals {
   /** Returns the names of the nodes to avoid for a file. */
   nodes(url: string, now: Millis): string[] {
     this.#forget(now);
+    // Asked for each chunk, and nearly always there are none.
+    if (this.#byRefused.size === 0) return [];
     const refused = [new URL(url).origin, url];
     return refused.flatMap((it) => [...(this.#byRefused.get(it) ?? [])]);
   }
