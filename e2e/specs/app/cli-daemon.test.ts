@@ -3,7 +3,6 @@
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { codeInFragment } from '@millrace/shared/bridge/page/session-api';
@@ -12,11 +11,11 @@ import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { sha256 } from '../../fixtures/origins/content.ts';
 import type { View } from '../../fixtures/programs/daemon.ts';
 import { DaemonCli, isAlive } from '../../fixtures/programs/daemon-cli.ts';
+import { CLI } from '../../fixtures/programs/main-files.ts';
 import { temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { until } from '../../fixtures/until.ts';
 
 const MB = 1_000_000;
-const MAIN = fileURLToPath(new URL('../../../desktop/cli/main.ts', import.meta.url));
 
 const origin = await FaultOrigin.start();
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -354,7 +353,7 @@ describe('completion', () => {
     const { gid } = await add(gated('x'), '--paused');
     const bin = join(folder.path, 'bin');
     await mkdir(bin);
-    const program = `#!/bin/sh\nexec ${process.execPath} ${MAIN} "$@"\n`;
+    const program = `#!/bin/sh\nexec ${process.execPath} ${CLI} "$@"\n`;
     await writeFile(join(bin, 'millrace'), program);
     await chmod(join(bin, 'millrace'), 0o755);
     const script = `

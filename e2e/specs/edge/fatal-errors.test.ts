@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from '@jest/globals';
+import { DAEMON } from '../../fixtures/programs/main-files.ts';
 import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { until } from '../../fixtures/until.ts';
 
 const probe = fileURLToPath(new URL('../../fixtures/faults/fault-probe.mjs', import.meta.url));
 const NODE_OPTIONS = `--import=${probe}`;
-const DAEMON = fileURLToPath(new URL('../../../desktop/engine/daemon/main.ts', import.meta.url));
 const folder = await temporaryFolder();
 afterAll(() => folder.remove());
 

@@ -6,10 +6,10 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { fetchAll } from '../../fixtures/clients/http-client.ts';
 import { EchoOrigin } from '../../fixtures/origins/echo-origin.ts';
+import { EDGE } from '../../fixtures/programs/main-files.ts';
 import { Namespace, namespacesOrComplain } from '../../fixtures/programs/namespace.ts';
 import { EdgeProcess } from '../../fixtures/programs/processes.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
@@ -130,9 +130,8 @@ withNamespaces.describe('public addresses of the edge itself', () => {
     const machine = new Namespace();
     try {
       machine.addAddress('8.8.4.4/32');
-      const main = fileURLToPath(new URL('../../../edge/src/main.ts', import.meta.url));
       const options = ['--allow-origin', '*', '--host', '0.0.0.0', '--port', '3125'];
-      const child = machine.spawn(process.execPath, [main, ...options]);
+      const child = machine.spawn(process.execPath, [EDGE, ...options]);
       await once(createInterface({ input: child.stdout as Readable }), 'line');
       const refusal = async (host: string) => {
         const url = `http://${machine.insideAddress}:3125/http://${host}:3125/-/status`;
