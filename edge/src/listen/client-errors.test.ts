@@ -16,9 +16,9 @@ interface Taken {
 }
 
 /** A server whose requests the test answers itself. */
-async function serve(options: object = {}) {
+async function serve() {
   const taken: Taken[] = [];
-  const server: Server = createServer({ connectionsCheckingInterval: 5, ...options });
+  const server: Server = createServer({ connectionsCheckingInterval: 5 });
   handleClientErrors(server);
   server.on('request', (req, res) => taken.push({ req, res }));
   server.listen(0, '127.0.0.1');
@@ -32,6 +32,12 @@ async function serve(options: object = {}) {
     return taken[index] as Taken;
   };
   return { server, taken, next };
+}
+
+/** Makes a server find late whatever is not complete, but only once the requests before it came. */
+function hurry(server: Server): void {
+  server.headersTimeout = 1;
+  server.requestTimeout = 1;
 }
 
 /** A client that keeps everything that it receives. */
@@ -138,10 +144,11 @@ describe('a request whose target has bytes above ASCII', () => {
   });
 
   test('has the time limits of its second parser: the first no longer ends the response', async () => {
-    const { server, next } = await serve({ headersTimeout: 1, requestTimeout: 1 });
+    const { server, next } = await serve();
     const got = await client(server);
     send(got.socket, get(RAW));
     const { res } = await next(0);
+    hurry(server);
     res.writeHead(200);
     res.write('first,');
     // A later connection is never found late before an earlier one.
@@ -243,11 +250,12 @@ describe('an error behind an unfinished response', () => {
   });
 
   test('a second request that is late does not end the first response', async () => {
-    const { server, next } = await serve({ headersTimeout: 1, requestTimeout: 1 });
+    const { server, next } = await serve();
     const failed = once(server, 'clientError');
     const got = await client(server);
     send(got.socket, `${get('/first', '1.0', 'Connection: keep-alive\r\n')}GET /sec`);
     const { res } = await next(0);
+    hurry(server);
     res.writeHead(200, { 'content-length': 10 });
     res.write('01234');
     const [error] = (await failed) as [NodeJS.ErrnoException];
