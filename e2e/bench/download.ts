@@ -1,4 +1,7 @@
-/** `millrace get` against `aria2c -x16 -s16`: one file from nginx, over loopback, into memory. */
+/**
+ * `millrace get` against `aria2c -x16 -s16`: one file from nginx, over loopback, into memory, without
+ * TLS and with it.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { createHash, type Hash } from 'node:crypto';
@@ -7,6 +10,7 @@ import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
+import { makeCertificate } from '../fixtures/origins/certificate.ts';
 import { contentOf } from '../fixtures/origins/content.ts';
 import { Nginx } from '../fixtures/origins/nginx.ts';
 import { type ProgramRun, runProgram } from './measuring/program-run.ts';
@@ -18,17 +22,22 @@ const PIECE_BYTES = 64 * 1024 * 1024;
 const FILE_BYTES = 16 * PIECE_BYTES;
 const MIN_RUNS = 3;
 const MAX_RUNS = 9;
-/** Time after which no run begins, so that the benchmark takes less than two minutes. */
-const BUDGET_MS = 80_000;
+/** Time after which no run begins, so that each half takes less than a minute and a half. */
+const BUDGET_MS = 60_000;
 
-type Program = (url: string, dir: string) => Promise<ProgramRun>;
+type Program = (url: string, dir: string, certificate: string) => Promise<ProgramRun>;
 
-const ours: Program = (url, dir) =>
-  runProgram(process.execPath, [CLI, 'get', url, '-d', dir, '--quiet']);
+const ours: Program = (url, dir, certificate) =>
+  runProgram(process.execPath, [CLI, 'get', url, '-d', dir, '--quiet'], {
+    NODE_EXTRA_CA_CERTS: certificate,
+  });
 
 /** Runs aria2c without allocating space beforehand, which would count against it. */
-const theirs: Program = (url, dir) =>
-  runProgram('aria2c', ['-q', '-x16', '-s16', '--file-allocation=none', '-d', dir, url]);
+const theirs: Program = (url, dir, certificate) =>
+  runProgram('aria2c', [
+    ...['-q', '-x16', '-s16', '--file-allocation=none', '-d', dir],
+    ...[`--ca-certificate=${certificate}`, url],
+  ]);
 
 /** Measures both programs. @returns the result as a Markdown table */
 export async function download(stage: Stage): Promise<string> {
@@ -39,13 +48,31 @@ export async function download(stage: Stage): Promise<string> {
   const root = stage.folder('download-www');
   const digest = await makeFile(root);
   running.defer(() => rm(root, { recursive: true }));
-  const nginx = await Nginx.start({ dir: stage.folder('download-origin'), root });
-  running.defer(() => nginx.stop());
-  const url = `${nginx.url}/${FILE_NAME}`;
+  const certificates = stage.folder('download-certificate');
+  await mkdir(certificates);
+  const pair = makeCertificate(certificates, 'download');
+  const tables: string[] = [];
+  for (const tls of [undefined, pair]) {
+    const nginx = await Nginx.start({ dir: stage.folder('download-origin'), root, tls });
+    running.defer(() => nginx.stop());
+    const url = `${nginx.url}/${FILE_NAME}`;
+    tables.push(await compared(stage, digest, url, pair.cert));
+    await nginx.stop();
+  }
+  return tables.join('\n\nWith TLS:\n\n');
+}
+
+/** Compares both programs at one server. @returns the result as a Markdown table */
+async function compared(
+  stage: Stage,
+  digest: string,
+  url: string,
+  certificate: string,
+): Promise<string> {
   const once = async (program: Program) => {
     const dir = stage.folder('download-here');
     await mkdir(dir);
-    const run = await program(url, dir);
+    const run = await program(url, dir, certificate);
     const path = join(dir, FILE_NAME);
     return { run, path, remove: () => rm(dir, { recursive: true }) };
   };

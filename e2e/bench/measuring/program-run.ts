@@ -17,13 +17,23 @@ export interface ProgramRun {
   readonly peakBytes: number;
 }
 
-/** Runs a program to its end. @throws Error with the program's output if it fails */
-export async function runProgram(command: string, args: readonly string[]): Promise<ProgramRun> {
+/**
+ * Runs a program to its end.
+ *
+ * @param env variables besides those of this process
+ * @throws Error with the program's output if it fails
+ */
+export async function runProgram(
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<ProgramRun> {
   const before = childrenSeconds();
   const startedAt = performance.now();
   const child = spawn(command, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
     timeout: DEADLINE_MS,
+    env: { ...process.env, ...env },
   });
   let stderr = '';
   child.stderr.on('data', (data) => {
