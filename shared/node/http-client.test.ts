@@ -12,7 +12,7 @@ import {
   setDefaultCACertificates,
   type TLSSocket,
 } from 'node:tls';
-import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { Agent } from 'undici';
 import { CERTIFICATE, KEY } from '../testing/certificate.ts';
 import { HttpClient, type HttpStream } from './http-client.ts';
@@ -384,9 +384,10 @@ describe('HttpClient over TLS', () => {
     done(null, [{ address: '127.0.0.1', family: 4 }]);
   const noAgent = () => Promise.reject(new Error('undici is not needed'));
 
-  beforeAll(() => {
-    setDefaultCACertificates([...getCACertificates('default'), CERTIFICATE]);
-  });
+  const usual = getCACertificates('default');
+  beforeAll(() => setDefaultCACertificates([...usual, CERTIFICATE]));
+  // Other tests of this process trust no such certificate.
+  afterAll(() => setDefaultCACertificates(usual));
 
   /** A server with TLS that answers every request so. @returns its port and its connections */
   async function serveOverTls(answer: string): Promise<{ port: number; sockets: TLSSocket[] }> {

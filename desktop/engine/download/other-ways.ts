@@ -39,7 +39,7 @@ function isRefuted(source: HttpSource): boolean {
   return source.health.quarantine?.row.bytes === 'dropped' && !isDoubted(source);
 }
 
-/** What shows whether the bytes of the last way were those of the file. */
+/** Tells how it is known whether the bytes of the last way were those of the file. */
 export interface Proof {
   /** True if the user gave a digest, and the bytes came in range answers. */
   readonly proves?: boolean;
