@@ -100,11 +100,10 @@ function commands(program: Command): string {
   return [
     ['| command | |', '|---|---|', ...rows].join('\n'),
     folded('Options of all downloads: of `get`, `stream` and `add`', [...HEAD, ...shared]),
-    folded(`Further options; all commands but \`completion\` have \`${EVERYWHERE}\``, [
-      '| command | option | |',
-      '|---|---|---|',
-      ...own,
-    ]),
+    folded(
+      `Further options; all commands but \`completion\` and \`edge start\` have \`${EVERYWHERE}\``,
+      ['| command | option | |', '|---|---|---|', ...own],
+    ),
   ].join('\n\n');
 }
 
