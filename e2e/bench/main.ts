@@ -57,12 +57,18 @@ const PROGRAMS = new Map<string, (args: readonly string[]) => Promise<number>>([
   ['memory', memory],
 ]);
 
+const WITHOUT = `Without a name: ${[...BENCHMARKS.keys()].join(', ')}. The others have options of their own.`;
+
 async function main(wanted: readonly string[]): Promise<number> {
+  const known = [...BENCHMARKS.keys(), ...PROGRAMS.keys()].join(', ');
+  if (wanted[0] === '--help' || wanted[0] === '-h') {
+    process.stdout.write(`npm run bench -- [NAME]...\n\nBenchmarks: ${known}\n${WITHOUT}\n`);
+    return 0;
+  }
   const program = PROGRAMS.get(wanted[0] ?? '');
   if (program !== undefined) return program(wanted.slice(1));
   const unknown = wanted.find((name) => !BENCHMARKS.has(name));
   if (unknown !== undefined) {
-    const known = [...BENCHMARKS.keys(), ...PROGRAMS.keys()].join(', ');
     process.stderr.write(`Unknown benchmark "${unknown}". Known: ${known}\n`);
     return 2;
   }
