@@ -429,6 +429,21 @@ describe('HttpClient over TLS', () => {
     expect([response.status, (await read(response)).length]).toEqual([200, 0]);
   });
 
+  test.each([100, 30_000, 100_000])(
+    'keeps the %d bytes of a body that came with its head until they are wanted',
+    async (length) => {
+      const body = Buffer.alloc(length);
+      for (let i = 0; i < length; i++) body[i] = (i * 31) ^ (i >> 8);
+      const { port } = await serveOverTls(
+        `${OK}Content-Length: ${length}\r\n\r\n${body.toString('latin1')}`,
+      );
+      const response = await tlsClient(1).get(new URL(`https://localhost:${port}/`), {}, forEver);
+      // Time in which all that was decrypted arrives, as when a file is opened meanwhile.
+      for (let i = 0; i < 100; i++) await settle();
+      expect((await read(response)).equals(body)).toBe(true);
+    },
+  );
+
   test('goes on with the session of an earlier connection', async () => {
     const served = await serveOverTls(HELLO);
     const url = new URL(`https://localhost:${served.port}/`);

@@ -22,9 +22,9 @@ export interface SocketOptions {
   /** Called once when bytes can be sent, after the handshake of TLS. */
   readonly onConnect: () => void;
   /** TLS session of an earlier connection to the origin, by which its handshake costs less. */
-  readonly session: Buffer | undefined;
+  readonly session?: Buffer | undefined;
   /** Called with each session that the server offers for later connections. */
-  readonly onSession: ((session: Buffer) => void) | undefined;
+  readonly onSession?: ((session: Buffer) => void) | undefined;
 }
 
 /** Opens a socket to an origin. @param url URL of the origin; only scheme, host and port count */

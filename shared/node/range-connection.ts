@@ -74,7 +74,7 @@ export class RangeConnection {
   constructor(
     url: URL,
     options: RangeConnectionOptions,
-    tls: Partial<Pick<SocketOptions, 'session' | 'onSession'>> = {},
+    tls: Pick<SocketOptions, 'session' | 'onSession'> = {},
   ) {
     this.#options = options;
     this.#headBuffer = new HeadBuffer(options.mends);
@@ -82,10 +82,9 @@ export class RangeConnection {
       buffer: () => this.#nextBuffer(),
       callback: (count: number, buffer: Uint8Array) => this.#onRead(count, buffer),
     };
-    this.#socket = openSocket(url, {
-      ...{ session: undefined, onSession: undefined, ...tls },
-      ...{ lookup: options.lookup, onread, onConnect: () => this.#onConnect() },
-    });
+    const { lookup } = options;
+    const onConnect = () => this.#onConnect();
+    this.#socket = openSocket(url, { ...tls, lookup, onread, onConnect });
     // A deadline instead of a limit on silence, because a TLS handshake may drip as well.
     this.#deadline.set(options.connectTimeoutMs);
     this.#socket.on('timeout', () => this.#onTimer());
@@ -251,6 +250,10 @@ export class RangeConnection {
         return true;
       case 'head':
         return this.#headRead(state, buffer.subarray(0, count));
+      case 'held':
+        // TLS gives out all that it has decrypted, whether it is held back or not.
+        if (!this.#headBuffer.hold(buffer.subarray(0, count))) this.#fail(tooLong());
+        return false;
       case 'pieces':
         // The receiver copies the bytes from whichever memory they were read into.
         return this.#piecesRead(state, Buffer.from(buffer.buffer, buffer.byteOffset, count));
