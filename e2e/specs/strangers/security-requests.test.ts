@@ -254,7 +254,7 @@ describe('oversize', () => {
     [
       'signed link',
       `GET /-/signed/${filled(9000)}/http://${host}/x HTTP/1.1\r\nHost: x\r\n\r\n`,
-      404,
+      403,
     ],
   ])('an oversized %s is refused', async (_, text, status) => {
     const answers = await rawExchange(edge.url, text);
