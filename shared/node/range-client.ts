@@ -8,8 +8,9 @@ import { WaitingLine } from '../src/base/waiting-line.ts';
 import type { Headers } from '../src/http/fields/headers.ts';
 import type { MessageHead } from '../src/http/messages/message-head.ts';
 import { requestTarget } from '../src/http/urls/prefixed-url.ts';
+import type { RangeConnectionOptions } from './connection-state.ts';
 import type { RoomForPiece, TakePiece } from './piece-reader.ts';
-import { RangeConnection, type RangeConnectionOptions } from './range-connection.ts';
+import { RangeConnection } from './range-connection.ts';
 
 export interface RangeClientOptions extends RangeConnectionOptions {
   /** Most connections to one origin at a time. */

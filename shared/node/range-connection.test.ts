@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { seededRandom } from '../src/base/clock.ts';
-import { RangeConnection, type RangeConnectionOptions } from './range-connection.ts';
+import type { RangeConnectionOptions } from './connection-state.ts';
+import { RangeConnection } from './range-connection.ts';
 
 const servers: Server[] = [];
 const sockets = new Set<Socket>();

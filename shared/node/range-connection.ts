@@ -4,47 +4,18 @@
  * allocated per read. A general HTTP client spends four times the CPU time on the same bytes.
  */
 
-import type { LookupFunction, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { MillraceError } from '../src/base/errors.ts';
 import type { MessageHead } from '../src/http/messages/message-head.ts';
+import { type RangeConnectionOptions, type State, tooLong } from './connection-state.ts';
 import { Deadline } from './deadline.ts';
 import { HeadBuffer } from './head-buffer.ts';
+import { HeldBytes } from './held-bytes.ts';
 import { openSocket, type SocketOptions } from './open-socket.ts';
 import { PieceReader, type RoomForPiece, type TakePiece } from './piece-reader.ts';
 
-export interface RangeConnectionOptions {
-  readonly lookup?: LookupFunction;
-  /** Longest wait for an answer, and longest silence, milliseconds. */
-  readonly timeoutMs: number;
-  readonly connectTimeoutMs: number;
-  /** Longest time until the head is complete, interim ones included, ms; undefined: no limit. */
-  readonly headTimeoutMs?: number;
-  /** True to accept answers that break the rules of HTTP as long as they are not ambiguous. */
-  readonly mends?: boolean;
-}
-
 /** Most bytes per read of a piece: enough that the cost of the calls is negligible. */
 const BODY_BUFFER_BYTES = 256 * 1024;
-
-interface Waiting<T> {
-  resolve(value: T): void;
-  reject(error: Error): void;
-}
-
-type State =
-  | { readonly kind: 'idle' }
-  | ({
-      readonly kind: 'head';
-      readonly onInterim: ((head: MessageHead) => void) | undefined;
-    } & Waiting<MessageHead>)
-  | { readonly kind: 'held' }
-  | ({
-      readonly kind: 'body';
-      readonly into: Buffer;
-      readonly onBytes: (count: number) => void;
-    } & Waiting<void>)
-  | ({ readonly kind: 'pieces'; readonly reader: PieceReader } & Waiting<void>)
-  | { readonly kind: 'closed' };
 
 export class RangeConnection {
   readonly #options: RangeConnectionOptions;
@@ -56,6 +27,9 @@ export class RangeConnection {
   #direct: Uint8Array | undefined;
   /** Buffer for bodies that are passed on in pieces. */
   #bodyBuffer: Buffer | undefined;
+  readonly #held = new HeldBytes();
+  /** Memory of the last piece, which the receiver may read until it is ready for more. */
+  #lent: Uint8Array | undefined;
   /** Limits the time to connect, then the time until a head is complete. */
   readonly #deadline = new Deadline(() => this.#onTimeout());
   #head: MessageHead | undefined;
@@ -82,16 +56,15 @@ export class RangeConnection {
       buffer: () => this.#nextBuffer(),
       callback: (count: number, buffer: Uint8Array) => this.#onRead(count, buffer),
     };
-    const { lookup } = options;
-    const onConnect = () => this.#onConnect();
-    this.#socket = openSocket(url, { ...tls, lookup, onread, onConnect });
+    const how = { lookup: options.lookup, onread, onConnect: () => this.#onConnect() };
+    this.#socket = openSocket(url, { ...tls, ...how });
     // A deadline instead of a limit on silence, because a TLS handshake may drip as well.
     this.#deadline.set(options.connectTimeoutMs);
     this.#socket.on('timeout', () => this.#onTimer());
-    this.#socket.on('error', (error) => this.#fail(error));
-    this.#socket.on('end', () => this.#onEnd());
+    this.#socket.on('error', (error) => this.#atEnd(() => this.#fail(error)));
+    this.#socket.on('end', () => this.#atEnd(() => this.#onEnd()));
     this.#socket.on('close', () => {
-      this.#fail(new MillraceError('origin-reset', 'closed early'));
+      this.#atEnd(() => this.#fail(new MillraceError('origin-reset', 'closed early')));
       this.#onClosed();
     });
   }
@@ -130,6 +103,7 @@ export class RangeConnection {
   request(head: string, onInterim?: (head: MessageHead) => void): Promise<MessageHead> {
     if (!this.reusable) return Promise.reject(new Error('the connection is in use'));
     this.#headBuffer.clear();
+    this.#held.clear();
     this.#socket.ref();
     if (this.#connected) this.#socket.setTimeout(this.#options.timeoutMs);
     this.#socket.write(head, 'latin1');
@@ -166,7 +140,7 @@ export class RangeConnection {
       if (rest.length > into.length) return this.#fail(tooLong());
       // An empty body is complete without another read.
       if (early > 0 || into.length === 0) this.#took(state, early);
-      if (this.#state === state) this.#socket.resume();
+      if (this.#state === state) this.#readOn();
     });
   }
 
@@ -184,11 +158,8 @@ export class RangeConnection {
     }
     let reader: PieceReader;
     try {
-      const onResume = () => {
-        this.#socket.setTimeout(this.#options.timeoutMs);
-        this.#socket.resume();
-      };
-      reader = new PieceReader(head, { take, room, onResume, mends: this.#options.mends });
+      const { mends } = this.#options;
+      reader = new PieceReader(head, { take, room, mends, onResume: () => this.#goOn() });
     } catch (error) {
       this.destroy();
       return Promise.reject(error);
@@ -197,7 +168,7 @@ export class RangeConnection {
       const state = { kind: 'pieces', reader, resolve, reject } as const;
       this.#state = state;
       this.#socket.setTimeout(this.#options.timeoutMs);
-      if (this.#piecesRead(state, this.#headBuffer.rest)) this.#socket.resume();
+      if (this.#piecesRead(state, this.#headBuffer.rest)) this.#readOn();
     });
   }
 
@@ -223,7 +194,8 @@ export class RangeConnection {
     const state = this.#state;
     this.#direct = undefined;
     if (state.kind === 'pieces') {
-      const { room } = state.reader;
+      const { room, paused } = state.reader;
+      if (paused && 'encrypted' in this.#socket) return this.#held.room(this.#lent);
       if (room !== undefined) return room();
       this.#bodyBuffer ??= Buffer.allocUnsafeSlow(BODY_BUFFER_BYTES);
       return this.#bodyBuffer;
@@ -252,10 +224,11 @@ export class RangeConnection {
         return this.#headRead(state, buffer.subarray(0, count));
       case 'held':
         // TLS gives out all that it has decrypted, whether it is held back or not.
-        if (!this.#headBuffer.hold(buffer.subarray(0, count))) this.#fail(tooLong());
-        return false;
+        return this.#holdBack(buffer.subarray(0, count));
       case 'pieces':
+        if (state.reader.paused) return this.#holdBack(buffer.subarray(0, count));
         // The receiver copies the bytes from whichever memory they were read into.
+        this.#lent = buffer;
         return this.#piecesRead(state, Buffer.from(buffer.buffer, buffer.byteOffset, count));
       default:
         // No request is running, so these bytes are not an answer.
@@ -306,12 +279,44 @@ export class RangeConnection {
       reader.stop();
       this.#finish();
       // Surplus bytes answer no request and must never become the next answer.
-      if (used < bytes.length) this.destroy();
+      if (used < bytes.length || this.#held.count > 0) this.destroy();
       state.resolve();
       return used === bytes.length;
     }
     if (reader.paused) this.#socket.pause();
     return !reader.paused;
+  }
+
+  /** @returns false to stop reading */
+  #holdBack(bytes: Uint8Array): false {
+    const isKept =
+      this.#state.kind === 'held' ? this.#headBuffer.hold(bytes) : this.#held.add(bytes);
+    if (!isKept) this.#fail(tooLong());
+    return false;
+  }
+
+  /** Acts on the end of the connection, behind all bytes that the receiver has not got yet. */
+  #atEnd(act: () => void): void {
+    const state = this.#state;
+    const isPaused = state.kind === 'pieces' && (state.reader.paused || this.#held.count > 0);
+    if (state.kind === 'held' || isPaused) this.#held.keepEnd(act);
+    else act();
+  }
+
+  /** Reads on, unless the connection has ended already. */
+  #readOn(): void {
+    if (!this.#held.end()) this.#socket.resume();
+  }
+
+  /** Passes on what came while the receiver was not ready, and reads on once that is done. */
+  #goOn(): void {
+    const state = this.#state;
+    if (state.kind !== 'pieces') return;
+    this.#socket.setTimeout(this.#options.timeoutMs);
+    for (let bytes = this.#held.take(); bytes !== undefined; bytes = this.#held.take()) {
+      if (!this.#piecesRead(state, bytes)) return;
+    }
+    this.#readOn();
   }
 
   #onEnd(): void {
@@ -335,7 +340,7 @@ export class RangeConnection {
 
   #finish(): void {
     this.#state = { kind: 'idle' };
-    if (this.#head?.keepAlive !== true) return void this.#socket.destroy();
+    if (this.#head?.keepAlive !== true || this.#held.hasEnd) return void this.#socket.destroy();
     this.#headBuffer.clear();
     this.#socket.setTimeout(0);
     // An idle connection must not keep the process alive, but must notice when it is closed.
@@ -371,8 +376,4 @@ export class RangeConnection {
     if (state.kind === 'pieces') state.reader.stop();
     if ('reject' in state) state.reject(error);
   }
-}
-
-function tooLong(): MillraceError {
-  return new MillraceError('wrong-length', 'more bytes than announced');
 }

@@ -100,7 +100,7 @@ export class Download {
           const note = attempts < MAX_RESTARTS ? restartNote(error) : undefined;
           const way = note ?? this.#otherWay(error, attempt);
           // A mismatch with the user's digest tells the user more than the last way's failure.
-          if (way === undefined) throw this.#ways.wrongParts ?? error;
+          if (way === undefined) throw this.#ways.wrongParts ?? this.#ways.wrongWhole ?? error;
           this.#reader.restart();
           this.#report.note(way);
         }

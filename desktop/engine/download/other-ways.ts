@@ -61,6 +61,7 @@ export class OtherWays {
 
   readonly #stated: PinnedVersion[] = [];
   #wrongParts: MillraceError | undefined;
+  #wrongWhole: MillraceError | undefined;
 
   /** Versions that partial answers stated. */
   get stated(): readonly PinnedVersion[] {
@@ -70,6 +71,11 @@ export class OtherWays {
   /** The checksum error because of which whole answers are asked for; undefined: none. */
   get wrongParts(): MillraceError | undefined {
     return this.#wrongParts;
+  }
+
+  /** The checksum error because of which other sources are asked; undefined: none. */
+  get wrongWhole(): MillraceError | undefined {
+    return this.#wrongWhole;
   }
 
   /**
@@ -120,6 +126,7 @@ export class OtherWays {
       if (isAtFault || (source === first && isBreach(error.code))) this.#breached.add(source.id);
     }
     if (first !== undefined && provesWhole && error.row.exit === EXIT.checksum) {
+      this.#wrongWhole ??= error;
       return this.#withoutWrongWhole(sources, first);
     }
     const way = first && this.#byRanges(error, sources, first, storedBytes);

@@ -10,6 +10,10 @@ export async function pump(
   room?: RoomForPiece,
 ): Promise<void> {
   let failure: unknown;
+  /** Settles when the last piece has been taken; undefined: it has. */
+  let waiting: Promise<void> | undefined;
+  /** The last piece that came before the one before it had been taken. */
+  let late: Promise<void> | undefined;
   const fail = (error: unknown) => {
     failure ??= error;
     response.discard();
@@ -18,15 +22,25 @@ export async function pump(
     const piped: TakePiece = (piece, resume) => {
       if (failure !== undefined) return true;
       try {
-        const wait = take(piece);
-        wait?.then(resume, fail);
-        return wait === undefined;
+        // Of one read several pieces may come, although the receiver is not ready for the second.
+        const copy = waiting && Buffer.from(piece);
+        const wait = copy === undefined ? take(piece) : waiting?.then(() => take(copy));
+        if (wait === undefined) return true;
+        const mine = wait.then(() => {
+          if (waiting !== mine) return;
+          waiting = undefined;
+          resume();
+        }, fail);
+        waiting = mine;
+        if (copy !== undefined) late = mine;
+        return false;
       } catch (error) {
         fail(error);
         return true;
       }
     };
     await response.pipe(piped, room);
+    await late;
   } catch (error) {
     throw failure ?? error;
   }
