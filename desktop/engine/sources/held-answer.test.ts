@@ -141,6 +141,26 @@ describe('a held answer', () => {
     expect([rest.all[0], rest.text()]).toEqual([[2, 'cd'], 'cdefghi']);
   });
 
+  test('is given to one of two requests that are made at the same time', async () => {
+    const it = body(9);
+    const first = it.held.answerTo(SOURCE, { start: 0, end: 3 }, never);
+    // Both would read, and the one that was not the last to begin would get nothing for ever.
+    expect(it.held.answerTo(SOURCE, { start: 3, end: 9 }, never)).toBeUndefined();
+    const reading = first?.read(collector().take);
+    void it.send('abcd');
+    await reading;
+    expect(it.held.answerTo(SOURCE, { start: 3, end: 9 }, never)).toBeDefined();
+  });
+
+  test('is free again if the request that it was given to was aborted before it read', async () => {
+    const { held } = body(9);
+    const abort = new AbortController();
+    const first = held.answerTo(SOURCE, { start: 0, end: 3 }, abort.signal);
+    abort.abort(new Error('not needed'));
+    await expect(first?.read(collector().take)).rejects.toThrow(/not needed/);
+    expect(held.answerTo(SOURCE, { start: 0, end: 3 }, never)).toBeDefined();
+  });
+
   test('skips no more than a piece for a reader that begins further on', () => {
     const { held } = body(9_000_000);
     expect(held.answerTo(SOURCE, { start: 1024 * 1024 + 1, end: 2e6 }, never)).toBeUndefined();

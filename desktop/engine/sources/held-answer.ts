@@ -28,6 +28,8 @@ export class HeldAnswer {
   readonly source: HttpSource;
   readonly #opened: Extract<Opened, { kind: 'range' }>;
   #position: number;
+  /** True from the moment a request was given the answer until it reads. */
+  #isPromised = false;
   #reader: Reader | undefined;
   /** Wakes the body, which waits for a reader. */
   #wake: (() => void) | undefined;
@@ -70,8 +72,9 @@ export class HeldAnswer {
   answerTo(source: HttpSource, range: ByteRange, signal: AbortSignal): OpenAnswer | undefined {
     const ahead = range.start - this.#position;
     const isNext = source === this.source && ahead >= 0 && ahead <= MOST_SKIPPED_BYTES;
-    if (this.#over || this.#reader !== undefined || !isNext) return undefined;
+    if (this.#over || this.#isPromised || this.#reader !== undefined || !isNext) return undefined;
     if (range.end > this.#opened.range.end) return undefined;
+    this.#isPromised = true;
     const headMs = this.#isTimed ? undefined : this.#opened.headMs;
     this.#isTimed = true;
     return {
@@ -89,6 +92,7 @@ export class HeldAnswer {
    *   `position` on can then still be read
    */
   async read(end: number, sink: Sink, signal: AbortSignal, start = this.#position): Promise<void> {
+    this.#isPromised = false;
     signal.throwIfAborted();
     const done = Promise.withResolvers<void>();
     const reader = { start, end, sink, resolve: done.resolve, reject: done.reject };
