@@ -8,6 +8,17 @@ import { fileURLToPath } from 'node:url';
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const require = createRequire(join(root, 'desktop', 'package.json'));
 
+/** Programs of a person's own machine, by the name of their bundles. They have most code in common. */
+export const COMMANDS = {
+  millrace: 'desktop/cli/main.ts',
+  daemon: 'desktop/engine/daemon/main.ts',
+  'hash-worker': 'desktop/engine/hash/hash-worker.ts',
+  'native-host': 'desktop/native-host/main.ts',
+};
+
+/** Libraries of native code by the package that uses them: they stay out of bundles. */
+export const NATIVE = { '@node-rs/xxhash': 'desktop', koffi: 'edge' };
+
 /**
  * Bundles programs into one folder, without folders below it.
  *

@@ -8,10 +8,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { VERSION } from '../shared/src/base/version.ts';
 import { buildUi } from './build-ui.mjs';
-import { bundle, root } from './bundle.mjs';
-
-/** Native libraries by the package that uses them. Programs work without them, more slowly. */
-const NATIVE = { '@node-rs/xxhash': 'desktop', koffi: 'edge' };
+import { bundle, COMMANDS, NATIVE, root } from './bundle.mjs';
 
 const NODE_MAJOR = 24;
 
@@ -56,12 +53,7 @@ export function copyBuilt(from, to) {
 /** Bundles what a person's own machine runs. Parts are split: a command loads only its own. */
 function bundleCommands() {
   return bundled(
-    {
-      millrace: 'desktop/cli/main.ts',
-      daemon: 'desktop/engine/daemon/main.ts',
-      'hash-worker': 'desktop/engine/hash/hash-worker.ts',
-      'native-host': 'desktop/native-host/main.ts',
-    },
+    COMMANDS,
     { 'desktop/ui/dist': './page', 'edge/src/main.ts': './edge.mjs' },
     { splitting: true, chunkNames: 'part-[hash]' },
   );

@@ -16,8 +16,6 @@ const READ_BYTES = 8 * 1024;
 /** Size of the buffer: the longest strict head and the beginning of the body that comes with it. */
 const BUFFER_BYTES = MAX_HEAD_BYTES + READ_BYTES;
 const HEAD_END = Buffer.from('\r\n\r\n');
-/** Most bytes of a body that is held back: TLS gives out all that it has read from the network. */
-const MAX_HELD_BYTES = 256 * 1024;
 /** Ends of heads whose lines end without CR. */
 const BARE_ENDS = [Buffer.from('\n\n'), Buffer.from('\n\r\n')];
 
@@ -25,8 +23,7 @@ export class HeadBuffer {
   readonly #mends: boolean;
   #memory = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   #bytes = 0;
-  /** Where the body begins, once the head is complete. */
-  #bodyAt: number | undefined;
+  #rest: Buffer = this.#memory.subarray(0, 0);
 
   /** @param mends reads long heads, and heads that break the rules but are not ambiguous */
   constructor(mends = false) {
@@ -35,7 +32,7 @@ export class HeadBuffer {
 
   /** The beginning of the body that came with the last head; the next head overwrites it. */
   get rest(): Buffer {
-    return this.#memory.subarray(this.#bodyAt ?? this.#bytes, this.#bytes);
+    return this.#rest;
   }
 
   /**
@@ -43,28 +40,14 @@ export class HeadBuffer {
    * into.
    */
   get room(): Uint8Array {
-    const grows = this.#mends || this.#bodyAt !== undefined;
-    if (grows && this.#bytes + READ_BYTES > this.#memory.length) this.#grow();
+    if (this.#mends && this.#bytes + READ_BYTES > this.#memory.length) this.#grow();
     const from = Math.min(this.#bytes, this.#memory.length - 1);
     return this.#memory.subarray(from, from + READ_BYTES);
   }
 
   clear(): void {
     this.#bytes = 0;
-    this.#bodyAt = undefined;
-  }
-
-  /**
-   * Takes bytes of the body that came although it is held back.
-   *
-   * @param read see `push`
-   * @returns false if they are too many
-   */
-  hold(read: Uint8Array): boolean {
-    if (this.rest.length + read.length > MAX_HELD_BYTES) return false;
-    while (this.#bytes + read.length > this.#memory.length) this.#grow();
-    this.#take(read);
-    return true;
+    this.#rest = this.#memory.subarray(0, 0);
   }
 
   /**
@@ -79,8 +62,12 @@ export class HeadBuffer {
     read: Uint8Array,
     onInterim: ((head: MessageHead) => void) | undefined,
   ): MessageHead | undefined {
+    const { buffer, byteOffset } = this.#memory;
+    if (read.buffer !== buffer || read.byteOffset !== byteOffset + this.#bytes) {
+      this.#memory.set(read, this.#bytes);
+    }
     let searchedTo = Math.max(0, this.#bytes - (HEAD_END.length - 1));
-    this.#take(read);
+    this.#bytes += read.length;
     for (;;) {
       const bytes = this.#memory.subarray(0, this.#bytes);
       const found = this.#findEnd(bytes, searchedTo);
@@ -92,7 +79,7 @@ export class HeadBuffer {
       const text = bytes.toString('latin1', 0, end);
       const head = this.#mends ? parseBrokenHead(text) : parseMessageHead(text);
       if (head.status >= 200) {
-        this.#bodyAt = bodyAt;
+        this.#rest = bytes.subarray(bodyAt);
         return head;
       }
       // This is an interim response: the answer follows, perhaps in the same bytes.
@@ -115,15 +102,6 @@ export class HeadBuffer {
       return at < 0 ? [] : [[at, at + end.length] as const];
     });
     return ends.sort((a, b) => a[0] - b[0])[0];
-  }
-
-  /** Puts bytes behind those that are there, unless they were read to that place. */
-  #take(read: Uint8Array): void {
-    const { buffer, byteOffset } = this.#memory;
-    if (read.buffer !== buffer || read.byteOffset !== byteOffset + this.#bytes) {
-      this.#memory.set(read, this.#bytes);
-    }
-    this.#bytes += read.length;
   }
 
   #grow(): void {

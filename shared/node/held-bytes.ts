@@ -42,6 +42,12 @@ export class HeldBytes {
     return piece;
   }
 
+  /** Returns all that is left, in order. */
+  takeAll(): Buffer[] {
+    this.#bytes = 0;
+    return this.#pieces.splice(0);
+  }
+
   /** True if something is to be done behind the bytes. */
   get hasEnd(): boolean {
     return this.#end !== undefined;

@@ -135,12 +135,14 @@ export class RangeConnection {
       this.#state = state;
       this.#filled = 0;
       this.#socket.setTimeout(this.#options.timeoutMs);
-      const { rest } = this.#headBuffer;
-      const early = rest.copy(into);
-      if (rest.length > into.length) return this.#fail(tooLong());
+      let early = 0;
+      for (const bytes of [this.#headBuffer.rest, ...this.#held.takeAll()]) {
+        if (early + bytes.length > into.length) return this.#fail(tooLong());
+        early += bytes.copy(into, early);
+      }
       // An empty body is complete without another read.
       if (early > 0 || into.length === 0) this.#took(state, early);
-      if (this.#state === state) this.#readOn();
+      if (this.#state === state && !this.#held.end()) this.#socket.resume();
     });
   }
 
@@ -168,7 +170,7 @@ export class RangeConnection {
       const state = { kind: 'pieces', reader, resolve, reject } as const;
       this.#state = state;
       this.#socket.setTimeout(this.#options.timeoutMs);
-      if (this.#piecesRead(state, this.#headBuffer.rest)) this.#readOn();
+      if (this.#piecesRead(state, this.#headBuffer.rest)) this.#goOn();
     });
   }
 
@@ -176,7 +178,8 @@ export class RangeConnection {
   discard(): void {
     const framing = this.#head?.framing;
     const empty = framing?.kind === 'none' || (framing?.kind === 'length' && framing.bytes === 0);
-    if (this.#state.kind === 'held' && empty && this.#headBuffer.rest.length === 0) this.#finish();
+    const isRead = this.#headBuffer.rest.length + this.#held.count === 0;
+    if (this.#state.kind === 'held' && empty && isRead) this.#finish();
     else this.destroy();
   }
 
@@ -193,9 +196,9 @@ export class RangeConnection {
   #nextBuffer(): Uint8Array {
     const state = this.#state;
     this.#direct = undefined;
+    if (this.#isHeldBack && 'encrypted' in this.#socket) return this.#held.room(this.#lent);
     if (state.kind === 'pieces') {
-      const { room, paused } = state.reader;
-      if (paused && 'encrypted' in this.#socket) return this.#held.room(this.#lent);
+      const { room } = state.reader;
       if (room !== undefined) return room();
       this.#bodyBuffer ??= Buffer.allocUnsafeSlow(BODY_BUFFER_BYTES);
       return this.#bodyBuffer;
@@ -223,10 +226,12 @@ export class RangeConnection {
       case 'head':
         return this.#headRead(state, buffer.subarray(0, count));
       case 'held':
-        // TLS gives out all that it has decrypted, whether it is held back or not.
-        return this.#holdBack(buffer.subarray(0, count));
       case 'pieces':
-        if (state.reader.paused) return this.#holdBack(buffer.subarray(0, count));
+        if (state.kind === 'held' || state.reader.paused) {
+          // TLS gives out all that it has decrypted, whether it is held back or not.
+          if (!this.#held.add(buffer.subarray(0, count))) this.#fail(tooLong());
+          return false;
+        }
         // The receiver copies the bytes from whichever memory they were read into.
         this.#lent = buffer;
         return this.#piecesRead(state, Buffer.from(buffer.buffer, buffer.byteOffset, count));
@@ -287,25 +292,16 @@ export class RangeConnection {
     return !reader.paused;
   }
 
-  /** @returns false to stop reading */
-  #holdBack(bytes: Uint8Array): false {
-    const isKept =
-      this.#state.kind === 'held' ? this.#headBuffer.hold(bytes) : this.#held.add(bytes);
-    if (!isKept) this.#fail(tooLong());
-    return false;
+  /** True while the receiver wants no bytes. */
+  get #isHeldBack(): boolean {
+    const state = this.#state;
+    return state.kind === 'held' || (state.kind === 'pieces' && state.reader.paused);
   }
 
   /** Acts on the end of the connection, behind all bytes that the receiver has not got yet. */
   #atEnd(act: () => void): void {
-    const state = this.#state;
-    const isPaused = state.kind === 'pieces' && (state.reader.paused || this.#held.count > 0);
-    if (state.kind === 'held' || isPaused) this.#held.keepEnd(act);
+    if (this.#isHeldBack || this.#held.count > 0) this.#held.keepEnd(act);
     else act();
-  }
-
-  /** Reads on, unless the connection has ended already. */
-  #readOn(): void {
-    if (!this.#held.end()) this.#socket.resume();
   }
 
   /** Passes on what came while the receiver was not ready, and reads on once that is done. */
@@ -316,7 +312,7 @@ export class RangeConnection {
     for (let bytes = this.#held.take(); bytes !== undefined; bytes = this.#held.take()) {
       if (!this.#piecesRead(state, bytes)) return;
     }
-    this.#readOn();
+    if (!this.#held.end()) this.#socket.resume();
   }
 
   #onEnd(): void {
@@ -342,6 +338,7 @@ export class RangeConnection {
     this.#state = { kind: 'idle' };
     if (this.#head?.keepAlive !== true || this.#held.hasEnd) return void this.#socket.destroy();
     this.#headBuffer.clear();
+    this.#lent = undefined;
     this.#socket.setTimeout(0);
     // An idle connection must not keep the process alive, but must notice when it is closed.
     this.#socket.unref();
