@@ -1,9 +1,9 @@
 /**
- * `npm run bench -- memory [heads] [readers] [streams]`: an edge's memory under floods of requests from strangers, in the
- * default configuration. First 20,000 HEADs of small files with 8 kB of random query each, then
- * 20,000 readers of a file each that take 2 kB every 9 s, from 256 addresses, beside an honest
- * client that fetches a file, then 4,000 streams of HTTP/2 that take nothing, with small and with
- * large header fields. Ends by itself in a few minutes.
+ * `npm run bench -- memory [heads] [readers] [streams]`: an edge's memory under floods of requests
+ * from strangers, in the default configuration. First 20,000 HEADs of small files with 8 kB of random
+ * query each, then 20,000 readers of a file each that take 2 kB every 9 s, from 256 addresses, beside
+ * an honest client that fetches a file, then 4,000 streams of HTTP/2 that take nothing, with small and
+ * with large header fields. Ends by itself in a few minutes.
  */
 
 import { execFileSync } from 'node:child_process';

@@ -24,7 +24,8 @@ export async function pump(
       try {
         // Of one read several pieces may come, although the receiver is not ready for the second.
         const copy = waiting && Buffer.from(piece);
-        const wait = copy === undefined ? take(piece) : waiting?.then(() => take(copy));
+        const takeLate = () => (failure === undefined && copy ? take(copy) : undefined);
+        const wait = copy === undefined ? take(piece) : waiting?.then(takeLate);
         if (wait === undefined) return true;
         const mine = wait.then(() => {
           if (waiting !== mine) return;
