@@ -30,11 +30,42 @@ beforeAll(async () => {
   await until(async () => (await heard()).includes(`"minBytes":${MB}`));
 });
 
-const ask = <T>(request: object) =>
-  stage.browser.asExtension<T>(`chrome.runtime.sendMessage(${JSON.stringify(request)})`);
+/** Asks the background. @throws Error if it does not understand the request, or fails */
+async function ask<T>(request: object): Promise<T> {
+  const answer = await stage.browser.asExtension<T & { failed?: unknown }>(
+    `chrome.runtime.sendMessage(${JSON.stringify(request)})`,
+  );
+  // `failed` of added links is their number; that of a failure is an object.
+  if (answer === null || answer === undefined || typeof answer.failed === 'object') {
+    throw new Error(`${JSON.stringify(request)} got ${JSON.stringify(answer)}`);
+  }
+  return answer;
+}
+
 const state = () => ask<{ downloads: Shown[]; taker: string }>({ type: 'state' });
 const shown = async (name: string) =>
   (await state()).downloads.find((download) => download.name === name);
+
+/**
+ * Waits until an unfinished download is shown: while the engine takes its time to answer, the
+ * background shows its last answer, in which a new download is missing.
+ *
+ * @param name beginning of its name
+ */
+async function unfinished(name: string): Promise<Shown> {
+  let found: Shown | undefined;
+  await until(async () => {
+    found = (await state()).downloads.find(
+      (one) => one.name.startsWith(name) && one.status !== 'complete',
+    );
+    return found !== undefined;
+  });
+  return found as Shown;
+}
+
+/** Removes a download of the extension. */
+const remove = ({ id }: Shown) =>
+  ask({ type: 'command', taker: 'browser', id, command: 'remove' });
 
 async function savedOnce(path: string, name: string): Promise<void> {
   await until(async () => (await shown(name))?.status === 'complete');
@@ -88,8 +119,7 @@ describe('without the desktop', () => {
     });
     await ask({ type: 'add', links: [{ url: stage.files.url('/silent') }] });
     await until(async () => (await badge()) === '1');
-    const [running] = (await state()).downloads.filter(({ status }) => status !== 'complete');
-    await ask({ type: 'command', taker: 'browser', id: running?.id, command: 'remove' });
+    await remove(await unfinished('silent'));
     await until(async () => (await badge()) === '');
     await ask({ type: 'switch-all', on: false });
     await until(async () => (await badge()) !== '');
@@ -105,9 +135,9 @@ describe('without the desktop', () => {
     const listed = async () =>
       (await stage.browser.listed()).filter(({ url }) => url === stage.files.url('/whole'));
     await until(async () => stage.files.held === 1 && (await listed()).length === 1);
-    const running = (await state()).downloads.find(({ name }) => name.startsWith('whole'));
+    const running = await unfinished('whole');
     const before = await readdir(stage.browser.downloads);
-    await ask({ type: 'command', taker: 'browser', id: running?.id, command: 'remove' });
+    await remove(running);
     await until(async () => stage.files.held === 0 && (await listed()).length === 0);
     // The browser deletes its partial file after it lists the end of the download.
     await until(async () =>
