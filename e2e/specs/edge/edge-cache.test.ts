@@ -133,6 +133,23 @@ async function flipByte(path: string, position: number): Promise<void> {
   await writeFile(path, data);
 }
 
+test('files that are read once do not push out of memory what is read again and again', async () => {
+  const edge = await EdgeProcess.start([...COMMON, '--cache-memory', '8MiB']);
+  try {
+    const read = async (seed: string, size: number) => {
+      const url = origin.url('one-hour', { seed, size });
+      expect((await fetchAll(edge.prefixed(url))).digest).toBe(origin.digest(url));
+    };
+    for (let i = 0; i < 2; i++) await read('again', 2_000_000);
+    for (let i = 0; i < 8; i++) await read(`once-${i}`, 4_000_000);
+    origin.reset();
+    await read('again', 2_000_000);
+    expect(origin.sentBytes).toBe(0);
+  } finally {
+    await edge.stop('SIGKILL');
+  }
+});
+
 describe('single flight', () => {
   let edge: EdgeProcess;
 

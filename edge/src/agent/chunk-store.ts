@@ -5,6 +5,7 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
+import { AskedAgain } from '@millrace/shared/cdn/chunks/asked-again';
 import type { Tier } from '@millrace/shared/cdn/chunks/cache-outcome';
 import { ChunkFlights } from '@millrace/shared/cdn/fetch/chunk-flights';
 import { CompetingFetch, type StartAttempt } from '@millrace/shared/cdn/fetch/competing-fetch';
@@ -65,6 +66,8 @@ export class ChunkStore {
   readonly #options: ChunkStoreOptions;
   readonly #purges: Purges;
   readonly #flights = new ChunkFlights<Arrived>();
+  /** Chunks that this node has fetched from others and does not keep. */
+  readonly #passed = new AskedAgain();
 
   constructor(options: ChunkStoreOptions) {
     this.#options = options;
@@ -222,8 +225,19 @@ export class ChunkStore {
     this.#options.onFetched?.(path.hops + 1, forward.fetch.begun);
     // A chunk that came from the origin after all has been kept already.
     if (keep && tier === 'peer') this.#toDisk(chunk);
+    else if (tier === 'peer') this.#copy(chunk);
     const raced = overtaken || forward.fetch.overtaken;
     return this.#arrived(chunk, tier, keep && tier === 'peer', raced);
+  }
+
+  /**
+   * Copies a chunk of another node to memory if clients of this one ask for it again. The papers'
+   * proxies never do (NSDI 3.2), and each request for a popular chunk costs two nodes; on a busy
+   * node it also waits for the other one's turn.
+   */
+  #copy(chunk: Chunk): void {
+    if (!this.#passed.isAgain(chunk.key)) return;
+    if (!this.#isVoid(chunk.version, chunk.generation)) this.#options.cache.putCopy(chunk);
   }
 
   #toDisk(chunk: Chunk): void {

@@ -4,6 +4,7 @@ import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
 import type { Route } from '@millrace/shared/cdn/routing/route';
 import { MemoryCache } from '../cache/memory-cache.ts';
+import { newPurge, Purges } from '../cache/purges.ts';
 import { sha256 } from '../files/chunk.ts';
 import { ChunkMemory } from '../files/chunk-memory.ts';
 import { INGRESS, type Path } from '../files/path.ts';
@@ -85,8 +86,10 @@ function setUp(peers: string[], keep = false) {
     heardAt: (peer: string) => heard.get(peer),
     onSilent: (peer: string) => silent.push(peer),
   };
+  const purges = new Purges();
   const store = new ChunkStore({
     cache: new MemoryCache(2 ** 22),
+    purges,
     memory,
     disk: undefined,
     source: {
@@ -105,7 +108,7 @@ function setUp(peers: string[], keep = false) {
     while (asked[n] === undefined) await turn();
     return asked[n];
   };
-  return { store, clock, asked, nth, silent, heard, origin, memory, reported };
+  return { store, clock, asked, nth, silent, heard, origin, memory, reported, purges };
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -120,6 +123,23 @@ describe('a chunk that belongs to another node', () => {
     expect(store.peek(request)).toBeUndefined();
     chunk.release();
     await turn();
+    expect(memory.figures.usedBytes).toBe(0);
+  });
+
+  test('is copied by the node where it enters if it enters again, until it is purged', async () => {
+    const { store, nth, asked, purges, memory } = setUp(['a']);
+    for (const n of [0, 1]) {
+      expect(store.peek(request)).toBeUndefined();
+      const got = store.get(request, forEver);
+      await (await nth(n)).bring('a');
+      (await got).chunk.release();
+      await turn();
+    }
+    const { chunk, tier } = await store.get(request, forEver);
+    expect([tier, chunk.data[0], asked.length]).toEqual(['memory', 'a'.charCodeAt(0), 2]);
+    chunk.release();
+    await purges.purge(newPurge({ kind: 'all' }, 0), false);
+    expect(store.peek(request)).toBeUndefined();
     expect(memory.figures.usedBytes).toBe(0);
   });
 

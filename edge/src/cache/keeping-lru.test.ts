@@ -30,6 +30,49 @@ describe('KeepingLru', () => {
     expect(cache.evictedSize).toBe(1);
   });
 
+  test('a flood of entries that nobody asks for evicts none that were asked for', () => {
+    const { cache, gone } = make(10);
+    for (const key of ['a', 'b', 'c']) cache.set(key, 1);
+    cache.get('a');
+    cache.get('c');
+    for (let i = 0; i < 100; i++) cache.set(`flood ${i}`, 1);
+    expect([cache.get('a'), cache.get('c'), cache.get('b')]).toEqual([1, 1, undefined]);
+    expect(gone).not.toContain('a');
+    expect(cache.size).toBe(10);
+  });
+
+  test('entries that were asked for leave room for new ones, and age as well', () => {
+    const { cache, gone } = make(10);
+    const keys = Array.from({ length: 10 }, (_, i) => `old ${i}`);
+    for (const key of keys) cache.set(key, 1);
+    for (const key of keys) cache.get(key);
+    // Two of ten places are for new entries, one of which is the newest.
+    for (const key of ['x', 'y']) cache.set(key, 1);
+    expect(gone).toEqual(['old 0', 'old 1']);
+    for (const key of ['x', 'y']) cache.get(key);
+    for (const key of ['z', 'w']) cache.set(key, 1);
+    expect(gone).toEqual(['old 0', 'old 1', 'old 2', 'old 3']);
+  });
+
+  test('a cache with room for few entries still lets new ones in', () => {
+    const { cache } = make(2);
+    for (const key of ['a', 'b']) cache.set(key, 1);
+    for (const key of ['a', 'b']) cache.get(key);
+    cache.set('c', 1);
+    expect([cache.peek('c'), cache.count]).toEqual([1, 2]);
+    cache.set('d', 2);
+    expect([cache.peek('d'), cache.count]).toEqual([2, 1]);
+  });
+
+  test('an entry that is stored again stays where its uses have brought it', () => {
+    const { cache } = make(10);
+    cache.set('a', 1);
+    cache.get('a');
+    cache.set('a', 2);
+    for (let i = 0; i < 100; i++) cache.set(`flood ${i}`, 1);
+    expect(cache.peek('a')).toBe(2);
+  });
+
   test('keeps pinned entries until their pins end', () => {
     const { cache, pinned, gone } = make(3);
     pinned.add('a');

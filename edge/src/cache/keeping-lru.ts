@@ -2,6 +2,10 @@
  * A cache bounded in size and number that evicts the least recently used entries, but no pinned
  * ones. It asks whether an entry is pinned only when it would evict it, so that pins cost nothing
  * while there is room.
+ *
+ * Entries that were asked for since they came are evicted after those that were not (the segmented
+ * LRU of Karedla, Love and Wherry, 1994). Otherwise whoever reads many files once, out of malice or
+ * because a mirror is being copied, would push out everything that others read again and again.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -18,9 +22,14 @@ export interface KeepingLruOptions<V> {
   readonly dispose: (value: V, key: string, why: 'set' | 'gone') => void;
 }
 
+/** Share of the room, in size and number, for entries that were asked for since they came. */
+const USED_SHARE = 0.8;
+
 export class KeepingLru<V extends {}> {
   readonly #options: KeepingLruOptions<V>;
-  readonly #entries: LRUCache<string, V>;
+  /** Entries that nobody has asked for yet. */
+  readonly #fresh: LRUCache<string, V>;
+  readonly #used: LRUCache<string, V>;
   /** Entries that only a pin has saved from eviction. */
   readonly #kept = new Map<string, V>();
   #keptSize = 0;
@@ -28,20 +37,23 @@ export class KeepingLru<V extends {}> {
 
   constructor(options: KeepingLruOptions<V>) {
     this.#options = options;
-    this.#entries = new LRUCache({
-      // This class keeps the bound: the library would evict pinned entries.
-      maxSize: Number.MAX_SAFE_INTEGER,
-      sizeCalculation: (value, key) => options.sizeOf(value, key),
-    });
+    const endless = () =>
+      new LRUCache<string, V>({
+        // This class keeps the bound: the library would evict pinned entries.
+        maxSize: Number.MAX_SAFE_INTEGER,
+        sizeCalculation: (value, key) => options.sizeOf(value, key),
+      });
+    this.#fresh = endless();
+    this.#used = endless();
   }
 
   /** Size of all entries. */
   get size(): number {
-    return this.#entries.calculatedSize + this.#keptSize;
+    return this.#fresh.calculatedSize + this.#used.calculatedSize + this.#keptSize;
   }
 
   get count(): number {
-    return this.#entries.size + this.#kept.size;
+    return this.#fresh.size + this.#used.size + this.#kept.size;
   }
 
   /** Size of all entries evicted so far. */
@@ -53,27 +65,36 @@ export class KeepingLru<V extends {}> {
     return this.#options.maxSize();
   }
 
+  /** Returns the value, and counts that as a use. */
   get(key: string): V | undefined {
-    return this.#entries.get(key) ?? this.#kept.get(key);
+    const fresh = this.#fresh.peek(key);
+    if (fresh === undefined) return this.#used.get(key) ?? this.#kept.get(key);
+    this.#fresh.delete(key);
+    this.#use(key, fresh);
+    return fresh;
   }
 
   /** Returns the value, without counting as a use. */
   peek(key: string): V | undefined {
-    return this.#entries.peek(key) ?? this.#kept.get(key);
+    return this.#fresh.peek(key) ?? this.#used.peek(key) ?? this.#kept.get(key);
   }
 
   /** All values, in no particular order, without counting as a use. */
   *values(): Iterable<V> {
-    yield* this.#entries.values();
+    yield* this.#fresh.values();
+    yield* this.#used.values();
     yield* this.#kept.values();
   }
 
+  /** Stores a value. One that replaces another is as recently used as a new one. */
   set(key: string, value: V): void {
+    const wasUsed = this.#used.has(key);
     const before = this.#take(key);
     if (before !== undefined) this.#options.dispose(before, key, 'set');
     if (this.#options.sizeOf(value, key) > this.maxSize)
       return this.#options.dispose(value, key, 'gone');
-    this.#entries.set(key, value);
+    if (wasUsed) this.#use(key, value);
+    else this.#fresh.set(key, value);
     this.trim();
   }
 
@@ -87,7 +108,7 @@ export class KeepingLru<V extends {}> {
     for (const [key, value] of this.#kept) {
       if (this.#options.isKept(key, value)) continue;
       this.#take(key);
-      this.#entries.set(key, value);
+      this.#fresh.set(key, value);
     }
     this.trim();
   }
@@ -97,7 +118,7 @@ export class KeepingLru<V extends {}> {
     const { maxSize } = this;
     const { maxCount = Number.POSITIVE_INFINITY } = this.#options;
     while (this.size > maxSize || this.count > maxCount) {
-      const oldest = this.#entries.rkeys().next().value;
+      const oldest = this.#next();
       // Only pinned entries are left, which quotas are meant to prevent.
       if (oldest === undefined) return;
       const value = this.#take(oldest) as V;
@@ -111,6 +132,26 @@ export class KeepingLru<V extends {}> {
     }
   }
 
+  /** Returns the key of the entry to evict next; undefined if there is none but pinned ones. */
+  #next(): string | undefined {
+    // The newest entry goes last, or a cache of few entries would not let another one in.
+    const [oldest, newer] = this.#fresh.rkeys();
+    return newer === undefined ? (this.#used.rkeys().next().value ?? oldest) : oldest;
+  }
+
+  /** Puts an entry among the used ones, of which the oldest may lose that place. */
+  #use(key: string, value: V): void {
+    const used = this.#used;
+    used.set(key, value);
+    const mostSize = USED_SHARE * this.maxSize;
+    const mostCount = USED_SHARE * (this.#options.maxCount ?? Number.POSITIVE_INFINITY);
+    while (used.size > 1 && (used.calculatedSize > mostSize || used.size > mostCount)) {
+      const [oldest, its] = used.rentries().next().value as [string, V];
+      used.delete(oldest);
+      this.#fresh.set(oldest, its);
+    }
+  }
+
   #take(key: string): V | undefined {
     const kept = this.#kept.get(key);
     if (kept !== undefined) {
@@ -118,8 +159,9 @@ export class KeepingLru<V extends {}> {
       this.#keptSize -= this.#options.sizeOf(kept, key);
       return kept;
     }
-    const value = this.#entries.peek(key);
-    this.#entries.delete(key);
+    const segment = this.#fresh.has(key) ? this.#fresh : this.#used;
+    const value = segment.peek(key);
+    segment.delete(key);
     return value;
   }
 }

@@ -28,8 +28,14 @@ function setUp(maxBytes: number) {
     chunk.release();
     return chunk;
   };
+  const copy = (key: string) => {
+    const chunk = make(key);
+    cache.putCopy(chunk);
+    chunk.release();
+    return chunk;
+  };
   const used = () => memory.figures.usedBytes / CHUNK;
-  return { cache, make, store, used };
+  return { cache, make, store, copy, used };
 }
 
 describe('MemoryCache', () => {
@@ -99,6 +105,33 @@ describe('MemoryCache', () => {
     expect(cache.get('a')).toBeDefined();
     large.release();
     expect(() => large.release()).toThrow();
+  });
+
+  test('copies take a quarter of the room at most, which chunks get back that need it', () => {
+    const { cache, store, copy, used } = setUp(8 * COST);
+    for (const key of 'abcdefgh') store(key);
+    for (const key of 'stuv') copy(key);
+    expect([cache.count, cache.copies, cache.bytes, used()]).toEqual([6, 2, 8 * COST, 8]);
+    expect(['u', 'v', 'a', 'c'].map((key) => cache.get(key) !== undefined)).toEqual([
+      true,
+      true,
+      false,
+      true,
+    ]);
+    cache.delete('u');
+    store('w');
+    expect([cache.count, cache.copies, used()]).toEqual([7, 1, 8]);
+  });
+
+  test('a copy gives way to the chunk itself, and is none beside it', () => {
+    const { cache, store, copy, used } = setUp(8 * COST);
+    const first = copy('a');
+    const chunk = store('a');
+    expect(cache.get('a')).toBe(chunk);
+    expect([first.data.length, cache.count, cache.copies, used()]).toEqual([0, 1, 0, 1]);
+    copy('a');
+    expect(cache.get('a')).toBe(chunk);
+    expect([cache.count, cache.copies, used()]).toEqual([1, 0, 1]);
   });
 
   test('a cache of no size keeps nothing', () => {

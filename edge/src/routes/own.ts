@@ -108,7 +108,12 @@ export async function ownStatus(o: OwnRoutesOptions) {
     },
     cache: {
       files: pointers.count,
-      memory: { bytes: cache.bytes, maxBytes: config.cacheMemory, chunks: cache.count },
+      memory: {
+        bytes: cache.bytes,
+        maxBytes: config.cacheMemory,
+        chunks: cache.count,
+        copies: cache.copies,
+      },
       disk:
         disk === undefined
           ? null

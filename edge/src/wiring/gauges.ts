@@ -46,6 +46,11 @@ export function addCacheGauges(
   metrics.gauge('memory_cache_bytes', 'Memory held by cached chunks', () => cache.bytes);
   metrics.gauge('memory_cache_chunks', 'Chunks in memory', () => cache.count);
   metrics.gauge(
+    'memory_cache_copies',
+    'Copies in memory of chunks that other nodes keep',
+    () => cache.copies,
+  );
+  metrics.gauge(
     'memory_cache_evicted_bytes',
     'Chunk bytes that left memory for newer ones',
     () => cache.evictedBytes,
