@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Agent } from 'undici';
 import { HttpClient, type HttpStream } from './http-client.ts';
+import { resetConnection } from './reset-connection.ts';
 
 const forEver = new AbortController().signal;
 const OK = 'HTTP/1.1 200 OK\r\n';
@@ -140,7 +141,7 @@ describe('HttpClient', () => {
     for (const fields of ['', 'Content-Length: 9\r\n', 'Transfer-Encoding: chunked\r\n']) {
       const served = await serve((socket) => void socket.write(`${OK}${fields}\r\n1\r\na`));
       const response = await client().get(served.url, {}, forEver);
-      for (const socket of sockets) socket.resetAndDestroy();
+      for (const socket of sockets) resetConnection(socket);
       await expect(read(response)).rejects.toMatchObject({ code: 'origin-reset' });
     }
   });
@@ -289,7 +290,7 @@ describe('HttpClient', () => {
 
   test('successive requests use one connection, and a closed connection is replaced', async () => {
     const served = await serve((socket, all) => {
-      if (all === 2) socket.resetAndDestroy();
+      if (all === 2) resetConnection(socket);
       else socket.write(HELLO);
     });
     const from = client();

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Agent } from 'undici';
 import { httpGet } from './http-get.ts';
+import { resetConnection } from './reset-connection.ts';
 
 const forEver = new AbortController().signal;
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: "a"\r\n\r\nhello';
@@ -125,7 +126,7 @@ describe('httpGet', () => {
   test('sends a request again if a kept-alive connection breaks before the answer', async () => {
     const heads: string[] = [];
     const url = await serve((socket, all) => {
-      if (all === 1) socket.resetAndDestroy();
+      if (all === 1) resetConnection(socket);
       else socket.write(ANSWER);
     }, heads);
     const from = agent();
@@ -136,7 +137,7 @@ describe('httpGet', () => {
 
   test('sends a request twice at most', async () => {
     const heads: string[] = [];
-    const url = await serve((socket) => socket.resetAndDestroy(), heads);
+    const url = await serve((socket) => resetConnection(socket), heads);
     await expect(text(url, agent())).rejects.toMatchObject({ code: 'origin-reset' });
     expect(heads).toHaveLength(2);
   });

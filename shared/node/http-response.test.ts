@@ -6,6 +6,7 @@ import { seededRandom } from '../src/base/clock.ts';
 import { MillraceError } from '../src/base/errors.ts';
 import { httpGet } from './http-get.ts';
 import type { HttpResponse } from './http-response.ts';
+import { resetConnection } from './reset-connection.ts';
 
 let server: Server | undefined;
 let agent: Agent | undefined;
@@ -119,7 +120,7 @@ describe('HttpResponse', () => {
 
   test.each([
     ['ends', (socket: Socket) => socket.end()],
-    ['is reset', (socket: Socket) => socket.resetAndDestroy()],
+    ['is reset', (socket: Socket) => resetConnection(socket)],
   ])('a body whose connection %s before its length is reached is broken', async (_, cut) => {
     const response = await open((socket) => socket.write(`${head(5)}hell`));
     const reading = response.readInto(Buffer.alloc(5), () => {
@@ -136,7 +137,7 @@ describe('HttpResponse', () => {
   test('a body that broke before it was read is still broken', async () => {
     const response = await open((socket) => {
       socket.write(`${head(5)}hell`);
-      setImmediate(() => socket.resetAndDestroy());
+      setImmediate(() => resetConnection(socket));
     });
     while (sockets.size > 0) await turn();
     await expect(readInto(response, 5)).rejects.toMatchObject({ code: 'origin-reset' });

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { MillraceError } from '../src/base/errors.ts';
 import { RangeClient } from './range-client.ts';
+import { resetConnection } from './reset-connection.ts';
 
 const BODY = Buffer.from('0123456789');
 const ANSWER = `HTTP/1.1 206 OK\r\nContent-Length: 10\r\n\r\n${BODY}`;
@@ -146,7 +147,7 @@ describe('RangeClient', () => {
   test('a connection that breaks just as it is used again is replaced', async () => {
     const seen = await serve((socket, nth) => {
       if (nth === 0) socket.write(ANSWER);
-      else socket.resetAndDestroy();
+      else resetConnection(socket);
     });
     const from = client(1);
     expect(await get(from, seen)).toBe('0123456789');
@@ -171,7 +172,7 @@ describe('RangeClient', () => {
 
   test('a new connection that breaks is a failure, and frees its slot', async () => {
     const seen = await serve((socket, _, all) => {
-      if (all < 2) socket.resetAndDestroy();
+      if (all < 2) resetConnection(socket);
       else socket.write(ANSWER);
     });
     const from = client(1);

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { seededRandom } from '../src/base/clock.ts';
 import type { RangeConnectionOptions } from './connection-state.ts';
 import { RangeConnection } from './range-connection.ts';
+import { resetConnection } from './reset-connection.ts';
 
 const servers: Server[] = [];
 const sockets = new Set<Socket>();
@@ -220,7 +221,7 @@ describe('RangeConnection', () => {
 
   test.each([
     ['ends', 'origin-reset', (socket: Socket) => socket.end()],
-    ['is reset', 'ECONNRESET', (socket: Socket) => socket.resetAndDestroy()],
+    ['is reset', 'ECONNRESET', (socket: Socket) => resetConnection(socket)],
   ])('a connection that %s in the middle of the body: %s', async (_, code, cut) => {
     const body = bytes(1000);
     const connection = await connect((socket) => socket.write(response(body).subarray(0, -1)));

@@ -11,6 +11,7 @@ import { basename } from 'node:path';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { Playback } from '@millrace/shared/download/scheduler/playback';
 import { PROBLEM_TYPE, toProblem } from '@millrace/shared/http/answers/problem';
+import { resetConnection } from '@millrace/shared/node/reset-connection';
 import { type StreamedFile, type StreamHead, streamHead } from './stream-head.ts';
 import { type StreamedDownload, StreamSource } from './stream-source.ts';
 
@@ -171,7 +172,7 @@ class StreamServer implements ServedStream {
       res.end();
     } catch {
       // Reset the connection, so that the body does not seem complete.
-      res.socket?.resetAndDestroy();
+      resetConnection(res.socket);
       res.destroy();
     } finally {
       this.#readers.delete(res);
@@ -204,7 +205,7 @@ class StreamServer implements ServedStream {
 
   #cutOff(): void {
     for (const [res, ended] of this.#readers) {
-      res.socket?.resetAndDestroy();
+      resetConnection(res.socket);
       ended.abort();
     }
   }

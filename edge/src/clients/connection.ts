@@ -8,6 +8,7 @@ import type { Http2ServerResponse, Http2Session, ServerHttp2Stream } from 'node:
 import { Socket } from 'node:net';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
+import { resetConnection } from '@millrace/shared/node/reset-connection';
 
 const sockets = new WeakMap<Http2Session, Socket>();
 
@@ -79,19 +80,6 @@ export function bottomSocket(socket: Socket): Socket {
   // Node has no public API for it.
   const below = (socket as { _parent?: unknown })._parent;
   return below instanceof Socket ? below : socket;
-}
-
-/**
- * Resets a connection: unlike a FIN, no client's HTTP library takes a reset for the end of a body.
- */
-export function resetConnection(socket: Socket | null): void {
-  // Below TLS is the connection that can be reset; Node has no public API for it.
-  const below = (socket as { _parent?: unknown } | null)?._parent;
-  if (below instanceof Socket) {
-    below.resetAndDestroy();
-    socket?.destroy();
-  } else if (socket !== null && 'resetAndDestroy' in socket) socket.resetAndDestroy();
-  else (socket as Socket | null)?.destroy();
 }
 
 /**

@@ -3,6 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
 import { expect, test } from '@jest/globals';
+import { resetConnection } from '@millrace/shared/node/reset-connection';
 import { writeLoaned } from './loaned-write.ts';
 
 const BYTES = Buffer.alloc(100_000, 'x');
@@ -65,7 +66,7 @@ test('a write ends once, and not before Node has released the memory', async () 
           order.push('closed');
           setImmediate(() => setImmediate(resolve));
         });
-        res.socket?.resetAndDestroy();
+        resetConnection(res.socket);
         writeLoaned(res, BYTES, () => order.push('ended late'));
       }),
     );

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { resetConnection } from '@millrace/shared/node/reset-connection';
 import { handleClientErrors } from './client-errors.ts';
 import { releaseParser } from './http1-parser.ts';
 
@@ -184,7 +185,7 @@ describe('a request whose target has bytes above ASCII', () => {
     );
     expect(counts(second)).toEqual(expected);
     const closed = new Promise((resolve) => second?.once('close', resolve));
-    got.socket.resetAndDestroy();
+    resetConnection(got.socket);
     await closed;
     expect(second?.parser).toBeNull();
   });
@@ -316,7 +317,7 @@ describe('a client that leaves', () => {
     server.on('request', (_req, res) => closed.push(once(res, 'close')));
     send(got.socket, get('/1') + get('/2') + get('/3') + behind);
     await next(2);
-    got.socket.resetAndDestroy();
+    resetConnection(got.socket);
     await Promise.all(closed);
     expect(closed).toHaveLength(3);
   });

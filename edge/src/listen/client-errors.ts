@@ -8,7 +8,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Millis } from '@millrace/shared/base/clock';
-import { resetConnection } from '../clients/connection.ts';
+import { resetConnection } from '@millrace/shared/node/reset-connection';
 import { HEADERS_MS } from './http-limits.ts';
 import {
   abortWithConnection,

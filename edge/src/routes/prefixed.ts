@@ -14,6 +14,7 @@ import { resumesOnReset } from '@millrace/shared/http/fields/prefer';
 import { namesInVia, viaItem } from '@millrace/shared/http/fields/via';
 import { parsePrefixedTarget } from '@millrace/shared/http/urls/prefixed-url';
 import { parseSignedTarget, SIGNED_PATH } from '@millrace/shared/http/urls/signed-link';
+import { resetConnection } from '@millrace/shared/node/reset-connection';
 import type { OnRefusal } from '../admission/admissions.ts';
 import type { Admission, ClientLimits } from '../admission/client-limits.ts';
 import { type OriginUse, together } from '../admission/origin-use.ts';
@@ -24,7 +25,6 @@ import {
   connectionOf,
   isComplete,
   onStall,
-  resetConnection,
   resetResponse,
 } from '../clients/connection.ts';
 import type { Exchange, Exchanges } from '../clients/exchanges.ts';
