@@ -8,10 +8,12 @@ import { openResponse } from '../../fixtures/clients/http-client.ts';
 import { sha256 } from '../../fixtures/origins/content.ts';
 import { nginxOrComplain } from '../../fixtures/origins/nginx.ts';
 import { NginxFiles } from '../../fixtures/origins/nginx-files.ts';
+import { racesOf } from '../../fixtures/programs/cluster.ts';
 import { EdgeProcess } from '../../fixtures/programs/processes.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
 
 const MiB = 1024 * 1024;
+const CHUNK = 256 * 1024;
 const SLOW_BYTES_PER_SECOND = 50_000;
 /**
  * Size in MiB of the file that all clients fetch. The cache holds the whole file, as it would a
@@ -85,7 +87,7 @@ describe(`100 clients and a slow one, all at once, for one cold file of ${CROWD_
       `${CROWD_MIB + 64}MiB`,
       // The 512 chunks of a file of 256 MiB, for half the bytes.
       '--chunk-size',
-      '256KiB',
+      String(CHUNK),
       '--log-level',
       'warn',
     ]);
@@ -95,7 +97,9 @@ describe(`100 clients and a slow one, all at once, for one cold file of ${CROWD_
       expect(outcomes).toEqual({ [`200 ${digest}`]: 100 });
       const copies = (await files.sent()) / content.length;
       console.info(`crowd: the origin sent ${copies.toFixed(4)} times the file's bytes`);
-      expect(copies.toFixed(2)).toBe('1.00');
+      const races = await racesOf([edge]);
+      expect(copies).toBeGreaterThanOrEqual(1);
+      expect(copies).toBeLessThanOrEqual(1 + (races * CHUNK) / content.length);
       const slowDigest = slow.stop();
       expect(slow.bytes).toBeGreaterThan(0);
       expect(slowDigest).toBe(sha256(content.subarray(0, slow.bytes)));
