@@ -16,7 +16,7 @@ import { FIREFOX, firefoxOrComplain } from '../../fixtures/pages/firefox.ts';
 import { browserOrComplain, launchBrowser } from '../../fixtures/pages/ui.ts';
 import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
-import { until } from '../../fixtures/until.ts';
+import { LONGEST_WAIT_MS, until } from '../../fixtures/until.ts';
 
 const withBrowser = testsWhere(browserOrComplain('files of strangers in a browser'));
 const withFirefox = testsWhere(firefoxOrComplain('saving a file of an edge with Firefox'));
@@ -431,6 +431,7 @@ withFirefox.describe('Firefox saves a file', () => {
       browser: 'firefox',
       executablePath: FIREFOX,
       headless: true,
+      timeout: LONGEST_WAIT_MS,
       env: { ...process.env, HOME: folder.path },
       extraPrefsFirefox: {
         'browser.download.folderList': 2,
@@ -459,6 +460,7 @@ withFirefox.describe('Firefox saves a file', () => {
     const headers = { 'content-type': 'application/octet-stream' };
     origin.add(`/${name}`, { body: DISK_IMAGE, headers });
     const page = await firefox.newPage();
+    page.setDefaultTimeout(LONGEST_WAIT_MS);
     await page.goto(addressOf(addList(`/${name}`)));
     await page.click('a');
     await isSaved(name);
