@@ -13,15 +13,15 @@ import { EdgeProcess } from '../../fixtures/programs/processes.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
 
 const MiB = 1024 * 1024;
-const CHUNK = 256 * 1024;
+const CHUNK = 128 * 1024;
 const SLOW_BYTES_PER_SECOND = 50_000;
 /**
  * Size in MiB of the file that all clients fetch. The cache holds the whole file, as it would a
  * larger one.
  */
-const CROWD_MIB = Number(process.env.MILLRACE_CROWD_MIB ?? 128);
+const CROWD_MIB = Number(process.env.MILLRACE_CROWD_MIB ?? 64);
 /** Size in MiB of a file that the second edge cannot keep: more than all memory that it may use. */
-const LONG_MIB = 320;
+const LONG_MIB = 256;
 
 const { afterAll, beforeAll, describe, test } = testsWhere(nginxOrComplain('crowds of clients'));
 let files: NginxFiles;
@@ -85,7 +85,7 @@ describe(`100 clients and a slow one, all at once, for one cold file of ${CROWD_
       '127.0.0.1',
       '--cache-memory',
       `${CROWD_MIB + 64}MiB`,
-      // The 512 chunks of a file of 256 MiB, for half the bytes.
+      // The 512 chunks of a file of 256 MiB, for a quarter of the bytes.
       '--chunk-size',
       String(CHUNK),
       '--log-level',

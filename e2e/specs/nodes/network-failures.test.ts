@@ -18,7 +18,7 @@ import { until } from '../../fixtures/until.ts';
 
 const MiB = 1024 * 1024;
 const CHUNK = 256 * 1024;
-const FILE_BYTES = 32 * MiB;
+const FILE_BYTES = 16 * MiB;
 const OPTIONS = [
   ...['--allow-origin', '127.0.0.1', '--chunk-size', '256KiB'],
   ...['--cache-memory', '64MiB', '--log-level', 'warn'],
