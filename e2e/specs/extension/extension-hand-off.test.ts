@@ -91,8 +91,8 @@ describe('the desktop takes, with the default settings,', () => {
     }
   });
 
-  test('64 MiB behind a redirect to a file that needs a cookie', async () => {
-    stage.files.add('/target', fileOf('target', 64 * MB, { cookie: 'session=42' }));
+  test('17 MiB behind a redirect to a file that needs a cookie', async () => {
+    stage.files.add('/target', fileOf('target', 17 * MB, { cookie: 'session=42' }));
     await stage.click('/redirect', fileOf('x', 0, { at: '/target' }));
     await takenByDesktop('/target');
   });
