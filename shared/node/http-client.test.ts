@@ -209,7 +209,8 @@ describe('HttpClient', () => {
       socket.write(`${OK}Content-Length: ${body.length}\r\n\r\n`);
       socket.write(body);
     });
-    const timeoutMs = 300;
+    // Long enough for the beginning of a response on a busy machine.
+    const timeoutMs = 1000;
     const response = await client(timeoutMs).get(served.url, {}, forEver);
     const silent = await serve(() => {});
     // Wait until a request that begins now times out: the first request would time out as well if

@@ -39,10 +39,11 @@ try {
     allowedOrigins: values['allow-origin'],
     onNote: (text) => process.stderr.write(`${text}\n`),
   });
-  process.stdout.write(`Millrace daemon on ${daemon.url}\n`);
+  // First of all: whoever reads the line below may send a signal at once.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => void daemon.close());
   }
+  process.stdout.write(`Millrace daemon on ${daemon.url}\n`);
   await daemon.ended;
 } catch (thrown) {
   const error = asMillraceError(thrown);

@@ -258,7 +258,8 @@ export class BlockDownload {
   /** Asks for a range, or continues the first answer if it waits at that position. */
   async #ask(source: HttpSource, range: ByteRange, signal: AbortSignal): Promise<OpenAnswer> {
     const held = source === this.#held?.source && this.#held.isOpen ? this.#held : undefined;
-    const waiting = held?.answerTo(source, range, signal);
+    const { stored } = this.#options.file;
+    const waiting = held?.answerTo(source, range, signal, (bytes) => stored.covers(bytes));
     if (waiting !== undefined) return waiting;
     try {
       const opened = await source.openRange(range, source.version as PinnedVersion, signal);

@@ -7,6 +7,8 @@ import type { Opened } from './source-answer.ts';
 
 const SOURCE = { id: 'a' } as unknown as HttpSource;
 const never = new AbortController().signal;
+/** Says of any bytes that they are stored. */
+const all = () => true;
 
 /** A body that the test sends piece by piece. */
 function body(length: number) {
@@ -63,10 +65,10 @@ describe('a held answer', () => {
     const rest = it.send('abcdef');
     await reading;
     expect([first.text(), it.held.position, it.held.isOpen]).toEqual(['abcd', 4, true]);
-    expect(it.held.answerTo(SOURCE, { start: 3, end: 8 }, never)).toBeUndefined();
-    expect(it.held.answerTo(SOURCE, { start: 4, end: 11 }, never)).toBeUndefined();
+    expect(it.held.answerTo(SOURCE, { start: 3, end: 8 }, never, all)).toBeUndefined();
+    expect(it.held.answerTo(SOURCE, { start: 4, end: 11 }, never, all)).toBeUndefined();
     const second = collector();
-    const next = it.held.answerTo(SOURCE, { start: 4, end: 10 }, never)?.read(second.take);
+    const next = it.held.answerTo(SOURCE, { start: 4, end: 10 }, never, all)?.read(second.take);
     await rest;
     await it.send('ghij');
     it.end();
@@ -133,7 +135,7 @@ describe('a held answer', () => {
     const wait = it.send('abcd');
     await expect(first).rejects.toBe(enough);
     const rest = collector();
-    const next = it.held.answerTo(SOURCE, { start: 2, end: 9 }, never)?.read(rest.take);
+    const next = it.held.answerTo(SOURCE, { start: 2, end: 9 }, never, all)?.read(rest.take);
     await wait;
     await it.send('efghi');
     it.end();
@@ -143,28 +145,38 @@ describe('a held answer', () => {
 
   test('is given to one of two requests that are made at the same time', async () => {
     const it = body(9);
-    const first = it.held.answerTo(SOURCE, { start: 0, end: 3 }, never);
+    const first = it.held.answerTo(SOURCE, { start: 0, end: 3 }, never, all);
     // Both would read, and the one that was not the last to begin would get nothing for ever.
-    expect(it.held.answerTo(SOURCE, { start: 3, end: 9 }, never)).toBeUndefined();
+    expect(it.held.answerTo(SOURCE, { start: 3, end: 9 }, never, all)).toBeUndefined();
     const reading = first?.read(collector().take);
     void it.send('abcd');
     await reading;
-    expect(it.held.answerTo(SOURCE, { start: 3, end: 9 }, never)).toBeDefined();
+    expect(it.held.answerTo(SOURCE, { start: 3, end: 9 }, never, all)).toBeDefined();
   });
 
   test('is free again if the request that it was given to was aborted before it read', async () => {
     const { held } = body(9);
     const abort = new AbortController();
-    const first = held.answerTo(SOURCE, { start: 0, end: 3 }, abort.signal);
+    const first = held.answerTo(SOURCE, { start: 0, end: 3 }, abort.signal, all);
     abort.abort(new Error('not needed'));
     await expect(first?.read(collector().take)).rejects.toThrow(/not needed/);
-    expect(held.answerTo(SOURCE, { start: 0, end: 3 }, never)).toBeDefined();
+    expect(held.answerTo(SOURCE, { start: 0, end: 3 }, never, all)).toBeDefined();
   });
 
   test('skips no more than a piece for a reader that begins further on', () => {
     const { held } = body(9_000_000);
-    expect(held.answerTo(SOURCE, { start: 1024 * 1024 + 1, end: 2e6 }, never)).toBeUndefined();
-    expect(held.answerTo(SOURCE, { start: 1024 * 1024, end: 2e6 }, never)).toBeDefined();
+    expect(held.answerTo(SOURCE, { start: 1024 * 1024 + 1, end: 2e6 }, never, all)).toBeUndefined();
+    expect(held.answerTo(SOURCE, { start: 1024 * 1024, end: 2e6 }, never, all)).toBeDefined();
+  });
+
+  test('skips only what is stored: no other answer may bring the rest', () => {
+    const { held } = body(9);
+    const asked: unknown[] = [];
+    const isStored = (range: unknown) => asked.push(range) > 1;
+    const range = { start: 4, end: 9 };
+    expect(held.answerTo(SOURCE, range, never, isStored)).toBeUndefined();
+    expect(held.answerTo(SOURCE, range, never, isStored)).toBeDefined();
+    expect(asked).toEqual(Array(2).fill({ start: 0, end: 4 }));
   });
 
   test('can still be read from where a reader gave up', async () => {
@@ -186,6 +198,20 @@ describe('a held answer', () => {
     it.end();
     await next;
     expect(rest.text()).toBe('abcdef');
+  });
+
+  test('keeps its last piece for the next reader, although the body has ended', async () => {
+    const it = body(6);
+    const first = collector();
+    const reading = it.held.read(2, first.take, never);
+    void it.send('abcdef');
+    it.end();
+    await reading;
+    await new Promise(setImmediate);
+    const rest = collector();
+    const next = it.held.answerTo(SOURCE, { start: 2, end: 6 }, never, all)?.read(rest.take);
+    await next;
+    expect([first.text(), rest.text(), it.held.isOpen]).toEqual(['ab', 'cdef', false]);
   });
 
   test('ends with its reader once another request has been served', async () => {

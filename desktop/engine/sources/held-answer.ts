@@ -12,7 +12,7 @@ import type { Opened } from './source-answer.ts';
 
 /**
  * Most bytes that are skipped for a reader that begins further on: one piece as it was received, of
- * which an earlier reader has taken a part before it stopped.
+ * which an earlier reader has stored a part before it stopped.
  */
 const MOST_SKIPPED_BYTES = 1024 * 1024;
 
@@ -68,12 +68,24 @@ export class HeldAnswer {
     return this.#isNeeded;
   }
 
-  /** Returns the answer for a range that begins where it waits, or a little further on. */
-  answerTo(source: HttpSource, range: ByteRange, signal: AbortSignal): OpenAnswer | undefined {
-    const ahead = range.start - this.#position;
+  /**
+   * Returns the answer for a range that begins where it waits, or a little further on.
+   *
+   * @param isStored tells whether all bytes of a range are stored: no others are skipped, because
+   *   no other answer may bring them
+   */
+  answerTo(
+    source: HttpSource,
+    range: ByteRange,
+    signal: AbortSignal,
+    isStored: (range: ByteRange) => boolean,
+  ): OpenAnswer | undefined {
+    const skipped = { start: this.#position, end: range.start };
+    const ahead = skipped.end - skipped.start;
     const isNext = source === this.source && ahead >= 0 && ahead <= MOST_SKIPPED_BYTES;
     if (this.#over || this.#isPromised || this.#reader !== undefined || !isNext) return undefined;
     if (range.end > this.#opened.range.end) return undefined;
+    if (ahead > 0 && !isStored(skipped)) return undefined;
     this.#isPromised = true;
     const headMs = this.#isTimed ? undefined : this.#opened.headMs;
     this.#isTimed = true;
@@ -127,6 +139,8 @@ export class HeldAnswer {
     this.#begun = true;
     this.#opened
       .read((_position, bytes) => this.#take(bytes))
+      // The body ends once it has been received: its last piece may still wait for a reader.
+      .then(() => this.#waiting)
       .then(
         () => this.#onEnd({}),
         (error) => this.#onEnd({ error }),

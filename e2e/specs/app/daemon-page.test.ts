@@ -10,7 +10,7 @@ import { FileServer } from '../../fixtures/origins/file-server.ts';
 import { logIn, ownOrigin, PageSocket, send } from '../../fixtures/pages/page-client.ts';
 import { DaemonProcess } from '../../fixtures/programs/daemon.ts';
 import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
-import { until } from '../../fixtures/until.ts';
+import { becomes, until } from '../../fixtures/until.ts';
 
 const SCRIPT = 'console.log("ü")';
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -240,7 +240,9 @@ describe('a page that is logged in', () => {
     // The limit keeps the download slow until the page has seen enough of it.
     const gid = await add({ urls: [first, second], limit: 300_000, digests });
     await page.watch({ detail: gid, cells: 50 });
-    await until(() => partlyThere().some(isOutOfOrder));
+    const contributors = () =>
+      new Set(page.updates.flatMap(({ detail }) => detail?.map?.by ?? []).filter((by) => by >= 0));
+    await until(() => partlyThere().some(isOutOfOrder) && contributors().size === 2);
     await page.call('millrace.change', { gid, limit: 3_000_000 });
     await until(() => rowsOf(gid).some(({ status }) => status === 'complete'));
 
@@ -249,7 +251,7 @@ describe('a page that is logged in', () => {
     expect(stored.filter((bytes) => bytes > 0 && bytes < SIZE).length).toBeGreaterThan(0);
     expect(page.updates.at(-1)?.revision).toBeGreaterThan(revision);
     expect(page.updates.some(({ totals }) => totals?.byStatus.active === 1)).toBe(true);
-    expect(page.updates.some(({ newSpeed }) => newSpeed !== undefined)).toBe(true);
+    await until(() => page.updates.some(({ newSpeed }) => newSpeed !== undefined));
 
     const detail = await page.call('millrace.detail', { gid, cells: 50 });
     expect(detail.map.stored).toEqual(new Array(50).fill(100));
@@ -271,7 +273,11 @@ describe('a page that is logged in', () => {
       breaks: (count) => (count < 6 ? 200_000 : undefined),
     });
     const liar = mirror.add('/disk.img', { body: contentOf('other', SIZE), etag: '"other"' });
-    const gid = await add({ urls: [url, liar] });
+    // The limit keeps the download from ending before the second source is judged.
+    const gid = await add({ urls: [url, liar], limit: 500_000 });
+    const second = async () => (await page.call('millrace.detail', { gid })).sources[1]?.state;
+    await becomes(second, 'quarantined');
+    await page.call('millrace.change', { gid, limit: null });
     await daemon.reaches(gid, 'complete');
     const { sources, map } = await page.call('millrace.detail', { gid });
     expect(sources[0]?.resets).toBeGreaterThan(0);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { DaemonProcess, Listener, type View } from '../../fixtures/programs/daemon.ts';
 import { DaemonStage, digestOf } from '../../fixtures/programs/daemon-stage.ts';
-import { until } from '../../fixtures/until.ts';
+import { becomes, until } from '../../fixtures/until.ts';
 
 const MB = 1_000_000;
 
@@ -82,7 +82,7 @@ describe('a download', () => {
     // This call replaces the link without the check that the interface makes.
     await stage.daemon.call('aria2.changeUri', gid, 1, [url], [origin.url('not-found')]);
     await stage.daemon.reaches(gid, 'error');
-    expect(await stage.downloads()).toHaveLength(2);
+    expect(await stage.settledDownloads()).toHaveLength(2);
     await stage.daemon.call('millrace.remove', { gids: [gid], now: true });
     await until(async () => (await stage.downloads()).length === 0);
   });
@@ -114,7 +114,7 @@ describe('a download', () => {
     const { path } = await stage.daemon.reaches(gid, 'complete');
     expect(path).toBe(join(dir, 'y.bin'));
     expect(await digestOf(path)).toBe(origin.digest(url));
-    expect(await stage.downloads()).toEqual([]);
+    await becomes(() => stage.downloads(), []);
   });
 
   test('sends the header fields, the referrer and the log-in that it was given', async () => {

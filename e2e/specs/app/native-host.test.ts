@@ -30,7 +30,7 @@ import {
   offerOf,
 } from '../../fixtures/programs/native-host.ts';
 import { temporaryFolder } from '../../fixtures/programs/processes.ts';
-import { until } from '../../fixtures/until.ts';
+import { becomes, until } from '../../fixtures/until.ts';
 
 const MB = 1_000_000;
 
@@ -224,7 +224,7 @@ test('a discarded download is gone, with its file', async () => {
   await host.call('withdraw', { handOff: offer.handOff });
   await until(async () => (await files()).join() === 'file.bin');
   for (let i = 0; i < 2; i++) await host.call('discard', { gid });
-  expect(await files()).toEqual([]);
+  await becomes(() => files(), []);
   expect(await listed(host)).toEqual([]);
 });
 

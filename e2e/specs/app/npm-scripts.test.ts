@@ -103,7 +103,8 @@ describe.each(ENDS)('%s', (name, end) => {
 
   test('interrupts "npm run millrace -- get" once, which keeps what has come', async () => {
     const url = origin.url('none', { size: 8_000_000, seed: 'get' });
-    run('millrace', 'get', url, '-d', folder.path, '--limit', '1500K');
+    // At this rate the download outlasts the test on any machine.
+    run('millrace', 'get', url, '-d', folder.path, '--limit', '100K');
     const names = () => readdir(folder.path);
     await until(async () => (await names()).includes('file.bin.millrace-journal'));
     end();

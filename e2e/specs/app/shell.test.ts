@@ -21,7 +21,7 @@ import { temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { electronOrComplain, Screen, Shell, waiting } from '../../fixtures/programs/shell.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
 import { electronProgram } from '../../fixtures/tools/electron-path.mjs';
-import { until } from '../../fixtures/until.ts';
+import { becomes, until } from '../../fixtures/until.ts';
 
 const START = fileURLToPath(new URL('../../../desktop/cli/launch/start.ts', import.meta.url));
 const SIZE = 8_000_000;
@@ -185,17 +185,23 @@ withElectron(
     await shell.window('window.close()');
     await shell.windowIs('!window.isVisible()');
     // A kind of file that opens without a question.
-    const { gid, url } = await add(shell, { limit: 4_000_000, file: 'film.mkv' });
-    await shell.records(({ notifications }) =>
-      notifications.some(({ title }) => title === 'Download complete'),
+    const { gid, url } = await add(shell, { limit: 400_000, file: 'film.mkv' });
+    // Fast only once the running download has been shown.
+    await shell.records(
+      ({ trayTexts, progress }) =>
+        trayTexts.some((text) => /1 download · \d+% · .*\/s/.test(text)) &&
+        progress.some((share) => share > 0 && share < 1),
+    );
+    await shell.call('change', { gid, limit: null });
+    await shell.records(
+      ({ notifications, trayTexts, progress }) =>
+        notifications.some(({ title }) => title === 'Download complete') &&
+        /Nothing is being downloaded/.test(trayTexts.at(-1) ?? '') &&
+        progress.at(-1) === -1,
     );
     const { path } = await status(shell, gid);
     expect(sha256(await readFile(path))).toBe(origin.digest(url));
     const recorded = await shell.recorded();
-    expect(recorded.trayTexts).toContainEqual(expect.stringMatching(/1 download · \d+% · .*\/s/));
-    expect(recorded.trayTexts.at(-1)).toMatch(/Nothing is being downloaded/);
-    expect(recorded.progress.some((share) => share > 0 && share < 1)).toBe(true);
-    expect(recorded.progress.at(-1)).toBe(-1);
     // The app told the user once that it keeps running after the window is closed.
     expect(recorded.notifications.map(({ title }) => title)).toEqual([
       'Millrace keeps running in the background',
@@ -220,14 +226,11 @@ withElectron('language and theme follow the settings of the page', async (shell)
     trayTexts.some((text) => text.includes('Nichts wird heruntergeladen')),
   );
   const labels = 'millraceTest.electron.Menu.getApplicationMenu().items.map(({ label }) => label)';
-  expect(await shell.window(labels)).toEqual([
-    'Datei',
-    'Bearbeiten',
-    'Downloads',
-    'Ansicht',
-    'Hilfe',
-  ]);
-  expect(await page.evaluate('matchMedia("(prefers-color-scheme: dark)").matches')).toBe(true);
+  await becomes(
+    () => shell.window<string[]>(labels),
+    ['Datei', 'Bearbeiten', 'Downloads', 'Ansicht', 'Hilfe'],
+  );
+  await page.evaluate(waiting('matchMedia("(prefers-color-scheme: dark)").matches'));
   await shell.call('setSettings', { language: 'en', appearance: { theme: 'system' } });
   await shell.records(
     ({ trayTexts }) => trayTexts[trayTexts.length - 1]?.includes('Nothing') ?? false,
@@ -326,7 +329,7 @@ withElectron('a second start hands over its links and files, and ends', async (s
       ],
     },
   ]);
-  expect(await shell.window('window.isVisible()')).toBe(true);
+  await shell.windowIs('window.isVisible()');
   // No download starts before the user agrees.
   expect(await shell.call('list')).toEqual(before);
 });
@@ -374,7 +377,9 @@ withElectron(
     const { pid, url } = await shell.daemon();
     await page.evaluate('void (window.isOld = true)');
     process.kill(pid, 'SIGKILL');
-    await shell.records(({ notifications }) => notifications.length > 0);
+    await shell.records(({ notifications }) =>
+      notifications.some(({ title }) => title === 'The engine stopped and was started again'),
+    );
     expect((await shell.daemon()).url).toBe(url);
     await until(async () => {
       const now = await shell.page();
@@ -464,7 +469,8 @@ withElectron('npm start opens the window beside an edge, and ends both', async (
   // The app writes this file once it has its daemon.
   await until(() => existsSync(join(state, 'shell.json')));
   const pids = [await pidIn('daemon.json'), await pidIn('edge.json')];
-  expect(said).toMatch(/A Millrace edge runs at http:.*The app is open/s);
+  // The program hears of the file, too, and then says so.
+  await until(() => /A Millrace edge runs at http:.*The app is open/s.test(said));
   child.kill('SIGTERM');
   await once(child, 'exit');
   await until(() => !pids.some(isAlive));

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { SlowFiles } from '../../fixtures/origins/slow-files.ts';
 import { rowOf, says, startUiDaemon } from '../../fixtures/pages/ui.ts';
 import { UiStage } from '../../fixtures/pages/ui-stage.ts';
-import { until } from '../../fixtures/until.ts';
+import { LONGEST_WAIT_MS, until } from '../../fixtures/until.ts';
 
 const MIB = 1024 * 1024;
 
@@ -62,12 +62,14 @@ ui.when('somebody who is not logged in', () => {
 
   test('is told that a log-in link has been used', async () => {
     const context = await ui.browser.newContext({ locale: 'de-DE' });
+    context.setDefaultTimeout(LONGEST_WAIT_MS);
     const { url } = await ui.daemon.call('millrace.loginLink');
     const first = await context.newPage();
     await first.goto(url);
     await first.getByRole('row').filter({ hasText: 'interrupted.iso' }).waitFor();
     expect(first.url()).not.toContain('code');
     const other = await (await ui.browser.newContext()).newPage();
+    other.setDefaultTimeout(LONGEST_WAIT_MS);
     await other.goto(url);
     await other.getByText(/has been used or has expired/).waitFor();
   });

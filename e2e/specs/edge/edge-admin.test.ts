@@ -7,10 +7,12 @@ import { fetchAll } from '../../fixtures/clients/http-client.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { ADMIN_TOKEN, ask, digestThrough, ended } from '../../fixtures/programs/admin-client.ts';
 import { AdminStage, FRESH } from '../../fixtures/programs/admin-stage.ts';
+import { racesOf } from '../../fixtures/programs/cluster.ts';
 import { EdgeProcess, runCli } from '../../fixtures/programs/processes.ts';
 import { until } from '../../fixtures/until.ts';
 
 const BYTES = 300_000;
+const CHUNK = 65_536;
 
 const stage = await AdminStage.set(
   ...['--pin-quota', '400KiB', '--cache-memory', '800KiB', '--pin-max', '1h'],
@@ -191,13 +193,16 @@ describe('prefetching', () => {
       const { body } = await ask(nodes[0] as EdgeProcess, 'POST', 'prefetch', { url });
       expect(await ended(nodes[0] as EdgeProcess, body.id)).toMatchObject({ state: 'done' });
     });
-    expect(cost).toBe(2_000_000);
+    const raced = () => racesOf(nodes);
+    expect(cost).toBeGreaterThanOrEqual(2_000_000);
+    expect(cost).toBeLessThanOrEqual(2_000_000 + (await raced()) * CHUNK);
+    const before = await raced();
     const kept = await Promise.all(nodes.map(async (n) => (await n.status()).cache.memory.chunks));
     expect(Math.min(...kept)).toBeGreaterThan(0);
     const later = await stage.originBytes(async () => {
       for (const node of nodes) expect(await digestThrough(node, url)).toBe(digest);
     });
-    expect(later).toBe(0);
+    expect(later).toBeLessThanOrEqual(((await raced()) - before) * CHUNK);
   });
 });
 
@@ -206,7 +211,7 @@ describe('several processes', () => {
     const several = await stage.start('--workers', '3');
     await until(async () => {
       const { workers = [] } = await several.status();
-      return workers.every(({ peers }) => peers === 2);
+      return workers.length === 3 && workers.every(({ peers }) => peers === 2);
     });
     const { url, path, digest } = stage.publish(BYTES);
     const sixTimes = async () => {

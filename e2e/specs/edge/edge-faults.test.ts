@@ -97,6 +97,7 @@ const EXPECTED: Readonly<Record<string, readonly Outcome[]>> = {
   'works-once': ['reset', 403],
   'works-once-gone': ['reset', 410],
   'works-once-failing': ['reset', 502],
+  'works-once-late': ['reset', 502],
   'works-once-reset': ['reset', 502],
   'works-once-page': ['reset', 502],
   'timeout-first': ['bytes', 502],

@@ -7,7 +7,7 @@ import type { Browser } from 'playwright-core';
 import { fetchAll } from '../../fixtures/clients/http-client.ts';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
-import { freePort, Nginx, nginxOrComplain } from '../../fixtures/origins/nginx.ts';
+import { freePorts, Nginx, nginxOrComplain } from '../../fixtures/origins/nginx.ts';
 import { barriers, overflow } from '../../fixtures/pages/axe.ts';
 import { checkUrl, findingsOn, openPage } from '../../fixtures/pages/edge-pages.ts';
 import { browserOrComplain, launchBrowser } from '../../fixtures/pages/ui.ts';
@@ -36,7 +36,7 @@ beforeAll(async () => {
   await writeFile(join(root, 'a file.iso'), DATA);
   await utimes(join(root, 'a file.iso'), 1.7e9, 1.7e9);
   origin = await FaultOrigin.start();
-  closedPort = await freePort();
+  closedPort = await freePorts();
   [browser, nginx, edge, openEdge] = await Promise.all([
     launchBrowser(),
     Nginx.start({

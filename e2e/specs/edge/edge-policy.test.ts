@@ -203,8 +203,10 @@ describe('limits per client', () => {
     leave.abort();
     await Promise.allSettled(clients);
     // The delays themselves would take many minutes.
-    await until(async () => (await e.status()).memory.shares.chunksInFlight === 0);
-    expect((await e.status()).transfers.active).toBe(0);
+    await until(async () => {
+      const { memory, transfers } = await e.status();
+      return memory.shares.chunksInFlight === 0 && transfers.active === 0;
+    });
   });
 });
 

@@ -15,7 +15,7 @@ const CONTENT = contentOf('tunnels', 32 * 1024 * 1024);
 const PIECE_BYTES = 4 * 1024 * 1024;
 const DRIPS = 100;
 /** Together the drips take more than twice the edge's limit on silence. */
-const DRIP_EVERY_MS = 50;
+const DRIP_EVERY_MS = 65;
 let server: Server;
 let edge: EdgeProcess;
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   edge = await EdgeProcess.start([
-    ...['--origin-timeout', '2s', '--log-level', 'warn', '--allow-origin', '127.0.0.1'],
+    ...['--origin-timeout', '3s', '--log-level', 'warn', '--allow-origin', '127.0.0.1'],
   ]);
 });
 afterAll(async () => {

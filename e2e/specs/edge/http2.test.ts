@@ -15,7 +15,7 @@ import { browserOrComplain, launchBrowser } from '../../fixtures/pages/ui.ts';
 import { Namespace, namespacesOrComplain } from '../../fixtures/programs/namespace.ts';
 import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
-import { until } from '../../fixtures/until.ts';
+import { LONGEST_WAIT_MS, until } from '../../fixtures/until.ts';
 
 const TOKEN = 'token of the administrator';
 const MiB = 1024 * 1024;
@@ -133,6 +133,7 @@ describe('clients of HTTP/2 get the right bytes', () => {
     const browser = await launchBrowser();
     ending.push(() => browser.close());
     const page = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage();
+    page.setDefaultTimeout(LONGEST_WAIT_MS);
     await page.goto(`${edge.secureUrl}/-/live`);
     const seen = await page.evaluate(async (target) => {
       const body = await (await fetch(target)).arrayBuffer();
@@ -381,6 +382,7 @@ describe('a client of HTTP/2 that vanishes', () => {
     far.spawn('curl', ['-sSk', '--http2', '--parallel', ...outputs, ...urls]);
     await until(async () => (await active(edge)) === 3);
     far.cut();
+    await until(async () => (await edge.status()).clients.purged > 0);
     await until(async () => (await active(edge)) === 0);
     expect(await edge.status()).toMatchObject({ clients: { purged: 1 } });
     await edge.logged(/the client has vanished/);

@@ -10,6 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { formatAuthentication, signedText } from '@millrace/shared/cdn/routing/inside-message';
 import { fetchAll } from '../../fixtures/clients/http-client.ts';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
+import { freePorts } from '../../fixtures/origins/nginx.ts';
 import { Cluster, usablePeers } from '../../fixtures/programs/cluster.ts';
 import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { until } from '../../fixtures/until.ts';
@@ -280,9 +281,7 @@ describe('without a secret', () => {
 
 describe('mistakes in the set-up', () => {
   test('a node with itself among its peers, under several names, does not ask itself', async () => {
-    const probe = await start();
-    const { port } = new URL(probe.url);
-    await probe.stop('SIGKILL');
+    const port = String(await freePorts());
     const edge = await start(
       ...['--port', port, '--peers', `127.0.0.1:${port}`, '--peers', `localhost:${port}`],
     );

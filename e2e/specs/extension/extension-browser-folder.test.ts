@@ -17,7 +17,7 @@ import { browserOrComplain } from '../../fixtures/pages/ui.ts';
 import { DaemonCli } from '../../fixtures/programs/daemon-cli.ts';
 import { temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
-import { until } from '../../fixtures/until.ts';
+import { becomes, until } from '../../fixtures/until.ts';
 
 const MB = 1024 * 1024;
 const { afterAll, afterEach, beforeAll, describe, test } = testsWhere(
@@ -61,7 +61,7 @@ afterAll(async () => {
 });
 
 /** Starts the daemon without a chosen folder, unless the native host has been quicker. */
-const startDaemon = () => cli.json('daemon', '--detach', '--port', '0').catch(() => {});
+const startDaemon = () => cli.ensureDaemon();
 
 async function click(path: string, more: Partial<BrowserFile> = {}): Promise<void> {
   const name = path.slice(1);
@@ -101,7 +101,10 @@ const ALWAYS = {
 };
 const setSettings = (change: object) => cli.call('setSettings', change);
 
-/** Lists the files in the browser's folder whose names begin with a name. */
+/**
+ * Lists the files in the browser's folder whose names begin with a name. The browser deletes its
+ * partial files after it lists the end of a download.
+ */
 const there = async (name: string) =>
   (await readdir(browser.downloads)).filter((one) => one.startsWith(name)).sort();
 
@@ -129,25 +132,12 @@ async function endOnce(...paths: string[]): Promise<void> {
   await until(async () => !(await held()));
 }
 
-/** Resolves when the record of a hand-off has reached a phase, or is removed without that. */
-const reached = (phase: string) =>
-  browser.asExtension(`new Promise((resolve) => {
-    const listener = (changes) => {
-      const is = Object.entries(changes).some(([key, { newValue }]) =>
-        key.startsWith('hand-off:') && (newValue?.phase ?? '${phase}') === '${phase}');
-      if (!is) return;
-      chrome.storage.local.onChanged.removeListener(listener);
-      resolve();
-    };
-    chrome.storage.local.onChanged.addListener(listener);
-  })`);
-
 describe('a file that the app takes over', () => {
   test('is where the browser would have put it, once', async () => {
     await click('/well');
     await endOnce('/well');
     expect(await apps('/well')).toEqual(['complete']);
-    expect(await there('well')).toEqual(['well.bin']);
+    await becomes(() => there('well'), ['well.bin']);
     expect(await digestsOf(['well.bin'])).toEqual([files.digest('/well')]);
     expect(await inApps('well')).toEqual([]);
   });
@@ -172,7 +162,7 @@ describe('a file that the app takes over', () => {
     await setSettings({ windows: [] });
     await endOnce(...taken);
     const all = ['same (1).bin', 'same (2).bin', 'same (3).bin', 'same.bin'];
-    expect(await there('same')).toEqual(all);
+    await becomes(() => there('same'), all);
     const wanted = [...taken, '/same-own'].map((path) => files.digest(path));
     expect((await digestsOf(all)).sort()).toEqual(wanted.sort());
     expect(await inApps('same')).toEqual([]);
@@ -184,14 +174,14 @@ describe('a file that the app takes over', () => {
     await until(
       async () => [...(await own('/gone')), ...(await apps('/gone'))].join() === 'queued',
     );
-    expect(await there('gone')).toEqual(['gone.bin']);
-    const [row] = await rowsOf('/gone');
-    await cli.call('remove', { gids: [row?.gid], forget: true, now: true });
+    await becomes(() => there('gone'), ['gone.bin']);
+    const [row] = (await rowsOf('/gone')) as [Row];
+    await cli.call('remove', { gids: [row.gid], forget: true, now: true });
     await until(async () => (await there('gone')).length === 0);
     await setSettings({ windows: [] });
     await click('/gone', { name: 'gone.bin' });
     await endOnce('/gone');
-    expect(await there('gone')).toEqual(['gone.bin']);
+    await becomes(() => there('gone'), ['gone.bin']);
     expect(await digestsOf(['gone.bin'])).toEqual([files.digest('/gone')]);
   });
 
@@ -203,7 +193,7 @@ describe('a file that the app takes over', () => {
     await click('/chosen');
     await endOnce('/chosen');
     await setSettings({ dir: null });
-    expect([...(await there('off')), ...(await there('chosen'))]).toEqual([]);
+    await becomes(async () => [...(await there('off')), ...(await there('chosen'))], []);
     expect(await inApps('off')).toEqual(['off.bin']);
     expect(await readdir(join(folder.path, 'chosen'))).toEqual(['chosen.bin']);
   });
@@ -223,7 +213,8 @@ describe('nothing is lost, and no name stays held, when', () => {
   ])(`%s ends in the phase %s (SEED=${seed})`, async (who, phase) => {
     const path = `/dies-${who === 'the daemon' ? 'daemon' : 'both'}-${phase}`;
     const name = path.slice(1);
-    const killed = reached(phase).then(async () => {
+    const reached = await browser.watchPhase(phase);
+    const killed = reached().then(async () => {
       for (let turns = Math.floor(random() * 5); turns > 0; turns--) await browser.asExtension('0');
       await Promise.all([cli.kill(), who !== 'the daemon' ? browser.killBackground() : undefined]);
     });
@@ -233,8 +224,7 @@ describe('nothing is lost, and no name stays held, when', () => {
     await startDaemon();
     files.release();
     await endOnce(path);
-    await until(async () => (await there(name)).length + (await inApps(name)).length === 1);
-    expect(await there(name)).toEqual([`${name}.bin`]);
+    await becomes(async () => [await there(name), await inApps(name)], [[`${name}.bin`], []]);
     expect(await digestsOf([`${name}.bin`])).toEqual([files.digest(path)]);
   });
 
@@ -253,7 +243,7 @@ describe('nothing is lost, and no name stays held, when', () => {
     await startDaemon();
     await setSettings({ windows: [] });
     await endOnce('/held', '/other');
-    expect(await there('held')).toEqual(['held (1).bin', 'held.bin']);
+    await becomes(() => there('held'), ['held (1).bin', 'held.bin']);
     expect(await digestsOf(['held (1).bin', 'held.bin'])).toEqual(
       ['/other', '/held'].map((path) => files.digest(path)),
     );

@@ -64,9 +64,7 @@ interface Shown {
 
 /** Finds the extension's download of a name. */
 async function shown(name: string): Promise<Shown | undefined> {
-  const { downloads } = await browser.asExtension<{ downloads: Shown[] }>(
-    `chrome.runtime.sendMessage({ type: 'state' })`,
-  );
+  const { downloads } = await browser.ask<{ downloads: Shown[] }>({ type: 'state' });
   return downloads.find((one) => one.name === name);
 }
 

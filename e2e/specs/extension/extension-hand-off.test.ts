@@ -91,8 +91,8 @@ describe('the desktop takes, with the default settings,', () => {
     }
   });
 
-  test('64 MiB behind a redirect to a file that needs a cookie', async () => {
-    stage.files.add('/target', fileOf('target', 64 * MB, { cookie: 'session=42' }));
+  test('17 MiB behind a redirect to a file that needs a cookie', async () => {
+    stage.files.add('/target', fileOf('target', 17 * MB, { cookie: 'session=42' }));
     await stage.click('/redirect', fileOf('x', 0, { at: '/target' }));
     await takenByDesktop('/target');
   });
@@ -186,8 +186,7 @@ describe('the browser keeps, untouched,', () => {
   });
 
   test('downloads that the user wants left alone: of a host, all, the next one', async () => {
-    const ask = (request: object) =>
-      stage.browser.asExtension(`chrome.runtime.sendMessage(${JSON.stringify(request)})`);
+    const ask = (request: object) => stage.browser.ask(request);
     await ask({ type: 'switch-host', host: '127.0.0.1', off: true });
     await stage.click('/host', fileOf('host', 2 * MB, { held: false }));
     await keptByBrowser('/host');
@@ -398,7 +397,8 @@ describe('whenever the background ends', () => {
 
   test.each(deaths)(`while it is %s: %j (SEED=${seed})`, async (phase, more) => {
     const path = `/dies-${phase}-${more.toTakers ?? 'well'}`;
-    const killed = stage.phaseReached(phase).then(async () => {
+    const reached = await stage.browser.watchPhase(phase);
+    const killed = reached().then(async () => {
       for (let turns = Math.floor(random() * 5); turns > 0; turns--)
         await stage.browser.asExtension('0');
       await stage.browser.killBackground();
@@ -413,7 +413,8 @@ describe('whenever the background ends', () => {
   test(`and the daemon ends with it (SEED=${seed})`, async () => {
     for (const phase of ['offering', 'committing']) {
       const path = `/both-${phase}`;
-      const killed = stage.phaseReached(phase).then(async () => {
+      const reached = await stage.browser.watchPhase(phase);
+      const killed = reached().then(async () => {
         await Promise.all([stage.browser.killBackground(), stage.cli.kill()]);
       });
       await stage.click(path, fileOf(path.slice(1), 2 * MB));
@@ -421,7 +422,7 @@ describe('whenever the background ends', () => {
       await stage.browser.wakeBackground();
       // After a finished hand-off only the user starts the daemon. Otherwise the native host may
       // already have started it.
-      await stage.cli.startDaemon().catch(() => {});
+      await stage.cli.ensureDaemon('--dir', stage.cli.downloads);
       stage.files.release();
       await endsOnce(path);
     }

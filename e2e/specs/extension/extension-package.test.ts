@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { notTested } from '../../fixtures/not-tested.ts';
-import { buildExtension } from '../../fixtures/pages/extension.ts';
+import { buildExtension, buildExtensionAnew } from '../../fixtures/pages/extension.ts';
 import { temporaryFolder } from '../../fixtures/programs/processes.ts';
 
 const WEB_EXT = 'web-ext@10.7.0';
@@ -66,7 +66,7 @@ test('both builds ask for the same permissions, but for where the engine runs', 
 test('the same sources make the same packages', async () => {
   const again = await temporaryFolder();
   try {
-    await buildExtension(again.path);
+    await buildExtensionAnew(again.path);
     const { version } = JSON.parse(await readFile(join(built.chromium, 'manifest.json'), 'utf8'));
     for (const browser of ['chromium', 'firefox']) {
       const name = `millrace-${browser}-${version}.zip`;

@@ -43,10 +43,12 @@ async function endsOnce(path: string): Promise<void> {
   });
   await until(async () => (await stage.browser.handOffs()) === 0);
   // The trash folder stays until the app knows that there is nothing to put into it.
-  const there = async () =>
-    (await readdir(stage.browser.downloads)).filter((one) => one.includes(name));
-  await until(async () => (await there()).length <= 1);
-  const [file = 'nothing'] = await there();
+  let file = 'nothing';
+  await until(async () => {
+    const there = (await readdir(stage.browser.downloads)).filter((one) => one.includes(name));
+    [file = 'nothing'] = there;
+    return there.length <= 1 && !file.endsWith('load');
+  });
   expect(file).toMatch(new RegExp(`^${name}(\\.1)?\\.bin$`));
   expect(sha256(await readFile(join(stage.browser.downloads, file)))).toBe(
     stage.files.digest(path),
@@ -66,9 +68,9 @@ test('a file that both complete, because cancelling takes time, is not deleted',
     const { downloads } = (globalThis as unknown as { chrome: { downloads: object } }).chrome;
     Object.assign(downloads, { cancel: () => new Promise(() => {}) });
   });
-  const ending = stage.phaseReached('ending');
+  const ending = await stage.browser.watchPhase('ending');
   await stage.click('/both');
-  await ending;
+  await ending();
   await until(async () => (await apps('/both')).join() === 'complete');
   stage.files.release();
   await until(async () => (await own('/both')).join() === 'complete');
@@ -84,7 +86,8 @@ describe('the background ends, and the browser’s download is complete before t
     `in the phase %s (SEED=${seed})`,
     async (phase) => {
       const path = `/dies-${phase}`;
-      const killed = stage.phaseReached(phase).then(async () => {
+      const reached = await stage.browser.watchPhase(phase);
+      const killed = reached().then(async () => {
         for (let turns = Math.floor(random() * 5); turns > 0; turns--) {
           await stage.browser.asExtension('0');
         }

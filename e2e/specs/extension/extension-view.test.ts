@@ -9,7 +9,7 @@ import { idOf, manyShown, SHOWN } from '../../fixtures/pages/shown-downloads.ts'
 import { browserOrComplain } from '../../fixtures/pages/ui.ts';
 import { temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
-import { until } from '../../fixtures/until.ts';
+import { becomes, until } from '../../fixtures/until.ts';
 
 const { afterAll, afterEach, beforeAll, beforeEach, describe, test } = testsWhere(
   browserOrComplain('the pages of the extension'),
@@ -209,7 +209,7 @@ describe('the options', () => {
     await field('Smallest size').blur();
     await button('Undo').click();
     await page.getByText('Changed back').waitFor();
-    expect(await field('Smallest size').inputValue()).toBe('16 MiB');
+    await becomes(() => field('Smallest size').inputValue(), '16 MiB');
     const [first, second] = await fake.waitFor(2);
     expect(first?.settings).toMatchObject({ minBytes: 1.5 * 1024 ** 3, on: true });
     expect(second?.settings).toMatchObject({ minBytes: 16 * 1024 ** 2, on: true });
@@ -232,7 +232,8 @@ describe('the options', () => {
     await field('Leave these to the browser').fill('https://www.example.com/page\n*.example.org');
     await field('Leave these to the browser').blur();
     expect(await saved()).toMatchObject([{ offHosts: ['www.example.com', 'example.org'] }]);
-    expect(await field('Leave these to the browser').inputValue()).toBe(
+    await becomes(
+      () => field('Leave these to the browser').inputValue(),
       'www.example.com\nexample.org',
     );
   });
@@ -298,7 +299,7 @@ describe('the options', () => {
     await open('options.html');
     await page.getByRole('switch', { name: 'Notifications' }).click();
     await page.getByText('That did not work: the disk is full').waitFor();
-    expect(await page.getByRole('switch', { name: 'Notifications' }).isChecked()).toBe(true);
+    await becomes(() => page.getByRole('switch', { name: 'Notifications' }).isChecked(), true);
   });
 });
 

@@ -24,14 +24,18 @@ const NODES = 6;
 const CLIENTS = 20;
 /** Clients that read slowly, so that responses last through several events and windows are full. */
 const SLOW_CLIENTS = 5;
-const SLOW_BYTES_PER_SECOND = 2 * MiB;
-/** Clients that read as fast as they can, so that nodes are under load when they fail. */
+const SLOW_BYTES_PER_SECOND = MiB;
+/**
+ * Clients that read as fast as they can, so that nodes are under load when they fail. They rest
+ * three times as long as they read: without rests they would take a processor from other specs.
+ */
 const EAGER_CLIENTS = 2;
+const EAGER_REST = 3;
 /**
  * Rate of the others. A disturbance meets the same number of responses at any rate; at full speed
  * they would only take the processor from other specs.
  */
-const BYTES_PER_SECOND = 3 * MiB;
+const BYTES_PER_SECOND = 1.5 * MiB;
 /** Cache of a node, in MiB. All nodes together cannot keep all files: chunks in use are evicted. */
 const CACHE_MIB = 8;
 const FILE_BYTES = [
@@ -76,9 +80,11 @@ afterAll(async () => {
   await folder?.remove();
 });
 
+const isEager = (client: number) => client >= SLOW_CLIENTS && client < SLOW_CLIENTS + EAGER_CLIENTS;
+
 function rateOf(client: number): number {
   if (client < SLOW_CLIENTS) return SLOW_BYTES_PER_SECOND;
-  return client < SLOW_CLIENTS + EAGER_CLIENTS ? Number.POSITIVE_INFINITY : BYTES_PER_SECOND;
+  return isEager(client) ? Number.POSITIVE_INFINITY : BYTES_PER_SECOND;
 }
 
 async function makeFile(bytes: number): Promise<ChaosFile> {
@@ -109,6 +115,7 @@ describe(`${seconds} seconds of kills, stops, restarts and partitions, 20 client
             report,
             random: seededRandom(seed + 1 + i),
             bytesPerSecond: rateOf(i),
+            rest: isEager(i) ? EAGER_REST : 0,
           }),
       );
       await nginx.sent();

@@ -10,6 +10,7 @@ import {
   Cluster,
   type ClusterOptions,
   type Node,
+  racesOf,
   usablePeers,
 } from '../../fixtures/programs/cluster.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
@@ -17,7 +18,7 @@ import { until } from '../../fixtures/until.ts';
 
 const MiB = 1024 * 1024;
 const CHUNK = 256 * 1024;
-const FILE_BYTES = 32 * MiB;
+const FILE_BYTES = 16 * MiB;
 const OPTIONS = [
   ...['--allow-origin', '127.0.0.1', '--chunk-size', '256KiB'],
   ...['--cache-memory', '64MiB', '--log-level', 'warn'],
@@ -145,7 +146,7 @@ describe('a node that alters chunks', () => {
       asking.map(async ({ edge }) => (await edge.status()).peers.some((p) => p.isolated)),
     );
     expect(isolating).toContain(true);
-    expect(asking.some(({ edge }) => edge.log.join().includes('damaged chunk'))).toBe(true);
+    await until(() => asking.some(({ edge }) => edge.log.join().includes('damaged chunk')));
     // No other node has kept an altered chunk either.
     for (const { edge } of asking) {
       expect((await fetchAll(edge.prefixed(file.url))).digest).toBe(file.digest);
@@ -179,10 +180,15 @@ describe('nodes that come and go', () => {
     await network.add(node);
     await network.ready();
     const file = await files.make(8 * MiB);
-    for (const { edge } of network.nodes) {
+    const edges = network.nodes.map(({ edge }) => edge);
+    const before = await racesOf(edges);
+    for (const edge of edges) {
       expect((await fetchAll(edge.prefixed(file.url))).digest).toBe(file.digest);
     }
-    expect(await files.sent()).toBe(file.content.length);
+    const sent = await files.sent();
+    const races = (await racesOf(edges)) - before;
+    expect(sent).toBeGreaterThanOrEqual(file.content.length);
+    expect(sent).toBeLessThanOrEqual(file.content.length + races * CHUNK);
   });
 });
 

@@ -7,8 +7,8 @@ import { lstat, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { contentOf } from '../../fixtures/origins/content.ts';
-import { freePort, nginxOrComplain } from '../../fixtures/origins/nginx.ts';
-import { Cluster } from '../../fixtures/programs/cluster.ts';
+import { freePorts, nginxOrComplain } from '../../fixtures/origins/nginx.ts';
+import { Cluster, racesOf } from '../../fixtures/programs/cluster.ts';
 import { CliProcess, EdgeProcess } from '../../fixtures/programs/processes.ts';
 import {
   apply,
@@ -40,7 +40,7 @@ let edges: string[];
 beforeAll(async () => {
   // Files are fresh for a year, so that no edge asks whether they have changed.
   stage = await SyncStage.start({ server: 'add_header Cache-Control "max-age=31536000";' });
-  const ports = FULL ? await Promise.all([0, 1, 2, 3].map(freePort)) : [];
+  const ports = FULL ? await Promise.all([0, 1, 2, 3].map(() => freePorts())) : [];
   const named = ports.map((port) => [
     ...['--port', `${port}`, '--public-url', `http://127.0.0.1:${port}`],
   ]);
@@ -64,9 +64,7 @@ afterAll(async () => {
   await stage?.stop();
 });
 
-/** Counts chunks that edges fetched twice at a time, because a node was late or failed. */
-const raced = () =>
-  cluster.sum(({ forwards, races }) => forwards.failed + races.first + races.retry);
+const raced = () => racesOf(cluster.nodes.map(({ edge }) => edge));
 
 /**
  * Checks that the origin has sent bytes once, and beyond that at most a chunk for each fetch that

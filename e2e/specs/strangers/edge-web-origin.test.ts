@@ -16,7 +16,7 @@ import { FIREFOX, firefoxOrComplain } from '../../fixtures/pages/firefox.ts';
 import { browserOrComplain, launchBrowser } from '../../fixtures/pages/ui.ts';
 import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
-import { until } from '../../fixtures/until.ts';
+import { LONGEST_WAIT_MS, until } from '../../fixtures/until.ts';
 
 const withBrowser = testsWhere(browserOrComplain('files of strangers in a browser'));
 const withFirefox = testsWhere(firefoxOrComplain('saving a file of an edge with Firefox'));
@@ -41,6 +41,13 @@ let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let origin: FileServer;
 let edge: EdgeProcess;
 let cert: string;
+/** A browser for all tests: each opens a window that shares nothing with others. */
+let browser: Browser;
+
+withBrowser.beforeAll(async () => {
+  browser = await launchBrowser();
+});
+withBrowser.afterAll(() => browser?.close());
 
 beforeAll(async () => {
   [folder, origin] = await Promise.all([temporaryFolder(), FileServer.start()]);
@@ -234,13 +241,12 @@ describe('a separate port for administration', () => {
 
   withBrowser.test('is where operators log in', async () => {
     const separate = await start();
-    const browser = await launchBrowser();
+    const { context, page } = await openPage(browser);
     try {
-      const { page } = await openPage(browser);
       await logIn(page, { url: await admin(separate) }, TOKEN);
       await isLive(page);
     } finally {
-      await browser.close();
+      await context.close();
       await separate.stop('SIGKILL');
     }
   });
@@ -305,7 +311,6 @@ navigator.serviceWorker.register('/${tell.replace('tell', 'evil.js')}', { scope:
 }
 
 withBrowser.describe('in Chromium', () => {
-  let browser: Browser;
   withBrowser.beforeAll(async () => {
     origin.add('/evil.js', {
       body: Buffer.from(`globalThis.evil = true; if (globalThis.document) document.title = 'ran';`),
@@ -315,9 +320,7 @@ withBrowser.describe('in Chromium', () => {
       body: Buffer.from(evilPage(origin.url('/tell'))),
       headers: { ...WEAKENING, 'content-type': 'text/html' },
     });
-    browser = await launchBrowser();
   });
-  withBrowser.afterAll(() => browser?.close());
 
   /** Lists the requests by which the evil page has reported successes. */
   const told = () => origin.requests.map(({ url }) => url).filter((url) => /tell/.test(url ?? ''));
@@ -431,6 +434,7 @@ withFirefox.describe('Firefox saves a file', () => {
       browser: 'firefox',
       executablePath: FIREFOX,
       headless: true,
+      timeout: LONGEST_WAIT_MS,
       env: { ...process.env, HOME: folder.path },
       extraPrefsFirefox: {
         'browser.download.folderList': 2,
@@ -459,6 +463,7 @@ withFirefox.describe('Firefox saves a file', () => {
     const headers = { 'content-type': 'application/octet-stream' };
     origin.add(`/${name}`, { body: DISK_IMAGE, headers });
     const page = await firefox.newPage();
+    page.setDefaultTimeout(LONGEST_WAIT_MS);
     await page.goto(addressOf(addList(`/${name}`)));
     await page.click('a');
     await isSaved(name);
@@ -467,24 +472,17 @@ withFirefox.describe('Firefox saves a file', () => {
 
 withBrowser.describe('an edge of one user', () => {
   let own: EdgeProcess;
-  let browser: Browser;
   let token: string;
   withBrowser.beforeAll(async () => {
     const file = join(folder.path, 'local-token');
-    [own, browser] = await Promise.all([
-      EdgeProcess.start([...OPTIONS, '--local-token-file', file]),
-      launchBrowser(),
-    ]);
+    own = await EdgeProcess.start([...OPTIONS, '--local-token-file', file]);
     token = (await readFile(file, 'utf8')).trim();
     const body = Buffer.from('{"of":"the user"}');
     origin.add('/secret', { body, headers: { 'content-type': 'application/json' } });
     const page = Buffer.from('<!doctype html><title>any site</title>');
     origin.add('/site.html', { body: page, headers: { 'content-type': 'text/html' } });
   });
-  withBrowser.afterAll(async () => {
-    await browser?.close();
-    await own?.stop('SIGKILL');
-  });
+  withBrowser.afterAll(() => own?.stop('SIGKILL'));
 
   withBrowser.test('gives pages of other sites nothing, whatever way they ask', async () => {
     const { context, page } = await openPage(browser);

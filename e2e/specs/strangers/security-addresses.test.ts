@@ -165,7 +165,11 @@ describe('addresses of clients', () => {
       for (let i = 0; i < 12; i++) one.push(await status(from(`198.51.100.${i}, 192.0.2.7`)));
       expect(one).toContain(429);
       expect(await status(from('192.0.2.8'))).toBe(200);
-      expect(await status({ forwarded: 'for=192.0.2.9', ...from('192.0.2.7') })).toBe(429);
+      // Fewer than a client may send at once: the first of a new client would all be answered.
+      const again = Array.from({ length: 5 }, () =>
+        status({ forwarded: 'for=192.0.2.9', ...from('192.0.2.7') }),
+      );
+      expect(await Promise.all(again)).toContain(429);
     } finally {
       await limited.stop('SIGKILL');
     }

@@ -30,6 +30,9 @@ afterAll(async () => {
   await origin.stop();
 });
 
+/** A rate at which a download is not complete before the test ends it. */
+const SLOW = ['--limit', '500K'];
+
 const path = (name: string) => join(folder.path, name);
 
 async function digestOf(name: string): Promise<string> {
@@ -40,6 +43,7 @@ async function digestOf(name: string): Promise<string> {
 async function partly(url: string, options: string[], name = 'file.bin'): Promise<CliProcess> {
   const run = new CliProcess(['get', url, '-d', folder.path, ...options]);
   await until(async () => {
+    if (run.child.exitCode !== null) throw new Error(`it has ended: ${(await run.result).stderr}`);
     const journal = await readFile(path(`${name}.millrace-journal`), 'utf8').catch(() => '');
     return journal.split('\n').length > 2;
   });
@@ -184,7 +188,7 @@ describe('resuming', () => {
     'Ctrl-C leaves a partial file, says so, and the same command resumes it: %s',
     async (how, via) => {
       const url = origin.url('none', { size, seed: `ctrl-c ${how}` });
-      const run = await partly(url, [...via, '--limit', '1500K']);
+      const run = await partly(url, [...via, ...SLOW]);
       run.child.kill('SIGINT');
       const interrupted = await run.result;
       expect(interrupted.code).toBe(130);
@@ -206,7 +210,7 @@ describe('resuming', () => {
   test('kill -9 at any moment may lose bytes, but leaves no wrong one', async () => {
     const url = origin.url('none', { size, seed: 'kill' });
     for (let round = 0; round < 4; round++) {
-      const run = await partly(url, ['--limit', '3M']);
+      const run = await partly(url, [...SLOW]);
       run.child.kill('SIGKILL');
       await run.result;
     }
@@ -217,7 +221,7 @@ describe('resuming', () => {
 
   test('bytes that another program has changed in the partial file are fetched again', async () => {
     const url = origin.url('none', { size, seed: 'altered' });
-    const run = await partly(url, ['--limit', '3M']);
+    const run = await partly(url, [...SLOW]);
     run.child.kill('SIGKILL');
     await run.result;
     const part = await readFile(path('file.bin.millrace-part'));
@@ -229,7 +233,7 @@ describe('resuming', () => {
 
   test('a log-in page that comes in place of the file leaves what is stored', async () => {
     const url = origin.url('login-page-later', { size, seed: 'page' });
-    const run = await partly(url, ['--limit', '3M', '--connections', '1']);
+    const run = await partly(url, [...SLOW, '--connections', '1']);
     run.child.kill('SIGKILL');
     await run.result;
     // The origin gives the file to two requests only.
@@ -247,7 +251,7 @@ describe('resuming', () => {
 
   test('a file that has changed between runs is never spliced', async () => {
     const url = origin.url('none', { size, seed: 'changed' });
-    const run = await partly(url, ['--limit', '3M']);
+    const run = await partly(url, [...SLOW]);
     run.child.kill('SIGINT');
     await run.result;
     origin.replace(url, 2);
@@ -272,13 +276,13 @@ describe('a name that another download has begun to use', () => {
   const b = origin.url('none', { size, seed: 'second' });
 
   beforeEach(async () => {
-    const run = await partly(a, ['--limit', '3M']);
+    const run = await partly(a, [...SLOW]);
     run.child.kill('SIGINT');
     await run.result;
   });
 
   test('is left alone: the next free name is used, also when that download is resumed', async () => {
-    const run = await partly(b, ['--limit', '3M'], 'file.1.bin');
+    const run = await partly(b, [...SLOW], 'file.1.bin');
     run.child.kill('SIGINT');
     await run.result;
     const other = await runCli(['get', b, '-d', folder.path]);

@@ -82,6 +82,7 @@ const HARDER_THROUGH_AN_EDGE: ReadonlySet<string> = new Set([
   'works-once',
   'works-once-gone',
   'works-once-failing',
+  'works-once-late',
   'works-once-reset',
   'works-once-page',
   'ranges-forbidden',

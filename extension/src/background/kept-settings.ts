@@ -11,6 +11,8 @@ export class KeptSettings {
   /** Resolves when the stored settings have been read. */
   readonly ready: Promise<void>;
   #settings = DEFAULT_SETTINGS;
+  /** Changes of our own that are being stored. */
+  #storing = 0;
 
   /** @param onChange called after each change, and after the first read */
   constructor(storage: BrowserApi['storage'], onChange: () => void) {
@@ -18,7 +20,8 @@ export class KeptSettings {
     storage.onChanged.addListener((changes, area) => {
       const change = changes[KEY];
       if (area !== 'local' || change === undefined) return;
-      this.#settings = parse(change.newValue);
+      // A late report of an earlier change would undo the later one, whose own report follows.
+      if (this.#storing === 0) this.#settings = parse(change.newValue);
       onChange();
     });
     this.ready = storage.local.get(KEY).then(
@@ -37,7 +40,12 @@ export class KeptSettings {
   async change(changes: Partial<Settings>): Promise<void> {
     await this.ready;
     this.#settings = { ...this.#settings, ...changes };
-    await this.#storage.local.set({ [KEY]: this.#settings });
+    this.#storing++;
+    try {
+      await this.#storage.local.set({ [KEY]: this.#settings });
+    } finally {
+      this.#storing--;
+    }
   }
 }
 
