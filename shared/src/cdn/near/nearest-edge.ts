@@ -9,7 +9,7 @@
 
 import type { Millis, Random } from '../../base/clock.ts';
 
-/** What is known of an edge that a client could be sent to. */
+/** An edge that a client could be sent to, with its distance and its load. */
 export interface NearEdge {
   readonly name: string;
   /** Round trip of the client's network to it, milliseconds; undefined: not measured lately. */

@@ -18,16 +18,16 @@ import type { ClientLimits } from '../admission/client-limits.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
 import type { Metrics } from '../figures/metrics.ts';
 import { problemReply } from '../listen/problem-reply.ts';
+import type { ClientRtts } from '../near/client-rtts.ts';
+import type { GeoPlaces } from '../near/geo-places.ts';
 import type { Membership } from '../peers/membership.ts';
 import type { Network } from '../peers/network.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
 import { networkKey } from '../policy/client-key.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
-import { isEncrypted } from '../routes/own-address.ts';
-import { readTarget } from '../routes/read-target.ts';
-import type { ClientRtts } from './client-rtts.ts';
-import type { GeoPlaces } from './geo-places.ts';
+import { isEncrypted } from './own-address.ts';
+import { readTarget } from './read-target.ts';
 
 export interface NearOptions {
   readonly publicUrl: string | undefined;
