@@ -41,7 +41,6 @@ export async function nearestFirst<E extends ListedEdge>(o: NearestFirstOptions<
   };
   const known = ({ url }: E) => ({ ms: memory.rtt(url), isFresh: memory.isFresh(url) });
   const plan = planEdges(edges, known, firstMs);
-  for (const edge of plan.use) await hand(edge);
   const all = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   const silent: E[] = [];
   const measured = plan.measure.map(async (edge) => {
@@ -55,6 +54,7 @@ export async function nearestFirst<E extends ListedEdge>(o: NearestFirstOptions<
     memory.onMeasured(edge.url, ms);
     await hand(edge);
   });
+  for (const edge of plan.use) await hand(edge);
   await Promise.all(measured);
   signal.throwIfAborted();
   for (const edge of silent) await hand(edge);
