@@ -48,7 +48,13 @@ afterAll(async () => {
 });
 
 async function start(nodes: number, more: Partial<ClusterOptions> = {}): Promise<Cluster> {
-  cluster = await Cluster.start({ nodes, options: OPTIONS, proxies: true, publicUrls: true, ...more });
+  cluster = await Cluster.start({
+    nodes,
+    options: OPTIONS,
+    proxies: true,
+    publicUrls: true,
+    ...more,
+  });
   return cluster;
 }
 
@@ -88,7 +94,11 @@ describe('the nearest edge', () => {
     const part = origin.content(url).subarray(1000, 50_001);
     expect(await curl('-r', '1000-50000', near(asked.edge, url))).toBe(sha256(part));
     const head = await fetchAll(near(asked.edge, url), { method: 'HEAD' });
-    expect([head.status, head.headers['cache-control'], head.body.length]).toEqual([307, 'no-store', 0]);
+    expect([head.status, head.headers['cache-control'], head.body.length]).toEqual([
+      307,
+      'no-store',
+      0,
+    ]);
     expect(all.map((edge) => `${edge}/${url}`)).toContain(head.headers.location);
   });
 
