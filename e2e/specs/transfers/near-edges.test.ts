@@ -24,7 +24,7 @@ let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let origin: FaultOrigin;
 /** The edge behind the front and all late proxies. */
 let distant: EdgeProcess;
-/** The one that is near, and the proxy before it, which delays nothing. */
+/** The near edge, and the proxy before it, which delays nothing. */
 let near: EdgeProcess;
 let door: LateProxy;
 let late: LateProxy[] = [];

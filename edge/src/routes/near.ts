@@ -56,6 +56,8 @@ export interface NearOptions {
 
 /** Most other edges that are named in an answer. */
 const MAX_DUPLICATES = 8;
+/** Longest Link field, characters: clients bound the headers that they read. */
+const MAX_LINK_CHARS = 4096;
 
 /** Address of this edge where it has no public one: relative, so it is the one that was asked. */
 const HERE = '';
@@ -90,7 +92,7 @@ export class NearHandler {
 
   /** @throws MillraceError as a request for the file itself would, if it is not served here */
   #answer(req: IncomingMessage, res: ServerResponse, target: string, client: string): void {
-    const { limits, clientRtts, metrics, now } = this.#options;
+    const { limits, clientRtts, metrics, log, now } = this.#options;
     if (req.method !== 'GET' && req.method !== 'HEAD')
       throw new MillraceError('method-not-allowed');
     // The redirect takes no place of a transfer, but counts as a request for a file.
@@ -100,9 +102,12 @@ export class NearHandler {
     const [first, ...others] = this.#order(req, client, url);
     if (first === undefined) throw new MillraceError('draining', '', { retryAfterMs: 1000 });
     metrics.nearAnswers.inc({ edge: first.name });
+    // A query may hold secrets: signed links, tokens.
+    log.info({ client, url: `${url.origin}${url.pathname}`, edge: first.name }, 'sent to an edge');
+    const link = duplicates(others, path);
     res.writeHead(307, {
       location: `${first.url}${path}`,
-      ...(others.length === 0 ? {} : { link: duplicates(others, path) }),
+      ...(link === '' ? {} : { link }),
       // The answer depends on the client's network and on the present state of edges. Whoever asks
       // again, to resume or for the next file, gets an edge that is good at that time.
       'cache-control': 'no-store',
@@ -129,14 +134,15 @@ export class NearHandler {
   /** Returns the edges that serve the file, the one that the client is sent to first. */
   #order(req: IncomingMessage, client: string, url: URL): readonly AddressedEdge[] {
     const { rtts, transfers, membership, network, publicUrl, random, now } = this.#options;
-    const { places } = this.#options;
+    const { places, localAccess } = this.#options;
     const key = networkKey(client);
     const place = places?.of(client);
     const own = this.#own(key, place);
     const refusing = new Set(network?.refusing(url.href) ?? []);
     const secure = isEncrypted(req) || publicUrl?.startsWith('https:') === true;
-    const peers = membership
-      .alike()
+    // The edge of one user serves what no other edge would.
+    const alike = localAccess === undefined ? membership.alike() : [];
+    const peers = alike
       .filter((peer) => !refusing.has(peer.name))
       .filter(({ publicUrl: at = '' }) => !secure || at.startsWith('https:'));
     const nodes = peers.map((peer) => this.#peer(peer, key, place));
@@ -160,7 +166,8 @@ export class NearHandler {
   #peer(peer: Peer, network: string | undefined, place: Place | undefined): AddressedEdge {
     const { name, load, weight, room = 1, publicUrl: url = '' } = peer;
     const far = this.#distances(name, url, network, place);
-    return { name, url: baseOf(url), load, weight, room, peerMs: minRtt(peer), ...far };
+    // Its origin alone: whatever else it told would become part of other URLs.
+    return { name, url: new URL(url).origin, load, weight, room, peerMs: minRtt(peer), ...far };
   }
 
   #distances(
@@ -178,14 +185,13 @@ export class NearHandler {
   }
 }
 
-function baseOf(url: string): string {
-  return url.replace(/\/+$/, '');
-}
-
-/** Writes the Link field that names other edges with the same file (RFC 6249 3). */
+/** Writes the Link field that names other edges with the same file (RFC 6249 3), maybe empty. */
 function duplicates(edges: readonly AddressedEdge[], path: string): string {
-  return edges
-    .slice(0, MAX_DUPLICATES)
-    .map(({ url }, i) => `<${url}${path}>; rel=duplicate; pri=${i + 1}`)
-    .join(', ');
+  let field = '';
+  for (const [i, { url }] of edges.slice(0, MAX_DUPLICATES).entries()) {
+    const link = `<${url}${path}>; rel=duplicate; pri=${i + 1}`;
+    if (field.length + link.length > MAX_LINK_CHARS) break;
+    field += field === '' ? link : `, ${link}`;
+  }
+  return field;
 }
