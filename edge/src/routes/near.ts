@@ -76,15 +76,16 @@ export class NearHandler {
    */
   handle(req: IncomingMessage, res: ServerResponse, target: string): void {
     const { metrics, log, clientAddress, localAccess } = this.#options;
+    const client = clientAddress.of(req.socket.remoteAddress, req.headers);
     // A page of any site may follow the redirect; that of one user's edge is for nobody else.
     if (localAccess === undefined) res.setHeader('access-control-allow-origin', '*');
     try {
-      const client = clientAddress.of(req.socket.remoteAddress, req.headers);
       this.#answer(req, res, target, client);
     } catch (thrown) {
       const error = asMillraceError(thrown);
       if (error.code === 'internal') log.error({ err: error.cause ?? error }, 'internal error');
       metrics.errors.inc({ code: error.code });
+      log.info({ client, code: error.code, detail: error.detail }, 'sent to no edge');
       const { status, headers, body } = problemReply(error);
       res.writeHead(status, headers).end(body);
     }
