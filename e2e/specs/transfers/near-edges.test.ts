@@ -50,7 +50,7 @@ beforeEach(async () => {
   const urls = [...late, door].map(({ url }) => url);
   const edges = urls.map((url, i) => ({ name: `e${i}`, url, healthy: true, weight: 1 }));
   const list = JSON.stringify({ routing: 'hrw-1', chunkBytes: 524_288, edges });
-  /** What the near edge must have delivered, by the files that have been asked for. */
+  /** Bytes that the near edge must have delivered before the front sends more, by file. */
   const wanted = new Map<string, number>();
   front = createServer(async (req, res) => {
     const { url = '' } = req;
