@@ -4,6 +4,7 @@
  */
 
 import type { Log } from '@millrace/shared/base/log';
+import { freeRoom } from '@millrace/shared/cdn/near/free-room';
 import { loadSteps } from '@millrace/shared/cdn/routing/replicas';
 import type { FastifyInstance } from 'fastify';
 import { Exchanges } from './clients/exchanges.ts';
@@ -19,6 +20,7 @@ import { openClients } from './wiring/clients.ts';
 import { openFiles } from './wiring/files.ts';
 import { addAdminGauges, addCacheGauges, addClientGauges } from './wiring/gauges.ts';
 import { guardMemory } from './wiring/memory.ts';
+import { openNear } from './wiring/near.ts';
 import { nodeContext } from './wiring/node-context.ts';
 import { openPeers } from './wiring/peers.ts';
 import { openPorts } from './wiring/ports.ts';
@@ -60,10 +62,19 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   );
   const load = () => loadSteps(transfers.running + files.inside.running);
   const storage = await openStorage(context);
-  const peers = openPeers(context, storage, () => ({
-    load: load(),
-    draining: transfers.draining,
-  }));
+  const { account } = context;
+  const room = () =>
+    freeRoom([
+      { used: Math.max(0, account.stopBytes + account.excess), limit: account.stopBytes },
+      { used: transfers.running, limit: config.offloadAbove },
+      { used: ports.connections, limit: config.maxConnections },
+    ]);
+  const peers = openPeers(
+    context,
+    storage,
+    () => ({ load: load(), draining: transfers.draining }),
+    () => ({ room: Math.round(room() * 100) / 100, serves: policy.digest }),
+  );
   const { membership, network } = peers;
   const files = openFiles(context, storage, peers, policy, load);
   // Without a token no one could see the figures.
@@ -73,6 +84,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       : new Figures(metrics, config.chunkSize, wallClock);
   figures?.start();
   const clients = await openClients(context, storage, files, policy, transfers, figures);
+  const near = await openNear(context, peers, clients, policy, transfers, room);
   const upkeep = await openUpkeep(context, storage, peers, files, policy, transfers);
   addClientGauges(metrics, clients.limits, transfers);
   addCacheGauges(metrics, storage.cache, storage.disk, storage.pointers);
@@ -80,7 +92,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   const ports = openPorts(context, transfers, peers, (address) => clients.address.isProxy(address));
   ports.admin?.separate(ports.server);
   guardMemory(context, storage, files, clients, ports, transfers);
-  const parts = { policy, transfers, storage, peers, files, clients, upkeep, figures };
+  const parts = { policy, transfers, storage, peers, files, clients, near, upkeep, figures };
   await addRoutes(ports.server, context, parts);
 
   const settle = () =>
@@ -105,6 +117,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     },
     reload() {
       policy.reload(log);
+      near.reload();
       ports.reload();
     },
     stopAccepting() {

@@ -93,6 +93,8 @@ export async function ownStatus(o: OwnRoutesOptions) {
     name: config.name,
     uptimeSeconds: Math.floor((Date.now() - startedAt) / 1000),
     draining: transfers.draining,
+    load: membership.self.load,
+    room: membership.room,
     chunkBytes: config.chunkSize,
     transfers: { active: transfers.running, requests: await counterValue(metrics.requests) },
     bytes: {

@@ -39,6 +39,10 @@ export interface PeerInfo {
   /** Address for clients, if it has one. */
   readonly publicUrl: string | undefined;
   readonly draining: boolean;
+  /** Digest of what its policy serves; undefined at nodes of earlier versions. */
+  readonly serves?: string | undefined;
+  /** Part of what it can take that is free, 0 to 1; undefined at nodes of earlier versions. */
+  readonly room?: number | undefined;
   /** Nodes that it can use itself, with their weights. */
   readonly sees: readonly (readonly [name: string, weight: number])[];
 }
@@ -53,6 +57,8 @@ export interface Peer {
   policy: PeerPolicy;
   publicUrl: string | undefined;
   draining: boolean;
+  serves?: string | undefined;
+  room?: number | undefined;
   sees: PeerInfo['sees'];
   /** Round-trip times of the last heartbeats, oldest first, milliseconds. */
   readonly rtts: number[];
@@ -120,8 +126,8 @@ export class PeerTable {
       if (this.isAlive(peer)) return 'other';
       peer.url = url;
     }
-    const { load, weight, policy, publicUrl, draining, sees } = info;
-    Object.assign(peer, { load, weight, policy, publicUrl, draining, sees });
+    const { load, weight, policy, publicUrl, draining, serves, room, sees } = info;
+    Object.assign(peer, { load, weight, policy, publicUrl, draining, serves, room, sees });
     peer.misses = 0;
     peer.trusted = true;
     this.#use.onTold(
