@@ -25,6 +25,7 @@ import { openPorts } from './wiring/ports.ts';
 import { addRoutes } from './wiring/routes.ts';
 import { openStorage } from './wiring/storage.ts';
 import { openUpkeep } from './wiring/upkeep.ts';
+import { openZone } from './wiring/zone.ts';
 import type { Addresses } from './workers/messages.ts';
 import type { WorkerLink } from './workers/worker-link.ts';
 
@@ -80,7 +81,12 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   const ports = openPorts(context, transfers, peers, (address) => clients.address.isProxy(address));
   ports.admin?.separate(ports.server);
   guardMemory(context, storage, files, clients, ports, transfers);
-  const parts = { policy, transfers, storage, peers, files, clients, upkeep, figures };
+  // One process of the edge has the zone, so that limits and cookies are counted once.
+  const zone =
+    config.dns === undefined || (link?.index ?? 0) > 0
+      ? undefined
+      : openZone(context, config.dns, peers, () => !transfers.draining);
+  const parts = { policy, transfers, storage, peers, files, clients, upkeep, figures, zone };
   await addRoutes(ports.server, context, parts);
 
   const settle = () =>
@@ -92,16 +98,17 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     metrics,
     async listen() {
       const { address, peerPort, admin } = await ports.listen();
+      const dns = await zone?.listen();
       if (link === undefined) {
         if (network !== undefined) await membership.start(peerPort);
         settle();
-        return { address, admin };
+        return { address, admin, dns };
       }
       const own = await ports.listenInside(link.index);
       await membership.start(own.port, true);
       settle();
-      link.listening({ address, admin }, nodeUrl(loopbackFor(own.address), own.port));
-      return { address, admin };
+      link.listening({ address, admin, dns }, nodeUrl(loopbackFor(own.address), own.port));
+      return { address, admin, dns };
     },
     reload() {
       policy.reload(log);
@@ -114,6 +121,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       rounds.stop();
       figures?.stop();
       ports.stopInside();
+      zone?.close();
       clients.stop();
       await upkeep.prefetcher.close();
       await peers.stop();

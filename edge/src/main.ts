@@ -87,10 +87,14 @@ async function supervise(config: Config, log: Logger<string>): Promise<void> {
 }
 
 /** Prints lines for people; scripts read the first one. The log goes to stderr. */
-function announce(config: Config, { address, admin }: Addresses): void {
+function announce(config: Config, { address, admin, dns }: Addresses): void {
   process.stdout.write(`Millrace edge ${config.name} listening on ${address}\n`);
   const others = otherUrls(config.host, address.split(' and '), networkInterfaces());
   if (others.length > 0) process.stdout.write(`Also listening on ${others.join(', ')}\n`);
+  if (dns !== undefined && config.dns !== undefined) {
+    const zone = config.dns.zone.name.join('.');
+    process.stdout.write(`Answering for ${zone} at ${dns.join(', ')}\n`);
+  }
   if (admin !== undefined) process.stdout.write(`Administration at ${admin}/-/dashboard\n`);
 }
 

@@ -1,76 +1,22 @@
 /** The edge's settings: their meaning, the way they are read, and their defaults. */
 
-import { readFileSync } from 'node:fs';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
 import { parseBytes, parseDuration, parseRate } from '@millrace/shared/base/unit-options';
 import { formatBytes } from '@millrace/shared/base/units';
 import { isLegalChunkSize } from '@millrace/shared/cdn/chunks/chunk-plan';
 import { MAX_HOPS } from '@millrace/shared/cdn/routing/route';
-import { fileWords } from '@millrace/shared/node/file-words';
 import { readLinkSecrets } from '@millrace/shared/node/link-signature';
 import * as z from 'zod';
 import { AllowList } from '../policy/allow-list.ts';
 import { parseNetwork } from '../policy/client-address.ts';
 import { OriginRules } from '../policy/origin-rules.ts';
+import { REACH_SETTINGS } from './reach-settings.ts';
+import { count, parseBaseUrl, readSecret, type Setting, text, usable } from './schemas.ts';
 import { parseSeed } from './seeds.ts';
 
 /** Least memory besides the cache: with less, a process would refuse transfers from the start. */
 export const LEAST_ROOM_BYTES = 256 * 1024 * 1024;
-
-/** Makes a text option that one of the units' readers reads; the reader's message is kept. */
-function text<T>(read: (value: string) => T) {
-  return z.coerce.string().transform((value, context) => {
-    try {
-      return read(value);
-    } catch (error) {
-      const message = error instanceof MillraceError ? error.detail : String(error);
-      context.addIssue({ code: 'custom', message });
-      return z.NEVER;
-    }
-  });
-}
-
-/** Makes an option for the path of a file, which must be readable now and is read again later. */
-function usable(read: (path: string) => unknown) {
-  return text((path) => {
-    read(path);
-    return path;
-  });
-}
-
-const count = z.coerce.number().int('must be a whole number').min(0, 'must not be negative');
-
-/** Reads the address of a server, without a path. */
-function parseBaseUrl(value: string): string {
-  if (URL.canParse(value)) {
-    const { protocol, pathname, search, origin } = new URL(value);
-    if (/^https?:$/.test(protocol) && pathname === '/' && search === '') return origin;
-  }
-  throw new MillraceError('bad-option', 'must be like https://edge.example.org');
-}
-
-/** Reads a secret from its own file: in arguments and environment others could see it. */
-function readSecret(path: string, minChars: number): Buffer {
-  let secret: string;
-  try {
-    secret = readFileSync(path, 'utf8').trim();
-  } catch (error) {
-    throw new MillraceError('bad-option', `cannot be read: ${fileWords(error)}`);
-  }
-  if (secret.length >= minChars) return Buffer.from(secret);
-  throw new MillraceError('bad-option', `must hold at least ${minChars} characters`);
-}
-
-/** One row of the table. */
-export interface Setting {
-  readonly argument: string;
-  readonly help: string;
-  readonly schema: z.ZodType;
-  /** In the form of the option's value; undefined: no default. */
-  readonly default: string | undefined;
-  readonly repeatable?: boolean;
-}
 
 export const SETTINGS = {
   host: {
@@ -368,6 +314,7 @@ export const SETTINGS = {
     schema: text(parseDuration),
     default: '10s',
   },
+  ...REACH_SETTINGS,
   'log-level': {
     argument: '<level>',
     help: 'debug, info, warn, error or silent',

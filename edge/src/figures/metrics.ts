@@ -86,6 +86,11 @@ export class Metrics {
     'prefetched_bytes_total',
     'Chunk bytes that prefetches fetched from origins or other nodes',
   );
+  readonly dnsQuestions = this.#counter(
+    'dns_questions_total',
+    'Packets that came to the DNS server of --dns-zone, by what became of them',
+    ['outcome', 'transport'],
+  );
   /** Body bytes sent to clients since the start. */
   clientBytesSum = 0;
   readonly errors = this.#counter(

@@ -25,6 +25,8 @@ export interface MembershipOptions extends HeartbeatSettings {
   readonly policy: PeerPolicy;
   readonly org: string | undefined;
   readonly publicUrl: string | undefined;
+  /** IP addresses at which clients reach this node; default: those of `publicUrl`. */
+  readonly publicAddresses?: readonly string[];
   /** Address for other nodes, if they cannot find it out themselves. */
   readonly peerUrl: string | undefined;
   readonly random: Random;
@@ -128,7 +130,8 @@ export class Membership {
 
   /** Answers a heartbeat, and learns of the node that asks. */
   answer(req: IncomingMessage): { body: string; headers: Record<string, string> } {
-    const { name, weight, policy, publicUrl, peerUrl, own, auth, random } = this.#options;
+    const { name, weight, policy, publicUrl, publicAddresses = [], peerUrl, own, auth, random } =
+      this.#options;
     const asking = askingNode(req);
     if (asking !== undefined) this.#heartbeats.hearOf(asking);
     const alive = [...this.table.peers].filter((p) => this.table.isAlive(p)).map((p) => p.url);
@@ -141,6 +144,7 @@ export class Membership {
       weight,
       policy,
       publicUrl,
+      ...(publicAddresses.length > 0 ? { publicAddresses } : {}),
       draining,
       sees: usable.map((peer) => [peer.name, peer.weight]),
       peerUrl,
@@ -250,6 +254,12 @@ export class Membership {
     const { name, weight, load } = this.self;
     const self = { name, url: publicUrl, healthy: !own().draining, load, weight };
     return publicEdges(self, this.describe());
+  }
+
+  /** All nodes known, and whether each can be used now. */
+  reachable(): { peer: Peer; usable: boolean }[] {
+    const now = this.#options.now();
+    return [...this.table.peers].map((peer) => ({ peer, usable: this.table.isUsable(peer, now) }));
   }
 
   /** Describes the peers for /-/status. */

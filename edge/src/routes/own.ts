@@ -27,6 +27,8 @@ export interface OwnRoutesOptions {
   readonly transfers: Exchanges;
   readonly membership: Membership;
   readonly administration: Administration;
+  /** DNS server of this process; undefined without a zone. */
+  readonly zone: { describe(): Promise<Record<string, unknown>> } | undefined;
   /** Unix milliseconds. */
   readonly startedAt: number;
   /** Set if this is one of several processes: each answers for all of them. */
@@ -141,6 +143,8 @@ export async function ownStatus(o: OwnRoutesOptions) {
     },
     administration: o.administration.counts(),
     peers: membership.describe(),
+    // Left out where there is none: of several processes one has it.
+    ...(o.zone === undefined ? {} : { dns: await o.zone.describe() }),
     process: {
       residentBytes: process.memoryUsage.rss(),
       cpuSeconds: (process.cpuUsage().user + process.cpuUsage().system) / 1e6,

@@ -26,6 +26,7 @@ import type { NodeContext } from './node-context.ts';
 import type { Peers } from './peers.ts';
 import type { Storage } from './storage.ts';
 import type { Upkeep } from './upkeep.ts';
+import type { ZoneServer } from './zone.ts';
 
 /** Parts of the node that requests need. */
 export interface Answering {
@@ -38,6 +39,8 @@ export interface Answering {
   readonly upkeep: Upkeep;
   /** Figures for the dashboard; undefined without an administration token. */
   readonly figures: Figures | undefined;
+  /** DNS server; undefined without a zone. */
+  readonly zone: ZoneServer | undefined;
 }
 
 /** Adds the routes to the server, and begins to answer the supervisor. */
@@ -47,7 +50,7 @@ export async function addRoutes(
   parts: Answering,
 ): Promise<void> {
   const { config, log, metrics, admissions, now, wallClock, link } = context;
-  const { policy, transfers, storage, peers, files, clients, upkeep, figures } = parts;
+  const { policy, transfers, storage, peers, files, clients, upkeep, figures, zone } = parts;
   const { membership, network, auth, commandAuth } = peers;
   const { localAccess, limits, address: clientAddress } = clients;
   const { administration, endedSessions } = upkeep;
@@ -82,6 +85,7 @@ export async function addRoutes(
     startedAt: wallClock(),
     account: context.account,
     administration,
+    zone,
     link,
     now,
   };

@@ -8,6 +8,8 @@ export interface Addresses {
   readonly address: string;
   /** For administrators, if that is another. */
   readonly admin: string | undefined;
+  /** For resolvers; undefined without a zone. */
+  readonly dns: readonly string[] | undefined;
 }
 
 /** Questions about an edge. */

@@ -38,6 +38,8 @@ export interface PeerInfo {
   readonly policy: PeerPolicy;
   /** Address for clients, if it has one. */
   readonly publicUrl: string | undefined;
+  /** IP addresses at which clients reach it, if it tells them. */
+  readonly publicAddresses?: readonly string[] | undefined;
   readonly draining: boolean;
   /** Nodes that it can use itself, with their weights. */
   readonly sees: readonly (readonly [name: string, weight: number])[];
@@ -52,6 +54,7 @@ export interface Peer {
   weight: number;
   policy: PeerPolicy;
   publicUrl: string | undefined;
+  publicAddresses?: readonly string[] | undefined;
   draining: boolean;
   sees: PeerInfo['sees'];
   /** Round-trip times of the last heartbeats, oldest first, milliseconds. */
@@ -120,8 +123,8 @@ export class PeerTable {
       if (this.isAlive(peer)) return 'other';
       peer.url = url;
     }
-    const { load, weight, policy, publicUrl, draining, sees } = info;
-    Object.assign(peer, { load, weight, policy, publicUrl, draining, sees });
+    const { load, weight, policy, publicUrl, publicAddresses, draining, sees } = info;
+    Object.assign(peer, { load, weight, policy, publicUrl, publicAddresses, draining, sees });
     peer.misses = 0;
     peer.trusted = true;
     this.#use.onTold(
