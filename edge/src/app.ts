@@ -6,6 +6,7 @@
 import type { Log } from '@millrace/shared/base/log';
 import { loadSteps } from '@millrace/shared/cdn/routing/replicas';
 import type { FastifyInstance } from 'fastify';
+import type { AnycastState } from './anycast/announcer.ts';
 import { Exchanges } from './clients/exchanges.ts';
 import type { Config } from './config/config.ts';
 import { nodeUrl } from './config/seeds.ts';
@@ -17,7 +18,7 @@ import { OwnAddresses } from './policy/own-addresses.ts';
 import { OriginPolicy } from './policy/policy.ts';
 import { openClients } from './wiring/clients.ts';
 import { openFiles } from './wiring/files.ts';
-import { addAdminGauges, addCacheGauges, addClientGauges } from './wiring/gauges.ts';
+import { addAdminGauges, addAnycastGauge, addCacheGauges, addClientGauges } from './wiring/gauges.ts';
 import { guardMemory } from './wiring/memory.ts';
 import { nodeContext } from './wiring/node-context.ts';
 import { openPeers } from './wiring/peers.ts';
@@ -37,6 +38,10 @@ export interface App {
   listen(): Promise<Addresses>;
   /** Reads files again that may have changed. */
   reload(): void;
+  /** Sets the state of the anycast routes, which the edge shows. */
+  setAnycast(state: AnycastState): void;
+  /** Called when clients are to come no more, or again; set by whoever wants to know. */
+  onTakesClients: ((takesClients: boolean) => void) | undefined;
   /** Takes no more connections; transfers under way continue. */
   stopAccepting(): void;
   /** Ends everything: running transfers are reset, caches written out. */
@@ -63,7 +68,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   const storage = await openStorage(context);
   const peers = openPeers(context, storage, () => ({
     load: load(),
-    draining: transfers.draining,
+    draining: !transfers.takesClients,
   }));
   const { membership, network } = peers;
   const files = openFiles(context, storage, peers, policy, load);
@@ -85,14 +90,24 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   const zone =
     config.dns === undefined || (link?.index ?? 0) > 0
       ? undefined
-      : openZone(context, config.dns, peers, () => !transfers.draining);
+      : openZone(context, config.dns, peers, () => transfers.takesClients);
+  let anycast: AnycastState | undefined;
+  const setAnycast = (state: AnycastState) => {
+    anycast = state;
+  };
+  if (config.anycast !== undefined) addAnycastGauge(metrics, () => anycast?.announced ?? false);
   const parts = { policy, transfers, storage, peers, files, clients, upkeep, figures, zone };
-  await addRoutes(ports.server, context, parts);
+  await addRoutes(ports.server, context, {
+    ...parts,
+    anycast: () => anycast,
+    onAnycast: setAnycast,
+    onTakesClients: (takes) => app.onTakesClients?.(takes),
+  });
 
   const settle = () =>
     // Wait until other nodes are known: before that it would ask the origin for chunks they have.
     void peers.settle().then(() => upkeep.prefetcher.begin());
-  return {
+  const app: App = {
     server: ports.server,
     transfers,
     metrics,
@@ -110,6 +125,8 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       link.listening({ address, admin, dns }, nodeUrl(loopbackFor(own.address), own.port));
       return { address, admin, dns };
     },
+    setAnycast,
+    onTakesClients: undefined,
     reload() {
       policy.reload(log);
       ports.reload();
@@ -136,4 +153,5 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       await storage.close();
     },
   };
+  return app;
 }

@@ -1,5 +1,6 @@
 /** Messages between the processes of one edge, over Node's own channel between them. */
 
+import type { AnycastState } from '../anycast/announcer.ts';
 import type { Command } from '../cache/commands.ts';
 
 /** Addresses at which an edge listens, to show to people. */
@@ -42,7 +43,9 @@ export type FromSupervisor =
       readonly id: number;
       readonly command?: Command;
     }
-  | { readonly type: 'drain'; readonly draining: boolean };
+  | { readonly type: 'drain'; readonly draining: boolean }
+  /** State of the anycast routes of the edge. */
+  | { readonly type: 'anycast'; readonly state: AnycastState };
 
 /**
  * Share of the figures' greatest age for which a worker keeps them; the rest is for the supervisor.
