@@ -4,6 +4,7 @@
  */
 
 import type { Log } from '@millrace/shared/base/log';
+import { freeRoom } from '@millrace/shared/cdn/near/free-room';
 import { loadSteps } from '@millrace/shared/cdn/routing/replicas';
 import type { FastifyInstance } from 'fastify';
 import type { AnycastState } from './anycast/announcer.ts';
@@ -21,6 +22,7 @@ import { openFiles } from './wiring/files.ts';
 import { addAdminGauges, addAnycastGauge, addCacheGauges, addClientGauges } from './wiring/gauges.ts';
 import { guardMemory } from './wiring/memory.ts';
 import { nodeContext } from './wiring/node-context.ts';
+import { openNear } from './wiring/near.ts';
 import { openPeers } from './wiring/peers.ts';
 import { openPorts } from './wiring/ports.ts';
 import { addRoutes } from './wiring/routes.ts';
@@ -66,10 +68,19 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   );
   const load = () => loadSteps(transfers.running + files.inside.running);
   const storage = await openStorage(context);
-  const peers = openPeers(context, storage, () => ({
-    load: load(),
-    draining: !transfers.takesClients,
-  }));
+  const { account } = context;
+  const room = () =>
+    freeRoom([
+      { used: Math.max(0, account.stopBytes + account.excess), limit: account.stopBytes },
+      { used: transfers.running, limit: config.offloadAbove },
+      { used: ports.connections, limit: config.maxConnections },
+    ]);
+  const peers = openPeers(
+    context,
+    storage,
+    () => ({ load: load(), draining: !transfers.takesClients }),
+    () => ({ room: Math.round(room() * 100) / 100, serves: policy.digest }),
+  );
   const { membership, network } = peers;
   const files = openFiles(context, storage, peers, policy, load);
   // Without a token no one could see the figures.
@@ -79,6 +90,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       : new Figures(metrics, config.chunkSize, wallClock);
   figures?.start();
   const clients = await openClients(context, storage, files, policy, transfers, figures);
+  const near = await openNear(context, peers, clients, policy, transfers, room);
   const upkeep = await openUpkeep(context, storage, peers, files, policy, transfers);
   addClientGauges(metrics, clients.limits, transfers);
   addCacheGauges(metrics, storage.cache, storage.disk, storage.pointers);
@@ -96,7 +108,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     anycast = state;
   };
   if (config.anycast !== undefined) addAnycastGauge(metrics, () => anycast?.announced ?? false);
-  const parts = { policy, transfers, storage, peers, files, clients, upkeep, figures, zone };
+  const parts = { policy, transfers, storage, peers, files, clients, near, upkeep, figures, zone };
   await addRoutes(ports.server, context, {
     ...parts,
     anycast: () => anycast,
@@ -129,6 +141,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     onTakesClients: undefined,
     reload() {
       policy.reload(log);
+      near.reload();
       ports.reload();
     },
     stopAccepting() {

@@ -4,10 +4,17 @@
  */
 
 import type { Socket } from 'node:net';
+import type { Millis } from '@millrace/shared/base/clock';
 import type { TcpState } from '@millrace/shared/cdn/clients/vanished-client';
 
+/** A connection's state, with its round trip. */
+export interface ConnectionState extends TcpState {
+  /** Shortest round trip of the last minutes, milliseconds; undefined: none was measured. */
+  readonly rttMs?: Millis | undefined;
+}
+
 /** Undefined for a socket without a connection: closed, or not TCP. */
-export type ReadTcpInfo = (socket: Socket) => TcpState | undefined;
+export type ReadTcpInfo = (socket: Socket) => ConnectionState | undefined;
 
 export interface TcpInfoAccess {
   /** Undefined if TCP_INFO cannot be read at all. */
@@ -28,9 +35,11 @@ type GetSockOpt = (
 const IPPROTO_TCP = 6;
 const TCP_INFO = 11;
 /** The part of struct tcp_info (linux/tcp.h) that is read; the kernel cuts it off there. */
-const INFO_BYTES = 148;
+const INFO_BYTES = 152;
 /** Length of the structure that every kernel has: Linux before 4.6 ends earlier. */
 const LEAST_BYTES = 60;
+/** Value of a shortest round trip that was not measured, microseconds. */
+const NO_RTT = 0xffffffff;
 /** TCP_CLOSE in net/tcp_states.h: no connection any more. */
 const CLOSED = 7;
 
@@ -76,9 +85,10 @@ function reader(getSockOpt: GetSockOpt): ReadTcpInfo {
       retransmits: byte(2),
       probes: byte(3),
       unacked: word(24),
-      unsentBytes: filled < INFO_BYTES ? 0 : word(144),
+      unsentBytes: filled < 148 ? 0 : word(144),
       lastSentMs: word(44),
       lastAckMs: word(56),
+      rttMs: filled < INFO_BYTES || word(148) === NO_RTT ? undefined : word(148) / 1000,
     };
   };
 }

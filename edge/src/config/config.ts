@@ -60,6 +60,7 @@ export interface Config extends ReachConfig {
   readonly localTokenFile: string | undefined;
   readonly peers: readonly Seed[];
   readonly publicUrl: string | undefined;
+  readonly geoip: string | undefined;
   readonly peerUrl: string | undefined;
   readonly secretFile: Buffer | undefined;
   readonly adminTokenFile: Buffer | undefined;
@@ -124,8 +125,8 @@ export function readConfig(
 }
 
 /** Returns true if there are files that are read again on SIGHUP. */
-export function canReload({ tlsCert, rulesFile, linkSecretFile }: Config): boolean {
-  return [tlsCert, rulesFile, linkSecretFile].some((file) => file !== undefined);
+export function canReload({ tlsCert, rulesFile, linkSecretFile, geoip }: Config): boolean {
+  return [tlsCert, rulesFile, linkSecretFile, geoip].some((file) => file !== undefined);
 }
 
 /** Makes the program's command-line interface, for parsing and for --help. */

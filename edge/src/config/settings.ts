@@ -228,6 +228,12 @@ export const SETTINGS = {
     schema: text(parseBaseUrl),
     default: undefined,
   },
+  geoip: {
+    argument: '<file>',
+    help: 'database of the places of addresses, MMDB with cities such as GeoLite2-City; /-/near/ uses it for clients whose round trips no node has measured; read again on SIGHUP',
+    schema: z.string().min(1),
+    default: undefined,
+  },
   'peer-url': {
     argument: '<url>',
     help: 'address under which other nodes reach this one, if it is not the source address of its connections with --port',

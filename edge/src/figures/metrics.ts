@@ -80,6 +80,11 @@ export class Metrics {
     'clients_slow_reset_total',
     'Transfers of the slowest readers reset because memory was short',
   );
+  readonly nearAnswers = this.#counter(
+    'near_answers_total',
+    'Clients sent to their nearest edge, by its name',
+    ['edge'],
+  );
   readonly contentPurges = this.#counter('content_purges_total', 'Purges carried out', ['kind']);
   readonly prefetches = this.#counter('prefetches_total', 'Prefetches ended', ['state']);
   readonly prefetchedBytes = this.#counter(

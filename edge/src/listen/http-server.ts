@@ -6,6 +6,7 @@ import type { TLSSocket } from 'node:tls';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import { httpsLocation } from '@millrace/shared/http/urls/https-redirect';
+import { NEAR_PATH } from '@millrace/shared/http/urls/near-link';
 import { SIGNED_PATH } from '@millrace/shared/http/urls/signed-link';
 import Fastify, {
   type FastifyBaseLogger,
@@ -34,6 +35,9 @@ function noSchemas(): never {
 const PLAIN_PATHS: ReadonlySet<string> = new Set(['/-/live', '/-/ready', '/-/metrics']);
 /** Route of all prefixed URLs, which the router must not try to understand. */
 export const PREFIXED_ROUTE = '/-/prefixed';
+
+/** Route of all requests for the nearest edge, which hold an origin's URL too. */
+export const NEAR_ROUTE = '/-/nearest';
 
 /**
  * Opens a second port, where other nodes reach this very process, and clients get nothing. Without
@@ -106,8 +110,8 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
     exposeHeadRoutes: true,
     // Only Millrace's own paths are for the router; all other targets are an origin's URL, kept as
     // received.
-    rewriteUrl: (request: IncomingMessage) =>
-      isOwn(request.url) ? (request.url as string) : PREFIXED_ROUTE,
+    rewriteUrl: ({ url }: IncomingMessage) =>
+      isNear(url) ? NEAR_ROUTE : isOwn(url) ? (url as string) : PREFIXED_ROUTE,
     http: H1_LIMITS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     schemaController: {
@@ -213,6 +217,11 @@ export function isBehindBody(req: IncomingMessage, res: ServerResponse): boolean
     res.shouldKeepAlive = false;
   }
   return false;
+}
+
+/** Returns true for targets that ask for the nearest edge of a file. */
+function isNear(url: string | undefined): boolean {
+  return url?.startsWith(`${NEAR_PATH}/`) === true;
 }
 
 function isOwn(url: string | undefined): boolean {

@@ -1,6 +1,7 @@
 /** A heartbeat: its request, its answer, and bounds on what is read of either. */
 
 import type { IncomingMessage } from 'node:http';
+import { MAX_RTT_MS, MAX_TOLD_NETWORKS } from '@millrace/shared/cdn/near/network-rtts';
 import { MAX_TOLD } from '@millrace/shared/cdn/routing/heartbeat-turns';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import { MAX_PEERS } from '@millrace/shared/cdn/routing/peer-set';
@@ -9,6 +10,7 @@ import { nodeUrl } from '../config/seeds.ts';
 
 const MAX_ANSWER_BYTES = 256 * 1024;
 const DIGEST = /^[0-9a-f]{16}$/;
+const NETWORK = /^[0-9a-f.:]{1,20}\/(?:24|48)$/;
 const NODE_NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/;
 
 export const ANSWER = z.object({
@@ -35,6 +37,15 @@ export const ANSWER = z.object({
   /** Digests of its log of purges, and of its pins of the network. */
   purges: z.string().regex(DIGEST).optional(),
   pins: z.string().regex(DIGEST).optional(),
+  /** Digest of what its policy serves. */
+  serves: z.string().regex(DIGEST).optional(),
+  /** Part of what it can take that is free. */
+  room: z.number().min(0).max(1).optional(),
+  /** Networks of its clients, and their round trips, milliseconds. */
+  near: z
+    .array(z.tuple([z.string().regex(NETWORK), z.number().min(0).max(MAX_RTT_MS)]))
+    .max(MAX_TOLD_NETWORKS)
+    .optional(),
   insidePort: z.int().min(1).max(65535).optional(),
   nodes: z.array(z.url({ protocol: /^https?$/ }).max(200)).max(MAX_TOLD),
 });

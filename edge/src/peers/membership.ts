@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Millis, Random } from '@millrace/shared/base/clock';
+import type { NetworkRtts } from '@millrace/shared/cdn/near/network-rtts';
 import { TOLD } from '@millrace/shared/cdn/routing/heartbeat-turns';
 import { hashText } from '@millrace/shared/cdn/routing/hrw';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
@@ -18,6 +19,14 @@ import { type HeartbeatSettings, Heartbeats } from './heartbeats.ts';
 import { describePeers, publicEdges } from './peer-view.ts';
 import { textDigest } from './text-digest.ts';
 import type { Digests } from './version-message.ts';
+
+/** What decides whether clients are sent to a node. */
+export interface OwnService {
+  /** Part of what it can take that is free, 0 to 1. */
+  readonly room: number;
+  /** Digest of what its policy serves. */
+  readonly serves: string;
+}
 
 export interface MembershipOptions extends HeartbeatSettings {
   readonly name: string;
@@ -32,6 +41,10 @@ export interface MembershipOptions extends HeartbeatSettings {
   readonly random: Random;
   /** This node's load and whether it is shutting down. */
   readonly own: () => { readonly load: number; readonly draining: boolean };
+  /** What else it tells of itself. */
+  readonly service?: () => OwnService;
+  /** Round trips of clients' networks, which nodes tell each other. */
+  readonly rtts?: NetworkRtts;
   /** State that all nodes share: this node's digests of it, and a handler for another node's. */
   readonly shared?: {
     readonly digests: Digests;
@@ -130,8 +143,8 @@ export class Membership {
 
   /** Answers a heartbeat, and learns of the node that asks. */
   answer(req: IncomingMessage): { body: string; headers: Record<string, string> } {
-    const { name, weight, policy, publicUrl, publicAddresses = [], peerUrl, own, auth, random } =
-      this.#options;
+    const { name, weight, policy, publicUrl, peerUrl, own, auth, random } = this.#options;
+    const { publicAddresses = [], rtts, service, now } = this.#options;
     const asking = askingNode(req);
     if (asking !== undefined) this.#heartbeats.hearOf(asking);
     const alive = [...this.table.peers].filter((p) => this.table.isAlive(p)).map((p) => p.url);
@@ -146,6 +159,8 @@ export class Membership {
       publicUrl,
       ...(publicAddresses.length > 0 ? { publicAddresses } : {}),
       draining,
+      ...service?.(),
+      near: rtts?.toTell(now(), random),
       sees: usable.map((peer) => [peer.name, peer.weight]),
       peerUrl,
       ...this.#options.shared?.digests,
@@ -202,7 +217,7 @@ export class Membership {
   async #told(url: string, answer: HeartbeatAnswer, rtt: Millis): Promise<boolean> {
     const { name } = this.#options;
     const { nodes: _nodes, insidePort: _port, peerUrl: _url, ...said } = answer;
-    const { instance, purges, pins, ...info } = said;
+    const { instance, purges, pins, near, ...info } = said;
     // This comes first, so that the node's purges are known here before the node can be used.
     if (info.name !== name)
       await this.#options.shared?.heard({ name: info.name, url }, { purges, pins });
@@ -210,6 +225,7 @@ export class Membership {
     // Several processes share the address, or it is not the one that the node wants to be asked at.
     if (wantedAddress(url, answer) !== url) return true;
     const policy = info.policy as PeerPolicy;
+    this.#options.rtts?.onTold(info.name, near ?? [], this.#options.now());
     return this.#answered(url, { ...info, policy, publicUrl: info.publicUrl }, rtt);
   }
 
@@ -250,9 +266,10 @@ export class Membership {
 
   /** Nodes that clients can reach, this one among them, for /-/edges. */
   publicEdges() {
-    const { publicUrl, own } = this.#options;
+    const { publicUrl, own, service } = this.#options;
     const { name, weight, load } = this.self;
-    const self = { name, url: publicUrl, healthy: !own().draining, load, weight };
+    const room = service?.().room;
+    const self = { name, url: publicUrl, healthy: !own().draining, load, weight, room };
     return publicEdges(self, this.describe());
   }
 
@@ -260,6 +277,16 @@ export class Membership {
   reachable(): { peer: Peer; usable: boolean }[] {
     const now = this.#options.now();
     return [...this.table.peers].map((peer) => ({ peer, usable: this.table.isUsable(peer, now) }));
+  }
+
+  /** Nodes that clients can be sent to: usable ones whose policy serves what this one's does. */
+  alike(): Peer[] {
+    const { service, now } = this.#options;
+    const serves = service?.().serves;
+    return [...this.table.peers].filter(
+      (peer) =>
+        peer.publicUrl !== undefined && peer.serves === serves && this.table.isUsable(peer, now()),
+    );
   }
 
   /** Describes the peers for /-/status. */

@@ -153,6 +153,11 @@ export class Network {
     }
   }
 
+  /** Returns the names of nodes that refuse a file or its origin by their policy. */
+  refusing(url: string): readonly string[] {
+    return this.#refusals.nodes(url, this.#options.now());
+  }
+
   /** Time of a node's last answer to any request. */
   heardAt(peer: string): Millis | undefined {
     return this.#options.membership.table.get(peer)?.heardAt;

@@ -19,6 +19,7 @@ export function describePeers(table: PeerTable, members: readonly Peer[], now: M
     alive: table.isAlive(peer),
     rttMs: Math.round(minRtt(peer) * 100) / 100,
     load: peer.load,
+    room: peer.room,
     weight: peer.weight,
     policy: peer.policy,
     isolated: now < peer.isolatedUntil,
@@ -32,12 +33,13 @@ export interface OwnEdge {
   readonly healthy: boolean;
   readonly load: number;
   readonly weight: number;
+  readonly room: number | undefined;
 }
 
 /** Lists the nodes that clients can reach, this one first, for `/-/edges`. */
 export function publicEdges(self: OwnEdge, peers: ReturnType<typeof describePeers>) {
-  const edges = peers.map(({ name, publicUrl, usable, load, weight, rttMs }) => {
-    return { name, url: publicUrl, healthy: usable, load, weight, rttMs };
+  const edges = peers.map(({ name, publicUrl, usable, load, room, weight, rttMs }) => {
+    return { name, url: publicUrl, healthy: usable, load, room, weight, rttMs };
   });
   return [{ ...self, rttMs: 0 }, ...edges].filter(({ url }) => url !== undefined);
 }

@@ -155,6 +155,12 @@ export class OriginRules {
     return new OriginRules(text);
   }
 
+  /** The same text for all files with the same rules, whatever their form. */
+  get text(): string {
+    const entries = this.#entries.map(({ origin, says, rule }) => [origin, says, rule]);
+    return JSON.stringify([entries, this.#defaults]);
+  }
+
   /** True if these rules serve no origin. */
   get servesNothing(): boolean {
     return this.#entries.every(({ says }) => says === 'refuse');

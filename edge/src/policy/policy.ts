@@ -3,6 +3,7 @@
  * address, and which rules apply to its files. The allow-list, the rules or a signed link decide.
  */
 
+import { createHash } from 'node:crypto';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
@@ -28,6 +29,9 @@ export interface PolicyFiles {
   readonly linkSecretFile: string | undefined;
 }
 
+/** Length of the policy's digest, hexadecimal digits. */
+const DIGEST_CHARS = 16;
+
 const NO_FILES: PolicyFiles = { rulesFile: undefined, linkSecretFile: undefined };
 
 export class OriginPolicy {
@@ -37,6 +41,7 @@ export class OriginPolicy {
   readonly own: OwnAddresses | undefined;
   #rules: OriginRules;
   #secrets: readonly string[];
+  #digest: string;
 
   /**
    * @param own addresses of this machine
@@ -48,6 +53,7 @@ export class OriginPolicy {
     this.#files = files;
     this.#rules = readRules(files);
     this.#secrets = readSecrets(files);
+    this.#digest = this.#computeDigest();
   }
 
   /** Reads the files again; one that cannot be used is logged, and the old one stays in force. */
@@ -72,6 +78,18 @@ export class OriginPolicy {
         this.#secrets = readSecrets(this.#files);
       });
     }
+    this.#digest = this.#computeDigest();
+  }
+
+  /** Digest of everything that decides what is served: edges with the same one serve the same. */
+  get digest(): string {
+    return this.#digest;
+  }
+
+  #computeDigest(): string {
+    const listed = this.#allowed.entries.map((entry) => entry.trim()).toSorted();
+    const text = JSON.stringify([listed, this.#rules.text, this.#secrets]);
+    return createHash('sha256').update(text).digest('hex').slice(0, DIGEST_CHARS);
   }
 
   /** True if signed links are accepted. */

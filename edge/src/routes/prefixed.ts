@@ -12,8 +12,6 @@ import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fiel
 import { listField } from '@millrace/shared/http/fields/headers';
 import { resumesOnReset } from '@millrace/shared/http/fields/prefer';
 import { namesInVia, viaItem } from '@millrace/shared/http/fields/via';
-import { parsePrefixedTarget } from '@millrace/shared/http/urls/prefixed-url';
-import { parseSignedTarget, SIGNED_PATH } from '@millrace/shared/http/urls/signed-link';
 import type { OnRefusal } from '../admission/admissions.ts';
 import type { Admission, ClientLimits } from '../admission/client-limits.ts';
 import { type OriginUse, together } from '../admission/origin-use.ts';
@@ -33,9 +31,11 @@ import type { OriginClient } from '../egress/origin-client.ts';
 import type { Scope } from '../files/file-version.ts';
 import { INGRESS } from '../files/path.ts';
 import { problemReply } from '../listen/problem-reply.ts';
+import type { ClientRtts } from '../near/client-rtts.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
 import { type SendFileOptions, sendFile } from './send-file.ts';
+import { readTarget } from './read-target.ts';
 import { type SendTunnelledOptions, sendTunnelled } from './send-tunnelled.ts';
 
 export interface PrefixedOptions extends SendFileOptions, SendTunnelledOptions {
@@ -43,6 +43,7 @@ export interface PrefixedOptions extends SendFileOptions, SendTunnelledOptions {
   readonly limits: ClientLimits;
   readonly originUse: OriginUse;
   readonly clientAddress: ClientAddress;
+  readonly clientRtts: ClientRtts;
   readonly localAccess: LocalAccess | undefined;
   readonly resolver: FileResolver;
   readonly client: OriginClient;
@@ -82,6 +83,7 @@ export class PrefixedHandler {
       this.#options.metrics.errors.inc({ code: error.code });
       return this.#refuse(res, error);
     }
+    this.#options.clientRtts.measure(req, res, client);
     const exchange: Exchange = {
       req,
       res,
@@ -166,15 +168,9 @@ export class PrefixedHandler {
   /** Reads the target and checks it against the policy. @returns the origin URL */
   #admit(exchange: Exchange, target: string, scope: Scope): URL {
     const { policy, originUse, defaultScheme, wallClock, now } = this.#options;
-    if (target.startsWith(SIGNED_PATH)) {
-      // Before the link is read: its form does not matter here.
-      if (!policy.takesLinks) throw new MillraceError('no-signed-links');
-      const { permit, url } = parseSignedTarget(target, { defaultScheme });
-      exchange.url = url;
-      exchange.grant = policy.grant(permit, url, wallClock());
-    }
-    const url = exchange.url ?? parsePrefixedTarget(target, { defaultScheme });
+    const { url, permit } = readTarget(target, { policy, defaultScheme });
     exchange.url = url;
+    if (permit !== undefined) exchange.grant = policy.grant(permit, url, wallClock());
     policy.check(url, scope, exchange.grant);
     const use = originUse.admit(url, policy.rule(url), exchange.client, now());
     exchange.admission = together(exchange.admission, use);

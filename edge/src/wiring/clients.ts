@@ -7,6 +7,7 @@ import { ClientReaper } from '../clients/reaper.ts';
 import { openTcpInfo } from '../clients/tcp-info.ts';
 import type { Config } from '../config/config.ts';
 import type { Figures } from '../figures/dashboard-figures.ts';
+import { ClientRtts } from '../near/client-rtts.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
 import { LocalAccess } from '../policy/local-access.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
@@ -19,6 +20,8 @@ export interface Clients {
   readonly limits: ClientLimits;
   readonly address: ClientAddress;
   readonly localAccess: LocalAccess | undefined;
+  /** Measures the round trips of clients. */
+  readonly clientRtts: ClientRtts;
   /** Answers clients' requests for files. */
   readonly prefixed: PrefixedHandler;
   /** Stops looking for vanished clients. */
@@ -75,6 +78,12 @@ export async function openClients(
     now,
     onReaped: () => metrics.reaped.inc(),
   });
+  const clientRtts = new ClientRtts({
+    readTcpInfo: tcpInfo.read,
+    rtts: context.rtts,
+    clientAddress: address,
+    now,
+  });
   const limits = new ClientLimits({
     transfers: config.clientTransfers,
     requestsPerSecond: config.clientRequests,
@@ -97,6 +106,7 @@ export async function openClients(
     limits,
     originUse,
     clientAddress: address,
+    clientRtts,
     localAccess,
     resolver,
     chunks,
@@ -122,6 +132,7 @@ export async function openClients(
     limits,
     address,
     localAccess,
+    clientRtts,
     prefixed,
     stop: () => reaper.stop(),
     async close() {

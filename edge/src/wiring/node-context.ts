@@ -4,6 +4,7 @@ import { AwakeClock } from '@millrace/shared/base/awake-clock';
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
 import { MemoryAccount } from '@millrace/shared/cdn/admission/memory-account';
+import { NetworkRtts } from '@millrace/shared/cdn/near/network-rtts';
 import { Admissions } from '../admission/admissions.ts';
 import type { Config } from '../config/config.ts';
 import { Metrics } from '../figures/metrics.ts';
@@ -27,6 +28,8 @@ export interface NodeContext {
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;
   readonly rounds: Rounds;
+  /** Round trips of clients' networks to this node and others. */
+  readonly rtts: NetworkRtts;
   /** Link to the supervisor, if this is one of several processes. */
   readonly link: WorkerLink | undefined;
 }
@@ -52,6 +55,7 @@ export function nodeContext(config: Config, log: Log, link: WorkerLink | undefin
     now: () => awake.read(performance.now()),
     wallClock,
     rounds,
+    rtts: new NetworkRtts(config.name),
     link,
   };
 }

@@ -3,7 +3,7 @@
 import { PeerCommands } from '../admin/peer-commands.ts';
 import type { Config } from '../config/config.ts';
 import { ClusterAuth } from '../peers/cluster-auth.ts';
-import { Membership } from '../peers/membership.ts';
+import { Membership, type OwnService } from '../peers/membership.ts';
 import { Network } from '../peers/network.ts';
 import { PeerClient } from '../peers/peer-client.ts';
 import { addPeerGauges } from './gauges.ts';
@@ -33,11 +33,13 @@ const PEER_CONNECTIONS = 64;
  * Opens the connections to other nodes.
  *
  * @param own this node's load and whether it is shutting down, read with each heartbeat
+ * @param service what else clients' edges are chosen by
  */
 export function openPeers(
-  { config, log, metrics, now, wallClock }: NodeContext,
+  { config, log, metrics, rtts, now, wallClock }: NodeContext,
   { purges, pins, pointers, memory, disk }: Storage,
   own: () => { readonly load: number; readonly draining: boolean },
+  service: () => OwnService,
 ): Peers {
   const auth = new ClusterAuth(config.secretFile, wallClock, config.name);
   const commandSecret = config.secretFile ?? config.adminTokenFile;
@@ -66,6 +68,8 @@ export function openPeers(
     log,
     now,
     own,
+    service,
+    rtts,
     random: Math.random,
     shared: commands,
   });

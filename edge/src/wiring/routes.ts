@@ -9,7 +9,7 @@ import { LinkCheck } from '../check/link-check.ts';
 import { hasLeft } from '../clients/connection.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
 import type { Figures } from '../figures/dashboard-figures.ts';
-import { isBehindBody, PREFIXED_ROUTE } from '../listen/http-server.ts';
+import { isBehindBody, NEAR_ROUTE, PREFIXED_ROUTE } from '../listen/http-server.ts';
 import { guardLocal } from '../listen/isolation.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { adminRoutes, Drain, isAdmin, sendProblem } from '../routes/admin.ts';
@@ -23,11 +23,16 @@ import { publishRoutes } from '../routes/publish.ts';
 import { refusalRoutes } from '../routes/refusals.ts';
 import type { Clients } from './clients.ts';
 import type { Files } from './files.ts';
+import type { Near } from './near.ts';
 import type { NodeContext } from './node-context.ts';
 import type { Peers } from './peers.ts';
 import type { Storage } from './storage.ts';
 import type { Upkeep } from './upkeep.ts';
 import type { ZoneServer } from './zone.ts';
+
+/** Routes of requests for files, whatever their method. */
+const FILE_ROUTES: ReadonlySet<string | undefined> = new Set([PREFIXED_ROUTE, NEAR_ROUTE]);
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'];
 
 /** Parts of the node that requests need. */
 export interface Answering {
@@ -37,6 +42,7 @@ export interface Answering {
   readonly peers: Peers;
   readonly files: Files;
   readonly clients: Clients;
+  readonly near: Near;
   readonly upkeep: Upkeep;
   /** Figures for the dashboard; undefined without an administration token. */
   readonly figures: Figures | undefined;
@@ -71,7 +77,7 @@ export async function addRoutes(
   // Not async: requests for files have to be watched in the turn in which they come.
   server.addHook('onRequest', (request, reply, done) => {
     // Requests for files have limits of their own.
-    if (request.routeOptions.url === PREFIXED_ROUTE) return done();
+    if (FILE_ROUTES.has(request.routeOptions.url)) return done();
     try {
       ownRequests.admit(request.raw, isAdmin(request, config.adminTokenFile), now());
     } catch (error) {
@@ -150,12 +156,12 @@ export async function addRoutes(
 }
 
 /** Routes requests for files, of clients and of other nodes, without reading their targets. */
-function routeFiles(server: FastifyInstance, { peers, files, clients }: Answering): void {
+function routeFiles(server: FastifyInstance, { peers, files, clients, near }: Answering): void {
   const { network } = peers;
   const { inside } = files;
   const { prefixed } = clients;
   server.route({
-    method: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'],
+    method: METHODS,
     url: PREFIXED_ROUTE,
     // Before the server would read a body: bodies of these requests do not matter.
     onRequest: (request, reply) => {
@@ -166,6 +172,16 @@ function routeFiles(server: FastifyInstance, { peers, files, clients }: Answerin
         return inside.handle(request.raw, reply.raw, request.originalUrl);
       }
       return prefixed.handle(request.raw, reply.raw, request.originalUrl);
+    },
+    handler() {},
+  });
+  server.route({
+    method: METHODS,
+    url: NEAR_ROUTE,
+    onRequest: (request, reply) => {
+      reply.hijack();
+      if (hasLeft(request.raw, reply.raw) || isBehindBody(request.raw, reply.raw)) return;
+      near.handler.handle(request.raw, reply.raw, request.originalUrl);
     },
     handler() {},
   });

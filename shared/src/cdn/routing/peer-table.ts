@@ -41,6 +41,10 @@ export interface PeerInfo {
   /** IP addresses at which clients reach it, if it tells them. */
   readonly publicAddresses?: readonly string[] | undefined;
   readonly draining: boolean;
+  /** Digest of what its policy serves; undefined at nodes of earlier versions. */
+  readonly serves?: string | undefined;
+  /** Part of what it can take that is free, 0 to 1; undefined at nodes of earlier versions. */
+  readonly room?: number | undefined;
   /** Nodes that it can use itself, with their weights. */
   readonly sees: readonly (readonly [name: string, weight: number])[];
 }
@@ -56,6 +60,8 @@ export interface Peer {
   publicUrl: string | undefined;
   publicAddresses?: readonly string[] | undefined;
   draining: boolean;
+  serves?: string | undefined;
+  room?: number | undefined;
   sees: PeerInfo['sees'];
   /** Round-trip times of the last heartbeats, oldest first, milliseconds. */
   readonly rtts: number[];
@@ -124,7 +130,9 @@ export class PeerTable {
       peer.url = url;
     }
     const { load, weight, policy, publicUrl, publicAddresses, draining, sees } = info;
+    const { serves, room } = info;
     Object.assign(peer, { load, weight, policy, publicUrl, publicAddresses, draining, sees });
+    Object.assign(peer, { serves, room });
     peer.misses = 0;
     peer.trusted = true;
     this.#use.onTold(

@@ -1,0 +1,41 @@
+/** The part that sends clients to their nearest edge. */
+
+import { GeoPlaces } from '../near/geo-places.ts';
+import { NearHandler } from '../near/near-handler.ts';
+import type { OriginPolicy } from '../policy/policy.ts';
+import type { Exchanges } from '../clients/exchanges.ts';
+import type { Clients } from './clients.ts';
+import type { NodeContext } from './node-context.ts';
+import type { Peers } from './peers.ts';
+
+export interface Near {
+  readonly handler: NearHandler;
+  /** Reads the database of places again. */
+  reload(): void;
+}
+
+/**
+ * Opens the part.
+ *
+ * @param room part of what this node can take that is free, 0 to 1
+ * @throws MillraceError `bad-option` if the database of places cannot be used
+ */
+export async function openNear(
+  context: NodeContext,
+  { membership, network }: Peers,
+  { limits, address: clientAddress, localAccess, clientRtts }: Clients,
+  policy: OriginPolicy,
+  transfers: Exchanges,
+  room: () => number,
+): Promise<Near> {
+  const { config, rtts, account, metrics, log, now, wallClock } = context;
+  const { geoip: path, publicUrl, defaultScheme } = config;
+  const places = path === undefined ? undefined : await GeoPlaces.open({ path, now, log });
+  account.share('networks', () => rtts.bytes);
+  const handler = new NearHandler({
+    ...{ publicUrl, defaultScheme, policy, limits, clientAddress, localAccess, transfers },
+    ...{ membership, network, rtts, clientRtts, places, room, metrics, log, now, wallClock },
+    random: Math.random,
+  });
+  return { handler, reload: () => void places?.reload() };
+}
