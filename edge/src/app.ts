@@ -102,7 +102,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   const zone =
     config.dns === undefined || (link?.index ?? 0) > 0
       ? undefined
-      : openZone(context, config.dns, peers, () => transfers.takesClients);
+      : openZone(context, config.dns, peers, near.edges, () => transfers.takesClients);
   let anycast: AnycastState | undefined;
   const setAnycast = (state: AnycastState) => {
     anycast = state;

@@ -1,15 +1,15 @@
 /** The DNS server of a node with a zone: named edges, limits, figures. */
 
+import type { NearEdge } from '@millrace/shared/cdn/near/nearest-edge';
 import { AnswerLimit } from '@millrace/shared/cdn/zone/answer-limit';
-import { nameEdges, type OrderEdges, type ZoneEdge } from '@millrace/shared/cdn/zone/named-edges';
-import { orderByNetwork } from '@millrace/shared/cdn/zone/order-edges';
+import { nameEdges, usableEdges, type ZoneEdge } from '@millrace/shared/cdn/zone/named-edges';
 import type { Config } from '../config/config.ts';
 import type { ZoneConfig } from '../config/reach-config.ts';
 import { counterValue, counterValues } from '../figures/metrics.ts';
+import type { ClientView, NearEdges } from '../near/near-edges.ts';
 import { DnsCookies } from '../zone/cookies.ts';
 import { DnsServer } from '../zone/dns-server.ts';
 import { EdgeAddresses, LOOK_UP_EVERY_MS } from '../zone/edge-addresses.ts';
-import { askingNetwork } from '../zone/networks.ts';
 import { Responder } from '../zone/responder.ts';
 import type { NodeContext } from './node-context.ts';
 import type { Peers } from './peers.ts';
@@ -29,42 +29,46 @@ export interface ZoneServer {
 /**
  * Opens the DNS server of a zone, not yet listening.
  *
+ * @param near orders edges for each client
  * @param takesClients false while this node wants no more clients
  */
 export function openZone(
   context: NodeContext,
   { zone, hosts, port, edges: most, rate }: ZoneConfig,
   { membership }: Pick<Peers, 'membership'>,
+  near: NearEdges,
   takesClients: () => boolean,
 ): ZoneServer {
   const { config, log, metrics, admissions, now, wallClock, rounds } = context;
   const addresses = new EdgeAddresses({ zone: zone.name, log, now });
   rounds.every(LOOK_UP_EVERY_MS, () => void addresses.refresh());
-  const order: OrderEdges = (client, edges) => orderByNetwork(askingNetwork(client), edges);
-  let edges: readonly ZoneEdge[] = [];
+  let known: readonly KnownEdge[] = [];
   let knownAt = Number.NEGATIVE_INFINITY;
   // A network may have thousands of nodes, and a second thousands of questions.
-  const known = () => {
+  const usable = () => {
     if (now() - knownAt >= KNOWN_MS || !takesClients()) {
-      edges = knownEdges(config, membership, addresses, takesClients);
+      known = knownEdges(config, membership, addresses, takesClients);
       knownAt = now();
     }
-    return edges;
+    return usableEdges(known);
   };
-  let noneHealthy = false;
+  let wasHealthy = true;
+  const nameFor = (client: string) => {
+    const { edges, noneHealthy } = usable();
+    if (noneHealthy === wasHealthy && edges.length > 0) {
+      wasHealthy = !noneHealthy;
+      if (noneHealthy) log.error({}, 'no edge is healthy: DNS answers name all of them');
+      else log.info({}, 'DNS answers name healthy edges again');
+    }
+    const view = near.for(client);
+    const seen = edges.map((edge) => ({ ...edge, ...edge.seenBy(view) }));
+    return nameEdges({ edges: seen, noneHealthy }, most, (all) => view.order(all));
+  };
   const responder = new Responder({
     zone,
     limit: new AnswerLimit(rate),
     cookies: new DnsCookies(config.secretFile),
-    nameEdges(client) {
-      const named = nameEdges(client, known(), most, order, now());
-      if (named.noneHealthy !== noneHealthy) {
-        noneHealthy = named.noneHealthy;
-        if (noneHealthy) log.error({}, 'no edge is healthy: DNS answers name all of them');
-        else log.info({}, 'DNS answers name healthy edges again');
-      }
-      return named;
-    },
+    nameEdges: nameFor,
     onOutcome: (outcome, transport) => metrics.dnsQuestions.inc({ outcome, transport }),
     onLimited: (outcome, client) => admissions.refused('dnsAnswers', outcome, client),
     now,
@@ -74,7 +78,7 @@ export function openZone(
   admissions.measure('dnsAnswers', { perClient: rate === 0 ? undefined : rate });
   admissions.measure('dnsConnections', { use: () => server.connections });
   metrics.gauge('dns_no_edge_healthy', 'Whether DNS answers name edges that are not healthy', () =>
-    Number(noneHealthy),
+    Number(!wasHealthy),
   );
   return {
     listen: () => server.listen(),
@@ -83,29 +87,37 @@ export function openZone(
         zone: zone.name.join('.'),
         questions: await counterValue(metrics.dnsQuestions),
         outcomes: await counterValues(metrics.dnsQuestions, 'outcome'),
-        edges: known().map(({ name, addresses, healthy }) => ({ name, addresses, healthy })),
-        noneHealthy,
+        edges: usable().edges.map(({ name, addresses, healthy }) => ({ name, addresses, healthy })),
+        noneHealthy: usable().noneHealthy,
       };
     },
     close: () => server.close(),
   };
 }
 
-/** Lists the edges that clients can be sent to, this one among them. */
+/** An edge, whatever the client. */
+interface KnownEdge extends Omit<ZoneEdge, keyof NearEdge> {
+  readonly name: string;
+  readonly healthy: boolean;
+  /** Describes it for a client. */
+  readonly seenBy: (view: ClientView) => NearEdge;
+}
+
+/** Lists the edges that have addresses, this one among them. */
 function knownEdges(
   { publicUrl, publicAddress }: Config,
   membership: Peers['membership'],
   addresses: EdgeAddresses,
   takesClients: () => boolean,
-): ZoneEdge[] {
-  const { name, weight, load } = membership.self;
-  const own = { name, weight, load, healthy: takesClients() };
+): KnownEdge[] {
+  const edge = (name: string, healthy: boolean, of: readonly string[]) => {
+    return { name, healthy, addresses: of, url: of.join() };
+  };
+  const own = edge(membership.self.name, takesClients(), addresses.of(publicAddress, publicUrl));
   const others = membership.reachable().map(({ peer, usable }) => ({
-    name: peer.name,
-    weight: peer.weight,
-    load: peer.load,
-    healthy: usable,
-    addresses: addresses.of(peer.publicAddresses, peer.publicUrl),
+    ...edge(peer.name, usable, addresses.of(peer.publicAddresses, peer.publicUrl)),
+    seenBy: (view: ClientView) => view.peer(peer),
   }));
-  return [{ ...own, addresses: addresses.of(publicAddress, publicUrl) }, ...others];
+  const all = [{ ...own, seenBy: (view: ClientView) => view.own() }, ...others];
+  return all.filter(({ addresses: known }) => known.length > 0);
 }

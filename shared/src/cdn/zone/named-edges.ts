@@ -1,70 +1,52 @@
-/** Which edges an answer of the zone names, and whether it depends on the client. */
+/** Which edges an answer of the zone names. The choice is that of `/-/near/` (`chooseNear`). */
 
-import type { Millis } from '../../base/clock.ts';
+import { type AddressedEdge, oneForEachAddress } from '../near/one-address.ts';
 
-/** An edge that clients can be sent to. */
-export interface ZoneEdge {
-  readonly name: string;
-  /** Addresses of both families. */
+/** Most edges in one answer. */
+export const MAX_NAMED = 8;
+
+/** An edge that clients can be sent to; its `url` is any text that only its address has. */
+export interface ZoneEdge extends AddressedEdge {
+  /** Addresses of both families, at least one. */
   readonly addresses: readonly string[];
-  /** True if it answers and takes clients. */
-  readonly healthy: boolean;
-  readonly load: number;
-  readonly weight: number;
 }
 
-/** Edges in the order in which a client should try them. */
-export interface EdgeOrder<E> {
+/** Edges that may be named. */
+export interface ZoneEdges<E> {
   readonly edges: readonly E[];
-  /** True if the order is another one for clients of other networks. */
-  readonly dependsOnClient: boolean;
+  /** True if none of them is healthy: then all are named, because one may work nevertheless. */
+  readonly noneHealthy: boolean;
 }
 
-/**
- * The choice of edges for a client.
- *
- * @param client an address of its network
- * @param edges healthy ones only, unless there is none
- * @param now monotonic milliseconds
- */
-export type OrderEdges = <E extends ZoneEdge>(
-  client: string,
-  edges: readonly E[],
-  now: Millis,
-) => EdgeOrder<E>;
+/** Picks the healthy edges among all that are known, or all of them if none is healthy. */
+export function usableEdges<E extends { readonly healthy: boolean }>(
+  known: readonly E[],
+): ZoneEdges<E> {
+  const healthy = known.filter((edge) => edge.healthy);
+  const noneHealthy = healthy.length === 0;
+  return { edges: noneHealthy ? known : healthy, noneHealthy };
+}
 
 /** Addresses that an answer names. */
 export interface NamedEdges {
   readonly addresses: readonly string[];
+  /** True if other clients may get others. */
   readonly dependsOnClient: boolean;
-  /** True if no edge is healthy: then all are named, because one of them may work. */
-  readonly noneHealthy: boolean;
 }
 
 /**
  * Names edges for a client.
  *
- * @param client an address of its network
- * @param edges all that are known; those without addresses cannot be named
  * @param most edges to name, at least 1; all are named if none is healthy
+ * @param order sorts edges for the client, the best first
  */
-export function nameEdges(
-  client: string,
-  edges: readonly ZoneEdge[],
+export function nameEdges<E extends ZoneEdge>(
+  { edges, noneHealthy }: ZoneEdges<E>,
   most: number,
-  order: OrderEdges,
-  now: Millis,
+  order: (edges: readonly E[]) => readonly E[],
 ): NamedEdges {
-  const named = edges.filter(({ addresses }) => addresses.length > 0);
-  const healthy = named.filter((edge) => edge.healthy);
-  const noneHealthy = healthy.length === 0;
-  const { edges: ordered, dependsOnClient } = order(client, noneHealthy ? named : healthy, now);
-  // Processes of one edge, and edges behind one address, count once.
-  const groups = new Map<string, readonly string[]>();
-  for (const { addresses } of ordered) groups.set(addresses.join(), addresses);
-  const chosen = [...groups.values()].slice(0, noneHealthy ? MAX_NAMED : most);
-  return { addresses: [...new Set(chosen.flat())], dependsOnClient, noneHealthy };
+  const groups = oneForEachAddress(edges);
+  const chosen = order(groups).slice(0, noneHealthy ? MAX_NAMED : most);
+  const addresses = [...new Set(chosen.flatMap((edge) => edge.addresses))];
+  return { addresses, dependsOnClient: groups.length > 1 };
 }
-
-/** Most edges in one answer. */
-export const MAX_NAMED = 8;
