@@ -27,7 +27,7 @@ function parseNameServer(value: string): NameServer {
 function parseRoute(value: string): string {
   const [address = '', bits, ...more] = value.split('/');
   const network = parseAddress(address);
-  const ip = ipaddr.parse(network);
+  const ip = ipaddr.process(network);
   const most = ip.kind() === 'ipv4' ? 32 : 128;
   const length = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : -1;
   const first = length < 0 || length > most ? undefined : firstOf(network, length);
@@ -38,7 +38,7 @@ function parseRoute(value: string): string {
 /** Returns the first address of a network. */
 function firstOf(address: string, bits: number): string {
   const network = `${address}/${bits}`;
-  const isV4 = ipaddr.parse(address).kind() === 'ipv4';
+  const isV4 = ipaddr.process(address).kind() === 'ipv4';
   const first = isV4
     ? ipaddr.IPv4.networkAddressFromCIDR(network)
     : ipaddr.IPv6.networkAddressFromCIDR(network);
