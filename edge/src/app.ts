@@ -118,7 +118,10 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
 
   const settle = () =>
     // Wait until other nodes are known: before that it would ask the origin for chunks they have.
-    void peers.settle().then(() => upkeep.prefetcher.begin());
+    void peers.settle().then(() => {
+      zone?.begin();
+      return upkeep.prefetcher.begin();
+    });
   const app: App = {
     server: ports.server,
     transfers,

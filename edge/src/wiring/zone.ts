@@ -21,6 +21,8 @@ const KNOWN_MS = 250;
 export interface ZoneServer {
   /** Begins to listen. @returns addresses, as text */
   listen(): Promise<string[]>;
+  /** Begins to name edges: before other nodes are known, all clients would be sent to this one. */
+  begin(): void;
   /** Describes it for `/-/status`. */
   describe(): Promise<Record<string, unknown>>;
   close(): void;
@@ -44,8 +46,10 @@ export function openZone(
   rounds.every(LOOK_UP_EVERY_MS, () => void addresses.refresh());
   let known: readonly KnownEdge[] = [];
   let knownAt = Number.NEGATIVE_INFINITY;
+  let begun = false;
   // A network may have thousands of nodes, and a second thousands of questions.
   const usable = () => {
+    if (!begun) return usableEdges<KnownEdge>([]);
     if (now() - knownAt >= KNOWN_MS || !takesClients()) {
       known = knownEdges(config, membership, addresses, takesClients);
       knownAt = now();
@@ -82,6 +86,9 @@ export function openZone(
   );
   return {
     listen: () => server.listen(),
+    begin() {
+      begun = true;
+    },
     async describe() {
       return {
         zone: zone.name.join('.'),
