@@ -43,6 +43,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
   },
   'For publishers, and operators of edges:': {
     sync: async () => (await import('./commands/sync.ts')).syncCommand,
+    edges: async () => (await import('./commands/edge/edges.ts')).edgesCommand,
     edge: async () => (await import('./commands/edge/edge.ts')).edgeCommand,
   },
   'Also:': {

@@ -19,10 +19,15 @@ import { OwnAddresses } from './policy/own-addresses.ts';
 import { OriginPolicy } from './policy/policy.ts';
 import { openClients } from './wiring/clients.ts';
 import { openFiles } from './wiring/files.ts';
-import { addAdminGauges, addAnycastGauge, addCacheGauges, addClientGauges } from './wiring/gauges.ts';
+import {
+  addAdminGauges,
+  addAnycastGauge,
+  addCacheGauges,
+  addClientGauges,
+} from './wiring/gauges.ts';
 import { guardMemory } from './wiring/memory.ts';
-import { nodeContext } from './wiring/node-context.ts';
 import { openNear } from './wiring/near.ts';
+import { nodeContext } from './wiring/node-context.ts';
 import { openPeers } from './wiring/peers.ts';
 import { openPorts } from './wiring/ports.ts';
 import { addRoutes } from './wiring/routes.ts';

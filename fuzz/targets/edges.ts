@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import fc from 'fast-check';
-import { parseEdgeList } from '../../desktop/engine/sources/edge-list.ts';
+import { parseEdgeList } from '../../desktop/engine/edges/edge-list.ts';
 import { NETWORK_PIN, PIN_LIST, PURGE_LOG } from '../../edge/src/cache/commands.ts';
 import { formatPurgeLines, readPurgeLines } from '../../edge/src/cache/purge-file.ts';
 import { ClusterAuth } from '../../edge/src/peers/cluster-auth.ts';

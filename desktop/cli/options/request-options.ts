@@ -178,7 +178,7 @@ function several<T>(flags: string, description: string, read: (text: string) => 
 }
 
 /** Reads a list of edges, as the environment variable holds it; an empty list means none. */
-function edgeValues(text: string, before: string[] | undefined): string[] {
+export function edgeValues(text: string, before?: string[]): string[] {
   const items = text.split(',').map((item) => item.trim());
   const urls = items.filter((item) => item !== '').map((item) => urlValue(item, ['http', 'https']));
   return [...(before ?? []), ...urls];

@@ -20,6 +20,7 @@ import { BlockTransfer } from '@millrace/shared/download/transfer/block-transfer
 import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
 import type { OpenAnswer } from '@millrace/shared/download/transfer/transfer-ports';
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
+import { RttMemory } from '../edges/rtt-memory.ts';
 import { FileCheck } from '../hash/file-check.ts';
 import { PartialStore } from '../partial/partial-store.ts';
 import { waitForRoom } from '../partial/wait-for-room.ts';
@@ -118,6 +119,7 @@ export class BlockDownload {
         length: version.length,
         name: basename(file.path),
         random: context.random,
+        edgeMemory: context.edges ?? new RttMemory(Date.now),
         signal: this.#signal,
         onSource: this.#options.onSource,
         onOwners: () => this.#setOwners(),

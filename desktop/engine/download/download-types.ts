@@ -4,6 +4,7 @@ import type { Millis, Random } from '@millrace/shared/base/clock';
 import type { Digest } from '@millrace/shared/base/digest';
 import type { Note } from '@millrace/shared/base/notes';
 import type { SourceStatus } from '@millrace/shared/bridge/rpc/detail-api';
+import type { EdgeMemory } from '../edges/nearest-first.ts';
 import type { HostLimits } from '../sources/source-set.ts';
 import type { RateLimit } from './rate-limit.ts';
 
@@ -18,6 +19,8 @@ export interface DownloadContext {
   readonly random: Random;
   readonly rateLimits?: readonly RateLimit[];
   readonly hostLimits?: HostLimits;
+  /** Round trips to edges that earlier downloads of the process have measured. */
+  readonly edges?: EdgeMemory;
   /**
    * Longest time without a request under way, in milliseconds, before the download fails, so that
    * others can have its slot; if no server answers at all, it fails at once. Undefined: as long as

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { asMillraceError, type MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import { RttMemory } from '../edges/rtt-memory.ts';
 import { fileError } from '../files/file-error.ts';
 import { makeFolderOf } from '../files/folder-within.ts';
 import type {
@@ -63,9 +64,11 @@ interface Running {
 export class Runs {
   readonly #options: RunnerOptions;
   readonly #running = new Map<string, Running>();
+  readonly #edges: RttMemory;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
+    this.#edges = new RttMemory(options.now);
   }
 
   /** Returns the run of a download; undefined while the download does not run. */
@@ -168,6 +171,7 @@ export class Runs {
         signal,
         random,
         hostLimits,
+        edges: this.#edges,
         yieldsAfterMs: YIELDS_AFTER_MS,
         settles: true,
         rateLimits: [rate.limitFor(gid)],

@@ -11,7 +11,8 @@ import { type Note, noteOf, noteOfError } from '@millrace/shared/base/notes';
 import type { Statement } from '@millrace/shared/download/metalink/description-merge';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { SourceOptions } from '@millrace/shared/download/scheduler/scheduler';
-import type { ChunkOwners } from './chunk-owners.ts';
+import type { ChunkOwners } from '../edges/chunk-owners.ts';
+import type { EdgeMemory } from '../edges/nearest-first.ts';
 import type { Connections } from './connections.ts';
 import type { HttpSource } from './http-source.ts';
 import type { First } from './opening.ts';
@@ -26,6 +27,7 @@ export interface DiscoveryOptions {
   /** Name that the file gets, to find it in lists of digests. */
   readonly name: string;
   readonly random: Random;
+  readonly edgeMemory: EdgeMemory;
   readonly signal: AbortSignal;
   readonly onSource: (source: HttpSource) => void;
   /** Called when the owners of chunks become known, so that `ownership` has changed. */
@@ -33,6 +35,8 @@ export interface DiscoveryOptions {
   readonly onNote: (note: Note) => void;
 }
 
+/** Longest answer by which an edge is measured. */
+const MAX_LIVE_BYTES = 4096;
 const MAX_EDGE_LIST_BYTES = 512 * 1024;
 const MAX_METALINK_BYTES = 16 * 1024 * 1024;
 const MAX_SIDECAR_BYTES = 1024 * 1024;
@@ -134,15 +138,27 @@ export class Discovery {
     const source = connections.page(base, '/-/edges', random);
     const { readSmallFile } = await import('./small-file.ts');
     const { body } = await readSmallFile(source, MAX_EDGE_LIST_BYTES, signal);
-    const { parseEdgeList } = await import('./edge-list.ts');
+    const { parseEdgeList } = await import('../edges/edge-list.ts');
     const list = parseEdgeList(body.toString());
     if (list === undefined || list.edges.length < 2) return;
-    const { ChunkOwners, MAX_EDGES } = await import('./chunk-owners.ts');
+    const { ChunkOwners } = await import('../edges/chunk-owners.ts');
     this.#owners = new ChunkOwners(first.source.url, list);
     onOwners();
-    for (const { url } of list.edges.slice(0, MAX_EDGES)) {
-      onSource(await connections.edge(url, first.source.url, random));
-    }
+    const { edgeMemory } = this.#options;
+    if (source.headMs !== undefined) edgeMemory.onMeasured(base, source.headMs);
+    const { nearestFirst } = await import('../edges/nearest-first.ts');
+    await nearestFirst({
+      edges: list.edges,
+      firstMs: source.headMs ?? 0,
+      memory: edgeMemory,
+      measure: async ({ url }, ending) => {
+        const page = connections.page(url, '/-/live', random);
+        await readSmallFile(page, MAX_LIVE_BYTES, ending);
+        return page.headMs ?? 0;
+      },
+      onEdge: async ({ url }) => onSource(await connections.edge(url, first.source.url, random)),
+      signal,
+    });
   }
 
   /** Reads files of digests with conventional names; the first one that lists the file counts. */

@@ -82,6 +82,8 @@ export class HttpSource extends TransferSource {
   wasAskedForWhole = false;
   /** Shortest time to an answer, in milliseconds; undefined before the first answer. */
   rttMs: Millis | undefined;
+  /** Shortest time from a request, on an open connection, to the head of its answer. */
+  headMs: Millis | undefined;
   readonly #options: HttpSourceOptions;
 
   constructor(options: HttpSourceOptions) {
@@ -180,6 +182,7 @@ export class HttpSource extends TransferSource {
       const askedAt = performance.now();
       const response = await get(target, all, signal);
       this.rttMs = Math.min(this.rttMs ?? Number.POSITIVE_INFINITY, performance.now() - askedAt);
+      this.headMs = Math.min(this.headMs ?? Number.POSITIVE_INFINITY, response.headMs);
       fields.onResponse?.(target, start, response.headers);
       // Some answers offer a choice without naming one (RFC 9110 15.4.1).
       const leads = response.status !== 300 || response.headers.location !== undefined;

@@ -6,8 +6,8 @@
 
 import type { Random } from '@millrace/shared/base/clock';
 import { type RankedEdge, rankedEdges } from '@millrace/shared/sync/ways';
+import { parseEdgeList } from '../edges/edge-list.ts';
 import type { Connections } from '../sources/connections.ts';
-import { parseEdgeList } from '../sources/edge-list.ts';
 import { readSmallFile } from '../sources/small-file.ts';
 
 const MAX_LIST_BYTES = 1024 * 1024;

@@ -21,7 +21,10 @@ import { until } from '../../fixtures/until.ts';
 const ZONE = 'cdn.example.net';
 const TOKEN = 'token of the administrator';
 /** So many servers that their names need more than 512 bytes. */
-const SERVERS = Array.from({ length: 12 }, (_, i) => `ns-with-a-long-name-${i}.dns${i}.example.org`);
+const SERVERS = Array.from(
+  { length: 12 },
+  (_, i) => `ns-with-a-long-name-${i}.dns${i}.example.org`,
+);
 const ZONE_OPTIONS = [
   ...['--dns-zone', ZONE, '--dns-port', '0', '--dns-server', `ns.${ZONE}=127.0.0.1`],
   ...SERVERS.flatMap((name) => ['--dns-server', name]),

@@ -64,8 +64,7 @@ async function unfinished(name: string): Promise<Shown> {
 }
 
 /** Removes a download of the extension. */
-const remove = ({ id }: Shown) =>
-  ask({ type: 'command', taker: 'browser', id, command: 'remove' });
+const remove = ({ id }: Shown) => ask({ type: 'command', taker: 'browser', id, command: 'remove' });
 
 async function savedOnce(path: string, name: string): Promise<void> {
   await until(async () => (await shown(name))?.status === 'complete');

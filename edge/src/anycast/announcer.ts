@@ -4,8 +4,8 @@ import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
 import { Announcement, type AnnouncementReason } from '@millrace/shared/cdn/anycast/announcement';
 import type { AnycastConfig } from '../config/reach-config.ts';
-import type { SelfCheck } from './self-check.ts';
 import { RouteWriter } from './route-writer.ts';
+import type { SelfCheck } from './self-check.ts';
 
 /** Pause between two checks of the edge's health. */
 const CHECK_EVERY_MS = 1000;

@@ -37,6 +37,7 @@ describe('openTcpInfo', () => {
       unsentBytes: 0,
       lastSentMs: expect.any(Number),
       lastAckMs: expect.any(Number),
+      rttMs: expect.any(Number),
     };
     expect(access.read?.(socket)).toEqual(access.read === undefined ? undefined : known);
     socket.destroy();

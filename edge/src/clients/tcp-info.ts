@@ -8,7 +8,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import type { TcpState } from '@millrace/shared/cdn/clients/vanished-client';
 
 /** A connection's state, with its round trip. */
-export interface ConnectionState extends TcpState {
+interface ConnectionState extends TcpState {
   /** Shortest round trip of the last minutes, milliseconds; undefined: none was measured. */
   readonly rttMs?: Millis | undefined;
 }

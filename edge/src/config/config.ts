@@ -15,9 +15,9 @@ import { fileWords } from '@millrace/shared/node/file-words';
 import { tryRead } from '@millrace/shared/schema/read';
 import { Command, CommanderError, Option } from 'commander';
 import type { ProxyField, parseNetwork } from '../policy/client-address.ts';
-import type { Seed } from './seeds.ts';
 import { type ReachConfig, type ReachRead, readReach } from './reach-config.ts';
-import type { Setting } from './schemas.ts';
+import type { Setting } from './readers.ts';
+import type { Seed } from './seeds.ts';
 import { LEAST_ROOM_BYTES, SETTINGS } from './settings.ts';
 
 type Name = keyof typeof SETTINGS;

@@ -1,7 +1,7 @@
 /** The settings of zone and anycast, put together and checked. */
 
-import { labelsBelow } from '@millrace/shared/cdn/zone/zone-name';
 import type { NameServer, Zone } from '@millrace/shared/cdn/zone/zone';
+import { labelsBelow } from '@millrace/shared/cdn/zone/zone-name';
 
 /** Settings of the table as they were read. */
 export interface ReachRead {

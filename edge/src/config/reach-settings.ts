@@ -7,7 +7,7 @@ import { MAX_EDGE_TTL_S, type NameServer } from '@millrace/shared/cdn/zone/zone'
 import { parseName } from '@millrace/shared/cdn/zone/zone-name';
 import ipaddr from 'ipaddr.js';
 import * as z from 'zod';
-import { count, type Setting, text } from './schemas.ts';
+import { count, type Setting, text } from './readers.ts';
 
 /** Reads an IP address. @throws MillraceError `bad-option` */
 function parseAddress(value: string): string {

@@ -12,7 +12,7 @@ import { AllowList } from '../policy/allow-list.ts';
 import { parseNetwork } from '../policy/client-address.ts';
 import { OriginRules } from '../policy/origin-rules.ts';
 import { REACH_SETTINGS } from './reach-settings.ts';
-import { count, parseBaseUrl, readSecret, type Setting, text, usable } from './schemas.ts';
+import { count, parseBaseUrl, readSecret, type Setting, text, usable } from './readers.ts';
 import { parseSeed } from './seeds.ts';
 
 /** Least memory besides the cache: with less, a process would refuse transfers from the start. */

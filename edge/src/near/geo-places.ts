@@ -13,7 +13,7 @@ import { MAX_NODES } from '@millrace/shared/cdn/routing/peer-table';
 import { fileWords } from '@millrace/shared/node/file-words';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
-import { type CityResponse, Reader } from 'mmdb-lib';
+import type { CityResponse, Reader } from 'mmdb-lib';
 
 export interface GeoPlacesOptions {
   readonly path: string;
@@ -102,6 +102,8 @@ export class GeoPlaces {
 }
 
 async function read({ path, log }: GeoPlacesOptions): Promise<Reader<CityResponse>> {
+  // Loaded only here: most edges have no such file.
+  const { Reader } = await import('mmdb-lib');
   let reader: Reader<CityResponse>;
   try {
     reader = new Reader<CityResponse>(await readFile(path));

@@ -25,7 +25,10 @@ export const ANSWER = z.object({
     .max(500)
     .optional(),
   /** IP addresses at which clients reach it. */
-  publicAddresses: z.array(z.union([z.ipv4(), z.ipv6()])).max(8).optional(),
+  publicAddresses: z
+    .array(z.union([z.ipv4(), z.ipv6()]))
+    .max(8)
+    .optional(),
   draining: z.boolean(),
   sees: z
     .array(z.tuple([z.string().regex(NODE_NAME), z.number().positive().max(1000)]))

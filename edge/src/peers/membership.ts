@@ -20,7 +20,7 @@ import { describePeers, publicEdges } from './peer-view.ts';
 import { textDigest } from './text-digest.ts';
 import type { Digests } from './version-message.ts';
 
-/** What decides whether clients are sent to a node. */
+/** State of a node by which clients are sent to it or elsewhere. */
 export interface OwnService {
   /** Part of what it can take that is free, 0 to 1. */
   readonly room: number;
@@ -41,7 +41,7 @@ export interface MembershipOptions extends HeartbeatSettings {
   readonly random: Random;
   /** This node's load and whether it is shutting down. */
   readonly own: () => { readonly load: number; readonly draining: boolean };
-  /** What else it tells of itself. */
+  /** This node's room and policy, for the choice of clients' edges. */
   readonly service?: () => OwnService;
   /** Round trips of clients' networks, which nodes tell each other. */
   readonly rtts?: NetworkRtts;
@@ -264,12 +264,17 @@ export class Membership {
     this.#members = selectPeers(current, usable, (peer) => this.table.isOpen(peer));
   }
 
+  /** Part of what this node can take that is free, 0 to 1; undefined: not known. */
+  get room(): number | undefined {
+    return this.#options.service?.().room;
+  }
+
   /** Nodes that clients can reach, this one among them, for /-/edges. */
   publicEdges() {
-    const { publicUrl, own, service } = this.#options;
+    const { publicUrl, own } = this.#options;
     const { name, weight, load } = this.self;
-    const room = service?.().room;
-    const self = { name, url: publicUrl, healthy: !own().draining, load, weight, room };
+    const healthy = !own().draining;
+    const self = { name, url: publicUrl, healthy, load, weight, room: this.room };
     return publicEdges(self, this.describe());
   }
 

@@ -19,7 +19,7 @@ export function clientKey(address: string): string {
 
 /**
  * Makes the key of the network whose clients have about the same way to everywhere: the /24 of an
- * IPv4 address, or the /48 of an IPv6 address. Undefined if the text is no address.
+ * IPv4 address, or the /48 of an IPv6 address. Undefined for a text that cannot be read as an address.
  */
 export function networkKey(address: string): string | undefined {
   if (!ipaddr.isValid(address)) return undefined;

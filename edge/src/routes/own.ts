@@ -4,9 +4,9 @@ import type { Millis } from '@millrace/shared/base/clock';
 import type { MemoryAccount } from '@millrace/shared/cdn/admission/memory-account';
 import { SharedAnswer } from '@millrace/shared/cdn/figures/shared-answer';
 import type { FastifyInstance } from 'fastify';
-import type { AnycastState } from '../anycast/announcer.ts';
 import type { Administration } from '../admin/administration.ts';
 import type { Admissions } from '../admission/admissions.ts';
+import type { AnycastState } from '../anycast/announcer.ts';
 import type { DiskCache } from '../cache/disk-cache.ts';
 import type { MemoryCache } from '../cache/memory-cache.ts';
 import type { PointerCache } from '../cache/pointer-cache.ts';
@@ -99,6 +99,8 @@ export async function ownStatus(o: OwnRoutesOptions) {
     uptimeSeconds: Math.floor((Date.now() - startedAt) / 1000),
     draining: transfers.draining,
     takesClients: transfers.takesClients,
+    load: membership.self.load,
+    room: membership.room,
     chunkBytes: config.chunkSize,
     transfers: { active: transfers.running, requests: await counterValue(metrics.requests) },
     bytes: {

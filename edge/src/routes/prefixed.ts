@@ -34,8 +34,8 @@ import { problemReply } from '../listen/problem-reply.ts';
 import type { ClientRtts } from '../near/client-rtts.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
-import { type SendFileOptions, sendFile } from './send-file.ts';
 import { readTarget } from './read-target.ts';
+import { type SendFileOptions, sendFile } from './send-file.ts';
 import { type SendTunnelledOptions, sendTunnelled } from './send-tunnelled.ts';
 
 export interface PrefixedOptions extends SendFileOptions, SendTunnelledOptions {

@@ -1,10 +1,10 @@
 /** The part that sends clients to their nearest edge. */
 
+import type { Exchanges } from '../clients/exchanges.ts';
 import { GeoPlaces } from '../near/geo-places.ts';
 import { NearEdges } from '../near/near-edges.ts';
-import { NearHandler } from '../near/near-handler.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
-import type { Exchanges } from '../clients/exchanges.ts';
+import { NearHandler } from '../routes/near.ts';
 import type { Clients } from './clients.ts';
 import type { NodeContext } from './node-context.ts';
 import type { Peers } from './peers.ts';

@@ -63,7 +63,8 @@ export async function addRoutes(
   parts: Answering,
 ): Promise<void> {
   const { config, log, metrics, admissions, now, wallClock, link } = context;
-  const { policy, transfers, storage, peers, files, clients, upkeep, figures, zone, anycast } = parts;
+  const { policy, transfers, storage, peers, files, clients, upkeep, figures, zone, anycast } =
+    parts;
   const { membership, network, auth, commandAuth } = peers;
   const { localAccess, limits, address: clientAddress } = clients;
   const { administration, endedSessions } = upkeep;

@@ -4,8 +4,8 @@
  * the question comes back in the letters in which it was asked.
  */
 
-import type { Labels } from '@millrace/shared/cdn/zone/zone-name';
 import type { RecordData, ZoneRecord } from '@millrace/shared/cdn/zone/zone';
+import type { Labels } from '@millrace/shared/cdn/zone/zone-name';
 import {
   type Answer,
   encode,

@@ -202,7 +202,12 @@ describe('addresses that may be forged', () => {
     expect(decode(first as Buffer)).toMatchObject({ flag_tc: true, answers: [] });
     expect(first).toHaveLength(packet.length);
     expect(over.map((answer) => answer === undefined)).toEqual([true, false, true]);
-    expect(outcomes.slice(10)).toEqual(['udp limited', 'udp dropped', 'udp limited', 'udp dropped']);
+    expect(outcomes.slice(10)).toEqual([
+      'udp limited',
+      'udp dropped',
+      'udp limited',
+      'udp dropped',
+    ]);
     expect(limited).toEqual([
       `delayed ${RESOLVER}`,
       `refused ${RESOLVER}`,
@@ -243,12 +248,12 @@ describe('addresses that may be forged', () => {
     expect(ask(withEdns({ 10: learned.toString('hex') }))).toMatchObject({ flag_tc: false });
   });
 
-  test.each([['a short one', '01020304'], ['one with half a part of a server', `${COOKIE}0102`]])(
-    '%s is malformed',
-    (_, hex) => {
-      expect(stage().ask(withEdns({ 10: hex }))).toMatchObject({ rcode: 'FORMERR' });
-    },
-  );
+  test.each([
+    ['a short one', '01020304'],
+    ['one with half a part of a server', `${COOKIE}0102`],
+  ])('%s is malformed', (_, hex) => {
+    expect(stage().ask(withEdns({ 10: hex }))).toMatchObject({ rcode: 'FORMERR' });
+  });
 
   test('get at most twice and a bit what they asked with', () => {
     const { responder } = stage();

@@ -2,6 +2,7 @@
 
 import { EDGE_ROWS } from '@millrace/shared/bridge/contract/edge-rows';
 import type { Manager } from '../../downloads/manager.ts';
+import { testEdge } from '../../edges/edge-test.ts';
 import {
   changedEdge,
   edgeAddress,
@@ -9,7 +10,6 @@ import {
   withEdge,
   withoutEdge,
 } from '../../settings/kept-edges.ts';
-import { testEdge } from '../../sources/edge-test.ts';
 import { edgesOf } from '../../views/app-settings.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { type MillraceOptions, methodsOf } from './params.ts';

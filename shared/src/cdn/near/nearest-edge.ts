@@ -9,7 +9,7 @@
 
 import type { Millis, Random } from '../../base/clock.ts';
 
-/** What is known of an edge that a client could be sent to. */
+/** An edge that a client could be sent to, with its distance and its load. */
 export interface NearEdge {
   readonly name: string;
   /** Round trip of the client's network to it, milliseconds; undefined: not measured lately. */
@@ -85,13 +85,15 @@ export function chooseNear<E extends NearEdge>(
 
 /** Returns the edges with their estimates, the lowest cost first. */
 function judge<E extends NearEdge>(edges: readonly E[], own: NearEdge): Judged<E>[] {
-  const busy = ({ load, weight }: NearEdge) => (load + 1) / weight;
-  const mean = edges.reduce((sum, edge) => sum + busy(edge), 0) / Math.max(1, edges.length);
+  const total = (of: (edge: E) => number) => edges.reduce((sum, edge) => sum + of(edge), 0);
+  const mean = total(({ load }) => load) / total(({ weight }) => weight);
   const ownMs = ownEstimate(edges, own);
   return edges
     .map((edge) => {
       const ms = known(edge) ?? ownMs + edge.peerMs;
-      return { edge, ms, cost: (ms + BASE_MS) * Math.max(1, busy(edge) / mean) };
+      // One step more on either side: between idle edges and nearly idle ones there is no difference.
+      const busy = (busyOf(edge) + 1) / (mean + 1);
+      return { edge, ms, cost: (ms + BASE_MS) * Math.max(1, busy) };
     })
     .sort((a, b) => a.cost - b.cost || a.ms - b.ms || (a.edge.name < b.edge.name ? -1 : 1));
 }
@@ -139,8 +141,12 @@ function pickEqual<E extends NearEdge>(
 ): Judged<E> {
   const equal = ranked.filter(({ cost }) => cost <= best.cost * EQUAL);
   const [a, b] = [pick(equal, random), pick(equal, random)];
-  const busy = ({ edge }: Judged<E>) => edge.load / edge.weight;
-  return busy(b) < busy(a) ? b : a;
+  return busyOf(b.edge) < busyOf(a.edge) ? b : a;
+}
+
+/** Returns an edge's load in proportion to its share. */
+function busyOf({ load, weight }: NearEdge): number {
+  return load / weight;
 }
 
 /** Picks one at random, in proportion to the weights. */

@@ -40,7 +40,10 @@ export function readClientSubnet(data: Uint8Array): ClientSubnet | undefined {
  *
  * @param scope bits of a client's address that answers depend on; 0 if they suit all clients
  */
-export function writeClientSubnet({ family, bits, address }: ClientSubnet, scope: number): Uint8Array {
+export function writeClientSubnet(
+  { family, bits, address }: ClientSubnet,
+  scope: number,
+): Uint8Array {
   const told = Math.ceil(bits / 8);
   const data = new Uint8Array(HEAD_BYTES + told);
   data.set([0, family === 4 ? 1 : 2, bits, scope]);

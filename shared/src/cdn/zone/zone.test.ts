@@ -20,7 +20,9 @@ const ask = (name: string, type: number, edges: readonly string[] = EDGES) =>
 /** The answer's records as text. */
 function shown(name: string, type: number) {
   const { rcode, answers, authority } = ask(name, type);
-  const texts = answers.map(({ owner, data }) => [owner.join('.'), ...Object.values(data)].join(' '));
+  const texts = answers.map(({ owner, data }) =>
+    [owner.join('.'), ...Object.values(data)].join(' '),
+  );
   return { rcode, answers: texts, authority: authority.map(({ data }) => data.type) };
 }
 

@@ -38,7 +38,7 @@ export function parseEdgeList(text: string): EdgeList | undefined {
     chunkBytes,
     edges: known
       .filter(({ healthy }) => healthy)
-      .map(({ name, url, weight }) => ({ name, url, weight, seed: hashText(name) })),
+      .map(({ name, url, weight, rttMs }) => ({ name, url, weight, rttMs, seed: hashText(name) })),
   };
 }
 
@@ -47,6 +47,7 @@ interface Edge {
   readonly url: string;
   readonly healthy: boolean;
   readonly weight: number;
+  readonly rttMs: number | undefined;
 }
 
 /**
@@ -60,7 +61,9 @@ function readEdge(value: unknown): Edge | undefined {
   if (typeof url !== 'string' || url.length > MAX_URL_CHARS || !URL.canParse(url)) return undefined;
   if (!/^https?:$/.test(new URL(url).protocol) || typeof healthy !== 'boolean') return undefined;
   if (!isNumber(weight, Number.MIN_VALUE, Number.MAX_VALUE)) return undefined;
-  return { name, url, healthy, weight };
+  // A list may hold anything here: it only helps to guess.
+  const rttMs = isNumber(value.rttMs, 0, Number.MAX_VALUE) ? value.rttMs : undefined;
+  return { name, url, healthy, weight, rttMs };
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

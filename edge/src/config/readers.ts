@@ -1,4 +1,4 @@
-/** Building blocks of the table of settings. */
+/** Readers of the values of options: each says in plain words what is wrong with a value. */
 
 import { readFileSync } from 'node:fs';
 import { MillraceError } from '@millrace/shared/base/errors';

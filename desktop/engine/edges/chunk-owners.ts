@@ -4,15 +4,15 @@
  */
 
 import { type HrwNode, rank } from '@millrace/shared/cdn/routing/hrw';
-import type { HttpSource } from './http-source.ts';
+import type { ListedEdge } from '@millrace/shared/download/edges/edge-order';
 
-/** Most edges to use: further sources do not make a download faster. */
-export const MAX_EDGES = 32;
+/** An edge of a list, as routing sees it. */
+export type ListedNode = HrwNode & ListedEdge;
 
 export interface EdgeList {
   readonly chunkBytes: number;
   /** Healthy edges: base URL and name. */
-  readonly edges: readonly (HrwNode & { readonly url: string })[];
+  readonly edges: readonly ListedNode[];
 }
 
 /** Finds the owners of one file's chunks among the edges that can be used. */
@@ -31,7 +31,7 @@ export class ChunkOwners {
   }
 
   /** Returns the list's entry for a source; undefined if the source is not in the list. */
-  nodeOf(source: HttpSource): (HrwNode & { readonly url: string }) | undefined {
+  nodeOf(source: { readonly edge: string | undefined }): ListedNode | undefined {
     if (source.edge === undefined) return undefined;
     const { origin } = new URL(source.edge);
     return this.#list.edges.find(({ url }) => new URL(url).origin === origin);

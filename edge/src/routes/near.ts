@@ -14,15 +14,15 @@ import type { ClientLimits } from '../admission/client-limits.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
 import type { Metrics } from '../figures/metrics.ts';
 import { problemReply } from '../listen/problem-reply.ts';
+import type { ClientRtts } from '../near/client-rtts.ts';
+import type { NearEdges } from '../near/near-edges.ts';
 import type { Membership } from '../peers/membership.ts';
 import type { Network } from '../peers/network.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
-import { isEncrypted } from '../routes/own-address.ts';
-import { readTarget } from '../routes/read-target.ts';
-import type { ClientRtts } from './client-rtts.ts';
-import type { NearEdges } from './near-edges.ts';
+import { isEncrypted } from './own-address.ts';
+import { readTarget } from './read-target.ts';
 
 export interface NearOptions {
   readonly publicUrl: string | undefined;
@@ -31,7 +31,7 @@ export interface NearOptions {
   readonly limits: ClientLimits;
   readonly clientAddress: ClientAddress;
   readonly localAccess: LocalAccess | undefined;
-  readonly transfers: Pick<Exchanges, 'draining'>;
+  readonly transfers: Pick<Exchanges, 'draining' | 'takesClients'>;
   readonly membership: Membership;
   /** Undefined if this node is alone. */
   readonly network: Network | undefined;
@@ -130,7 +130,10 @@ export class NearHandler {
       .filter(({ publicUrl: at = '' }) => !secure || at.startsWith('https:'));
     const nodes = peers.map((peer) => ({ ...view.peer(peer), url: baseOf(peer.publicUrl ?? '') }));
     const own = { ...view.own(), url: publicUrl ?? HERE };
-    return view.order(oneForEachAddress(transfers.draining ? nodes : [own, ...nodes]));
+    // An edge that is about to drain still serves a client that nobody else could.
+    const isLast = nodes.length === 0 && !transfers.draining;
+    const takesClients = transfers.takesClients || isLast;
+    return view.order(oneForEachAddress(takesClients ? [own, ...nodes] : nodes));
   }
 }
 
