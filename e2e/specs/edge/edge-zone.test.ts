@@ -20,7 +20,7 @@ import { until } from '../../fixtures/until.ts';
 
 const ZONE = 'cdn.example.net';
 const TOKEN = 'token of the administrator';
-/** So many servers that their names need more than 512 bytes. */
+/** Servers whose names together need more than 512 bytes. */
 const SERVERS = Array.from(
   { length: 12 },
   (_, i) => `ns-with-a-long-name-${i}.dns${i}.example.org`,
@@ -145,7 +145,7 @@ describe('a zone of one edge', () => {
     expect(received()).toBe(3 * (2 + 33 + 16));
   });
 
-  test('stays where the resolver asks: a real one keeps the answer as long as it may', async () => {
+  test('answers a real resolver, which mixes letters and tells the network of its client', async () => {
     const resolver = await Unbound.start(join(folder.path, 'unbound'), ZONE, port);
     try {
       const asked = async () => (await outcomes(edge)).answered ?? 0;

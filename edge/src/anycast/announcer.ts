@@ -35,7 +35,7 @@ export class Announcer {
   readonly #announcement: Announcement;
   #check: SelfCheck | undefined;
   #takesClients = false;
-  /** What the daemon was told last; undefined: it may not know. */
+  /** Whether the daemon was told to announce; undefined: the last attempt to tell it has failed. */
   #told: boolean | undefined;
   #failedAt: Millis = Number.NEGATIVE_INFINITY;
   #shown = '';

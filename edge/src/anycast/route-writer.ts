@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
-import { open, rename, stat, writeFile } from 'node:fs/promises';
+import { chmod, open, rename, stat, writeFile } from 'node:fs/promises';
 import type { Log } from '@millrace/shared/base/log';
 import { routeFile } from '@millrace/shared/cdn/anycast/route-file';
 import type { AnycastConfig } from '../config/reach-config.ts';
@@ -41,6 +41,8 @@ export class RouteWriter {
       else {
         // The daemon must never read half a file.
         await writeFile(`${file}.new`, text);
+        // The daemon has another user, and an edge's files are for its own user alone.
+        await chmod(`${file}.new`, 0o644);
         await rename(`${file}.new`, file);
       }
       if (command !== undefined) await run(command);

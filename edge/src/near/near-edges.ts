@@ -1,4 +1,4 @@
-/** What this node knows of edges for one client, and their order for it: one choice for all ways. */
+/** The edges as a client sees them, and their order for it: one choice for redirects and the DNS. */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { chooseNear, type NearEdge } from '@millrace/shared/cdn/near/nearest-edge';

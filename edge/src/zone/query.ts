@@ -19,8 +19,8 @@ export interface AskedCookie {
   readonly server: Uint8Array | undefined;
 }
 
-/** What EDNS says about the one who asks (RFC 6891). */
-export interface AskedEdns {
+/** The resolver's properties and options, as EDNS tells them (RFC 6891). */
+interface AskedEdns {
   readonly version: number;
   /** Longest answer by UDP, bytes. */
   readonly udpBytes: number;

@@ -94,7 +94,7 @@ function write(
 
 /** Writes a record: the library's with the root for its owner, and the owner instead of the root. */
 function writeRecord({ owner, ttlS, data }: ZoneRecord, asked: Labels): Buffer {
-  const answer = { name: '.', ttl: ttlS, class: 'IN', ...valueOf(data) } as Answer;
+  const answer = { name: '.', ttl: ttlS, class: 'IN', ...valueFor(data) } as Answer;
   const written = encode({ type: 'response', answers: [answer] });
   return Buffer.concat([writeOwner(owner, asked), written.subarray(HEADER_BYTES + 1)]);
 }
@@ -119,7 +119,7 @@ function writeName(labels: Labels): Buffer {
 
 type Value = Pick<StringAnswer | HInfoAnswer | SoaAnswer, 'type' | 'data'>;
 
-function valueOf(data: RecordData): Value {
+function valueFor(data: RecordData): Value {
   switch (data.type) {
     case 'A':
     case 'AAAA':

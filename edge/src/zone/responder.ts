@@ -26,7 +26,7 @@ const OPCODE_QUERY = 0;
 
 export type Transport = 'udp' | 'tcp';
 
-/** What became of a packet, for the metrics. */
+/** Fate of a packet, for the metrics. */
 export type Outcome =
   /** Answered with records of edges or of the zone itself. */
   | 'answered'

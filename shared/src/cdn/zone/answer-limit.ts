@@ -12,7 +12,7 @@ export const MAX_ASKING_NETWORKS = 20_000;
 /** Time for which a network may save up answers, seconds. */
 const BURST_S = 2;
 
-/** What happens to an answer. */
+/** Fate of an answer. */
 export type AnswerVerdict = 'send' | 'truncate' | 'drop';
 
 interface Asking {

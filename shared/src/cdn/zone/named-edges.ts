@@ -1,4 +1,4 @@
-/** Which edges an answer of the zone names. The choice is that of `/-/near/` (`chooseNear`). */
+/** Picks the edges that an answer of the zone names; their order is that of `/-/near/`. */
 
 import { type AddressedEdge, oneForEachAddress } from '../near/one-address.ts';
 

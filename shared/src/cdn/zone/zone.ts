@@ -1,6 +1,6 @@
 /**
- * What a zone of edges answers (RFC 1034 4.3.2): the zone itself and all names below it have the
- * addresses of edges; its name servers may have addresses of their own. Nothing else exists.
+ * Decides the answers of a zone of edges (RFC 1034 4.3.2): the zone itself and all names below it
+ * have the addresses of edges; its name servers may have addresses of their own. Nothing else exists.
  */
 
 import { type Labels, labelsBelow } from './zone-name.ts';
