@@ -145,6 +145,29 @@ describe('a zone of one edge', () => {
     expect(received()).toBe(3 * (2 + 33 + 16));
   });
 
+  test('a connection that asks faster than it reads gets every answer', async () => {
+    const questions = 10_000;
+    // For the servers of the zone: an answer of some hundred bytes.
+    const question = Buffer.concat([Buffer.from('0021', 'hex'), QUESTION]);
+    question.writeUInt16BE(2, question.length - 4);
+    const socket = connect(port, '127.0.0.1');
+    let held = Buffer.alloc(0);
+    let answered = 0;
+    socket.on('data', (piece: Buffer) => {
+      held = Buffer.concat([held, piece]);
+      let at = 0;
+      while (held.length - at >= 2 && held.length - at - 2 >= held.readUInt16BE(at)) {
+        // Of 13 answers, or the connection is out of step.
+        if (held.readUInt16BE(at + 2 + 6) === 1 + SERVERS.length) answered++;
+        at += 2 + held.readUInt16BE(at);
+      }
+      held = held.subarray(at);
+    });
+    socket.write(Buffer.concat(Array.from({ length: questions }, () => question)));
+    await until(() => answered === questions);
+    socket.destroy();
+  });
+
   test('answers a real resolver, which mixes letters and tells the network of its client', async () => {
     const resolver = await Unbound.start(join(folder.path, 'unbound'), ZONE, port);
     try {

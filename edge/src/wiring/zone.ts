@@ -41,7 +41,7 @@ export function openZone(
   near: NearEdges,
   takesClients: () => boolean,
 ): ZoneServer {
-  const { config, log, metrics, admissions, now, wallClock, rounds } = context;
+  const { config, log, metrics, admissions, account, now, wallClock, rounds } = context;
   const addresses = new EdgeAddresses({ zone: zone.name, log, now });
   rounds.every(LOOK_UP_EVERY_MS, () => void addresses.refresh());
   let known: readonly KnownEdge[] = [];
@@ -68,9 +68,11 @@ export function openZone(
     const seen = edges.map((edge) => ({ ...edge, ...edge.seenBy(view) }));
     return nameEdges({ edges: seen, noneHealthy }, most, (all) => view.order(all));
   };
+  const limit = new AnswerLimit(rate);
+  account.share('resolvers', () => limit.bytes + server.bytes);
   const responder = new Responder({
     zone,
-    limit: new AnswerLimit(rate),
+    limit,
     cookies: new DnsCookies(config.secretFile),
     nameEdges: nameFor,
     onOutcome: (outcome, transport) => metrics.dnsQuestions.inc({ outcome, transport }),

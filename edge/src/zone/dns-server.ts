@@ -16,6 +16,8 @@ const QUESTION_MS = 10_000;
 const MAX_QUESTION_BYTES = 4096;
 /** Answers that may wait for a client, bytes: then no more of its questions are read. */
 const MAX_WAITING_BYTES = 64 * 1024;
+/** Weight of a connection, bytes: its socket, and what has arrived on it. */
+const CONNECTION_BYTES = 32 * 1024;
 const LENGTH_BYTES = 2;
 /** Attempts to find a port that is free for both, if any will do. */
 const ATTEMPTS = 20;
@@ -51,6 +53,11 @@ export class DnsServer {
   /** Connections open. */
   get connections(): number {
     return this.#places.size;
+  }
+
+  /** Weight of the connections, bytes. */
+  get bytes(): number {
+    return this.#places.size * CONNECTION_BYTES;
   }
 
   /**
@@ -130,17 +137,28 @@ export class DnsServer {
       this.#places.delete(socket);
     });
     let held: Buffer = Buffer.alloc(0);
-    socket.on('data', (piece) => {
-      held = held.length === 0 ? piece : Buffer.concat([held, piece]);
-      held = this.#read(socket, held, client, late);
+    const read = (piece: Buffer) => {
+      held = this.#read(socket, held.length === 0 ? piece : Buffer.concat([held, piece]), client, late);
+    };
+    socket.on('data', read);
+    socket.on('drain', () => {
+      socket.resume();
+      read(Buffer.alloc(0));
     });
-    socket.on('drain', () => socket.resume());
   }
 
-  /** Answers all questions that have arrived. @returns the bytes of the unfinished one */
+  /**
+   * Answers the questions that have arrived, as far as the client takes the answers.
+   *
+   * @returns the bytes that are left
+   */
   #read(socket: Socket, bytes: Buffer, client: string, late: NodeJS.Timeout): Buffer {
     let at = 0;
     while (bytes.length - at >= LENGTH_BYTES) {
+      if (socket.writableLength > MAX_WAITING_BYTES) {
+        socket.pause();
+        break;
+      }
       const length = bytes.readUInt16BE(at);
       if (length > MAX_QUESTION_BYTES) {
         socket.destroy();
@@ -159,7 +177,6 @@ export class DnsServer {
       head.writeUInt16BE(answer.length);
       socket.write(Buffer.concat([head, answer]));
     }
-    if (socket.writableLength > MAX_WAITING_BYTES) socket.pause();
     return bytes.subarray(at);
   }
 

@@ -36,6 +36,7 @@ export interface EdgeAddressesOptions {
 export class EdgeAddresses {
   readonly #o: EdgeAddressesOptions;
   readonly #names = new Map<string, Known>();
+  #refreshing: Promise<void> | undefined;
 
   constructor(options: EdgeAddressesOptions) {
     this.#o = options;
@@ -68,7 +69,15 @@ export class EdgeAddresses {
   }
 
   /** Looks all names up again that are still used. */
-  async refresh(): Promise<void> {
+  refresh(): Promise<void> {
+    // A slow resolver may need longer than the pause until the next time.
+    this.#refreshing ??= this.#refresh().finally(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
+  }
+
+  async #refresh(): Promise<void> {
     for (const [host, known] of this.#names) {
       if (this.#o.now() - known.usedAt > KEEP_MS) this.#names.delete(host);
       else await this.#lookUp(host, known);

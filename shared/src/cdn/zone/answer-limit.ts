@@ -9,6 +9,8 @@ import { TokenBucket } from '../../base/token-bucket.ts';
 
 /** Most networks remembered; the one that asked longest ago is forgotten first. */
 export const MAX_ASKING_NETWORKS = 20_000;
+/** Weight of a remembered network, bytes. */
+const NETWORK_BYTES = 400;
 /** Time for which a network may save up answers, seconds. */
 const BURST_S = 2;
 
@@ -29,6 +31,11 @@ export class AnswerLimit {
   /** @param perSecond answers per second to one network; 0 for no limit */
   constructor(perSecond: number) {
     this.#perSecond = perSecond;
+  }
+
+  /** Weight of everything remembered, bytes. */
+  get bytes(): number {
+    return this.#networks.size * NETWORK_BYTES;
   }
 
   /** Networks that are remembered. */
