@@ -16,7 +16,7 @@ const V4_BITS = 96;
 const SEPARATOR_BYTES = 16;
 /** Types of fields. */
 const [TEXT, DOUBLE, UINT16, UINT32, MAP, UINT64, ARRAY] = [2, 3, 5, 6, 7, 9, 11] as const;
-/** Size from which on it would need bytes of its own. */
+/** Smallest size that takes bytes of its own. */
 const LONG = 29;
 
 type Bytes = readonly number[];

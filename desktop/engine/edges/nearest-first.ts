@@ -25,7 +25,7 @@ export interface NearestFirstOptions<E> {
 }
 
 /** Longest time to wait for an answer; an edge that takes longer comes after all others. */
-const TIMEOUT_MS = 3000;
+const TIMEOUT_MS = 10_000;
 
 /**
  * Hands out edges. Those that are measured come in the order of their answers, so that a slow one

@@ -5,13 +5,13 @@
  * loaded when it is first needed, because most downloads need none.
  */
 
-import type { Random } from '@millrace/shared/base/clock';
+import type { Millis, Random } from '@millrace/shared/base/clock';
 import { asMillraceError } from '@millrace/shared/base/errors';
 import { type Note, noteOf, noteOfError } from '@millrace/shared/base/notes';
 import type { Statement } from '@millrace/shared/download/metalink/description-merge';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { SourceOptions } from '@millrace/shared/download/scheduler/scheduler';
-import type { ChunkOwners } from '../edges/chunk-owners.ts';
+import type { ChunkOwners, EdgeList } from '../edges/chunk-owners.ts';
 import type { EdgeMemory } from '../edges/nearest-first.ts';
 import type { Connections } from './connections.ts';
 import type { HttpSource } from './http-source.ts';
@@ -83,12 +83,17 @@ export class Discovery {
   }
 
   #task(work: () => Promise<void>): Promise<void> {
-    const task = work().catch((error) => {
+    const task = this.#beside(work);
+    this.#tasks.push(task);
+    return task;
+  }
+
+  /** Does work that nothing waits for: it says nothing about the file. Never rejects. */
+  #beside(work: () => Promise<void>): Promise<void> {
+    return work().catch((error) => {
       if (!this.#options.signal.aborted)
         this.#options.onNote(noteOfError('failed', asMillraceError(error)));
     });
-    this.#tasks.push(task);
-    return task;
   }
 
   /** Keeps a statement that was read over a safe connection. */
@@ -134,7 +139,7 @@ export class Discovery {
   }
 
   async #readEdgeList(base: string): Promise<void> {
-    const { connections, first, random, signal, onSource, onOwners } = this.#options;
+    const { connections, first, random, signal, onOwners } = this.#options;
     const source = connections.page(base, '/-/edges', random);
     const { readSmallFile } = await import('./small-file.ts');
     const { body } = await readSmallFile(source, MAX_EDGE_LIST_BYTES, signal);
@@ -144,12 +149,19 @@ export class Discovery {
     const { ChunkOwners } = await import('../edges/chunk-owners.ts');
     this.#owners = new ChunkOwners(first.source.url, list);
     onOwners();
-    const { edgeMemory } = this.#options;
-    if (source.headMs !== undefined) edgeMemory.onMeasured(base, source.headMs);
+    if (source.headMs !== undefined) this.#options.edgeMemory.onMeasured(base, source.headMs);
+    // The end of the download must not wait for an edge that does not answer.
+    void this.#beside(() => this.#addEdges(list, source.headMs ?? 0));
+  }
+
+  /** Adds the edges of a list, the nearest ones first. @param firstMs way to the edge that gave it */
+  async #addEdges(list: EdgeList, firstMs: Millis): Promise<void> {
+    const { connections, first, random, signal, onSource, edgeMemory } = this.#options;
     const { nearestFirst } = await import('../edges/nearest-first.ts');
+    const { readSmallFile } = await import('./small-file.ts');
     await nearestFirst({
       edges: list.edges,
-      firstMs: source.headMs ?? 0,
+      firstMs,
       memory: edgeMemory,
       measure: async ({ url }, ending) => {
         const page = connections.page(url, '/-/live', random);

@@ -173,16 +173,23 @@ describe('a zone of one edge', () => {
     try {
       const asked = async () => (await outcomes(edge)).answered ?? 0;
       const before = await asked();
-      const first = await dig(resolver.port, `dl.${ZONE}`, 'A', '+recurse');
+      const resolved = async (name: string, type: string) => {
+        let last: Dug | undefined;
+        // A resolver that waited in vain for a busy machine says so, and may be asked again.
+        await until(async () => {
+          last = await dig(resolver.port, name, type, '+recurse');
+          return last.status !== 'SERVFAIL';
+        });
+        return last as Dug;
+      };
+      const first = await resolved(`dl.${ZONE}`, 'A');
       expect(first).toMatchObject({ status: 'NOERROR' });
       expect(values(first)).toEqual(['192.0.2.1']);
       expect(first.answers[0]?.ttlS).toBeLessThanOrEqual(30);
       const after = await asked();
       expect(after).toBeGreaterThan(before);
-      expect(values(await dig(resolver.port, `dl.${ZONE}`, 'AAAA', '+recurse'))).toEqual([
-        '2001:db8::1',
-      ]);
-      const missing = await dig(resolver.port, `x.ns.${ZONE}`, 'A', '+recurse');
+      expect(values(await resolved(`dl.${ZONE}`, 'AAAA'))).toEqual(['2001:db8::1']);
+      const missing = await resolved(`x.ns.${ZONE}`, 'A');
       expect(missing).toMatchObject({ status: 'NXDOMAIN', authority: ['SOA'] });
     } finally {
       await resolver.stop();

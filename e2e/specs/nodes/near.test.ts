@@ -130,6 +130,19 @@ describe('the nearest edge', () => {
     expect(await named(other.edge, url)).toEqual([publicUrl(other)]);
   });
 
+  test('has TLS if the asked edge has: nobody is led to an address without it', async () => {
+    const { nodes } = await start(2, {
+      perNode: (index) => (index === 0 ? ['--public-url', 'https://near.example'] : []),
+    });
+    const [secure, plain] = nodes as [Node, Node];
+    const url = origin.url('none', { seed: 'secure' });
+    for (let i = 0; i < MANY; i++)
+      expect(await named(secure.edge, url)).toEqual(['https://near.example']);
+    expect((await named(plain.edge, url)).toSorted()).toEqual(
+      [publicUrl(plain), 'https://near.example'].toSorted(),
+    );
+  });
+
   test('is another one while the asked edge drains, and none if there is no other', async () => {
     const options = [...OPTIONS, '--admin-token-file', join(folder.path, 'token')];
     const { nodes } = await start(2, { options });

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
+import { MAX_NETWORKS, NetworkRtts } from '@millrace/shared/cdn/near/network-rtts';
 import { ClientLimits } from '../admission/client-limits.ts';
 import { ClientOrigins } from '../admission/client-origins.ts';
 import { KeepingLru } from '../cache/keeping-lru.ts';
@@ -126,6 +127,24 @@ describe.each([
     expectCharged(bytes, made.bytes);
   });
 });
+
+test.each([1, 8])(
+  'round trips of networks to %i nodes cost as much as they are charged',
+  async (nodes) => {
+    const { made, bytes } = await growth(() => {
+      const rtts = new NetworkRtts('own');
+      for (let i = 0; i < MAX_NETWORKS; i++) {
+        const network = () => text(`10.${i >> 8}.${i & 255}.0/24`);
+        rtts.onMeasured(network(), i / 7, 0);
+        for (let node = 1; node < nodes; node++)
+          rtts.onTold(text(`node-${node}.example`), [[network(), i / 3]], 0);
+      }
+      return rtts;
+    });
+    expect(made.size).toBe(MAX_NETWORKS);
+    expectCharged(bytes, made.bytes);
+  },
+);
 
 test('records on disk cost as much memory as the index is charged for them', async () => {
   const count = 40_000;

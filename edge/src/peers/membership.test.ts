@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
 import { silentLog } from '@millrace/shared/base/log';
+import { NetworkRtts } from '@millrace/shared/cdn/near/network-rtts';
 import { parseSeed } from '../config/seeds.ts';
 import { ClusterAuth } from './cluster-auth.ts';
 import { Membership, type MembershipOptions } from './membership.ts';
@@ -181,6 +182,37 @@ describe('Membership', () => {
     asking.membership.onForwardFailed('unknown');
     expect(usable(asking)).toBe('');
     await until(() => usable(asking) === 'node');
+  });
+
+  test('nodes tell each other their room, and how far the networks of their clients are', async () => {
+    const [rttsOfA, rttsOfB] = [new NetworkRtts('a'), new NetworkRtts('b')];
+    rttsOfA.onMeasured('192.0.2.0/24', 7, performance.now());
+    const url = 'https://a.example';
+    const service = (serves: string) => () => ({ room: 0.5, serves });
+    const policy = '0123456789abcdef';
+    const a = await startNode('a', { rtts: rttsOfA, publicUrl: url, service: service(policy) });
+    const b = await startNode('b', {
+      ...{ rtts: rttsOfB, service: service(policy) },
+      seeds: [parseSeed(a.url.slice('http://'.length))],
+    });
+    await until(() => b.membership.alike().length === 1);
+    const [peer] = b.membership.alike();
+    expect([peer?.name, peer?.room]).toEqual(['a', 0.5]);
+    expect(rttsOfB.rtt('192.0.2.0/24', 'a', performance.now())).toBe(7);
+    expect(b.membership.publicEdges()).toMatchObject([{ name: 'a', url, room: 0.5 }]);
+  });
+
+  test('clients are sent neither to nodes of another policy nor to those without a public URL', async () => {
+    const service = (serves: string) => () => ({ room: 1, serves });
+    const [policy, other] = ['0123456789abcdef', 'fedcba9876543210'];
+    const publicUrl = 'https://edge.example';
+    const a = await startNode('a', { service: service(other), publicUrl });
+    const seeds = [parseSeed(a.url.slice('http://'.length))];
+    const b = await startNode('b', { service: service(policy), seeds });
+    const c = await startNode('c', { service: service(policy), publicUrl, seeds });
+    await until(() => c.membership.nodes().length === 3 && b.membership.nodes().length === 3);
+    expect(c.membership.alike()).toEqual([]);
+    expect(b.membership.alike().map(({ name }) => name)).toEqual(['c']);
   });
 
   describe('with a secret', () => {

@@ -161,3 +161,45 @@ describe('OriginPolicy', () => {
     }
   });
 });
+
+describe('the digest of a policy', () => {
+  const digest = (entries: string[], files: { rules?: object; secrets?: string } = {}) => {
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-digest-'));
+    try {
+      const [rulesFile, linkSecretFile] = [join(folder, 'rules'), join(folder, 'secrets')];
+      writeFileSync(rulesFile, JSON.stringify(files.rules ?? {}, null, 2));
+      writeFileSync(linkSecretFile, files.secrets ?? '');
+      return new OriginPolicy(new AllowList(entries), {
+        rulesFile,
+        linkSecretFile: files.secrets === undefined ? undefined : linkSecretFile,
+      }).digest;
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  };
+
+  test('is the same for the same policy, however it is written', () => {
+    expect(digest(['a.example', 'b.example'])).toBe(digest(['b.example', ' a.example ']));
+    const rules = { origins: [{ origin: 'c.example', allow: true, maxFileSize: '1GiB' }] };
+    const same = { origins: [{ maxFileSize: '1024MiB', origin: 'c.example' }] };
+    expect(digest([], { rules })).toBe(digest([], { rules: same }));
+    expect(digest([])).toMatch(/^[0-9a-f]{16}$/);
+  });
+
+  test('differs wherever policies may differ about a file', () => {
+    const origins = (more: object) => ({ rules: { origins: [{ origin: 'c.example', ...more }] } });
+    const policies = [
+      digest([]),
+      digest(['a.example']),
+      digest(['a.example', 'b.example']),
+      digest([], origins({})),
+      digest([], origins({ allow: false })),
+      digest([], origins({ allow: 'signed' })),
+      digest([], origins({ maxFileSize: '1GiB' })),
+      digest([], { rules: { defaults: { contentTypes: ['video/*'] } } }),
+      digest([], { secrets: SECRET }),
+      digest([], { secrets: `${SECRET}\nanother secret of them` }),
+    ];
+    expect(new Set(policies).size).toBe(policies.length);
+  });
+});

@@ -48,6 +48,8 @@ export interface NearOptions {
 
 /** Most other edges that are named in an answer. */
 const MAX_DUPLICATES = 8;
+/** Longest Link field, characters: clients bound the headers that they read. */
+const MAX_LINK_CHARS = 4096;
 
 /** Address of this edge where it has no public one: relative, so it is the one that was asked. */
 const HERE = '';
@@ -66,15 +68,16 @@ export class NearHandler {
    */
   handle(req: IncomingMessage, res: ServerResponse, target: string): void {
     const { metrics, log, clientAddress, localAccess } = this.#options;
+    const client = clientAddress.of(req.socket.remoteAddress, req.headers);
     // A page of any site may follow the redirect; that of one user's edge is for nobody else.
     if (localAccess === undefined) res.setHeader('access-control-allow-origin', '*');
     try {
-      const client = clientAddress.of(req.socket.remoteAddress, req.headers);
       this.#answer(req, res, target, client);
     } catch (thrown) {
       const error = asMillraceError(thrown);
       if (error.code === 'internal') log.error({ err: error.cause ?? error }, 'internal error');
       metrics.errors.inc({ code: error.code });
+      log.info({ client, code: error.code, detail: error.detail }, 'sent to no edge');
       const { status, headers, body } = problemReply(error);
       res.writeHead(status, headers).end(body);
     }
@@ -82,7 +85,7 @@ export class NearHandler {
 
   /** @throws MillraceError as a request for the file itself would, if it is not served here */
   #answer(req: IncomingMessage, res: ServerResponse, target: string, client: string): void {
-    const { limits, clientRtts, metrics, now } = this.#options;
+    const { limits, clientRtts, metrics, log, now } = this.#options;
     if (req.method !== 'GET' && req.method !== 'HEAD')
       throw new MillraceError('method-not-allowed');
     // The redirect takes no place of a transfer, but counts as a request for a file.
@@ -92,9 +95,12 @@ export class NearHandler {
     const [first, ...others] = this.#order(req, client, url);
     if (first === undefined) throw new MillraceError('draining', '', { retryAfterMs: 1000 });
     metrics.nearAnswers.inc({ edge: first.name });
+    // A query may hold secrets: signed links, tokens.
+    log.info({ client, url: `${url.origin}${url.pathname}`, edge: first.name }, 'sent to an edge');
+    const link = duplicates(others, path);
     res.writeHead(307, {
       location: `${first.url}${path}`,
-      ...(others.length === 0 ? {} : { link: duplicates(others, path) }),
+      ...(link === '' ? {} : { link }),
       // The answer depends on the client's network and on the present state of edges. Whoever asks
       // again, to resume or for the next file, gets an edge that is good at that time.
       'cache-control': 'no-store',
@@ -120,15 +126,19 @@ export class NearHandler {
 
   /** Returns the edges that serve the file, the one that the client is sent to first. */
   #order(req: IncomingMessage, client: string, url: URL): readonly AddressedEdge[] {
-    const { transfers, membership, network, publicUrl, edges: near } = this.#options;
+    const { transfers, localAccess, membership, network, publicUrl, edges: near } = this.#options;
     const view = near.for(client);
     const refusing = new Set(network?.refusing(url.href) ?? []);
     const secure = isEncrypted(req) || publicUrl?.startsWith('https:') === true;
-    const peers = membership
-      .alike()
+    // The edge of one user serves what no other edge would.
+    const alike = localAccess === undefined ? membership.alike() : [];
+    const peers = alike
       .filter((peer) => !refusing.has(peer.name))
       .filter(({ publicUrl: at = '' }) => !secure || at.startsWith('https:'));
-    const nodes = peers.map((peer) => ({ ...view.peer(peer), url: baseOf(peer.publicUrl ?? '') }));
+    const nodes = peers.map((peer) => {
+      // Its origin alone: whatever else it told would become part of other URLs.
+      return { ...view.peer(peer), url: new URL(peer.publicUrl ?? '').origin };
+    });
     const own = { ...view.own(), url: publicUrl ?? HERE };
     // An edge that is about to drain still serves a client that nobody else could.
     const isLast = nodes.length === 0 && !transfers.draining;
@@ -137,14 +147,13 @@ export class NearHandler {
   }
 }
 
-function baseOf(url: string): string {
-  return url.replace(/\/+$/, '');
-}
-
-/** Writes the Link field that names other edges with the same file (RFC 6249 3). */
+/** Writes the Link field that names other edges with the same file (RFC 6249 3), maybe empty. */
 function duplicates(edges: readonly AddressedEdge[], path: string): string {
-  return edges
-    .slice(0, MAX_DUPLICATES)
-    .map(({ url }, i) => `<${url}${path}>; rel=duplicate; pri=${i + 1}`)
-    .join(', ');
+  let field = '';
+  for (const [i, { url }] of edges.slice(0, MAX_DUPLICATES).entries()) {
+    const link = `<${url}${path}>; rel=duplicate; pri=${i + 1}`;
+    if (field.length + link.length > MAX_LINK_CHARS) break;
+    field += field === '' ? link : `, ${link}`;
+  }
+  return field;
 }

@@ -138,7 +138,12 @@ export class DnsServer {
     });
     let held: Buffer = Buffer.alloc(0);
     const read = (piece: Buffer) => {
-      held = this.#read(socket, held.length === 0 ? piece : Buffer.concat([held, piece]), client, late);
+      held = this.#read(
+        socket,
+        held.length === 0 ? piece : Buffer.concat([held, piece]),
+        client,
+        late,
+      );
     };
     socket.on('data', read);
     socket.on('drain', () => {

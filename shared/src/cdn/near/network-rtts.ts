@@ -23,8 +23,8 @@ const EXPECTED_MS = 60_000;
 export const MAX_RTT_MS = 10_000;
 
 /** Weights of a network and of one node's figure for it, bytes. */
-export const NETWORK_BYTES = 300;
-export const FIGURE_BYTES = 100;
+export const NETWORK_BYTES = 340;
+export const FIGURE_BYTES = 80;
 
 /** A network and its round trip to the node that tells it, milliseconds. */
 export type ToldRtt = readonly [network: string, rttMs: Millis];
@@ -38,7 +38,7 @@ interface Figure {
 interface Network {
   readonly figures: Map<string, Figure>;
   /** Nodes that clients were sent to in order to be measured, and when. */
-  readonly sent: Map<string, Millis>;
+  sent: Map<string, Millis> | undefined;
 }
 
 export class NetworkRtts {
@@ -88,7 +88,9 @@ export class NetworkRtts {
 
   /** Notes that a client of a network is sent to a node so that the node measures it. */
   onSent(network: string, node: string, now: Millis): void {
-    const { sent } = this.#use(network);
+    const entry = this.#use(network);
+    const sent = entry.sent ?? new Map();
+    entry.sent = sent;
     sent.delete(node);
     sent.set(node, now);
     if (sent.size > MAX_NODES_PER_NETWORK) sent.delete(sent.keys().next().value as string);
@@ -96,7 +98,7 @@ export class NetworkRtts {
 
   /** Returns true while a node is expected to tell its round trip of the network. */
   isExpected(network: string, node: string, now: Millis): boolean {
-    const at = this.#networks.get(network)?.sent.get(node);
+    const at = this.#networks.get(network)?.sent?.get(node);
     return at !== undefined && now - at < EXPECTED_MS;
   }
 
@@ -124,7 +126,7 @@ export class NetworkRtts {
   }
 
   #use(key: string): Network {
-    const network = this.#networks.get(key) ?? { figures: new Map(), sent: new Map() };
+    const network = this.#networks.get(key) ?? { figures: new Map(), sent: undefined };
     this.#networks.delete(key);
     this.#networks.set(key, network);
     if (this.#networks.size > MAX_NETWORKS) {
