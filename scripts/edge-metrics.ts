@@ -29,7 +29,10 @@ export async function edgeMetrics(): Promise<MetricRow[]> {
     const secret = join(folder, 'secret');
     writeFileSync(secret, 'a secret for nobody');
     const files = ['--secret-file', secret, '--admin-token-file', secret];
-    const config = readConfig(['--cache-dir', join(folder, 'cache'), ...files], {});
+    const zone = ['--dns-zone', 'cdn.example.net', '--dns-server', 'ns.example.net'];
+    const anycast = ['--anycast-file', join(folder, 'routes'), '--anycast-route', '192.0.2.1'];
+    const options = ['--cache-dir', join(folder, 'cache'), ...files, ...zone, ...anycast];
+    const config = readConfig(options, {});
     const app = await buildApp(config, log);
     const rows = app.metrics.registry.getMetricsAsArray().map((metric) => {
       // Metrics have a type and label names, but the library's declarations leave them out.

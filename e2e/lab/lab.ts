@@ -105,6 +105,15 @@ export class Lab {
     }
   }
 
+  /** The machine between all hosts, for routing daemons. */
+  get router(): Host {
+    const [namespace, address] = [this.#router, '127.0.0.1'];
+    return new Host({
+      ...{ name: 'router', namespace, address, port: 'lo', link: {} },
+      mark: this.#keeper.mark,
+    });
+  }
+
   /** Folder that is deleted with the laboratory. */
   get folder(): string {
     return this.#keeper.folder;
@@ -178,14 +187,18 @@ export class Lab {
     batch('tc', host.namespace, linkCommands('eth0', host.link, 'up'));
   }
 
+  /** Gives a host a further address, which the router does not know yet. */
+  own(address: string, host: Host): void {
+    batch('ip', host.namespace, [`address replace ${address}/32 dev lo`]);
+    this.#delay?.alias(address, host.address);
+  }
+
   /**
    * Routes an address to a host from now on. The host resets connections that began at another
    * host, because it does not know them; the other host receives nothing more.
    */
   route(address: string, host: Host): void {
-    const lines = [`address replace ${address}/32 dev lo`];
-    batch('ip', host.namespace, lines);
-    this.#delay?.alias(address, host.address);
+    this.own(address, host);
     batch('ip', this.#router, [`route replace ${address}/32 via ${host.address} dev ${host.port}`]);
   }
 

@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Experiment } from './experiment.ts';
+import { anycast } from './experiments/anycast.ts';
 import { arrivals } from './experiments/arrivals.ts';
 import { buffer } from './experiments/buffer.ts';
 import { check } from './experiments/check.ts';
@@ -31,6 +32,7 @@ const EXPERIMENTS: readonly Experiment[] = [
   resets,
   resetsGrid,
   vanished,
+  anycast,
   arrivals,
   chunks,
   windows,

@@ -7,6 +7,7 @@ import type { Log } from '@millrace/shared/base/log';
 import { freeRoom } from '@millrace/shared/cdn/near/free-room';
 import { loadSteps } from '@millrace/shared/cdn/routing/replicas';
 import type { FastifyInstance } from 'fastify';
+import type { AnycastState } from './anycast/announcer.ts';
 import { Exchanges } from './clients/exchanges.ts';
 import type { Config } from './config/config.ts';
 import { nodeUrl } from './config/seeds.ts';
@@ -18,7 +19,12 @@ import { OwnAddresses } from './policy/own-addresses.ts';
 import { OriginPolicy } from './policy/policy.ts';
 import { openClients } from './wiring/clients.ts';
 import { openFiles } from './wiring/files.ts';
-import { addAdminGauges, addCacheGauges, addClientGauges } from './wiring/gauges.ts';
+import {
+  addAdminGauges,
+  addAnycastGauge,
+  addCacheGauges,
+  addClientGauges,
+} from './wiring/gauges.ts';
 import { guardMemory } from './wiring/memory.ts';
 import { openNear } from './wiring/near.ts';
 import { nodeContext } from './wiring/node-context.ts';
@@ -27,6 +33,7 @@ import { openPorts } from './wiring/ports.ts';
 import { addRoutes } from './wiring/routes.ts';
 import { openStorage } from './wiring/storage.ts';
 import { openUpkeep } from './wiring/upkeep.ts';
+import { openZone } from './wiring/zone.ts';
 import type { Addresses } from './workers/messages.ts';
 import type { WorkerLink } from './workers/worker-link.ts';
 
@@ -38,6 +45,10 @@ export interface App {
   listen(): Promise<Addresses>;
   /** Reads files again that may have changed. */
   reload(): void;
+  /** Sets the state of the anycast routes, which the edge shows. */
+  setAnycast(state: AnycastState): void;
+  /** Called when clients are to come no more, or again; set by whoever wants to know. */
+  onTakesClients: ((takesClients: boolean) => void) | undefined;
   /** Takes no more connections; transfers under way continue. */
   stopAccepting(): void;
   /** Ends everything: running transfers are reset, caches written out. */
@@ -72,7 +83,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   const peers = openPeers(
     context,
     storage,
-    () => ({ load: load(), draining: transfers.draining }),
+    () => ({ load: load(), draining: !transfers.takesClients }),
     () => ({ room: Math.round(room() * 100) / 100, serves: policy.digest }),
   );
   const { membership, network } = peers;
@@ -92,29 +103,50 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   const ports = openPorts(context, transfers, peers, (address) => clients.address.isProxy(address));
   ports.admin?.separate(ports.server);
   guardMemory(context, storage, files, clients, ports, transfers);
-  const parts = { policy, transfers, storage, peers, files, clients, near, upkeep, figures };
-  await addRoutes(ports.server, context, parts);
+  // One process of the edge has the zone, so that limits and cookies are counted once.
+  const zone =
+    config.dns === undefined || (link?.index ?? 0) > 0
+      ? undefined
+      : openZone(context, config.dns, peers, near.edges, () => transfers.takesClients);
+  let anycast: AnycastState | undefined;
+  const setAnycast = (state: AnycastState) => {
+    anycast = state;
+  };
+  if (config.anycast !== undefined) addAnycastGauge(metrics, () => anycast?.announced ?? false);
+  const parts = { policy, transfers, storage, peers, files, clients, near, upkeep, figures, zone };
+  await addRoutes(ports.server, context, {
+    ...parts,
+    anycast: () => anycast,
+    onAnycast: setAnycast,
+    onTakesClients: (takes) => app.onTakesClients?.(takes),
+  });
 
   const settle = () =>
     // Wait until other nodes are known: before that it would ask the origin for chunks they have.
-    void peers.settle().then(() => upkeep.prefetcher.begin());
-  return {
+    void peers.settle().then(() => {
+      zone?.begin();
+      return upkeep.prefetcher.begin();
+    });
+  const app: App = {
     server: ports.server,
     transfers,
     metrics,
     async listen() {
       const { address, peerPort, admin } = await ports.listen();
+      const dns = await zone?.listen();
       if (link === undefined) {
         if (network !== undefined) await membership.start(peerPort);
         settle();
-        return { address, admin };
+        return { address, admin, dns };
       }
       const own = await ports.listenInside(link.index);
       await membership.start(own.port, true);
       settle();
-      link.listening({ address, admin }, nodeUrl(loopbackFor(own.address), own.port));
-      return { address, admin };
+      link.listening({ address, admin, dns }, nodeUrl(loopbackFor(own.address), own.port));
+      return { address, admin, dns };
     },
+    setAnycast,
+    onTakesClients: undefined,
     reload() {
       policy.reload(log);
       near.reload();
@@ -127,6 +159,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       rounds.stop();
       figures?.stop();
       ports.stopInside();
+      zone?.close();
       clients.stop();
       await upkeep.prefetcher.close();
       await peers.stop();
@@ -141,4 +174,5 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       await storage.close();
     },
   };
+  return app;
 }

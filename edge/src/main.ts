@@ -3,8 +3,11 @@
 import cluster from 'node:cluster';
 import { writeSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import { onFatalError } from '@millrace/shared/node/fatal-log';
 import { type Logger, pino } from 'pino';
+import { Announcer, type AnycastState } from './anycast/announcer.ts';
+import { SelfCheck } from './anycast/self-check.ts';
 import { type App, buildApp } from './app.ts';
 import { type Config, canReload, readConfig, Stop } from './config/config.ts';
 import { otherUrls } from './listen/other-urls.ts';
@@ -60,37 +63,73 @@ async function serve(config: Config, log: Logger<string>, link?: WorkerLink): Pr
   collectLoading();
   boundYoungGeneration();
   const app = await buildApp(config, log, link);
+  // Several processes have one supervisor, which announces their routes.
+  const announcer = link === undefined ? openAnnouncer(config, log, app.setAnycast) : undefined;
+  app.onTakesClients = (takes) => void announcer?.setTakesClients(takes);
   let ending: Promise<void> | undefined;
   const end = () => {
-    ending ??= shutDown(app, config, log);
+    ending ??= shutDown(app, config, log, announcer);
     return ending;
   };
   onSignal(end);
   onHangUp(config, () => app.reload(), end);
   onParentGone(end);
+  await announcer?.begin();
   const addresses = await app.listen();
+  announcer?.watch(selfCheck(addresses));
   log.info({ ...addresses }, 'listening');
   if (link === undefined) announce(config, addresses);
 }
 
 async function supervise(config: Config, log: Logger<string>): Promise<void> {
-  const supervisor = new Supervisor(config, log);
+  const announcer = openAnnouncer(config, log, (state) => supervisor.setAnycast(state));
+  const supervisor = new Supervisor(config, log, (draining) => {
+    void announcer?.setTakesClients(!draining);
+  });
   let ending: Promise<void> | undefined;
   const end = () => {
-    ending ??= supervisor.stop().then(() => process.exit(0));
+    ending ??= stopSupervisor();
     return ending;
+  };
+  const stopSupervisor = async () => {
+    await announcer?.setTakesClients(false);
+    announcer?.stop();
+    await supervisor.stop();
+    process.exit(0);
   };
   onSignal(end);
   onParentGone(end);
   onHangUp(config, () => supervisor.reload(), end);
-  announce(config, await supervisor.start());
+  await announcer?.begin();
+  const addresses = await supervisor.start();
+  announcer?.watch(selfCheck(addresses));
+  announce(config, addresses);
+}
+
+/** Opens the announcer of the edge's anycast routes, if it has any. */
+function openAnnouncer(
+  { anycast: config }: Config,
+  log: Logger<string>,
+  onState: (state: AnycastState) => void,
+): Announcer | undefined {
+  if (config === undefined) return undefined;
+  return new Announcer({ config, log, now: () => performance.now(), onState });
+}
+
+/** Makes the check of an edge's health at its own port. */
+function selfCheck({ address }: Addresses): SelfCheck {
+  return new SelfCheck(address.split(' and ').at(-1) ?? address);
 }
 
 /** Prints lines for people; scripts read the first one. The log goes to stderr. */
-function announce(config: Config, { address, admin }: Addresses): void {
+function announce(config: Config, { address, admin, dns }: Addresses): void {
   process.stdout.write(`Millrace edge ${config.name} listening on ${address}\n`);
   const others = otherUrls(config.host, address.split(' and '), networkInterfaces());
   if (others.length > 0) process.stdout.write(`Also listening on ${others.join(', ')}\n`);
+  if (dns !== undefined && config.dns !== undefined) {
+    const zone = config.dns.zone.name.join('.');
+    process.stdout.write(`Answering for ${zone} at ${dns.join(', ')}\n`);
+  }
   if (admin !== undefined) process.stdout.write(`Administration at ${admin}/-/dashboard\n`);
 }
 
@@ -128,8 +167,24 @@ function writeLog(line: string): void {
   }
 }
 
-/** Stops accepting, lets transfers finish, and resets the rest after the grace time. */
-async function shutDown(app: App, config: Config, log: Logger<string>): Promise<void> {
+/**
+ * Sends new clients elsewhere for `--leave-time`; then stops accepting, lets transfers finish, and
+ * resets the rest after the grace time.
+ */
+async function shutDown(
+  app: App,
+  config: Config,
+  log: Logger<string>,
+  announcer: Announcer | undefined,
+): Promise<void> {
+  const isDrained = app.transfers.draining;
+  app.transfers.setLeaving(true);
+  await announcer?.setTakesClients(false);
+  announcer?.stop();
+  if (!isDrained && config.leaveTime > 0) {
+    log.info({ leaveMs: config.leaveTime }, 'leaving: clients are told to come no more');
+    await pause(config.leaveTime);
+  }
   app.transfers.drain();
   app.stopAccepting();
   // Logged only now, when no connection is taken any more.

@@ -8,6 +8,9 @@ import type { ErrorCode } from '@millrace/shared/base/errors';
 import type { SETTINGS } from '../config/settings.ts';
 
 export const MAX_CHECKS_AT_ONCE = 4;
+/** TCP connections of resolvers at a time, and those that one of them keeps while it uses them. */
+export const DNS_CONNECTIONS = 256;
+export const DNS_CLIENT_CONNECTIONS = 16;
 
 /** One row of the table. */
 export interface ResourceRow {
@@ -109,6 +112,20 @@ export const RESOURCES = {
     forAll: undefined,
     full: 'The log-in is refused for a while.',
     codes: ['token-required'],
+  },
+  dnsAnswers: {
+    what: 'answers by UDP per second to a network that has shown no cookie',
+    perClient: { option: 'dns-rate' },
+    forAll: undefined,
+    full: 'Every second answer is truncated, no larger than its question, so that a resolver asks again by TCP; the others are left out.',
+    codes: [],
+  },
+  dnsConnections: {
+    what: 'TCP connections of resolvers',
+    perClient: { fixed: `${DNS_CLIENT_CONNECTIONS} while all are taken` },
+    forAll: { fixed: `${DNS_CONNECTIONS}` },
+    full: 'As with connections of clients.',
+    codes: [],
   },
 } as const satisfies Record<string, ResourceRow>;
 

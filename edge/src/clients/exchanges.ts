@@ -54,6 +54,7 @@ export class Exchanges {
   readonly #running = new Set<Exchange>();
   #bytes = 0;
   #draining = false;
+  #leaving = false;
   #pressed = false;
   readonly #onDrain: (() => void)[] = [];
   #idle: (() => void)[] = [];
@@ -90,6 +91,16 @@ export class Exchanges {
 
   get draining(): boolean {
     return this.#draining;
+  }
+
+  /** True while clients are to come here: false already before the edge turns them away. */
+  get takesClients(): boolean {
+    return !this.#draining && !this.#leaving;
+  }
+
+  /** Sets whether the edge is about to drain: it still serves everybody, but nobody is to come. */
+  setLeaving(leaving: boolean): void {
+    this.#leaving = leaving;
   }
 
   /** Longest time for which a client may take nothing. */

@@ -15,13 +15,15 @@ import { fileWords } from '@millrace/shared/node/file-words';
 import { tryRead } from '@millrace/shared/schema/read';
 import { Command, CommanderError, Option } from 'commander';
 import type { ProxyField, parseNetwork } from '../policy/client-address.ts';
+import { type ReachConfig, type ReachRead, readReach } from './reach-config.ts';
+import type { Setting } from './readers.ts';
 import type { Seed } from './seeds.ts';
-import { LEAST_ROOM_BYTES, SETTINGS, type Setting } from './settings.ts';
+import { LEAST_ROOM_BYTES, SETTINGS } from './settings.ts';
 
 type Name = keyof typeof SETTINGS;
 
 /** The settings, read and checked; sizes in bytes, times in milliseconds. */
-export interface Config {
+export interface Config extends ReachConfig {
   readonly host: string;
   readonly port: number;
   readonly tlsCert: string | undefined;
@@ -116,7 +118,10 @@ export function readConfig(
   const peers = config.peers ?? [];
   const trustedProxy = config.trustedProxy ?? [];
   const name = config.name ?? `${hostname()}:${config.port}`.replace(/[^A-Za-z0-9._:-]/g, '-');
-  return { ...config, allowOrigin, peers, trustedProxy, name };
+  const reach = readReach(raw as unknown as ReachRead, (message) => {
+    throw new Stop(message, 2);
+  });
+  return { ...config, ...reach, allowOrigin, peers, trustedProxy, name };
 }
 
 /** Returns true if there are files that are read again on SIGHUP. */

@@ -48,3 +48,13 @@ export function readSecret(path: string, minChars: number): Buffer {
   if (secret.length >= minChars) return Buffer.from(secret);
   throw new MillraceError('bad-option', `must hold at least ${minChars} characters`);
 }
+
+/** One row of the table. */
+export interface Setting {
+  readonly argument: string;
+  readonly help: string;
+  readonly schema: z.ZodType;
+  /** In the form of the option's value; undefined: no default. */
+  readonly default: string | undefined;
+  readonly repeatable?: boolean;
+}

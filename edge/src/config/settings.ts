@@ -11,21 +11,12 @@ import * as z from 'zod';
 import { AllowList } from '../policy/allow-list.ts';
 import { parseNetwork } from '../policy/client-address.ts';
 import { OriginRules } from '../policy/origin-rules.ts';
-import { count, parseBaseUrl, readSecret, text, usable } from './readers.ts';
+import { REACH_SETTINGS } from './reach-settings.ts';
+import { count, parseBaseUrl, readSecret, type Setting, text, usable } from './readers.ts';
 import { parseSeed } from './seeds.ts';
 
 /** Least memory besides the cache: with less, a process would refuse transfers from the start. */
 export const LEAST_ROOM_BYTES = 256 * 1024 * 1024;
-
-/** One row of the table. */
-export interface Setting {
-  readonly argument: string;
-  readonly help: string;
-  readonly schema: z.ZodType;
-  /** In the form of the option's value; undefined: no default. */
-  readonly default: string | undefined;
-  readonly repeatable?: boolean;
-}
 
 export const SETTINGS = {
   host: {
@@ -329,6 +320,7 @@ export const SETTINGS = {
     schema: text(parseDuration),
     default: '10s',
   },
+  ...REACH_SETTINGS,
   'log-level': {
     argument: '<level>',
     help: 'debug, info, warn, error or silent',

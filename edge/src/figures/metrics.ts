@@ -91,6 +91,11 @@ export class Metrics {
     'prefetched_bytes_total',
     'Chunk bytes that prefetches fetched from origins or other nodes',
   );
+  readonly dnsQuestions = this.#counter(
+    'dns_questions_total',
+    'Packets that came to the DNS server of --dns-zone, by what became of them',
+    ['outcome', 'transport'],
+  );
   /** Body bytes sent to clients since the start. */
   clientBytesSum = 0;
   readonly errors = this.#counter(
@@ -220,13 +225,18 @@ export async function fetchesByHop(counter: Counter<string>): Promise<Record<str
   return byHop;
 }
 
-/** Returns the values of a counter by one of its labels. */
+/** Returns the values of a counter by one of its labels, summed over its other labels. */
 export async function counterValues(
   counter: Counter<string>,
   label: string,
 ): Promise<Record<string, number>> {
   const { values } = await counter.get();
-  return Object.fromEntries(values.map((v) => [String(v.labels[label]), v.value]));
+  const sums: Record<string, number> = {};
+  for (const { labels, value } of values) {
+    const name = String(labels[label]);
+    sums[name] = (sums[name] ?? 0) + value;
+  }
+  return sums;
 }
 
 /** Returns the value of a counter summed over its labels, or of one combination. */

@@ -24,6 +24,11 @@ export const ANSWER = z.object({
     .url({ protocol: /^https?$/ })
     .max(500)
     .optional(),
+  /** IP addresses at which clients reach it. */
+  publicAddresses: z
+    .array(z.union([z.ipv4(), z.ipv6()]))
+    .max(8)
+    .optional(),
   draining: z.boolean(),
   sees: z
     .array(z.tuple([z.string().regex(NODE_NAME), z.number().positive().max(1000)]))

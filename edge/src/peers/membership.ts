@@ -34,6 +34,8 @@ export interface MembershipOptions extends HeartbeatSettings {
   readonly policy: PeerPolicy;
   readonly org: string | undefined;
   readonly publicUrl: string | undefined;
+  /** IP addresses at which clients reach this node; default: those of `publicUrl`. */
+  readonly publicAddresses?: readonly string[];
   /** Address for other nodes, if they cannot find it out themselves. */
   readonly peerUrl: string | undefined;
   readonly random: Random;
@@ -142,7 +144,7 @@ export class Membership {
   /** Answers a heartbeat, and learns of the node that asks. */
   answer(req: IncomingMessage): { body: string; headers: Record<string, string> } {
     const { name, weight, policy, publicUrl, peerUrl, own, auth, random } = this.#options;
-    const { rtts, service, now } = this.#options;
+    const { publicAddresses = [], rtts, service, now } = this.#options;
     const asking = askingNode(req);
     if (asking !== undefined) this.#heartbeats.hearOf(asking);
     const alive = [...this.table.peers].filter((p) => this.table.isAlive(p)).map((p) => p.url);
@@ -155,6 +157,7 @@ export class Membership {
       weight,
       policy,
       publicUrl,
+      ...(publicAddresses.length > 0 ? { publicAddresses } : {}),
       draining,
       ...service?.(),
       near: rtts?.toTell(now(), random),
@@ -273,6 +276,12 @@ export class Membership {
     const healthy = !own().draining;
     const self = { name, url: publicUrl, healthy, load, weight, room: this.room };
     return publicEdges(self, this.describe());
+  }
+
+  /** All nodes known, and whether each can be used now. */
+  reachable(): { peer: Peer; usable: boolean }[] {
+    const now = this.#options.now();
+    return [...this.table.peers].map((peer) => ({ peer, usable: this.table.isUsable(peer, now) }));
   }
 
   /** Nodes that clients can be sent to: usable ones whose policy serves what this one's does. */

@@ -21,25 +21,50 @@ export class Drain {
   readonly #config: Config;
   readonly #transfers: Exchanges;
   readonly #log: Log;
+  readonly #onChange: (takesClients: boolean) => void;
+  #leave: NodeJS.Timeout | undefined;
   #grace: NodeJS.Timeout | undefined;
 
-  constructor(config: Config, transfers: Exchanges, log: Log) {
+  /** @param onChange called when clients are to come no more, or again */
+  constructor(
+    config: Config,
+    transfers: Exchanges,
+    log: Log,
+    onChange: (takesClients: boolean) => void,
+  ) {
     this.#config = config;
     this.#transfers = transfers;
     this.#log = log;
+    this.#onChange = onChange;
   }
 
-  /** Begins to drain, or takes clients again. */
+  /**
+   * Begins to leave, and after `--leave-time` to drain, so that clients which the edge sends
+   * elsewhere do not come back to it; or takes clients again.
+   */
   readonly setDraining = (draining: boolean): void => {
-    const { grace: graceMs } = this.#config;
-    const transfers = this.#transfers.running;
+    const { leaveTime: leaveMs } = this.#config;
+    clearTimeout(this.#leave);
     clearTimeout(this.#grace);
-    this.#transfers.drain(draining);
-    this.#log.warn({ transfers, graceMs }, draining ? 'draining' : 'draining cancelled');
-    if (!draining) return;
+    this.#transfers.setLeaving(draining);
+    this.#onChange(!draining);
+    if (!draining) {
+      this.#transfers.drain(false);
+      this.#log.warn({}, 'draining cancelled');
+      return;
+    }
+    if (leaveMs === 0 || this.#transfers.draining) return this.#drain();
+    this.#log.warn({ leaveMs }, 'leaving: clients are told to come no more');
+    this.#leave = setTimeout(() => this.#drain(), leaveMs).unref();
+  };
+
+  #drain(): void {
+    const { grace: graceMs } = this.#config;
+    this.#log.warn({ transfers: this.#transfers.running, graceMs }, 'draining');
+    this.#transfers.drain();
     this.#transfers.offload();
     this.#grace = setTimeout(() => this.#transfers.resetAll(), graceMs).unref();
-  };
+  }
 }
 
 export async function adminRoutes(server: FastifyInstance, o: AdminRoutesOptions): Promise<void> {

@@ -4,14 +4,10 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Millis, Random } from '@millrace/shared/base/clock';
+import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
-import { chooseNear } from '@millrace/shared/cdn/near/nearest-edge';
-import type { NetworkRtts } from '@millrace/shared/cdn/near/network-rtts';
 import { type AddressedEdge, oneForEachAddress } from '@millrace/shared/cdn/near/one-address';
-import { kilometres, type Place } from '@millrace/shared/cdn/near/places';
-import { minRtt, type Peer } from '@millrace/shared/cdn/routing/peer-table';
 import { NEAR_PATH } from '@millrace/shared/http/urls/near-link';
 import { SIGNED_PATH } from '@millrace/shared/http/urls/signed-link';
 import type { ClientLimits } from '../admission/client-limits.ts';
@@ -19,11 +15,10 @@ import type { Exchanges } from '../clients/exchanges.ts';
 import type { Metrics } from '../figures/metrics.ts';
 import { problemReply } from '../listen/problem-reply.ts';
 import type { ClientRtts } from '../near/client-rtts.ts';
-import type { GeoPlaces } from '../near/geo-places.ts';
+import type { NearEdges } from '../near/near-edges.ts';
 import type { Membership } from '../peers/membership.ts';
 import type { Network } from '../peers/network.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
-import { networkKey } from '../policy/client-key.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { isEncrypted } from './own-address.ts';
@@ -36,22 +31,19 @@ export interface NearOptions {
   readonly limits: ClientLimits;
   readonly clientAddress: ClientAddress;
   readonly localAccess: LocalAccess | undefined;
-  readonly transfers: Pick<Exchanges, 'draining'>;
+  readonly transfers: Pick<Exchanges, 'draining' | 'takesClients'>;
   readonly membership: Membership;
   /** Undefined if this node is alone. */
   readonly network: Network | undefined;
-  readonly rtts: NetworkRtts;
   readonly clientRtts: ClientRtts;
-  readonly places: GeoPlaces | undefined;
-  /** Part of what this node can take that is free, 0 to 1. */
-  readonly room: () => number;
+  /** Knows the edges and their order for each client. */
+  readonly edges: NearEdges;
   readonly metrics: Metrics;
   readonly log: Log;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;
-  readonly random: Random;
 }
 
 /** Most other edges that are named in an answer. */
@@ -134,11 +126,8 @@ export class NearHandler {
 
   /** Returns the edges that serve the file, the one that the client is sent to first. */
   #order(req: IncomingMessage, client: string, url: URL): readonly AddressedEdge[] {
-    const { rtts, transfers, membership, network, publicUrl, random, now } = this.#options;
-    const { places, localAccess } = this.#options;
-    const key = networkKey(client);
-    const place = places?.of(client);
-    const own = this.#own(key, place);
+    const { transfers, localAccess, membership, network, publicUrl, edges: near } = this.#options;
+    const view = near.for(client);
     const refusing = new Set(network?.refusing(url.href) ?? []);
     const secure = isEncrypted(req) || publicUrl?.startsWith('https:') === true;
     // The edge of one user serves what no other edge would.
@@ -146,43 +135,15 @@ export class NearHandler {
     const peers = alike
       .filter((peer) => !refusing.has(peer.name))
       .filter(({ publicUrl: at = '' }) => !secure || at.startsWith('https:'));
-    const nodes = peers.map((peer) => this.#peer(peer, key, place));
-    const edges = oneForEachAddress(transfers.draining ? nodes : [own, ...nodes]);
-    const mayExplore = (name: string) => key !== undefined && !rtts.isExpected(key, name, now());
-    const choice = chooseNear(edges, own, mayExplore, random);
-    const [first] = choice.edges;
-    if (choice.explores && key !== undefined && first !== undefined)
-      rtts.onSent(key, first.name, now());
-    return choice.edges;
-  }
-
-  #own(network: string | undefined, place: Place | undefined): AddressedEdge {
-    const { membership, publicUrl, room } = this.#options;
-    const { name, load, weight } = membership.self;
-    const url = publicUrl ?? HERE;
-    const far = this.#distances(name, publicUrl, network, place);
-    return { name, url, load, weight, room: room(), peerMs: 0, ...far };
-  }
-
-  #peer(peer: Peer, network: string | undefined, place: Place | undefined): AddressedEdge {
-    const { name, load, weight, room = 1, publicUrl: url = '' } = peer;
-    const far = this.#distances(name, url, network, place);
-    // Its origin alone: whatever else it told would become part of other URLs.
-    return { name, url: new URL(url).origin, load, weight, room, peerMs: minRtt(peer), ...far };
-  }
-
-  #distances(
-    name: string,
-    url: string | undefined,
-    network: string | undefined,
-    place: Place | undefined,
-  ): Pick<AddressedEdge, 'rttMs' | 'km'> {
-    const { rtts, places, now } = this.#options;
-    const edge = place === undefined || url === undefined ? undefined : places?.ofEdge(url);
-    return {
-      rttMs: network === undefined ? undefined : rtts.rtt(network, name, now()),
-      km: edge === undefined || place === undefined ? undefined : kilometres(place, edge),
-    };
+    const nodes = peers.map((peer) => {
+      // Its origin alone: whatever else it told would become part of other URLs.
+      return { ...view.peer(peer), url: new URL(peer.publicUrl ?? '').origin };
+    });
+    const own = { ...view.own(), url: publicUrl ?? HERE };
+    // An edge that is about to drain still serves a client that nobody else could.
+    const isLast = nodes.length === 0 && !transfers.draining;
+    const takesClients = transfers.takesClients || isLast;
+    return view.order(oneForEachAddress(takesClients ? [own, ...nodes] : nodes));
   }
 }
 

@@ -6,6 +6,7 @@ import { SharedAnswer } from '@millrace/shared/cdn/figures/shared-answer';
 import type { FastifyInstance } from 'fastify';
 import type { Administration } from '../admin/administration.ts';
 import type { Admissions } from '../admission/admissions.ts';
+import type { AnycastState } from '../anycast/announcer.ts';
 import type { DiskCache } from '../cache/disk-cache.ts';
 import type { MemoryCache } from '../cache/memory-cache.ts';
 import type { PointerCache } from '../cache/pointer-cache.ts';
@@ -27,6 +28,10 @@ export interface OwnRoutesOptions {
   readonly transfers: Exchanges;
   readonly membership: Membership;
   readonly administration: Administration;
+  /** DNS server of this process; undefined without a zone. */
+  readonly zone: { describe(): Promise<Record<string, unknown>> } | undefined;
+  /** Gives the state of the edge's anycast routes; undefined without any. */
+  readonly anycast: () => AnycastState | undefined;
   /** Unix milliseconds. */
   readonly startedAt: number;
   /** Set if this is one of several processes: each answers for all of them. */
@@ -66,7 +71,7 @@ export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): P
 
   server.get('/-/live', () => ({ live: true, server: 'millrace-edge' }));
   server.get('/-/ready', (_request, reply) => {
-    const ready = !o.transfers.draining;
+    const ready = o.transfers.takesClients;
     return reply.code(ready ? 200 : 503).send({ ready, server: 'millrace-edge' });
   });
   server.get('/-/metrics', async (_request, reply) =>
@@ -93,6 +98,7 @@ export async function ownStatus(o: OwnRoutesOptions) {
     name: config.name,
     uptimeSeconds: Math.floor((Date.now() - startedAt) / 1000),
     draining: transfers.draining,
+    takesClients: transfers.takesClients,
     load: membership.self.load,
     room: membership.room,
     chunkBytes: config.chunkSize,
@@ -148,6 +154,9 @@ export async function ownStatus(o: OwnRoutesOptions) {
     },
     administration: o.administration.counts(),
     peers: membership.describe(),
+    // Left out where there is none: of several processes one has it.
+    ...(o.zone === undefined ? {} : { dns: await o.zone.describe() }),
+    ...(o.anycast() === undefined ? {} : { anycast: o.anycast() }),
     process: {
       residentBytes: process.memoryUsage.rss(),
       cpuSeconds: (process.cpuUsage().user + process.cpuUsage().system) / 1e6,

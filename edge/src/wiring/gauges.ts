@@ -76,6 +76,12 @@ export function addCacheGauges(
   metrics.gauge('disk_cache_failed', 'Records not stored: writing failed', () => disk.stats.failed);
 }
 
+/** Adds the state of the anycast routes, which all processes of an edge share. */
+export function addAnycastGauge(metrics: Metrics, announced: () => boolean): void {
+  const read = () => Number(announced());
+  metrics.gauge('anycast_announced', 'Whether the anycast routes are announced', read, 'max');
+}
+
 export function addAdminGauges(metrics: Metrics, administration: Administration): void {
   type Figure = keyof ReturnType<Administration['counts']>;
   const gauge = (name: string, help: string, read: Figure, together?: 'max') =>

@@ -2,6 +2,7 @@
 
 import type { Exchanges } from '../clients/exchanges.ts';
 import { GeoPlaces } from '../near/geo-places.ts';
+import { NearEdges } from '../near/near-edges.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { NearHandler } from '../routes/near.ts';
 import type { Clients } from './clients.ts';
@@ -10,6 +11,8 @@ import type { Peers } from './peers.ts';
 
 export interface Near {
   readonly handler: NearHandler;
+  /** Knows the edges and their order for each client. */
+  readonly edges: NearEdges;
   /** Reads the database of places again. */
   reload(): void;
 }
@@ -32,10 +35,11 @@ export async function openNear(
   const { geoip: path, publicUrl, defaultScheme } = config;
   const places = path === undefined ? undefined : await GeoPlaces.open({ path, now, log });
   account.share('networks', () => rtts.bytes);
+  const random = Math.random;
+  const edges = new NearEdges({ publicUrl, membership, rtts, places, room, now, random });
   const handler = new NearHandler({
     ...{ publicUrl, defaultScheme, policy, limits, clientAddress, localAccess, transfers },
-    ...{ membership, network, rtts, clientRtts, places, room, metrics, log, now, wallClock },
-    random: Math.random,
+    ...{ membership, network, clientRtts, edges, metrics, log, now, wallClock },
   });
-  return { handler, reload: () => void places?.reload() };
+  return { handler, edges, reload: () => void places?.reload() };
 }

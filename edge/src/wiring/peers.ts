@@ -61,6 +61,7 @@ export function openPeers(
     policy: config.peerPolicy,
     org: config.org,
     publicUrl: config.publicUrl,
+    publicAddresses: config.publicAddress,
     peerUrl: config.peerUrl,
     seeds: config.peers,
     auth,

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { asMillraceError } from '@millrace/shared/base/errors';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import type { FastifyInstance } from 'fastify';
+import type { AnycastState } from '../anycast/announcer.ts';
 import { LinkCheck } from '../check/link-check.ts';
 import { hasLeft } from '../clients/connection.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
@@ -27,6 +28,7 @@ import type { NodeContext } from './node-context.ts';
 import type { Peers } from './peers.ts';
 import type { Storage } from './storage.ts';
 import type { Upkeep } from './upkeep.ts';
+import type { ZoneServer } from './zone.ts';
 
 /** Routes of requests for files, whatever their method. */
 const FILE_ROUTES: ReadonlySet<string | undefined> = new Set([PREFIXED_ROUTE, NEAR_ROUTE]);
@@ -44,6 +46,14 @@ export interface Answering {
   readonly upkeep: Upkeep;
   /** Figures for the dashboard; undefined without an administration token. */
   readonly figures: Figures | undefined;
+  /** DNS server; undefined without a zone. */
+  readonly zone: ZoneServer | undefined;
+  /** State of the anycast routes; undefined without any. */
+  readonly anycast: () => AnycastState | undefined;
+  /** Called with the state of the routes that the supervisor announces. */
+  readonly onAnycast: (state: AnycastState) => void;
+  /** Called when clients are to come no more, or again. */
+  readonly onTakesClients: (takesClients: boolean) => void;
 }
 
 /** Adds the routes to the server, and begins to answer the supervisor. */
@@ -53,7 +63,8 @@ export async function addRoutes(
   parts: Answering,
 ): Promise<void> {
   const { config, log, metrics, admissions, now, wallClock, link } = context;
-  const { policy, transfers, storage, peers, files, clients, upkeep, figures } = parts;
+  const { policy, transfers, storage, peers, files, clients, upkeep, figures, zone, anycast } =
+    parts;
   const { membership, network, auth, commandAuth } = peers;
   const { localAccess, limits, address: clientAddress } = clients;
   const { administration, endedSessions } = upkeep;
@@ -88,6 +99,8 @@ export async function addRoutes(
     startedAt: wallClock(),
     account: context.account,
     administration,
+    zone,
+    anycast,
     link,
     now,
   };
@@ -119,7 +132,7 @@ export async function addRoutes(
     now,
     wallClock,
   });
-  const drain = new Drain(config, transfers, log);
+  const drain = new Drain(config, transfers, log, parts.onTakesClients);
   await server.register(adminRoutes, { config, drain, link });
   await server.register(refusalRoutes, { config, admissions, link });
   await server.register(adminApi, { config, administration, policy });
@@ -135,6 +148,7 @@ export async function addRoutes(
       refusals: async () => admissions.report(),
       onAsked: (what) => metrics.reports.inc({ what }),
       setDraining: drain.setDraining,
+      setAnycast: parts.onAnycast,
       carryOut: administration.carryOut,
       meet: (urls) => membership.addSeeds(urls),
     },

@@ -1,5 +1,6 @@
 /** Messages between the processes of one edge, over Node's own channel between them. */
 
+import type { AnycastState } from '../anycast/announcer.ts';
 import type { Command } from '../cache/commands.ts';
 
 /** Addresses at which an edge listens, to show to people. */
@@ -8,6 +9,8 @@ export interface Addresses {
   readonly address: string;
   /** For administrators, if that is another. */
   readonly admin: string | undefined;
+  /** For resolvers; undefined without a zone. */
+  readonly dns: readonly string[] | undefined;
 }
 
 /** Questions about an edge. */
@@ -40,7 +43,9 @@ export type FromSupervisor =
       readonly id: number;
       readonly command?: Command;
     }
-  | { readonly type: 'drain'; readonly draining: boolean };
+  | { readonly type: 'drain'; readonly draining: boolean }
+  /** State of the anycast routes of the edge. */
+  | { readonly type: 'anycast'; readonly state: AnycastState };
 
 /**
  * Share of the figures' greatest age for which a worker keeps them; the rest is for the supervisor.

@@ -9,6 +9,7 @@ import type { Log } from '@millrace/shared/base/log';
 import { mergeRefusals, type RefusalReport } from '@millrace/shared/cdn/admission/refusal-log';
 import { SharedAnswer } from '@millrace/shared/cdn/figures/shared-answer';
 import { AggregatorRegistry } from 'prom-client';
+import type { AnycastState } from '../anycast/announcer.ts';
 import type { Command, Outcome } from '../cache/commands.ts';
 import type { Config } from '../config/config.ts';
 import type { DashboardPart } from '../figures/dashboard-figures.ts';
@@ -46,10 +47,20 @@ export class Supervisor {
   #questions = 0;
   #stopping = false;
   #draining = false;
+  #anycast: AnycastState | undefined;
+  readonly #onDrain: (draining: boolean) => void;
 
-  constructor(config: Config, log: Log) {
+  /** @param onDrain called when the edge begins to drain, or takes clients again */
+  constructor(config: Config, log: Log, onDrain: (draining: boolean) => void) {
     this.#config = config;
     this.#log = log;
+    this.#onDrain = onDrain;
+  }
+
+  /** Tells the workers the state of the anycast routes, which they show. */
+  setAnycast(state: AnycastState): void {
+    this.#anycast = state;
+    this.#broadcast({ type: 'anycast', state });
   }
 
   /** Starts the workers. @returns the edge's addresses, once all workers listen */
@@ -108,6 +119,9 @@ export class Supervisor {
         this.#inside.set(worker, message.inside);
         // A worker that has been started again must not take clients that the others send away.
         if (this.#draining) this.#send(worker, { type: 'drain', draining: true });
+        if (this.#anycast !== undefined) {
+          this.#send(worker, { type: 'anycast', state: this.#anycast });
+        }
         for (const command of this.#standing.at(Date.now())) {
           this.#send(worker, { type: 'report', what: 'command', id: this.#questions++, command });
         }
@@ -121,6 +135,7 @@ export class Supervisor {
       }
       case 'drain':
         this.#draining = message.draining;
+        this.#onDrain(message.draining);
         return this.#broadcast(message);
     }
   }

@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import type { Registry } from 'prom-client';
+import type { AnycastState } from '../anycast/announcer.ts';
 import type { Command, Outcome } from '../cache/commands.ts';
 import type { Config } from '../config/config.ts';
 import type { Addresses, FromSupervisor, FromWorker, What } from './messages.ts';
@@ -17,6 +18,7 @@ export interface WorkerDuties {
   /** Called with each kind of question that the supervisor asks. */
   readonly onAsked: (what: What) => void;
   readonly setDraining: (draining: boolean) => void;
+  readonly setAnycast: (state: AnycastState) => void;
   readonly carryOut: (command: Command) => Promise<Outcome>;
   readonly meet: (urls: readonly string[]) => void;
 }
@@ -39,6 +41,8 @@ export class WorkerLink {
           return duties.meet(message.urls);
         case 'drain':
           return duties.setDraining(message.draining);
+        case 'anycast':
+          return duties.setAnycast(message.state);
         case 'collected':
           this.#waiting.get(message.id)?.(message.text);
           this.#waiting.delete(message.id);

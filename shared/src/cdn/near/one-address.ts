@@ -11,10 +11,10 @@ export interface AddressedEdge extends NearEdge {
  * Makes one edge of all nodes with the same address: as near as the nearest of them, with the
  * load and the weight of all together. The first node of an address gives the name.
  */
-export function oneForEachAddress(nodes: readonly AddressedEdge[]): AddressedEdge[] {
+export function oneForEachAddress<E extends AddressedEdge>(nodes: readonly E[]): E[] {
   const byUrl = Map.groupBy(nodes, ({ url }) => url);
   return [...byUrl.values()].map((group) => {
-    const first = group[0] as AddressedEdge;
+    const first = group[0] as E;
     const least = (values: readonly (number | undefined)[]) => {
       const known = values.filter((value) => value !== undefined);
       return known.length === 0 ? undefined : Math.min(...known);

@@ -38,6 +38,8 @@ export interface PeerInfo {
   readonly policy: PeerPolicy;
   /** Address for clients, if it has one. */
   readonly publicUrl: string | undefined;
+  /** IP addresses at which clients reach it, if it tells them. */
+  readonly publicAddresses?: readonly string[] | undefined;
   readonly draining: boolean;
   /** Digest of what its policy serves; undefined at nodes of earlier versions. */
   readonly serves?: string | undefined;
@@ -56,6 +58,7 @@ export interface Peer {
   weight: number;
   policy: PeerPolicy;
   publicUrl: string | undefined;
+  publicAddresses?: readonly string[] | undefined;
   draining: boolean;
   serves?: string | undefined;
   room?: number | undefined;
@@ -126,8 +129,10 @@ export class PeerTable {
       if (this.isAlive(peer)) return 'other';
       peer.url = url;
     }
-    const { load, weight, policy, publicUrl, draining, serves, room, sees } = info;
-    Object.assign(peer, { load, weight, policy, publicUrl, draining, serves, room, sees });
+    const { load, weight, policy, publicUrl, publicAddresses, draining, sees } = info;
+    const { serves, room } = info;
+    Object.assign(peer, { load, weight, policy, publicUrl, publicAddresses, draining, sees });
+    Object.assign(peer, { serves, room });
     peer.misses = 0;
     peer.trusted = true;
     this.#use.onTold(

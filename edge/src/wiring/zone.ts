@@ -1,0 +1,132 @@
+/** The DNS server of a node with a zone: named edges, limits, figures. */
+
+import type { NearEdge } from '@millrace/shared/cdn/near/nearest-edge';
+import { AnswerLimit } from '@millrace/shared/cdn/zone/answer-limit';
+import { nameEdges, usableEdges, type ZoneEdge } from '@millrace/shared/cdn/zone/named-edges';
+import type { Config } from '../config/config.ts';
+import type { ZoneConfig } from '../config/reach-config.ts';
+import { counterValue, counterValues } from '../figures/metrics.ts';
+import type { ClientView, NearEdges } from '../near/near-edges.ts';
+import { DnsCookies } from '../zone/cookies.ts';
+import { DnsServer } from '../zone/dns-server.ts';
+import { EdgeAddresses, LOOK_UP_EVERY_MS } from '../zone/edge-addresses.ts';
+import { Responder } from '../zone/responder.ts';
+import type { NodeContext } from './node-context.ts';
+import type { Peers } from './peers.ts';
+
+/** Time for which the list of edges is used again, ms. */
+const KNOWN_MS = 250;
+
+/** A node's DNS server. */
+export interface ZoneServer {
+  /** Begins to listen. @returns addresses, as text */
+  listen(): Promise<string[]>;
+  /** Begins to name edges: before other nodes are known, all clients would be sent to this one. */
+  begin(): void;
+  /** Describes it for `/-/status`. */
+  describe(): Promise<Record<string, unknown>>;
+  close(): void;
+}
+
+/**
+ * Opens the DNS server of a zone, not yet listening.
+ *
+ * @param near orders edges for each client
+ * @param takesClients false while this node wants no more clients
+ */
+export function openZone(
+  context: NodeContext,
+  { zone, hosts, port, edges: most, rate }: ZoneConfig,
+  { membership }: Pick<Peers, 'membership'>,
+  near: NearEdges,
+  takesClients: () => boolean,
+): ZoneServer {
+  const { config, log, metrics, admissions, account, now, wallClock, rounds } = context;
+  const addresses = new EdgeAddresses({ zone: zone.name, log, now });
+  rounds.every(LOOK_UP_EVERY_MS, () => void addresses.refresh());
+  let known: readonly KnownEdge[] = [];
+  let knownAt = Number.NEGATIVE_INFINITY;
+  let begun = false;
+  // A network may have thousands of nodes, and a second thousands of questions.
+  const usable = () => {
+    if (!begun) return usableEdges<KnownEdge>([]);
+    if (now() - knownAt >= KNOWN_MS || !takesClients()) {
+      known = knownEdges(config, membership, addresses, takesClients);
+      knownAt = now();
+    }
+    return usableEdges(known);
+  };
+  let wasHealthy = true;
+  const nameFor = (client: string) => {
+    const { edges, noneHealthy } = usable();
+    if (noneHealthy === wasHealthy && edges.length > 0) {
+      wasHealthy = !noneHealthy;
+      if (noneHealthy) log.error({}, 'no edge is healthy: DNS answers name all of them');
+      else log.info({}, 'DNS answers name healthy edges again');
+    }
+    const view = near.for(client);
+    const seen = edges.map((edge) => ({ ...edge, ...edge.seenBy(view) }));
+    return nameEdges({ edges: seen, noneHealthy }, most, (all) => view.order(all));
+  };
+  const limit = new AnswerLimit(rate);
+  account.share('resolvers', () => limit.bytes + server.bytes);
+  const responder = new Responder({
+    zone,
+    limit,
+    cookies: new DnsCookies(config.secretFile),
+    nameEdges: nameFor,
+    onOutcome: (outcome, transport) => metrics.dnsQuestions.inc({ outcome, transport }),
+    onLimited: (outcome, client) => admissions.refused('dnsAnswers', outcome, client),
+    now,
+    wallClock,
+  });
+  const server = new DnsServer({ responder, hosts, port, log, onRefusal: admissions.refused });
+  admissions.measure('dnsAnswers', { perClient: rate === 0 ? undefined : rate });
+  admissions.measure('dnsConnections', { use: () => server.connections });
+  metrics.gauge('dns_no_edge_healthy', 'Whether DNS answers name edges that are not healthy', () =>
+    Number(!wasHealthy),
+  );
+  return {
+    listen: () => server.listen(),
+    begin() {
+      begun = true;
+    },
+    async describe() {
+      return {
+        zone: zone.name.join('.'),
+        questions: await counterValue(metrics.dnsQuestions),
+        outcomes: await counterValues(metrics.dnsQuestions, 'outcome'),
+        edges: usable().edges.map(({ name, addresses, healthy }) => ({ name, addresses, healthy })),
+        noneHealthy: usable().noneHealthy,
+      };
+    },
+    close: () => server.close(),
+  };
+}
+
+/** An edge, whatever the client. */
+interface KnownEdge extends Omit<ZoneEdge, keyof NearEdge> {
+  readonly name: string;
+  readonly healthy: boolean;
+  /** Describes it for a client. */
+  readonly seenBy: (view: ClientView) => NearEdge;
+}
+
+/** Lists the edges that have addresses, this one among them. */
+function knownEdges(
+  { publicUrl, publicAddress }: Config,
+  membership: Peers['membership'],
+  addresses: EdgeAddresses,
+  takesClients: () => boolean,
+): KnownEdge[] {
+  const edge = (name: string, healthy: boolean, of: readonly string[]) => {
+    return { name, healthy, addresses: of, url: of.join() };
+  };
+  const own = edge(membership.self.name, takesClients(), addresses.of(publicAddress, publicUrl));
+  const others = membership.reachable().map(({ peer, usable }) => ({
+    ...edge(peer.name, usable, addresses.of(peer.publicAddresses, peer.publicUrl)),
+    seenBy: (view: ClientView) => view.peer(peer),
+  }));
+  const all = [{ ...own, seenBy: (view: ClientView) => view.own() }, ...others];
+  return all.filter(({ addresses: known }) => known.length > 0);
+}
