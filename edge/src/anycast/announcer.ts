@@ -30,7 +30,7 @@ export interface AnnouncerOptions {
 }
 
 export class Announcer {
-  readonly #o: AnnouncerOptions;
+  readonly #options: AnnouncerOptions;
   readonly #writer: RouteWriter;
   readonly #announcement: Announcement;
   #check: SelfCheck | undefined;
@@ -42,7 +42,7 @@ export class Announcer {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: AnnouncerOptions) {
-    this.#o = options;
+    this.#options = options;
     this.#writer = new RouteWriter(options.config, options.log);
     this.#announcement = new Announcement(options.config);
   }
@@ -85,13 +85,13 @@ export class Announcer {
 
   async #observe(): Promise<void> {
     const state = { takesClients: this.#takesClients, healthy: this.#check?.healthy ?? false };
-    const changed = this.#announcement.observe(state, this.#o.now());
+    const changed = this.#announcement.observe(state, this.#options.now());
     const { announced, reason } = this.#announcement;
     if (changed) {
       const text = announced ? 'announcing the anycast routes' : 'withdrawing the anycast routes';
-      this.#o.log.warn({ routes: this.#o.config.routes, reason }, text);
+      this.#options.log.warn({ routes: this.#options.config.routes, reason }, text);
     }
-    const again = this.#o.now() - this.#failedAt >= RETRY_MS;
+    const again = this.#options.now() - this.#failedAt >= RETRY_MS;
     if (changed || (this.#told === undefined && again)) await this.#tell();
     else this.#show();
   }
@@ -100,17 +100,17 @@ export class Announcer {
     const { announced } = this.#announcement;
     const told = await this.#writer.write(announced);
     this.#told = told ? announced : undefined;
-    if (!told) this.#failedAt = this.#o.now();
+    if (!told) this.#failedAt = this.#options.now();
     this.#show();
   }
 
   #show(): void {
     const { reason } = this.#announcement;
     const announced = this.#told ?? false;
-    const state = { routes: this.#o.config.routes, announced, reason };
+    const state = { routes: this.#options.config.routes, announced, reason };
     const shown = JSON.stringify(state);
     if (shown === this.#shown) return;
     this.#shown = shown;
-    this.#o.onState(state);
+    this.#options.onState(state);
   }
 }

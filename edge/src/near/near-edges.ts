@@ -22,33 +22,33 @@ export interface NearEdgesOptions {
 }
 
 export class NearEdges {
-  readonly #o: NearEdgesOptions;
+  readonly #options: NearEdgesOptions;
 
   constructor(options: NearEdgesOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   /** Looks from one client. @param address of it, or of its network */
   for(address: string): ClientView {
-    return new ClientView(this.#o, networkKey(address), this.#o.places?.of(address));
+    return new ClientView(this.#options, networkKey(address), this.#options.places?.of(address));
   }
 }
 
 /** The edges as one client sees them. */
 export class ClientView {
-  readonly #o: NearEdgesOptions;
+  readonly #options: NearEdgesOptions;
   readonly #network: string | undefined;
   readonly #place: Place | undefined;
 
   constructor(options: NearEdgesOptions, network: string | undefined, place: Place | undefined) {
-    this.#o = options;
+    this.#options = options;
     this.#network = network;
     this.#place = place;
   }
 
   /** This node. */
   own(): NearEdge {
-    const { membership, publicUrl, room } = this.#o;
+    const { membership, publicUrl, room } = this.#options;
     const { name, load, weight } = membership.self;
     return { name, load, weight, room: room(), peerMs: 0, ...this.#distances(name, publicUrl) };
   }
@@ -61,7 +61,7 @@ export class ClientView {
 
   /** Sorts edges, the one that the client is sent to first. */
   order<E extends NearEdge>(edges: readonly E[]): readonly E[] {
-    const { rtts, random, now } = this.#o;
+    const { rtts, random, now } = this.#options;
     const network = this.#network;
     const mayExplore = (name: string) =>
       network !== undefined && !rtts.isExpected(network, name, now());
@@ -73,7 +73,7 @@ export class ClientView {
   }
 
   #distances(name: string, url: string | undefined): Pick<NearEdge, 'rttMs' | 'km'> {
-    const { rtts, places, now } = this.#o;
+    const { rtts, places, now } = this.#options;
     const place = this.#place;
     const edge = place === undefined || url === undefined ? undefined : places?.ofEdge(url);
     return {

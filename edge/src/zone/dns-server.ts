@@ -38,7 +38,7 @@ interface Listening {
 }
 
 export class DnsServer {
-  readonly #o: DnsServerOptions;
+  readonly #options: DnsServerOptions;
   readonly #places = new ConnectionPlaces<Socket>({
     max: DNS_CONNECTIONS,
     share: DNS_CLIENT_CONNECTIONS,
@@ -47,7 +47,7 @@ export class DnsServer {
   readonly #sockets = new Set<Socket>();
 
   constructor(options: DnsServerOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   /** Connections open. */
@@ -68,7 +68,7 @@ export class DnsServer {
    */
   async listen(): Promise<string[]> {
     const named: string[] = [];
-    for (const host of this.#o.hosts) {
+    for (const host of this.#options.hosts) {
       const listening = await this.#open(host);
       this.#listening.push(listening);
       const { port } = listening.tcp.address() as AddressInfo;
@@ -89,7 +89,7 @@ export class DnsServer {
   async #open(host: string): Promise<Listening> {
     for (let attempt = 1; ; attempt++) {
       const tcp = createServer((socket) => this.#onConnection(socket));
-      tcp.listen({ host, port: this.#o.port, exclusive: true });
+      tcp.listen({ host, port: this.#options.port, exclusive: true });
       await once(tcp, 'listening');
       const { port } = tcp.address() as AddressInfo;
       try {
@@ -97,7 +97,7 @@ export class DnsServer {
       } catch (error) {
         tcp.close();
         // Another program may have the free port of TCP for UDP.
-        if (this.#o.port !== 0 || attempt === ATTEMPTS) throw error;
+        if (this.#options.port !== 0 || attempt === ATTEMPTS) throw error;
       }
     }
   }
@@ -188,16 +188,19 @@ export class DnsServer {
   /** Answers a packet. A packet that an error of ours keeps from its answer harms nobody else. */
   #answer(packet: Buffer, client: string, transport: Transport): Buffer | undefined {
     try {
-      return this.#o.responder.answer(packet, client, transport);
+      return this.#options.responder.answer(packet, client, transport);
     } catch (error) {
-      this.#o.log.error({ err: error, packet: packet.toString('hex') }, 'a question has no answer');
+      this.#options.log.error(
+        { err: error, packet: packet.toString('hex') },
+        'a question has no answer',
+      );
       return undefined;
     }
   }
 
   #turnAway({ connection, client }: Displaced<Socket>, newcomer: string): void {
     const outcome = connection.remoteAddress === newcomer ? 'refused' : 'evicted';
-    this.#o.onRefusal('dnsConnections', outcome, client ?? newcomer);
+    this.#options.onRefusal('dnsConnections', outcome, client ?? newcomer);
     connection.destroy();
   }
 }

@@ -34,12 +34,12 @@ export interface EdgeAddressesOptions {
 }
 
 export class EdgeAddresses {
-  readonly #o: EdgeAddressesOptions;
+  readonly #options: EdgeAddressesOptions;
   readonly #names = new Map<string, Known>();
   #refreshing: Promise<void> | undefined;
 
   constructor(options: EdgeAddressesOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   /**
@@ -53,8 +53,9 @@ export class EdgeAddresses {
     const host = URL.parse(publicUrl ?? '')?.hostname.replace(/^\[(.*)\]$/, '$1');
     if (host === undefined || host === '') return [];
     if (ipaddr.isValid(host)) return [ipaddr.process(host).toString()];
-    if (labelsBelow(this.#o.zone, host.toLowerCase().replace(/\.$/, '').split('.'))) return [];
-    const now = this.#o.now();
+    if (labelsBelow(this.#options.zone, host.toLowerCase().replace(/\.$/, '').split('.')))
+      return [];
+    const now = this.#options.now();
     const known = this.#names.get(host);
     if (known !== undefined) {
       known.usedAt = now;
@@ -79,19 +80,19 @@ export class EdgeAddresses {
 
   async #refresh(): Promise<void> {
     for (const [host, known] of this.#names) {
-      if (this.#o.now() - known.usedAt > KEEP_MS) this.#names.delete(host);
+      if (this.#options.now() - known.usedAt > KEEP_MS) this.#names.delete(host);
       else await this.#lookUp(host, known);
     }
   }
 
   async #lookUp(host: string, known: Known): Promise<void> {
-    const now = this.#o.now();
+    const now = this.#options.now();
     try {
-      const found = await (this.#o.lookUp ?? systemLookUp)(host);
+      const found = await (this.#options.lookUp ?? systemLookUp)(host);
       known.addresses = found.slice(0, MAX_ADDRESSES);
       known.foundAt = now;
     } catch (error) {
-      this.#o.log.warn({ err: error, host }, 'the name of an edge cannot be looked up');
+      this.#options.log.warn({ err: error, host }, 'the name of an edge cannot be looked up');
       if (now - known.foundAt > KEEP_MS) known.addresses = [];
     }
   }

@@ -62,10 +62,10 @@ export interface ResponderOptions {
 }
 
 export class Responder {
-  readonly #o: ResponderOptions;
+  readonly #options: ResponderOptions;
 
   constructor(options: ResponderOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   /**
@@ -76,11 +76,11 @@ export class Responder {
    */
   answer(packet: Buffer, client: string, transport: Transport): Buffer | undefined {
     const query = readQuery(packet);
-    const done = (outcome: Outcome) => this.#o.onOutcome(outcome, transport);
+    const done = (outcome: Outcome) => this.#options.onOutcome(outcome, transport);
     if (query === undefined) return void done('ignored');
     const verdict = transport === 'tcp' ? 'send' : this.#judge(query, client);
     if (verdict !== 'send') {
-      this.#o.onLimited(verdict === 'drop' ? 'refused' : 'delayed', client);
+      this.#options.onLimited(verdict === 'drop' ? 'refused' : 'delayed', client);
       done(verdict === 'drop' ? 'dropped' : 'limited');
       if (verdict === 'drop') return undefined;
     }
@@ -97,7 +97,7 @@ export class Responder {
 
   /** A resolver that has shown that answers reach it is not limited. */
   #judge({ edns }: Query, client: string) {
-    const { cookies, limit, now, wallClock } = this.#o;
+    const { cookies, limit, now, wallClock } = this.#options;
     if (cookies.proves(edns?.cookie, client, wallClock())) return 'send';
     return limit.judge(askingNetwork(client), now());
   }
@@ -116,8 +116,8 @@ export class Responder {
     // A resolver that tells no bits wants its client's address out of it (RFC 7871 7.1.2).
     const told = subnet !== undefined && subnet.bits > 0 ? subnetAddress(subnet) : client;
     let named: NamedEdges | undefined;
-    const answer = answerQuestion(this.#o.zone, question.labels, question.type, () => {
-      named = this.#o.nameEdges(told);
+    const answer = answerQuestion(this.#options.zone, question.labels, question.type, () => {
+      named = this.#options.nameEdges(told);
       return named.addresses;
     });
     const depends = answer.namesEdges && named?.dependsOnClient === true;
@@ -134,7 +134,7 @@ export class Responder {
       options.push({ code: OPTION.subnet, data: writeClientSubnet(subnet, scope) });
     }
     if (cookie !== undefined) {
-      const data = this.#o.cookies.make(cookie.client, client, this.#o.wallClock());
+      const data = this.#options.cookies.make(cookie.client, client, this.#options.wallClock());
       options.push({ code: OPTION.cookie, data });
     }
     return { ...answer, options };

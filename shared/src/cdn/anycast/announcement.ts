@@ -25,7 +25,7 @@ export interface EdgeState {
 export type AnnouncementReason = 'healthy' | 'starting' | 'leaving' | 'unhealthy' | 'held';
 
 export class Announcement {
-  readonly #o: AnnouncementOptions;
+  readonly #options: AnnouncementOptions;
   #announced = false;
   #reason: AnnouncementReason = 'starting';
   #fineSince: Millis | undefined;
@@ -34,7 +34,7 @@ export class Announcement {
   #heldUntil: Millis = Number.NEGATIVE_INFINITY;
 
   constructor(options: AnnouncementOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   /** True while the routes are to be announced. */
@@ -57,7 +57,7 @@ export class Announcement {
     if (!takesClients || !healthy) {
       this.#fineSince = undefined;
       // An edge that leaves because somebody wants it to is as good as before when it comes back.
-      if (before && takesClients) this.#heldUntil = now + this.#o.holdMs;
+      if (before && takesClients) this.#heldUntil = now + this.#options.holdMs;
       this.#announced = false;
       if (takesClients) this.#reason = 'unhealthy';
       else if (this.#wasFine) this.#reason = 'leaving';
@@ -66,7 +66,7 @@ export class Announcement {
     this.#fineSince ??= now;
     this.#wasFine = true;
     if (before) return false;
-    this.#announced = now - this.#fineSince >= this.#o.riseMs && now >= this.#heldUntil;
+    this.#announced = now - this.#fineSince >= this.#options.riseMs && now >= this.#heldUntil;
     if (this.#announced) this.#reason = 'healthy';
     else if (now < this.#heldUntil) this.#reason = 'held';
     else this.#reason = 'starting';
