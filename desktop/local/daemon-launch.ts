@@ -7,11 +7,13 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events';
 import { type FileHandle, open, readFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MillraceError } from '@millrace/shared/base/errors';
+import { ERRORS, MillraceError } from '@millrace/shared/base/errors';
 import { type FoundDaemon, makeStateFolder, runningDaemon } from './daemon-address.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const POLL_MS = 25;
+/** Longest wait for the daemon of somebody else who has started one in the same moment, ms. */
+const OTHER_DAEMON_MS = 10_000;
 /** Size of the log, bytes, above which a new log is begun; the previous one is kept. */
 const MAX_LOG_BYTES = 1024 * 1024;
 
@@ -101,13 +103,30 @@ async function untilReached(
     if (failure !== undefined) throw new MillraceError('internal', failure.message);
     if (child.exitCode !== null || child.signalCode !== null) {
       // Another process may have started a daemon meanwhile.
-      if (daemon !== undefined) return { daemon, child };
+      const other = daemon ?? (await otherDaemon(child, state));
+      if (other !== undefined) return { daemon: other, child };
       throw new MillraceError('state-unusable', await words());
     }
     await Promise.race([new Promise((resolve) => setTimeout(resolve, POLL_MS)), ended]);
   }
   child.kill();
   throw new MillraceError('internal', `the daemon does not start: ${await words()}`);
+}
+
+/**
+ * Waits for the daemon because of which another one has ended: it locks the state first, and tells
+ * its address last.
+ *
+ * @param ended the daemon that has ended
+ */
+async function otherDaemon(ended: ChildProcess, state: string): Promise<FoundDaemon | undefined> {
+  if (ended.exitCode !== ERRORS['daemon-running'].exit) return undefined;
+  const giveUpAt = Date.now() + OTHER_DAEMON_MS;
+  for (;;) {
+    const daemon = await runningDaemon(state);
+    if (daemon !== undefined || Date.now() > giveUpAt) return daemon;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
 }
 
 async function openLog(state: string): Promise<FileHandle> {

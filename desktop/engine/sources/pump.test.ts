@@ -48,6 +48,18 @@ describe('a pump', () => {
     expect([begun, state.resumed]).toEqual([['a', 'b', 'c'], 1]);
   });
 
+  test('tells that the last piece could not be taken, although the body had ended', async () => {
+    const { response, send, end } = body();
+    const last = Promise.withResolvers<void>();
+    const pumped = pump(response, () => last.promise);
+    send('a');
+    end();
+    await new Promise(setImmediate);
+    const full = new Error('the disk is full');
+    last.reject(full);
+    await expect(pumped).rejects.toBe(full);
+  });
+
   test('gives no further piece once one could not be taken', async () => {
     const { response, send, state } = body();
     const begun: string[] = [];

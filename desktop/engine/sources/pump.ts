@@ -3,7 +3,12 @@
 import type { HttpStream } from '@millrace/shared/node/http-client';
 import type { RoomForPiece, TakePiece } from '@millrace/shared/node/piece-reader';
 
-/** Passes the body on piece by piece, and makes the source wait while `take` is not ready. */
+/**
+ * Passes the body on piece by piece, and makes the source wait while `take` is not ready. Resolves
+ * once all pieces have been taken: the body may end before that.
+ *
+ * @throws the error of `take`, or of the body
+ */
 export async function pump(
   response: HttpStream,
   take: (piece: Buffer) => Promise<void> | undefined,
@@ -12,8 +17,6 @@ export async function pump(
   let failure: unknown;
   /** Settles when the last piece has been taken; undefined: it has. */
   let waiting: Promise<void> | undefined;
-  /** The last piece that came before the one before it had been taken. */
-  let late: Promise<void> | undefined;
   const fail = (error: unknown) => {
     failure ??= error;
     response.discard();
@@ -33,7 +36,6 @@ export async function pump(
           resume();
         }, fail);
         waiting = mine;
-        if (copy !== undefined) late = mine;
         return false;
       } catch (error) {
         fail(error);
@@ -41,7 +43,7 @@ export async function pump(
       }
     };
     await response.pipe(piped, room);
-    await late;
+    await waiting;
   } catch (error) {
     throw failure ?? error;
   }
