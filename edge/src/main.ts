@@ -208,7 +208,10 @@ function whyNot({ code, address, port }: Listening): string | undefined {
     );
   }
   if (code === 'EACCES' && port !== undefined) {
-    return `this user may not listen at ${at}. Choose a --port from 1024 on.`;
+    return (
+      `this user may not listen at ${at}. Choose a port from 1024 on (--port, --dns-port),\n` +
+      'or give the edge the right to (CAP_NET_BIND_SERVICE).'
+    );
   }
   return code === 'EADDRNOTAVAIL'
     ? `this machine has no address ${address}. Check --host.`

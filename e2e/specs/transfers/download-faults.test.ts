@@ -125,7 +125,11 @@ const isStall = (fault: string) => fault.startsWith('stall-');
 /** Returns time limits: long enough for a busy machine, short when waiting cannot help. */
 function patience(fault: string): string[] {
   const timeout = isStall(fault) ? '3s' : '8s';
-  return ['--timeout', timeout, '--retry-for', classOf(fault) === 'fatal-alone' ? '2s' : '30s'];
+  const kind = classOf(fault);
+  // A download that must succeed may take long: on a busy machine whatever is slow seems silent.
+  const mustSucceed = kind === 'harmless' || kind === 'recoverable';
+  const retryFor = kind === 'fatal-alone' ? '2s' : mustSucceed ? '75s' : '30s';
+  return ['--timeout', timeout, '--retry-for', retryFor];
 }
 
 const WATCHDOG_MS = 90_000;
