@@ -82,8 +82,8 @@ export class Metrics {
   );
   readonly nearAnswers = this.#counter(
     'near_answers_total',
-    'Clients sent to their nearest edge, by its name',
-    ['edge'],
+    'Clients sent to their nearest edge: this one, or another',
+    ['to'],
   );
   readonly contentPurges = this.#counter('content_purges_total', 'Purges carried out', ['kind']);
   readonly prefetches = this.#counter('prefetches_total', 'Prefetches ended', ['state']);

@@ -85,7 +85,7 @@ export class NearHandler {
 
   /** @throws MillraceError as a request for the file itself would, if it is not served here */
   #answer(req: IncomingMessage, res: ServerResponse, target: string, client: string): void {
-    const { limits, clientRtts, metrics, log, now } = this.#options;
+    const { limits, clientRtts, membership, metrics, log, now } = this.#options;
     if (req.method !== 'GET' && req.method !== 'HEAD')
       throw new MillraceError('method-not-allowed');
     // The redirect takes no place of a transfer, but counts as a request for a file.
@@ -94,7 +94,8 @@ export class NearHandler {
     clientRtts.measure(req, res, client);
     const [first, ...others] = this.#order(req, client, url);
     if (first === undefined) throw new MillraceError('draining', '', { retryAfterMs: 1000 });
-    metrics.nearAnswers.inc({ edge: first.name });
+    // Not by the name of the edge: names of nodes that are gone would stay for ever.
+    metrics.nearAnswers.inc({ to: first.name === membership.self.name ? 'this' : 'other' });
     // A query may hold secrets: signed links, tokens.
     log.info({ client, url: `${url.origin}${url.pathname}`, edge: first.name }, 'sent to an edge');
     const link = duplicates(others, path);
