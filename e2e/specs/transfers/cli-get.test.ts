@@ -181,6 +181,15 @@ test('wrong ranges are found by the user’s digest, and the file is fetched aga
 describe('resuming', () => {
   const size = 8_000_000;
 
+  /**
+   * Returns the ranges from a position on that the origin was asked for. Its bytes say less: on a busy
+   * machine some come twice at the end.
+   */
+  const rangesFrom = (start: number) =>
+    origin.requests
+      .map(({ headers }) => headers.range)
+      .filter((range) => range === undefined || range.startsWith(`bytes=${start}-`));
+
   test.each([
     ['directly', [] as string[]],
     ['through an edge', ['--edge', edge.url, '--edges-only']],
@@ -202,7 +211,7 @@ describe('resuming', () => {
       expect(resumed.code).toBe(0);
       expect(resumed.stdout).toMatch(/are there already/);
       expect(await digestOf('file.bin')).toBe(origin.digest(url));
-      if (via.length === 0) expect(origin.sentBytes).toBeLessThan(size);
+      if (via.length === 0) expect(rangesFrom(0)).toEqual(['bytes=0-65535']);
       expect(await readdir(folder.path)).toEqual(['file.bin']);
     },
   );
