@@ -20,6 +20,21 @@ async function pressure(through: EdgeProcess): Promise<void> {
   for (let i = 0; i < 8; i++) await digestThrough(through, stage.publish(BYTES).url);
 }
 
+/** Returns the bytes that have left an edge's disk tier for newer ones. */
+async function evictedBytes(from: EdgeProcess): Promise<number> {
+  const metrics = await (await fetch(`${from.url}/-/metrics`)).text();
+  return Number(/^millrace_disk_cache_evicted_bytes (\d+)$/m.exec(metrics)?.[1]);
+}
+
+/** Fetches other files until so many more bytes have left the disk tier: it is filled later. */
+async function pressureOnDisk(through: EdgeProcess, bytes: number): Promise<void> {
+  const before = await evictedBytes(through);
+  await until(async () => {
+    await pressure(through);
+    return (await evictedBytes(through)) >= before + bytes;
+  });
+}
+
 describe('pins', () => {
   test('a pinned file survives pressure, another does not; the lease ends by itself', async () => {
     const [pinned, other] = [stage.publish(BYTES), stage.publish(BYTES)];
@@ -102,18 +117,13 @@ describe('pins', () => {
     const again = await stage.start(...options);
     const { pins } = (await ask(again, 'GET', 'pins')).body;
     expect(pins).toEqual([pinned.pin]);
-    await pressure(again);
-    // The edge writes the other files in the background: wait until they fill the disk tier.
-    await until(async () => ((await again.status()).cache.disk?.bytes ?? 0) > 1_000_000);
+    await pressureOnDisk(again, 1);
     expect(await stage.originBytes(() => digestThrough(again, url))).toBe(0);
     expect(await digestThrough(again, url)).toBe(digest);
     const path = `pins/${pinned.pin.id}`;
     expect((await ask(again, 'DELETE', path, undefined, pinned.capability)).status).toBe(200);
-    // The files that push it out are written in the background too, so try until it is gone.
-    await until(async () => {
-      await pressure(again);
-      return (await stage.originBytes(() => digestThrough(again, url))) === BYTES;
-    });
+    await pressureOnDisk(again, 1200 * KIB);
+    expect(await stage.originBytes(() => digestThrough(again, url))).toBe(BYTES);
   });
 
   test('in a network, all nodes pin when asked to, and release together', async () => {
