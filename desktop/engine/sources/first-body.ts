@@ -11,6 +11,11 @@ import type { HttpSource } from './http-source.ts';
 import { FIRST_BYTES, type First } from './opening.ts';
 import type { SourceSet } from './source-set.ts';
 
+/** Longest wait for the first bytes, ms: then other sources are asked, too. */
+const FIRST_MS = 1000;
+/** Ends the first reading of an answer that goes on. */
+const ENOUGH = new Error('enough');
+
 export interface FirstBodyOptions {
   readonly file: PartialFile;
   readonly sources: SourceSet;
@@ -19,7 +24,8 @@ export interface FirstBodyOptions {
 }
 
 /**
- * Stores the first bytes of the first answer, unless bytes are stored already.
+ * Stores the first bytes of the first answer, unless bytes are stored already: as many as come
+ * within a second, if the answer can be read on later.
  *
  * @returns the answer if it has more bytes
  * @throws the signal's reason; MillraceError of the file. A failure of the source is reported, not
@@ -40,12 +46,20 @@ export async function readFirstBody(
   const writer = new SegmentWriter(file, pool, start, checked);
   sources.started(source);
   let error: MillraceError | undefined;
+  const ended = new AbortController();
+  const enough = new AbortController();
   try {
     const take = takeInto(writer, source, sources, session);
-    if (held === undefined) await opened.read(take, () => writer.room());
-    else await held.read(end, take, signal);
+    if (held === undefined) {
+      await opened.read(take, () => writer.room());
+    } else {
+      void session.wait(FIRST_MS, ended.signal).then(() => enough.abort(ENOUGH));
+      await held.read(end, take, AbortSignal.any([signal, enough.signal]));
+    }
   } catch (thrown) {
-    error = asMillraceError(thrown);
+    if (thrown !== ENOUGH) error = asMillraceError(thrown);
+  } finally {
+    ended.abort();
   }
   sources.ended(source, source.host, error === undefined);
   await writer.end();

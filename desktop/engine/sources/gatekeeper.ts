@@ -13,7 +13,7 @@ import { canPin } from '@millrace/shared/http/fields/validators';
 import type { PartialFile } from '../partial/partial-file.ts';
 import { sleep } from '../platform/sleep.ts';
 import type { HttpSource } from './http-source.ts';
-import { admit, readSample } from './sample-check.ts';
+import { admit, readBeginning } from './sample-check.ts';
 import type { SourceSet } from './source-set.ts';
 
 export interface GatekeeperOptions {
@@ -110,14 +110,14 @@ export class Gatekeeper {
     }
   }
 
-  /** Reads bytes of the file from the disk, or else from an admitted source. */
+  /** Reads the first bytes of a range from the disk, or else from an admitted source. */
   async #known(range: ByteRange, asking: HttpSource): Promise<Buffer | undefined> {
     const { file, signal } = this.#options;
     if (file.stored.covers(range)) return this.#stored(range);
     const teller = this.#teller(asking);
     if (teller === undefined) return undefined;
     try {
-      return await readSample(await teller.openRange(range, teller.version, signal), range);
+      return await readBeginning(teller, range, signal);
     } catch (error) {
       signal.throwIfAborted();
       // The admitted source failed, not the source that is being checked.

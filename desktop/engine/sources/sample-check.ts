@@ -12,12 +12,20 @@ import { canPin } from '@millrace/shared/http/fields/validators';
 import type { HttpSource } from './http-source.ts';
 import type { Opened } from './source-answer.ts';
 
+/** Time in which all of a sample should come from a source that is trusted already. */
+const SAMPLE_WITHIN_MS = 1000;
+/** Fewest bytes of a sample that show something. */
+const LEAST_BYTES = 512;
+
 export interface AdmissionOptions {
   /** The file's version, as the first source stated it. */
   readonly reference: SourceVersion;
   /** URL of the source that stated the reference. */
   readonly referenceUrl: string;
-  /** Returns known bytes of the file; undefined if they are neither stored nor available. */
+  /**
+   * Returns known bytes of the file, at least the first ones of a range; undefined if they are
+   * neither stored nor available.
+   */
   readonly known: (range: ByteRange) => Promise<Buffer | undefined>;
   /** Ranges to compare, at least one; the last one is asked for first. */
   readonly plan: readonly ByteRange[];
@@ -84,6 +92,46 @@ export async function readSample(opened: Opened, range: ByteRange): Promise<Buff
   return bytes;
 }
 
+/**
+ * Reads the beginning of a small range into memory: all of it, or what has come when the time is
+ * over, once that is enough to compare. A source that drips would keep all others out otherwise.
+ *
+ * @throws MillraceError; the signal's reason
+ */
+export async function readBeginning(
+  source: HttpSource,
+  range: ByteRange,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const bytes = Buffer.alloc(rangeBytes(range));
+  const least = Math.min(LEAST_BYTES, bytes.length);
+  const enough = new AbortController();
+  let come = 0;
+  let isLate = false;
+  const look = () => {
+    if (isLate && come >= least) enough.abort();
+  };
+  const timer = setTimeout(() => {
+    isLate = true;
+    look();
+  }, SAMPLE_WITHIN_MS);
+  try {
+    const both = AbortSignal.any([signal, enough.signal]);
+    const opened = await source.openRange(range, source.version, both);
+    await opened.read((position, piece) => {
+      bytes.set(piece, position - range.start);
+      if (position - range.start === come) come += piece.length;
+      look();
+      return undefined;
+    });
+  } catch (error) {
+    if (!enough.signal.aborted) throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+  return enough.signal.aborted ? bytes.subarray(0, come) : bytes;
+}
+
 async function compare(
   source: HttpSource,
   range: ByteRange,
@@ -95,14 +143,19 @@ async function compare(
   compareSample(source, range, ours, theirs);
 }
 
-/** Compares the bytes of a source with those of the file. @throws MillraceError `different-file` */
+/**
+ * Compares the bytes of a source with those of the file.
+ *
+ * @param ours as many of the first bytes of the range as are known
+ * @throws MillraceError `different-file`
+ */
 export function compareSample(
   source: HttpSource,
   range: ByteRange,
   ours: Buffer,
   theirs: Buffer,
 ): void {
-  if (ours.equals(theirs)) return;
-  const at = `bytes ${range.start}-${range.end - 1}`;
+  if (ours.equals(theirs.subarray(0, ours.length))) return;
+  const at = `bytes ${range.start}-${range.start + ours.length - 1}`;
   throw new MillraceError('different-file', `${source.label} has other ${at}`);
 }

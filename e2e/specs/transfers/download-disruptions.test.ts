@@ -203,6 +203,30 @@ describe('the origin', () => {
 });
 
 describe('a source that never finishes', () => {
+  test.concurrent('drips from its first byte, and another is shown to have the same file', async () => {
+    const [far, mirror] = [await newOrigin(), await newOrigin()];
+    const file = { size: BYTES, seed: 'drip' };
+    const url = far.url('drip', file);
+    const ended = await download(url, ['--mirror', mirror.url('dates-only', file)]);
+    expectWhole(ended, url, MOST_BYTES + SAMPLE_BYTES);
+  });
+
+  test.concurrent('drips, and another with a file of the same length is left out', async () => {
+    const [far, other] = [await newOrigin(), await newOrigin()];
+    const url = far.url('drip', { size: BYTES, seed: 'drip-one' });
+    const mirror = other.url('dates-only', { size: BYTES, seed: 'drip-other' });
+    const notes: Line[] = [];
+    const ended = await download(url, ['--mirror', mirror, '--retry-for', '1s'], (line) => {
+      if (line.event !== 'note') return;
+      notes.push(line);
+      // The link breaks, and stays so: the download has no source left.
+      void far.stop();
+    });
+    expect(notes[0]).toMatchObject({ text: expect.stringContaining('other bytes') });
+    expect(ended.code).toBeGreaterThan(0);
+    expect(ended).toMatchObject({ hung: false, digest: undefined });
+  });
+
   test.concurrent.each(['basic', 'aggressive', 'progress'])(
     'does not keep the last bytes from coming: %s',
     async (redundancy) => {

@@ -41,7 +41,11 @@ export function choose(
 ): Choice | undefined {
   if (state.throttled) return fetchFree(state, source, now) ?? takeTail(state, source, now);
   if (state.sources.isSilent(source, now)) {
-    return fetchFree(state, source, now) ?? retrySilent(state, source, now);
+    return (
+      fetchFree(state, source, now) ??
+      retrySilent(state, source, now) ??
+      probeSilent(state, source, now)
+    );
   }
   const fresh = newRequestTo(state, source, now);
   return (
@@ -63,6 +67,24 @@ function retrySilent(state: SchedulerState, source: KnownSource, now: Millis): C
     if (rest !== undefined && now - request.rate.heardAt > RETRY_MS) return takeOver(state, rest);
   }
   return undefined;
+}
+
+/**
+ * Gives the end of a request that needs far longer than a probe to a silent source that owes
+ * nothing: its last request may have been ended for another reason, or the client may have stood
+ * still itself. If the source stays silent, others take these bytes back before they are late.
+ */
+function probeSilent(state: SchedulerState, source: KnownSource, now: Millis): Choice | undefined {
+  if (source.running > 0) return undefined;
+  if (source.probedAt !== undefined && now - source.probedAt < RETRY_MS) return undefined;
+  const { bytesPerSecond } = source.forecast;
+  const rate = bytesPerSecond ?? state.sources.averageRate();
+  if (rate === undefined || rate === 0) return undefined;
+  const firstByteMs = state.sources.firstByteMs(source) + RETRY_MS;
+  const known = bytesPerSecond !== undefined;
+  const choice = takeOverLast(state, source, { source, rate, firstByteMs, known }, now);
+  if (choice !== undefined) source.probedAt = now;
+  return choice;
 }
 
 /** Finds the first run of a request's missing bytes that a source has. */
@@ -148,7 +170,9 @@ function takeOverLast(
     // Nothing is known of any source: only a request that stands still is worth a try.
     return pace.rate === 0 ? takeOver(state, { start: position, end }) : undefined;
   }
-  const start = takeoverStart({
+  // Nothing shows that an unknown source is as slow as the others: let it try.
+  const isTrial = !fresh.known && source.running === 0 && pace.etaMs > RETRY_MS;
+  const gained = takeoverStart({
     position,
     end,
     etaMs: pace.etaMs,
@@ -156,6 +180,7 @@ function takeOverLast(
     newRate: fresh.rate,
     newFirstByteMs: fresh.firstByteMs,
   });
+  const start = gained ?? (isTrial ? position : undefined);
   if (start === undefined) return undefined;
   // An unknown source gets no more than its first request.
   const most = fresh.known ? end : requestBytes({ ...FIRST_REQUEST, missing: end - start });
@@ -219,6 +244,8 @@ function takeOver(state: SchedulerState, range: ByteRange): Choice {
       // The bytes beyond the range are free again.
       if (request.end > range.end) state.sources.reopen(range.end);
       request.cutAt(range.start);
+      // Others may have stored what is left to it.
+      if (state.stored.nextMissing(request.position) >= request.end) request.obsolete = true;
     }
   }
   return { range, redundant: false };

@@ -239,4 +239,92 @@ describe('Scheduler', () => {
       ),
     );
   });
+
+  test('a source that drips keeps no byte from coming, though the client stands still and links break', () => {
+    fc.assert(
+      fc.property(
+        fc.record({ ...OPTIONS, redundantBytes: fc.constantFrom(0, 4096 * KiB) }),
+        fc.integer(),
+        (options, seed) => {
+          const dripping = new Dripping(options, seed);
+          dripping.run();
+          expect(dripping.scheduler.done).toBe(true);
+          expect(dripping.readings).toEqual([]);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
 });
+
+/** Simulated time in which 8 MiB come from the good source, with many times that in reserve. */
+const LONGEST_MS = 40_000;
+const TICK_MS = 20;
+
+/** A good source and one that drips, for a client that stands still again and again. */
+class Dripping {
+  readonly scheduler: Scheduler;
+  readonly connections: number;
+  readonly random: Random;
+  readings: (Reading & { readonly since: number; sentAt: number })[] = [];
+  now = 0;
+
+  constructor(options: SchedulerOptions, seed: number) {
+    this.scheduler = new Scheduler(options, 0);
+    this.connections = options.connections;
+    this.random = seededRandom(seed);
+    for (const id of ['good', 'drip']) this.scheduler.addSource(id);
+  }
+
+  /** Runs until every request has ended, or for `LONGEST_MS`. */
+  run(): void {
+    while ((!this.scheduler.done || this.readings.length > 0) && this.now < LONGEST_MS) {
+      // A process that stood still looks at its clock first, and reads what has come later.
+      this.now += this.random() < 0.02 ? 300 + this.random() * 1200 : TICK_MS;
+      while (this.readings.length < this.connections && (this.ask('drip') || this.ask('good'))) {}
+      if (!this.readings.some(({ assignment }) => assignment.source === 'good')) this.ask('good');
+      // All connections to a source break.
+      const broken = this.random() < 0.03 ? (this.random() < 0.5 ? 'good' : 'drip') : undefined;
+      for (const reading of this.readings) {
+        if (reading.assignment.source === broken) this.end(reading, 'failed');
+        else this.read(reading);
+      }
+    }
+  }
+
+  ask(source: string): boolean {
+    const assignment = this.scheduler.next(source, this.now);
+    if (assignment === undefined) return false;
+    const { start } = assignment.range;
+    this.readings.push({ assignment, at: start, since: this.now, sentAt: this.now });
+    return true;
+  }
+
+  /** Brings what the reading's source has sent by now. */
+  read(reading: (typeof this.readings)[number]): void {
+    const { assignment, since, at } = reading;
+    if (!this.readings.includes(reading) || this.now - since < 2 * TICK_MS) return;
+    let bytes = 100 * KiB;
+    if (assignment.source === 'drip') {
+      const isFirst = at === assignment.range.start;
+      if (!isFirst && this.now - reading.sentAt < 200) return;
+      bytes = isFirst ? 1000 : 1;
+    }
+    const range = { start: at, end: Math.min(assignment.end, at + bytes) };
+    if (range.start < range.end) {
+      reading.at = range.end;
+      reading.sentAt = this.now;
+      const outdone = this.scheduler.onBytes(assignment, range, this.now);
+      for (const other of this.readings) {
+        if (outdone.includes(other.assignment)) this.end(other, 'cancelled');
+      }
+    }
+    if (reading.at >= assignment.end) this.end(reading, 'complete');
+  }
+
+  end(reading: (typeof this.readings)[number], outcome: 'complete' | 'failed' | 'cancelled'): void {
+    if (!this.readings.includes(reading)) return;
+    this.readings = this.readings.filter((r) => r !== reading);
+    this.scheduler.onEnd(reading.assignment, outcome, this.now);
+  }
+}

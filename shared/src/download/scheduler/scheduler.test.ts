@@ -205,6 +205,64 @@ describe('the last requests', () => {
   });
 });
 
+describe('a source that drips', () => {
+  /** A source has brought 10 KiB in 2.5 s; another one has brought what follows its request. */
+  function dripping() {
+    const scheduler = schedule({ length: 9 * MiB }, ['drip', 'good']);
+    const drip = take(scheduler, 'drip') as Reading;
+    const good = take(scheduler, 'good') as Reading;
+    finish(scheduler, good, 10 * MiB, 0);
+    scheduler.addStored({ start: drip.assignment.end, end: 9 * MiB });
+    let now = 0;
+    for (; drip.at < 10 * KiB; now += 250) drip.read(scheduler, KiB, now + 250);
+    return { scheduler, drip, now };
+  }
+
+  test('loses its bytes to a source whose last request ended while it was silent', () => {
+    const { scheduler, drip, now } = dripping();
+    const { end } = drip.assignment;
+    const lost = take(scheduler, 'good', now) as Reading;
+    // The request stands still: the slow source takes its bytes back.
+    scheduler.onEnd(drip.assignment, 'cancelled', now);
+    const slow = take(scheduler, 'drip', now + 2000) as Reading;
+    expect(slow.read(scheduler, 1, now + 2010)).toEqual([lost.assignment]);
+    scheduler.onEnd(lost.assignment, 'cancelled', now + 2020);
+    expect(scheduler.forecast('good', now + 2020)).toBe(0);
+    const again = take(scheduler, 'good', now + 2030) as Reading;
+    expect(again.assignment.end).toBe(end);
+    // Its answer has time to come before the slow source may have the bytes back.
+    expect(scheduler.next('drip', now + 2100)).toBeUndefined();
+    finish(scheduler, again, MiB, now + 2110);
+    expect(scheduler.forecast('good', now + 2120)).toBeGreaterThan(0);
+  });
+
+  test('loses its bytes to a source that nothing is known of, however slow that may be', () => {
+    const scheduler = schedule({ length: 20 * KiB }, ['drip', 'unknown']);
+    const drip = take(scheduler, 'drip') as Reading;
+    let now = 0;
+    for (; now < 3000; now += 250) drip.read(scheduler, 100, now);
+    const trial = take(scheduler, 'unknown', now) as Reading;
+    expect(trial.assignment.range).toEqual({ start: drip.at, end: 20 * KiB });
+  });
+
+  test('ends when others have stored the rest, although it was cut to that rest afterwards', () => {
+    const { scheduler, drip, now } = dripping();
+    const { end } = drip.assignment;
+    // An earlier request has stored all but the last 100 KiB of what the slow one has to bring.
+    scheduler.addStored({ start: drip.at, end: end - 100 * KiB });
+    const last = take(scheduler, 'good', now) as Reading;
+    expect(last.assignment.range).toEqual({ start: end - 100 * KiB, end });
+    expect(last.read(scheduler, 1, now + 10)).toEqual([drip.assignment]);
+  });
+
+  test('ends with its own byte if others have stored all that follows it', () => {
+    const { scheduler, drip, now } = dripping();
+    scheduler.addStored({ start: drip.at + 1, end: drip.assignment.end });
+    expect(drip.read(scheduler, 1, now + 10)).toEqual([drip.assignment]);
+    expect(scheduler.done).toBe(true);
+  });
+});
+
 describe('one source only', () => {
   const both = () => {
     const scheduler = schedule({ length: 512 * KiB, connections: 2 });

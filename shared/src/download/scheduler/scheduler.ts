@@ -236,7 +236,7 @@ export class Scheduler {
     this.#state.spent += rangeBytes(range) - stored.add(range);
     let outdone: RunningRequest[] | undefined;
     for (const other of running) {
-      if (!this.#isOutdone(other, request, now)) continue;
+      if (!this.#isOutdone(other, request, range, now)) continue;
       other.told = true;
       outdone ??= [];
       outdone.push(other);
@@ -265,16 +265,22 @@ export class Scheduler {
     for (const other of running) if (other.range.start < start) other.overtaken++;
   }
 
-  /** Returns true if `other` can stop, now that `winner` has brought bytes. */
-  #isOutdone(other: RunningRequest, winner: RunningRequest, now: Millis): boolean {
-    if (other === winner || other.told) return false;
+  /** Returns true if `other` can stop, now that `winner` has brought the bytes of `range`. */
+  #isOutdone(
+    other: RunningRequest,
+    winner: RunningRequest,
+    range: ByteRange,
+    now: Millis,
+  ): boolean {
+    if (other.told || (other === winner && other.position >= other.end)) return false;
     if (other.obsolete) return true;
-    const { position } = other;
-    if (position >= other.end || position < winner.range.start || position >= winner.position) {
-      return false;
-    }
+    const { position, end } = other;
     const { stored, sources } = this.#state;
-    if (stored.nextMissing(position) >= other.end) return true;
+    // Others may have stored all that a request still has to bring, this one included.
+    const isNear = other === winner || (range.start < end && range.end > position);
+    if (isNear && stored.nextMissing(position) >= end) return true;
+    if (other === winner || position >= end) return false;
+    if (position < winner.range.start || position >= winner.position) return false;
     // `other` is behind `winner`, in stored bytes, and not faster: it will never bring a new byte.
     const rates = [other, winner].map((r) => sources.rate(r, now) ?? 0) as [number, number];
     return rates[0] <= rates[1];

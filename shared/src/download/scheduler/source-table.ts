@@ -28,6 +28,8 @@ export interface KnownSource {
   running: number;
   /** When it last sent bytes, or was first asked for bytes; undefined: it owes none. */
   waitingSince: Millis | undefined;
+  /** When it was last asked, while silent, for bytes of a slow request; undefined: not since it sent. */
+  probedAt: Millis | undefined;
 }
 
 /** The present rate of a request, and the time until it is done at that rate. */
@@ -52,7 +54,15 @@ export class SourceTable {
   add(id: string, facts: Pick<KnownSource, 'own' | 'holds' | 'hasPeers'>): void {
     const forecast = this.#sources.get(id)?.forecast ?? new Forecast();
     const running = this.#sources.get(id)?.running ?? 0;
-    this.#sources.set(id, { id, forecast, ...facts, asked: 0, running, waitingSince: undefined });
+    this.#sources.set(id, {
+      id,
+      forecast,
+      ...facts,
+      asked: 0,
+      running,
+      waitingSince: undefined,
+      probedAt: undefined,
+    });
   }
 
   remove(id: string): void {
@@ -85,6 +95,7 @@ export class SourceTable {
   /** Notes that the source has sent bytes. */
   onBytes(source: KnownSource, now: Millis): void {
     source.waitingSince = now;
+    source.probedAt = undefined;
   }
 
   /** Notes that a request to the source has ended. A silent source stays silent until it sends. */
@@ -117,7 +128,11 @@ export class SourceTable {
   /** Like `forecast`, with a guess for an unknown source: the average of the others. */
   expectation(source: KnownSource | undefined, now: Millis): number | undefined {
     const own = source === undefined ? undefined : this.forecast(source, now);
-    if (own !== undefined) return own;
+    return own ?? this.averageRate();
+  }
+
+  /** Returns the average bytes per second of the known sources; undefined if there are none. */
+  averageRate(): number | undefined {
     let sum = 0;
     let count = 0;
     for (const { forecast } of this.#sources.values()) {
@@ -155,7 +170,12 @@ export class SourceTable {
     if (now - request.rate.heardAt > GRACE_MS + 2 * this.firstByteMs(source)) return 0;
     const current = request.rate.bytesPerSecond(now);
     if (current !== undefined) return current;
-    if (source?.forecast.bytesPerSecond !== undefined) return this.forecast(source, now);
+    const usual = source?.forecast.bytesPerSecond;
+    // A silent source is asked to find out whether it still is: give its answer time to come.
+    const isAwaited = now - request.rate.heardAt <= DOUBT_MS + this.firstByteMs(source);
+    if (source !== undefined && usual !== undefined) {
+      return isAwaited ? usual : this.forecast(source, now);
+    }
     return request.rate.average(now) ?? this.expectation(source, now);
   }
 
