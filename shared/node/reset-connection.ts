@@ -14,9 +14,7 @@ import { Socket } from 'node:net';
  */
 export function resetConnection(socket: Socket | null | undefined): void {
   if (socket === null || socket === undefined) return;
-  // Below TLS is the connection that can be reset; Node has no public API for it.
-  const below = (socket as { _parent?: unknown })._parent;
-  const bottom = below instanceof Socket ? below : socket;
+  const bottom = bottomSocket(socket);
   const reset = () => {
     if ('resetAndDestroy' in bottom) bottom.resetAndDestroy();
     if (bottom !== socket || !('resetAndDestroy' in bottom)) socket.destroy();
@@ -25,6 +23,15 @@ export function resetConnection(socket: Socket | null | undefined): void {
   const ending = [socket, bottom].find(isShuttingDown);
   if (ending === undefined) reset();
   else ending.once('finish', reset);
+}
+
+/**
+ * Returns the connection below TLS, which can be reset; the connection itself without TLS. Node has
+ * no public API for it.
+ */
+export function bottomSocket(socket: Socket): Socket {
+  const below = (socket as { _parent?: unknown })._parent;
+  return below instanceof Socket ? below : socket;
 }
 
 /** Returns true between the last written byte and the end of the shutdown that follows it. */

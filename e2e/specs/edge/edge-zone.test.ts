@@ -14,7 +14,7 @@ import {
   dnsPort,
   dnsPorts,
   dnsToolsOrComplain,
-  Unbound,
+  startUnbound,
 } from '../../fixtures/tools/dns.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -169,7 +169,7 @@ describe('a zone of one edge', () => {
   });
 
   test('answers a real resolver, which mixes letters and tells the network of its client', async () => {
-    const resolver = await Unbound.start(join(folder.path, 'unbound'), ZONE, port);
+    const resolver = await startUnbound(join(folder.path, 'unbound'), ZONE, port);
     try {
       const asked = async () => (await outcomes(edge)).answered ?? 0;
       const before = await asked();

@@ -10,9 +10,14 @@ import { expect } from '@jest/globals';
 import { CERTIFICATE, KEY } from '@millrace/shared/testing/certificate';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { sha256 } from '../../fixtures/origins/content.ts';
+import type { ListeningProgram } from '../../fixtures/programs/listening-program.ts';
 import { type CliResult, runCli, temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
-import { ProxyProcess, proxiesOrComplain } from '../../fixtures/tools/proxies.ts';
+import {
+  proxiesOrComplain,
+  startMicrosocks,
+  startTinyproxy,
+} from '../../fixtures/tools/proxies.ts';
 
 const { afterAll, afterEach, beforeAll, beforeEach, describe, test } = testsWhere(
   proxiesOrComplain('proxies'),
@@ -27,8 +32,8 @@ let securePort = 0;
 let own: Awaited<ReturnType<typeof temporaryFolder>>;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let certificate = '';
-let http: ProxyProcess;
-let socks: ProxyProcess;
+let http: ListeningProgram;
+let socks: ListeningProgram;
 
 beforeAll(async () => {
   own = await temporaryFolder();
@@ -44,8 +49,8 @@ beforeAll(async () => {
   }).listen(0, '127.0.0.1');
   await once(secure, 'listening');
   securePort = (secure.address() as AddressInfo).port;
-  http = await ProxyProcess.tinyproxy(own.path, LOGIN, [securePort]);
-  socks = await ProxyProcess.microsocks(LOGIN);
+  http = await startTinyproxy(own.path, LOGIN, [securePort]);
+  socks = await startMicrosocks(LOGIN);
 });
 afterAll(async () => {
   await http?.stop();
@@ -144,7 +149,7 @@ describe('a SOCKS proxy', () => {
 });
 
 test('a dead proxy is a network failure, except for files on this machine', async () => {
-  const gone = await ProxyProcess.microsocks(LOGIN);
+  const gone = await startMicrosocks(LOGIN);
   await gone.stop();
   const url = origin.url('none');
   for (const scheme of ['http', 'socks5']) {

@@ -5,7 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerResponse, Http2Session, ServerHttp2Stream } from 'node:http2';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { resetConnection } from '@millrace/shared/node/reset-connection';
@@ -73,13 +73,6 @@ export function resetResponse(res: ServerResponse): void {
 /** Returns true if the connection of a request, or its stream of HTTP/2, is closed already. */
 export function hasLeft(req: IncomingMessage, res: ServerResponse): boolean {
   return (streamOf(res) ?? req.socket).destroyed;
-}
-
-/** Returns the connection below TLS, which the kernel knows; without TLS the connection itself. */
-export function bottomSocket(socket: Socket): Socket {
-  // Node has no public API for it.
-  const below = (socket as { _parent?: unknown })._parent;
-  return below instanceof Socket ? below : socket;
 }
 
 /**
