@@ -18,6 +18,8 @@ import { type SourceKind, TransferSource } from '../src/download/transfer/transf
 import { Timers } from './timers.ts';
 
 const PIECE_BYTES = 64 * 1024;
+/** Time between the bytes of an answer that drips. */
+const DRIP_MS = 200;
 /** Number of promise turns between events: more than any step here needs. */
 const TURNS = 100;
 /** Longest time that `until` waits, in simulated milliseconds. */
@@ -39,6 +41,8 @@ export interface Script {
   readonly checked?: boolean;
   /** True if the answer sends nothing after `bytes`, until its signal ends it. */
   readonly hangs?: boolean;
+  /** True if single bytes follow `bytes`, slowly, all but the last. */
+  readonly drips?: boolean;
 }
 
 export class TestSource extends TransferSource {
@@ -201,7 +205,7 @@ export class TransferWorld {
 
   async #read(
     source: TestSource,
-    { bytes = Infinity, error, damaged = false, hangs = false }: Script,
+    { bytes = Infinity, error, damaged = false, hangs = false, drips = false }: Script,
     { start, end }: ByteRange,
     sink: Sink,
     signal: AbortSignal,
@@ -216,7 +220,12 @@ export class TransferWorld {
       });
       await sink(at, piece);
     }
-    if (hangs) await this.wait(1e9, signal);
+    for (let at = last; drips && at < end - 1 && !signal.aborted; at++) {
+      await this.wait(DRIP_MS, signal);
+      signal.throwIfAborted();
+      await sink(at, Uint8Array.of(byteAt(at)));
+    }
+    if (hangs || drips) await this.wait(1e9, signal);
     signal.throwIfAborted();
     if (error !== undefined) throw error;
   }

@@ -123,6 +123,21 @@ describe('a transfer', () => {
     expect(world.isRight).toBe(true);
   });
 
+  test.each([
+    ['its own connection', 1, 1],
+    ['the shared connection as well', 1, 2],
+    ['more connections than there may be', 2, 3],
+  ])('asks a good first source, though sources that drip hold %s', async (_what, most, count) => {
+    const good = new TestSource('good', 'origin');
+    // The first answer is late: others take its bytes meanwhile.
+    good.scripts.push({ bytes: 0, error: reset });
+    const drips = Array.from({ length: count }, (_, i) => new TestSource(`drip-${i}`));
+    for (const drip of drips) drip.always = { bytes: 1000, drips: true };
+    const world = new TransferWorld(2 * MiB, [good, ...drips]);
+    await world.until(world.transfer({ connections: most, ownConnections: 8 }).run());
+    expect(world.isRight).toBe(true);
+  });
+
   test('assembles a file from sources that have parts of it', async () => {
     const [a, b] = [new TestSource('a'), new TestSource('b')];
     a.has = new RangeSet([

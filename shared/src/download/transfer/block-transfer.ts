@@ -134,15 +134,17 @@ export class BlockTransfer<S extends TransferSource> {
   }
 
   /**
-   * Gives every source but the first its own connection (LOCI 3.2.1: threads per server). Otherwise
-   * a source that never finishes could hold all connections, and none would be left to take over
-   * its requests.
+   * Gives every source its own connection once there are several (LOCI 3.2.1: threads per server).
+   * Otherwise sources that never finish could hold all connections, and none would be left to take
+   * over their requests.
    */
   #attend(): void {
     const { pool, ownConnections = 0 } = this.#options;
-    const [, ...others] = pool.admitted;
-    for (const source of others) {
-      if (this.#workers.size >= ownConnections || this.#workers.has(source)) continue;
+    const [first, ...others] = pool.admitted;
+    if (first === undefined || others.length === 0 || ownConnections === 0) return;
+    // The first source comes last: it has the shared connections as well.
+    for (const source of [...others.slice(0, ownConnections), first]) {
+      if (this.#workers.has(source)) continue;
       this.#workers.add(source);
       this.#begin(this.#work(source));
     }
