@@ -170,8 +170,10 @@ function takeOverLast(
     // Nothing is known of any source: only a request that stands still is worth a try.
     return pace.rate === 0 ? takeOver(state, { start: position, end }) : undefined;
   }
-  // Nothing shows that an unknown source is as slow as the others: let it try.
-  const isTrial = !fresh.known && source.running === 0 && pace.etaMs > RETRY_MS;
+  // Nothing shows that an unknown source is as slow as the others: let it try. A request that has
+  // just begun is perhaps such a trial itself: two of them would take the bytes from each other.
+  const isSlow = request.rate.firstByteAt !== undefined && pace.etaMs > RETRY_MS;
+  const isTrial = !fresh.known && source.running === 0 && isSlow;
   const gained = takeoverStart({
     position,
     end,

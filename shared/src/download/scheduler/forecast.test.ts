@@ -43,6 +43,14 @@ describe('Forecast', () => {
     expect(forecast.bytesPerSecond).toBe(50_000);
   });
 
+  test('never learns a rate of 0, even if only silence followed the first bytes', () => {
+    const forecast = new Forecast();
+    const rate = new RequestRate(forecast, 0);
+    rate.add(10_000, 20);
+    rate.end(2000);
+    expect(forecast.bytesPerSecond).toBeGreaterThan(0);
+  });
+
   test('learns no rate from a request that brought nothing', () => {
     const forecast = new Forecast();
     new RequestRate(forecast, 0).end(9000);

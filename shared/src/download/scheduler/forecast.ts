@@ -88,7 +88,9 @@ export class RequestRate {
   /** Ends the request, and counts the bytes that are not part of a sample yet. */
   end(now: Millis): void {
     if (this.#firstByteAt === undefined) return;
-    if (now - this.#sampleAt >= MIN_SAMPLE_MS) return this.#sample(now);
+    // After the first bytes alone, silence is no rate: of a forecast of 0 a source never recovers.
+    const isEmpty = this.#sampleBytes === 0 && !this.#sampled;
+    if (!isEmpty && now - this.#sampleAt >= MIN_SAMPLE_MS) return this.#sample(now);
     if (this.#sampled) return;
     this.#forecast.addRate((this.#total * 1000) / Math.max(1, now - this.#startedAt));
   }

@@ -245,6 +245,20 @@ describe('a source that drips', () => {
     expect(trial.assignment.range).toEqual({ start: drip.at, end: 20 * KiB });
   });
 
+  test('loses its bytes once, not to one unknown source after the other', () => {
+    const scheduler = schedule({ length: 20 * KiB }, ['drip', 'one', 'two']);
+    const drip = take(scheduler, 'drip') as Reading;
+    let now = 0;
+    for (; now < 3000; now += 250) drip.read(scheduler, 100, now);
+    const trial = take(scheduler, 'one', now) as Reading;
+    expect(trial.assignment.range.start).toBe(drip.at);
+    scheduler.onEnd(drip.assignment, 'cancelled', now);
+    for (; now < 3500; now += 50) {
+      expect(scheduler.next('two', now)).toBeUndefined();
+      expect(scheduler.next('drip', now)).toBeUndefined();
+    }
+  });
+
   test('ends when others have stored the rest, although it was cut to that rest afterwards', () => {
     const { scheduler, drip, now } = dripping();
     const { end } = drip.assignment;
