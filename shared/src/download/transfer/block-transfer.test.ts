@@ -138,6 +138,14 @@ describe('a transfer', () => {
     expect(world.isRight).toBe(true);
   });
 
+  test('lets the origin help edges of which only single bytes come', async () => {
+    const [origin, edge] = [new TestSource('origin', 'origin'), new TestSource('edge', 'edge')];
+    edge.always = { bytes: 1000, drips: true };
+    const world = new TransferWorld(2 * MiB, [origin, edge]);
+    await world.until(world.transfer({ ownConnections: 8 }).run());
+    expect(world.isRight).toBe(true);
+  });
+
   test('assembles a file from sources that have parts of it', async () => {
     const [a, b] = [new TestSource('a'), new TestSource('b')];
     a.has = new RangeSet([

@@ -5,8 +5,10 @@
 
 import type { Millis } from '../../base/clock.ts';
 
-/** Silence of all sources after which the origin helps its edges. */
+/** Time without enough bytes after which the origin helps its edges. */
 const LIFELESS_MS = 3000;
+/** Bytes that show life: edges that drip would keep the origin from helping otherwise. */
+const LIVELY_BYTES = 4096;
 
 export interface PatienceOptions {
   /** Longest time without a single byte from any source; undefined: for ever. */
@@ -19,6 +21,9 @@ export class Patience {
   readonly #retryForMs: Millis;
   readonly #yieldsAfterMs: Millis;
   #lastBytesAt: Millis;
+  /** When bytes last showed life, and the bytes since then. */
+  #livelyAt: Millis;
+  #bytes = 0;
   /** First call of `waitsUntil` since the last byte: no request was under way then. */
   #idleSince: Millis | undefined;
 
@@ -26,16 +31,22 @@ export class Patience {
     this.#retryForMs = retryForMs;
     this.#yieldsAfterMs = yieldsAfterMs;
     this.#lastBytesAt = now;
+    this.#livelyAt = now;
   }
 
-  onBytes(now: Millis): void {
+  /** Notes that `count` bytes have come, from any source. */
+  onBytes(count: number, now: Millis): void {
     this.#lastBytesAt = now;
     this.#idleSince = undefined;
+    this.#bytes += count;
+    if (this.#bytes < LIVELY_BYTES) return;
+    this.#livelyAt = now;
+    this.#bytes = 0;
   }
 
-  /** Returns true if no byte has come for so long that every source should help. */
+  /** Returns true if next to nothing has come for so long that every source should help. */
   isLifeless(now: Millis): boolean {
-    return now - this.#lastBytesAt > LIFELESS_MS;
+    return now - this.#livelyAt > LIFELESS_MS;
   }
 
   /**
