@@ -8,6 +8,7 @@ import { type Note, noteOf } from '@millrace/shared/base/notes';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import { FileReader } from '../partial/file-reader.ts';
 import { SegmentPool } from '../partial/segment-pool.ts';
+import { AwakeTime } from '../platform/awake-time.ts';
 import { markDownloaded } from '../platform/mark-downloaded.ts';
 import { Connections } from '../sources/connections.ts';
 import { Attempt, type Fetched } from './attempt.ts';
@@ -37,7 +38,7 @@ const MAX_RESTARTS = 3;
 export class Download {
   readonly #request: DownloadRequest;
   readonly #context: DownloadContext;
-  readonly #now = () => performance.now();
+  readonly #time = new AwakeTime();
   readonly #report: DownloadReport;
   readonly #limit: AdjustableLimit;
   readonly #limits: readonly RateLimit[];
@@ -54,8 +55,9 @@ export class Download {
   constructor(request: DownloadRequest, context: DownloadContext) {
     this.#request = request;
     this.#context = context;
-    this.#report = new DownloadReport(context.onEvent, this.#now);
-    this.#limit = new AdjustableLimit(request.limit, this.#now);
+    const now = () => performance.now();
+    this.#report = new DownloadReport(context.onEvent, now);
+    this.#limit = new AdjustableLimit(request.limit, now);
     this.#limits = [this.#limit, ...(context.rateLimits ?? [])];
     this.#target = new TargetFile({
       request,
@@ -86,6 +88,7 @@ export class Download {
   async run(): Promise<DownloadResult> {
     let connections: Connections | undefined;
     try {
+      this.#time.start();
       connections = await Connections.open(this.#request);
       for (let attempts = 1; ; attempts++) {
         const attempt = this.#newAttempt(connections);
@@ -113,6 +116,7 @@ export class Download {
       this.#reader.fail(error);
       throw error;
     } finally {
+      this.#time.stop();
       await this.#target.leave();
       await connections?.close();
     }
@@ -180,7 +184,7 @@ export class Download {
       target: this.#target,
       pool: this.#pool,
       limits: this.#limits,
-      now: this.#now,
+      now: this.#time.now,
       excludes: (id) => this.#ways.excludes(id),
       asksForWhole: this.#ways.asksForWhole,
       stated: this.#ways.stated,

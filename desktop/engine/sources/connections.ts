@@ -188,10 +188,10 @@ export class Connections {
     }
   };
 
-  /** Resolves to true when the network has changed, or to false at the deadline or on abort. */
-  readonly networkChange = async (deadlineMs: Millis, signal: AbortSignal): Promise<boolean> => {
+  /** Resolves to true when the network has changed, or to false after `ms` or on abort. */
+  readonly networkChange = async (ms: Millis, signal: AbortSignal): Promise<boolean> => {
     try {
-      return (await waitForNetworkChange(deadlineMs, signal)) !== 'deadline';
+      return (await waitForNetworkChange(performance.now() + ms, signal)) !== 'deadline';
     } catch {
       return false; // the signal aborted
     }

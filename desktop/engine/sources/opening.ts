@@ -70,7 +70,7 @@ export async function openFirst(options: OpeningOptions): Promise<First> {
       if (!patience.waitsUntil(at, now())) throw failure;
       session.onWaiting?.(sources.allDown);
       if (!sources.allDown || networkChange === undefined) await session.wait(at - now(), signal);
-      else if (await networkChange(at, signal)) {
+      else if (await networkChange(at - now(), signal)) {
         for (const { health } of sources.sources) health.retryNow(now());
       }
       signal.throwIfAborted();

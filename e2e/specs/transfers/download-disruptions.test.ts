@@ -1,5 +1,6 @@
 /** Downloads over links that break: they resume, and fetch next to nothing twice. */
 
+import type { ChildProcess } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -8,6 +9,7 @@ import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { type Break, BreakingLink } from '../../fixtures/faults/faults-link.ts';
 import { filesIn, runWatched, type WatchedResult } from '../../fixtures/faults/faults-run.ts';
 import { type CliProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
+import { until } from '../../fixtures/until.ts';
 
 const BYTES = 4_000_000;
 /** Most bytes that may come: 2% of redundant fetches, and a little for those under way. */
@@ -58,7 +60,7 @@ interface Ended extends WatchedResult {
 async function download(
   url: string,
   options: readonly string[] = [],
-  onLine: (line: Line) => void = () => {},
+  onLine: (line: Line, child: ChildProcess) => void = () => {},
   into?: string,
 ): Promise<Ended> {
   const dir = into ?? (await newFolder());
@@ -67,7 +69,7 @@ async function download(
     createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (text) => {
       const line = JSON.parse(text) as Line;
       lines.push(line);
-      onLine(line);
+      onLine(line, child);
     });
   const result = await runWatched(['get', url, '-d', dir, '--json', ...options], {
     withinMs: WATCHDOG_MS,
@@ -158,6 +160,23 @@ describe('the network', () => {
     });
     expectWhole(ended, o.url);
     expect(o.link.connections).toBeGreaterThan(before);
+  });
+
+  test.concurrent('is gone when the computer has slept for longer than a download waits', async () => {
+    const o = await outage('slept');
+    const isGone = takeAway(o);
+    let sleeps = false;
+    const ended = await download(o.link.url(o.url), ['--retry-for', '4s'], (line, child) => {
+      if (isGone(line) && !sleeps) {
+        sleeps = true;
+        child.kill('SIGSTOP');
+        const since = performance.now();
+        void until(() => performance.now() - since > 5000).then(() => child.kill('SIGCONT'));
+      }
+      // The network comes back once the process has noticed that it is away.
+      if (line.event === 'state' && line.state === 'waiting-for-server') void o.link.up();
+    });
+    expectWhole(ended, o.url);
   });
 
   test.concurrent('is gone for good: an error in the end, and the next run resumes', async () => {

@@ -335,7 +335,7 @@ export class BlockTransfer<S extends TransferSource> {
     }
     await this.#pausing.during(async (woken) => {
       if (!this.#waiting || networkChange === undefined) return wait(wakeAt - now(), woken);
-      if (await networkChange(wakeAt, woken)) pool.retryNow();
+      if (await networkChange(wakeAt - now(), woken)) pool.retryNow();
     });
   }
 

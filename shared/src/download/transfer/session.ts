@@ -10,7 +10,7 @@ import type { PatienceOptions } from './patience.ts';
 export interface Session<S> extends PatienceOptions {
   /** Ends the attempt when it aborts. */
   readonly signal: AbortSignal;
-  /** Monotonic milliseconds. */
+  /** Monotonic milliseconds; may stand still while the process does. */
   readonly now: () => Millis;
   /** Resolves after `ms`, or when the signal is aborted. */
   readonly wait: (ms: Millis, signal: AbortSignal) => Promise<void>;
@@ -25,6 +25,6 @@ export interface Session<S> extends PatienceOptions {
   readonly onSourceFailed?: (source: S, error: MillraceError) => void;
   /** Told true when no source can be reached, and false when one is asked again. */
   readonly onWaiting?: (waiting: boolean) => void;
-  /** Resolves with true when the network has changed, with false at the deadline or on abort. */
-  readonly networkChange?: (deadlineMs: Millis, signal: AbortSignal) => Promise<boolean>;
+  /** Resolves with true when the network has changed, with false after `ms` or on abort. */
+  readonly networkChange?: (ms: Millis, signal: AbortSignal) => Promise<boolean>;
 }
