@@ -6,7 +6,7 @@
  */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
-import { asMillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, isMillraceError } from '@millrace/shared/base/errors';
 import { type Note, noteOf, noteOfError } from '@millrace/shared/base/notes';
 import type { Statement } from '@millrace/shared/download/metalink/description-merge';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
@@ -16,6 +16,7 @@ import type { EdgeMemory } from '../edges/nearest-first.ts';
 import type { Connections } from './connections.ts';
 import type { HttpSource } from './http-source.ts';
 import type { First } from './opening.ts';
+import type { SmallFile } from './small-file.ts';
 
 export interface DiscoveryOptions {
   readonly request: DownloadRequest;
@@ -40,6 +41,8 @@ const MAX_LIVE_BYTES = 4096;
 const MAX_EDGE_LIST_BYTES = 512 * 1024;
 const MAX_METALINK_BYTES = 16 * 1024 * 1024;
 const MAX_SIDECAR_BYTES = 1024 * 1024;
+/** Longest time that a hint may take, ms: the end of a download waits for all of them. */
+const HINT_MS = 30_000;
 /** Most mirrors to use: more of them only make servers busier, not a download faster. */
 const MAX_MIRRORS = 8;
 
@@ -125,7 +128,7 @@ export class Discovery {
     const { connections, random, signal, length, name, first, request } = this.#options;
     const source = connections.source('mirror', url, random);
     const { readSmallFile } = await import('./small-file.ts');
-    const { body } = await readSmallFile(source, MAX_METALINK_BYTES, signal);
+    const { body } = await readSmallFile(source, MAX_METALINK_BYTES, signal, HINT_MS);
     const { parseMetalink } = await import('@millrace/shared/download/metalink/metalink');
     const { files } = parseMetalink(body, url);
     const file = files.length === 1 ? files[0] : files.find((f) => f.name.endsWith(name));
@@ -142,7 +145,7 @@ export class Discovery {
     const { connections, first, random, signal, onOwners } = this.#options;
     const source = connections.page(base, '/-/edges', random);
     const { readSmallFile } = await import('./small-file.ts');
-    const { body } = await readSmallFile(source, MAX_EDGE_LIST_BYTES, signal);
+    const { body } = await readSmallFile(source, MAX_EDGE_LIST_BYTES, signal, HINT_MS);
     const { parseEdgeList } = await import('../edges/edge-list.ts');
     const list = parseEdgeList(body.toString());
     if (list === undefined || list.edges.length < 2) return;
@@ -182,8 +185,14 @@ export class Discovery {
     const { readSmallFile } = await import('./small-file.ts');
     for (const url of sidecarCandidates(first.source.url)) {
       const source = connections.source('mirror', url, random);
-      const file = await readSmallFile(source, MAX_SIDECAR_BYTES, signal).catch(() => undefined);
-      if (file === undefined) continue;
+      let file: SmallFile;
+      try {
+        file = await readSmallFile(source, MAX_SIDECAR_BYTES, signal, HINT_MS);
+      } catch (error) {
+        // A server that lets us wait for one name would do so for the others.
+        if (isMillraceError(error, 'origin-timeout')) throw error;
+        continue;
+      }
       const sidecar = url.slice(url.lastIndexOf('/') + 1);
       const digests = findDigests(file.body, sidecar, name);
       if (digests.length === 0) continue;

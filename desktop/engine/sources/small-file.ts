@@ -3,6 +3,7 @@
  * digests.
  */
 
+import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { HttpSource } from './http-source.ts';
 
@@ -16,10 +17,28 @@ export interface SmallFile {
  *
  * @param source makes the request to its URL
  * @param maxBytes a longer file is refused
- * @throws MillraceError; the signal's reason
+ * @param longestMs longest time for all of it: a server that drips never ends by itself
+ * @throws MillraceError, `origin-timeout` if it takes too long; the signal's reason
  */
 export async function readSmallFile(
-  source: HttpSource,
+  source: Pick<HttpSource, 'openWhole'>,
+  maxBytes: number,
+  signal: AbortSignal,
+  longestMs?: Millis,
+): Promise<SmallFile> {
+  if (longestMs === undefined) return readWhole(source, maxBytes, signal);
+  const late = AbortSignal.timeout(longestMs);
+  try {
+    return await readWhole(source, maxBytes, AbortSignal.any([signal, late]));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!late.aborted) throw error;
+    throw new MillraceError('origin-timeout', `a small file took more than ${longestMs} ms`);
+  }
+}
+
+async function readWhole(
+  source: Pick<HttpSource, 'openWhole'>,
   maxBytes: number,
   signal: AbortSignal,
 ): Promise<SmallFile> {
