@@ -258,7 +258,7 @@ export class BlockTransfer<S extends TransferSource> {
     const { source, assignment, got } = running;
     running.abort.signal.throwIfAborted();
     source.heardAt = running.heardAt = now();
-    this.#patience.onBytes(bytes.length, running.heardAt);
+    this.#patience.onBytes(bytes.length, running.heardAt, source.kind === 'origin');
     source.health.onBytes();
     pool.onBytes(source, bytes.length);
     if (this.#count.onBytes(bytes.length, this.#running.size, running.heardAt)) {

@@ -48,3 +48,11 @@ test('calls no transfer lifeless whose bytes come in small pieces', () => {
   for (let now = 0; now <= 6000; now += 200) patience.onBytes(1000, now);
   expect(patience.isLifeless(6000)).toBe(false);
 });
+
+test('lets the origin help on while nothing else brings anything', () => {
+  const patience = new Patience({}, 0);
+  for (let now = 3200; now <= 6000; now += 200) patience.onBytes(100_000, now, true);
+  expect(patience.isLifeless(6000)).toBe(true);
+  patience.onBytes(100_000, 6000);
+  expect(patience.isLifeless(6001)).toBe(false);
+});
