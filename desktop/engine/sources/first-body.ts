@@ -13,6 +13,8 @@ import type { SourceSet } from './source-set.ts';
 
 /** Longest wait for the first bytes, ms: then other sources are asked, too. */
 const FIRST_MS = 1000;
+/** The same for an answer that is of use only as a whole, if there are other sources. */
+const WHOLE_MS = 5000;
 /** Ends the first reading of an answer that goes on. */
 const ENOUGH = new Error('enough');
 
@@ -25,7 +27,8 @@ export interface FirstBodyOptions {
 
 /**
  * Stores the first bytes of the first answer, unless bytes are stored already: as many as come
- * within a second, if the answer can be read on later.
+ * within a second, if the answer can be read on later. Another answer is given up after five, if
+ * there are other sources.
  *
  * @returns the answer if it has more bytes
  * @throws the signal's reason; MillraceError of the file. A failure of the source is reported, not
@@ -48,16 +51,23 @@ export async function readFirstBody(
   let error: MillraceError | undefined;
   const ended = new AbortController();
   const enough = new AbortController();
+  let isLate = false;
   try {
     const take = takeInto(writer, source, sources, session);
     if (held === undefined) {
+      if (sources.sources.length > 1) {
+        void session.wait(WHOLE_MS, ended.signal).then(() => {
+          isLate = !ended.signal.aborted;
+          if (isLate) opened.discard();
+        });
+      }
       await opened.read(take, () => writer.room());
     } else {
       void session.wait(FIRST_MS, ended.signal).then(() => enough.abort(ENOUGH));
       await held.read(end, take, AbortSignal.any([signal, enough.signal]));
     }
   } catch (thrown) {
-    if (thrown !== ENOUGH) error = asMillraceError(thrown);
+    if (thrown !== ENOUGH && !isLate) error = asMillraceError(thrown);
   } finally {
     ended.abort();
   }
@@ -65,7 +75,8 @@ export async function readFirstBody(
   await writer.end();
   signal.throwIfAborted();
   if (error === undefined) {
-    if (checked) await file.confirm(range);
+    if (isLate && checked) await file.forget(range);
+    else if (checked) await file.confirm(range);
     return held?.isOpen ? held : undefined;
   }
   sources.onFailure(source, error, true);

@@ -230,6 +230,14 @@ describe('a source that never finishes', () => {
     expectWhole(ended, url, MOST_BYTES + SAMPLE_BYTES);
   });
 
+  test.concurrent('drips from its first byte, and gives a digest of what it sends', async () => {
+    const [far, mirror] = [await newOrigin(), await newOrigin()];
+    const file = { size: BYTES, seed: 'drip-digest' };
+    const url = far.url('drip-digest', file);
+    const ended = await download(url, ['--mirror', mirror.url('none', file)]);
+    expectWhole(ended, url, MOST_BYTES + SAMPLE_BYTES);
+  });
+
   test.concurrent('drips, and another with a file of the same length is left out', async () => {
     const [far, other] = [await newOrigin(), await newOrigin()];
     const url = far.url('drip', { size: BYTES, seed: 'drip-one' });
