@@ -259,6 +259,30 @@ describe('a source that drips', () => {
     }
   });
 
+  test('does not take its bytes back from an unknown source that was silent, and is asked again', () => {
+    const scheduler = schedule({ length: 20 * KiB }, ['drip', 'silent']);
+    const silent = take(scheduler, 'silent') as Reading;
+    // The client stood still: nothing had been read when others were asked.
+    const drip = take(scheduler, 'drip', 3000) as Reading;
+    expect(drip.assignment.range).toEqual({ start: 0, end: 20 * KiB });
+    scheduler.onEnd(silent.assignment, 'cancelled', 3000);
+    let now = 3000;
+    for (; now < 6000; now += 200) drip.read(scheduler, 100, now);
+    const again = take(scheduler, 'silent', now) as Reading;
+    expect(again.assignment.range.end).toBe(20 * KiB);
+    scheduler.next('drip', now + 20);
+    expect(again.assignment.end).toBe(20 * KiB);
+  });
+
+  test('takes a source for alive whose bytes others have brought by now', () => {
+    const scheduler = schedule({ length: 20 * KiB }, ['one']);
+    const one = take(scheduler, 'one') as Reading;
+    expect(scheduler.forecast('one', 3000)).toBe(0);
+    scheduler.onSurplus('one', 3000);
+    scheduler.onEnd(one.assignment, 'cancelled', 3000);
+    expect(scheduler.forecast('one', 3100)).toBeUndefined();
+  });
+
   test('ends when others have stored the rest, although it was cut to that rest afterwards', () => {
     const { scheduler, drip, now } = dripping();
     const { end } = drip.assignment;

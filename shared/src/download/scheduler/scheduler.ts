@@ -244,6 +244,12 @@ export class Scheduler {
     return outdone ?? NONE;
   }
 
+  /** Notes that a source has sent bytes that others bring by now: it is not silent. */
+  onSurplus(id: string, now: Millis): void {
+    const source = this.#state.sources.get(id);
+    if (source !== undefined) this.#state.sources.onBytes(source, now);
+  }
+
   /**
    * Ends a request; bytes that it has not brought are free for others at once.
    *

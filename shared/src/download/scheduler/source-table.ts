@@ -176,7 +176,8 @@ export class SourceTable {
     if (source !== undefined && usual !== undefined) {
       return isAwaited ? usual : this.forecast(source, now);
     }
-    return request.rate.average(now) ?? this.expectation(source, now);
+    const guess = isAwaited ? this.averageRate() : this.expectation(source, now);
+    return request.rate.average(now) ?? guess;
   }
 
   /** Forecasts when a request will be done; undefined while unknown. */

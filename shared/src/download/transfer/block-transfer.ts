@@ -269,7 +269,8 @@ export class BlockTransfer<S extends TransferSource> {
     const length = Math.min(bytes.length, assignment.end - position);
     const limit = onBytes(source, bytes.length, running.abort.signal);
     let wait = limit;
-    if (length > 0) {
+    if (length <= 0) scheduler.onSurplus(source.id, running.heardAt);
+    else {
       const range = { start: position, end: position + length };
       const room = writer.write(
         position,
