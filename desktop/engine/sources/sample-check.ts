@@ -4,6 +4,7 @@
  */
 
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
+import type { Millis } from '@millrace/shared/base/clock';
 import type { Digest } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { compareVersions, type SourceVersion } from '@millrace/shared/download/transfer/same-file';
@@ -14,6 +15,8 @@ import type { Opened } from './source-answer.ts';
 
 /** Time in which all of a sample should come from a source that is trusted already. */
 const SAMPLE_WITHIN_MS = 1000;
+/** Longest time for all of a sample from any other source: one that drips never ends by itself. */
+const SAMPLE_MOST_MS = 30_000;
 /** Fewest bytes of a sample that show something. */
 const LEAST_BYTES = 512;
 
@@ -81,14 +84,31 @@ export function versionOf(opened: Opened): SourceVersion | undefined {
 /**
  * Reads a small range into memory.
  *
- * @throws MillraceError
+ * @param mostMs longest time for all of it
+ * @throws MillraceError, `origin-timeout` if it takes too long
  */
-export async function readSample(opened: Opened, range: ByteRange): Promise<Buffer> {
+export async function readSample(
+  opened: Pick<Opened, 'read' | 'discard'>,
+  range: ByteRange,
+  mostMs: Millis = SAMPLE_MOST_MS,
+): Promise<Buffer> {
   const bytes = Buffer.alloc(rangeBytes(range));
-  await opened.read((position, piece) => {
-    bytes.set(piece, position - range.start);
-    return undefined;
-  });
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    opened.discard();
+  }, mostMs);
+  try {
+    await opened.read((position, piece) => {
+      bytes.set(piece, position - range.start);
+      return undefined;
+    });
+  } catch (error) {
+    if (!isLate) throw error;
+    throw new MillraceError('origin-timeout', `a sample took more than ${mostMs} ms`);
+  } finally {
+    clearTimeout(timer);
+  }
   return bytes;
 }
 
