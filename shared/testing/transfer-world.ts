@@ -43,6 +43,8 @@ export interface Script {
   readonly hangs?: boolean;
   /** True if single bytes follow `bytes`, slowly, all but the last. */
   readonly drips?: boolean;
+  /** Time from its last bytes to its end or error. */
+  readonly endMs?: Millis;
 }
 
 export class TestSource extends TransferSource {
@@ -205,7 +207,7 @@ export class TransferWorld {
 
   async #read(
     source: TestSource,
-    { bytes = Infinity, error, damaged = false, hangs = false, drips = false }: Script,
+    { bytes = Infinity, error, damaged = false, hangs = false, drips = false, endMs = 0 }: Script,
     { start, end }: ByteRange,
     sink: Sink,
     signal: AbortSignal,
@@ -226,6 +228,7 @@ export class TransferWorld {
       await sink(at, Uint8Array.of(byteAt(at)));
     }
     if (hangs || drips) await this.wait(1e9, signal);
+    if (endMs > 0) await this.wait(endMs, signal);
     signal.throwIfAborted();
     if (error !== undefined) throw error;
   }

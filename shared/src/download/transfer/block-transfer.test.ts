@@ -146,6 +146,16 @@ describe('a transfer', () => {
     expect(world.isRight).toBe(true);
   });
 
+  test('has all sources fetch what one takes back when every byte had come', async () => {
+    const [bad, good] = [new TestSource('bad'), new TestSource('good')];
+    const wrong = new MillraceError('wrong-digest');
+    bad.scripts.push({ checked: true, damaged: true, error: wrong, endMs: 1000 });
+    bad.always = { bytes: 1000, drips: true };
+    const world = new TransferWorld(200_000, [bad, good]);
+    await world.until(world.transfer({ ownConnections: 8 }).run());
+    expect(world.isRight).toBe(true);
+  });
+
   test('assembles a file from sources that have parts of it', async () => {
     const [a, b] = [new TestSource('a'), new TestSource('b')];
     a.has = new RangeSet([

@@ -40,6 +40,8 @@ export class BlockTransfer<S extends TransferSource> {
   /** Connections that have nothing to do at present. */
   readonly #pausing = new Wakeable();
   #waiting = false;
+  /** Requests that have not ended, with all that follows: their bytes may still be taken back. */
+  #exchanges = 0;
   /** Reads that wait for the disk or for a rate limit. */
   #holding = 0;
 
@@ -162,11 +164,15 @@ export class BlockTransfer<S extends TransferSource> {
    */
   async #work(own?: S): Promise<void> {
     const { scheduler } = this.#options;
-    while (!scheduler.done && !this.#stop.signal.aborted) {
+    while ((!scheduler.done || this.#exchanges > 0) && !this.#stop.signal.aborted) {
       if (own?.health.quarantine !== undefined) return;
       const next = this.#next(own);
       if (next === undefined) await this.#pause();
-      else await this.#exchange(next.source, next.assignment);
+      else {
+        this.#exchanges++;
+        await this.#exchange(next.source, next.assignment).finally(() => this.#exchanges--);
+        this.#pausing.wakeAll();
+      }
     }
     this.#pausing.wakeAll();
   }
@@ -325,7 +331,7 @@ export class BlockTransfer<S extends TransferSource> {
     const { pool } = this.#options;
     const { now, wait, networkChange } = this.#session;
     let wakeAt = now() + ASK_AGAIN_MS;
-    if (this.#running.size === 0) {
+    if (this.#exchanges === 0) {
       const at = pool.nextUsableAt();
       if (at === undefined || !this.#patience.waitsUntil(at, now())) {
         return this.#end(pool.failure() ?? new MillraceError('origin-unreachable'));
