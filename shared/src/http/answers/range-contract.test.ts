@@ -178,7 +178,7 @@ describe('an answer to a range request', () => {
     [404, 'origin-not-found'],
     [503, 'origin-busy'],
     [500, 'origin-error'],
-    [204, 'malformed-response'],
+    [204, 'origin-error'],
     [301, 'malformed-response'],
   ])('with status %d is an error: %s', (status, expected) => {
     expect(code(status, GOOD)).toBe(expected);
