@@ -21,6 +21,6 @@ export function feed(socket: Socket, { buffer, callback }: OnReadOpts): void {
       return;
     }
   });
-  // Whoever opened the socket may have left it paused.
+  // Code that opened the socket may have left it paused.
   socket.resume();
 }

@@ -111,7 +111,7 @@ function connectWithin(
       how.over?.destroy();
       reject(signal.aborted ? signal.reason : error);
     };
-    // The listener stays: whoever gets the socket may listen a little later.
+    // The listener stays, because the connection made of the socket listens a little later.
     socket.on('error', fail);
     socket.once('close', () => fail(new MillraceError('origin-reset', 'closed early')));
   });

@@ -164,7 +164,7 @@ describe('an answer to a range request', () => {
     expect(judge(206, PARTS)).toEqual(first);
   });
 
-  test('is no whole file if its Content-Range says that it is a part', () => {
+  test('is not taken for the whole file if its Content-Range says that it is a part', () => {
     const etag = '"a"';
     const part = { 'content-length': '100', 'content-range': 'bytes 0-99/1000', etag };
     expect(code(200, part)).toBe('wrong-range');
