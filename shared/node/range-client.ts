@@ -96,8 +96,8 @@ export class RangeClient {
   /**
    * Sends a GET and waits for the head of the answer, whose body must be read or discarded.
    *
-   * @param headers fields to send, with valid values; a Host replaces that of the URL. A function is called when the
-   *   request is sent, for fields that must be new then
+   * @param headers fields to send, with valid values; a Host replaces that of the URL. A function is
+   *   called when the request is sent, for fields that must be new then
    * @param signal ends the exchange at any point
    * @param observer told of the progress of the request
    * @throws the signal's reason; the socket's or resolver's Error; MillraceError as

@@ -101,7 +101,8 @@ export function judgeAnswer(
 /**
  * Judges the header of an answer with the whole file.
  *
- * @throws MillraceError `wrong-encoding`; `wrong-range` for a part that comes as a whole, and says so
+ * @throws MillraceError `wrong-encoding`; `wrong-range` for a part that comes as a whole, and says
+ *   so
  */
 export function judgeWhole(headers: Headers): Extract<Judged, { kind: 'whole' }> {
   checkIdentity(headers);

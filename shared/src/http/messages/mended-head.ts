@@ -1,8 +1,9 @@
 /**
  * Mends heads of answers that other clients understand although they break the rules of RFC 9112:
  * line ends without CR, folded lines, lines that are not fields, stray spaces and control
- * characters, an empty or repeated length, other spellings of Content-Range. For downloads only: what is ambiguous about the length
- * of the body stays refused, and a connection with such an answer is never used again.
+ * characters, an empty or repeated length, other spellings of Content-Range. For downloads only:
+ * what is ambiguous about the length of the body stays refused, and a connection with such an
+ * answer is never used again.
  */
 
 import { MillraceError } from '../../base/errors.ts';
