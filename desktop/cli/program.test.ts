@@ -109,7 +109,9 @@ test('an ordinary download loads no modules that only special ones need', async 
   await rm(folder, { recursive: true });
   expect(code).toBe(0);
   expect(loaded).toContain('/desktop/engine/download/download.ts');
-  expect(loaded).not.toMatch(/node_modules.*\/(zod|tough-cookie|saxes|string-width|undici|ws)\//);
+  expect(loaded).not.toMatch(
+    /node_modules.*\/(zod|tough-cookie|saxes|string-width|socks|undici|ws)\//,
+  );
   expect(loaded).not.toMatch(/desktop\/cli\/commands\/(?!get)/);
 });
 

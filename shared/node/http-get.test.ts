@@ -75,6 +75,16 @@ describe('httpGet', () => {
     response.discard();
   });
 
+  test.each(['gzip, chunked', 'chunked, chunked'])(
+    'refuses a body in the transfer coding "%s", which undici would pass on as it is',
+    async (coding) => {
+      const url = await serve((socket) => {
+        socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: ${coding}\r\n\r\n0\r\n\r\n`);
+      });
+      await expect(text(url, agent())).rejects.toMatchObject({ code: 'malformed-response' });
+    },
+  );
+
   test('skips interim answers', async () => {
     const url = await serve((socket) => {
       socket.write(`HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n${ANSWER}`);

@@ -81,6 +81,12 @@ function dispatch(
         },
         onResponseStart(controller, status, fields) {
           if (status < 200) return; // 103 and the like
+          const coding = fields['transfer-encoding'];
+          if (coding !== undefined && !isPlainlyChunked(coding)) {
+            // Undici would pass the body on as it was on the way.
+            const text = `transfer coding ${coding} cannot be read`;
+            return controller.abort(new MillraceError('malformed-response', text));
+          }
           headDeadline.clear();
           const arrivedAt = Date.now();
           const headMs = performance.now() - sentAt;
@@ -99,4 +105,9 @@ function dispatch(
       },
     );
   });
+}
+
+/** Returns true for the one coding that undici undoes. */
+function isPlainlyChunked(coding: string | string[]): boolean {
+  return typeof coding === 'string' && coding.trim().toLowerCase() === 'chunked';
 }

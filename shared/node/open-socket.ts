@@ -16,21 +16,23 @@ import {
 export const ADDRESS_ATTEMPT_MS = 1000;
 
 export interface SocketOptions {
-  readonly lookup: LookupFunction | undefined;
-  /** Memory to read into, and the callback for received bytes. */
-  readonly onread: OnReadOpts;
+  readonly lookup?: LookupFunction | undefined;
+  /** Memory to read into, and the callback for received bytes; undefined: the socket's own events. */
+  readonly onread?: OnReadOpts | undefined;
   /** Called once when bytes can be sent, after the handshake of TLS. */
   readonly onConnect: () => void;
   /** TLS session of an earlier connection to the origin, by which its handshake costs less. */
   readonly session?: Buffer | undefined;
   /** Called with each session that the server offers for later connections. */
   readonly onSession?: ((session: Buffer) => void) | undefined;
+  /** A connection to the origin that TLS is to be spoken over, such as a tunnel. */
+  readonly over?: Socket | undefined;
 }
 
 /** Opens a socket to an origin. @param url URL of the origin; only scheme, host and port count */
 export function openSocket(
   url: URL,
-  { lookup, onread, onConnect, session, onSession }: SocketOptions,
+  { lookup, onread, onConnect, session, onSession, over }: SocketOptions,
 ): Socket {
   const secure = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -40,13 +42,14 @@ export function openSocket(
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
     noDelay: true,
-    onread,
+    ...(onread === undefined ? {} : { onread }),
     ...(lookup === undefined ? {} : { lookup }),
   };
   if (!secure) return connectTcp(options).once('connect', onConnect);
   // Loaded only when needed, because it takes 3 MB of memory.
   const socket = process.getBuiltinModule('node:tls').connect({
     ...options,
+    ...(over === undefined ? {} : { socket: over }),
     // Addresses are not sent as names (RFC 6066, 3); the certificate must be for them all the same.
     ...(isIP(host) === 0 ? { servername: host } : {}),
     ...(session === undefined ? {} : { session }),

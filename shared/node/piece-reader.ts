@@ -36,7 +36,7 @@ export class PieceReader {
 
   /** @throws MillraceError `malformed-response` if the body has an unknown transfer coding */
   constructor(head: MessageHead, options: PieceReaderOptions) {
-    const framing = bodyFraming(head);
+    const framing = bodyFraming(head, options.mends);
     this.#isPlain = framing.kind === 'length';
     this.#decoder = new BodyDecoder(framing, options.mends);
     this.#options = options;

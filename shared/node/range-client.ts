@@ -3,18 +3,38 @@
  * bodies, where a general HTTP client would cost more than the transfer.
  */
 
+import type { Socket } from 'node:net';
 import { isMillraceError, MillraceError } from '../src/base/errors.ts';
 import { WaitingLine } from '../src/base/waiting-line.ts';
 import type { Headers } from '../src/http/fields/headers.ts';
 import type { MessageHead } from '../src/http/messages/message-head.ts';
 import { requestTarget } from '../src/http/urls/prefixed-url.ts';
 import type { RangeConnectionOptions } from './connection-state.ts';
+import type { SocketOptions } from './open-socket.ts';
 import type { RoomForPiece, TakePiece } from './piece-reader.ts';
 import { RangeConnection } from './range-connection.ts';
+
+/** A way to origins that leads through another server. */
+export interface Way {
+  /**
+   * Opens a socket on which the origin takes requests, after the handshakes.
+   *
+   * @throws MillraceError; the socket's Error; the signal's reason
+   */
+  open(
+    url: URL,
+    tls: Pick<SocketOptions, 'session' | 'onSession'>,
+    signal: AbortSignal,
+  ): Promise<Socket>;
+  /** Returns true for URLs that requests must name as a whole (RFC 9112 3.2.2). */
+  isForwarded(url: URL): boolean;
+}
 
 export interface RangeClientOptions extends RangeConnectionOptions {
   /** Most connections to one origin at a time. */
   readonly connections: number;
+  /** Undefined: connections lead to the origin itself. */
+  readonly way?: Way | undefined;
 }
 
 export interface RangeResponse {
@@ -46,6 +66,8 @@ type Fields = Readonly<Record<string, string>>;
 interface Pool {
   readonly idle: RangeConnection[];
   readonly open: Set<RangeConnection>;
+  /** Connections that are being opened by another way. */
+  opening: number;
   readonly waiting: WaitingLine<() => void>;
   /** Latest TLS session: it saves further connections most of the handshake's processor time. */
   session: Buffer | undefined;
@@ -57,6 +79,10 @@ interface Pool {
 const IDLE_MS = 4000;
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** Fields that announce a body, which a GET has not, or another protocol. */
+const NOT_SENT: ReadonlySet<string> = new Set([
+  ...['content-length', 'expect', 'keep-alive', 'transfer-encoding', 'upgrade'],
+]);
 
 export class RangeClient {
   readonly #options: RangeClientOptions;
@@ -70,8 +96,8 @@ export class RangeClient {
   /**
    * Sends a GET and waits for the head of the answer, whose body must be read or discarded.
    *
-   * @param headers fields to send besides Host, with valid values. A function is called when the
-   *   request is sent, for fields that must be new then
+   * @param headers fields to send, with valid values; a Host replaces that of the URL. A function is
+   *   called when the request is sent, for fields that must be new then
    * @param signal ends the exchange at any point
    * @param observer told of the progress of the request
    * @throws the signal's reason; the socket's or resolver's Error; MillraceError as
@@ -84,11 +110,13 @@ export class RangeClient {
     observer: RequestObserver = {},
   ): Promise<RangeResponse> {
     // Check the fields before a connection is taken.
-    const fixed = typeof headers === 'function' ? undefined : requestHead(url, headers);
+    const isWhole = this.#options.way?.isForwarded(url) === true;
+    const headOf = (fields: Fields) => requestHead(url, fields, isWhole);
+    const fixed = typeof headers === 'function' ? undefined : headOf(headers);
     for (;;) {
       const { connection, pool, reused } = await this.#acquire(url, signal);
       observer.onSent?.();
-      const head = fixed ?? requestHead(url, (headers as () => Fields)());
+      const head = fixed ?? headOf((headers as () => Fields)());
       try {
         return await exchange(connection, head, signal, observer, () => {
           this.#giveBack(pool, connection);
@@ -137,28 +165,37 @@ export class RangeClient {
     signal: AbortSignal,
   ): Promise<{ connection: RangeConnection; pool: Pool; reused: boolean }> {
     const pool = this.#pool(url);
-    while (pool.open.size >= this.#options.connections && !this.#hasIdle(pool)) {
+    const isFull = () => pool.open.size + pool.opening >= this.#options.connections;
+    while (isFull() && !this.#hasIdle(pool)) {
       await turn(pool, signal);
       if (pool.cutOff !== undefined) throw pool.cutOff;
     }
     signal.throwIfAborted();
     const idle = this.#takeIdle(pool);
     if (idle !== undefined) return { connection: idle, pool, reused: true };
-    const connection = new RangeConnection(url, this.#options, {
+    const tls = {
       session: pool.session,
-      onSession: (session) => {
+      onSession: (session: Buffer) => {
         pool.session = session;
       },
-    });
+    };
+    const { way } = this.#options;
+    const socket = way && (await openByWay(way, url, pool, tls, signal));
+    const connection = new RangeConnection(url, this.#options, tls, socket);
     pool.open.add(connection);
+    if (socket !== undefined) pool.opening--;
     connection.onClosed = () => {
       pool.open.delete(connection);
       this.#forgetIdle(pool, connection);
       pool.waiting.take()?.();
-      const unused = pool.open.size === 0 && pool.waiting.size === 0;
-      if (unused && this.#pools.get(url.origin) === pool) this.#pools.delete(url.origin);
+      this.#forgetUnused(url, pool);
     };
     return { connection, pool, reused: false };
+  }
+
+  #forgetUnused(url: URL, pool: Pool): void {
+    const isUsed = pool.open.size + pool.opening + pool.waiting.size > 0;
+    if (!isUsed && this.#pools.get(url.origin) === pool) this.#pools.delete(url.origin);
   }
 
   #giveBack(pool: Pool, connection: RangeConnection): void {
@@ -194,7 +231,8 @@ export class RangeClient {
     let pool = this.#pools.get(url.origin);
     if (pool === undefined) {
       const waiting = new WaitingLine<() => void>();
-      pool = { idle: [], open: new Set(), waiting, session: undefined, cutOff: undefined };
+      const connections = { idle: [], open: new Set<RangeConnection>(), opening: 0, waiting };
+      pool = { ...connections, session: undefined, cutOff: undefined };
       this.#pools.set(url.origin, pool);
     }
     return pool;
@@ -216,6 +254,28 @@ function turn(pool: Pool, signal: AbortSignal): Promise<void> {
     pool.waiting.add(wake);
     signal.addEventListener('abort', onAbort, { once: true });
   });
+}
+
+/** Opens a socket by another way; it counts as `opening` until its connection is made of it. */
+async function openByWay(
+  way: Way,
+  url: URL,
+  pool: Pool,
+  tls: Parameters<Way['open']>[1],
+  signal: AbortSignal,
+): Promise<Socket> {
+  pool.opening++;
+  try {
+    const socket = await way.open(url, tls, signal);
+    if (socket.destroyed) throw new MillraceError('origin-reset', 'closed early');
+    if (pool.cutOff === undefined) return socket;
+    socket.destroy();
+    throw pool.cutOff;
+  } catch (error) {
+    pool.opening--;
+    pool.waiting.take()?.();
+    throw error;
+  }
 }
 
 async function exchange(
@@ -272,10 +332,15 @@ function isBreak(error: unknown): boolean {
   return code === 'origin-reset' || code === 'ECONNRESET' || code === 'EPIPE';
 }
 
-function requestHead(url: URL, headers: Fields): string {
-  let head = `GET ${requestTarget(url)} HTTP/1.1\r\nHost: ${url.host}\r\n`;
-  for (const [name, value] of Object.entries(headers)) {
-    if (!FIELD_NAME.test(name) || !FIELD_VALUE.test(value))
+/** @param isWhole true to name the whole URL, for a proxy that forwards the request */
+function requestHead(url: URL, headers: Fields, isWhole: boolean): string {
+  const fields = Object.entries(headers);
+  const isHost = ([name]: [string, string]) => name.toLowerCase() === 'host';
+  let head = `GET ${isWhole ? url.origin : ''}${requestTarget(url)} HTTP/1.1\r\n`;
+  if (!fields.some(isHost)) head += `Host: ${url.host}\r\n`;
+  for (const [name, value] of fields) {
+    const isSent = !NOT_SENT.has(name.toLowerCase());
+    if (!isSent || !FIELD_NAME.test(name) || !FIELD_VALUE.test(value))
       throw new MillraceError('bad-option', `header field ${name}`);
     head += `${name}: ${value}\r\n`;
   }

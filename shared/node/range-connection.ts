@@ -9,6 +9,7 @@ import { MillraceError } from '../src/base/errors.ts';
 import type { MessageHead } from '../src/http/messages/message-head.ts';
 import { type RangeConnectionOptions, type State, tooLong } from './connection-state.ts';
 import { Deadline } from './deadline.ts';
+import { feed } from './fed-socket.ts';
 import { HeadBuffer } from './head-buffer.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { openSocket, type SocketOptions } from './open-socket.ts';
@@ -44,11 +45,13 @@ export class RangeConnection {
    *
    * @param url URL of the origin; only scheme, host and port count
    * @param tls session of an earlier connection to this origin, and what keeps those of this one
+   * @param opened a socket on which the origin takes requests already
    */
   constructor(
     url: URL,
     options: RangeConnectionOptions,
     tls: Pick<SocketOptions, 'session' | 'onSession'> = {},
+    opened?: Socket,
   ) {
     this.#options = options;
     this.#headBuffer = new HeadBuffer(options.mends);
@@ -57,9 +60,10 @@ export class RangeConnection {
       callback: (count: number, buffer: Uint8Array) => this.#onRead(count, buffer),
     };
     const how = { lookup: options.lookup, onread, onConnect: () => this.#onConnect() };
-    this.#socket = openSocket(url, { ...tls, ...how });
+    this.#socket = opened ?? openSocket(url, { ...tls, ...how });
     // A deadline instead of a limit on silence, because a TLS handshake may drip as well.
-    this.#deadline.set(options.connectTimeoutMs);
+    if (opened === undefined) this.#deadline.set(options.connectTimeoutMs);
+    else this.#onConnect();
     this.#socket.on('timeout', () => this.#onTimer());
     this.#socket.on('error', (error) => this.#atEnd(() => this.#fail(error)));
     this.#socket.on('end', () => this.#atEnd(() => this.#onEnd()));
@@ -67,6 +71,7 @@ export class RangeConnection {
       this.#atEnd(() => this.#fail(new MillraceError('origin-reset', 'closed early')));
       this.#onClosed();
     });
+    if (opened !== undefined) feed(opened, onread);
   }
 
   #onConnect(): void {

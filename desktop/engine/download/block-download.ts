@@ -39,6 +39,11 @@ const OWN_CONNECTIONS = 8;
  * Number of failed requests, while none succeeds, after which the first answer is read to its end.
  */
 const MOST_REFUSED = 4;
+/**
+ * Number of other requests that a source serves before its first answer is given up: some links
+ * work a few times only, and the first answer is all that is left then.
+ */
+const ENOUGH_SERVED = 4;
 
 export interface BlockDownloadOptions extends DownloadWay {
   readonly connections: Connections;
@@ -67,8 +72,10 @@ export class BlockDownload {
   #preferred: number | undefined;
   /** The first answer, while it has more bytes. */
   #held: HeldAnswer | undefined;
-  /** Other requests that failed while the first answer was the only one. */
+  /** Other requests that failed in a row while the first answer was kept. */
   #refused = 0;
+  /** Other requests that the source of the first answer has served. */
+  #served = 0;
   /** The failure that ended the transfer for the first answer's sake; undefined: none did. */
   #giveUp: MillraceError | undefined;
   #orphaned: MillraceError | undefined;
@@ -265,7 +272,8 @@ export class BlockDownload {
     if (waiting !== undefined) return waiting;
     try {
       const opened = await source.openRange(range, source.version as PinnedVersion, signal);
-      held?.release();
+      this.#refused = 0;
+      if (held !== undefined && ++this.#served === ENOUGH_SERVED) held.release();
       return opened;
     } catch (error) {
       if (held?.isNeeded === true && !signal.aborted && ++this.#refused === MOST_REFUSED) {
@@ -277,7 +285,7 @@ export class BlockDownload {
   }
 
   /**
-   * Reads the first answer to its end if its source has served no other request.
+   * Reads the first answer to its end if its source serves no other request any more.
    *
    * @param error the failure of the other requests
    * @returns true if the file is complete
@@ -288,6 +296,8 @@ export class BlockDownload {
     this.#giveUp = undefined;
     const isForSource = isMillraceError(error) && isOfSource(error.row);
     if (held?.isOpen !== true || context.signal.aborted || !isForSource) return false;
+    // A file that was overwritten in place: the rest of the answer may be of either version.
+    if (this.#served > 0 && isMillraceError(error, 'version-changed')) return false;
     report.note(noteOfError('first-answer', error, { source: held.source.label }));
     try {
       await readOn(held, this.#options);

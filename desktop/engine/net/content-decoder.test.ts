@@ -1,15 +1,21 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import { decodingOf } from './content-decoder.ts';
+import { decodingOf, transferDecodingOf } from './content-decoder.ts';
 
 const FILE = Buffer.from('a line of the file\n'.repeat(20_000));
 const PLAIN = new URL('http://example.org/file.bin');
 
-/** Decodes a body that comes in pieces, whose memory is used again after each. */
-async function decoded(coding: string, body: Buffer, url = PLAIN, type = ''): Promise<Buffer> {
+function decoded(coding: string, body: Buffer, url = PLAIN, type = ''): Promise<Buffer> {
   const headers = { 'content-encoding': coding, 'content-type': type };
+  return outcomeOf(decodingOf(headers, url)?.run, body);
+}
+
+type Run = NonNullable<ReturnType<typeof transferDecodingOf>>;
+
+/** Decodes a body that comes in pieces, whose memory is used again after each. */
+async function outcomeOf(run: Run | undefined, body: Buffer): Promise<Buffer> {
   const pieces: Buffer[] = [];
-  await decodingOf(headers, url)?.run(
+  await run?.(
     async (take) => {
       const memory = Buffer.alloc(1000);
       for (let at = 0; at < body.length; at += memory.length) {
@@ -59,5 +65,26 @@ describe('a body that is encoded although nobody asked for it', () => {
 
   test('is refused if the coding is unknown', () => {
     expect(decodingOf({ 'content-encoding': 'compress' }, PLAIN)).toBeUndefined();
+  });
+});
+
+describe('a body that is compressed on its way', () => {
+  const over = (coding: string, body: Buffer) =>
+    outcomeOf(transferDecodingOf({ 'transfer-encoding': coding }), body);
+
+  test('is decompressed, and an archive stays an archive', async () => {
+    const archive = gzipSync(FILE);
+    expect(archive.equals(await over('gzip, chunked', gzipSync(archive)))).toBe(true);
+    expect(FILE.equals(await over('deflate, chunked', deflateSync(FILE)))).toBe(true);
+  });
+
+  test('is not the file if it ends early', async () => {
+    const cut = gzipSync(FILE).subarray(0, -1);
+    await expect(over('gzip', cut)).rejects.toMatchObject({ code: 'wrong-encoding' });
+  });
+
+  test('is read as it is without a compression', () => {
+    expect(transferDecodingOf({ 'transfer-encoding': 'chunked' })).toBeUndefined();
+    expect(transferDecodingOf({})).toBeUndefined();
   });
 });

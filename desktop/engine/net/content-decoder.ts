@@ -1,4 +1,7 @@
-/** Decodes bodies that a server has encoded although it was not asked to (RFC 9110 8.4.1). */
+/**
+ * Decodes bodies that a server has encoded although it was not asked to: the file itself (RFC 9110
+ * 8.4.1), or its bytes on the way only (RFC 9112 7.2).
+ */
 
 import type { Transform } from 'node:stream';
 import { finished } from 'node:stream/promises';
@@ -10,6 +13,7 @@ import {
 } from 'node:zlib';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { type Headers, listField } from '@millrace/shared/http/fields/headers';
+import { readTransferCodings } from '@millrace/shared/http/messages/transfer-coding';
 
 interface Coding {
   readonly make: () => Transform;
@@ -28,10 +32,11 @@ const GZIP: Coding = {
   types: /^application\/(?:x-)?(?:gzip|gunzip|tgz|gtar|gzip-compressed|gzipped)\b/i,
   names: /\.(?:gz|tgz|gzip|svgz)$/i,
 };
+const DEFLATE: Coding = { make: createInflate, begins: undefined, types: NONE, names: NONE };
 const CODINGS: Readonly<Record<string, Coding>> = {
   gzip: GZIP,
   'x-gzip': GZIP,
-  deflate: { make: createInflate, begins: undefined, types: NONE, names: NONE },
+  deflate: DEFLATE,
   br: { make: createBrotliDecompress, begins: undefined, types: NONE, names: /\.br$/i },
   zstd: {
     make: createZstdDecompress,
@@ -66,6 +71,16 @@ export function decodingOf(headers: Headers, url: URL): Decoding | undefined {
   // Browsers do the same: whoever downloads an archive wants the archive.
   const isFile = coding.types.test(type) || coding.names.test(url.pathname);
   return { decodes: !isFile, run: isFile ? (read, take) => read(take) : runDecoder(coding) };
+}
+
+/**
+ * Returns how to undo the compression of a body on its way, whatever the file is; undefined: there
+ * is none.
+ */
+export function transferDecodingOf(headers: Headers): Decoding['run'] | undefined {
+  const compression = readTransferCodings(headers['transfer-encoding'])?.compression;
+  if (compression === undefined) return undefined;
+  return runDecoder(compression === 'gzip' ? GZIP : DEFLATE);
 }
 
 function runDecoder({ make, begins }: Coding): Decoding['run'] {

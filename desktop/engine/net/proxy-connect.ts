@@ -9,7 +9,6 @@ import { isIP, type Socket } from 'node:net';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { networkError } from '@millrace/shared/node/network-error';
 import { SocksClient } from 'socks';
-import type { buildConnector } from 'undici';
 import { formatProxy, type ProxyServer } from './proxy-settings.ts';
 
 /** Destination of a tunnel. */
@@ -19,8 +18,8 @@ export interface Target {
   readonly port: number;
 }
 
-/** Opens a socket: the function of undici's `buildConnector`, as a promise. */
-export type Connect = (options: buildConnector.Options) => Promise<Socket>;
+/** Opens a socket to the host of a URL, with TLS for https:. */
+type Connect = (url: URL) => Promise<Socket>;
 
 /** Longest answer of a proxy to CONNECT, in bytes. */
 const MAX_HEAD_BYTES = 16 * 1024;
@@ -50,15 +49,9 @@ export function askedToLogIn(proxy: ProxyServer): MillraceError {
  */
 export async function connectToProxy(proxy: ProxyServer, connect: Connect): Promise<Socket> {
   const { scheme, host, port } = proxy;
-  const secure = scheme === 'https';
+  const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   try {
-    return await connect({
-      hostname: host,
-      host: host.includes(':') ? `[${host}]` : host,
-      port: String(port),
-      protocol: secure ? 'https:' : 'http:',
-      ...(secure && isIP(host) === 0 ? { servername: host } : {}),
-    });
+    return await connect(new URL(`${scheme === 'https' ? 'https' : 'http'}://${authority}`));
   } catch (error) {
     const { code, detail, row } = networkError(error, false);
     const text = `${formatProxy(proxy)}: ${detail || row.title}`;

@@ -2,12 +2,18 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';
-import { afterEach, describe, expect, test } from '@jest/globals';
-import { httpGet } from '@millrace/shared/node/http-get';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { CERTIFICATE, KEY } from '@millrace/shared/testing/certificate';
 import { HttpProxy } from './testing/http-proxy.ts';
 import { SocksProxy } from './testing/socks-proxy.ts';
-import { createTransport, type TransportOptions } from './transport.ts';
+import { Transport, type TransportOptions } from './transport.ts';
+
+/** Certificates that other tests of this process trust. */
+const usual = getCACertificates('default');
+const distrust = () => setDefaultCACertificates(usual);
+beforeEach(() => setDefaultCACertificates([...usual, CERTIFICATE]));
+afterAll(distrust);
 
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -49,26 +55,19 @@ async function socksProxy(...options: Parameters<typeof SocksProxy.start>): Prom
   return proxy;
 }
 
-function transport(proxy: string | undefined, options: Partial<TransportOptions> = {}) {
-  const made = createTransport({
-    proxy,
-    env: {},
-    timeoutMs: 20_000,
-    connections: 4,
-    ca: [CERTIFICATE],
-    ...options,
-  });
+function transport(proxy: string | undefined, options: Partial<TransportOptions> = {}): Transport {
+  const made = new Transport({ proxy, env: {}, timeoutMs: 20_000, connections: 4, ...options });
   ends.push(() => made.close());
   return made;
 }
 
 async function get(
-  via: ReturnType<typeof transport>,
+  via: Transport,
   text: string,
   signal = new AbortController().signal,
 ): Promise<string> {
   const url = new URL(text);
-  const response = await httpGet(via.dispatcherFor(url), url, { 'x-own': 'yes' }, signal);
+  const response = await via.get(url, { 'x-own': 'yes' }, signal);
   let body = '';
   await response.pipe((piece) => {
     body += piece.toString('latin1');
@@ -95,7 +94,8 @@ describe('directly', () => {
     const direct = transport(undefined);
     expect(await get(direct, `http://127.0.0.1:${plain.port}/`)).toContain('200 this is 127.0.0.1');
     expect(await get(direct, `https://127.0.0.1:${secure.port}/`)).toContain('200 this is');
-    const wary = transport(undefined, { ca: undefined });
+    distrust();
+    const wary = transport(undefined);
     const refused = await failure(get(wary, `https://127.0.0.1:${secure.port}/`));
     expect(refused.code).toBe('certificate-invalid');
     expect(secure.seen).toHaveLength(1);
@@ -109,11 +109,11 @@ describe('directly', () => {
   test('this machine is not proxied, and "direct" ignores the environment', async () => {
     const { port } = await origin();
     const proxied = transport('http://127.0.0.1:9');
-    expect(proxied.proxied(new URL('http://127.0.0.1/'))).toBe(false);
-    expect(proxied.proxied(new URL('http://origin.test/'))).toBe(true);
+    expect(proxied.isProxied(new URL('http://127.0.0.1/'))).toBe(false);
+    expect(proxied.isProxied(new URL('http://origin.test/'))).toBe(true);
     expect(await get(proxied, `http://127.0.0.1:${port}/`)).toContain('200');
     const direct = transport('direct', { env: { http_proxy: 'http://127.0.0.1:9' } });
-    expect(direct.proxied(new URL('http://origin.test/'))).toBe(false);
+    expect(direct.isProxied(new URL('http://origin.test/'))).toBe(false);
   });
 
   test('TLS at a port without TLS is reported as such, without OpenSSL’s words', async () => {
@@ -150,7 +150,8 @@ describe.each([false, true])('through an HTTP proxy (TLS: %s)', (tls) => {
     expect(proxy.asked).toEqual([`CONNECT origin.test:${port}`]); // one connection for both
     expect(proxy.headers[0]).not.toHaveProperty('x-own');
     expect(seen[0]?.headers).not.toHaveProperty('proxy-authorization');
-    const wary = transport(url(proxy, 'user:secret@'), { ca: undefined });
+    distrust();
+    const wary = transport(url(proxy, 'user:secret@'));
     expect((await failure(get(wary, `https://origin.test:${port}/`))).code).toBe(
       'certificate-invalid',
     );
@@ -213,7 +214,8 @@ describe('proxies that cannot be reached', () => {
 
   test('an HTTPS proxy without a trusted certificate gets no request', async () => {
     const proxy = await httpProxy({ tls: true });
-    const via = transport(`https://user:secret@localhost:${proxy.port}`, { ca: undefined });
+    distrust();
+    const via = transport(`https://user:secret@localhost:${proxy.port}`);
     for (const target of ['http://origin.test/', 'https://origin.test/']) {
       expect((await failure(get(via, target))).code).toBe('certificate-invalid');
     }

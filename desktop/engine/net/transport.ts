@@ -1,20 +1,12 @@
 /**
- * Carries a download's requests to their servers: directly, through an HTTP proxy or through a
- * SOCKS proxy. Each way has one undici Agent; they differ in how a connection is opened.
+ * Carries a download's requests to their servers: directly, or through the proxy that the user or
+ * the environment names for a URL.
  */
 
-import type { LookupFunction, Socket } from 'node:net';
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import type { LookupFunction } from 'node:net';
 import type { Millis } from '@millrace/shared/base/clock';
-import { ADDRESS_ATTEMPT_MS } from '@millrace/shared/node/open-socket';
-import { Agent, buildConnector, type Dispatcher } from 'undici';
-import {
-  askedToLogIn,
-  type Connect,
-  connectToProxy,
-  openTunnel,
-  proxyAuthorization,
-} from './proxy-connect.ts';
+import { HttpClient, type HttpStream } from '@millrace/shared/node/http-client';
+import type { ProxyClient } from './proxy-client.ts';
 import { type Environment, type ProxyServer, proxyChoice } from './proxy-settings.ts';
 
 export interface TransportOptions {
@@ -34,191 +26,58 @@ export interface TransportOptions {
   readonly connections: number;
   /** Resolves names of servers if no proxy is used; default: the system's resolver. */
   readonly lookup?: LookupFunction | undefined;
-  /** Certificates (PEM) that are trusted besides the system's. */
-  readonly ca?: readonly string[] | undefined;
 }
 
-export interface Transport {
-  /** Returns the dispatcher for requests to this URL; the same for all URLs of one origin. */
-  dispatcherFor(url: URL): Dispatcher;
-  /** Dispatcher for requests to servers themselves, whatever the proxy. */
-  readonly direct: Dispatcher;
-  /** Returns true if requests to this URL go through a proxy. */
-  proxied(url: URL): boolean;
-  /** Ends all requests under way. */
-  close(): Promise<void>;
-}
+type Fields = Readonly<Record<string, string>>;
 
+/** Longest time for connecting, in milliseconds; a slower server counts as unreachable. */
 const MAX_CONNECT_MS = 10_000;
-/** Longest response head, in bytes: as long as other clients accept. */
-const MAX_HEAD_BYTES = 128 * 1024;
-/** Creates a transport. @throws MillraceError `bad-option` for a proxy that cannot be used */
-export function createTransport(options: TransportOptions): Transport {
-  const choose = proxyChoice(options.proxy, options.env);
-  const sockets = new ConnectingSockets();
-  const direct = new Agent(agentOptions(options, connector(options, options.lookup)));
-  const ways = new Map<ProxyServer, { readonly agent: Agent; readonly dispatcher: Dispatcher }>();
-  const wayOf = (proxy: ProxyServer) => {
-    let way = ways.get(proxy);
-    if (way === undefined) {
-      const agent = new Agent(agentOptions(options, viaProxy(proxy, options, sockets)));
-      const forwarding = proxy.scheme === 'http' || proxy.scheme === 'https';
-      way = { agent, dispatcher: forwarding ? agent.compose(absoluteForm(proxy)) : agent };
-      ways.set(proxy, way);
-    }
-    return way;
-  };
-  return {
-    dispatcherFor(url) {
-      const proxy = choose(url);
-      return proxy === undefined ? direct : wayOf(proxy).dispatcher;
-    },
-    direct,
-    proxied: (url) => choose(url) !== undefined,
-    async close() {
-      sockets.destroy();
-      const agents = [direct, ...[...ways.values()].map((way) => way.agent)];
-      await Promise.all(agents.map((agent) => agent.destroy()));
-    },
-  };
-}
 
-function agentOptions(options: TransportOptions, connect: buildConnector.connector): Agent.Options {
-  const { connections, timeoutMs } = options;
-  return {
-    connections,
-    pipelining: 1,
-    allowH2: false,
-    maxHeaderSize: MAX_HEAD_BYTES,
-    connect,
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-  };
-}
+export class Transport {
+  readonly #choose: (url: URL) => ProxyServer | undefined;
+  readonly #limits: ConstructorParameters<typeof HttpClient>[0];
+  readonly #direct: HttpClient;
+  readonly #proxied = new Map<ProxyServer, Promise<ProxyClient>>();
+  /** Ends the opening of connections through proxies. */
+  readonly #closed = new AbortController();
 
-function connector(
-  options: TransportOptions,
-  lookup?: LookupFunction | undefined,
-): buildConnector.connector {
-  const { ca, timeoutMs } = options;
-  return buildConnector({
-    allowH2: false,
-    timeout: Math.min(timeoutMs, MAX_CONNECT_MS),
-    autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
-    ...(lookup === undefined ? {} : { lookup }),
-    ...(ca === undefined ? {} : { secureContext: trusting(ca) }),
-  } as buildConnector.BuildOptions);
-}
-
-/**
- * Builds the context once: reading all certificates for each connection would take longer than the
- * handshake.
- */
-function trusting(ca: readonly string[]): SecureContext {
-  return createSecureContext({ ca: [...getCACertificates('default'), ...ca] });
-}
-
-/**
- * Opens connections through a proxy. For an http:// URL at an HTTP proxy, the connection leads to
- * the proxy itself; in all other cases it is a tunnel, because many proxies tunnel only to ports of
- * https://.
- */
-function viaProxy(
-  proxy: ProxyServer,
-  options: TransportOptions,
-  sockets: ConnectingSockets,
-): buildConnector.connector {
-  const open = connector(options);
-  const connect: Connect = (to) =>
-    new Promise((resolve, reject) => {
-      // undici's types hide that the socket is returned: it must be ended when the transport
-      // closes.
-      const socket = open(to, (error, ready) => {
-        sockets.delete(socket);
-        if (error === null) resolve(ready);
-        else reject(error);
-      }) as unknown as Socket;
-      sockets.add(socket);
-    });
-  const establish = async (to: buildConnector.Options): Promise<Socket> => {
-    const secure = to.protocol === 'https:';
-    const socket = await connectToProxy(proxy, connect);
-    const forwarding = proxy.scheme === 'http' || proxy.scheme === 'https';
-    if (forwarding && !secure) return socket;
-    sockets.add(socket);
-    try {
-      const host = to.hostname.replace(/^\[|\]$/g, '');
-      const port = Number(to.port) || (secure ? 443 : 80);
-      const timeoutMs = Math.min(options.timeoutMs, MAX_CONNECT_MS);
-      await openTunnel(proxy, { host, port }, socket, timeoutMs);
-      return secure ? await connect({ ...to, httpSocket: socket }) : socket;
-    } finally {
-      sockets.delete(socket);
-    }
-  };
-  return (to, callback) => {
-    establish(to).then(
-      (socket) => callback(null, socket),
-      (error) => callback(error as Error, null),
-    );
-  };
-}
-
-/**
- * Returns an interceptor for http:// URLs: their requests name the whole URL (RFC 9112 3.2.2) and
- * carry the proxy's credentials. Their connections lead only to the proxy, so that no origin sees
- * the credentials.
- */
-function absoluteForm(proxy: ProxyServer): Dispatcher.DispatcherComposeInterceptor {
-  const authorization = proxyAuthorization(proxy);
-  const own = authorization === undefined ? {} : { 'proxy-authorization': authorization };
-  return (dispatch) => (request, handler) => {
-    const origin = String(request.origin);
-    if (!origin.startsWith('http:')) return dispatch(request, handler);
-    const headers = { ...(request.headers as Record<string, string>), ...own };
-    return dispatch(
-      { ...request, path: `${origin}${request.path}`, headers },
-      refusing(proxy, handler),
-    );
-  };
-}
-
-/** Treats 407 as an answer of the proxy, not of the origin. */
-function refusing(
-  proxy: ProxyServer,
-  handler: Dispatcher.DispatchHandler,
-): Dispatcher.DispatchHandler {
-  return {
-    onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
-    onRequestUpgrade: (controller, status, headers, socket) =>
-      handler.onRequestUpgrade?.(controller, status, headers, socket),
-    onResponseStart(controller, status, headers, message) {
-      if (status === 407) controller.abort(askedToLogIn(proxy));
-      else handler.onResponseStart?.(controller, status, headers, message);
-    },
-    onResponseData: (controller, chunk) => handler.onResponseData?.(controller, chunk),
-    onResponseEnd: (controller, trailers) => handler.onResponseEnd?.(controller, trailers),
-    onResponseError: (controller, error) => handler.onResponseError?.(controller, error),
-  };
-}
-
-/** Sockets that no Agent knows yet. */
-class ConnectingSockets {
-  readonly #sockets = new Set<Socket>();
-  #over = false;
-
-  add(socket: Socket): void {
-    if (this.#over) socket.destroy();
-    else this.#sockets.add(socket);
+  /** @throws MillraceError `bad-option` for a proxy that cannot be used */
+  constructor({ proxy, env, timeoutMs, connections, lookup }: TransportOptions) {
+    this.#choose = proxyChoice(proxy, env);
+    const connectTimeoutMs = Math.min(timeoutMs, MAX_CONNECT_MS);
+    const limits = { connections, timeoutMs, connectTimeoutMs, headTimeoutMs: timeoutMs };
+    this.#limits = { ...limits, mends: true };
+    this.#direct = new HttpClient({ ...this.#limits, ...(lookup === undefined ? {} : { lookup }) });
   }
 
-  delete(socket: Socket): void {
-    this.#sockets.delete(socket);
+  /** Returns true if requests to this URL go through a proxy. */
+  isProxied(url: URL): boolean {
+    return this.#choose(url) !== undefined;
   }
 
-  destroy(): void {
-    this.#over = true;
-    for (const socket of this.#sockets) socket.destroy(new Error('not wanted any more'));
+  /** Sends one GET. @throws as `HttpClient.get`; MillraceError of the proxy */
+  async get(url: URL, headers: Fields, signal: AbortSignal): Promise<HttpStream> {
+    const proxy = this.#choose(url);
+    if (proxy === undefined) return this.#direct.get(url, headers, signal);
+    return (await this.#clientOf(proxy)).get(url, headers, signal);
+  }
+
+  /** Closes idle connections, and gives up those that are being opened through a proxy. */
+  async close(): Promise<void> {
+    this.#direct.close();
+    this.#closed.abort(new Error('not wanted any more'));
+    for (const client of this.#proxied.values()) (await client).close();
+  }
+
+  #clientOf(proxy: ProxyServer): Promise<ProxyClient> {
+    let client = this.#proxied.get(proxy);
+    if (client === undefined) {
+      // Loaded when it is needed: most downloads go without a proxy.
+      client = import('./proxy-client.ts').then(
+        ({ ProxyClient }) => new ProxyClient(proxy, this.#limits, this.#closed.signal),
+      );
+      this.#proxied.set(proxy, client);
+    }
+    return client;
   }
 }

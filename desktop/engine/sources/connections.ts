@@ -13,31 +13,25 @@ import { mayAskPlainly, type NamedBy } from '@millrace/shared/download/transfer/
 import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import type { SourceKind } from '@millrace/shared/download/transfer/transfer-source';
 import { isPublicHost, mayBeTold } from '@millrace/shared/http/urls/public-host';
-import { HttpClient, type HttpStream } from '@millrace/shared/node/http-client';
-import { httpGet } from '@millrace/shared/node/http-get';
+import type { HttpStream } from '@millrace/shared/node/http-client';
 import { edgeHeaders, localEdge } from '../../local/local-edge.ts';
 import { Cookies, readCookieFile } from '../net/cookies.ts';
 import { waitForNetworkChange } from '../net/network-watch.ts';
 import { OwnNetwork } from '../net/own-network.ts';
-import { proxyChoice } from '../net/proxy-settings.ts';
 import { RequestFields } from '../net/request-fields.ts';
-import type { Transport } from '../net/transport.ts';
+import { Transport } from '../net/transport.ts';
 import { whyUnreachable } from '../net/unreachable.ts';
 import { type HeaderFields, HttpSource } from './http-source.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
-/** Longest time for connecting, in milliseconds; a slower source counts as unreachable. */
-const MAX_CONNECT_MS = 10_000;
 /** Connections beyond those for chunks: for samples, and for lists of digests and of mirrors. */
 const EXTRA_CONNECTIONS = 4;
 
 export class Connections {
   readonly #request: DownloadRequest;
-  readonly #client: HttpClient;
   readonly #fields: RequestFields;
-  readonly #isProxied: (url: URL) => boolean;
-  #transport: Promise<Transport> | undefined;
+  readonly #transport: Transport;
   readonly #download: URL;
   readonly #ownNetwork: OwnNetwork;
   #digestKnown: boolean;
@@ -45,21 +39,16 @@ export class Connections {
   private constructor(request: DownloadRequest, fields: RequestFields) {
     this.#request = request;
     this.#fields = fields;
-    const { timeoutMs, proxy } = request;
-    const choose = proxyChoice(proxy, process.env);
-    this.#isProxied = (url) => choose(url) !== undefined;
     this.#download = new URL(fields.urls[0] as string);
     this.#ownNetwork = new OwnNetwork(namedHosts(request, fields.urls));
     this.#digestKnown = request.digests.length > 0;
-    const { lookup } = this.#ownNetwork;
-    const connections = request.connections + EXTRA_CONNECTIONS;
-    const connectTimeoutMs = Math.min(timeoutMs, MAX_CONNECT_MS);
-    this.#client = new HttpClient({
-      agent: async () => (await this.#getTransport()).direct,
-      direct: {
-        ...{ connections, timeoutMs, connectTimeoutMs, headTimeoutMs: timeoutMs, lookup },
-        mends: true,
-      },
+    const { timeoutMs, proxy } = request;
+    this.#transport = new Transport({
+      proxy,
+      env: process.env,
+      timeoutMs,
+      connections: request.connections + EXTRA_CONNECTIONS,
+      lookup: this.#ownNetwork.lookup,
     });
   }
 
@@ -180,9 +169,7 @@ export class Connections {
   readonly get = async (url: URL, headers: Fields, signal: AbortSignal): Promise<HttpStream> => {
     this.#ownNetwork.check(url);
     try {
-      if (!this.#isProxied(url)) return await this.#client.get(url, headers, signal);
-      const transport = await this.#getTransport();
-      return await httpGet(transport.dispatcherFor(url), url, headers, signal);
+      return await this.#transport.get(url, headers, signal);
     } catch (error) {
       throw whyUnreachable(error);
     }
@@ -197,24 +184,8 @@ export class Connections {
     }
   };
 
-  async close(): Promise<void> {
-    await this.#client.close();
-    await (await this.#transport)?.close();
-  }
-
-  /** Loads the transport when it is first needed: a download over plain http: does without it. */
-  #getTransport(): Promise<Transport> {
-    const { proxy, timeoutMs, connections } = this.#request;
-    this.#transport ??= import('../net/transport.ts').then(({ createTransport }) =>
-      createTransport({
-        proxy,
-        env: process.env,
-        timeoutMs,
-        connections: connections + EXTRA_CONNECTIONS,
-        lookup: this.#ownNetwork.lookup,
-      }),
-    );
-    return this.#transport;
+  close(): Promise<void> {
+    return this.#transport.close();
   }
 
   #make(

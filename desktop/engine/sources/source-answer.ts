@@ -23,7 +23,7 @@ import { type Headers, listField } from '@millrace/shared/http/fields/headers';
 import type { Validators } from '@millrace/shared/http/fields/validators';
 import type { HttpStream } from '@millrace/shared/node/http-client';
 import type { RoomForPiece } from '@millrace/shared/node/piece-reader';
-import { decodingOf } from '../net/content-decoder.ts';
+import { decodingOf, transferDecodingOf } from '../net/content-decoder.ts';
 import { beginParts, readParts } from './parts-body.ts';
 import { pump } from './pump.ts';
 
@@ -158,6 +158,8 @@ function contentCheck({ headers, status }: HttpStream) {
  */
 export function wholeOf(response: HttpStream): WholeAnswer {
   const { status, url } = response;
+  // The request named no range that could not be satisfied: the server is in disorder.
+  if (status === 416) throw new MillraceError('origin-error', 'it answered 416 to no range');
   if (status !== 200 && !isWholeRange(response)) throw statusError(status);
   // One answer needs no validators: those that contradict each other do not matter.
   const headers = withoutContradictions(response.headers);
@@ -224,7 +226,7 @@ async function readBody(
 ): Promise<void> {
   let offset = 0;
   const check = contentCheck(response);
-  const take = (piece: Buffer) => {
+  const take = (piece: Uint8Array) => {
     const at = offset;
     offset += piece.length;
     check?.update(piece);
@@ -233,7 +235,9 @@ async function readBody(
     }
     return sink(at, piece);
   };
-  await pump(response, take, room);
+  const decode = transferDecodingOf(response.headers);
+  if (decode === undefined) await pump(response, take, room);
+  else await decode((into) => pump(response, into), take);
   // A body that ends early is a broken connection, however clean its end looks (ANYCAST 3.1.1).
   if (length !== undefined && offset !== length) {
     throw new MillraceError('origin-reset', `${offset} of ${length} bytes`);

@@ -29,6 +29,8 @@ let origin: FaultOrigin;
 /** Server of the same files over TLS. */
 let secure: ReturnType<typeof createServer>;
 let securePort = 0;
+/** Another origin, with TLS and with every fault. */
+let secureFaults: FaultOrigin;
 let own: Awaited<ReturnType<typeof temporaryFolder>>;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let certificate = '';
@@ -49,7 +51,9 @@ beforeAll(async () => {
   }).listen(0, '127.0.0.1');
   await once(secure, 'listening');
   securePort = (secure.address() as AddressInfo).port;
-  http = await startTinyproxy(own.path, LOGIN, [securePort]);
+  secureFaults = await FaultOrigin.start({ tls: true });
+  const faultsPort = Number(secureFaults.host.split(':')[1]);
+  http = await startTinyproxy(own.path, LOGIN, [securePort, faultsPort]);
   socks = await startMicrosocks(LOGIN);
 });
 afterAll(async () => {
@@ -57,6 +61,7 @@ afterAll(async () => {
   await socks?.stop();
   secure?.close();
   secure?.closeAllConnections();
+  await secureFaults?.stop();
   await origin?.stop();
   await own?.remove();
 });
@@ -161,6 +166,29 @@ test('a dead proxy is a network failure, except for files on this machine', asyn
   }
   const dead = ['--proxy', `http://127.0.0.1:${gone.port}`];
   await expectSaved(await get(url, dead, { NO_PROXY: '' }), url);
+});
+
+describe('answers that break the rules of HTTP, which a stricter client refuses', () => {
+  const FAULTS = [
+    ...['bare-line-feeds', 'folded-header', 'same-length-twice', 'continue-unasked'],
+    ...['gzip-transfer-whole', 'chunked-twice', 'content-range-equals', 'works-twice'],
+  ];
+
+  test.each(['forwards', 'tunnels', 'speaks SOCKS'])(
+    'bring the file if a proxy %s',
+    async (how) => {
+      const from = how === 'tunnels' ? secureFaults : origin;
+      const urls = FAULTS.map((fault) => from.url(fault, { name: `${fault}.bin` }));
+      const proxy = how === 'speaks SOCKS' ? socksProxy() : httpProxy();
+      const [first = '', ...rest] = urls;
+      const result = await get(first, [...rest, '--proxy', proxy, '--retry-for', '30s']);
+      expect(result).toMatchObject({ code: 0 });
+      const saved = await Promise.all(
+        FAULTS.map(async (fault) => sha256(await readFile(join(folder.path, `${fault}.bin`)))),
+      );
+      expect(saved).toEqual(urls.map((url) => from.digest(url)));
+    },
+  );
 });
 
 test('an impossible proxy URL is a usage error', async () => {

@@ -5,7 +5,7 @@
  * checking").
  */
 
-import type { ByteRange } from '../../base/byte-range.ts';
+import { type ByteRange, rangeBytes } from '../../base/byte-range.ts';
 import { MillraceError } from '../../base/errors.ts';
 import { parseContentRange } from '../fields/content-range.ts';
 import { type Headers, listField, singleField } from '../fields/headers.ts';
@@ -98,14 +98,24 @@ export function judgeAnswer(
   return { kind: 'empty' };
 }
 
-/** Judges the header of an answer with the whole file. @throws MillraceError `wrong-encoding` */
+/**
+ * Judges the header of an answer with the whole file.
+ *
+ * @throws MillraceError `wrong-encoding`; `wrong-range` for a part that comes as a whole, and says
+ *   so
+ */
 export function judgeWhole(headers: Headers): Extract<Judged, { kind: 'whole' }> {
   checkIdentity(headers);
-  return {
-    kind: 'whole',
-    length: readContentLength(headers),
-    validators: readValidators(headers),
-  };
+  const length = readContentLength(headers);
+  const field = listField(headers, 'content-range');
+  const stated = parseContentRange(field);
+  if (stated?.kind === 'range') {
+    const { range, total = range.end } = stated;
+    if ((length ?? rangeBytes(range)) !== total) {
+      throw new MillraceError('wrong-range', `200 with Content-Range "${field}"`);
+    }
+  }
+  return { kind: 'whole', length, validators: readValidators(headers) };
 }
 
 function judgeRange(headers: Headers, asked: ByteRange, pinned: PinnedVersion | undefined): Judged {

@@ -17,6 +17,15 @@ describe('a redirect', () => {
     expect(target(location)).toBe(url);
   });
 
+  test('in raw UTF-8, or in any other coding, leads to the same bytes', () => {
+    const raw = (text: string) => Buffer.from(text).toString('latin1');
+    expect(target(raw('/für alle.iso'))).toBe('https://a.example/f%C3%BCr%20alle.iso');
+    expect(target(raw('https://bücher.example/ü?ü'))).toBe(
+      'https://xn--bcher-kva.example/%C3%BC?%C3%BC',
+    );
+    expect(target('/f\xfcr.iso')).toBe('https://a.example/f%FCr.iso');
+  });
+
   test.each([
     'ftp://b.example/f',
     'javascript:0',

@@ -25,7 +25,7 @@ export function redirectTarget(headers: Headers, from: URL): URL {
   }
   let target: URL;
   try {
-    target = new URL(location, from);
+    target = new URL(withoutRawBytes(location), from);
   } catch (cause) {
     throw new MillraceError('bad-redirect', `Location "${location}"`, { cause });
   }
@@ -34,4 +34,15 @@ export function redirectTarget(headers: Headers, from: URL): URL {
   }
   target.hash = '';
   return target;
+}
+
+/**
+ * Percent-encodes the bytes beyond ASCII of a Location, which reached us as Latin-1: most scripts
+ * that send them mean UTF-8, and other clients ask for the same bytes.
+ */
+function withoutRawBytes(location: string): string {
+  return location.replace(
+    /[\x80-\xff]/g,
+    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }

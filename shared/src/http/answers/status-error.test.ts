@@ -15,8 +15,12 @@ describe('statusError', () => {
     [503, 'origin-busy'],
     // The file exists, and may be available as a whole.
     [416, 'range-ignored'],
+    // A script that has failed, or has not made the file yet.
+    [202, 'origin-error'],
+    [204, 'origin-error'],
+    [205, 'origin-error'],
     // Waiting does not help with these.
-    [204, 'malformed-response'],
+    [299, 'malformed-response'],
     [304, 'malformed-response'],
     [399, 'malformed-response'],
   ])('%d is %s', (status, code) => {

@@ -21,6 +21,11 @@ export function statusError(status: number, retryAfterMs?: Millis): MillraceErro
   if (status === 408 || status === 425) return new MillraceError('origin-error', detail);
   if (status >= 500) return new MillraceError('origin-error', detail);
   if (status >= 400) return new MillraceError('origin-denied', detail);
+  // The server has not made the file yet, or its script failed without an error: it may do better
+  // when it is asked again (RFC 9110 15.3.3, 15.3.5).
+  if (status === 202 || status === 204 || status === 205) {
+    return new MillraceError('origin-error', detail);
+  }
   // A success without the bytes, or a redirect that cannot be followed, is malformed.
   return new MillraceError('malformed-response', detail);
 }

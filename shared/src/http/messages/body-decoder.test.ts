@@ -41,6 +41,17 @@ describe('bodyFraming', () => {
     },
   );
 
+  test('compressed chunks, and chunks that are named twice, can be accepted', () => {
+    const mended = (...fields: string[]) =>
+      bodyFraming(parseMessageHead(['HTTP/1.1 200 OK', ...fields].join('\r\n')), true);
+    expect(mended('Transfer-Encoding: gzip, chunked')).toEqual(CHUNKED);
+    expect(mended('Transfer-Encoding: chunked', 'Transfer-Encoding: chunked')).toEqual(CHUNKED);
+    expect(mended('Transfer-Encoding: gzip')).toEqual({ kind: 'close' });
+    expect(() => mended('Transfer-Encoding: br, chunked')).toThrow(
+      expect.objectContaining(refused),
+    );
+  });
+
   test('two Transfer-Encoding lines are refused', () => {
     expect(() => framingOf('Transfer-Encoding: chunked', 'Transfer-Encoding: chunked')).toThrow(
       expect.objectContaining(refused),

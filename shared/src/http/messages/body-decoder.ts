@@ -5,6 +5,7 @@
 
 import { MillraceError } from '../../base/errors.ts';
 import { isTrailerField, type MessageHead } from './message-head.ts';
+import { readTransferCodings } from './transfer-coding.ts';
 
 /** The way in which a body is delimited. */
 export type BodyFraming =
@@ -28,15 +29,18 @@ const [CR, LF] = [13, 10];
 /**
  * Tells how the body of an answer is delimited.
  *
+ * @param mends accepts the codings of `readTransferCodings`; the caller decompresses the body
  * @throws MillraceError `malformed-response` for codings other than chunked, which were not
  *   requested
  */
-export function bodyFraming({ framing, headers }: MessageHead): BodyFraming {
+export function bodyFraming({ framing, headers }: MessageHead, mends = false): BodyFraming {
   if (framing.kind === 'none') return { kind: 'length', bytes: 0 };
   if (framing.kind === 'length') return framing;
   const coding = headers['transfer-encoding'];
   if (coding === undefined) return { kind: 'close' };
   if (typeof coding === 'string' && coding.toLowerCase() === 'chunked') return { kind: 'chunked' };
+  const mended = mends ? readTransferCodings(coding) : undefined;
+  if (mended !== undefined) return { kind: mended.isChunked ? 'chunked' : 'close' };
   return fail(`transfer coding ${coding}`);
 }
 

@@ -37,6 +37,34 @@ describe('parseBrokenHead', () => {
     expect(keepAlive).toBe(false);
   });
 
+  test.each([
+    ['bytes=0-4/9', 'bytes 0-4/9'],
+    ['bytes: 0-4/9', 'bytes 0-4/9'],
+    ['Bytes  0 - 4 / 9', 'bytes 0-4/9'],
+    ['0-4/9', 'bytes 0-4/9'],
+    ['bytes=0-4/*', 'bytes 0-4/*'],
+    ['bytes=*/9', 'bytes */9'],
+    // Other values stay as they are, and are refused by the reader of the field.
+    ['items 0-4/9', 'items 0-4/9'],
+    ['bytes 0-4', 'bytes 0-4'],
+    ['bytes 0-4/9, bytes 5-8/9', 'bytes 0-4/9, bytes 5-8/9'],
+  ])('reads the Content-Range "%s" of home-made servers', (field, plain) => {
+    const text = `${OK}\r\nContent-Range: ${field}\r\n${LENGTH}`;
+    expect(parseBrokenHead(text).headers['content-range']).toBe(plain);
+    expect(parseBrokenHead(text.replaceAll('\r', '')).headers['content-range']).toBe(plain);
+  });
+
+  test('a connection whose body was coded in an unusual way is not used again', () => {
+    const kept = (...codings: string[]) =>
+      parseBrokenHead([OK, ...codings.map((c) => `Transfer-Encoding: ${c}`)].join('\r\n'))
+        .keepAlive;
+    expect([kept('Chunked'), kept('gzip, chunked'), kept('chunked', 'chunked')]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
   test('joins folded lines, and replaces control characters', () => {
     const { headers } = parseBrokenHead(`${OK}\r\nX-A: one\r\n two\r\nX-B: a\x01b\0c`);
     expect([headers['x-a'], headers['x-b']]).toEqual(['one two', 'a b c']);

@@ -1,8 +1,9 @@
 /**
  * Mends heads of answers that other clients understand although they break the rules of RFC 9112:
  * line ends without CR, folded lines, lines that are not fields, stray spaces and control
- * characters, an empty or repeated length. For downloads only: what is ambiguous about the length
- * of the body stays refused, and a connection with such an answer is never used again.
+ * characters, an empty or repeated length, other spellings of Content-Range. For downloads only:
+ * what is ambiguous about the length of the body stays refused, and a connection with such an
+ * answer is never used again.
  */
 
 import { MillraceError } from '../../base/errors.ts';
@@ -14,6 +15,10 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Control characters other than the tab, which no field value may contain. */
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/g;
 
+/** A Content-Range with other spaces, with `:` or `=` behind the unit, or without the unit. */
+const CONTENT_RANGE =
+  /^(?:bytes(?:[\t ]*[:=][\t ]*|[\t ]+))?(\d{1,16}[\t ]*-[\t ]*\d{1,16}|\*)[\t ]*\/[\t ]*(\d{1,16}|\*)$/i;
+
 /**
  * Reads a message head, and mends it if it breaks the rules.
  *
@@ -22,12 +27,25 @@ const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/g;
  */
 export function parseBrokenHead(text: string): MessageHead {
   try {
-    return parseMessageHead(text);
+    const head = withPlainRange(parseMessageHead(text));
+    const { 'transfer-encoding': coding = 'chunked' } = head.headers;
+    const isPlain = typeof coding === 'string' && coding.toLowerCase() === 'chunked';
+    return isPlain ? head : { ...head, keepAlive: false };
   } catch (error) {
     const mended = mend(text);
     if (mended === undefined) throw error;
-    return { ...parseMessageHead(mended), keepAlive: false };
+    return { ...withPlainRange(parseMessageHead(mended)), keepAlive: false };
   }
+}
+
+/** Writes a Content-Range in the one form that is read (RFC 9110 14.4). */
+function withPlainRange(head: MessageHead): MessageHead {
+  const { 'content-range': field } = head.headers;
+  const parts = typeof field === 'string' ? CONTENT_RANGE.exec(field) : null;
+  if (parts === null) return head;
+  const [, range = '', total] = parts;
+  const plain = `bytes ${range.replace(/[\t ]/g, '')}/${total}`;
+  return { ...head, headers: { ...head.headers, 'content-range': plain } };
 }
 
 function mend(text: string): string | undefined {
