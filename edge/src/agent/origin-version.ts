@@ -12,7 +12,7 @@ import { freshnessByDigest } from '@millrace/shared/cdn/chunks/pointer-life';
 import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { StartAttempt } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { readFreshness } from '@millrace/shared/http/answers/freshness';
-import { checkIdentity, checkRangeAnswer } from '@millrace/shared/http/answers/range-contract';
+import { checkRangeAnswer, judgeWhole } from '@millrace/shared/http/answers/range-contract';
 import type { CacheOutcome } from '@millrace/shared/http/fields/cache-status';
 import { ifChanged } from '@millrace/shared/http/fields/conditions';
 import { parseContentRange } from '@millrace/shared/http/fields/content-range';
@@ -120,7 +120,7 @@ export class OriginVersion {
     const declared = digest !== undefined && checkDeclared(response, digest);
     if (status === 304 && known !== undefined) return confirmed(response, known);
     if (status === 200) {
-      checkIdentity(headers);
+      judgeWhole(headers);
       return tunnel('no-ranges', response);
     }
     if (status === 416 && parseContentRange(listField(headers, 'content-range'))?.total === 0) {

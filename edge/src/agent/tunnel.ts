@@ -11,6 +11,7 @@ import type { OriginPause } from '@millrace/shared/cdn/chunks/origin-pause';
 import {
   checkIdentity,
   checkRangeAnswer,
+  judgeWhole,
   readContentLength,
 } from '@millrace/shared/http/answers/range-contract';
 import { parseContentRange } from '@millrace/shared/http/fields/content-range';
@@ -86,13 +87,18 @@ export function tunnelHead(
   if (status === 412) throw new MillraceError('precondition-failed');
   if (status === 416) throw new MillraceError('range-not-satisfiable');
   if (!PASSED_STATUSES.has(status)) throw answerError(response, pause, now);
-  if (status === 200 || status === 206) checkIdentity(headers);
-  if (status === 206) checkTunnelledRange(headers, requestHeaders);
+  if (status === 200) judgeWhole(headers);
+  if (status === 206) {
+    checkIdentity(headers);
+    checkTunnelledRange(headers, requestHeaders);
+  }
   const out: Record<string, string> = {};
   for (const name of PASSED) {
     const value = listField(headers, name);
     if (value !== undefined && value.length <= MAX_PASSED_FIELD_CHARS) out[name] = value;
   }
+  // The whole file has no range (RFC 9110 14.4): a client might take it for a part.
+  if (status !== 206) delete out['content-range'];
   const link = rebuildLinks(headers, response.url.href);
   if (link !== undefined) out.link = link;
   const length = readContentLength(headers);
