@@ -50,11 +50,22 @@ else {
 
 async function serve(): Promise<number> {
   let edge: Supervised | undefined;
+  let app: Shown | undefined;
+  let stopped = false;
+  const stop = () => {
+    stopped = true;
+    app?.stop();
+    edge?.stop();
+  };
+  // Before anything is printed: whoever reads an address may send a signal at once.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  // run.mjs passes signals on by closing its channel.
+  process.once('disconnect', stop);
+  process.channel?.unref();
   if (await running()) process.stdout.write(`An edge is running already.\n${whatToTry(EDGE_URL)}`);
   else {
     const { child, url } = await startEdge(PORT);
     if (url === undefined) return child.exitCode ?? 1;
-    process.stdout.write(`A Millrace edge runs at ${url}\n${whatToTry(url)}`);
     edge = new Supervised({
       name: 'The edge',
       first: child,
@@ -65,18 +76,11 @@ async function serve(): Promise<number> {
       back: 'The edge runs again.',
       say,
     });
+    // The stop may have come while the edge was starting.
+    if (stopped) edge.stop();
+    else process.stdout.write(`A Millrace edge runs at ${url}\n${whatToTry(url)}`);
   }
-  let stopped = false;
-  let app: Shown | undefined;
-  const stop = () => {
-    stopped = true;
-    app?.stop();
-    edge?.stop();
-  };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
-  // run.mjs passes signals on by closing its channel.
-  process.once('disconnect', stop);
-  process.channel?.unref();
+  if (stopped) return (await edge?.ended) ?? 0;
   const show = (opened: App) => {
     app = shown(opened);
     // The stop may have come while the app was opening.

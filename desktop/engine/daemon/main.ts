@@ -19,6 +19,9 @@ const { values } = parseArgs({
   },
 });
 
+/** The variable serves those who start the daemon through another program. */
+const port = values.port ?? (process.env.MILLRACE_DAEMON_PORT || undefined);
+
 /** Level 60 is `fatal`, as in the log of an edge. */
 onFatalError((error) => {
   const msg = 'an error that nothing handles ends the daemon';
@@ -34,7 +37,7 @@ try {
   const daemon = await startDaemon({
     state: values.state,
     dir: values.dir,
-    ...(values.port === undefined ? {} : { port: Number(values.port) }),
+    ...(port === undefined ? {} : { port: Number(port) }),
     ...(values.page === undefined ? {} : { page: values.page }),
     allowedOrigins: values['allow-origin'],
     onNote: (text) => process.stderr.write(`${text}\n`),

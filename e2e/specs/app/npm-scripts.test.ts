@@ -48,6 +48,7 @@ function run(script: string, ...args: string[]): void {
       INIT_CWD: folder.path,
       MILLRACE_STATE: join(folder.path, 'state'),
       MILLRACE_EDGE_PORT: '0',
+      MILLRACE_DAEMON_PORT: '0',
       DISPLAY: '',
       WAYLAND_DISPLAY: '',
     },

@@ -28,6 +28,8 @@ beforeEach(async () => {
   environment = {
     MILLRACE_STATE: join(folder.path, 'state'),
     MILLRACE_EDGE_PORT: '0',
+    // The usual port may go to a daemon of another test as soon as this one has ended.
+    MILLRACE_DAEMON_PORT: '0',
     HOME: folder.path,
     // Without a screen no window opens on the screen of the person who runs the tests.
     DISPLAY: '',
