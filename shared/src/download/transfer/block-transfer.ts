@@ -170,8 +170,10 @@ export class BlockTransfer<S extends TransferSource> {
       if (next === undefined) await this.#pause();
       else {
         this.#exchanges++;
-        await this.#exchange(next.source, next.assignment).finally(() => this.#exchanges--);
-        this.#pausing.wakeAll();
+        await this.#exchange(next.source, next.assignment).finally(() => {
+          this.#exchanges--;
+          this.#pausing.wakeAll();
+        });
       }
     }
     this.#pausing.wakeAll();
@@ -235,7 +237,6 @@ export class BlockTransfer<S extends TransferSource> {
       await this.#distrust.source(source, this.#running.isAsked(source));
       pool.ended(source, host, outcome === 'complete');
       scheduler.onEnd(assignment, outcome, now());
-      this.#pausing.wakeAll();
     }
   }
 
