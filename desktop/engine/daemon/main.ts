@@ -4,7 +4,7 @@ import { writeSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { asMillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { onFatalError } from '@millrace/shared/node/fatal-log';
 import { makeStateFolder } from '../../local/daemon-address.ts';
 import { stateFolder } from '../../local/local-edge.ts';
@@ -18,6 +18,8 @@ const { values } = parseArgs({
     'allow-origin': { type: 'string', multiple: true, default: [] },
   },
 });
+
+const MAX_PORT = 65_535;
 
 /** The variable serves those who start the daemon through another program. */
 const port = values.port ?? (process.env.MILLRACE_DAEMON_PORT || undefined);
@@ -37,7 +39,7 @@ try {
   const daemon = await startDaemon({
     state: values.state,
     dir: values.dir,
-    ...(port === undefined ? {} : { port: Number(port) }),
+    ...(port === undefined ? {} : { port: readPort(port) }),
     ...(values.page === undefined ? {} : { page: values.page }),
     allowedOrigins: values['allow-origin'],
     onNote: (text) => process.stderr.write(`${text}\n`),
@@ -52,4 +54,11 @@ try {
   const error = asMillraceError(thrown);
   process.stderr.write(`${error.message}.\n${error.row.advice}\n`);
   process.exitCode = error.row.exit;
+}
+
+/** @throws MillraceError `bad-option` for text that is no port */
+function readPort(text: string): number {
+  const number = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (number <= MAX_PORT) return number;
+  throw new MillraceError('bad-option', `--port or MILLRACE_DAEMON_PORT: "${text}" is no port`);
 }

@@ -360,3 +360,8 @@ describe('notifications', () => {
     listener.close();
   });
 });
+
+test('an impossible port is refused by the name of its option and its variable', async () => {
+  const started = DaemonProcess.start(join(stage.folder, 'other'), ['--port', 'abc']);
+  await expect(started).rejects.toThrow('--port or MILLRACE_DAEMON_PORT: "abc" is no port');
+});
