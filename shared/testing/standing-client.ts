@@ -51,9 +51,13 @@ const BAD: Readonly<Record<string, Behaviour>> = {
   silent: { headMs: 10, first: 0, rate: 0 },
   mute: { headMs: Number.POSITIVE_INFINITY, first: 0, rate: 0 },
   slow: { headMs: 100, first: 2000, rate: 3000 },
+  late: { headMs: 1500, first: 0, rate: 1e6 },
   breaking: { headMs: 20, first: 0, rate: 500_000, breaks: 0.05 },
   refusing: { headMs: 20, first: 0, rate: 0, refuses: true },
 };
+
+/** Longest time after which the good source is found. */
+const MOST_LATE_MS = 8000;
 
 /** Longest standstills, and longest times awake between them. */
 const RHYTHMS: readonly (readonly [Millis, Millis])[] = [
@@ -102,7 +106,7 @@ export class StandingClient {
   constructor(seed: number) {
     const random = seededRandom(seed);
     this.#random = random;
-    const others = Array.from({ length: pick(random, [1, 1, 2, 3]) }, () =>
+    const others = Array.from({ length: pick(random, [1, 1, 2, 3, 12]) }, () =>
       pick(random, Object.keys(BAD)),
     );
     this.names = random() < 0.5 ? ['good', ...others] : [...others, 'good'];
@@ -116,6 +120,14 @@ export class StandingClient {
     this.#length = pick(random, [70_000, 300_000, 3_000_000]);
     this.#timeoutMs = pick(random, [3000, 8000, 20_000]);
     this.#transfer = this.#newTransfer(random);
+    // The good source may be found late.
+    const late = this.#sources.find(({ id }) => id.endsWith('good'));
+    if (late === undefined || random() < 0.7) return;
+    late.admitted = false;
+    this.#timers.after(random() * MOST_LATE_MS, () => {
+      late.admitted = true;
+      this.#transfer.kick();
+    });
   }
 
   #newTransfer(random: Random): BlockTransfer<TestSource> {
@@ -135,7 +147,7 @@ export class StandingClient {
     const write = (position: number, bytes: Uint8Array) =>
       void this.stored.add({ start: position, end: position + bytes.length });
     return new BlockTransfer<TestSource>({
-      ...{ scheduler, pool, connections, ownConnections: 8 },
+      ...{ scheduler, pool, connections },
       store: {
         writer: () => ({ write, end: async () => {} }),
         confirm: async () => {},

@@ -33,8 +33,6 @@ import type { HttpSource } from '../sources/http-source.ts';
 import { blame } from './blame.ts';
 import type { DownloadWay, SaidDigest } from './download-way.ts';
 
-/** Number of sources that may have their own connection, beside the shared ones. */
-const OWN_CONNECTIONS = 8;
 /**
  * Number of failed requests, while none succeeds, after which the first answer is read to its end.
  */
@@ -239,7 +237,6 @@ export class BlockDownload {
       connections,
       known:
         this.#soleHost === undefined ? undefined : context.hostLimits?.needed?.(this.#soleHost),
-      ownConnections: OWN_CONNECTIONS,
       session,
     });
     report.setState('running');

@@ -130,7 +130,7 @@ export class SingleStream {
     const start = opened.kind === 'range' ? opened.range.start : 0;
     const writer = new SegmentWriter(file, pool, start, checked);
     const sink: Sink = (position, bytes) => {
-      this.#patience.onBytes(bytes.length, session.now());
+      this.#patience.onBytes(session.now());
       source.health.onBytes();
       sources.onBytes(source, bytes.length);
       const wait = session.onBytes(source, bytes.length, session.signal);

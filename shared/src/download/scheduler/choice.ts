@@ -39,6 +39,7 @@ export function choose(
   source: KnownSource,
   now: Millis,
 ): Choice | undefined {
+  if (state.sources.size > 1 && source.forecast.backsOff(now)) return undefined;
   if (state.throttled) return fetchFree(state, source, now) ?? takeTail(state, source, now);
   if (state.sources.isSilent(source, now)) {
     return (
@@ -106,7 +107,7 @@ function newRequestTo(
   const rate = sources.expectation(source, now);
   if (rate === undefined || rate === 0) return undefined;
   const known = source.forecast.bytesPerSecond !== undefined;
-  return { source, rate, firstByteMs: sources.firstByteMs(source), known };
+  return { source, rate, firstByteMs: sources.patientMs(source), known };
 }
 
 /**

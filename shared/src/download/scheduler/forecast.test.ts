@@ -9,14 +9,29 @@ function run(rate: RequestRate, bytes: number, at: number, ms: number): number {
 }
 
 describe('Forecast', () => {
-  test('knows nothing before the first request, and then its time to the first byte', () => {
+  test('knows no rate before the first request, and then its time to the first byte', () => {
     const forecast = new Forecast();
     expect(forecast.bytesPerSecond).toBeUndefined();
-    expect(forecast.firstByteMs).toBeUndefined();
+    expect(forecast.firstByteMs).toBe(250);
     const rate = new RequestRate(forecast, 1000);
     rate.add(10, 1120);
     expect(forecast.firstByteMs).toBe(120);
     expect(forecast.bytesPerSecond).toBeUndefined();
+  });
+
+  test('has more patience after each wait in vain, and asks others first for a while', () => {
+    const forecast = new Forecast();
+    const waitInVain = (ms: number) => new RequestRate(forecast, 1000).end(1000 + ms);
+    waitInVain(200);
+    // That request ended before an answer could be expected.
+    expect([forecast.patientMs, forecast.backsOff(1201)]).toEqual([250, false]);
+    waitInVain(6000);
+    expect([forecast.patientMs, forecast.backsOff(7499)]).toEqual([500, true]);
+    expect(forecast.backsOff(7500)).toBe(false);
+    for (let i = 0; i < 20; i++) waitInVain(9000);
+    expect([forecast.patientMs, forecast.backsOff(13_999)]).toEqual([4000, true]);
+    new RequestRate(forecast, 1000).add(10, 1300);
+    expect([forecast.patientMs, forecast.backsOff(13_999)]).toEqual([300, false]);
   });
 
   test('comes close to the rate of a steady source, and stays below an unsteady one', () => {

@@ -12,11 +12,18 @@ const SAMPLE_MS = 500;
 const MIN_SAMPLE_MS = 100;
 /** Time constant of a request's present rate: silence of this length leaves a third of it. */
 const TIME_CONSTANT_MS = 1000;
+/** Expected time to the first byte of an unknown source. */
+const FIRST_BYTE_MS = 250;
+/** Most doublings of a source's patience and back-off: 4 s for an unknown source. */
+const MOST_DOUBLINGS = 4;
 
 /** The experience with all requests to one source; rates are per request. */
 export class Forecast {
   readonly #rate = new Estimate();
   readonly #firstByte = new Estimate();
+  /** Requests that waited in vain for a first byte, since one came last; `MOST_DOUBLINGS` at most. */
+  #inVain = 0;
+  #backOffUntil: Millis = Number.NEGATIVE_INFINITY;
 
   addRate(bytesPerSecond: number): void {
     this.#rate.add(bytesPerSecond);
@@ -24,6 +31,20 @@ export class Forecast {
 
   addFirstByte(ms: Millis): void {
     this.#firstByte.add(ms);
+    this.#inVain = 0;
+    this.#backOffUntil = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Notes that a request that began at `startedAt` ends without a first byte. */
+  endInVain(startedAt: Millis, now: Millis): void {
+    if (now - startedAt < this.firstByteMs) return;
+    this.#inVain = Math.min(this.#inVain + 1, MOST_DOUBLINGS);
+    this.#backOffUntil = now + FIRST_BYTE_MS * 2 ** this.#inVain;
+  }
+
+  /** True while others should be asked first, because requests have just waited in vain. */
+  backsOff(now: Millis): boolean {
+    return now < this.#backOffUntil;
   }
 
   /** Bytes per second that one more request will bring; undefined before anything is known. */
@@ -33,9 +54,18 @@ export class Forecast {
     return Math.max(this.#rate.mean - this.#rate.deviation, this.#rate.mean / 8);
   }
 
-  /** Time from a request to the first byte of its body; undefined before anything is known. */
-  get firstByteMs(): Millis | undefined {
-    return this.#firstByte.samples === 0 ? undefined : this.#firstByte.mean;
+  /** Expected time from a request to the first byte of its body. */
+  get firstByteMs(): Millis {
+    return this.#firstByte.samples === 0 ? FIRST_BYTE_MS : this.#firstByte.mean;
+  }
+
+  /**
+   * Time to wait for a first byte before others take over the request. Each wait in vain doubles
+   * it: otherwise sources that answer late would take bytes from each other for ever, before any
+   * of them has answered.
+   */
+  get patientMs(): Millis {
+    return this.firstByteMs * 2 ** this.#inVain;
   }
 }
 
@@ -87,7 +117,9 @@ export class RequestRate {
 
   /** Ends the request, and counts the bytes that are not part of a sample yet. */
   end(now: Millis): void {
-    if (this.#firstByteAt === undefined) return;
+    if (this.#firstByteAt === undefined) {
+      return this.#forecast.endInVain(this.#startedAt, now);
+    }
     // After the first bytes alone, silence is no rate: of a forecast of 0 a source never recovers.
     const isEmpty = this.#sampleBytes === 0 && !this.#sampled;
     if (!isEmpty && now - this.#sampleAt >= MIN_SAMPLE_MS) return this.#sample(now);

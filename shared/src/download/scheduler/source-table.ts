@@ -7,8 +7,7 @@ import { firstHeld, type Holds } from './holdings.ts';
 import type { OwnChunks } from './own-chunks.ts';
 import type { RunningRequest } from './running-request.ts';
 
-/** Expected time to the first byte of an unknown source. */
-const FIRST_BYTE_MS = 250;
+const UNKNOWN = new Forecast();
 /** Silence, beyond twice the time to the first byte, after which a request stands still. */
 const GRACE_MS = 500;
 /** Silence, beyond the time to the first byte, after which a source gets no new work. */
@@ -144,7 +143,12 @@ export class SourceTable {
   }
 
   firstByteMs(source: KnownSource | undefined): Millis {
-    return source?.forecast.firstByteMs ?? FIRST_BYTE_MS;
+    return (source?.forecast ?? UNKNOWN).firstByteMs;
+  }
+
+  /** Returns how long to wait for a source's first byte, which grows with each wait in vain. */
+  patientMs(source: KnownSource | undefined): Millis {
+    return (source?.forecast ?? UNKNOWN).patientMs;
   }
 
   /** Returns the time that the quickest source in use needs for the smallest request. */
@@ -167,12 +171,12 @@ export class SourceTable {
   /** Returns the present bytes per second of a request; 0: it stands still; undefined: unknown. */
   rate(request: RunningRequest, now: Millis): number | undefined {
     const source = this.#sources.get(request.source);
-    if (now - request.rate.heardAt > GRACE_MS + 2 * this.firstByteMs(source)) return 0;
+    if (now - request.rate.heardAt > GRACE_MS + 2 * this.patientMs(source)) return 0;
     const current = request.rate.bytesPerSecond(now);
     if (current !== undefined) return current;
     const usual = source?.forecast.bytesPerSecond;
     // A silent source is asked to find out whether it still is: give its answer time to come.
-    const isAwaited = now - request.rate.heardAt <= DOUBT_MS + this.firstByteMs(source);
+    const isAwaited = now - request.rate.heardAt <= DOUBT_MS + this.patientMs(source);
     if (source !== undefined && usual !== undefined) {
       return isAwaited ? usual : this.forecast(source, now);
     }
@@ -187,7 +191,7 @@ export class SourceTable {
     const bytes = request.end - request.position;
     if (request.rate.firstByteAt !== undefined) return { rate, etaMs: (bytes * 1000) / rate };
     // An overdue request will probably take as much longer again.
-    const overdueMs = now - request.startedAt - this.firstByteMs(this.#sources.get(request.source));
+    const overdueMs = now - request.startedAt - this.patientMs(this.#sources.get(request.source));
     return { rate, etaMs: Math.abs(overdueMs) + (bytes * 1000) / rate };
   }
 }

@@ -134,7 +134,7 @@ describe('a transfer', () => {
     const drips = Array.from({ length: count }, (_, i) => new TestSource(`drip-${i}`));
     for (const drip of drips) drip.always = { bytes: 1000, drips: true };
     const world = new TransferWorld(2 * MiB, [good, ...drips]);
-    await world.until(world.transfer({ connections: most, ownConnections: 8 }).run());
+    await world.until(world.transfer({ connections: most }).run());
     expect(world.isRight).toBe(true);
   });
 
@@ -142,8 +142,59 @@ describe('a transfer', () => {
     const [origin, edge] = [new TestSource('origin', 'origin'), new TestSource('edge', 'edge')];
     edge.always = { bytes: 1000, drips: true };
     const world = new TransferWorld(2 * MiB, [origin, edge]);
-    await world.until(world.transfer({ ownConnections: 8 }).run());
+    await world.until(world.transfer().run());
     expect(world.isRight).toBe(true);
+  });
+
+  test.each([1, 4, 16])(
+    'asks a good source found late, though a crowd of sources drips, with %d connections',
+    async (connections) => {
+      const drips = Array.from({ length: 12 }, (_, i) => new TestSource(`drip-${i}`));
+      for (const drip of drips) drip.always = { bytes: 1000, drips: true };
+      const good = new TestSource('good');
+      good.admitted = false;
+      const world = new TransferWorld(4 * MiB, [...drips, good], freeSeats(16));
+      const transfer = world.transfer({ connections });
+      world.after(5000, () => {
+        good.admitted = true;
+        transfer.kick();
+      });
+      await world.until(transfer.run());
+      expect(world.isRight).toBe(true);
+    },
+  );
+
+  test('lets the origin help edges that drip on all connections that are shared', async () => {
+    const [origin, edge] = [new TestSource('origin', 'origin'), new TestSource('edge', 'edge')];
+    edge.always = { bytes: 1000, drips: true };
+    const world = new TransferWorld(2 * MiB, [origin, edge], freeSeats(6));
+    await world.until(world.transfer({ connections: 6 }).run());
+    expect(world.isRight).toBe(true);
+  });
+
+  test('does not take edges for lifeless that a rate limit holds back', async () => {
+    const [origin, edge] = [new TestSource('origin', 'origin'), new TestSource('edge', 'edge')];
+    const world = new TransferWorld(200_000, [origin, edge]);
+    const onBytes = (_source: TestSource, count: number, signal: AbortSignal) =>
+      world.wait(count, signal);
+    await world.until(world.transfer({ connections: 1, onBytes }).run());
+    expect(world.isRight).toBe(true);
+    expect(origin.asked).toEqual([]);
+  });
+
+  test('asks no more sources at a time than help, while all of them bring bytes', async () => {
+    const sources = Array.from({ length: 16 }, (_, i) => new TestSource(`slow-${i}`));
+    for (const source of sources) source.pieceMs = 100;
+    const world = new TransferWorld(32 * MiB, sources);
+    let most = 0;
+    const onBytes = () => {
+      most = Math.max(most, sources.filter((source) => world.pool.active(source) > 0).length);
+      return undefined;
+    };
+    await world.until(world.transfer({ connections: 1, onBytes }).run());
+    expect(world.isRight).toBe(true);
+    // The first source, and eight others.
+    expect(most).toBe(9);
   });
 
   test('has all sources fetch what one takes back when every byte had come', async () => {
@@ -152,7 +203,7 @@ describe('a transfer', () => {
     bad.scripts.push({ checked: true, damaged: true, error: wrong, endMs: 1000 });
     bad.always = { bytes: 1000, drips: true };
     const world = new TransferWorld(200_000, [bad, good]);
-    await world.until(world.transfer({ ownConnections: 8 }).run());
+    await world.until(world.transfer().run());
     expect(world.isRight).toBe(true);
   });
 
@@ -164,7 +215,7 @@ describe('a transfer', () => {
     ]);
     b.has = new RangeSet([{ start: 4 * MiB, end: 10 * MiB }]);
     const world = new TransferWorld(LENGTH, [a, b]);
-    await world.until(world.transfer({ ownConnections: 4 }).run());
+    await world.until(world.transfer().run());
     expect(world.isRight).toBe(true);
     expect(world.receivedBytes).toBe(LENGTH);
   });
@@ -242,7 +293,7 @@ describe('a transfer', () => {
     const good = new TestSource('good');
     good.admitted = false;
     const world = new TransferWorld(LENGTH, [hung, good]);
-    const transfer = world.transfer({ connections: 1, ownConnections: 8 });
+    const transfer = world.transfer({ connections: 1 });
     world.after(500, () => {
       good.admitted = true;
       transfer.kick();

@@ -22,6 +22,8 @@ import { Wakeable } from './wakeable.ts';
 const ENOUGH = new Error('enough');
 /** Silence after which a request no longer counts as one of the connections that are needed. */
 const STILL_MS = 1000;
+/** Most sources, beside the first, that bring bytes over connections that are not needed. */
+const OWN_CONNECTIONS = 8;
 /** Fewest requests while a reader waits: it jumps, and what it needs then comes soon on several. */
 const FOR_READER = 4;
 
@@ -29,7 +31,7 @@ export class BlockTransfer<S extends TransferSource> {
   readonly #options: BlockTransferOptions<S>;
   readonly #session: Session<S>;
   readonly #stop = new AbortController();
-  readonly #running = new RequestsUnderWay<S>();
+  readonly #running: RequestsUnderWay<S>;
   /** Connections at work. */
   readonly #working = new Set<Promise<void>>();
   /** Sources that have a connection of their own. */
@@ -42,13 +44,12 @@ export class BlockTransfer<S extends TransferSource> {
   #waiting = false;
   /** Requests that have not ended, with all that follows: their bytes may still be taken back. */
   #exchanges = 0;
-  /** Reads that wait for the disk or for a rate limit. */
-  #holding = 0;
 
   constructor(options: BlockTransferOptions<S>) {
     this.#options = options;
     this.#session = options.session;
     const now = this.#session.now();
+    this.#running = new RequestsUnderWay(now);
     this.#patience = new Patience(this.#session, now);
     const { connections: most, known, scheduler } = options;
     const beginsWithOne = scheduler.isOpenEnded;
@@ -73,7 +74,7 @@ export class BlockTransfer<S extends TransferSource> {
    * @throws MillraceError; the signal's reason. The bytes received by then are stored.
    */
   async run(): Promise<void> {
-    const { scheduler, connections } = this.#options;
+    const { scheduler, connections, pool } = this.#options;
     const { signal } = this.#session;
     const onAbort = () => this.#end(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
@@ -82,7 +83,8 @@ export class BlockTransfer<S extends TransferSource> {
       // Bytes can be taken back while the last requests end: then there is more to do.
       while (!scheduler.done && !this.#stop.signal.aborted) {
         this.#workers.clear();
-        const shared = Math.max(Math.ceil(connections / 2), connections - this.#others());
+        const others = Math.min(OWN_CONNECTIONS, Math.max(0, pool.sources.length - 1));
+        const shared = Math.max(Math.ceil(connections / 2), connections - others);
         for (let i = 0; i < shared; i++) this.#begin(this.#work());
         this.#attend();
         while (this.#working.size > 0) await Promise.all(this.#working);
@@ -114,7 +116,7 @@ export class BlockTransfer<S extends TransferSource> {
   /** Ends requests that have been silent for longer than `ms`; call it about every second. */
   endSilent(ms: Millis): void {
     // While we hold sources back ourselves, their silence means nothing.
-    if (this.#holding > 0) return;
+    if (this.#running.isHeld) return;
     const now = this.#session.now();
     const reason = new MillraceError('origin-timeout');
     this.#running.end(reason, ({ heardAt }) => now - heardAt > ms);
@@ -129,23 +131,16 @@ export class BlockTransfer<S extends TransferSource> {
     this.#running.endYoungest(host, count, ENOUGH);
   }
 
-  /** Returns how many sources may get a connection of their own: all but one at most. */
-  #others(): number {
-    const { pool, ownConnections = 0 } = this.#options;
-    return Math.min(ownConnections, Math.max(0, pool.sources.length - 1));
-  }
-
   /**
    * Gives every source its own connection once there are several (LOCI 3.2.1: threads per server).
    * Otherwise sources that never finish could hold all connections, and none would be left to take
    * over their requests.
    */
   #attend(): void {
-    const { pool, ownConnections = 0 } = this.#options;
-    const [first, ...others] = pool.admitted;
-    if (first === undefined || others.length === 0 || ownConnections === 0) return;
+    const [first, ...others] = this.#options.pool.admitted;
+    if (first === undefined || others.length === 0) return;
     // The first source comes last: it has the shared connections as well.
-    for (const source of [...others.slice(0, ownConnections), first]) {
+    for (const source of [...others, first]) {
       if (this.#workers.has(source)) continue;
       this.#workers.add(source);
       this.#begin(this.#work(source));
@@ -181,15 +176,19 @@ export class BlockTransfer<S extends TransferSource> {
 
   #next(own: S | undefined): { source: S; assignment: Assignment } | undefined {
     const { pool, scheduler } = this.#options;
-    const { now } = this.#session;
+    const now = this.#session.now();
     this.#count.setSources(pool.inUse);
     const count = Math.max(this.#count.count, scheduler.isRead ? FOR_READER : 1);
     // A request that stands still does not keep others from being made.
-    const isFull = this.#running.alive(now() - STILL_MS) >= count;
-    if (isFull && (own === undefined || pool.active(own) > 0)) return undefined;
-    for (const source of pool.candidates(this.#patience.isLifeless(now()))) {
+    const isFull = this.#running.alive(now - STILL_MS) >= count;
+    if (isFull) {
+      if (own === undefined || pool.active(own) > 0) return undefined;
+      // Sources that only drip are no reason to leave one unasked: it may be the only good one.
+      if (this.#running.lively(now) > OWN_CONNECTIONS) return undefined;
+    }
+    for (const source of pool.candidates(this.#running.isLifeless(now))) {
       if (own !== undefined && source !== own) continue;
-      const assignment = scheduler.next(source.id, now());
+      const assignment = scheduler.next(source.id, now);
       if (assignment !== undefined) return { source, assignment };
     }
     return undefined;
@@ -232,7 +231,7 @@ export class BlockTransfer<S extends TransferSource> {
         await this.#onFailure(running, thrown);
       }
     } finally {
-      this.#running.delete(running);
+      this.#running.delete(running, now());
       if (running.checked) await this.#distrust.discard(running.got);
       await this.#distrust.source(source, this.#running.isAsked(source));
       pool.ended(source, host, outcome === 'complete');
@@ -265,7 +264,8 @@ export class BlockTransfer<S extends TransferSource> {
     const { source, assignment, got } = running;
     running.abort.signal.throwIfAborted();
     source.heardAt = running.heardAt = now();
-    this.#patience.onBytes(bytes.length, running.heardAt, source.kind === 'origin');
+    this.#patience.onBytes(running.heardAt);
+    this.#running.onBytes(running, bytes.length);
     source.health.onBytes();
     pool.onBytes(source, bytes.length);
     if (this.#count.onBytes(bytes.length, this.#running.size, running.heardAt)) {
@@ -297,12 +297,15 @@ export class BlockTransfer<S extends TransferSource> {
 
   /** Waits, and tells the scheduler meanwhile that the client holds its sources back itself. */
   async #heldBack(wait: Promise<void>): Promise<void> {
+    const { scheduler } = this.#options;
     const { now } = this.#session;
     const since = now();
-    if (this.#holding++ === 0) this.#options.scheduler.throttle(true);
+    this.#running.hold(since);
+    scheduler.throttle(true);
     await wait.finally(() => {
       this.#count.onHeld(now() - since);
-      if (--this.#holding === 0) this.#options.scheduler.throttle(false);
+      this.#running.release(now());
+      scheduler.throttle(this.#running.isHeld);
     });
   }
 

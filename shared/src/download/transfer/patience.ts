@@ -5,11 +5,6 @@
 
 import type { Millis } from '../../base/clock.ts';
 
-/** Time without enough bytes of edges after which the origin helps them. */
-const LIFELESS_MS = 3000;
-/** Bytes that show life: edges that drip would keep the origin from helping otherwise. */
-const LIVELY_BYTES = 4096;
-
 export interface PatienceOptions {
   /** Longest time without a single byte from any source; undefined: for ever. */
   readonly retryForMs?: Millis | undefined;
@@ -21,9 +16,6 @@ export class Patience {
   readonly #retryForMs: Millis;
   readonly #yieldsAfterMs: Millis;
   #lastBytesAt: Millis;
-  /** When bytes last showed life in edges or mirrors, and the bytes since then. */
-  #livelyAt: Millis;
-  #bytes = 0;
   /** First call of `waitsUntil` since the last byte: no request was under way then. */
   #idleSince: Millis | undefined;
 
@@ -31,24 +23,12 @@ export class Patience {
     this.#retryForMs = retryForMs;
     this.#yieldsAfterMs = yieldsAfterMs;
     this.#lastBytesAt = now;
-    this.#livelyAt = now;
   }
 
-  /** Notes that `count` bytes have come. @param isHelp true if they are of the origin */
-  onBytes(count: number, now: Millis, isHelp = false): void {
+  /** Notes that bytes have come. */
+  onBytes(now: Millis): void {
     this.#lastBytesAt = now;
     this.#idleSince = undefined;
-    // The help shows no life in those that are helped.
-    if (isHelp) return;
-    this.#bytes += count;
-    if (this.#bytes < LIVELY_BYTES) return;
-    this.#livelyAt = now;
-    this.#bytes = 0;
-  }
-
-  /** Returns true if next to nothing has come for so long that the origin should help its edges. */
-  isLifeless(now: Millis): boolean {
-    return now - this.#livelyAt > LIFELESS_MS;
   }
 
   /**

@@ -1,8 +1,14 @@
-/** Keeps the requests of a transfer that are under way, and ends some of them when asked. */
+/**
+ * Keeps the requests of a transfer that are under way, judges which sources bring bytes, and ends
+ * requests when asked.
+ */
 
 import type { RangeSet } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
 import type { Assignment } from '../scheduler/scheduler.ts';
+import { FlowClock } from './flow-clock.ts';
+import { Liveliness } from './liveliness.ts';
+import type { TransferSource } from './transfer-source.ts';
 
 /** One request under way. */
 export interface RequestUnderWay<S> {
@@ -20,11 +26,35 @@ export interface RequestUnderWay<S> {
   checked: boolean;
 }
 
-export class RequestsUnderWay<S> {
+export class RequestsUnderWay<S extends TransferSource> {
   readonly #requests = new Set<RequestUnderWay<S>>();
+  readonly #flow = new FlowClock();
+  /** The sources asked so far. */
+  readonly #liveliness = new Map<S, Liveliness>();
+  /** All edges and mirrors together. */
+  readonly #helped: Liveliness;
+
+  constructor(now: Millis) {
+    this.#helped = new Liveliness(now);
+  }
 
   get size(): number {
     return this.#requests.size;
+  }
+
+  /** True while the client itself holds its sources back: their silence means nothing then. */
+  get isHeld(): boolean {
+    return this.#flow.isHeld;
+  }
+
+  /** Notes that one more read waits for the disk or for a rate limit. */
+  hold(now: Millis): void {
+    this.#flow.hold(now);
+  }
+
+  /** Notes that one of these reads goes on. */
+  release(now: Millis): void {
+    this.#flow.release(now);
   }
 
   /** Counts the requests that have brought something, or begun, at `since` or later. */
@@ -34,12 +64,36 @@ export class RequestsUnderWay<S> {
     return alive;
   }
 
-  add(request: RequestUnderWay<S>): void {
-    this.#requests.add(request);
+  /** Counts the sources that are being asked and bring more than single bytes. */
+  lively(now: Millis): number {
+    const at = this.#flow.at(now);
+    const sources = new Set([...this.#requests].map(({ source }) => source));
+    return [...sources].filter((source) => !this.#of(source, at).isLifeless(at)).length;
   }
 
-  delete(request: RequestUnderWay<S>): void {
+  /** Returns true if edges and mirrors bring next to nothing, so that the origin should help. */
+  isLifeless(now: Millis): boolean {
+    return this.#helped.isLifeless(this.#flow.at(now));
+  }
+
+  add(request: RequestUnderWay<S>): void {
+    const at = this.#flow.at(request.startedAt);
+    this.#requests.add(request);
+    this.#of(request.source, at).resume(at);
+  }
+
+  /** Notes that `count` bytes of a request have come, now. */
+  onBytes({ source, heardAt }: RequestUnderWay<S>, count: number): void {
+    const at = this.#flow.at(heardAt);
+    this.#of(source, at).onBytes(count, at);
+    // The origin's help shows no life in those that are helped.
+    if (source.kind !== 'origin') this.#helped.onBytes(count, at);
+  }
+
+  delete(request: RequestUnderWay<S>, now: Millis): void {
     this.#requests.delete(request);
+    const at = this.#flow.at(now);
+    if (!this.isAsked(request.source)) this.#of(request.source, at).pause(at);
   }
 
   isAsked(source: S): boolean {
@@ -64,5 +118,14 @@ export class RequestsUnderWay<S> {
     const left = count - (there.length - going.length);
     going.sort((a, b) => Number(a.checked) - Number(b.checked) || b.startedAt - a.startedAt);
     for (const { abort } of going.slice(0, Math.max(0, left))) abort.abort(reason);
+  }
+
+  #of(source: S, at: Millis): Liveliness {
+    let liveliness = this.#liveliness.get(source);
+    if (liveliness === undefined) {
+      liveliness = new Liveliness(at);
+      this.#liveliness.set(source, liveliness);
+    }
+    return liveliness;
   }
 }

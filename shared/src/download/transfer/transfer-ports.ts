@@ -81,6 +81,4 @@ export interface BlockTransferOptions<S extends TransferSource> {
   readonly connections: number;
   /** Requests at a time that earlier downloads from these sources needed; undefined: unknown. */
   readonly known?: number | undefined;
-  /** Sources, not counting the first, that get a connection of their own; 0 unless given. */
-  readonly ownConnections?: number;
 }
