@@ -11,11 +11,11 @@ import type { MessageHead } from '../src/http/messages/message-head.ts';
 export type TakePiece = (piece: Buffer, resume: () => void) => boolean;
 
 /**
- * Returns memory to read the next bytes of a body into, so that the receiver need not copy them. It
- * is called again after every piece. The earlier memory is not written to after that, nor once
- * `pipe` has settled.
+ * Returns memory to read the next bytes of a body into, so that the receiver need not copy them;
+ * undefined: any memory. It is called again after every piece. The earlier memory is not written to
+ * after that, nor once `pipe` has settled, or the body has been discarded.
  */
-export type RoomForPiece = () => Uint8Array;
+export type RoomForPiece = () => Uint8Array | undefined;
 
 export interface PieceReaderOptions {
   readonly take: TakePiece;

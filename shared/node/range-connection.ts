@@ -203,8 +203,8 @@ export class RangeConnection {
     this.#direct = undefined;
     if (this.#isHeldBack && 'encrypted' in this.#socket) return this.#held.room(this.#lent);
     if (state.kind === 'pieces') {
-      const { room } = state.reader;
-      if (room !== undefined) return room();
+      const memory = state.reader.room?.();
+      if (memory !== undefined) return memory;
       this.#bodyBuffer ??= Buffer.allocUnsafeSlow(BODY_BUFFER_BYTES);
       return this.#bodyBuffer;
     }

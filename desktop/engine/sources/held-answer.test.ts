@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Sink } from '@millrace/shared/download/transfer/transfer-ports';
+import type { RoomForPiece } from '@millrace/shared/node/piece-reader';
 import { HeldAnswer } from './held-answer.ts';
 import type { HttpSource } from './http-source.ts';
 import type { Opened } from './source-answer.ts';
@@ -16,13 +17,15 @@ function body(length: number) {
   // A body that is discarded unread has no reader.
   ended.promise.catch(() => {});
   let sink: Sink | undefined;
+  let room: RoomForPiece | undefined;
   let position = 0;
   let discarded = false;
   const opened = {
     kind: 'range',
     range: { start: 0, end: length },
-    read: (given: Sink) => {
+    read: (given: Sink, memory: RoomForPiece) => {
       sink = given;
+      room = memory;
       return ended.promise;
     },
     discard: () => {
@@ -41,6 +44,10 @@ function body(length: number) {
       return wait;
     },
     end: ended.resolve,
+    /** Memory that the next piece is read into; undefined: any. */
+    get room() {
+      return room?.();
+    },
     get discarded() {
       return discarded;
     },
@@ -241,5 +248,21 @@ describe('a held answer', () => {
     const reading = it.held.read(6, collector().take, never);
     it.held.discard();
     await expect(reading).rejects.toMatchObject({ code: 'origin-reset' });
+  });
+
+  test('is read into memory of its reader only where it is closed with that reader', async () => {
+    const it = body(20);
+    const memory = Buffer.alloc(8);
+    const stop = new AbortController();
+    const reading = it.held.read(10, collector().take, stop.signal, 0, () => memory);
+    await it.send('abc');
+    // It may wait for another reader, when this memory has other uses.
+    expect(it.room).toBeUndefined();
+    it.held.release();
+    expect(it.room).toBe(memory);
+    stop.abort(new Error('enough'));
+    expect(it.room).toBeUndefined();
+    await expect(reading).rejects.toThrow('enough');
+    expect(it.discarded).toBe(true);
   });
 });

@@ -7,6 +7,7 @@
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { OpenAnswer, Sink } from '@millrace/shared/download/transfer/transfer-ports';
+import type { RoomForPiece } from '@millrace/shared/node/piece-reader';
 import type { HttpSource } from './http-source.ts';
 import type { Opened } from './source-answer.ts';
 
@@ -20,6 +21,7 @@ interface Reader {
   readonly start: number;
   readonly end: number;
   readonly sink: Sink;
+  readonly room: RoomForPiece | undefined;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -92,7 +94,7 @@ export class HeldAnswer {
     return {
       checked: false,
       headMs,
-      read: (sink) => this.read(range.end, sink, signal, range.start),
+      read: (sink, room) => this.read(range.end, sink, signal, range.start, room),
     };
   }
 
@@ -100,14 +102,21 @@ export class HeldAnswer {
    * Reads up to a position, and then waits there.
    *
    * @param start the first byte that the sink gets; by default the first that was not read yet
+   * @param room memory for the next bytes of the sink
    * @throws MillraceError of the body; the signal's reason, and errors of the sink: the bytes from
    *   `position` on can then still be read
    */
-  async read(end: number, sink: Sink, signal: AbortSignal, start = this.#position): Promise<void> {
+  async read(
+    end: number,
+    sink: Sink,
+    signal: AbortSignal,
+    start = this.#position,
+    room?: RoomForPiece,
+  ): Promise<void> {
     this.#isPromised = false;
     signal.throwIfAborted();
     const done = Promise.withResolvers<void>();
-    const reader = { start, end, sink, resolve: done.resolve, reject: done.reject };
+    const reader = { start, end, sink, room, resolve: done.resolve, reject: done.reject };
     const onAbort = () => this.#finish(reader, { error: signal.reason });
     signal.addEventListener('abort', onAbort, { once: true });
     this.#reader = reader;
@@ -138,13 +147,26 @@ export class HeldAnswer {
     if (this.#begun) return;
     this.#begun = true;
     this.#opened
-      .read((_position, bytes) => this.#take(bytes))
+      .read(
+        (_position, bytes) => this.#take(bytes),
+        () => this.#room(),
+      )
       // The body ends once it has been received: its last piece may still wait for a reader.
       .then(() => this.#waiting)
       .then(
         () => this.#onEnd({}),
         (error) => this.#onEnd({ error }),
       );
+  }
+
+  /**
+   * Memory of the reader is used only once the connection is closed with its reader: otherwise the
+   * next bytes would be read into memory that has other uses by then.
+   */
+  #room(): Uint8Array | undefined {
+    if (this.#isNeeded || this.#waiting !== undefined || this.#reader === undefined)
+      return undefined;
+    return this.#position >= this.#reader.start ? this.#reader.room?.() : undefined;
   }
 
   #onEnd(outcome: { readonly error?: unknown }): void {
