@@ -261,7 +261,16 @@ async function download({ way, faults }: Group): Promise<Map<string, Outcome>> {
     ? ['--checksum', `sha-256=${origin.digest(urls[0] as string)}`]
     : [];
   const { hung, stdout, stderr } = await runWatched(
-    ['get', ...urls, '-d', dir, '--json', ...patience(way, first), ...digest, ...way.options(first)],
+    [
+      'get',
+      ...urls,
+      '-d',
+      dir,
+      '--json',
+      ...patience(way, first),
+      ...digest,
+      ...way.options(first),
+    ],
     { withinMs: WATCHDOG_MS * urls.length },
   );
   if (hung) throw new Error(`${urls.join(' ')} hung\n${stdout}${stderr}`);
