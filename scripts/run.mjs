@@ -165,27 +165,27 @@ const LINTERS = [
 const HOUSE = ['shared', 'edge/src', 'desktop', 'extension/src'];
 
 /** Runs a linter of a dependency, and shows its output only if it fails. */
-async function quietly([program, ...args]) {
-  const { status, stdout, stderr } = spawnSync(nodePath(), [bin(program), ...args], {
-    cwd: root,
-    encoding: 'utf8',
+function quietly([program, ...args]) {
+  const child = spawn(nodePath(), [bin(program), ...args], { cwd: root });
+  const output = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => output.push(data));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (status) => {
+      if (status !== 0) console.error(`${program.split('/')[0]}:\n${Buffer.concat(output)}`);
+      resolve(status ?? 1);
+    });
   });
-  if (status !== 0) console.error(`${program.split('/')[0]}:\n${stdout}${stderr}`);
-  return status ?? 1;
 }
 
-/** Runs all linters, so that one run reports everything. @returns the first status other than 0 */
+/** Runs all linters, so that one run reports everything. @returns a status other than 0, if any */
 async function lint() {
-  let status = 0;
-  for (const linter of LINTERS) {
-    const its = await linter();
-    status ||= its;
-  }
-  return status;
+  const statuses = await Promise.all(LINTERS.map((linter) => linter()));
+  return statuses.find((status) => status !== 0) ?? 0;
 }
 
-/** End-to-end specs at once: at least four, since most processes of a spec wait. */
-const SPECS_AT_A_TIME = Math.max(4, Math.floor(availableParallelism() / 2));
+/** End-to-end specs at once: at least five, since most processes of a spec wait. */
+const SPECS_AT_A_TIME = Math.max(5, Math.floor(availableParallelism() / 2));
 const TESTS_AT_A_TIME = Math.max(2, availableParallelism());
 
 /** Environment variable that marks all processes of a test run. */

@@ -96,19 +96,18 @@ async function untilReached(
   });
   if (options.detached) child.unref();
   const ended = once(child, 'exit').catch(() => {});
-  const giveUpAt = Date.now() + START_TIMEOUT_MS;
-  while (Date.now() < giveUpAt) {
+  const reached = async (): Promise<FoundDaemon | undefined> => {
     const daemon = await runningDaemon(state);
-    if (daemon !== undefined && daemon.pid === child.pid) return { daemon, child };
+    if (daemon !== undefined && daemon.pid === child.pid) return daemon;
     if (failure !== undefined) throw new MillraceError('internal', failure.message);
-    if (child.exitCode !== null || child.signalCode !== null) {
-      // Another process may have started a daemon meanwhile.
-      const other = daemon ?? (await otherDaemon(child, state));
-      if (other !== undefined) return { daemon: other, child };
-      throw new MillraceError('state-unusable', await words());
-    }
-    await Promise.race([new Promise((resolve) => setTimeout(resolve, POLL_MS)), ended]);
-  }
+    if (child.exitCode === null && child.signalCode === null) return undefined;
+    // Another process may have started a daemon meanwhile.
+    const other = daemon ?? (await otherDaemon(child, state));
+    if (other === undefined) throw new MillraceError('state-unusable', await words());
+    return other;
+  };
+  const daemon = await polled(START_TIMEOUT_MS, reached, ended);
+  if (daemon !== undefined) return { daemon, child };
   child.kill();
   throw new MillraceError('internal', `the daemon does not start: ${await words()}`);
 }
@@ -121,11 +120,26 @@ async function untilReached(
  */
 async function otherDaemon(ended: ChildProcess, state: string): Promise<FoundDaemon | undefined> {
   if (ended.exitCode !== ERRORS['daemon-running'].exit) return undefined;
-  const giveUpAt = Date.now() + OTHER_DAEMON_MS;
+  return polled(OTHER_DAEMON_MS, () => runningDaemon(state));
+}
+
+/**
+ * Asks again and again, at least once, until there is an answer.
+ *
+ * @param withinMs longest time
+ * @param sooner when it resolves, the next question is asked at once
+ */
+async function polled<T>(
+  withinMs: number,
+  ask: () => Promise<T | undefined>,
+  sooner?: Promise<unknown>,
+): Promise<T | undefined> {
+  const giveUpAt = Date.now() + withinMs;
   for (;;) {
-    const daemon = await runningDaemon(state);
-    if (daemon !== undefined || Date.now() > giveUpAt) return daemon;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    const answer = await ask();
+    if (answer !== undefined || Date.now() > giveUpAt) return answer;
+    const pause = new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await (sooner === undefined ? pause : Promise.race([pause, sooner]));
   }
 }
 

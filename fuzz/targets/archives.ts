@@ -15,6 +15,7 @@ const BLOCK = 512;
 const CHECKSUM_AT = 148;
 const CHECKSUM_BYTES = 8;
 const MAGIC_AT = 257;
+const MAGIC = Buffer.from('ustar');
 const SIGNAL = new AbortController().signal;
 
 const digestOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
@@ -74,18 +75,26 @@ const isEntry = (value: unknown): value is Entry => typeof value === 'object' &&
 
 function tarOf(entries: unknown): Buffer {
   const blocks = (Array.isArray(entries) ? entries : []).filter(isEntry).flatMap(entryBlocks);
-  return Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]);
+  return Buffer.concat([...blocks, NO_BYTES]);
 }
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : `${JSON.stringify(value)}`);
 
+/** The end of an archive. */
+const NO_BYTES = Buffer.alloc(2 * BLOCK);
+
+/** A header with the fields that all entries have in common. */
+const HEADER = Buffer.alloc(BLOCK);
+HEADER.write('0000644\0', 100);
+HEADER.write('0000000\0', 108);
+HEADER.write('0000000\0', 116);
+HEADER.write('00000000000\0', 136);
+HEADER.write(`${MAGIC}\x0000`, MAGIC_AT);
+
 function entryBlocks({ name, type, size, body }: Entry): Buffer[] {
   const bytes = Buffer.from(typeof body === 'string' ? body : '');
-  const header = Buffer.alloc(BLOCK);
+  const header = Buffer.from(HEADER);
   header.write(textOf(name), 0, 100);
-  header.write('0000644\0', 100);
-  header.write('0000000\0', 108);
-  header.write('0000000\0', 116);
   const stated = size === undefined ? bytes.length : size;
   header.write(
     typeof stated === 'number'
@@ -94,25 +103,24 @@ function entryBlocks({ name, type, size, body }: Entry): Buffer[] {
     124,
     12,
   );
-  header.write('00000000000\0', 136);
   header.write(textOf(type ?? '0'), 156, 1);
-  header.write('ustar\x0000', MAGIC_AT);
   seal(header);
-  const padding = Buffer.alloc((BLOCK - (bytes.length % BLOCK)) % BLOCK);
+  const padding = NO_BYTES.subarray(0, (BLOCK - (bytes.length % BLOCK)) % BLOCK);
   return [header, bytes, padding];
 }
 
 function seal(header: Buffer): void {
   header.fill(' ', CHECKSUM_AT, CHECKSUM_AT + CHECKSUM_BYTES);
-  const sum = header.reduce((total, byte) => total + byte, 0);
+  let sum = 0;
+  for (let at = 0; at < BLOCK; at++) sum += header[at] as number;
   header.write(`${sum.toString(8).padStart(6, '0')}\0 `, CHECKSUM_AT);
 }
 
 /** Renews the checksums of damaged headers: readers would reject them by the checksum alone. */
 function sealed(bytes: Buffer): Buffer {
   for (let at = 0; at + BLOCK <= bytes.length; at += BLOCK) {
-    const block = bytes.subarray(at, at + BLOCK);
-    if (block.toString('latin1', MAGIC_AT, MAGIC_AT + 5) === 'ustar') seal(block);
+    if (bytes.compare(MAGIC, 0, MAGIC.length, at + MAGIC_AT, at + MAGIC_AT + MAGIC.length) === 0)
+      seal(bytes.subarray(at, at + BLOCK));
   }
   return bytes;
 }

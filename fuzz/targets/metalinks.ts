@@ -57,8 +57,12 @@ function checkMetalink(document: string | Uint8Array): Verdict {
     }
   }
   hold(weightOf(read) <= 64 * document.length + 20_000, 'memory is in proportion to the document');
-  const again = parseMetalink(formatMetalink(read));
-  holdEqual(parseMetalink(formatMetalink(again)), again, 'a written document is read again');
+  const written = formatMetalink(read);
+  const again = parseMetalink(written);
+  const rewritten = formatMetalink(again);
+  // The same text is read as the same document.
+  if (rewritten === written) return;
+  holdEqual(parseMetalink(rewritten), again, 'a written document is read again');
 }
 
 const element = (content: string) =>

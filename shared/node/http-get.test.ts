@@ -1,22 +1,20 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Agent } from 'undici';
 import { httpGet } from './http-get.ts';
 import { resetConnection } from './reset-connection.ts';
+import { AnsweringServer } from './testing/answering-server.ts';
 
 const forEver = new AbortController().signal;
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: "a"\r\n\r\nhello';
 
-const servers: Server[] = [];
+const servers: AnsweringServer[] = [];
 const agents: Agent[] = [];
-const sockets = new Set<Socket>();
 
 afterEach(async () => {
   jest.restoreAllMocks();
   await Promise.all(agents.splice(0).map((agent) => agent.destroy()));
-  for (const socket of sockets) socket.destroy();
-  for (const server of servers.splice(0)) server.close();
+  await Promise.all(servers.splice(0).map((server) => server.stop()));
 });
 
 /** Starts a server that calls `answer` for each request, and returns its URL. */
@@ -24,22 +22,15 @@ async function serve(
   answer: (socket: Socket, all: number) => void,
   heads: string[] = [],
 ): Promise<URL> {
-  const server = createServer({ noDelay: true }, (socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-    socket.on('error', () => {});
-    let head = '';
-    socket.on('data', (data) => {
-      head += data.toString('latin1');
-      if (!head.endsWith('\r\n\r\n')) return;
-      heads.push(head);
-      head = '';
-      answer(socket, heads.length - 1);
-    });
-  });
+  const server = await AnsweringServer.start(answer, heads);
   servers.push(server);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/f?x=1`);
+  return new URL(`http://127.0.0.1:${server.port}/f?x=1`);
+}
+
+/** Waits until all connections have ended. */
+async function noneOpen(): Promise<void> {
+  const open = () => servers.some(({ sockets }) => sockets.size > 0);
+  while (open()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 function agent(): Agent {
@@ -176,7 +167,7 @@ describe('httpGet', () => {
 
   test('a server that does not exist is reported as unreachable', async () => {
     const url = await serve(() => {});
-    await once(servers.splice(0)[0]?.close() as Server, 'close');
+    await servers.splice(0)[0]?.end();
     await expect(text(url, agent())).rejects.toMatchObject({ code: 'origin-unreachable' });
   });
 
@@ -203,7 +194,7 @@ describe('httpGet', () => {
     const reason = new Error('stopped');
     const url = await serve(() => stop.abort(reason), heads);
     await expect(text(url, agent(), stop.signal)).rejects.toBe(reason);
-    while (sockets.size > 0) await new Promise((resolve) => setImmediate(resolve));
+    await noneOpen();
     expect(heads).toHaveLength(1);
   });
 
@@ -243,7 +234,7 @@ describe('httpGet', () => {
     const response = await httpGet(agent(), url, {}, stop.signal);
     const reason = new Error('stopped');
     stop.abort(reason);
-    while (sockets.size > 0) await new Promise((resolve) => setImmediate(resolve));
+    await noneOpen();
     await expect(response.readInto(Buffer.alloc(5), () => {})).rejects.toBe(reason);
   });
 

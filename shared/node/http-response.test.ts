@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { Agent } from 'undici';
 import { seededRandom } from '../src/base/clock.ts';
@@ -7,15 +6,14 @@ import { MillraceError } from '../src/base/errors.ts';
 import { httpGet } from './http-get.ts';
 import type { HttpResponse } from './http-response.ts';
 import { resetConnection } from './reset-connection.ts';
+import { AnsweringServer } from './testing/answering-server.ts';
 
-let server: Server | undefined;
+let server: AnsweringServer;
 let agent: Agent | undefined;
-const sockets = new Set<Socket>();
 
 afterEach(async () => {
   await agent?.destroy();
-  for (const socket of sockets) socket.destroy();
-  server?.close();
+  await server.stop();
 });
 
 /** Returns the answer to one request; `send` writes it on the server's side. */
@@ -23,16 +21,9 @@ async function open(
   send: (socket: Socket) => unknown,
   signal = new AbortController().signal,
 ): Promise<HttpResponse> {
-  server = createServer({ noDelay: true }, (socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-    socket.on('error', () => {});
-    socket.once('data', () => void send(socket));
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  server = await AnsweringServer.start((socket) => void send(socket));
   agent = new Agent({ connections: 1 });
-  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-  return httpGet(agent, url, {}, signal);
+  return httpGet(agent, new URL(`http://127.0.0.1:${server.port}/`), {}, signal);
 }
 
 const head = (length: number) => `HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n`;
@@ -114,7 +105,7 @@ describe('HttpResponse', () => {
     const into = Buffer.alloc(5);
     await expect(response.readInto(into, () => {})).rejects.toBeInstanceOf(MillraceError);
     into.fill(0xaa);
-    while (sockets.size > 0) await turn();
+    while (server.sockets.size > 0) await turn();
     expect(into.equals(Buffer.alloc(5, 0xaa))).toBe(true);
   });
 
@@ -124,7 +115,7 @@ describe('HttpResponse', () => {
   ])('a body whose connection %s before its length is reached is broken', async (_, cut) => {
     const response = await open((socket) => socket.write(`${head(5)}hell`));
     const reading = response.readInto(Buffer.alloc(5), () => {
-      for (const socket of sockets) cut(socket);
+      for (const socket of server.sockets) cut(socket);
     });
     await expect(reading).rejects.toMatchObject({ code: 'origin-reset' });
   });
@@ -139,7 +130,7 @@ describe('HttpResponse', () => {
       socket.write(`${head(5)}hell`);
       setImmediate(() => resetConnection(socket));
     });
-    while (sockets.size > 0) await turn();
+    while (server.sockets.size > 0) await turn();
     await expect(readInto(response, 5)).rejects.toMatchObject({ code: 'origin-reset' });
   });
 
@@ -224,10 +215,10 @@ describe('HttpResponse', () => {
 
   test('discarding a body closes its connection instead of waiting for the rest', async () => {
     const response = await open((socket) => socket.write(`${head(10)}hello`));
-    expect(sockets.size).toBe(1);
+    expect(server.sockets.size).toBe(1);
     response.discard();
     response.discard();
-    while (sockets.size > 0) await turn();
-    expect(sockets.size).toBe(0);
+    while (server.sockets.size > 0) await turn();
+    expect(server.sockets.size).toBe(0);
   });
 });

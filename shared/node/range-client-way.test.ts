@@ -1,37 +1,29 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { MillraceError } from '../src/base/errors.ts';
 import { RangeClient, type Way } from './range-client.ts';
+import { AnsweringServer } from './testing/answering-server.ts';
 
 const forEver = new AbortController().signal;
 const BODY = Buffer.from(Array.from({ length: 700_000 }, (_, i) => (i * 31) ^ (i >> 8)));
 const ORIGIN = new URL('http://origin.test/f?x=1');
 
-const servers: Server[] = [];
+const servers: AnsweringServer[] = [];
 const clients: RangeClient[] = [];
 afterEach(async () => {
   for (const made of clients.splice(0)) made.close();
-  await Promise.all(servers.splice(0).map((server) => once(server.close(), 'close')));
+  await Promise.all(servers.splice(0).map((server) => server.end()));
 });
 
 /** Starts a server that stands for proxy and origin; `heads` gets the requests. */
 async function serve(heads: string[] = []): Promise<number> {
-  const server = createServer({ noDelay: true }, (socket) => {
-    socket.on('error', () => {});
-    let head = '';
-    socket.on('data', (data) => {
-      head += data.toString('latin1');
-      if (!head.endsWith('\r\n\r\n')) return;
-      heads.push(head);
-      head = '';
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${BODY.length}\r\n\r\n`);
-      socket.write(BODY);
-    });
-  });
+  const server = await AnsweringServer.start((socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${BODY.length}\r\n\r\n`);
+    socket.write(BODY);
+  }, heads);
   servers.push(server);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return (server.address() as AddressInfo).port;
+  return server.port;
 }
 
 async function opened(port: number): Promise<Socket> {

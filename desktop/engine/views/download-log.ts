@@ -4,6 +4,7 @@ import { DIGEST_ALGORITHMS } from '@millrace/shared/base/digest';
 import type { NoteValues } from '@millrace/shared/base/notes';
 import { LOG_EVENTS, type LogEntry, type SourceView } from '@millrace/shared/bridge/rpc/detail-api';
 import { SpeedRing } from '@millrace/shared/download/figures/speed-ring';
+import { SOURCE_KINDS } from '@millrace/shared/download/transfer/transfer-source';
 import { readList, tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import type { RunProgress } from '../queue/contract.ts';
@@ -37,7 +38,7 @@ const amount = z.number().min(0);
 const sourceSchema = z.object({
   label: z.string(),
   url: z.string(),
-  kind: z.enum(['edge', 'origin', 'mirror']),
+  kind: z.enum(SOURCE_KINDS),
   state: z.enum(['trying', 'used', 'resting', 'quarantined']),
   reason: z.string().optional(),
   reasonCode: z.string().optional(),

@@ -1,7 +1,6 @@
 /** Starts the interface. */
 
 import '@fontsource-variable/inter';
-import 'uplot/dist/uPlot.min.css';
 import '@millrace/shared/style/tokens.css';
 import '@millrace/shared/style/base.css';
 import '@millrace/shared/style/controls.css';
@@ -15,6 +14,7 @@ import './style/trash.css';
 import './style/list.css';
 import './style/details.css';
 import './style/details-pages.css';
+import './style/graph.css';
 import './style/dialog.css';
 import './style/settings.css';
 

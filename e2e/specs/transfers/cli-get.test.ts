@@ -104,7 +104,9 @@ describe('saving', () => {
       expect(result.stdout + result.stderr).not.toMatch(/SSL|EPROTO|wrong version/);
     }
     plain.close();
-    const named = await runCli(['get', `https://${answers}`, '-d', folder.path]);
+    const https = `https://${answers}`;
+    const named = await runCli(['get', https, '-d', folder.path, '--retry-for', '100ms']);
+    expect(named.code).toBe(3);
     expect(named.stderr).not.toMatch(/assumed/);
   });
 

@@ -7,6 +7,7 @@
  */
 
 import { type ErrorCode, isErrorCode } from '@millrace/shared/base/errors';
+import type { NativeDownload } from '@millrace/shared/bridge/native/native-api';
 
 export type TakerKind = 'desktop' | 'browser';
 
@@ -132,21 +133,9 @@ export function takerError(code: string, message: string): TakerError {
 }
 
 /** A download of either taker as the popup and the badge show it. */
-export interface ShownDownload {
+export interface ShownDownload extends Omit<NativeDownload, 'gid'> {
   readonly taker: TakerKind;
   readonly id: string;
-  readonly name: string;
-  /** Status as the daemon names it; the engine in the extension has the same ones. */
-  readonly status: 'active' | 'queued' | 'waiting' | 'paused' | 'complete' | 'error';
-  /** Length of the file, bytes. */
-  readonly length?: number | undefined;
-  readonly storedBytes: number;
-  readonly bytesPerSecond: number;
-  readonly etaMs?: number | undefined;
-  /** Unix milliseconds. */
-  readonly createdAt: number;
-  /** Code of the table of errors, and advice for the user. */
-  readonly error?: { readonly code: string; readonly message: string } | undefined;
 }
 
 /** The user's commands for downloads of either taker. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Request } from '../../contract/messages.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../contract/settings.ts';
+import { AskedBackground } from '../../testing/asked-background.ts';
 import { textFor } from '../../text/text.ts';
-import { type Background, BackgroundError } from '../common/background.ts';
 import type { OptionsModel as Model } from './options-model.ts';
 
 // Parts of the browser that show the theme; they must exist before the module that uses them.
@@ -13,27 +13,16 @@ Object.assign(globalThis, {
 });
 const { OptionsModel } = await import('./options-model.ts');
 
-/** Returns a background whose answers the test gives by hand. */
+/** Returns a model, and its background, whose answers the test gives by hand. */
 function byHand() {
-  const asked: { request: Request; answer: (value: unknown) => void; fail: () => void }[] = [];
-  const background: Background = {
-    ask: (request) =>
-      new Promise((resolve, reject) => {
-        const fail = () => reject(new BackgroundError('no', true));
-        asked.push({ request, answer: resolve as (value: unknown) => void, fail });
-      }),
-    watch: () => () => {},
-  };
+  const background = new AskedBackground();
   const model = new OptionsModel(background, textFor(['en']));
-  const settled = async () => {
-    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
-  };
+  const settled = () => background.settled();
   /** Returns the oldest unanswered request. */
   const next = async (type: Request['type']) => {
-    await settled();
-    const question = asked.shift();
-    expect(question?.request.type).toBe(type);
-    return question as (typeof asked)[number];
+    const question = await background.next();
+    expect(question.request.type).toBe(type);
+    return question;
   };
   const load = async (settings: Settings) => {
     const loaded = model.load();

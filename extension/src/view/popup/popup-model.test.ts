@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import type { PopupState, Request } from '../../contract/messages.ts';
+import type { PopupState } from '../../contract/messages.ts';
 import type { ShownDownload } from '../../contract/taker.ts';
+import { AskedBackground } from '../../testing/asked-background.ts';
 import { textFor } from '../../text/text.ts';
-import { type Background, BackgroundError } from '../common/background.ts';
 import { PopupModel } from './popup-model.ts';
 
 const download = (storedBytes: number): ShownDownload => ({
@@ -21,29 +21,12 @@ const state = (...downloads: ShownDownload[]): PopupState => ({
   skipNext: false,
 });
 
-/** Returns a background whose answers the test gives by hand. */
+/** Returns a model, and its background, whose answers the test gives by hand. */
 function byHand() {
-  const asked: { request: Request; answer: (value: unknown) => void; fail: () => void }[] = [];
-  const background: Background = {
-    ask: (request) =>
-      new Promise((resolve, reject) => {
-        const fail = () => reject(new BackgroundError('no', true));
-        asked.push({ request, answer: resolve as (value: unknown) => void, fail });
-      }),
-    watch: () => () => {},
-  };
+  const background = new AskedBackground();
   const model = new PopupModel(background, textFor(['en']), Promise.resolve('https://a.example/'));
-  /** Returns the oldest unanswered request. */
-  const next = async () => {
-    for (let turn = 0; turn < 20 && asked.length === 0; turn++) await Promise.resolve();
-    const question = asked.shift();
-    if (question === undefined) throw new Error('nothing was asked');
-    return question;
-  };
-  const settled = async () => {
-    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
-  };
-  return { model, next, settled, asked };
+  const { asked } = background;
+  return { model, asked, next: () => background.next(), settled: () => background.settled() };
 }
 
 describe('the state of the popup', () => {

@@ -106,15 +106,20 @@ export interface NativeCalls {
 
 export type NativeType = keyof NativeCalls;
 
+/** A download as the extension shows it. */
 export interface NativeDownload {
   readonly gid: string;
   readonly name: string;
+  /** Status as the daemon names it; the engine in the extension has the same ones. */
   readonly status: 'active' | 'queued' | 'waiting' | 'paused' | 'complete' | 'error';
+  /** Length of the file, bytes. */
   readonly length?: number | undefined;
   readonly storedBytes: number;
   readonly bytesPerSecond: number;
   readonly etaMs?: number | undefined;
+  /** Unix milliseconds. */
   readonly createdAt: number;
+  /** Code of the table of errors, and advice for the user. */
   readonly error?: { readonly code: string; readonly message: string } | undefined;
 }
 

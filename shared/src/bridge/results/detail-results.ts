@@ -1,6 +1,7 @@
 /** One download in detail: its map of blocks, sources, speed, log and digests. */
 
 import * as z from 'zod';
+import { SOURCE_KINDS } from '../../download/transfer/transfer-source.ts';
 import { totals } from './download-results.ts';
 import { count, gid, named, rate, time } from './named.ts';
 import { appSettings } from './settings-results.ts';
@@ -22,7 +23,7 @@ export const blockMap = named('BlockMap', 'The file cut into equal parts, the ce
 const source = {
   label: z.string().describe('The edge’s address, or the host.'),
   url: z.string().describe('URL of the file at the origin or mirror.'),
-  kind: z.enum(['edge', 'origin', 'mirror']),
+  kind: z.enum(SOURCE_KINDS),
   state: z.enum(['trying', 'used', 'resting', 'quarantined']),
   reason: z.string().optional().describe('Why it rests or is not used any more, in English.'),
   reasonCode: z.string().optional().describe('The same as a code of the table of errors.'),

@@ -6,7 +6,9 @@ import type { Holds } from '../scheduler/holdings.ts';
 import type { SourceHealth } from './source-health.ts';
 
 /** An edge that relays the file, the file's own server, or another server that has the file. */
-export type SourceKind = 'edge' | 'origin' | 'mirror';
+export const SOURCE_KINDS = ['edge', 'origin', 'mirror'] as const;
+
+export type SourceKind = (typeof SOURCE_KINDS)[number];
 
 export abstract class TransferSource {
   abstract readonly kind: SourceKind;

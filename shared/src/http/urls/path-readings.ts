@@ -30,8 +30,9 @@ export function pathReadings(pathname: string): readonly string[] | undefined {
   const readings = new Set([pathname]);
   let text = pathname;
   for (let round = 0; round < MAX_ROUNDS; round++) {
+    const segments = segmentsOf(text);
     for (const collapse of [false, true]) {
-      for (const parameters of PARAMETERS) readings.add(resolve(text, collapse, parameters));
+      for (const parameters of PARAMETERS) readings.add(resolve(segments, collapse, parameters));
     }
     const decoded = decode(text);
     if (decoded === text) return [...readings];
@@ -47,24 +48,40 @@ function decode(text: string): string {
   );
 }
 
+/** A segment, and the part of it before `;`. */
+interface Segment {
+  readonly text: string;
+  readonly bare: string;
+}
+
+function segmentsOf(path: string): Segment[] {
+  const texts = path.replaceAll('\\', '/').split('/').slice(1);
+  return texts.map((text) => {
+    const end = text.indexOf(';');
+    return { text, bare: end < 0 ? text : text.slice(0, end) };
+  });
+}
+
 /**
  * Removes the dot segments.
  *
  * @param collapse true: read `//` as `/`
  * @param parameters treatment of `;` in a segment
  */
-function resolve(text: string, collapse: boolean, parameters: (typeof PARAMETERS)[number]): string {
+function resolve(
+  segments: readonly Segment[],
+  collapse: boolean,
+  parameters: (typeof PARAMETERS)[number],
+): string {
   const out: string[] = [];
-  const segments = text.replaceAll('\\', '/').split('/').slice(1);
-  segments.forEach((segment, index) => {
+  segments.forEach(({ text, bare }, index) => {
     const last = index === segments.length - 1;
-    const bare = segment.replace(/;.*/s, '');
-    const name = parameters === 'name' ? segment : bare;
+    const name = parameters === 'name' ? text : bare;
     if (name === '.' || name === '..') {
       if (name === '..') out.pop();
       if (last) out.push('');
-    } else if (segment !== '' || !collapse || last) {
-      out.push(parameters === 'nothing' ? bare : segment);
+    } else if (text !== '' || !collapse || last) {
+      out.push(parameters === 'nothing' ? bare : text);
     }
   });
   return `/${out.join('/')}`;
