@@ -406,6 +406,21 @@ export const ERRORS = {
     advice: 'Continue it later, or over a faster connection: what has been stored stays.',
   },
 
+  'upload-running': {
+    status: 409,
+    ...means('client', 'anew', 'kept'),
+    exit: EXIT.usage,
+    title: 'The file is being uploaded there already',
+    advice: 'Wait until the other process has finished, or end it.',
+  },
+  'file-has-changed': {
+    status: 409,
+    ...means('client', 'anew', 'kept'),
+    exit: EXIT.filesystem,
+    title: 'The file has changed during its upload',
+    advice: 'Run the same command again when no program writes to the file.',
+  },
+
   // Failures of the origin
   'origin-not-found': {
     status: 404,

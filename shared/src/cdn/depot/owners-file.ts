@@ -42,13 +42,13 @@ const DEFAULTS: Limits = {
 };
 
 /** Readers of the limits, by their names in the file. */
-const READERS: Readonly<Record<string, (value: string) => Partial<Limits>>> = {
-  bytes: (value) => ({ bytes: parseBytes(value) }),
-  each: (value) => ({ each: parseBytes(value) }),
-  for: (value) => ({ forMs: parseDuration(value) }),
-  count: (value) => ({ count: parseCount(value) }),
-  rate: (value) => ({ rate: parseRate(value) }),
-};
+const READERS: ReadonlyMap<string, (value: string) => Partial<Limits>> = new Map([
+  ['bytes', (value: string) => ({ bytes: parseBytes(value) })],
+  ['each', (value: string) => ({ each: parseBytes(value) })],
+  ['for', (value: string) => ({ forMs: parseDuration(value) })],
+  ['count', (value: string) => ({ count: parseCount(value) })],
+  ['rate', (value: string) => ({ rate: parseRate(value) })],
+] as const);
 
 /** Returns true for texts that can name an owner. */
 export function isOwnerName(name: string): boolean {
@@ -102,9 +102,9 @@ function parseOwner([name = '', hash = '', ...limits]: readonly string[]): Owner
 /** Reads a limit such as `bytes=100GiB`. @throws MillraceError `bad-option` */
 export function parseLimit(text: string): Partial<Limits> {
   const equals = text.indexOf('=');
-  const read = READERS[text.slice(0, Math.max(0, equals))];
+  const read = READERS.get(text.slice(0, Math.max(0, equals)));
   if (read !== undefined) return read(text.slice(equals + 1));
-  const known = Object.keys(READERS).join(', ');
+  const known = [...READERS.keys()].join(', ');
   throw new MillraceError('bad-option', `"${text}" is not a limit: they are ${known}`);
 }
 
