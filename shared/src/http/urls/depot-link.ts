@@ -72,6 +72,11 @@ export function formatDepotLink({ kind, id, secret }: DepotLink, name = 'file'):
   return `${READ_PATH}${id}/${secret}/${encodeURIComponent(name)}`;
 }
 
+/** Returns true for texts, such as URLs, that hold a capability. */
+export function holdsSecret(text: string): boolean {
+  return hideSecrets(text) !== text;
+}
+
 /** Replaces the secrets of all capabilities in a text, such as a URL, for logs and figures. */
 export function hideSecrets(text: string): string {
   return text.includes('/-/d') ? text.replace(HIDDEN, '$1…') : text;
