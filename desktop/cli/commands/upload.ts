@@ -22,7 +22,11 @@ export function uploadCommand(context: CliContext): Command {
       '--token-file <file>',
       'file with your token for the depot (environment: MILLRACE_DEPOT_TOKEN, the token itself)',
     )
-    .option('--for <time>', 'time to store it, such as 12h or 30d (default: 7d)', reading(parseDuration))
+    .option(
+      '--for <time>',
+      'time to store it, such as 12h or 30d (default: 7d)',
+      reading(parseDuration),
+    )
     .option('--name <name>', 'name that it is downloaded under (default: its own)')
     .option('--quiet', 'print the link only')
     .option('--json', 'print one JSON object per line')

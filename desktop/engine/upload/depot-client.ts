@@ -3,7 +3,12 @@
  * (draft-ietf-httpbis-resumable-upload-15). One exchange per call, no retry.
  */
 
-import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http';
+import type {
+  ClientRequest,
+  IncomingHttpHeaders,
+  IncomingMessage,
+  RequestOptions,
+} from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { MAX_PROBLEM_BYTES, readProblem } from '@millrace/shared/http/answers/problem';
@@ -82,7 +87,11 @@ export async function allocate(
 }
 
 /** Gives a lease another end. @returns the end. @throws as `allocate` */
-export async function extend(manage: string, seconds: number, signal: AbortSignal): Promise<string> {
+export async function extend(
+  manage: string,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<string> {
   const content = contentOf(JSON.stringify({ seconds }));
   const headers = { 'content-type': 'application/json' };
   const { text } = await exchange({ method: 'PATCH', url: manage, headers, content, signal });

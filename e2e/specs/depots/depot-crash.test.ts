@@ -130,8 +130,7 @@ test('an upload that is killed at any time, and whose depot is, continues with t
     await until(
       async () =>
         client.child.exitCode !== null ||
-        ((await allocations()) > 0 &&
-          (await receivedBytes(edge)) >= before + share * 10 * MIB),
+        ((await allocations()) > 0 && (await receivedBytes(edge)) >= before + share * 10 * MIB),
     );
     client.child.kill('SIGKILL');
     await client.result;

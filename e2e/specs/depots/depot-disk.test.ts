@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, describe as everywhere, expect, test as anywhere } from '@jest/globals';
+import { afterAll, test as anywhere, describe as everywhere, expect } from '@jest/globals';
 import { notTested } from '../../fixtures/not-tested.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import {
@@ -60,29 +60,34 @@ describe('a full disk', () => {
 });
 
 everywhere('a damaged disk', () => {
-  anywhere('has no wrong byte served: an error, or a reset where the answer has begun', async () => {
-    const dir = join(stage.folder, 'damaged');
-    const edge = await stage.start('--depot-dir', dir);
-    const content = contentOf('damaged', 3 * MIB);
-    for (const at of [10, 2 * MIB + 77]) {
-      const links = await store(edge, content);
-      const names = await readdir(join(dir, 'objects'), { recursive: true });
-      const data = names.filter((name) => name.endsWith('data')).map((name) => join(dir, 'objects', name));
-      for (const path of data) {
-        const file = await open(path, 'r+');
-        const { buffer } = await file.read(Buffer.alloc(1), 0, 1, at);
-        await file.write(Buffer.from([(buffer[0] as number) ^ 1]), 0, 1, at);
-        await file.close();
+  anywhere(
+    'has no wrong byte served: an error, or a reset where the answer has begun',
+    async () => {
+      const dir = join(stage.folder, 'damaged');
+      const edge = await stage.start('--depot-dir', dir);
+      const content = contentOf('damaged', 3 * MIB);
+      for (const at of [10, 2 * MIB + 77]) {
+        const links = await store(edge, content);
+        const names = await readdir(join(dir, 'objects'), { recursive: true });
+        const data = names
+          .filter((name) => name.endsWith('data'))
+          .map((name) => join(dir, 'objects', name));
+        for (const path of data) {
+          const file = await open(path, 'r+');
+          const { buffer } = await file.read(Buffer.alloc(1), 0, 1, at);
+          await file.write(Buffer.from([(buffer[0] as number) ^ 1]), 0, 1, at);
+          await file.close();
+        }
+        if (at < MIB) {
+          expect((await askDepot('GET', links.read)).body.code).toBe('allocation-damaged');
+        } else {
+          await expect(fetch(links.read).then((answer) => answer.arrayBuffer())).rejects.toThrow();
+        }
+        // From then on it is known.
+        await becomes(async () => (await askDepot('GET', links.read)).status, 502);
+        expect((await askDepot('GET', links.manage)).body.damaged).toBe(true);
+        await askDepot('DELETE', links.manage);
       }
-      if (at < MIB) {
-        expect((await askDepot('GET', links.read)).body.code).toBe('allocation-damaged');
-      } else {
-        await expect(fetch(links.read).then((answer) => answer.arrayBuffer())).rejects.toThrow();
-      }
-      // From then on it is known.
-      await becomes(async () => (await askDepot('GET', links.read)).status, 502);
-      expect((await askDepot('GET', links.manage)).body.damaged).toBe(true);
-      await askDepot('DELETE', links.manage);
-    }
-  });
+    },
+  );
 });

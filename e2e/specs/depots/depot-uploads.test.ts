@@ -108,7 +108,9 @@ describe('appends', () => {
     });
     expect([wrong.status, wrong.body.code]).toEqual([400, 'content-mismatch']);
     expect(await stateOf(write)).toEqual([70_000, '?0']);
-    const right = await appendTo(write, 70_000, rest, true, { 'content-digest': digestField(rest) });
+    const right = await appendTo(write, 70_000, rest, true, {
+      'content-digest': digestField(rest),
+    });
     expect([right.status, right.body.sha256]).toEqual([200, sha256(content)]);
 
     const before = (await edge.status()).admission.depotBytes?.use;
@@ -125,11 +127,12 @@ describe('appends', () => {
   test('of another type, or without their fields, are refused', async () => {
     const { write } = await reserve(edge, 100);
     const bytes = Buffer.from('x');
-    for (const more of [
+    const wrong: Record<string, string>[] = [
       { 'content-type': 'application/octet-stream' },
       { 'upload-offset': 'zero' },
       { 'upload-complete': 'true' },
-    ]) {
+    ];
+    for (const more of wrong) {
       expect((await appendTo(write, 0, bytes, false, more)).status).toBe(400);
     }
     expect(await stateOf(write)).toEqual([0, '?0']);
@@ -225,13 +228,17 @@ describe('capabilities', () => {
   test('that are wrong are refused the same way whether the file exists or not, then slowed down', async () => {
     const own = await stage.start('--depot-dir', join(stage.folder, 'guesses'));
     const { read } = await store(own, contentOf('guessed', 10));
-    const guesses = [read.replace(/[\w-]{32}/, 'A'.repeat(32)), read.replace(/[\w-]{16}/, 'B'.repeat(16))];
+    const guesses = [
+      read.replace(/[\w-]{32}/, 'A'.repeat(32)),
+      read.replace(/[\w-]{16}/, 'B'.repeat(16)),
+    ];
     const answers = [];
     for (const guess of guesses) answers.push(await askDepot('GET', guess));
     expect(answers[0]?.text).toBe(answers[1]?.text);
     expect(answers.map(({ status }) => status)).toEqual([404, 404]);
     const statuses = [];
-    for (let i = 0; i < 20; i++) statuses.push((await askDepot('GET', guesses[0] as string)).status);
+    for (let i = 0; i < 20; i++)
+      statuses.push((await askDepot('GET', guesses[0] as string)).status);
     expect(statuses.slice(0, 8)).toEqual(Array(8).fill(404));
     expect(statuses).toContain(429);
     // Nobody can be shut out by another one's guesses.
@@ -296,7 +303,10 @@ describe('limits', () => {
     expect(use).toBe(made.reduce((sum, { body }) => sum + body.bytes, 0));
     const [first] = made;
     expect((await askDepot('DELETE', first?.body.manage)).status).toBe(204);
-    expect((await askDepot('POST', `${own.url}/-/depot`, owned(), { bytes: 30_000, seconds: 60 })).status).toBe(201);
+    expect(
+      (await askDepot('POST', `${own.url}/-/depot`, owned(), { bytes: 30_000, seconds: 60 }))
+        .status,
+    ).toBe(201);
   });
 
   test('an upload of unknown length ends where the quota does, and keeps what it has', async () => {

@@ -2,7 +2,7 @@
 
 import { parseBytes, parseDuration } from '@millrace/shared/base/unit-options';
 import * as z from 'zod';
-import { readOwners } from '../depot/owners.ts';
+import { readOwners } from '../policy/depot-owners.ts';
 import { type Setting, text, usable } from './readers.ts';
 
 export const DEPOT_SETTINGS = {

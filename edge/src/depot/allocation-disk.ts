@@ -21,7 +21,7 @@ const time = z.number().min(0).max(1e15);
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** Head of an allocation: everything about it but its bytes. */
-export const HEAD = z.object({
+const HEAD = z.object({
   format: z.literal(1),
   id: z.string().regex(/^[A-Za-z0-9_-]{16}$/),
   owner: z.string(),
@@ -86,7 +86,8 @@ export class AllocationDisk {
     const folder = this.folderOf(head.id);
     const made = await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
     await mkdir(folder, { mode: 0o700 });
-    for (const name of ['data', 'sums']) await (await open(join(folder, name), 'wx', 0o600)).close();
+    for (const name of ['data', 'sums'])
+      await (await open(join(folder, name), 'wx', 0o600)).close();
     await this.writeHead(folder, head);
     await syncFolder(dirname(folder));
     if (made !== undefined) await syncFolder(join(this.#dir, 'objects'));
@@ -134,7 +135,8 @@ export class AllocationDisk {
     const objects = join(this.#dir, 'objects');
     const folders: string[] = [];
     for (const first of await readdir(objects)) {
-      for (const rest of await readdir(join(objects, first))) folders.push(join(objects, first, rest));
+      for (const rest of await readdir(join(objects, first)))
+        folders.push(join(objects, first, rest));
     }
     return folders;
   }
@@ -147,7 +149,8 @@ export class AllocationDisk {
    */
   async recover(folder: string): Promise<Found> {
     const head = parseHead(await readFile(join(folder, 'head'), 'utf8'));
-    if (this.folderOf(head.id) !== folder) throw new Error('the head belongs to another allocation');
+    if (this.folderOf(head.id) !== folder)
+      throw new Error('the head belongs to another allocation');
     for (const name of await readdir(folder)) {
       if (name.startsWith('head.')) await rm(join(folder, name));
     }

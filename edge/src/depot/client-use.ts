@@ -4,12 +4,8 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { TokenBucket } from '@millrace/shared/base/token-bucket';
 import { LRUCache } from 'lru-cache';
-import {
-  APPENDS,
-  CLIENT_APPENDS,
-  GUESSES_PER_MINUTE,
-} from '../admission/resources.ts';
 import type { OnRefusal } from '../admission/admissions.ts';
+import { APPENDS, CLIENT_APPENDS, GUESSES_PER_MINUTE } from '../admission/resources.ts';
 
 /** Most clients whose guesses are remembered; the least recent ones are forgotten. */
 const MAX_CLIENTS = 10_000;

@@ -6,16 +6,17 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
-import { formatBytes } from '@millrace/shared/base/units';
 import type { Owner } from '@millrace/shared/cdn/depot/owners-file';
-import { type Allowance, LeaseLedger, type Refusal } from '@millrace/shared/cdn/upkeep/lease-ledger';
+import { type Allowance, LeaseLedger } from '@millrace/shared/cdn/upkeep/lease-ledger';
 import type { Capability, DepotLink } from '@millrace/shared/http/urls/depot-link';
 import { LRUCache } from 'lru-cache';
+import type { Owners } from '../policy/depot-owners.ts';
+import { proves } from '../policy/proofs.ts';
 import { Allocation } from './allocation.ts';
 import { AllocationDisk, type Head } from './allocation-disk.ts';
 import { DiskRoom, isDiskFull } from './disk-room.ts';
-import type { Owners } from './owners.ts';
-import { newCapabilities, type Proofs, proves } from './secrets.ts';
+import { allowanceOf, checkLease, checkSize, NO_MORE, refuse } from './refusals.ts';
+import { newCapabilities, type Proofs } from './secrets.ts';
 import { readVerified } from './verified-read.ts';
 
 /** Most allocations at a time. */
@@ -104,9 +105,9 @@ export class Depot {
   async allocate(owner: Owner, request: Request): Promise<Allocated> {
     const { wallClock } = this.#options;
     const { bytes, forMs, name, type, length, sha256, resumable } = request;
-    this.#checkSize(owner, Math.max(bytes ?? 0, length ?? 0));
+    checkSize(owner, Math.max(bytes ?? 0, length ?? 0));
     const now = wallClock();
-    const expiresAt = now + this.#lease(owner, forMs);
+    const expiresAt = now + checkLease(owner, forMs, this.#options.maxLeaseMs);
     const { id, secrets, proofs } = newCapabilities();
     const reserved = bytes ?? length ?? 0;
     const lease = { id, owner: owner.name, bytes: reserved, expiresAt };
@@ -163,7 +164,7 @@ export class Depot {
       throw new MillraceError('upload-too-long', `${head.bytes} bytes are reserved`);
     }
     const { owner, allowance } = this.#limitsOf(head);
-    if (owner !== undefined) this.#checkSize(owner, end);
+    if (owner !== undefined) checkSize(owner, end);
     const more = Math.min(Math.max(end, reserved + GROWTH_BYTES), owner?.each ?? end);
     if (this.#ledger.charge(head.id, more, allowance) === undefined) return;
     refuse(this.#ledger.charge(head.id, end, allowance));
@@ -237,7 +238,8 @@ export class Depot {
     const { owner, allowance } = this.#limitsOf(head);
     let changed: Partial<Head> = {};
     if (forMs !== undefined) {
-      const expiresAt = this.#options.wallClock() + this.#lease(owner, forMs);
+      const expiresAt =
+        this.#options.wallClock() + checkLease(owner, forMs, this.#options.maxLeaseMs);
       changed = { expiresAt };
     }
     if (bytes !== undefined) {
@@ -245,7 +247,7 @@ export class Depot {
       if (bytes < Math.max(allocation.offset, head.length ?? 0)) {
         throw new MillraceError('inconsistent-length', `it has ${allocation.offset} bytes already`);
       }
-      if (owner !== undefined) this.#checkSize(owner, bytes);
+      if (owner !== undefined) checkSize(owner, bytes);
       refuse(this.#ledger.charge(head.id, bytes, allowance));
       changed = { ...changed, bytes, grows: false };
     }
@@ -352,36 +354,4 @@ export class Depot {
     // An owner who has been struck off keeps what is stored, and gets no more.
     return { owner, allowance: owner === undefined ? NO_MORE : allowanceOf(owner) };
   }
-
-  #checkSize({ each }: Owner, bytes: number): void {
-    if (bytes <= each) return;
-    const most = `one allocation may have ${formatBytes(each)}`;
-    throw new MillraceError('allocation-refused', `size: ${most}`);
-  }
-
-  #lease(owner: Owner | undefined, forMs: Millis): Millis {
-    const most = Math.min(this.#options.maxLeaseMs, owner?.forMs ?? 0);
-    if (forMs <= most) return forMs;
-    const seconds = Math.floor(most / 1000);
-    throw new MillraceError('allocation-refused', `lease: at most ${seconds} s at a time`);
-  }
-}
-
-const NO_MORE: Allowance = { bytes: 0, leases: 0 };
-
-function allowanceOf({ bytes, count }: Owner): Allowance {
-  return { bytes, leases: count };
-}
-
-/** @throws MillraceError `allocation-refused` that names the limit, and what is left of it */
-function refuse(refusal: Refusal | undefined): void {
-  if (refusal === undefined) return;
-  const { limit, left } = refusal;
-  const words = {
-    quota: `quota: ${formatBytes(left)} of the depot are left`,
-    leases: 'count: the depot takes no more allocations',
-    'owner-bytes': `quota: ${formatBytes(left)} of yours are left`,
-    'owner-leases': 'count: you have as many allocations as you may have',
-  };
-  throw new MillraceError('allocation-refused', words[limit]);
 }

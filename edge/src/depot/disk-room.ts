@@ -39,9 +39,3 @@ export function isDiskFull(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ENOSPC' || code === 'EDQUOT';
 }
-
-/** Returns the size of the file system that a folder is in, and a number that names it. */
-export async function diskOf(dir: string): Promise<{ readonly bytes: number }> {
-  const { blocks, bsize } = await statfs(dir);
-  return { bytes: blocks * bsize };
-}

@@ -5,8 +5,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
-import { httpsLocation } from '@millrace/shared/http/urls/https-redirect';
 import { isDepotTarget } from '@millrace/shared/http/urls/depot-link';
+import { httpsLocation } from '@millrace/shared/http/urls/https-redirect';
 import { NEAR_PATH } from '@millrace/shared/http/urls/near-link';
 import { SIGNED_PATH } from '@millrace/shared/http/urls/signed-link';
 import Fastify, {
@@ -115,8 +115,7 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
     exposeHeadRoutes: true,
     // Only Millrace's own paths are for the router; all other targets are an origin's URL, kept as
     // received.
-    rewriteUrl: ({ url }: IncomingMessage) =>
-      routeOf(url),
+    rewriteUrl: ({ url }: IncomingMessage) => routeOf(url),
     http: H1_LIMITS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     schemaController: {

@@ -98,7 +98,10 @@ export class NearHandler {
     // Not by the name of the edge: names of nodes that are gone would stay for ever.
     metrics.nearAnswers.inc({ to: first.name === membership.self.name ? 'this' : 'other' });
     // A query may hold secrets: signed links, tokens.
-    log.info({ client, url: hideSecrets(`${url.origin}${url.pathname}`), edge: first.name }, 'sent to an edge');
+    log.info(
+      { client, url: hideSecrets(`${url.origin}${url.pathname}`), edge: first.name },
+      'sent to an edge',
+    );
     const link = duplicates(others, path);
     res.writeHead(307, {
       location: `${first.url}${path}`,

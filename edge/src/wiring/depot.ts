@@ -3,13 +3,13 @@
 import { statfs } from 'node:fs/promises';
 import type { Log } from '@millrace/shared/base/log';
 import { formatBytes } from '@millrace/shared/base/units';
+import { APPENDS, CLIENT_APPENDS } from '../admission/resources.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
 import type { Config } from '../config/config.ts';
 import { APPEND_BYTES } from '../depot/append.ts';
 import { ClientUse } from '../depot/client-use.ts';
 import { Depot } from '../depot/depot.ts';
-import { Owners } from '../depot/owners.ts';
-import { APPENDS, CLIENT_APPENDS } from '../admission/resources.ts';
+import { Owners } from '../policy/depot-owners.ts';
 import { DepotHandler } from '../routes/depot/handler.ts';
 import type { Clients } from './clients.ts';
 import type { NodeContext } from './node-context.ts';
@@ -75,10 +75,7 @@ export async function openDepot(
 }
 
 /** @throws Error if depot and cache together may need more than the disk has */
-async function checkDisk(
-  { depotQuota, cacheDir, cacheDisk }: Config,
-  dir: string,
-): Promise<void> {
+async function checkDisk({ depotQuota, cacheDir, cacheDisk }: Config, dir: string): Promise<void> {
   const disk = await statfs(dir);
   const bytes = disk.blocks * disk.bsize;
   // Two folders of one disk have the same figures; two disks hardly ever.

@@ -18,8 +18,8 @@ import {
   pinTable,
   statusLines,
 } from '../../view/edge-text.ts';
-import { addPrefetchCommands } from './prefetch.ts';
 import { edgeOwnerCommand } from './owner.ts';
+import { addPrefetchCommands } from './prefetch.ts';
 import { edgeSignCommand } from './sign.ts';
 import { edgeStartCommand } from './start.ts';
 

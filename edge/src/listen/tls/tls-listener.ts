@@ -10,9 +10,9 @@ import type { TLSSocket } from 'node:tls';
 import type { ConnectionLimit } from '../../clients/connection-limit.ts';
 import { handleClientErrors } from '../client-errors.ts';
 import { H1_LIMITS, HANDSHAKE_MS, KEEP_ALIVE_MS, LISTEN_BACKLOG } from '../http-limits.ts';
+import { holdContinue } from '../uploads.ts';
 import { secureContextOptions } from './certificate.ts';
 import type { CertificateWatch } from './certificate-watch.ts';
-import { holdContinue } from '../uploads.ts';
 import { H2Sessions } from './h2-sessions.ts';
 
 export class TlsListener {

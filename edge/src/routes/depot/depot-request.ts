@@ -8,7 +8,7 @@ import type { Exchange } from '../../clients/exchanges.ts';
 import type { Allocation } from '../../depot/allocation.ts';
 import type { ClientUse } from '../../depot/client-use.ts';
 import type { Depot } from '../../depot/depot.ts';
-import type { Owners } from '../../depot/owners.ts';
+import type { Owners } from '../../policy/depot-owners.ts';
 
 /** Parts of the node that requests of the depot need. */
 export interface DepotParts {

@@ -98,7 +98,11 @@ export async function sendStored(
   exchange.bodyBytes = bytes;
   const ended = allocation.addReader(exchange.controller);
   try {
-    await sendRanges(o, exchange, allocation, { ranges, parts, begin: () => res.writeHead(status, fields) });
+    await sendRanges(o, exchange, allocation, {
+      ranges,
+      parts,
+      begin: () => res.writeHead(status, fields),
+    });
     await endResponse(res);
   } catch (error) {
     if (isMillraceError(error, 'allocation-damaged')) await o.depot.markDamaged(allocation, error);

@@ -14,6 +14,7 @@ import {
   DEPOT_PATH,
   type DepotLink,
   type DepotTarget,
+  formatDepotLink,
   hideSecrets,
   parseDepotTarget,
 } from '@millrace/shared/http/urls/depot-link';
@@ -277,5 +278,6 @@ function shownTarget(target: string): string {
   const parsed = parseDepotTarget(target);
   if (parsed === undefined) return `${DEPOT_PATH}…`;
   if (parsed.kind === 'create') return DEPOT_PATH;
-  return parsed.kind === 'put' ? `${DEPOT_PATH}/…` : hideSecrets(target);
+  if (parsed.kind === 'put') return `${DEPOT_PATH}/…`;
+  return hideSecrets(formatDepotLink(parsed));
 }

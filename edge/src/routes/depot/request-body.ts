@@ -23,12 +23,7 @@ export class RequestBody {
    * @param signal ends the reading
    * @param now monotonic milliseconds
    */
-  constructor(
-    req: IncomingMessage,
-    res: ServerResponse,
-    signal: AbortSignal,
-    now: () => Millis,
-  ) {
+  constructor(req: IncomingMessage, res: ServerResponse, signal: AbortSignal, now: () => Millis) {
     this.#req = req;
     this.#res = res;
     this.#signal = signal;
@@ -95,10 +90,13 @@ export class RequestBody {
         this.#signal.removeEventListener('abort', done);
         resolve();
       };
-      const timer = setTimeout(() => {
-        reject(new MillraceError('upload-too-slow', `less than ${LEAST_PACE / 1024} KiB/s came`));
-        done();
-      }, Math.max(0, ms));
+      const timer = setTimeout(
+        () => {
+          reject(new MillraceError('upload-too-slow', `less than ${LEAST_PACE / 1024} KiB/s came`));
+          done();
+        },
+        Math.max(0, ms),
+      );
       for (const event of EVENTS) this.#req.on(event, done);
       this.#signal.addEventListener('abort', done, { once: true });
     });

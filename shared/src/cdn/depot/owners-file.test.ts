@@ -10,7 +10,13 @@ describe('the file of owners', () => {
     const text = [
       '# who may store files here',
       '',
-      formatOwner('alice', PROOF, ['bytes=1GiB', 'each=10MiB', 'for=30d', 'count=7', 'rate=1MiB/s']),
+      formatOwner('alice', PROOF, [
+        'bytes=1GiB',
+        'each=10MiB',
+        'for=30d',
+        'count=7',
+        'rate=1MiB/s',
+      ]),
       `\tbob  sha256:${PROOF}\r`,
     ].join('\n');
     const [alice, bob] = parseOwners(text);

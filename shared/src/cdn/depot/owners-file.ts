@@ -42,13 +42,13 @@ const DEFAULTS: Limits = {
 };
 
 /** Readers of the limits, by their names in the file. */
-const READERS: ReadonlyMap<string, (value: string) => Partial<Limits>> = new Map([
-  ['bytes', (value: string) => ({ bytes: parseBytes(value) })],
-  ['each', (value: string) => ({ each: parseBytes(value) })],
-  ['for', (value: string) => ({ forMs: parseDuration(value) })],
-  ['count', (value: string) => ({ count: parseCount(value) })],
-  ['rate', (value: string) => ({ rate: parseRate(value) })],
-] as const);
+const READERS = new Map<string, (value: string) => Partial<Limits>>([
+  ['bytes', (value) => ({ bytes: parseBytes(value) })],
+  ['each', (value) => ({ each: parseBytes(value) })],
+  ['for', (value) => ({ forMs: parseDuration(value) })],
+  ['count', (value) => ({ count: parseCount(value) })],
+  ['rate', (value) => ({ rate: parseRate(value) })],
+]);
 
 /** Returns true for texts that can name an owner. */
 export function isOwnerName(name: string): boolean {

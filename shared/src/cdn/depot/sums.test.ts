@@ -1,14 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  isSegment,
-  RECORD_BYTES,
-  readSum,
-  SEGMENT_BYTES,
-  scanSums,
-  SumsWriter,
-} from './sums.ts';
+import { isSegment, RECORD_BYTES, readSum, SEGMENT_BYTES, SumsWriter, scanSums } from './sums.ts';
 
 /** Writes bytes in pieces, some of which end with a cut. @returns bytes and records */
 function written(pieces: readonly { bytes: number; cut: boolean }[]) {

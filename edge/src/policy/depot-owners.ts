@@ -6,7 +6,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { TokenBucket } from '@millrace/shared/base/token-bucket';
 import { type Owner, parseOwners } from '@millrace/shared/cdn/depot/owners-file';
 import { fileWords } from '@millrace/shared/node/file-words';
-import { proves } from './secrets.ts';
+import { proves } from './proofs.ts';
 
 /** Reads the file of owners. @throws MillraceError `bad-option` */
 export function readOwners(path: string): Owner[] {
