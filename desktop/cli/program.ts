@@ -20,7 +20,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
     stream: async () => (await import('./commands/stream.ts')).streamCommand,
   },
   'Send files:': {
-    upload: async () => (await import('./commands/upload.ts')).uploadCommand,
+    upload: async () => (await import('./commands/upload/upload.ts')).uploadCommand,
   },
   'Download in the background:': {
     open: async () => (await import('./commands/open.ts')).openCommand,

@@ -67,7 +67,7 @@ export class UploadJournal {
   async write({ bytes, mtimeMs }: FileState, allocated: Allocated): Promise<void> {
     const record = { format: 1, path: this.#path, bytes, mtimeMs, allocated };
     const aside = `${this.#file}.${randomUUID()}`;
-    // Whoever reads it can read, change and remove the file in the depot.
+    // For its user only: the record gives all rights to the file in the depot.
     const file = await open(aside, 'wx', 0o600);
     try {
       await file.writeFile(JSON.stringify(record));

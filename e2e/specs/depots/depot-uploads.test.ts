@@ -379,7 +379,7 @@ describe('leases', () => {
     for (const link of [open.write, links.manage]) {
       expect((await askDepot(link === open.write ? 'HEAD' : 'GET', link)).status).toBe(410);
     }
-    // What nobody has proven to know has no past.
+    // A wrong link is not told that there was a file.
     const wrong = links.read.replace(/[\w-]{32}/, 'A'.repeat(32));
     expect((await askDepot('GET', wrong)).status).toBe(404);
   });

@@ -1,4 +1,4 @@
-/** What one client may do at a depot: uploads at a time, and guesses at capabilities and tokens. */
+/** Limits of one client at a depot: uploads at a time, and guesses at capabilities and tokens. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';

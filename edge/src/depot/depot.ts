@@ -39,7 +39,7 @@ export interface DepotOptions {
   readonly wallClock: () => Millis;
 }
 
-/** What is to be stored. */
+/** Space that is asked for, and the file that it is for. */
 export interface Request {
   /** Bytes to reserve; undefined: as many as come. */
   readonly bytes: number | undefined;

@@ -36,7 +36,11 @@ export function checkLease(owner: Owner | undefined, forMs: Millis, maxMs: Milli
   throw new MillraceError('allocation-refused', `lease: at most ${seconds} s at a time`);
 }
 
-/** @throws MillraceError `allocation-refused` that names the limit, and what is left of it */
+/**
+ * Reports a refusal of the ledger, if there is one.
+ *
+ * @throws MillraceError `allocation-refused` that names the limit, and what is left of it
+ */
 export function refuse(refusal: Refusal | undefined): void {
   if (refusal === undefined) return;
   const { limit, left } = refusal;

@@ -33,7 +33,7 @@ describe('the file of owners', () => {
     ['a name that occurs twice', `a sha256:${PROOF}\na sha256:${PROOF}`, /^line 2: .*twice/],
     ['an unknown limit', `a sha256:${PROOF} size=1`, /^line 1: "size=1" is not a limit/],
     ['a limit without a value', `a sha256:${PROOF} bytes=`, /^line 1: .*size/],
-    ['a number that is none', `a sha256:${PROOF} count=-1`, /^line 1: .*number/],
+    ['a negative number', `a sha256:${PROOF} count=-1`, /^line 1: .*number/],
     ['a name of an object’s own', `a sha256:${PROOF} constructor=1`, /^line 1: .*not a limit/],
   ])('%s is refused with its line', (_, text, detail) => {
     expect(() => parseOwners(text)).toThrow(refused(detail));

@@ -7,7 +7,7 @@
 
 import type { Millis } from '../../base/clock.ts';
 
-/** What one lease is charged. */
+/** One lease, and its charge. */
 export interface Lease {
   readonly id: string;
   readonly owner: string;

@@ -4,10 +4,10 @@
  * The id comes first, so that it can be shown, logged and purged by without a secret.
  */
 
-/** What a capability allows. */
+/** Use that a capability allows. */
 export type Capability = 'read' | 'write' | 'manage';
 
-/** A capability, as its URL names it. */
+/** Parts of a capability's URL. */
 export interface DepotLink {
   readonly kind: Capability;
   readonly id: string;
@@ -35,7 +35,7 @@ const READ = new RegExp(`^/-/d/${ID}/${SECRET}(?:/[^/?]*)?$`);
 const OTHER = new RegExp(`^/-/depot/([wm])/${ID}/${SECRET}$`);
 const PUT = /^\/-\/depot\/([^/]+)$/;
 /** An id and everything behind it, wherever in a text. */
-const HIDDEN = new RegExp(`(/-/(?:d|depot/[wm])/${ID}/)[^\\s"'<>]*`, 'g');
+const HIDDEN = new RegExp(`(/-/(?:d|depot/[wm])/${ID}/)\\S*`, 'g');
 
 /** Returns true for request targets of the depot, well-formed or not. */
 export function isDepotTarget(target: string | undefined): boolean {

@@ -5,11 +5,11 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { formatBytes, formatDuration, formatRate } from '@millrace/shared/base/units';
 import { RateMeter } from '@millrace/shared/download/figures/rate-meter';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
-import { type Uploaded, type UploadObserver, upload } from '../../engine/upload/upload.ts';
-import type { CliContext, CommonOptions, Report } from '../console/context.ts';
-import { edgeOrigin, readToken } from '../console/edge-link.ts';
-import { printable } from '../text/printable.ts';
-import { plainLine, type Shown } from '../text/progress-line.ts';
+import { type Uploaded, type UploadObserver, upload } from '../../../engine/upload/upload.ts';
+import type { CliContext, CommonOptions, Report } from '../../console/context.ts';
+import { edgeOrigin, readToken } from '../../console/edge-link.ts';
+import { printable } from '../../text/printable.ts';
+import { plainLine, type Shown } from '../../text/progress-line.ts';
 
 export interface UploadCommandOptions extends CommonOptions {
   readonly edge?: string;

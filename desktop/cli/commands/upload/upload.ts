@@ -2,8 +2,8 @@
 
 import { parseDuration } from '@millrace/shared/base/unit-options';
 import { Command } from 'commander';
-import { action, type CliContext } from '../console/context.ts';
-import { reading, urlValue } from '../text/option-values.ts';
+import { action, type CliContext } from '../../console/context.ts';
+import { reading, urlValue } from '../../text/option-values.ts';
 import type { UploadCommandOptions } from './upload-run.ts';
 
 export function uploadCommand(context: CliContext): Command {
