@@ -15,6 +15,7 @@ export class ClientUse {
   readonly #appends = new Map<string, number>();
   readonly #guesses = new LRUCache<string, TokenBucket>({ max: MAX_CLIENTS });
   #running = 0;
+  #reads = 0;
 
   constructor(onRefusal: OnRefusal) {
     this.#onRefusal = onRefusal;
@@ -23,6 +24,17 @@ export class ClientUse {
   /** Uploads under way. */
   get appends(): number {
     return this.#running;
+  }
+
+  /** Downloads under way. */
+  get reads(): number {
+    return this.#reads;
+  }
+
+  /** Counts a download. @returns ends it */
+  beginRead(): () => void {
+    this.#reads++;
+    return () => void this.#reads--;
   }
 
   /**

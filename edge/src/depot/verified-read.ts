@@ -4,11 +4,19 @@ import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { isSegment, RECORD_BYTES, readSum, type Sum } from '@millrace/shared/cdn/depot/sums';
+import {
+  isSegment,
+  RECORD_BYTES,
+  readSum,
+  SEGMENT_BYTES,
+  type Sum,
+} from '@millrace/shared/cdn/depot/sums';
 import { openBoth } from './allocation-disk.ts';
 
 /** Bytes that are read at a time, besides the rest of a segment. */
 const READ_BYTES = 256 * 1024;
+/** Memory that a read takes at most, besides what its connection has not taken yet. */
+export const READ_MEMORY_BYTES = READ_BYTES + SEGMENT_BYTES;
 /** Records that are read at a time. */
 const RECORDS = 256;
 

@@ -1,6 +1,6 @@
 /** The depot of a node: its folder, its owners, and the handler of its requests. */
 
-import { statfs } from 'node:fs/promises';
+import { stat, statfs } from 'node:fs/promises';
 import type { Log } from '@millrace/shared/base/log';
 import { formatBytes } from '@millrace/shared/base/units';
 import { APPENDS, CLIENT_APPENDS } from '../admission/resources.ts';
@@ -9,6 +9,7 @@ import type { Config } from '../config/config.ts';
 import { APPEND_BYTES } from '../depot/append.ts';
 import { ClientUse } from '../depot/client-use.ts';
 import { Depot } from '../depot/depot.ts';
+import { READ_MEMORY_BYTES } from '../depot/verified-read.ts';
 import { Owners } from '../policy/depot-owners.ts';
 import { DepotHandler } from '../routes/depot/handler.ts';
 import type { Clients } from './clients.ts';
@@ -50,7 +51,7 @@ export async function openDepot(
     limit: APPENDS,
     perClient: CLIENT_APPENDS,
   });
-  account.share('appends', () => use.appends * APPEND_BYTES);
+  account.share('depot', () => use.appends * APPEND_BYTES + use.reads * READ_MEMORY_BYTES);
   metrics.gauge('depot_allocations', 'Files in the depot, complete or not', () => depot.count);
   const handler = new DepotHandler({
     ...{ depot, owners, use, metrics, account, transfers, log, now, wallClock, maxLeaseMs },
@@ -78,9 +79,7 @@ export async function openDepot(
 async function checkDisk({ depotQuota, cacheDir, cacheDisk }: Config, dir: string): Promise<void> {
   const disk = await statfs(dir);
   const bytes = disk.blocks * disk.bsize;
-  // Two folders of one disk have the same figures; two disks hardly ever.
-  const other = cacheDir === undefined ? undefined : await statfs(cacheDir);
-  const isSame = other?.blocks === disk.blocks && other.bfree === disk.bfree;
+  const isSame = cacheDir !== undefined && (await stat(cacheDir)).dev === (await stat(dir)).dev;
   const needed = depotQuota + (isSame ? cacheDisk : 0);
   if (needed <= bytes) return;
   const what = isSame ? '--depot-quota and --cache-disk need' : '--depot-quota needs';

@@ -16,12 +16,14 @@ import { endResponse } from '../../clients/connection.ts';
 import type { Exchange } from '../../clients/exchanges.ts';
 import type { Allocation } from '../../depot/allocation.ts';
 import type { Head } from '../../depot/allocation-disk.ts';
+import type { ClientUse } from '../../depot/client-use.ts';
 import type { Depot } from '../../depot/depot.ts';
-import { readVerified } from '../../depot/verified-read.ts';
+import { READ_MEMORY_BYTES, readVerified } from '../../depot/verified-read.ts';
 import type { Metrics } from '../../figures/metrics.ts';
 
 export interface DownloadOptions {
   readonly depot: Depot;
+  readonly use: ClientUse;
   readonly metrics: Metrics;
   /** Monotonic and Unix milliseconds. */
   readonly now: () => Millis;
@@ -96,7 +98,8 @@ export async function sendStored(
     return;
   }
   exchange.bodyBytes = bytes;
-  const ended = allocation.addReader(exchange.controller);
+  const ended = [allocation.addReader(exchange.controller), o.use.beginRead()];
+  exchange.heldBytes = () => READ_MEMORY_BYTES;
   try {
     await sendRanges(o, exchange, allocation, {
       ranges,
@@ -108,7 +111,7 @@ export async function sendStored(
     if (isMillraceError(error, 'allocation-damaged')) await o.depot.markDamaged(allocation, error);
     throw error;
   } finally {
-    ended();
+    for (const end of ended) end();
   }
 }
 

@@ -6,9 +6,11 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Digest } from '@millrace/shared/base/digest';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Owner } from '@millrace/shared/cdn/depot/owners-file';
 import { contentDigests, fileDigests } from '@millrace/shared/http/fields/digest-fields';
+import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
 import {
   PARTIAL_UPLOAD,
   readUploadFields,
@@ -129,7 +131,7 @@ async function storeContent(
 ): Promise<void> {
   const { req, res, options } = request;
   const length = statedLength(req, 0, complete);
-  const digest = fileDigests(pick(req, 'repr-digest'), 200).find(isSha256);
+  const digest = statedDigest(req, 'repr-digest');
   const made = await options.depot.allocate(owner, {
     ...creation,
     ...{ bytes: undefined, length, sha256: digest?.hex, resumable: !isPlain },
@@ -150,7 +152,7 @@ async function storeContent(
         'content-length': String(Buffer.byteLength(text)),
         'cache-control': 'no-store',
         location: links.read,
-        sunset: new Date(expiresAt).toUTCString(),
+        sunset: formatHttpDate(expiresAt),
       });
       res.end(text);
       return;
@@ -193,7 +195,7 @@ async function appendBody(
   const ended = [use.beginAppend(exchange.clientKey)];
   if (streamOf(res) === undefined) ended.push(suspendRequestTimeout(req.socket));
   const signal = AbortSignal.any([turn.signal, exchange.controller.signal]);
-  const expected = contentDigests(pick(req, 'content-digest'), 206).find(isSha256);
+  const expected = statedDigest(req, 'content-digest');
   const hash = expected === undefined ? undefined : createHash('sha256');
   try {
     const body = new RequestBody(req, res, signal, now);
@@ -257,13 +259,23 @@ function contentLength({ headers, httpVersionMajor }: IncomingMessage): number |
   return coding === undefined && httpVersionMajor < 2 ? 0 : undefined;
 }
 
-function isSha256({ algorithm }: { readonly algorithm: string }): boolean {
-  return algorithm === 'sha256';
-}
-
-/** Returns one field alone, so that a reader of several does not take others for it. */
-function pick({ headers }: IncomingMessage, name: string) {
-  return { [name]: headers[name] };
+/**
+ * Reads the SHA-256 of the whole file, or of the content of this request.
+ *
+ * @throws MillraceError `bad-request` if there are two
+ */
+function statedDigest(
+  { headers }: IncomingMessage,
+  name: 'repr-digest' | 'content-digest',
+): Digest | undefined {
+  // Alone: other fields have digests too.
+  const field = { [name]: headers[name] };
+  try {
+    const digests = name === 'repr-digest' ? fileDigests(field, 200) : contentDigests(field, 206);
+    return digests.find(({ algorithm }) => algorithm === 'sha256');
+  } catch (cause) {
+    throw new MillraceError('bad-request', `${name} has two digests`, { cause });
+  }
 }
 
 function stateFields(request: DepotRequest, allocation: Allocation): Record<string, string> {
