@@ -29,6 +29,8 @@ export class Allocation {
   #turn: { readonly controller: AbortController; readonly done: Promise<void> } | undefined;
   readonly #readers = new Set<AbortController>();
   #ended: MillraceError | undefined;
+  /** Last change of the head, or of the folder. */
+  #changes: Promise<unknown> = Promise.resolve();
 
   constructor(folder: string, head: Head, offset: number, sums: number) {
     this.folder = folder;
@@ -65,6 +67,13 @@ export class Allocation {
       throw controller.signal.reason;
     }
     return { signal: controller.signal, end };
+  }
+
+  /** Lets a change of the head or the folder begin when all earlier ones have ended. */
+  changeHead(change: () => Promise<void>): Promise<void> {
+    const done = this.#changes.then(change);
+    this.#changes = done.catch(() => {});
+    return done;
   }
 
   /**

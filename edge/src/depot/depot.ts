@@ -225,7 +225,8 @@ export class Depot {
   }
 
   /**
-   * Changes the end of a lease, counted from now, and the bytes reserved.
+   * Changes the end of a lease, counted from now, and the bytes reserved; the latter terminates a
+   * request that appends.
    *
    * @throws MillraceError `allocation-refused`; `upload-complete` if bytes are to be reserved for a
    *   complete upload; `inconsistent-length` if they are fewer than have come
@@ -234,24 +235,22 @@ export class Depot {
     allocation: Allocation,
     { forMs, bytes }: { forMs?: Millis | undefined; bytes?: number | undefined },
   ): Promise<void> {
-    const { head } = allocation;
-    const { owner, allowance } = this.#limitsOf(head);
+    const { owner } = this.#limitsOf(allocation.head);
     let changed: Partial<Head> = {};
     if (forMs !== undefined) {
       const expiresAt =
         this.#options.wallClock() + checkLease(owner, forMs, this.#options.maxLeaseMs);
       changed = { expiresAt };
     }
-    if (bytes !== undefined) {
-      if (allocation.isComplete) throw new MillraceError('upload-complete');
-      if (bytes < Math.max(allocation.offset, head.length ?? 0)) {
-        throw new MillraceError('inconsistent-length', `it has ${allocation.offset} bytes already`);
-      }
-      if (owner !== undefined) checkSize(owner, bytes);
-      refuse(this.#ledger.charge(head.id, bytes, allowance));
-      changed = { ...changed, bytes, grows: false };
+    if (bytes === undefined) return this.#change(allocation, changed);
+    // Bytes on their way have their reservation already.
+    const turn = await allocation.takeTurn();
+    try {
+      this.#reserve(allocation, bytes);
+      await this.#change(allocation, { ...changed, bytes, grows: false });
+    } finally {
+      turn.end();
     }
-    await this.#change(allocation, changed);
   }
 
   /** Ends an allocation at once, with all requests that use it. */
@@ -275,6 +274,7 @@ export class Depot {
   async markDamaged(allocation: Allocation, error: MillraceError): Promise<void> {
     const { id } = allocation.head;
     this.#options.log.error({ id, detail: error.detail }, 'bytes of an allocation are damaged');
+    allocation.head = { ...allocation.head, damaged: true };
     await this.#change(allocation, { damaged: true }).catch((cause: unknown) => {
       this.#options.log.error({ err: cause, id }, 'the damage could not be recorded');
     });
@@ -297,19 +297,33 @@ export class Depot {
     await Promise.all(this.#deletions);
   }
 
-  async #change(allocation: Allocation, changed: Partial<Head>): Promise<void> {
-    allocation.head = { ...allocation.head, ...changed };
-    const { head, folder } = allocation;
-    if (!this.#all.has(head.id)) throw new MillraceError('allocation-expired');
-    this.#ledger.extend(head.id, head.expiresAt);
-    await this.#disk.writeHead(folder, head);
+  /** Charges another number of bytes for an incomplete upload. */
+  #reserve({ head, offset, isComplete }: Allocation, bytes: number): void {
+    const { owner, allowance } = this.#limitsOf(head);
+    if (isComplete) throw new MillraceError('upload-complete');
+    if (bytes < Math.max(offset, head.length ?? 0)) {
+      throw new MillraceError('inconsistent-length', `it has ${offset} bytes already`);
+    }
+    if (owner !== undefined) checkSize(owner, bytes);
+    refuse(this.#ledger.charge(head.id, bytes, allowance));
+  }
+
+  /** Changes a head: on the disk first, one change after the other. */
+  #change(allocation: Allocation, changed: Partial<Head>): Promise<void> {
+    return allocation.changeHead(async () => {
+      const head = { ...allocation.head, ...changed };
+      if (!this.#all.has(head.id)) throw new MillraceError('allocation-expired');
+      await this.#disk.writeHead(allocation.folder, head);
+      allocation.head = head;
+      this.#ledger.extend(head.id, head.expiresAt);
+    });
   }
 
   async #end(allocation: Allocation, error: MillraceError): Promise<void> {
     const { id } = allocation.head;
     this.#all.delete(id);
     await allocation.end(error);
-    await this.#disk.discard(allocation.folder);
+    await allocation.changeHead(() => this.#disk.discard(allocation.folder));
     // Until then its bytes take room on the disk.
     this.#ledger.release(id);
   }

@@ -6,7 +6,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { TokenBucket } from '@millrace/shared/base/token-bucket';
 import { type Owner, parseOwners } from '@millrace/shared/cdn/depot/owners-file';
 import { fileWords } from '@millrace/shared/node/file-words';
-import { proves } from './proofs.ts';
+import { isSameProof, proofOf } from './proofs.ts';
 
 /** Reads the file of owners. @throws MillraceError `bad-option` */
 export function readOwners(path: string): Owner[] {
@@ -41,8 +41,9 @@ export class Owners {
 
   /** Finds the owner with a token. Compares all, so that the time tells nothing. */
   withToken(token: string): Owner | undefined {
+    const proof = proofOf(token);
     let found: Owner | undefined;
-    for (const owner of this.#owners) if (proves(token, owner.proof)) found = owner;
+    for (const owner of this.#owners) if (isSameProof(proof, owner.proof)) found = owner;
     return found;
   }
 

@@ -15,6 +15,10 @@ export function proofOf(secret: string): string {
  * there is no proof.
  */
 export function proves(secret: string, proof: string | undefined): boolean {
-  const kept = Buffer.from(proof ?? NO_PROOF);
-  return timingSafeEqual(Buffer.from(proofOf(secret)), kept) && proof !== undefined;
+  return isSameProof(proofOf(secret), proof ?? NO_PROOF) && proof !== undefined;
+}
+
+/** Compares two proofs in a time that does not depend on them. */
+export function isSameProof(one: string, other: string): boolean {
+  return timingSafeEqual(Buffer.from(one), Buffer.from(other));
 }
