@@ -53,14 +53,21 @@ export class UploadJournal {
     return lockFile(`${this.#file}.lock`);
   }
 
-  /** Returns the upload of this state of the file that an earlier process has begun. */
-  async read({ bytes, mtimeMs }: FileState): Promise<Allocated | undefined> {
+  /**
+   * Returns the upload of the file that an earlier process has begun.
+   *
+   * @returns also whether the file is still in this state
+   */
+  async read({
+    bytes,
+    mtimeMs,
+  }: FileState): Promise<{ readonly allocated: Allocated; readonly isSame: boolean } | undefined> {
     const text = await readFile(this.#file, 'utf8').catch(() => '');
     const result = tryRead(RECORD, parseJson(text));
     if (!result.success) return undefined;
     const { path, allocated, ...known } = result.data;
-    const isSame = path === this.#path && known.bytes === bytes && known.mtimeMs === mtimeMs;
-    return isSame ? allocated : undefined;
+    if (path !== this.#path) return undefined;
+    return { allocated, isSame: known.bytes === bytes && known.mtimeMs === mtimeMs };
   }
 
   /** Writes the upload down; resolves when that survives a crash of the machine. */

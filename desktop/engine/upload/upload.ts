@@ -24,6 +24,11 @@ import { type FileState, UploadJournal } from './upload-journal.ts';
 
 /** Bytes that are read and sent at a time. */
 const PIECE_BYTES = 256 * 1024;
+/**
+ * Time of the first lease: if this process ends before it has written down where the upload is, the
+ * space is free again soon.
+ */
+const FIRST_LEASE_MS: Millis = 600_000;
 /** Pauses between attempts, and the time without any progress after which there are no more. */
 const FIRST_PAUSE_MS: Millis = 500;
 const MAX_PAUSE_MS: Millis = 15_000;
@@ -117,7 +122,9 @@ class Upload {
     this.#fileState = await stateOfFile(this.#file);
     const { bytes } = this.#fileState;
     const earlier = await this.#journal.read(this.#fileState);
-    let allocated = earlier && (await this.#continue(earlier));
+    // Of another state of the file, it would only take room.
+    if (earlier?.isSame === false) await this.#giveUp(earlier.allocated);
+    let allocated = earlier?.isSame ? await this.#continue(earlier.allocated) : undefined;
     if (earlier !== undefined && allocated === undefined) observe.anew();
     allocated ??= await this.#begin();
     const { sha256: theirs } = await this.#send(allocated);
@@ -135,25 +142,37 @@ class Upload {
   /** Reserves space, and writes down where, before the first byte is sent. */
   async #begin(): Promise<Allocated> {
     const { edge, token, name, forMs, signal } = this.#options;
-    const wanted = { bytes: this.#fileState.bytes, seconds: Math.ceil(forMs / 1000), name };
+    const seconds = Math.ceil(Math.min(forMs, FIRST_LEASE_MS) / 1000);
+    const wanted = { bytes: this.#fileState.bytes, seconds, name };
     const allocated = await this.#retry(() => allocate(edge, token, wanted, signal));
     for (const link of [allocated.read, allocated.write, allocated.manage]) {
       if (isDepotTarget(new URL(link).pathname)) continue;
       throw new MillraceError('malformed-response', 'that is not the answer of a depot');
     }
     await this.#journal.write(this.#fileState, allocated);
-    return allocated;
+    if (forMs <= FIRST_LEASE_MS) return allocated;
+    try {
+      return await this.#extend(allocated);
+    } catch (error) {
+      // The depot does not store files for that long.
+      if (isMillraceError(error, 'allocation-refused')) await this.#giveUp(allocated);
+      throw error;
+    }
+  }
+
+  /** Gives the lease its end, counted from now. */
+  async #extend(allocated: Allocated): Promise<Allocated> {
+    const { forMs, signal } = this.#options;
+    const seconds = Math.ceil(forMs / 1000);
+    const expires = await this.#retry(() => extend(allocated.manage, seconds, signal));
+    await this.#journal.write(this.#fileState, { ...allocated, expires });
+    return { ...allocated, expires };
   }
 
   /** Takes up an earlier upload. @returns undefined if the depot does not have it any more */
   async #continue(earlier: Allocated): Promise<Allocated | undefined> {
-    const { forMs, signal } = this.#options;
-    const seconds = Math.ceil(forMs / 1000);
     try {
-      const expires = await this.#retry(() => extend(earlier.manage, seconds, signal));
-      const allocated = { ...earlier, expires };
-      await this.#journal.write(this.#fileState, allocated);
-      return allocated;
+      return await this.#extend(earlier);
     } catch (error) {
       if (!isGone(error)) throw error;
       await this.#journal.remove();

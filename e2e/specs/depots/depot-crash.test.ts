@@ -1,6 +1,5 @@
 /** Uploads whose programs are killed: what a depot has acknowledged is never lost. */
 
-import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -9,7 +8,7 @@ import { expect, test } from '@jest/globals';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { appendTo, askDepot, DepotStage, reserve } from '../../fixtures/programs/depot-stage.ts';
 import { CliProcess, type EdgeProcess } from '../../fixtures/programs/processes.ts';
-import { until } from '../../fixtures/until.ts';
+import { becomes, until } from '../../fixtures/until.ts';
 
 const stage = await DepotStage.set();
 const MIB = 1024 * 1024;
@@ -116,6 +115,8 @@ test('bytes that a crash has cut off or damaged are not counted', async () => {
 
 test('an upload that is killed at any time, and whose depot is, continues with the same command', async () => {
   const dir = join(stage.folder, 'client');
+  // So that no upload gets to its end before it is killed.
+  await stage.setOwners('alice', 'rate=10MiB/s');
   let edge = await stage.start('--depot-dir', dir);
   const content = contentOf('killed client', 50 * MIB);
   const file = join(stage.folder, 'client.bin');
@@ -124,20 +125,20 @@ test('an upload that is killed at any time, and whose depot is, continues with t
   const args = ['upload', file, '--edge', edge.url, '--token-file', stage.tokenFile, '--json'];
   const begin = () => new CliProcess(args, { MILLRACE_STATE: state });
   const allocations = async () => (await readdir(join(dir, 'objects'))).length;
-  for (const share of [0, 0.3, 0.8]) {
+  const journals = async () =>
+    (await readdir(join(state, 'uploads')).catch(() => [])).filter((name) => /json$/.test(name));
+  for (const sent of [0, 3 * MIB, 8 * MIB]) {
     const before = await receivedBytes(edge);
     const client = begin();
-    await until(
-      async () =>
-        client.child.exitCode !== null ||
-        ((await allocations()) > 0 && (await receivedBytes(edge)) >= before + share * 10 * MIB),
-    );
+    await until(async () => (await journals()).length > 0);
+    await until(async () => (await receivedBytes(edge)) >= before + sent);
     client.child.kill('SIGKILL');
     await client.result;
     expect(await allocations()).toBe(1);
   }
+  const before = await receivedBytes(edge);
   const last = begin();
-  await until(() => receivedBytes(edge).then((bytes) => bytes > 0));
+  await until(async () => (await receivedBytes(edge)) > before + MIB);
   await edge.stop('SIGKILL');
   edge = await stage.restart(edge, '--depot-dir', dir);
   const { code, stdout } = await last.result;
@@ -149,27 +150,42 @@ test('an upload that is killed at any time, and whose depot is, continues with t
   expect(await readdir(join(state, 'uploads'))).toEqual([]);
 }, 300_000);
 
-test('a file that changes is uploaded anew, and one whose upload the depot lost as well', async () => {
+test('a file that has changed is uploaded anew, and one that the depot has lost as well', async () => {
   const dir = join(stage.folder, 'changed');
+  await stage.setOwners('alice', 'rate=10MiB/s');
   const edge = await stage.start('--depot-dir', dir);
   const file = join(stage.folder, 'changed.bin');
   const args = ['upload', file, '--edge', edge.url, '--token-file', stage.tokenFile, '--json'];
   const env = { MILLRACE_STATE: join(stage.folder, 'state-2') };
-  await writeFile(file, contentOf('before', 30 * MIB));
-  const first = new CliProcess(args, env);
-  await until(async () => (await receivedBytes(edge)) > 0);
-  first.child.kill('SIGKILL');
-  await first.result;
-  await writeFile(file, contentOf('after', 3 * MIB));
-  const second = await new CliProcess(args, env).result;
-  const done = JSON.parse(second.stdout.trim().split('\n').at(-1) ?? '');
-  expect(done).toMatchObject({ event: 'done', sha256: sha256(contentOf('after', 3 * MIB)) });
-  const third = new CliProcess(args, env);
-  const begun = once(third.child.stdout as NodeJS.EventEmitter, 'data');
-  await begun;
-  third.child.kill('SIGKILL');
-  await third.result;
-}, 120_000);
+  const kill = async () => {
+    const before = await receivedBytes(edge);
+    const client = new CliProcess(args, env);
+    await until(async () => (await receivedBytes(edge)) > before + MIB);
+    client.child.kill('SIGKILL');
+    await client.result;
+  };
+  const finish = async () => {
+    const { stdout } = await new CliProcess(args, env).result;
+    const lines = stdout.trim().split('\n');
+    return lines.map((line) => JSON.parse(line));
+  };
+  await writeFile(file, contentOf('before', 40 * MIB));
+  await kill();
+  await writeFile(file, contentOf('after', 30 * MIB));
+  const digest = sha256(contentOf('after', 30 * MIB));
+  expect((await finish()).at(-1)).toMatchObject({ event: 'done', sha256: digest });
+  // Nothing is left of the first state.
+  await becomes(async () => (await edge.status()).admission.depotBytes?.use, 30 * MIB);
+  await kill();
+  const [record = ''] = (await readdir(join(env.MILLRACE_STATE, 'uploads'))).filter((name) =>
+    name.endsWith('json'),
+  );
+  const kept = JSON.parse(await readFile(join(env.MILLRACE_STATE, 'uploads', record), 'utf8'));
+  expect((await askDepot('DELETE', kept.allocated.manage)).status).toBe(204);
+  const events = await finish();
+  expect(events.map(({ event }) => event)).toContain('anew');
+  expect(events.at(-1)).toMatchObject({ event: 'done', sha256: digest });
+}, 180_000);
 
 async function receivedBytes(edge: EdgeProcess): Promise<number> {
   const metrics = await (await fetch(`${edge.url}/-/metrics`)).text();

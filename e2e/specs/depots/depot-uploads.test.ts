@@ -369,7 +369,8 @@ describe('leases', () => {
     for (const { manage } of [links, open]) {
       expect((await askDepot('PATCH', manage, {}, { seconds: 1 })).status).toBe(200);
     }
-    await becomes(async () => (await askDepot('GET', links.read)).status, 410);
+    // HEAD, since a body would be cut off at the end of the lease.
+    await becomes(async () => (await askDepot('HEAD', links.read)).status, 410);
     await becomes(async () => (await own.status()).admission.depotBytes?.use, 0);
     socket.on('data', (piece) => {
       received += piece.length;
