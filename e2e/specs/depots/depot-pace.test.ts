@@ -56,7 +56,7 @@ test('an upload may take longer than any other request, over HTTP/1.1 and HTTP/2
     const text = Buffer.concat(answer).toString();
     expect(text).toContain('HTTP/1.1 408 ');
     expect(text).toContain('upload-too-slow');
-    // What came before is kept.
+    // The bytes that came before are kept.
     const { headers } = await askDepot('HEAD', edge.url + new URL(write).pathname);
     expect(headers.get('upload-offset')).toBe('10');
   };
