@@ -166,9 +166,10 @@ function contentOf(text: string): Content {
 /** Sends a request, and waits for the answer, which is small. */
 async function exchange(o: Exchange): Promise<Answer> {
   const { signal, url: target, content } = o;
+  // An import would also load the fetch and WebSocket of Node's http.
   const { request } = target.startsWith('https:')
-    ? await import('node:https')
-    : await import('node:http');
+    ? process.getBuiltinModule('node:https')
+    : process.getBuiltinModule('node:http');
   const options: RequestOptions = {
     method: o.method,
     headers: {
