@@ -19,6 +19,9 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
     get: async () => (await import('./commands/get.ts')).getCommand,
     stream: async () => (await import('./commands/stream.ts')).streamCommand,
   },
+  'Send files:': {
+    upload: async () => (await import('./commands/upload/upload.ts')).uploadCommand,
+  },
   'Download in the background:': {
     open: async () => (await import('./commands/open.ts')).openCommand,
     add: async () => (await import('./commands/add.ts')).addCommand,

@@ -18,6 +18,7 @@ import { AllowList } from './policy/allow-list.ts';
 import { OwnAddresses } from './policy/own-addresses.ts';
 import { OriginPolicy } from './policy/policy.ts';
 import { openClients } from './wiring/clients.ts';
+import { openDepot } from './wiring/depot.ts';
 import { openFiles } from './wiring/files.ts';
 import {
   addAdminGauges,
@@ -95,6 +96,10 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       : new Figures(metrics, config.chunkSize, wallClock);
   figures?.start();
   const clients = await openClients(context, storage, files, policy, transfers, figures);
+  const depot =
+    config.depotDir === undefined
+      ? undefined
+      : await openDepot(context, config.depotDir, clients, transfers);
   const near = await openNear(context, peers, clients, policy, transfers, room);
   const upkeep = await openUpkeep(context, storage, peers, files, policy, transfers);
   addClientGauges(metrics, clients.limits, transfers);
@@ -113,7 +118,9 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     anycast = state;
   };
   if (config.anycast !== undefined) addAnycastGauge(metrics, () => anycast?.announced ?? false);
-  const parts = { policy, transfers, storage, peers, files, clients, near, upkeep, figures, zone };
+  const parts = {
+    ...{ policy, transfers, storage, peers, files, clients, near, upkeep, figures, zone, depot },
+  };
   await addRoutes(ports.server, context, {
     ...parts,
     anycast: () => anycast,
@@ -150,6 +157,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     reload() {
       policy.reload(log);
       near.reload();
+      depot?.reload(log);
       ports.reload();
     },
     stopAccepting() {
@@ -170,6 +178,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       await ports.close();
       await files.client.close();
       await clients.close();
+      await depot?.close();
       await upkeep.endedSessions.close();
       await storage.close();
     },

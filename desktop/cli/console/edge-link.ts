@@ -21,6 +21,38 @@ export interface EdgeOptions extends CommonOptions {
 const TOKEN_VARIABLE = 'MILLRACE_EDGE_TOKEN';
 const TIMEOUT_MS = 30_000;
 
+/**
+ * Returns the base URL of an edge: the one that is named, that of the environment, or the local one.
+ *
+ * @throws MillraceError `bad-option`
+ */
+export function edgeOrigin(named: string | undefined): string {
+  const first = process.env.MILLRACE_EDGE?.split(',')[0]?.trim();
+  const url = named ?? (first || undefined) ?? `http://127.0.0.1:${EDGE_PORT}`;
+  if (!URL.canParse(url)) throw new MillraceError('bad-option', 'MILLRACE_EDGE is not a URL');
+  return new URL(url).origin;
+}
+
+/**
+ * Reads a token: from a file, if one is named, otherwise from the environment.
+ *
+ * @param variable of the environment that may hold the token
+ * @throws MillraceError `bad-option` if the file cannot be read
+ */
+export async function readToken(
+  { cwd }: CliContext,
+  file: string | undefined,
+  variable: string,
+): Promise<string | undefined> {
+  if (file === undefined) return process.env[variable]?.trim() || undefined;
+  const path = resolve(cwd, file);
+  try {
+    return (await readFile(path, 'utf8')).trim() || undefined;
+  } catch (cause) {
+    throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
+  }
+}
+
 /** Adds the options by which commands find an edge. */
 export function edgeOptions(command: Command): Command {
   return command
@@ -49,21 +81,8 @@ export class EdgeLink {
 
   /** Finds the address and the token. @throws MillraceError `bad-option` if one is unreadable */
   static async open(context: CliContext, options: EdgeOptions): Promise<EdgeLink> {
-    const { MILLRACE_EDGE, [TOKEN_VARIABLE]: given } = process.env;
-    const first = MILLRACE_EDGE?.split(',')[0]?.trim();
-    const url = options.edge ?? (first || undefined) ?? `http://127.0.0.1:${EDGE_PORT}`;
-    if (!URL.canParse(url)) throw new MillraceError('bad-option', 'MILLRACE_EDGE is not a URL');
-    let token = given?.trim();
-    if (options.tokenFile !== undefined) {
-      const path = resolve(context.cwd, options.tokenFile);
-      token = await readFile(path, 'utf8').then(
-        (text) => text.trim(),
-        (cause: unknown) => {
-          throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
-        },
-      );
-    }
-    return new EdgeLink(new URL(url).origin, token || undefined, context.signal);
+    const token = await readToken(context, options.tokenFile, TOKEN_VARIABLE);
+    return new EdgeLink(edgeOrigin(options.edge), token, context.signal);
   }
 
   /**

@@ -12,6 +12,12 @@ export const MAX_CHECKS_AT_ONCE = 4;
 export const DNS_CONNECTIONS = 256;
 export const DNS_CLIENT_CONNECTIONS = 16;
 
+/** Uploads to the depot under way: of one client, and of all together. */
+export const CLIENT_APPENDS = 8;
+export const APPENDS = 256;
+/** Wrong capabilities and owners' tokens that one client may present per minute. */
+export const GUESSES_PER_MINUTE = 10;
+
 /** One row of the table. */
 export interface ResourceRow {
   /** The thing counted or weighed, a noun phrase. */
@@ -112,6 +118,27 @@ export const RESOURCES = {
     forAll: undefined,
     full: 'The log-in is refused for a while.',
     codes: ['token-required'],
+  },
+  depotBytes: {
+    what: 'bytes reserved or stored in the depot',
+    perClient: { option: 'depot-owners-file' },
+    forAll: { option: 'depot-quota' },
+    full: 'The allocation is refused. Limits are those of owners, whatever their addresses.',
+    codes: ['allocation-refused'],
+  },
+  appends: {
+    what: 'uploads to the depot under way',
+    perClient: { fixed: `${CLIENT_APPENDS}` },
+    forAll: { fixed: `${APPENDS}` },
+    full: 'The upload is refused, and may be continued later. One that is slower than 16 KiB/s, with pauses of up to 30 s, is ended.',
+    codes: ['too-many-transfers', 'upload-too-slow'],
+  },
+  capabilities: {
+    what: 'wrong links and tokens at the depot per minute',
+    perClient: { fixed: `${GUESSES_PER_MINUTE}` },
+    forAll: undefined,
+    full: 'Further wrong ones are refused; right ones are always served.',
+    codes: ['too-many-requests'],
   },
   dnsAnswers: {
     what: 'answers by UDP per second to a network that has shown no cookie',

@@ -9,6 +9,7 @@ import { type FileHandle, lstat, mkdir, open, readdir, rename, rm } from 'node:f
 import { join } from 'node:path';
 import type { Log } from '@millrace/shared/base/log';
 import { OBJECT_BYTES } from '@millrace/shared/cdn/admission/memory-weight';
+import { holdsSecret } from '@millrace/shared/http/urls/depot-link';
 import { sha256 } from '../files/chunk.ts';
 import type { ChunkBuffer } from '../files/chunk-memory.ts';
 import { ownText } from '../files/file-version.ts';
@@ -177,6 +178,8 @@ export class DiskCache {
     done: () => void = () => {},
     metaBytes = OBJECT_BYTES,
   ): void {
+    // Records name their URL: whoever reads the disk must not learn the link of a depot's file.
+    if (holdsSecret(key)) return done();
     const bytes = data.length + writeBytes(key, metaBytes);
     if (this.#queuedBytes + bytes > MAX_QUEUED_BYTES) {
       this.stats.skipped++;

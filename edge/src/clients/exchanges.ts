@@ -25,7 +25,7 @@ export interface Exchange {
   /** Key of the client that it counts for. */
   readonly clientKey: string;
   readonly startedAt: Millis;
-  kind: 'file' | 'tunnel' | 'error';
+  kind: 'file' | 'tunnel' | 'depot' | 'error';
   /** Grant of the signed link that the client has used. */
   grant?: LinkGrant;
   url: URL | undefined;
@@ -134,7 +134,9 @@ export class Exchanges {
    */
   offload(limit?: number): void {
     const running = [...this.#running]
-      .filter(({ kind, controller }) => kind !== 'error' && !controller.signal.aborted)
+      // Files of the depot are at no other edge.
+      .filter(({ kind }) => kind === 'file' || kind === 'tunnel')
+      .filter(({ controller }) => !controller.signal.aborted)
       .map((exchange) => ({
         exchange,
         aware: exchange.aware,

@@ -15,6 +15,7 @@ import { fileWords } from '@millrace/shared/node/file-words';
 import { tryRead } from '@millrace/shared/schema/read';
 import { Command, CommanderError, Option } from 'commander';
 import type { ProxyField, parseNetwork } from '../policy/client-address.ts';
+import { checkDepot, type DepotConfig } from './depot-settings.ts';
 import { type ReachConfig, type ReachRead, readReach } from './reach-config.ts';
 import type { Setting } from './readers.ts';
 import type { Seed } from './seeds.ts';
@@ -23,7 +24,7 @@ import { LEAST_ROOM_BYTES, SETTINGS } from './settings.ts';
 type Name = keyof typeof SETTINGS;
 
 /** The settings, read and checked; sizes in bytes, times in milliseconds. */
-export interface Config extends ReachConfig {
+export interface Config extends ReachConfig, DepotConfig {
   readonly host: string;
   readonly port: number;
   readonly tlsCert: string | undefined;
@@ -118,15 +119,19 @@ export function readConfig(
   const peers = config.peers ?? [];
   const trustedProxy = config.trustedProxy ?? [];
   const name = config.name ?? `${hostname()}:${config.port}`.replace(/[^A-Za-z0-9._:-]/g, '-');
-  const reach = readReach(raw as unknown as ReachRead, (message) => {
+  const stop = (message: string): never => {
     throw new Stop(message, 2);
-  });
+  };
+  checkDepot(config, stop);
+  const reach = readReach(raw as unknown as ReachRead, stop);
   return { ...config, ...reach, allowOrigin, peers, trustedProxy, name };
 }
 
 /** Returns true if there are files that are read again on SIGHUP. */
-export function canReload({ tlsCert, rulesFile, linkSecretFile, geoip }: Config): boolean {
-  return [tlsCert, rulesFile, linkSecretFile, geoip].some((file) => file !== undefined);
+export function canReload(config: Config): boolean {
+  const { tlsCert, rulesFile, linkSecretFile, geoip, depotOwnersFile } = config;
+  const files = [tlsCert, rulesFile, linkSecretFile, geoip, depotOwnersFile];
+  return files.some((file) => file !== undefined);
 }
 
 /** Makes the program's command-line interface, for parsing and for --help. */

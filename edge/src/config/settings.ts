@@ -11,6 +11,7 @@ import * as z from 'zod';
 import { AllowList } from '../policy/allow-list.ts';
 import { parseNetwork } from '../policy/client-address.ts';
 import { OriginRules } from '../policy/origin-rules.ts';
+import { DEPOT_SETTINGS } from './depot-settings.ts';
 import { REACH_SETTINGS } from './reach-settings.ts';
 import { count, parseBaseUrl, readSecret, type Setting, text, usable } from './readers.ts';
 import { parseSeed } from './seeds.ts';
@@ -320,6 +321,7 @@ export const SETTINGS = {
     schema: text(parseDuration),
     default: '10s',
   },
+  ...DEPOT_SETTINGS,
   ...REACH_SETTINGS,
   'log-level': {
     argument: '<level>',

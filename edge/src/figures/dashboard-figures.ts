@@ -4,6 +4,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import type { RefusalReport } from '@millrace/shared/cdn/admission/refusal-log';
 import { FigureHistory, type FigureSteps } from '@millrace/shared/cdn/figures/figure-history';
 import { type FileHeat, TopFiles } from '@millrace/shared/cdn/figures/top-files';
+import { hideSecrets } from '@millrace/shared/http/urls/depot-link';
 import type { FileVersion } from '../files/file-version.ts';
 import { counterValue, type Metrics } from './metrics.ts';
 
@@ -69,7 +70,8 @@ export class Figures {
   /** Counts a delivered chunk, but none of files that are not public. */
   readonly onChunk = (version: FileVersion, chunk: number, bytes: number): void => {
     if (version.scope !== 'public') return;
-    const { url, length } = version;
+    const { length } = version;
+    const url = hideSecrets(version.url);
     this.#files.record({ url, length, chunk, chunkBytes: this.#chunkBytes, bytes }, this.#now());
   };
 

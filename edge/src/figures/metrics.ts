@@ -85,6 +85,10 @@ export class Metrics {
     'Clients sent to their nearest edge: this one, or another',
     ['to'],
   );
+  readonly depotReceived = this.#counter(
+    'depot_received_bytes_total',
+    'Bytes of files that clients have sent to the depot',
+  );
   readonly contentPurges = this.#counter('content_purges_total', 'Purges carried out', ['kind']);
   readonly prefetches = this.#counter('prefetches_total', 'Prefetches ended', ['state']);
   readonly prefetchedBytes = this.#counter(

@@ -18,6 +18,7 @@ import {
   unfinishedResponse,
 } from './http1-parser.ts';
 import { parseRawTarget } from './raw-targets.ts';
+import { isUploading } from './uploads.ts';
 
 /** Statuses of requests that cannot be parsed, by the parser's or the server's code. */
 const STATUSES: Readonly<Record<string, string>> = {
@@ -65,6 +66,7 @@ export function watchConnections(server: Server, connected: Connected = 'connect
 /** Answers bytes that are not a request. A listener for `clientError`, added once to each server. */
 export function onClientError(error: ParserError, socket: Socket): void {
   if (ending.has(socket) || socket.destroyed) return;
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isUploading(socket)) return;
   const refuse = (status: string) => endWith(socket, answerOf(status));
   const owed = unfinishedResponse(socket) !== undefined;
   if (!owed && parseRawTarget(error, socket, refuse)) return;

@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
+import { isDepotTarget } from '@millrace/shared/http/urls/depot-link';
 import { httpsLocation } from '@millrace/shared/http/urls/https-redirect';
 import { NEAR_PATH } from '@millrace/shared/http/urls/near-link';
 import { SIGNED_PATH } from '@millrace/shared/http/urls/signed-link';
@@ -23,6 +24,7 @@ import { isolateFiles } from './isolation.ts';
 import { problemReply } from './problem-reply.ts';
 import { listenReady } from './ready-acceptor.ts';
 import type { TlsListener } from './tls/tls-listener.ts';
+import { holdContinue } from './uploads.ts';
 
 // An import would also load the fetch and WebSocket of Node's http: a tenth of the start.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -38,6 +40,9 @@ export const PREFIXED_ROUTE = '/-/prefixed';
 
 /** Route of all requests for the nearest edge, which hold an origin's URL too. */
 export const NEAR_ROUTE = '/-/nearest';
+
+/** Route of all requests of the depot, whose bodies are files, and whose targets hold secrets. */
+export const DEPOT_ROUTE = '/-/depot';
 
 /**
  * Opens a second port, where other nodes reach this very process, and clients get nothing. Without
@@ -110,8 +115,7 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
     exposeHeadRoutes: true,
     // Only Millrace's own paths are for the router; all other targets are an origin's URL, kept as
     // received.
-    rewriteUrl: ({ url }: IncomingMessage) =>
-      isNear(url) ? NEAR_ROUTE : isOwn(url) ? (url as string) : PREFIXED_ROUTE,
+    rewriteUrl: ({ url }: IncomingMessage) => routeOf(url),
     http: H1_LIMITS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     schemaController: {
@@ -126,6 +130,7 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
     clientErrorHandler: (error, socket) => onClientError(error as Error, socket),
   }) as unknown as FastifyInstance;
   watchConnections(server.server);
+  holdContinue(server.server, (req, res) => server.server.emit('request', req, res));
   isolateFiles(server, isOwn);
   /** Connections whose last request has come: bytes behind it are not a request. */
   const ended = new WeakSet<Socket>();
@@ -217,6 +222,13 @@ export function isBehindBody(req: IncomingMessage, res: ServerResponse): boolean
     res.shouldKeepAlive = false;
   }
   return false;
+}
+
+/** Returns the path by which the router finds the handler of a target. */
+function routeOf(url: string | undefined): string {
+  if (isNear(url)) return NEAR_ROUTE;
+  if (isDepotTarget(url)) return DEPOT_ROUTE;
+  return isOwn(url) ? (url as string) : PREFIXED_ROUTE;
 }
 
 /** Returns true for targets that ask for the nearest edge of a file. */

@@ -8,6 +8,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import { type AddressedEdge, oneForEachAddress } from '@millrace/shared/cdn/near/one-address';
+import { hideSecrets } from '@millrace/shared/http/urls/depot-link';
 import { NEAR_PATH } from '@millrace/shared/http/urls/near-link';
 import { SIGNED_PATH } from '@millrace/shared/http/urls/signed-link';
 import type { ClientLimits } from '../admission/client-limits.ts';
@@ -97,7 +98,10 @@ export class NearHandler {
     // Not by the name of the edge: names of nodes that are gone would stay for ever.
     metrics.nearAnswers.inc({ to: first.name === membership.self.name ? 'this' : 'other' });
     // A query may hold secrets: signed links, tokens.
-    log.info({ client, url: `${url.origin}${url.pathname}`, edge: first.name }, 'sent to an edge');
+    log.info(
+      { client, url: hideSecrets(`${url.origin}${url.pathname}`), edge: first.name },
+      'sent to an edge',
+    );
     const link = duplicates(others, path);
     res.writeHead(307, {
       location: `${first.url}${path}`,

@@ -12,6 +12,7 @@ import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fiel
 import { listField } from '@millrace/shared/http/fields/headers';
 import { resumesOnReset } from '@millrace/shared/http/fields/prefer';
 import { namesInVia, viaItem } from '@millrace/shared/http/fields/via';
+import { hideSecrets } from '@millrace/shared/http/urls/depot-link';
 import { resetConnection } from '@millrace/shared/node/reset-connection';
 import type { OnRefusal } from '../admission/admissions.ts';
 import type { Admission, ClientLimits } from '../admission/client-limits.ts';
@@ -245,8 +246,8 @@ export class PrefixedHandler {
       {
         client,
         method: req.method,
-        // A query may hold secrets: signed links, tokens.
-        url: url === undefined ? undefined : `${url.origin}${url.pathname}`,
+        // A query may hold secrets: signed links, tokens. So may a path: links of depots.
+        url: url === undefined ? undefined : hideSecrets(`${url.origin}${url.pathname}`),
         range: req.headers.range,
         status: res.headersSent ? res.statusCode : undefined,
         kind,

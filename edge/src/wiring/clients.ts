@@ -22,6 +22,8 @@ export interface Clients {
   readonly localAccess: LocalAccess | undefined;
   /** Measures the round trips of clients. */
   readonly clientRtts: ClientRtts;
+  /** Ends the connections of clients that have vanished. */
+  readonly reaper: ClientReaper;
   /** Answers clients' requests for files. */
   readonly prefixed: PrefixedHandler;
   /** Stops looking for vanished clients. */
@@ -133,6 +135,7 @@ export async function openClients(
     address,
     localAccess,
     clientRtts,
+    reaper,
     prefixed,
     stop: () => reaper.stop(),
     async close() {

@@ -1,7 +1,7 @@
 /** Routes of a node: files, its own pages, administration, and other nodes. */
 
 import type { IncomingMessage } from 'node:http';
-import { asMillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import type { FastifyInstance } from 'fastify';
 import type { AnycastState } from '../anycast/announcer.ts';
@@ -9,19 +9,21 @@ import { LinkCheck } from '../check/link-check.ts';
 import { hasLeft } from '../clients/connection.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
 import type { Figures } from '../figures/dashboard-figures.ts';
-import { isBehindBody, NEAR_ROUTE, PREFIXED_ROUTE } from '../listen/http-server.ts';
+import { DEPOT_ROUTE, isBehindBody, NEAR_ROUTE, PREFIXED_ROUTE } from '../listen/http-server.ts';
 import { guardLocal } from '../listen/isolation.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { adminRoutes, Drain, isAdmin, sendProblem } from '../routes/admin.ts';
 import { adminApi } from '../routes/admin-api.ts';
 import { commandRoutes } from '../routes/commands.ts';
 import { dashboardRoutes } from '../routes/dashboard.ts';
+import { depotProblem, refuse } from '../routes/depot/replies.ts';
 import { nodeRoutes } from '../routes/node.ts';
 import { type OwnRoutesOptions, ownRoutes, ownStatus } from '../routes/own.ts';
 import { OwnRequests } from '../routes/own-requests.ts';
 import { publishRoutes } from '../routes/publish.ts';
 import { refusalRoutes } from '../routes/refusals.ts';
 import type { Clients } from './clients.ts';
+import type { DepotServer } from './depot.ts';
 import type { Files } from './files.ts';
 import type { Near } from './near.ts';
 import type { NodeContext } from './node-context.ts';
@@ -31,7 +33,9 @@ import type { Upkeep } from './upkeep.ts';
 import type { ZoneServer } from './zone.ts';
 
 /** Routes of requests for files, whatever their method. */
-const FILE_ROUTES: ReadonlySet<string | undefined> = new Set([PREFIXED_ROUTE, NEAR_ROUTE]);
+const FILE_ROUTES: ReadonlySet<string | undefined> = new Set([
+  ...[PREFIXED_ROUTE, NEAR_ROUTE, DEPOT_ROUTE],
+]);
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'];
 
 /** Parts of the node that requests need. */
@@ -46,6 +50,8 @@ export interface Answering {
   readonly upkeep: Upkeep;
   /** Figures for the dashboard; undefined without an administration token. */
   readonly figures: Figures | undefined;
+  /** Undefined if the edge is not a depot. */
+  readonly depot: DepotServer | undefined;
   /** DNS server; undefined without a zone. */
   readonly zone: ZoneServer | undefined;
   /** State of the anycast routes; undefined without any. */
@@ -157,7 +163,8 @@ export async function addRoutes(
 }
 
 /** Routes requests for files, of clients and of other nodes, without reading their targets. */
-function routeFiles(server: FastifyInstance, { peers, files, clients, near }: Answering): void {
+function routeFiles(server: FastifyInstance, parts: Answering): void {
+  const { peers, files, clients, near, depot } = parts;
   const { network } = peers;
   const { inside } = files;
   const { prefixed } = clients;
@@ -183,6 +190,19 @@ function routeFiles(server: FastifyInstance, { peers, files, clients, near }: An
       reply.hijack();
       if (hasLeft(request.raw, reply.raw) || isBehindBody(request.raw, reply.raw)) return;
       near.handler.handle(request.raw, reply.raw, request.originalUrl);
+    },
+    handler() {},
+  });
+  server.route({
+    method: METHODS,
+    url: DEPOT_ROUTE,
+    // Bodies are files: their handler reads them.
+    onRequest: (request, reply) => {
+      reply.hijack();
+      const { raw, originalUrl: target } = request;
+      if (hasLeft(raw, reply.raw)) return;
+      if (depot !== undefined) return depot.handler.handle(raw, reply.raw, target);
+      refuse(raw, reply.raw, depotProblem(new MillraceError('no-such-page'), '', undefined));
     },
     handler() {},
   });

@@ -76,6 +76,7 @@ describe('errors', () => {
       'internal',
     ]);
     expect(where(({ bytes }) => bytes === 'dropped')).toEqual([
+      'allocation-damaged',
       'wrong-range',
       'wrong-length',
       'wrong-digest',
@@ -85,6 +86,8 @@ describe('errors', () => {
     ]);
     // Another link helps.
     expect(where(({ file }) => file === 'gone')).toEqual([
+      'no-such-allocation',
+      'allocation-expired',
       'origin-not-found',
       'origin-gone',
       'origin-denied',
@@ -124,6 +127,7 @@ describe('errors', () => {
       'draining',
       'no-signed-links',
       'pin-refused',
+      'allocation-refused',
       'out-of-memory',
       'proxy-failed',
       'proxy-denied',

@@ -13,6 +13,7 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Millis } from '@millrace/shared/base/clock';
+import { isDepotTarget } from '@millrace/shared/http/urls/depot-link';
 import { rememberConnection } from '../../clients/connection.ts';
 import {
   H2_IDLE_MS,
@@ -24,6 +25,7 @@ import {
   MAX_HEADER_BYTES,
   REQUEST_MS,
 } from '../http-limits.ts';
+import { holdContinue } from '../uploads.ts';
 
 export type TakeRequest = (req: Http2ServerRequest, res: Http2ServerResponse) => void;
 
@@ -53,14 +55,16 @@ export class H2Sessions {
     });
     this.#server.on('session', (session) => this.#added(session));
     this.#server.on('sessionError', () => {}); // the session ends by itself
-    this.#server.on('request', (req, res) => {
+    const onRequest = (req: Http2ServerRequest, res: Http2ServerResponse) => {
       if (!fixHost(req)) {
         req.stream.close(constants.NGHTTP2_PROTOCOL_ERROR);
         return;
       }
-      limitBody(req);
+      if (!isDepotTarget(req.url)) limitBody(req);
       take(req, res);
-    });
+    };
+    this.#server.on('request', onRequest);
+    holdContinue(this.#server as never, onRequest as never);
   }
 
   /** Connections open. */

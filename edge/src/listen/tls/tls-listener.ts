@@ -10,6 +10,7 @@ import type { TLSSocket } from 'node:tls';
 import type { ConnectionLimit } from '../../clients/connection-limit.ts';
 import { handleClientErrors } from '../client-errors.ts';
 import { H1_LIMITS, HANDSHAKE_MS, KEEP_ALIVE_MS, LISTEN_BACKLOG } from '../http-limits.ts';
+import { holdContinue } from '../uploads.ts';
 import { secureContextOptions } from './certificate.ts';
 import type { CertificateWatch } from './certificate-watch.ts';
 import { H2Sessions } from './h2-sessions.ts';
@@ -34,6 +35,7 @@ export class TlsListener {
       keepAliveTimeout: KEEP_ALIVE_MS,
     });
     this.#server.on('request', (req, res) => main.emit('request', req, res));
+    holdContinue(this.#server, (req, res) => main.emit('request', req, res));
     handleClientErrors(this.#server, 'secureConnection');
     // A handshake that fails is not a bad request: there is no client to answer.
     this.#server.removeAllListeners('tlsClientError');

@@ -6,6 +6,7 @@
 
 import type { Millis } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
+import { LeaseLedger } from './lease-ledger.ts';
 
 /** Most pins at a time. */
 export const MAX_PINS = 1000;
@@ -35,12 +36,18 @@ export interface PinLedgerOptions {
   readonly maxPins?: number;
 }
 
+/** All pins are charged to one quota. */
+const OWNER = 'pins';
+
 export class PinLedger {
   readonly #options: PinLedgerOptions;
   readonly #pins = new Map<string, Pin>();
+  readonly #leases: LeaseLedger;
 
   constructor(options: PinLedgerOptions) {
+    const { quotaBytes, maxPins: maxLeases = MAX_PINS } = options;
     this.#options = options;
+    this.#leases = new LeaseLedger({ quotaBytes, maxLeases });
   }
 
   get pins(): readonly Pin[] {
@@ -53,7 +60,7 @@ export class PinLedger {
 
   /** Bytes charged. */
   get usedBytes(): number {
-    return this.pins.reduce((sum, { bytes }) => sum + this.#charge(bytes), 0);
+    return this.#leases.usedBytes;
   }
 
   get quotaBytes(): number {
@@ -74,27 +81,27 @@ export class PinLedger {
   allocate(pin: Omit<Pin, 'expiresAt'>, forMs: Millis, now: Millis, at: Millis = now): Pin {
     const known = this.#pins.get(pin.id);
     if (known !== undefined) return known;
-    const { quotaBytes, maxPins = MAX_PINS } = this.#options;
     if (pin.length > pin.bytes) {
       throw new MillraceError('pin-refused', `the file has ${pin.length} bytes`);
     }
-    const free = Math.max(0, quotaBytes - this.usedBytes);
-    if (this.#charge(pin.bytes) > free) {
+    const added = { ...pin, expiresAt: this.endOf(forMs, at) };
+    const refusal = this.#leases.reserve(this.#lease(added));
+    if (refusal?.limit === 'quota') {
       throw new MillraceError(
         'pin-refused',
-        `${free} of the ${quotaBytes} bytes for pins are free`,
+        `${refusal.left} of the ${this.quotaBytes} bytes for pins are free`,
       );
     }
-    if (this.#pins.size >= maxPins) {
-      throw new MillraceError('pin-refused', `there are ${maxPins} pins already`);
+    if (refusal !== undefined) {
+      throw new MillraceError('pin-refused', `there are ${this.count} pins already`);
     }
-    const added = { ...pin, expiresAt: this.endOf(forMs, at) };
     this.#pins.set(pin.id, added);
     return added;
   }
 
   /** Restores a pin of an earlier run, even beyond the present quota: it was promised. */
   restore(pin: Pin): void {
+    this.#leases.restore(this.#lease(pin));
     this.#pins.set(pin.id, pin);
   }
 
@@ -110,6 +117,7 @@ export class PinLedger {
       throw new MillraceError('no-such-entry', 'the pin has ended, or there never was one');
     }
     const extended = { ...pin, expiresAt: this.endOf(forMs, at) };
+    this.#leases.extend(id, extended.expiresAt);
     this.#pins.set(id, extended);
     return extended;
   }
@@ -117,21 +125,21 @@ export class PinLedger {
   /** Ends a pin. @returns undefined if there is none */
   release(id: string): Pin | undefined {
     const pin = this.#pins.get(id);
+    this.#leases.release(id);
     this.#pins.delete(id);
     return pin;
   }
 
   /** Removes pins whose lease is over. @returns these pins */
   expire(now: Millis): Pin[] {
-    const over = this.pins.filter(({ expiresAt }) => expiresAt <= now);
+    const over = this.#leases.expire(now).map((id) => this.#pins.get(id) as Pin);
     for (const { id } of over) this.#pins.delete(id);
     return over;
   }
 
   /** When the next lease ends. */
   get nextEnd(): Millis | undefined {
-    if (this.#pins.size === 0) return undefined;
-    return this.pins.reduce((end, { expiresAt }) => Math.min(end, expiresAt), Infinity);
+    return this.#leases.nextEnd;
   }
 
   /**
@@ -151,8 +159,9 @@ export class PinLedger {
     return changed;
   }
 
-  #charge(bytes: number): number {
-    return Math.ceil(bytes * (this.#options.share ?? 1));
+  #lease({ id, bytes, expiresAt }: Pin) {
+    const charged = Math.ceil(bytes * (this.#options.share ?? 1));
+    return { id, owner: OWNER, bytes: charged, expiresAt };
   }
 
   /**

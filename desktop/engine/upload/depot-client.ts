@@ -1,0 +1,260 @@
+/**
+ * Talks to a depot: reserves space, asks how much of an upload is stored, appends, releases
+ * (draft-ietf-httpbis-resumable-upload-15). One exchange per call, no retry.
+ */
+
+import type {
+  ClientRequest,
+  IncomingHttpHeaders,
+  IncomingMessage,
+  RequestOptions,
+} from 'node:http';
+import type { Millis } from '@millrace/shared/base/clock';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { MAX_PROBLEM_BYTES, readProblem } from '@millrace/shared/http/answers/problem';
+import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
+import { listField } from '@millrace/shared/http/fields/headers';
+import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
+import {
+  PARTIAL_UPLOAD,
+  readUploadFields,
+  UPLOAD_RESUMPTION,
+  uploadFields,
+} from '@millrace/shared/http/fields/upload-fields';
+import { networkError } from '@millrace/shared/node/network-error';
+import { tryRead } from '@millrace/shared/schema/read';
+import * as z from 'zod';
+
+/** Longest time for which a connection may be silent. A depot also hashes what it has stored. */
+const SILENCE_MS: Millis = 120_000;
+
+const url = z.url({ protocol: /^https?$/ }).max(8192);
+const ALLOCATED = z.object({ read: url, write: url, manage: url, expires: z.iso.datetime() });
+const CHANGED = z.object({ expires: z.iso.datetime() });
+
+/** An allocation, as the depot has told its owner. */
+export type Allocated = z.output<typeof ALLOCATED>;
+
+/** State of an upload. */
+export interface UploadState {
+  readonly offset: number;
+  readonly complete: boolean;
+  /** SHA-256 of a complete upload, hexadecimal. */
+  readonly sha256: string | undefined;
+}
+
+/** Bytes to send, piece by piece. */
+export interface Content {
+  readonly bytes: number;
+  readonly pieces: AsyncIterable<Buffer>;
+}
+
+interface Exchange {
+  readonly method: string;
+  readonly url: string;
+  readonly headers?: Record<string, string>;
+  readonly content?: Content;
+  readonly onInterim?: (headers: IncomingHttpHeaders) => void;
+  readonly signal: AbortSignal;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/**
+ * Reserves space.
+ *
+ * @param edge base URL of the depot
+ * @throws MillraceError the depot's own; those of the network; `malformed-response`
+ */
+export async function allocate(
+  edge: string,
+  token: string,
+  wanted: { readonly bytes: number; readonly seconds: number; readonly name: string },
+  signal: AbortSignal,
+): Promise<Allocated> {
+  const { text } = await exchange({
+    method: 'POST',
+    url: `${edge}/-/depot`,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    content: contentOf(JSON.stringify(wanted)),
+    signal,
+  });
+  return read(ALLOCATED, text);
+}
+
+/** Gives a lease another end. @returns the end. @throws as `allocate` */
+export async function extend(
+  manage: string,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<string> {
+  const content = contentOf(JSON.stringify({ seconds }));
+  const headers = { 'content-type': 'application/json' };
+  const { text } = await exchange({ method: 'PATCH', url: manage, headers, content, signal });
+  return read(CHANGED, text).expires;
+}
+
+/** Ends an allocation. @throws as `allocate` */
+export async function release(manage: string, signal: AbortSignal): Promise<void> {
+  await exchange({ method: 'DELETE', url: manage, signal });
+}
+
+/** Asks how much of an upload is stored. @throws as `allocate` */
+export async function stateOf(write: string, signal: AbortSignal): Promise<UploadState> {
+  return readState(await exchange({ method: 'HEAD', url: write, signal }));
+}
+
+/**
+ * Appends the rest of a file, which completes the upload.
+ *
+ * @param onStored called with the number of bytes that are stored for certain
+ * @throws as `allocate`, and errors of the pieces
+ */
+export async function appendRest(
+  write: string,
+  offset: number,
+  content: Content,
+  onStored: (offset: number) => void,
+  signal: AbortSignal,
+): Promise<UploadState> {
+  const answer = await exchange({
+    method: 'PATCH',
+    url: write,
+    headers: { 'content-type': PARTIAL_UPLOAD, ...uploadFields({ offset, complete: true }) },
+    content,
+    onInterim(headers) {
+      const stored = readUploadFields(headers).offset;
+      if (stored !== undefined) onStored(stored);
+    },
+    signal,
+  });
+  return readState(answer);
+}
+
+function readState({ headers, status }: Answer): UploadState {
+  const { offset, complete } = readUploadFields(headers);
+  if (offset === undefined || complete === undefined) {
+    throw new MillraceError('malformed-response', `the depot names no offset (${status})`);
+  }
+  const fields = { 'repr-digest': headers['repr-digest'] };
+  const digest = fileDigests(fields, 200).find(({ algorithm }) => algorithm === 'sha256');
+  return { offset, complete, sha256: digest?.hex };
+}
+
+function read<S extends z.ZodType>(schema: S, text: string): z.output<S> {
+  try {
+    const result = tryRead(schema, JSON.parse(text));
+    if (result.success) return result.data;
+  } catch {
+    // Reported below.
+  }
+  throw new MillraceError('malformed-response', 'that is not the answer of a depot');
+}
+
+function contentOf(text: string): Content {
+  const buffer = Buffer.from(text);
+  const pieces = (async function* () {
+    yield buffer;
+  })();
+  return { bytes: buffer.length, pieces };
+}
+
+/** Sends a request, and waits for the answer, which is small. */
+async function exchange(o: Exchange): Promise<Answer> {
+  const { signal, url: target, content } = o;
+  // An import would also load the fetch and WebSocket of Node's http.
+  const { request } = target.startsWith('https:')
+    ? process.getBuiltinModule('node:https')
+    : process.getBuiltinModule('node:http');
+  const options: RequestOptions = {
+    method: o.method,
+    headers: {
+      ...o.headers,
+      ...(content === undefined ? {} : { 'content-length': String(content.bytes) }),
+    },
+    // A connection of an earlier request may be closing: an upload does not begin on it.
+    agent: false,
+    timeout: SILENCE_MS,
+  };
+  const req = request(target, options);
+  const stop = () => req.destroy(signal.reason as Error);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    signal.throwIfAborted();
+    return await answerOf(req, o);
+  } catch (error) {
+    req.destroy();
+    if (signal.aborted) throw asMillraceError(signal.reason);
+    throw error instanceof MillraceError ? error : networkError(error, false);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+async function answerOf(req: ClientRequest, { content, onInterim }: Exchange): Promise<Answer> {
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    req.once('response', resolve);
+    req.on('error', reject);
+    req.once('timeout', () =>
+      req.destroy(new MillraceError('origin-timeout', 'the depot has been silent for 120 s')),
+    );
+    req.on('information', ({ statusCode, headers }) => {
+      if (statusCode === UPLOAD_RESUMPTION.status) onInterim?.(headers);
+    });
+  });
+  let hasAnswer = false;
+  const ended = answered.then(
+    () => {
+      hasAnswer = true;
+    },
+    () => {
+      hasAnswer = true;
+    },
+  );
+  for await (const piece of content?.pieces ?? []) {
+    // An answer that comes before the end is a refusal: the rest is not wanted.
+    if (hasAnswer) break;
+    if (!req.write(piece)) await Promise.race([drained(req), ended]);
+  }
+  if (!hasAnswer) req.end();
+  const res = await answered;
+  const text = await textOf(res);
+  const status = res.statusCode ?? 0;
+  if (status >= 200 && status < 300) return { status, headers: res.headers, text };
+  const waitMs = parseRetryAfter(listField(res.headers, 'retry-after'), Date.now());
+  throw (
+    readProblem(text, waitMs) ??
+    refusalOf(status) ??
+    new MillraceError('malformed-response', `that is no depot: it answers with ${status}`)
+  );
+}
+
+/** Names the error of an answer to HEAD, which has no body. */
+function refusalOf(status: number): MillraceError | undefined {
+  if (status === 404) return new MillraceError('no-such-allocation');
+  if (status === 410) return new MillraceError('allocation-expired');
+  if (status === 429) return new MillraceError('too-many-requests');
+  if (status === 503) return new MillraceError('draining');
+  return status === 502 || status === 504 ? new MillraceError('origin-error') : undefined;
+}
+
+function drained(req: ClientRequest): Promise<void> {
+  return new Promise((resolve) => {
+    req.once('drain', resolve);
+  });
+}
+
+async function textOf(res: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of res as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes > MAX_PROBLEM_BYTES) throw new MillraceError('malformed-response', 'it is too long');
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
+}

@@ -1,0 +1,101 @@
+/**
+ * Remembers an upload that is not complete: which file, which depot, and the capabilities. They are
+ * written down before the first byte is sent, so that a process that is killed can be continued.
+ */
+
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { tryRead } from '@millrace/shared/schema/read';
+import * as z from 'zod';
+import { lockFile } from '../files/file-lock.ts';
+import { syncFolder } from '../files/file-steps.ts';
+import type { Allocated } from './depot-client.ts';
+
+const RECORD = z.object({
+  format: z.literal(1),
+  path: z.string(),
+  /** Length, and time of the last change: another one means another file. */
+  bytes: z.number(),
+  mtimeMs: z.number(),
+  allocated: z.object({
+    read: z.string(),
+    write: z.string(),
+    manage: z.string(),
+    expires: z.string(),
+  }),
+});
+
+/** State of a file, as far as the system tells it. */
+export interface FileState {
+  readonly bytes: number;
+  readonly mtimeMs: number;
+}
+
+export class UploadJournal {
+  readonly #file: string;
+  readonly #path: string;
+
+  /**
+   * @param state folder for the state of programs
+   * @param path the file, absolute
+   * @param edge base URL of the depot
+   */
+  constructor(state: string, path: string, edge: string) {
+    const name = createHash('sha256').update(`${edge}\n${path}`).digest('hex').slice(0, 32);
+    this.#file = join(state, 'uploads', `${name}.json`);
+    this.#path = path;
+  }
+
+  /** Keeps other processes from uploading the file there. @throws MillraceError `file-in-use` */
+  async lock(): Promise<() => Promise<void>> {
+    await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
+    return lockFile(`${this.#file}.lock`);
+  }
+
+  /**
+   * Returns the upload of the file that an earlier process has begun.
+   *
+   * @returns also whether the file is still in this state
+   */
+  async read({
+    bytes,
+    mtimeMs,
+  }: FileState): Promise<{ readonly allocated: Allocated; readonly isSame: boolean } | undefined> {
+    const text = await readFile(this.#file, 'utf8').catch(() => '');
+    const result = tryRead(RECORD, parseJson(text));
+    if (!result.success) return undefined;
+    const { path, allocated, ...known } = result.data;
+    if (path !== this.#path) return undefined;
+    return { allocated, isSame: known.bytes === bytes && known.mtimeMs === mtimeMs };
+  }
+
+  /** Writes the upload down; resolves when that survives a crash of the machine. */
+  async write({ bytes, mtimeMs }: FileState, allocated: Allocated): Promise<void> {
+    const record = { format: 1, path: this.#path, bytes, mtimeMs, allocated };
+    const aside = `${this.#file}.${randomUUID()}`;
+    // For its user only: the record gives all rights to the file in the depot.
+    const file = await open(aside, 'wx', 0o600);
+    try {
+      await file.writeFile(JSON.stringify(record));
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+    await rename(aside, this.#file);
+    await syncFolder(dirname(this.#file));
+  }
+
+  /** Forgets the upload. */
+  async remove(): Promise<void> {
+    await rm(this.#file, { force: true });
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

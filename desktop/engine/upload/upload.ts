@@ -1,0 +1,319 @@
+/**
+ * Uploads a file to a depot. What the depot has acknowledged is never sent again: after a broken
+ * connection, a restart of the depot, or the end of this process, the upload continues there. The
+ * digest of the file decides in the end whether the depot has the right bytes.
+ */
+
+import { createHash, type Hash } from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
+import type { Millis } from '@millrace/shared/base/clock';
+import { isMillraceError, isPassing, MillraceError } from '@millrace/shared/base/errors';
+import { isDepotTarget } from '@millrace/shared/http/urls/depot-link';
+import { sleep } from '../platform/sleep.ts';
+import {
+  type Allocated,
+  allocate,
+  appendRest,
+  type Content,
+  extend,
+  release,
+  stateOf,
+  type UploadState,
+} from './depot-client.ts';
+import { type FileState, UploadJournal } from './upload-journal.ts';
+
+/** Bytes that are read and sent at a time. */
+const PIECE_BYTES = 256 * 1024;
+/**
+ * Time of the first lease: if this process ends before it has written down where the upload is, the
+ * space is free again soon.
+ */
+const FIRST_LEASE_MS: Millis = 600_000;
+/** Pauses between attempts, and the time without any progress after which there are no more. */
+const FIRST_PAUSE_MS: Millis = 500;
+const MAX_PAUSE_MS: Millis = 15_000;
+
+export interface UploadOptions {
+  /** The file, an absolute path. */
+  readonly path: string;
+  /** Name that the file gets. */
+  readonly name: string;
+  /** Base URL of the depot. */
+  readonly edge: string;
+  readonly token: string;
+  /** Time from now for which the file is stored. */
+  readonly forMs: Millis;
+  /** Folder for the state of programs. */
+  readonly state: string;
+  /** Time without progress after which the upload is given up. */
+  readonly retryMs: Millis;
+  readonly signal: AbortSignal;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+  readonly observe: UploadObserver;
+}
+
+export interface UploadObserver {
+  /** Called once it is known how much is stored already. */
+  begun(bytes: number, stored: number): void;
+  /** Called with the end of the bytes that have been handed to the connection. */
+  sent(end: number): void;
+  /** Called when an attempt has failed, and another one is made after a pause. */
+  retried(error: MillraceError, pauseMs: Millis): void;
+  /** Called when an earlier upload cannot be continued. */
+  anew(): void;
+}
+
+export interface Uploaded {
+  readonly link: string;
+  /** Manages what is stored: extends, removes. */
+  readonly manage: string;
+  readonly expires: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/**
+ * Uploads a file.
+ *
+ * @throws MillraceError `bad-option` if the file cannot be read, `upload-running`,
+ *   `file-has-changed`, `content-mismatch`; those of the depot and the network
+ */
+export async function upload(options: UploadOptions): Promise<Uploaded> {
+  const { path, edge, state } = options;
+  const journal = new UploadJournal(state, path, edge);
+  const file = await openFile(path);
+  try {
+    const unlock = await journal.lock().catch((error: unknown) => {
+      throw isMillraceError(error, 'file-in-use') ? new MillraceError('upload-running') : error;
+    });
+    try {
+      return await new Upload(options, file, journal).run();
+    } finally {
+      await unlock();
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+class Upload {
+  readonly #options: UploadOptions;
+  readonly #file: FileHandle;
+  readonly #journal: UploadJournal;
+  readonly #hash: Hash = createHash('sha256');
+  /** End of the bytes that are in the digest. */
+  #hashedEnd = 0;
+  #fileState: FileState = { bytes: 0, mtimeMs: 0 };
+  /** Largest offset that the depot has acknowledged, and when it grew. */
+  #stored = 0;
+  #progressAt: Millis;
+  #hasBegun = false;
+
+  constructor(options: UploadOptions, file: FileHandle, journal: UploadJournal) {
+    this.#options = options;
+    this.#file = file;
+    this.#journal = journal;
+    this.#progressAt = options.now();
+  }
+
+  async run(): Promise<Uploaded> {
+    const { observe } = this.#options;
+    this.#fileState = await stateOfFile(this.#file);
+    const { bytes } = this.#fileState;
+    const earlier = await this.#journal.read(this.#fileState);
+    // Of another state of the file, it would only take room.
+    if (earlier?.isSame === false) await this.#giveUp(earlier.allocated);
+    let allocated = earlier?.isSame ? await this.#continue(earlier.allocated) : undefined;
+    if (earlier !== undefined && allocated === undefined) observe.anew();
+    allocated ??= await this.#begin();
+    const { sha256: theirs } = await this.#send(allocated);
+    await this.#hashTo(bytes);
+    const sha256 = this.#hash.digest('hex');
+    if (theirs !== sha256) {
+      await this.#giveUp(allocated);
+      throw new MillraceError('content-mismatch', `its SHA-256 is ${theirs}, not ${sha256}`);
+    }
+    await this.#journal.remove();
+    const { read: link, manage, expires } = allocated;
+    return { link, manage, expires, bytes, sha256 };
+  }
+
+  /** Reserves space, and writes down where, before the first byte is sent. */
+  async #begin(): Promise<Allocated> {
+    const { edge, token, name, forMs, signal } = this.#options;
+    const seconds = Math.ceil(Math.min(forMs, FIRST_LEASE_MS) / 1000);
+    const wanted = { bytes: this.#fileState.bytes, seconds, name };
+    const allocated = await this.#retry(() => allocate(edge, token, wanted, signal));
+    for (const link of [allocated.read, allocated.write, allocated.manage]) {
+      if (isDepotTarget(new URL(link).pathname)) continue;
+      throw new MillraceError('malformed-response', 'that is not the answer of a depot');
+    }
+    await this.#journal.write(this.#fileState, allocated);
+    if (forMs <= FIRST_LEASE_MS) return allocated;
+    try {
+      return await this.#extend(allocated);
+    } catch (error) {
+      // The depot does not store files for that long.
+      if (isMillraceError(error, 'allocation-refused')) await this.#giveUp(allocated);
+      throw error;
+    }
+  }
+
+  /** Gives the lease its end, counted from now. */
+  async #extend(allocated: Allocated): Promise<Allocated> {
+    const { forMs, signal } = this.#options;
+    const seconds = Math.ceil(forMs / 1000);
+    const expires = await this.#retry(() => extend(allocated.manage, seconds, signal));
+    await this.#journal.write(this.#fileState, { ...allocated, expires });
+    return { ...allocated, expires };
+  }
+
+  /** Takes up an earlier upload. @returns undefined if the depot does not have it any more */
+  async #continue(earlier: Allocated): Promise<Allocated | undefined> {
+    try {
+      return await this.#extend(earlier);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      await this.#journal.remove();
+      return undefined;
+    }
+  }
+
+  /** Sends what the depot does not have yet. @returns the state of the complete upload */
+  #send({ write, manage, ...rest }: Allocated): Promise<UploadState> {
+    const { observe, signal } = this.#options;
+    const { bytes } = this.#fileState;
+    return this.#retry(async () => {
+      const state = await stateOf(write, signal);
+      this.#onStored(state.offset);
+      if (!this.#hasBegun) observe.begun(bytes, state.offset);
+      this.#hasBegun = true;
+      if (state.complete) return state;
+      if (state.offset > bytes) {
+        await this.#giveUp({ write, manage, ...rest });
+        throw new MillraceError('file-has-changed');
+      }
+      await this.#hashTo(state.offset);
+      const content = { bytes: bytes - state.offset, pieces: this.#pieces(state.offset) };
+      try {
+        return await this.#append(write, state.offset, content);
+      } catch (error) {
+        if (isMillraceError(error, 'file-has-changed')) {
+          await this.#giveUp({ write, manage, ...rest });
+        }
+        throw error;
+      }
+    });
+  }
+
+  #append(write: string, offset: number, content: Content): Promise<UploadState> {
+    const onStored = (stored: number) => this.#onStored(stored);
+    return appendRest(write, offset, content, onStored, this.#options.signal);
+  }
+
+  /** Reads the file from an offset to its end. @throws MillraceError `file-has-changed` */
+  async *#pieces(start: number): AsyncGenerator<Buffer, void, undefined> {
+    const { bytes } = this.#fileState;
+    for (let at = start; at < bytes; ) {
+      const piece = await this.#read(at, Math.min(PIECE_BYTES, bytes - at));
+      this.#addToHash(piece, at);
+      at += piece.length;
+      // The last byte goes out only if the file is still the same: it completes the upload.
+      if (at === bytes) await this.#checkFile();
+      yield piece;
+      this.#options.observe.sent(at);
+    }
+  }
+
+  async #hashTo(end: number): Promise<void> {
+    while (this.#hashedEnd < end) {
+      const at = this.#hashedEnd;
+      this.#addToHash(await this.#read(at, Math.min(PIECE_BYTES, end - at)), at);
+    }
+  }
+
+  /** Adds the bytes that are not in the digest yet. */
+  #addToHash(bytes: Buffer, start: number): void {
+    const end = start + bytes.length;
+    if (end <= this.#hashedEnd) return;
+    this.#hash.update(bytes.subarray(Math.max(0, this.#hashedEnd - start)));
+    this.#hashedEnd = end;
+  }
+
+  async #read(at: number, bytes: number): Promise<Buffer> {
+    this.#options.signal.throwIfAborted();
+    const { buffer, bytesRead } = await this.#file.read(Buffer.allocUnsafe(bytes), 0, bytes, at);
+    if (bytesRead === 0) throw new MillraceError('file-has-changed', 'it has become shorter');
+    return buffer.subarray(0, bytesRead);
+  }
+
+  async #checkFile(): Promise<void> {
+    const { bytes, mtimeMs } = await stateOfFile(this.#file);
+    const { bytes: before, mtimeMs: beforeMs } = this.#fileState;
+    if (bytes !== before || mtimeMs !== beforeMs) throw new MillraceError('file-has-changed');
+  }
+
+  #onStored(offset: number): void {
+    if (offset <= this.#stored) return;
+    this.#stored = offset;
+    this.#progressAt = this.#options.now();
+  }
+
+  /** Repeats what fails for a time; gives up when there has been no progress for long. */
+  async #retry<T>(act: () => Promise<T>): Promise<T> {
+    const { now, retryMs, signal, observe } = this.#options;
+    this.#progressAt = now();
+    for (let pauseMs = FIRST_PAUSE_MS, stored = this.#stored; ; ) {
+      try {
+        return await act();
+      } catch (thrown) {
+        if (!(thrown instanceof MillraceError) || !mayRetry(thrown)) throw thrown;
+        if (this.#stored > stored) pauseMs = FIRST_PAUSE_MS;
+        stored = this.#stored;
+        const waitMs = Math.max(pauseMs, thrown.retryAfterMs ?? 0);
+        if (now() - this.#progressAt + waitMs > retryMs) throw thrown;
+        observe.retried(thrown, waitMs);
+        await sleep(waitMs, signal);
+        pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
+      }
+    }
+  }
+
+  /** Releases an upload that is of no use, as far as the depot can be reached. */
+  async #giveUp({ manage }: Allocated): Promise<void> {
+    await this.#journal.remove();
+    await release(manage, this.#options.signal).catch(() => {});
+  }
+}
+
+/** Returns true for failures that pass: of the network, of a busy depot, of a turn that was lost. */
+function mayRetry(error: MillraceError): boolean {
+  return isPassing(error.row) || RETRIED.has(error.code);
+}
+
+const RETRIED: ReadonlySet<string> = new Set(['offset-mismatch', 'upload-too-slow']);
+
+function isGone(error: unknown): boolean {
+  return (
+    isMillraceError(error, 'no-such-allocation') || isMillraceError(error, 'allocation-expired')
+  );
+}
+
+/** @throws MillraceError `bad-option` */
+async function openFile(path: string): Promise<FileHandle> {
+  let file: FileHandle;
+  try {
+    file = await open(path, 'r');
+  } catch (cause) {
+    throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
+  }
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw new MillraceError('bad-option', `${path} is not a file`);
+}
+
+async function stateOfFile(file: FileHandle): Promise<FileState> {
+  const { size: bytes, mtimeMs } = await file.stat();
+  return { bytes, mtimeMs };
+}

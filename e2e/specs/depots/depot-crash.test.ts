@@ -1,0 +1,193 @@
+/** Uploads whose programs are killed: what a depot has acknowledged is never lost. */
+
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
+import { appendTo, askDepot, DepotStage, reserve } from '../../fixtures/programs/depot-stage.ts';
+import { CliProcess, type EdgeProcess } from '../../fixtures/programs/processes.ts';
+import { becomes, until } from '../../fixtures/until.ts';
+
+const stage = await DepotStage.set();
+const MIB = 1024 * 1024;
+const KILLS = 12;
+
+/**
+ * Sends bytes to an upload at a pace until the connection breaks.
+ *
+ * @returns the largest offset that was acknowledged
+ */
+async function sendUntilBroken(
+  write: string,
+  offset: number,
+  content: Buffer,
+  onAcknowledged: (offset: number) => void,
+): Promise<number> {
+  let acknowledged = offset;
+  const client = request(write, {
+    method: 'PATCH',
+    headers: {
+      ...{ 'content-type': 'application/partial-upload', 'upload-complete': '?1' },
+      ...{ 'upload-offset': String(offset), 'content-length': String(content.length - offset) },
+    },
+  });
+  client.on('information', ({ headers }) => {
+    acknowledged = Math.max(acknowledged, Number(headers['upload-offset'] ?? 0));
+    onAcknowledged(acknowledged);
+  });
+  const closed = new Promise<void>((resolve) => {
+    client.once('close', () => resolve());
+  });
+  client.on('error', () => {});
+  for (let at = offset; at < content.length && !client.destroyed; at += 64 * 1024) {
+    client.write(content.subarray(at, Math.min(content.length, at + 64 * 1024)));
+    // The pace of a client: the depot acknowledges once a second.
+    await pause(5);
+  }
+  client.end();
+  await closed;
+  return acknowledged;
+}
+
+test('a depot that is killed again and again during appends loses nothing that it has acknowledged', async () => {
+  const content = contentOf('killed depot', 60 * MIB);
+  let edge: EdgeProcess = await stage.start();
+  const { write, read } = await reserve(edge, content.length);
+  let offset = 0;
+  for (let kill = 0; kill < KILLS; kill++) {
+    let ending: Promise<unknown> | undefined;
+    const killed = edge;
+    const acknowledged = await sendUntilBroken(write, offset, content, () => {
+      ending ??= killed.stop('SIGKILL');
+    });
+    await ending;
+    // The upload may also have got to its end.
+    await edge.stop('SIGKILL');
+    edge = await stage.restart(edge);
+    const { headers, status } = await askDepot('HEAD', write);
+    expect(status).toBe(204);
+    offset = Number(headers.get('upload-offset'));
+    expect(offset).toBeGreaterThanOrEqual(acknowledged);
+    if (headers.get('upload-complete') === '?1') break;
+  }
+  expect(offset).toBeGreaterThan(0);
+  if ((await askDepot('HEAD', write)).headers.get('upload-complete') === '?0') {
+    const answer = await appendTo(write, offset, content.subarray(offset), true);
+    expect([answer.status, answer.body.sha256]).toEqual([200, sha256(content)]);
+  }
+  const body = Buffer.from(await (await fetch(read)).arrayBuffer());
+  expect(sha256(body)).toBe(sha256(content));
+  await edge.stop('SIGKILL');
+  const again = await stage.restart(edge);
+  expect(sha256(Buffer.from(await (await fetch(read)).arrayBuffer()))).toBe(sha256(content));
+  await again.stop();
+}, 300_000);
+
+test('bytes that a crash has cut off or damaged are not counted', async () => {
+  const dir = join(stage.folder, 'torn');
+  let edge = await stage.start('--depot-dir', dir);
+  const content = contentOf('torn', 500_000);
+  const { write } = await reserve(edge, content.length);
+  for (const [start, end] of [
+    [0, 100_000],
+    [100_000, 300_000],
+  ] as const) {
+    await appendTo(write, start, content.subarray(start, end), false);
+  }
+  await edge.stop('SIGKILL');
+  const [folder = ''] = (await readdir(join(dir, 'objects'), { recursive: true })).filter((name) =>
+    name.endsWith('sums'),
+  );
+  const sums = join(dir, 'objects', folder);
+  const records = await readFile(sums);
+  // The last record was only half written; bytes behind the acknowledged ones were written.
+  await writeFile(sums, Buffer.concat([records.subarray(0, -16), records.subarray(-16, -7)]));
+  const data = join(dir, 'objects', folder.replace(/sums$/, 'data'));
+  await writeFile(data, Buffer.concat([await readFile(data), Buffer.alloc(10_000, 1)]));
+  edge = await stage.restart(edge, '--depot-dir', dir);
+  const offset = Number((await askDepot('HEAD', write)).headers.get('upload-offset'));
+  expect(offset).toBe(262_144);
+  const answer = await appendTo(write, offset, content.subarray(offset), true);
+  expect([answer.status, answer.body.sha256]).toEqual([200, sha256(content)]);
+});
+
+test('an upload that is killed at any time, and whose depot is, continues with the same command', async () => {
+  const dir = join(stage.folder, 'client');
+  // So that no upload gets to its end before it is killed.
+  await stage.setOwners('alice', 'rate=10MiB/s');
+  let edge = await stage.start('--depot-dir', dir);
+  const content = contentOf('killed client', 50 * MIB);
+  const file = join(stage.folder, 'client.bin');
+  await writeFile(file, content);
+  const state = join(stage.folder, 'state');
+  const args = ['upload', file, '--edge', edge.url, '--token-file', stage.tokenFile, '--json'];
+  const begin = () => new CliProcess(args, { MILLRACE_STATE: state });
+  const allocations = async () => (await readdir(join(dir, 'objects'))).length;
+  const journals = async () =>
+    (await readdir(join(state, 'uploads')).catch(() => [])).filter((name) => /json$/.test(name));
+  for (const sent of [0, 3 * MIB, 8 * MIB]) {
+    const before = await receivedBytes(edge);
+    const client = begin();
+    await until(async () => (await journals()).length > 0);
+    await until(async () => (await receivedBytes(edge)) >= before + sent);
+    client.child.kill('SIGKILL');
+    await client.result;
+    expect(await allocations()).toBe(1);
+  }
+  const before = await receivedBytes(edge);
+  const last = begin();
+  await until(async () => (await receivedBytes(edge)) > before + MIB);
+  await edge.stop('SIGKILL');
+  edge = await stage.restart(edge, '--depot-dir', dir);
+  const { code, stdout } = await last.result;
+  const lines = stdout.trim().split('\n');
+  const done = JSON.parse(lines.at(-1) ?? '');
+  expect([code, done.event, done.sha256]).toEqual([0, 'done', sha256(content)]);
+  expect(await allocations()).toBe(1);
+  expect(sha256(Buffer.from(await (await fetch(done.link)).arrayBuffer()))).toBe(sha256(content));
+  expect(await readdir(join(state, 'uploads'))).toEqual([]);
+}, 300_000);
+
+test('a file that has changed is uploaded anew, and one that the depot has lost as well', async () => {
+  const dir = join(stage.folder, 'changed');
+  await stage.setOwners('alice', 'rate=10MiB/s');
+  const edge = await stage.start('--depot-dir', dir);
+  const file = join(stage.folder, 'changed.bin');
+  const args = ['upload', file, '--edge', edge.url, '--token-file', stage.tokenFile, '--json'];
+  const env = { MILLRACE_STATE: join(stage.folder, 'state-2') };
+  const kill = async () => {
+    const before = await receivedBytes(edge);
+    const client = new CliProcess(args, env);
+    await until(async () => (await receivedBytes(edge)) > before + MIB);
+    client.child.kill('SIGKILL');
+    await client.result;
+  };
+  const finish = async () => {
+    const { stdout } = await new CliProcess(args, env).result;
+    const lines = stdout.trim().split('\n');
+    return lines.map((line) => JSON.parse(line));
+  };
+  await writeFile(file, contentOf('before', 40 * MIB));
+  await kill();
+  await writeFile(file, contentOf('after', 30 * MIB));
+  const digest = sha256(contentOf('after', 30 * MIB));
+  expect((await finish()).at(-1)).toMatchObject({ event: 'done', sha256: digest });
+  // Nothing is left of the first state.
+  await becomes(async () => (await edge.status()).admission.depotBytes?.use, 30 * MIB);
+  await kill();
+  const [record = ''] = (await readdir(join(env.MILLRACE_STATE, 'uploads'))).filter((name) =>
+    name.endsWith('json'),
+  );
+  const kept = JSON.parse(await readFile(join(env.MILLRACE_STATE, 'uploads', record), 'utf8'));
+  expect((await askDepot('DELETE', kept.allocated.manage)).status).toBe(204);
+  const events = await finish();
+  expect(events.map(({ event }) => event)).toContain('anew');
+  expect(events.at(-1)).toMatchObject({ event: 'done', sha256: digest });
+}, 180_000);
+
+async function receivedBytes(edge: EdgeProcess): Promise<number> {
+  const metrics = await (await fetch(`${edge.url}/-/metrics`)).text();
+  return Number(/^millrace_depot_received_bytes_total (\d+)$/m.exec(metrics)?.[1]);
+}

@@ -1,0 +1,93 @@
+/** Depots on disks that are full or damaged. */
+
+import { spawnSync } from 'node:child_process';
+import { mkdir, open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, test as anywhere, describe as everywhere, expect } from '@jest/globals';
+import { notTested } from '../../fixtures/not-tested.ts';
+import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
+import {
+  appendTo,
+  askDepot,
+  DepotStage,
+  owned,
+  reserve,
+  store,
+} from '../../fixtures/programs/depot-stage.ts';
+import { testsWhere } from '../../fixtures/tests-where.ts';
+import { becomes } from '../../fixtures/until.ts';
+
+let mounted = '';
+// Before the stage deletes its folder; the disk goes as soon as no edge uses it.
+afterAll(() => void spawnSync('umount', ['-l', mounted]));
+
+const stage = await DepotStage.set();
+const MIB = 1024 * 1024;
+
+/** Mounts a small disk. @returns false if this machine does not let us */
+async function mountSmall(): Promise<boolean> {
+  mounted = join(stage.folder, 'small');
+  await mkdir(mounted);
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=12m', 'tmpfs', mounted]);
+  if (status === 0) return true;
+  notTested('no small disk could be mounted', 'depots on full disks');
+  return false;
+}
+
+const { describe, test } = testsWhere(await mountSmall());
+
+describe('a full disk', () => {
+  test('refuses what does not fit, keeps what was acknowledged, and takes the rest later', async () => {
+    const edge = await stage.start('--depot-dir', mounted, '--depot-quota', '11MiB');
+    const filler = await open(join(mounted, 'filler'), 'w');
+    await filler.writeFile(Buffer.alloc(5 * MIB));
+    const content = contentOf('full', 10 * MIB);
+    const { write, read } = await reserve(edge, content.length);
+    const full = await appendTo(write, 0, content, true);
+    expect([full.status, full.body.code]).toEqual([507, 'allocation-refused']);
+    expect(full.body.reason).toContain('disk');
+    const more = await askDepot('POST', `${edge.url}/-/depot`, owned(), { bytes: 1, seconds: 60 });
+    expect(more.status).toBe(507);
+    await filler.truncate(0);
+    await filler.close();
+    const offset = Number((await askDepot('HEAD', write)).headers.get('upload-offset'));
+    expect(offset).toBeLessThan(content.length);
+    const rest = await appendTo(write, offset, content.subarray(offset), true);
+    expect([rest.status, rest.body.sha256]).toEqual([200, sha256(content)]);
+    expect(sha256(Buffer.from(await (await fetch(read)).arrayBuffer()))).toBe(sha256(content));
+    await edge.stop('SIGKILL');
+  });
+});
+
+everywhere('a damaged disk', () => {
+  anywhere(
+    'has no wrong byte served: an error, or a reset where the answer has begun',
+    async () => {
+      const dir = join(stage.folder, 'damaged');
+      const edge = await stage.start('--depot-dir', dir);
+      const content = contentOf('damaged', 3 * MIB);
+      for (const at of [10, 2 * MIB + 77]) {
+        const links = await store(edge, content);
+        const names = await readdir(join(dir, 'objects'), { recursive: true });
+        const data = names
+          .filter((name) => name.endsWith('data'))
+          .map((name) => join(dir, 'objects', name));
+        for (const path of data) {
+          const file = await open(path, 'r+');
+          const { buffer } = await file.read(Buffer.alloc(1), 0, 1, at);
+          await file.write(Buffer.from([(buffer[0] as number) ^ 1]), 0, 1, at);
+          await file.close();
+        }
+        if (at < MIB) {
+          expect((await askDepot('GET', links.read)).body.code).toBe('allocation-damaged');
+        } else {
+          await expect(fetch(links.read).then((answer) => answer.arrayBuffer())).rejects.toThrow();
+        }
+        // From then on it is known.
+        await becomes(async () => (await askDepot('GET', links.read)).status, 502);
+        expect((await askDepot('GET', links.manage)).body.damaged).toBe(true);
+        await askDepot('DELETE', links.manage);
+      }
+    },
+  );
+});

@@ -1,0 +1,195 @@
+/**
+ * Allocations on disk. Each has a folder, named after its id:
+ *
+ *     objects/ab/REST/head   JSON, replaced by rename
+ *                     data   the bytes
+ *                     sums   a record for each segment of them, see sums.ts
+ *
+ * Folders of ended allocations are moved to `trash/` at once, and deleted from there.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { RECORD_BYTES, scanSums } from '@millrace/shared/cdn/depot/sums';
+import { readOrThrow } from '@millrace/shared/schema/read';
+import * as z from 'zod';
+
+const bytes = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+const time = z.number().min(0).max(1e15);
+const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** Head of an allocation: everything about it but its bytes. */
+const HEAD = z.object({
+  format: z.literal(1),
+  id: z.string().regex(/^[A-Za-z0-9_-]{16}$/),
+  owner: z.string(),
+  proofs: z.object({ read: hex64, write: hex64, manage: hex64 }),
+  /** Unix milliseconds. */
+  createdAt: time,
+  expiresAt: time,
+  /** Bytes reserved, and whether more are as they come. */
+  bytes,
+  grows: z.boolean(),
+  /** True if its upload can be continued by another request. */
+  resumable: z.boolean(),
+  name: z.string().max(1000).optional(),
+  type: z.string().max(200).optional(),
+  /** Length and SHA-256 that were stated before all bytes came. */
+  length: bytes.optional(),
+  sha256: hex64.optional(),
+  /** Set when the upload is complete. */
+  final: z.object({ length: bytes, sha256: hex64, at: time }).optional(),
+  /** True once bytes read from the disk were not those that had been written. */
+  damaged: z.literal(true).optional(),
+});
+export type Head = z.output<typeof HEAD>;
+
+/** Parses the text of a head. @throws if it is damaged */
+export function parseHead(text: string): Head {
+  return readOrThrow(HEAD, JSON.parse(text));
+}
+
+/** An allocation as a former run has left it. */
+export interface Found {
+  readonly head: Head;
+  readonly folder: string;
+  /** Bytes that are on the disk, and number of records of sums. */
+  readonly offset: number;
+  readonly sums: number;
+}
+
+export class AllocationDisk {
+  readonly #dir: string;
+
+  private constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  /** Opens the folder of a depot, and makes it if need be. */
+  static async open(dir: string): Promise<AllocationDisk> {
+    await mkdir(join(dir, 'objects'), { recursive: true, mode: 0o700 });
+    await mkdir(join(dir, 'trash'), { recursive: true, mode: 0o700 });
+    await syncFolder(dir);
+    return new AllocationDisk(dir);
+  }
+
+  /** Folder of an allocation. Its name does not depend on the case of letters. */
+  folderOf(id: string): string {
+    const hex = Buffer.from(id, 'base64url').toString('hex');
+    return join(this.#dir, 'objects', hex.slice(0, 2), hex.slice(2));
+  }
+
+  /** Makes an allocation, empty and durable. @returns its folder */
+  async create(head: Head): Promise<string> {
+    const folder = this.folderOf(head.id);
+    const made = await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
+    await mkdir(folder, { mode: 0o700 });
+    for (const name of ['data', 'sums'])
+      await (await open(join(folder, name), 'wx', 0o600)).close();
+    await this.writeHead(folder, head);
+    await syncFolder(dirname(folder));
+    if (made !== undefined) await syncFolder(join(this.#dir, 'objects'));
+    return folder;
+  }
+
+  /** Replaces the head of an allocation; resolves when the new one is durable. */
+  async writeHead(folder: string, head: Head): Promise<void> {
+    const aside = join(folder, `head.${randomUUID()}`);
+    try {
+      const file = await open(aside, 'wx', 0o600);
+      try {
+        await file.writeFile(JSON.stringify(head));
+        await file.datasync();
+      } finally {
+        await file.close();
+      }
+      await rename(aside, join(folder, 'head'));
+    } catch (error) {
+      await rm(aside, { force: true }).catch(() => {});
+      throw error;
+    }
+    await syncFolder(folder);
+  }
+
+  /** Takes an allocation away at once; its bytes are deleted later. */
+  async discard(folder: string): Promise<void> {
+    const trashed = join(this.#dir, 'trash', randomUUID());
+    await rename(folder, trashed);
+    // Otherwise a power loss could bring it back.
+    await syncFolder(dirname(folder));
+    await rm(trashed, { recursive: true, force: true });
+  }
+
+  /** Deletes what a former run had discarded. */
+  async emptyTrash(): Promise<void> {
+    const trash = join(this.#dir, 'trash');
+    for (const name of await readdir(trash)) {
+      await rm(join(trash, name), { recursive: true, force: true });
+    }
+  }
+
+  /** Returns the folders of all allocations. */
+  async folders(): Promise<string[]> {
+    const objects = join(this.#dir, 'objects');
+    const folders: string[] = [];
+    for (const first of await readdir(objects)) {
+      for (const rest of await readdir(join(objects, first)))
+        folders.push(join(objects, first, rest));
+    }
+    return folders;
+  }
+
+  /**
+   * Reads an allocation that a former run has left. Bytes of an incomplete upload that were not
+   * acknowledged are cut off.
+   *
+   * @throws if its head is damaged, or acknowledged bytes are missing
+   */
+  async recover(folder: string): Promise<Found> {
+    const head = parseHead(await readFile(join(folder, 'head'), 'utf8'));
+    if (this.folderOf(head.id) !== folder)
+      throw new Error('the head belongs to another allocation');
+    for (const name of await readdir(folder)) {
+      if (name.startsWith('head.')) await rm(join(folder, name));
+    }
+    if (head.final !== undefined) return { head, folder, offset: head.final.length, sums: 0 };
+    const [data, sums] = await openBoth(folder, 'r+');
+    try {
+      const { count, end } = scanSums(await sums.readFile(), crc32);
+      const { size } = await data.stat();
+      if (size < end) throw new Error(`${end - size} acknowledged bytes are missing`);
+      await data.truncate(end);
+      await sums.truncate(count * RECORD_BYTES);
+      return { head, folder, offset: end, sums: count };
+    } finally {
+      await data.close();
+      await sums.close();
+    }
+  }
+}
+
+/** Opens the bytes of an allocation, and their sums. */
+export async function openBoth(
+  folder: string,
+  flags: 'r' | 'r+',
+): Promise<[data: FileHandle, sums: FileHandle]> {
+  const data = await open(join(folder, 'data'), flags);
+  try {
+    return [data, await open(join(folder, 'sums'), flags)];
+  } catch (error) {
+    await data.close();
+    throw error;
+  }
+}
+
+/** Makes the names in a folder durable. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

@@ -1,0 +1,123 @@
+/** One allocation: its head, how much of it is on the disk, and the requests that use it. */
+
+import { createHash, type Hash } from 'node:crypto';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { Head } from './allocation-disk.ts';
+
+/** A request's turn at the upload; one at a time has it. */
+export interface Turn {
+  /** Aborts when another request wants the turn, or the allocation ends. */
+  readonly signal: AbortSignal;
+  /** Gives the turn back. */
+  end(): void;
+}
+
+/** SHA-256 of the first bytes. */
+interface RunningHash {
+  readonly hash: Hash;
+  end: number;
+}
+
+export class Allocation {
+  readonly folder: string;
+  head: Head;
+  /** Bytes that are on the disk for certain: all that is ever acknowledged. */
+  offset: number;
+  /** Records of sums that are on the disk. */
+  sums: number;
+  #hash: RunningHash = { hash: createHash('sha256'), end: 0 };
+  #turn: { readonly controller: AbortController; readonly done: Promise<void> } | undefined;
+  readonly #readers = new Set<AbortController>();
+  #ended: MillraceError | undefined;
+  /** Last change of the head, or of the folder. */
+  #changes: Promise<unknown> = Promise.resolve();
+
+  constructor(folder: string, head: Head, offset: number, sums: number) {
+    this.folder = folder;
+    this.head = head;
+    this.offset = offset;
+    this.sums = sums;
+  }
+
+  get isComplete(): boolean {
+    return this.head.final !== undefined;
+  }
+
+  /**
+   * Waits for the turn at the upload. A request that has it is terminated: its client has given it
+   * up, or it would not have sent another one (draft-ietf-httpbis-resumable-upload-15, concurrency).
+   *
+   * @throws MillraceError if the allocation has ended
+   */
+  async takeTurn(): Promise<Turn> {
+    const controller = new AbortController();
+    let end = () => {};
+    const done = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const before = this.#turn;
+    this.#turn = { controller, done };
+    before?.controller.abort(
+      new MillraceError('interrupted', 'another request continues the upload'),
+    );
+    await before?.done;
+    if (this.#ended !== undefined) controller.abort(this.#ended);
+    if (controller.signal.aborted) {
+      end();
+      throw controller.signal.reason;
+    }
+    return { signal: controller.signal, end };
+  }
+
+  /** Lets a change of the head or the folder begin when all earlier ones have ended. */
+  changeHead(change: () => Promise<void>): Promise<void> {
+    const done = this.#changes.then(change);
+    this.#changes = done.catch(() => {});
+    return done;
+  }
+
+  /**
+   * Registers a request that reads.
+   *
+   * @param controller aborted when the allocation ends
+   * @returns removes it again
+   */
+  addReader(controller: AbortController): () => void {
+    this.#readers.add(controller);
+    return () => void this.#readers.delete(controller);
+  }
+
+  /** Ends all requests that use it, and lets no others begin. Resolves when none writes. */
+  async end(error: MillraceError): Promise<void> {
+    this.#ended ??= error;
+    for (const reader of this.#readers) reader.abort(error);
+    this.#turn?.controller.abort(error);
+    // A request may take the turn over from the one that is being ended.
+    for (let turn = this.#turn; turn !== undefined; turn = this.#turn) {
+      await turn.done;
+      if (this.#turn === turn) this.#turn = undefined;
+    }
+  }
+
+  /** Offset of the first byte that is not in the digest yet. */
+  get hashedEnd(): number {
+    return this.#hash.end;
+  }
+
+  /** Adds bytes to the digest if they are the next ones. */
+  addToHash(bytes: Uint8Array, start: number): void {
+    if (start !== this.#hash.end) return;
+    this.#hash.hash.update(bytes);
+    this.#hash.end += bytes.length;
+  }
+
+  /** Forgets the digest if it covers bytes that are not on the disk. */
+  mendHash(): void {
+    if (this.#hash.end > this.offset) this.#hash = { hash: createHash('sha256'), end: 0 };
+  }
+
+  /** SHA-256 of all bytes that were added, hexadecimal. */
+  get sha256(): string {
+    return this.#hash.hash.copy().digest('hex');
+  }
+}

@@ -1,0 +1,86 @@
+/** Limits of one client at a depot: uploads at a time, and guesses at capabilities and tokens. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { TokenBucket } from '@millrace/shared/base/token-bucket';
+import { LRUCache } from 'lru-cache';
+import type { OnRefusal } from '../admission/admissions.ts';
+import { APPENDS, CLIENT_APPENDS, GUESSES_PER_MINUTE } from '../admission/resources.ts';
+
+/** Most clients whose guesses are remembered; the least recent ones are forgotten. */
+const MAX_CLIENTS = 10_000;
+
+export class ClientUse {
+  readonly #onRefusal: OnRefusal;
+  readonly #appends = new Map<string, number>();
+  readonly #guesses = new LRUCache<string, TokenBucket>({ max: MAX_CLIENTS });
+  #running = 0;
+  #reads = 0;
+
+  constructor(onRefusal: OnRefusal) {
+    this.#onRefusal = onRefusal;
+  }
+
+  /** Uploads under way. */
+  get appends(): number {
+    return this.#running;
+  }
+
+  /** Downloads under way. */
+  get reads(): number {
+    return this.#reads;
+  }
+
+  /** Counts a download. @returns ends it */
+  beginRead(): () => void {
+    this.#reads++;
+    return () => void this.#reads--;
+  }
+
+  /**
+   * Admits an upload.
+   *
+   * @param client its key
+   * @returns ends it; further calls do nothing
+   * @throws MillraceError `too-many-transfers`
+   */
+  beginAppend(client: string): () => void {
+    const own = this.#appends.get(client) ?? 0;
+    if (own >= CLIENT_APPENDS || this.#running >= APPENDS) {
+      this.#onRefusal('appends', 'refused', client);
+      throw new MillraceError('too-many-transfers', `${own} uploads are under way`, {
+        retryAfterMs: 1000,
+      });
+    }
+    this.#appends.set(client, own + 1);
+    this.#running++;
+    let ended = false;
+    return () => {
+      if (ended) return;
+      ended = true;
+      this.#running--;
+      const left = (this.#appends.get(client) ?? 1) - 1;
+      if (left === 0) this.#appends.delete(client);
+      else this.#appends.set(client, left);
+    };
+  }
+
+  /**
+   * Counts a wrong capability or token. Right ones are always served: nobody can shut others out
+   * by guessing.
+   *
+   * @throws MillraceError `too-many-requests` beyond the limit
+   */
+  onWrong(client: string, now: Millis): void {
+    let bucket = this.#guesses.get(client);
+    if (bucket === undefined) {
+      bucket = new TokenBucket(GUESSES_PER_MINUTE / 60, GUESSES_PER_MINUTE, now);
+      this.#guesses.set(client, bucket);
+    }
+    if (bucket.tryTake(now)) return;
+    this.#onRefusal('capabilities', 'refused', client);
+    throw new MillraceError('too-many-requests', 'wrong links or tokens', {
+      retryAfterMs: bucket.waitMs(now, 1),
+    });
+  }
+}

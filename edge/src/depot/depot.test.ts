@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Log } from '@millrace/shared/base/log';
+import type { Owner } from '@millrace/shared/cdn/depot/owners-file';
+import type { Owners } from '../policy/depot-owners.ts';
+import type { Allocation } from './allocation.ts';
+import { append } from './append.ts';
+import { type Allocated, Depot } from './depot.ts';
+import { readVerified } from './verified-read.ts';
+
+const HOUR = 3_600_000;
+const ALICE: Owner = {
+  ...{ name: 'alice', proof: '00', bytes: 10_000_000, each: 5_000_000 },
+  ...{ forMs: Infinity, count: 20, rate: Infinity },
+};
+const owners = { named: (name: string) => (name === 'alice' ? ALICE : undefined) } as Owners;
+const silent = new Proxy({} as Log, { get: () => () => {} });
+const failing = (code: string) => expect.objectContaining({ code });
+
+let dir = '';
+let now = 1_800_000_000_000;
+const opened: Depot[] = [];
+
+async function open(quotaBytes = 20_000_000): Promise<Depot> {
+  const options = { dir, quotaBytes, maxLeaseMs: 24 * HOUR, owners, log: silent };
+  const depot = await Depot.open({ ...options, wallClock: () => now });
+  opened.push(depot);
+  return depot;
+}
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'millrace-depot-'));
+});
+afterEach(async () => {
+  for (const depot of opened.splice(0)) await depot.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+const reserve = (depot: Depot, bytes: number | undefined, forMs = HOUR) =>
+  depot.allocate(ALICE, { bytes, forMs, resumable: true });
+
+/** Appends pieces; an Error among them is how the client leaves. */
+function send(depot: Depot, allocation: Allocation, pieces: readonly (Buffer | Error)[]) {
+  const rest = [...pieces];
+  return append(allocation, {
+    async next() {
+      const piece = rest.shift();
+      if (piece instanceof Error) throw piece;
+      return piece;
+    },
+    makeRoom: (end) => depot.makeRoom(allocation, end),
+    onAcknowledged() {},
+    now: () => now,
+  });
+}
+
+async function contentOf({ folder, offset }: Allocation): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of readVerified(folder, { start: 0, end: offset })) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+const find = (depot: Depot, { allocation, secrets }: Allocated, kind: 'read' | 'write' = 'read') =>
+  depot.find({ kind, id: allocation.head.id, secret: secrets[kind] });
+
+describe('Depot', () => {
+  test('what came before a client left is there after a restart, and the rest completes it', async () => {
+    const depot = await open();
+    const made = await reserve(depot, 1_000_000);
+    const content = Buffer.alloc(700_000, 'abc');
+    const left = new Error('left');
+    const parts = [content.subarray(0, 100_001), content.subarray(100_001, 300_000), left];
+    await expect(send(depot, made.allocation, parts)).rejects.toBe(left);
+    const again = await open();
+    const allocation = find(again, made, 'write');
+    expect(allocation.offset).toBe(300_000);
+    await send(again, allocation, [content.subarray(300_000)]);
+    await again.complete(allocation, new AbortController().signal);
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    expect(allocation.head.final).toMatchObject({ length: 700_000, sha256 });
+    expect((await contentOf(find(await open(), made))).equals(content)).toBe(true);
+    expect(again.usedBytes).toBe(700_000);
+  });
+
+  test('a lease that is changed while an upload completes takes nothing back from the disk', async () => {
+    const depot = await open();
+    for (let round = 0; round < 20; round++) {
+      const made = await reserve(depot, 10);
+      await send(depot, made.allocation, [Buffer.alloc(10)]);
+      await Promise.all([
+        depot.change(made.allocation, { forMs: 2 * HOUR }),
+        depot.complete(made.allocation, new AbortController().signal),
+        depot.change(made.allocation, { forMs: 3 * HOUR }),
+      ]);
+      const { head } = find(await open(), made);
+      expect([head.final?.length, head.expiresAt]).toEqual([10, now + 3 * HOUR]);
+      await depot.release(made.allocation);
+    }
+  });
+
+  test('reservations that race are charged once each, never beyond the limits', async () => {
+    const depot = await open(9_000_000);
+    const attempts = await Promise.allSettled(
+      Array.from({ length: 40 }, () => reserve(depot, 1_000_000)),
+    );
+    const made = attempts.flatMap((a) => (a.status === 'fulfilled' ? [a.value] : []));
+    expect([made.length, depot.usedBytes]).toEqual([9, 9_000_000]);
+    await Promise.all(made.map(({ allocation }) => depot.release(allocation)));
+    expect([depot.count, depot.usedBytes]).toEqual([0, 0]);
+    await expect(reserve(depot, 5_000_001)).rejects.toEqual(failing('allocation-refused'));
+    await expect(reserve(depot, 1, 25 * HOUR)).rejects.toEqual(failing('allocation-refused'));
+  });
+
+  test('an upload of unknown length is charged in steps, and its length in the end', async () => {
+    const depot = await open();
+    const made = await reserve(depot, undefined);
+    expect(depot.usedBytes).toBe(0);
+    await send(depot, made.allocation, [Buffer.alloc(10_000)]);
+    expect(depot.usedBytes).toBe(ALICE.each);
+    await depot.complete(made.allocation, new AbortController().signal);
+    expect(depot.usedBytes).toBe(10_000);
+  });
+
+  test('clocks that jump end leases early or late, and lose nothing else', async () => {
+    const depot = await open();
+    const short = await reserve(depot, 10);
+    const long = await reserve(depot, 10, 10 * HOUR);
+    now -= 100 * HOUR;
+    depot.collect();
+    expect(find(depot, short).head.id).toBe(short.allocation.head.id);
+    now += 102 * HOUR;
+    expect(() => find(depot, short)).toThrow(failing('allocation-expired'));
+    depot.collect();
+    expect(() => find(depot, short)).toThrow(failing('allocation-expired'));
+    expect(find(depot, long).head.id).toBe(long.allocation.head.id);
+    const wrong = { kind: 'read', id: short.allocation.head.id, secret: 'x' } as const;
+    expect(() => depot.find(wrong)).toThrow(failing('no-such-allocation'));
+    now -= 2 * HOUR;
+  });
+
+  test('a request that wants the turn ends the one that has it, and after the end nobody gets it', async () => {
+    const depot = await open();
+    const { allocation } = await reserve(depot, 10);
+    const first = await allocation.takeTurn();
+    const second = allocation.takeTurn();
+    const third = allocation.takeTurn();
+    expect(first.signal.aborted).toBe(true);
+    first.end();
+    await expect(second).rejects.toEqual(failing('interrupted'));
+    const turn = await third;
+    expect(turn.signal.aborted).toBe(false);
+    const released = depot.release(allocation);
+    expect(turn.signal.aborted).toBe(true);
+    turn.end();
+    await released;
+    await expect(allocation.takeTurn()).rejects.toEqual(failing('no-such-allocation'));
+  });
+});

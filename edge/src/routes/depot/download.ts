@@ -1,0 +1,189 @@
+/** Answers GET and HEAD of a file in the depot. */
+
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
+import type { Millis } from '@millrace/shared/base/clock';
+import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { decideAnswer } from '@millrace/shared/http/answers/answer';
+import { formatContentRange } from '@millrace/shared/http/fields/content-range';
+import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
+import { type Multipart, multipart } from '@millrace/shared/http/messages/multipart';
+import { create as createDisposition } from 'content-disposition';
+import { endResponse } from '../../clients/connection.ts';
+import type { Exchange } from '../../clients/exchanges.ts';
+import type { Allocation } from '../../depot/allocation.ts';
+import type { Head } from '../../depot/allocation-disk.ts';
+import type { ClientUse } from '../../depot/client-use.ts';
+import type { Depot } from '../../depot/depot.ts';
+import { READ_MEMORY_BYTES, readVerified } from '../../depot/verified-read.ts';
+import type { Metrics } from '../../figures/metrics.ts';
+
+export interface DownloadOptions {
+  readonly depot: Depot;
+  readonly use: ClientUse;
+  readonly metrics: Metrics;
+  /** Monotonic and Unix milliseconds. */
+  readonly now: () => Millis;
+  readonly wallClock: () => Millis;
+}
+
+/**
+ * Types that a file may be sent as, besides those of pictures, sounds and films: browsers run none
+ * of them, and save them anyway.
+ */
+const TYPES: ReadonlySet<string> = new Set([
+  ...['text/plain', 'text/csv', 'application/json', 'application/pdf', 'application/zip'],
+  ...['application/gzip', 'application/x-tar', 'application/x-7z-compressed', 'application/zstd'],
+  ...['application/x-xz', 'application/x-bzip2', 'application/x-iso9660-image'],
+]);
+const MEDIA = /^(?:image|audio|video)\/[a-z0-9.+-]{1,60}$/;
+const DEFAULT_TYPE = 'application/octet-stream';
+/** Longest time for which caches may serve a file without asking, seconds. */
+const MAX_AGE_S = 60;
+
+/**
+ * Answers a request for a file.
+ *
+ * @returns resolves when the client's socket has taken every byte
+ * @throws MillraceError `upload-incomplete`, `allocation-damaged`, those of `decideAnswer`, and
+ *   whatever has ended the exchange
+ */
+export async function sendStored(
+  o: DownloadOptions,
+  exchange: Exchange,
+  allocation: Allocation,
+): Promise<void> {
+  const { req, res } = exchange;
+  const { head } = allocation;
+  const { final } = head;
+  if (final === undefined) throw new MillraceError('upload-incomplete');
+  if (head.damaged === true) throw new MillraceError('allocation-damaged');
+  const fields = fileFields(head, final, o.wallClock());
+  const validators = { etag: fields.etag as string };
+  const answer = decideAnswer(req.method ?? 'GET', req.headers, {
+    length: final.length,
+    validators,
+  });
+  if (answer.kind === 'precondition-failed') throw new MillraceError('precondition-failed');
+  if (answer.kind === 'not-modified') {
+    const { 'cache-control': cacheControl, etag, sunset } = fields;
+    res.writeHead(304, { 'cache-control': cacheControl, etag, sunset }).end();
+    return;
+  }
+  if (answer.kind === 'unsatisfiable') {
+    res.setHeader('content-range', `bytes */${final.length}`);
+    throw new MillraceError('range-not-satisfiable', `the file has ${final.length} bytes`);
+  }
+  let parts: Multipart | undefined;
+  let ranges: readonly ByteRange[] = [{ start: 0, end: final.length }];
+  if (answer.kind === 'ranges') {
+    ({ ranges } = answer);
+    const [first] = ranges;
+    if (ranges.length === 1 && first !== undefined) {
+      fields['content-range'] = formatContentRange(first, final.length);
+    } else {
+      const type = fields['content-type'] as string;
+      parts = multipart(randomBytes(16).toString('hex'), type, final.length);
+      fields['content-type'] = parts.contentType;
+    }
+  }
+  const bytes = ranges.reduce((sum, range) => sum + rangeBytes(range), 0);
+  fields['content-length'] = String(parts?.bodyBytes(ranges) ?? bytes);
+  const status = answer.kind === 'ranges' ? 206 : 200;
+  if (req.method === 'HEAD') {
+    res.writeHead(status, fields).end();
+    return;
+  }
+  exchange.bodyBytes = bytes;
+  const ended = [allocation.addReader(exchange.controller), o.use.beginRead()];
+  exchange.heldBytes = () => READ_MEMORY_BYTES;
+  try {
+    await sendRanges(o, exchange, allocation, {
+      ranges,
+      parts,
+      begin: () => res.writeHead(status, fields),
+    });
+    await endResponse(res);
+  } catch (error) {
+    if (isMillraceError(error, 'allocation-damaged')) await o.depot.markDamaged(allocation, error);
+    throw error;
+  } finally {
+    for (const end of ended) end();
+  }
+}
+
+interface Body {
+  readonly ranges: readonly ByteRange[];
+  readonly parts: Multipart | undefined;
+  /** Sends the head: only when the first bytes have been read and are right. */
+  readonly begin: () => void;
+}
+
+async function sendRanges(
+  o: DownloadOptions,
+  exchange: Exchange,
+  { folder }: Allocation,
+  { ranges, parts, begin }: Body,
+): Promise<void> {
+  const { res, admission, controller } = exchange;
+  for (const range of ranges) {
+    let text = parts?.partHeader(range);
+    for await (const piece of readVerified(folder, range)) {
+      controller.signal.throwIfAborted();
+      const waitMs = admission.waitMs(o.now());
+      if (waitMs > 0) await pause(waitMs, undefined, { signal: controller.signal });
+      if (!res.headersSent) begin();
+      if (text !== undefined) res.write(text, 'latin1');
+      text = undefined;
+      const full = !res.write(piece);
+      exchange.sentBytes += piece.length;
+      admission.sent(piece.length, o.now());
+      o.metrics.sentToClient(piece.length);
+      if (full) await drained(res, controller.signal);
+    }
+  }
+  if (!res.headersSent) begin();
+  if (parts !== undefined) res.write(parts.end, 'latin1');
+}
+
+/** Resolves when a response takes more bytes. @throws the reason of the signal */
+async function drained(res: ServerResponse, signal: AbortSignal): Promise<void> {
+  try {
+    await once(res, 'drain', { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
+}
+
+function fileFields(
+  { id, name, type, expiresAt }: Head,
+  { sha256 }: NonNullable<Head['final']>,
+  now: Millis,
+): Record<string, string> {
+  const left = Math.max(0, Math.floor((expiresAt - now) / 1000));
+  const maxAge = Math.min(MAX_AGE_S, left);
+  return {
+    'content-type': allowedType(type),
+    'content-disposition': createDisposition(name ?? 'file', { type: 'attachment' }),
+    'accept-ranges': 'bytes',
+    etag: `"${id}"`,
+    'repr-digest': reprDigest(sha256),
+    sunset: formatHttpDate(expiresAt),
+    'cache-control': `max-age=${maxAge}, stale-if-error=${left - maxAge}`,
+  };
+}
+
+/** Writes a digest as Repr-Digest (RFC 9530). */
+export function reprDigest(sha256: string): string {
+  return `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`;
+}
+
+function allowedType(type: string | undefined): string {
+  const [plain = ''] = (type ?? '').toLowerCase().split(';');
+  const allowed = TYPES.has(plain) || (MEDIA.test(plain) && plain !== 'image/svg+xml');
+  return allowed ? plain : DEFAULT_TYPE;
+}

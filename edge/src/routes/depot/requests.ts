@@ -1,0 +1,98 @@
+/** Reads what clients ask of the depot: bodies, queries, names and types of files. */
+
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { parseDuration } from '@millrace/shared/base/unit-options';
+import { safeFileName } from '@millrace/shared/download/request/file-name';
+import { tryRead } from '@millrace/shared/schema/read';
+import { parse as parseDisposition } from 'content-disposition';
+import * as z from 'zod';
+
+const bytes = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+const seconds = z.number().min(1, 'must be at least 1').max(1e10);
+const TYPE = /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/;
+
+const CREATION = z.strictObject({
+  bytes,
+  seconds,
+  name: z.string().min(1).max(1000).transform(safeFileName).optional(),
+  type: z.string().max(200).optional(),
+  /** SHA-256 that the file must have. */
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, 'must have 64 hexadecimal digits')
+    .optional(),
+});
+
+const CHANGE = z.strictObject({ seconds: seconds.optional(), bytes: bytes.optional() });
+
+/** Reads a reservation. @throws MillraceError `bad-request` that says which part is wrong */
+export function readCreation(text: string): z.output<typeof CREATION> {
+  return read(CREATION, text);
+}
+
+/** Reads a change of an allocation. @throws MillraceError `bad-request` */
+export function readChange(text: string): z.output<typeof CHANGE> {
+  return read(CHANGE, text);
+}
+
+/**
+ * Reads the query of an upload: `for`, the time to store it, such as `7d`.
+ *
+ * @param usual the time without it
+ * @throws MillraceError `bad-request`
+ */
+export function readQuery(query: string, usual: Millis): { readonly forMs: Millis } {
+  const given = new URLSearchParams(query).get('for');
+  if (given === null) return { forMs: usual };
+  try {
+    return { forMs: parseDuration(given) };
+  } catch (error) {
+    throw new MillraceError('bad-request', `for: ${(error as MillraceError).detail}`);
+  }
+}
+
+/** Reads the name in the last part of a path. @param encoded with its percent signs */
+export function readPathName(encoded: string): string {
+  try {
+    return safeFileName(decodeURIComponent(encoded));
+  } catch {
+    return safeFileName(encoded);
+  }
+}
+
+/** Reads the name and the type of a file that is sent; undefined: not said, or not readable. */
+export function readName(headers: IncomingHttpHeaders): {
+  readonly contentDisposition: string | undefined;
+  readonly contentType: string | undefined;
+} {
+  const { 'content-disposition': disposition, 'content-type': type = '' } = headers;
+  const [plain = ''] = type.toLowerCase().split(';');
+  const contentType = TYPE.test(plain.trim()) ? plain.trim() : undefined;
+  return { contentDisposition: nameIn(disposition), contentType };
+}
+
+function nameIn(disposition: string | undefined): string | undefined {
+  if (disposition === undefined) return undefined;
+  try {
+    const { filename } = parseDisposition(disposition).parameters;
+    return filename === undefined ? undefined : safeFileName(filename);
+  } catch {
+    return undefined;
+  }
+}
+
+function read<S extends z.ZodType>(schema: S, text: string): z.output<S> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new MillraceError('bad-request', 'the body is not JSON');
+  }
+  const result = tryRead(schema, value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const path = issue?.path.join('.') ?? '';
+  throw new MillraceError('bad-request', `${path === '' ? 'the body' : path}: ${issue?.message}`);
+}

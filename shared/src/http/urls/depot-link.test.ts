@@ -1,0 +1,69 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { formatDepotLink, hideSecrets, isDepotTarget, parseDepotTarget } from './depot-link.ts';
+
+const text = (length: number) =>
+  fc
+    .array(fc.constantFrom(...'ABCxyz019-_'), { minLength: length, maxLength: length })
+    .map((chars) => chars.join(''));
+const link = fc.record({
+  kind: fc.constantFrom('read' as const, 'write' as const, 'manage' as const),
+  id: text(16),
+  secret: text(32),
+});
+const ID = 'ABCDEFGHIJKLMNOP';
+const SECRET = 'abcdefghijklmnopqrstuvwxyz012345';
+
+describe('capabilities', () => {
+  test('are read as they are written, whatever the name of the file', () => {
+    fc.assert(
+      fc.property(link, fc.string({ unit: 'grapheme', minLength: 1 }), (capability, name) => {
+        const target = formatDepotLink(capability, name.toWellFormed());
+        expect(parseDepotTarget(target)).toEqual(capability);
+        expect(isDepotTarget(target)).toBe(true);
+      }),
+    );
+  });
+
+  test('are shown by their id, wherever in a text', () => {
+    fc.assert(
+      fc.property(link, fc.webPath(), (capability, path) => {
+        const target = formatDepotLink(capability, 'secret plan.pdf');
+        for (const shown of [
+          hideSecrets(target),
+          hideSecrets(`https://edge.example${target}?a=b`),
+          hideSecrets(`GET ${path} https://edge.example${target} 200`),
+        ]) {
+          expect(shown).toContain(`/${capability.id}/…`);
+          expect(shown).not.toContain(capability.secret);
+          expect(shown).not.toContain('plan');
+        }
+      }),
+    );
+    expect(hideSecrets('https://a.example/-/d/short/x')).toBe('https://a.example/-/d/short/x');
+  });
+
+  test.each([
+    ['the path of allocations', '/-/depot', { kind: 'create', query: '' }],
+    ['the same with a query', '/-/depot?for=7d', { kind: 'create', query: 'for=7d' }],
+    ['a name', '/-/depot/a%20b?for=7d', { kind: 'put', name: 'a%20b', query: 'for=7d' }],
+    ['a link without a name', `/-/d/${ID}/${SECRET}`, { kind: 'read', id: ID, secret: SECRET }],
+    ['a link with a query', `/-/d/${ID}/${SECRET}/a?b`, { kind: 'read', id: ID, secret: SECRET }],
+    ['a short secret', `/-/d/${ID}/${SECRET.slice(1)}/a`, undefined],
+    ['a long id', `/-/d/A${ID}/${SECRET}/a`, undefined],
+    ['a folder behind the name', `/-/d/${ID}/${SECRET}/a/b`, undefined],
+    ['another kind', `/-/depot/r/${ID}/${SECRET}`, undefined],
+    ['a name behind a write capability', `/-/depot/w/${ID}/${SECRET}/a`, undefined],
+    ['nothing', '/-/depot/', undefined],
+  ])('%s: %s', (_, target, expected) => {
+    expect(parseDepotTarget(target)).toEqual(expected);
+    expect(isDepotTarget(target)).toBe(true);
+  });
+
+  test.each(['/', '/-/dashboard', '/-/depots', '/-/status', '/https://a.example/-/d/x', undefined])(
+    '%s is not for the depot',
+    (target) => {
+      expect(isDepotTarget(target)).toBe(false);
+    },
+  );
+});

@@ -1,0 +1,83 @@
+/**
+ * Capabilities of allocations, which are URLs of a depot: whoever has one may read, write or manage
+ * the allocation (LOCI 2.1). Each holds the allocation's id and one of three independent secrets.
+ * The id comes first, so that it can be shown, logged and purged by without a secret.
+ */
+
+/** Use that a capability allows. */
+export type Capability = 'read' | 'write' | 'manage';
+
+/** Parts of a capability's URL. */
+export interface DepotLink {
+  readonly kind: Capability;
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** A request target that is for the depot. */
+export type DepotTarget =
+  | DepotLink
+  /** A new allocation; the query may hold options. */
+  | { readonly kind: 'create'; readonly query: string }
+  /** A new allocation with its content. `name` is percent-encoded as it came. */
+  | { readonly kind: 'put'; readonly name: string; readonly query: string };
+
+/** Path that allocations are made at. */
+export const DEPOT_PATH = '/-/depot';
+const READ_PATH = '/-/d/';
+
+/** Random bytes of an id and of a secret; both are written in base64url. */
+export const ID_BYTES = 12;
+export const SECRET_BYTES = 24;
+const ID = '([A-Za-z0-9_-]{16})';
+const SECRET = '([A-Za-z0-9_-]{32})';
+const READ = new RegExp(`^/-/d/${ID}/${SECRET}(?:/[^/?]*)?$`);
+const OTHER = new RegExp(`^/-/depot/([wm])/${ID}/${SECRET}$`);
+const PUT = /^\/-\/depot\/([^/]+)$/;
+/** An id and everything behind it, wherever in a text. */
+const HIDDEN = new RegExp(`(/-/(?:d|depot/[wm])/${ID}/)\\S*`, 'g');
+
+/** Returns true for request targets of the depot, well-formed or not. */
+export function isDepotTarget(target: string | undefined): boolean {
+  if (target === undefined || !target.startsWith('/-/d')) return false;
+  if (target.startsWith(READ_PATH) || target.startsWith(`${DEPOT_PATH}/`)) return true;
+  return target === DEPOT_PATH || target.startsWith(`${DEPOT_PATH}?`);
+}
+
+/** Reads a request target. @returns undefined if the depot has nothing there */
+export function parseDepotTarget(target: string): DepotTarget | undefined {
+  const mark = target.indexOf('?');
+  const path = mark < 0 ? target : target.slice(0, mark);
+  const query = mark < 0 ? '' : target.slice(mark + 1);
+  const read = READ.exec(path);
+  if (read !== null) return { kind: 'read', id: read[1] as string, secret: read[2] as string };
+  const other = OTHER.exec(path);
+  if (other !== null) {
+    const kind = other[1] === 'w' ? 'write' : 'manage';
+    return { kind, id: other[2] as string, secret: other[3] as string };
+  }
+  if (path === DEPOT_PATH) return { kind: 'create', query };
+  const put = PUT.exec(path);
+  return put === null ? undefined : { kind: 'put', name: put[1] as string, query };
+}
+
+/**
+ * Writes a capability as the path of its URL.
+ *
+ * @param name of the file, for programs that save it under the last part of its URL; has no meaning
+ *   for the depot, and only reading has one
+ */
+export function formatDepotLink({ kind, id, secret }: DepotLink, name = 'file'): string {
+  if (kind !== 'read') return `${DEPOT_PATH}/${kind === 'write' ? 'w' : 'm'}/${id}/${secret}`;
+  return `${READ_PATH}${id}/${secret}/${encodeURIComponent(name)}`;
+}
+
+/** Returns true for texts, such as URLs, that hold a capability. */
+export function holdsSecret(text: string): boolean {
+  return hideSecrets(text) !== text;
+}
+
+/** Replaces the secrets of all capabilities in a text, such as a URL, for logs and figures. */
+export function hideSecrets(text: string): string {
+  return text.includes('/-/d') ? text.replace(HIDDEN, '$1…') : text;
+}
