@@ -4,8 +4,8 @@
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
+import { LearnedCounts } from '@millrace/shared/download/connections/learned-counts';
 import { type HostLimit, LearnedHostLimits } from '@millrace/shared/download/transfer/host-limits';
-import { LearnedCounts } from '@millrace/shared/download/transfer/learned-counts';
 import { isStorageError } from '../store/database.ts';
 import type { HostStore } from '../store/small-stores.ts';
 import type { HostLimits } from './contract.ts';

@@ -3,7 +3,7 @@
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { DaemonStage, digestOf } from '../../fixtures/programs/daemon-stage.ts';
+import { DaemonStage, digestOf } from '../../fixtures/stages/daemon-stage.ts';
 
 const stage = await DaemonStage.forEachTest();
 const { origin } = stage;

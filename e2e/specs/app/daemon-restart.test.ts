@@ -6,7 +6,7 @@ import { describe, expect, test } from '@jest/globals';
 import { type ByteRange, intersect } from '@millrace/shared/base/byte-range';
 import { parseJournal } from '@millrace/shared/download/journal/journal';
 import { DaemonProcess } from '../../fixtures/programs/daemon.ts';
-import { DaemonStage, digestOf } from '../../fixtures/programs/daemon-stage.ts';
+import { DaemonStage, digestOf } from '../../fixtures/stages/daemon-stage.ts';
 import { until } from '../../fixtures/until.ts';
 
 const stage = await DaemonStage.forEachTest();

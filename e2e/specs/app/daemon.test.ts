@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { DaemonProcess, Listener, type View } from '../../fixtures/programs/daemon.ts';
-import { DaemonStage, digestOf } from '../../fixtures/programs/daemon-stage.ts';
+import { DaemonStage, digestOf } from '../../fixtures/stages/daemon-stage.ts';
 import { becomes, until } from '../../fixtures/until.ts';
 
 const MB = 1_000_000;

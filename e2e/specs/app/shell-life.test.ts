@@ -17,7 +17,7 @@ import {
   ShellStage,
   SLOW,
   statusOf,
-} from '../../fixtures/programs/shell-stage.ts';
+} from '../../fixtures/stages/shell-stage.ts';
 import { electronProgram } from '../../fixtures/tools/electron-path.mjs';
 import { until } from '../../fixtures/until.ts';
 

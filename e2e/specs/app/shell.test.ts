@@ -6,7 +6,7 @@ import { expect } from '@jest/globals';
 import { SHELL_API_MEMBERS } from '@millrace/shared/bridge/page/shell-api';
 import { HostProcess } from '../../fixtures/programs/native-host.ts';
 import { waiting } from '../../fixtures/programs/shell.ts';
-import { isLoggedIn, ShellStage } from '../../fixtures/programs/shell-stage.ts';
+import { isLoggedIn, ShellStage } from '../../fixtures/stages/shell-stage.ts';
 import { becomes, until } from '../../fixtures/until.ts';
 
 const stage = new ShellStage();

@@ -3,7 +3,7 @@
 import { expect, test } from '@jest/globals';
 import { Upload, type UploadOptions } from 'tus-js-client';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
-import { askDepot, DepotStage, owned } from '../../fixtures/programs/depot-stage.ts';
+import { askDepot, DepotStage, owned } from '../../fixtures/stages/depot-stage.ts';
 
 const stage = await DepotStage.set();
 const edge = await stage.start();

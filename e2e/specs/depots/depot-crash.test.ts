@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
-import { appendTo, askDepot, DepotStage, reserve } from '../../fixtures/programs/depot-stage.ts';
 import { CliProcess, type EdgeProcess } from '../../fixtures/programs/processes.ts';
+import { appendTo, askDepot, DepotStage, reserve } from '../../fixtures/stages/depot-stage.ts';
 import { becomes, until } from '../../fixtures/until.ts';
 
 const stage = await DepotStage.set();

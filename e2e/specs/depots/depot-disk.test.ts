@@ -13,7 +13,7 @@ import {
   owned,
   reserve,
   store,
-} from '../../fixtures/programs/depot-stage.ts';
+} from '../../fixtures/stages/depot-stage.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
 import { becomes } from '../../fixtures/until.ts';
 

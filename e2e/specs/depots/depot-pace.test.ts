@@ -8,7 +8,7 @@ import { expect, test } from '@jest/globals';
 import { rawConnect } from '../../fixtures/clients/raw-client.ts';
 import { makeCertificate } from '../../fixtures/origins/certificate.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
-import { askDepot, DepotStage, OWNER_TOKEN, reserve } from '../../fixtures/programs/depot-stage.ts';
+import { askDepot, DepotStage, OWNER_TOKEN, reserve } from '../../fixtures/stages/depot-stage.ts';
 
 const stage = await DepotStage.set();
 /** Other requests end after 20 s, which the server looks at every 5 s. */

@@ -8,6 +8,7 @@ import { describe, expect, test } from '@jest/globals';
 import { H2Client } from '../../fixtures/clients/h2-client.ts';
 import { makeCertificate } from '../../fixtures/origins/certificate.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
+import { EdgeProcess, runCli } from '../../fixtures/programs/processes.ts';
 import {
   appendTo,
   askDepot,
@@ -16,8 +17,7 @@ import {
   owned,
   reserve,
   store,
-} from '../../fixtures/programs/depot-stage.ts';
-import { EdgeProcess, runCli } from '../../fixtures/programs/processes.ts';
+} from '../../fixtures/stages/depot-stage.ts';
 import { becomes } from '../../fixtures/until.ts';
 
 const stage = await DepotStage.set();

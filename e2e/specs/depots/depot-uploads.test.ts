@@ -15,7 +15,7 @@ import {
   owned,
   reserve,
   store,
-} from '../../fixtures/programs/depot-stage.ts';
+} from '../../fixtures/stages/depot-stage.ts';
 import { becomes, until } from '../../fixtures/until.ts';
 
 const stage = await DepotStage.set();

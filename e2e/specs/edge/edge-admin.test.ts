@@ -6,9 +6,9 @@ import { describe, expect, test } from '@jest/globals';
 import { fetchAll } from '../../fixtures/clients/http-client.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { ADMIN_TOKEN, ask, digestThrough, ended } from '../../fixtures/programs/admin-client.ts';
-import { AdminStage, FRESH } from '../../fixtures/programs/admin-stage.ts';
 import { racesOf } from '../../fixtures/programs/cluster.ts';
 import { EdgeProcess, runCli } from '../../fixtures/programs/processes.ts';
+import { AdminStage, FRESH } from '../../fixtures/stages/admin-stage.ts';
 import { until } from '../../fixtures/until.ts';
 
 const BYTES = 300_000;

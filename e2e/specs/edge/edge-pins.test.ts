@@ -3,8 +3,8 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { ask, digestThrough, ended } from '../../fixtures/programs/admin-client.ts';
-import { AdminStage } from '../../fixtures/programs/admin-stage.ts';
 import type { EdgeProcess } from '../../fixtures/programs/processes.ts';
+import { AdminStage } from '../../fixtures/stages/admin-stage.ts';
 import { until } from '../../fixtures/until.ts';
 
 const BYTES = 300_000;

@@ -7,9 +7,9 @@ import { fetchAll } from '../../fixtures/clients/http-client.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import type { ServedFile } from '../../fixtures/origins/file-server.ts';
 import { ADMIN_TOKEN, ask, digestThrough } from '../../fixtures/programs/admin-client.ts';
-import { AdminStage, FRESH } from '../../fixtures/programs/admin-stage.ts';
 import type { Cluster, Node } from '../../fixtures/programs/cluster.ts';
 import type { EdgeProcess } from '../../fixtures/programs/processes.ts';
+import { AdminStage, FRESH } from '../../fixtures/stages/admin-stage.ts';
 import { until } from '../../fixtures/until.ts';
 
 const CHUNK = 65_536;

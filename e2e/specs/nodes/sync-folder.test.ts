@@ -27,7 +27,7 @@ import {
   published,
   readJson,
   SyncStage,
-} from '../../fixtures/programs/sync-stage.ts';
+} from '../../fixtures/stages/sync-stage.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
 
 const MiB = 1024 * 1024;

@@ -10,13 +10,7 @@ import { contentOf } from '../../fixtures/origins/content.ts';
 import { freePorts, nginxOrComplain } from '../../fixtures/origins/nginx.ts';
 import { Cluster, racesOf } from '../../fixtures/programs/cluster.ts';
 import { CliProcess, EdgeProcess } from '../../fixtures/programs/processes.ts';
-import {
-  apply,
-  bytesOf,
-  filesIn,
-  published,
-  SyncStage,
-} from '../../fixtures/programs/sync-stage.ts';
+import { apply, bytesOf, filesIn, published, SyncStage } from '../../fixtures/stages/sync-stage.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
 import { until } from '../../fixtures/until.ts';
 

@@ -6,7 +6,7 @@ import { fetchAll } from '../../fixtures/clients/http-client.ts';
 import { isLive, logIn, openPage } from '../../fixtures/pages/edge-pages.ts';
 import { browserOrComplain, launchBrowser } from '../../fixtures/pages/ui.ts';
 import { EdgeProcess } from '../../fixtures/programs/processes.ts';
-import { OPTIONS, StrangersStage, TOKEN } from '../../fixtures/programs/strangers-stage.ts';
+import { OPTIONS, StrangersStage, TOKEN } from '../../fixtures/stages/strangers-stage.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
 import { until } from '../../fixtures/until.ts';
 

@@ -12,7 +12,7 @@ import {
   SECRET,
   StrangersStage,
   WEAKENING,
-} from '../../fixtures/programs/strangers-stage.ts';
+} from '../../fixtures/stages/strangers-stage.ts';
 
 const stage = new StrangersStage();
 

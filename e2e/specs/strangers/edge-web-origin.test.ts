@@ -17,7 +17,7 @@ import {
   StrangersStage,
   TOKEN,
   WEAKENING,
-} from '../../fixtures/programs/strangers-stage.ts';
+} from '../../fixtures/stages/strangers-stage.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
 import { LONGEST_WAIT_MS, until } from '../../fixtures/until.ts';
 

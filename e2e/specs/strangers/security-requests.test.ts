@@ -3,7 +3,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { fetchAll } from '../../fixtures/clients/http-client.ts';
 import { rawConnect, rawExchange } from '../../fixtures/clients/raw-client.ts';
-import { echoStage, TOKEN } from '../../fixtures/programs/echo-stage.ts';
+import { echoStage, TOKEN } from '../../fixtures/stages/echo-stage.ts';
 import { until } from '../../fixtures/until.ts';
 
 const { edge, origin, isWell } = await echoStage();

@@ -3,8 +3,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { fetchAll } from '../../fixtures/clients/http-client.ts';
 import { rawExchange } from '../../fixtures/clients/raw-client.ts';
-import { echoStage } from '../../fixtures/programs/echo-stage.ts';
 import { EdgeProcess } from '../../fixtures/programs/processes.ts';
+import { echoStage } from '../../fixtures/stages/echo-stage.ts';
 
 const { edge, origin, isWell } = await echoStage();
 const { host } = origin;

@@ -39,7 +39,7 @@ export function choose(
   source: KnownSource,
   now: Millis,
 ): Choice | undefined {
-  if (state.sources.size > 1 && source.forecast.backsOff(now)) return undefined;
+  if (state.sources.yields(source, now)) return undefined;
   if (state.throttled) return fetchFree(state, source, now) ?? takeTail(state, source, now);
   if (state.sources.isSilent(source, now)) {
     return (

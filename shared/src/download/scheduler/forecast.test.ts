@@ -22,9 +22,12 @@ describe('Forecast', () => {
   test('has more patience after each wait in vain, and asks others first for a while', () => {
     const forecast = new Forecast();
     const waitInVain = (ms: number) => new RequestRate(forecast, 1000).end(1000 + ms);
-    waitInVain(200);
-    // That request ended before an answer could be expected.
+    for (let i = 0; i < 9; i++) waitInVain(200);
+    // These requests ended before an answer could be expected.
     expect([forecast.patientMs, forecast.backsOff(1201)]).toEqual([250, false]);
+    // Others may have been quicker three times.
+    for (let i = 0; i < 3; i++) waitInVain(500);
+    expect([forecast.patientMs, forecast.backsOff(1501)]).toEqual([250, false]);
     waitInVain(6000);
     expect([forecast.patientMs, forecast.backsOff(7499)]).toEqual([500, true]);
     expect(forecast.backsOff(7500)).toBe(false);

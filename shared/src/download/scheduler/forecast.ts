@@ -14,6 +14,8 @@ const MIN_SAMPLE_MS = 100;
 const TIME_CONSTANT_MS = 1000;
 /** Expected time to the first byte of an unknown source. */
 const FIRST_BYTE_MS = 250;
+/** Waits in vain that say nothing yet: other sources may just have been quicker. */
+const USUAL_IN_VAIN = 3;
 /** Most doublings of a source's patience and back-off: 4 s for an unknown source. */
 const MOST_DOUBLINGS = 4;
 
@@ -21,7 +23,7 @@ const MOST_DOUBLINGS = 4;
 export class Forecast {
   readonly #rate = new Estimate();
   readonly #firstByte = new Estimate();
-  /** Requests that waited in vain for a first byte, since one came last; `MOST_DOUBLINGS` at most. */
+  /** Requests that waited in vain for a first byte, since one came last. */
   #inVain = 0;
   #backOffUntil: Millis = Number.NEGATIVE_INFINITY;
 
@@ -38,8 +40,8 @@ export class Forecast {
   /** Notes that a request that began at `startedAt` ends without a first byte. */
   endInVain(startedAt: Millis, now: Millis): void {
     if (now - startedAt < this.firstByteMs) return;
-    this.#inVain = Math.min(this.#inVain + 1, MOST_DOUBLINGS);
-    this.#backOffUntil = now + FIRST_BYTE_MS * 2 ** this.#inVain;
+    this.#inVain++;
+    if (this.#doublings > 0) this.#backOffUntil = now + FIRST_BYTE_MS * 2 ** this.#doublings;
   }
 
   /** True while others should be asked first, because requests have just waited in vain. */
@@ -60,12 +62,16 @@ export class Forecast {
   }
 
   /**
-   * Time to wait for a first byte before others take over the request. Each wait in vain doubles
-   * it: otherwise sources that answer late would take bytes from each other for ever, before any
-   * of them has answered.
+   * Time to wait for a first byte before others take over the request. Each wait in vain after the
+   * first ones doubles it: otherwise sources that answer late would take bytes from each other for
+   * ever, before any of them has answered.
    */
   get patientMs(): Millis {
-    return this.firstByteMs * 2 ** this.#inVain;
+    return this.firstByteMs * 2 ** this.#doublings;
+  }
+
+  get #doublings(): number {
+    return Math.max(0, Math.min(this.#inVain - USUAL_IN_VAIN, MOST_DOUBLINGS));
   }
 }
 

@@ -212,6 +212,7 @@ export class Scheduler {
     const { sources, running } = this.#state;
     const source = sources.get(id);
     if (source === undefined || this.done) return undefined;
+    source.polledAt = now;
     boundOpenEnded(this.#state, now);
     const choice = choose(this.#state, source, now);
     if (choice === undefined) return undefined;

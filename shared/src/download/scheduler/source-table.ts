@@ -12,6 +12,8 @@ const UNKNOWN = new Forecast();
 const GRACE_MS = 500;
 /** Silence, beyond the time to the first byte, after which a source gets no new work. */
 const DOUBT_MS = 250;
+/** Time for which a source that has asked for work counts as one that wants some. */
+const WANTS_MS = 400;
 
 export interface KnownSource {
   readonly id: string;
@@ -25,6 +27,8 @@ export interface KnownSource {
   asked: number;
   /** Requests under way. */
   running: number;
+  /** When it was last asked whether there is work for it. */
+  polledAt: Millis;
   /** When it last sent bytes, or was first asked for bytes; undefined: it owes none. */
   waitingSince: Millis | undefined;
   /** When it was last asked, while silent, for bytes of a slow request; undefined: not since it sent. */
@@ -59,6 +63,7 @@ export class SourceTable {
       ...facts,
       asked: 0,
       running,
+      polledAt: Number.NEGATIVE_INFINITY,
       waitingSince: undefined,
       probedAt: undefined,
     });
@@ -111,6 +116,16 @@ export class SourceTable {
   /** Returns true if the source owes bytes and has been silent for longer than usual. */
   isSilent(source: KnownSource, now: Millis): boolean {
     return this.silenceMs(source, now) > DOUBT_MS + this.firstByteMs(source);
+  }
+
+  /** Returns true if a source has just waited in vain, and another one wants work. */
+  yields(source: KnownSource, now: Millis): boolean {
+    if (!source.forecast.backsOff(now)) return false;
+    for (const other of this.#sources.values()) {
+      const wants = other !== source && now - other.polledAt <= WANTS_MS;
+      if (wants && !other.forecast.backsOff(now)) return true;
+    }
+    return false;
   }
 
   /** Returns true if any source is not silent. */

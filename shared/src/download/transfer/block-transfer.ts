@@ -8,8 +8,8 @@
 import { RangeSet } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
 import { asMillraceError, endsDownload, MillraceError } from '../../base/errors.ts';
+import { ConnectionCount } from '../connections/connection-count.ts';
 import { ASK_AGAIN_MS, type Assignment } from '../scheduler/scheduler.ts';
-import { ConnectionCount } from './connection-count.ts';
 import { Distrust } from './distrust.ts';
 import { Patience } from './patience.ts';
 import { RequestsUnderWay, type RequestUnderWay } from './requests-under-way.ts';
