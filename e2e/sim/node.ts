@@ -96,16 +96,29 @@ export class SimNode implements Host, Member {
   }
 
   /** Chooses the node that serves a chunk. */
-  route(chunk: number, path: Path, attempt: number, tried: ReadonlySet<string>): Route<RouteNode> {
-    const { chunkBytes, bufferBytes, maxHops } = this.world.o;
+  route(
+    chunk: number,
+    path: Path,
+    attempt: number,
+    tried: ReadonlySet<string>,
+    askHolder = true,
+  ): Route<RouteNode> {
+    const { chunkBytes, bufferBytes, maxHops, farHop } = this.world.o;
     const { now, random } = this.world.sim;
     const nodes = this.view.nodes(now);
+    const key = this.world.routingKey(chunk, onwardSalt(path.salt, attempt));
+    const isRetry = attempt > 0 || path.salt !== '';
+    const beyond = {
+      far: () => this.view.far(now, key),
+      rumours: () => this.view.rumours(now, key),
+      plainKey: isRetry && askHolder ? this.world.routingKey(chunk, '') : undefined,
+    };
     return decideRoute({
-      key: this.world.routingKey(chunk, onwardSalt(path.salt, attempt)),
+      key,
       self: nodes[0] as RouteNode,
       nodes,
       hearsay: this.view.hearsay(now),
-      ...(this.world.o.farHop ? { far: () => this.view.far(now) } : {}),
+      ...(farHop ? beyond : {}),
       hops: path.hops,
       maxHops,
       replicas: replicationFactor(nodes.length, chunkBytes, bufferBytes),
@@ -124,9 +137,10 @@ export class SimNode implements Host, Member {
       now: () => sim.now,
       onRaced: (winner) => this.#raced(winner),
       network: {
-        route: (attempt, tried) => this.route(chunk, path, attempt, tried),
-        ask: (peer, attempt, not, end, observer) =>
-          this.#ask(peer.name, chunk, attempt, path, not, end, observer),
+        route: (attempt, tried, askHolder) => this.route(chunk, path, attempt, tried, askHolder),
+        ask: (peer, attempt, not, end, observer, ifHeld) =>
+          this.#ask(peer.name, chunk, attempt, path, not, end, observer, ifHeld),
+        after: (ms, run) => this.#after(ms, run),
         own: (end) => this.flights.own(String(chunk), end, (all) => this.#own(chunk, all)).result,
         lateAfterMs,
         heardAt: (peer) => this.heard.get(peer),
@@ -149,6 +163,7 @@ export class SimNode implements Host, Member {
     not: readonly string[],
     signal: AbortSignal,
     observer: AttemptObserver,
+    ifHeld: boolean,
   ): Promise<Held> {
     const { figures, sim } = this.world;
     const hop = path.hops + 1;
@@ -157,12 +172,12 @@ export class SimNode implements Host, Member {
     const peer = this.world.byName(name);
     const onward = {
       hops: hop,
-      salt: onwardSalt(path.salt, attempt),
+      salt: ifHeld ? '' : onwardSalt(path.salt, attempt),
       via: [...path.via, this.name],
       avoid: [...path.avoid, ...not],
     };
     try {
-      await askPeer({ from: this, to: peer, chunk, path: onward, signal, observer });
+      await askPeer({ from: this, to: peer, chunk, path: onward, ifHeld, signal, observer });
     } catch (error) {
       if (error instanceof PeerFailure) {
         figures.peerFailures++;
@@ -201,6 +216,19 @@ export class SimNode implements Host, Member {
   #raced(winner: number): void {
     this.world.figures.races++;
     if (winner === 0) this.world.figures.racesWonByFirst++;
+  }
+
+  /** Returns true if the chunk is here, or is being fetched from the origin. */
+  holds(chunk: number): boolean {
+    return this.cache.has(chunk) || this.flights.hasOwn(String(chunk));
+  }
+
+  #after(ms: Millis, run: () => void): () => void {
+    let wanted: (() => void) | undefined = run;
+    this.world.sim.clock.in(ms, () => wanted?.());
+    return () => {
+      wanted = undefined;
+    };
   }
 
   /** Checks a fetch repeatedly once it may be late. @returns a function that ends the checks */

@@ -116,6 +116,14 @@ export class ChunkStore {
     return true;
   }
 
+  /** Returns true if the chunk is here, or is being fetched from the origin. */
+  holds(request: ChunkRequest): boolean {
+    const key = chunkKey(request);
+    if (this.#inMemory(key) !== undefined || this.#flights.hasOwn(this.#named(request)))
+      return true;
+    return this.#options.disk?.has(key) === true;
+  }
+
   /** Reports that a caller finds the chunk late, which may start a competing request. */
   hedge(request: ChunkRequest, path: Path = INGRESS): void {
     this.#flights.hedge(this.#named(request), path);

@@ -43,12 +43,17 @@ export function forwardFetch(o: ForwardFetchOptions): ForwardFetch<ForwardTarget
     onRaced,
     now,
     network: {
-      route: (attempt, tried) => network.route(request, path, attempt, tried),
-      async ask(peer, attempt, not, signal, observer) {
+      route: (attempt, tried, askHolder) => network.route(request, path, attempt, tried, askHolder),
+      async ask(peer, attempt, not, signal, observer, ifHeld) {
         const onward = { ...path, avoid: [...path.avoid, ...not] };
-        const brought = await network.fetch(peer, request, attempt, onward, signal, observer);
+        const way = { path: onward, attempt, ifHeld };
+        const brought = await network.fetch(peer, request, way, signal, observer);
         const chunk = new Chunk(key, brought.buffer, request.version, brought.digest, generation);
         return { chunk, tier: 'peer', overtaken: false, release: () => chunk.release() };
+      },
+      after(ms, run) {
+        const timer = setTimeout(run, ms);
+        return () => clearTimeout(timer);
       },
       async own(signal) {
         const found = await fallback(signal);

@@ -12,7 +12,7 @@ import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
 import { PolicyRefusals } from '@millrace/shared/cdn/routing/policy-refusals';
 import { replicationFactor } from '@millrace/shared/cdn/routing/replicas';
-import { decideRoute, type Route } from '@millrace/shared/cdn/routing/route';
+import { decideRoute, type Route, type RouteQuestion } from '@millrace/shared/cdn/routing/route';
 import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
 import { LRUCache } from 'lru-cache';
 import type { PointerCache } from '../cache/pointer-cache.ts';
@@ -37,6 +37,15 @@ export interface NetworkOptions {
   readonly random: Random;
 }
 
+/** How a chunk is asked for. */
+export interface Onward {
+  readonly path: Path;
+  /** As in `route`. */
+  readonly attempt: number;
+  /** True if the node is to send the chunk only if it has it, or fetches it from the origin. */
+  readonly ifHeld: boolean;
+}
+
 const MAX_TIMERS = 10_000;
 
 export class Network {
@@ -55,28 +64,28 @@ export class Network {
    *
    * @param attempt 0 for the first request of this node for the chunk
    * @param tried names of nodes that this node has asked already
+   * @param askHolder true if a retry may ask a node that probably has the chunk before the origin
    */
   route(
-    request: ChunkRequest,
+    { version: { url }, range }: ChunkRequest,
     path: Path,
     attempt: number,
     tried: ReadonlySet<string>,
+    askHolder = true,
   ): Route<ForwardTarget> {
-    const key = routingKey({
-      url: request.version.url,
-      range: request.range,
-      salt: onwardSalt(path.salt, attempt),
-    });
+    const key = routingKey({ url, range, salt: onwardSalt(path.salt, attempt) });
+    const isRetry = attempt > 0 || path.salt !== '';
+    const plainKey = askHolder && isRetry ? routingKey({ url, range, salt: '' }) : undefined;
     const { chunkBytes, membership } = this.#options;
     const nodes = membership.nodes();
     const replicas = replicationFactor(nodes.length, chunkBytes, BUFFER_BYTES_PER_CLIENT);
-    return this.#decide(request.version.url, key, path, nodes, replicas, tried);
+    return this.#decide(url, { key, plainKey, replicas }, path, nodes, tried);
   }
 
   /** Chooses the node that knows a file's current version: the owner of its first chunk. */
   routeVersion(url: string, path: Path, tried: ReadonlySet<string>): Route<ForwardTarget> {
     const key = routingKey({ url, range: { start: 0, end: 1 }, salt: '' });
-    return this.#decide(url, key, path, this.#options.membership.nodes(), 1, tried);
+    return this.#decide(url, { key, replicas: 1 }, path, this.#options.membership.nodes(), tried);
   }
 
   /**
@@ -93,14 +102,12 @@ export class Network {
   /**
    * Asks a peer for a chunk.
    *
-   * @param attempt as in `route`
    * @throws PeerFailure if another node may help; MillraceError if not
    */
   async fetch(
     peer: ForwardTarget,
     request: ChunkRequest,
-    attempt: number,
-    path: Path,
+    { path, attempt, ifHeld }: Onward,
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<PeerChunk> {
@@ -108,7 +115,9 @@ export class Network {
     metrics.forwards.inc({ hop: String(path.hops + 1) });
     const startedAt = now();
     try {
-      const wanted = { ...request, salt: onwardSalt(path.salt, attempt) };
+      // A node that has the chunk keeps it under the name without salt, and asks no other for it.
+      const salt = ifHeld ? '' : onwardSalt(path.salt, attempt);
+      const wanted = { ...request, salt, ifHeld };
       const chunk = await client.fetchChunk(peer, wanted, path, signal, observer);
       if (attempt === 0 && path.salt === '') this.#timer(request).onChunk(now() - startedAt);
       return chunk;
@@ -171,10 +180,9 @@ export class Network {
 
   #decide(
     url: string,
-    key: string,
+    what: Pick<RouteQuestion<ForwardTarget>, 'key' | 'plainKey' | 'replicas'>,
     path: Path,
     nodes: readonly ForwardTarget[],
-    replicas: number,
     tried: ReadonlySet<string>,
   ): Route<ForwardTarget> {
     const { membership, maxHops, random, now } = this.#options;
@@ -183,8 +191,10 @@ export class Network {
     const avoid = new Set([...path.via, ...path.avoid, ...tried, ...refusing]);
     const hearsay = membership.hearsay();
     const far = () => membership.far();
+    const rumours = () => membership.rumours();
     const { hops } = path;
-    return decideRoute({ key, self, nodes, hearsay, far, hops, maxHops, replicas, avoid, random });
+    const others = { self, nodes, hearsay, far, rumours, avoid };
+    return decideRoute({ ...what, ...others, hops, maxHops, random });
   }
 
   #failed(error: unknown, url: string): void {

@@ -85,24 +85,27 @@ export class PeerClient {
   /**
    * Fetches a chunk from another node.
    *
-   * @param wanted the chunk; its salt goes into the name
+   * @param wanted the chunk; its salt goes into the name, and `ifHeld` is true if the node is to send
+   *   it only if it has it, or fetches it from the origin
    * @param observer told of bytes twice: when they reach the peer, and when they arrive here
    * @throws PeerFailure; MillraceError for errors of the origin; the signal's reason
    */
   async fetchChunk(
     peer: ForwardTarget,
-    wanted: ChunkRequest & { readonly salt: string },
+    wanted: ChunkRequest & { readonly salt: string; readonly ifHeld: boolean },
     path: Path,
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<PeerChunk> {
-    const { version, range, salt, directUrl, grant, client } = wanted;
+    const { version, range, salt, ifHeld, directUrl, grant, client } = wanted;
     const bytes = range.end - range.start;
     const name = formatChunkName({ url: version.url, range, salt, tag: version.tag });
     const fields = {
       [INSIDE.fileLength]: String(version.length),
       ...(directUrl === undefined ? {} : { [INSIDE.finalUrl]: directUrl }),
       ...(grant === undefined ? {} : { [INSIDE.permit]: grant.permit }),
+      // Nodes of earlier versions ignore it: they fetch the chunk as they would for anybody.
+      ...(ifHeld ? { 'cache-control': 'only-if-cached' } : {}),
       ...this.#purged(version.url, version.tag),
     };
     let atPeer = 0;

@@ -140,6 +140,11 @@ export class InsideHandler {
     }
     const request = { ...readRequest(wanted, req.headers), grant, client };
     policy.checkLength(url, request.version.length);
+    if (readDemands(req.headers).onlyIfCached) {
+      if (!this.#options.chunks.holds(request)) throw new MillraceError('not-cached');
+      // The first bytes may have to wait for others on this node's line.
+      this.#interim(res, `${INSIDE.progress}: 0\r\n`);
+    }
     return this.#sendChunk(req, res, request, granted, signal);
   }
 

@@ -2,6 +2,10 @@
  * Fetches a chunk through other nodes (NSDI 5.1; LOGIN). Each request asks a node that has not been
  * asked yet. A failed request is replaced at once, and a late one gets a competitor. When no other
  * node is left, this node fetches the chunk itself.
+ *
+ * A request that is sent because others are late often ends at a node that does not have the chunk,
+ * and would fetch it from the origin once more. Before that it asks one node that probably has it,
+ * and waits for the answer for a short time only.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -11,6 +15,9 @@ import { type AttemptObserver, CompetingFetch, type Loan } from './competing-fet
 import { PATIENCE_WITH_RECEIVERS } from './hedge.ts';
 import { PeerFailure } from './peer-failure.ts';
 
+/** Longest wait for a first sign that a node has a chunk, where the origin could be asked. */
+export const HOLDER_PATIENCE_MS = 1000;
+
 /** The other nodes, as one fetch of one chunk sees them. */
 export interface ForwardNetwork<N extends { readonly name: string }, T extends Loan> {
   /**
@@ -18,12 +25,15 @@ export interface ForwardNetwork<N extends { readonly name: string }, T extends L
    *
    * @param attempt 0 for the first request of this node for the chunk
    * @param tried names of nodes that this fetch has asked already
+   * @param askHolder true if a node that probably has the chunk may be asked instead of the origin
    */
-  route(attempt: number, tried: ReadonlySet<string>): Route<N>;
+  route(attempt: number, tried: ReadonlySet<string>, askHolder: boolean): Route<N>;
   /**
    * Asks a node.
    *
    * @param not names of nodes that the asked node should not go to either
+   * @param ifHeld true if the node is to fail at once if it neither has the chunk nor fetches it
+   *   from the origin
    * @throws PeerFailure if another node may help
    */
   ask(
@@ -32,7 +42,10 @@ export interface ForwardNetwork<N extends { readonly name: string }, T extends L
     not: readonly string[],
     signal: AbortSignal,
     observer: AttemptObserver,
+    ifHeld: boolean,
   ): Promise<T>;
+  /** Calls a function once `ms` have passed. @returns a function that prevents it */
+  after(ms: Millis, run: () => void): () => void;
   /** This node's own fetch, with its own competitors. */
   own(signal: AbortSignal): Promise<T>;
   /**
@@ -94,8 +107,9 @@ export class ForwardFetch<N extends { readonly name: string }, T extends Loan> {
 
   async #attempt(attempt: number, signal: AbortSignal, observer: AttemptObserver): Promise<T> {
     const network = this.#network;
+    let askHolder = true;
     for (;;) {
-      const route = network.route(attempt, this.#tried);
+      const route = network.route(attempt, this.#tried, askHolder);
       if (route.to === 'origin') {
         this.#asked.delete(attempt);
         observer.onSent();
@@ -106,11 +120,44 @@ export class ForwardFetch<N extends { readonly name: string }, T extends Loan> {
       this.#asked.set(attempt, name);
       try {
         const not = this.#notTo(attempt, name);
-        return await network.ask(route.peer, attempt, not, signal, observer);
+        if (route.ifHeld) return await this.#askHolder(route.peer, attempt, not, signal, observer);
+        return await network.ask(route.peer, attempt, not, signal, observer, false);
       } catch (error) {
-        if (signal.aborted || !(error instanceof PeerFailure)) throw error;
+        if (signal.aborted) throw error;
+        if (route.ifHeld) {
+          askHolder = false;
+          continue;
+        }
+        if (!(error instanceof PeerFailure)) throw error;
         this.#failed.add(name);
       }
+    }
+  }
+
+  /** Asks a node for the chunk if it has it. @throws any error if it does not, or is silent */
+  async #askHolder(
+    peer: N,
+    attempt: number,
+    not: readonly string[],
+    signal: AbortSignal,
+    { onSent, onBytes }: AttemptObserver,
+  ): Promise<T> {
+    const controller = new AbortController();
+    const leave = () => controller.abort(signal.reason ?? new Error('silent'));
+    signal.addEventListener('abort', leave, { once: true });
+    const heard = this.#network.after(HOLDER_PATIENCE_MS, leave);
+    const observer = {
+      onSent,
+      onBytes(count: number) {
+        heard();
+        onBytes(count);
+      },
+    };
+    try {
+      return await this.#network.ask(peer, attempt, not, controller.signal, observer, true);
+    } finally {
+      heard();
+      signal.removeEventListener('abort', leave);
     }
   }
 

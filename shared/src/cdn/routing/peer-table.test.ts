@@ -321,4 +321,36 @@ describe('hearsay', () => {
     table.onDamaged('lost', 0);
     expect(heard(table)).toEqual([['never-met', 2, ['a']]]);
   });
+
+  const rumoured = (table: PeerTable, now = 0) => {
+    const { nodes, through } = table.rumours(now);
+    return nodes.map(({ name, weight }) => [name, weight, through(name).map((peer) => peer.name)]);
+  };
+
+  test('rumours tell of all nodes that any node sees, and this one cannot use', () => {
+    const table = setUp();
+    expect(rumoured(table)).toEqual([['never-met', 2, ['a']]]);
+    table.onForwardFailed('lost');
+    expect(rumoured(table)).toContainEqual(['lost', 2, ['a', 'b']]);
+    // Nor does this one use a node that cannot be used itself.
+    table.onForwardFailed('b');
+    expect(rumoured(table)).toContainEqual(['lost', 2, ['a']]);
+  });
+
+  test('rumours end when the nodes that told them take them back, or are forgotten', () => {
+    const table = setUp();
+    table.onAnswer('http://a', info({ name: 'a', sees: sees('me', 'b') }), 1);
+    expect(rumoured(table)).toEqual([]);
+    table.onAnswer('http://b', info({ name: 'b', sees: sees('other') }), 1);
+    expect(rumoured(table)).toEqual([['other', 2, ['b']]]);
+    miss(table, 'http://b', MAX_MISSES);
+    // The others still see it, but none of them sees the other one.
+    expect(rumoured(table).map(([name]) => name)).not.toContain('other');
+  });
+
+  test('rumours have the latest weight that was told', () => {
+    const table = setUp();
+    table.onAnswer('http://a', info({ name: 'a', sees: [['never-met', 5]] }), 1);
+    expect(rumoured(table)).toEqual([['never-met', 5, ['a']]]);
+  });
 });

@@ -9,9 +9,11 @@
  * to what one node sends on average. A user without a place chooses the next nearest node instead,
  * and so on. This ends, as in deferred acceptance (Gale and Shapley), because a user loses its
  * place only to users ahead of it.
+ *
+ * The same reports tell of nodes that this one does not know, and which nodes can reach them.
  */
 
-import { type Hash64, hashText, score } from './hrw.ts';
+import { type Hash64, type HrwNode, hashText, score } from './hrw.ts';
 
 /**
  * Places at a node, as load: 1 is what one node's clients request, spread over its peers. More than
@@ -35,7 +37,10 @@ interface User {
 
 /** Users of a node, in its order. */
 interface Used {
+  readonly name: string;
   readonly seed: Hash64;
+  /** As the latest user has reported it. */
+  weight: number;
   readonly order: User[];
   readonly byName: Map<string, User>;
   /** Lowest position with a place; undefined: to be computed. */
@@ -44,20 +49,23 @@ interface Used {
 
 export class PeerUse {
   readonly #used = new Map<string, Used>();
-  readonly #uses = new Map<string, ReadonlySet<string>>();
+  readonly #uses = new Map<string, ReadonlyMap<string, number>>();
 
-  /** Records which nodes a node sees. */
-  onTold(user: Known, sees: Iterable<string>): void {
-    const now = new Set(sees);
+  /** Records which nodes a node sees, with their weights. */
+  onTold(user: Known, sees: Iterable<readonly [name: string, weight: number]>): void {
+    const now = new Map(sees);
     const before = this.#uses.get(user.name);
+    const isOld = (name: string, weight: number) => before?.get(name) === weight;
     // The usual case, as heartbeats are many and changes few.
-    if (before?.size === now.size && [...now].every((name) => before.has(name))) return;
-    for (const name of before ?? []) if (!now.has(name)) this.#remove(name, user.name);
+    if (before?.size === now.size && [...now].every(([name, weight]) => isOld(name, weight)))
+      return;
+    for (const name of before?.keys() ?? []) if (!now.has(name)) this.#remove(name, user.name);
     // A node's requests fall on its peers and itself alike.
     const share = 1 / (1 + now.size);
-    for (const name of now) {
-      if (before?.size === now.size && before.has(name)) continue;
+    for (const [name, weight] of now) {
+      if (before?.size === now.size && isOld(name, weight)) continue;
       const used = this.#of(name);
+      used.weight = weight;
       const entry = used.byName.get(user.name);
       if (entry === undefined) add(used, user, share);
       else if (entry.share !== share) {
@@ -70,8 +78,18 @@ export class PeerUse {
 
   /** Forgets a node that is gone, and so uses no other. */
   forget(user: string): void {
-    for (const name of this.#uses.get(user) ?? []) this.#remove(name, user);
+    for (const name of this.#uses.get(user)?.keys() ?? []) this.#remove(name, user);
     this.#uses.delete(user);
+  }
+
+  /** Nodes that others see. */
+  get used(): Iterable<HrwNode> {
+    return this.#used.values();
+  }
+
+  /** Returns the names of the nodes that see the named one. */
+  usersOf(name: string): Iterable<string> {
+    return this.#used.get(name)?.byName.keys() ?? [];
   }
 
   /** Returns true while there is a place at `node` for the asking node. */
@@ -85,7 +103,8 @@ export class PeerUse {
   #of(name: string): Used {
     let used = this.#used.get(name);
     if (used === undefined) {
-      used = { seed: hashText(name), order: [], byName: new Map(), bar: undefined };
+      const seed = hashText(name);
+      used = { name, seed, weight: 1, order: [], byName: new Map(), bar: undefined };
       this.#used.set(name, used);
     }
     return used;
