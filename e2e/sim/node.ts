@@ -12,6 +12,7 @@ import { type AttemptObserver, CompetingFetch } from '@millrace/shared/cdn/fetch
 import { ForwardFetch } from '@millrace/shared/cdn/fetch/forward-fetch';
 import { PATIENCE_AT_THE_ORIGIN, PATIENCE_WITH_RECEIVERS } from '@millrace/shared/cdn/fetch/hedge';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
+import { PeerSpeeds, SLOW_CHUNK_MS } from '@millrace/shared/cdn/fetch/peer-speeds';
 import { hashText } from '@millrace/shared/cdn/routing/hrw';
 import { MIN_SILENCE_MS } from '@millrace/shared/cdn/routing/peer-table';
 import { loadSteps, replicationFactor } from '@millrace/shared/cdn/routing/replicas';
@@ -68,6 +69,7 @@ export class SimNode implements Host, Member {
   readonly connections = new Set<() => void>();
   readonly world: World;
   readonly flights = new ChunkFlights<Held>();
+  readonly speeds = new PeerSpeeds();
   readonly #peerTimer = new RetryTimer();
   readonly #originTimer = new RetryTimer();
 
@@ -122,7 +124,7 @@ export class SimNode implements Host, Member {
       hops: path.hops,
       maxHops,
       replicas: replicationFactor(nodes.length, chunkBytes, bufferBytes),
-      avoid: new Set([...path.via, ...path.avoid, ...tried]),
+      avoid: new Set([...path.via, ...path.avoid, ...tried, ...this.speeds.slow(now)]),
       random,
     });
   }
@@ -130,7 +132,11 @@ export class SimNode implements Host, Member {
   /** Fetches a chunk through other nodes, or from the origin if none of them can help. */
   async #forward(chunk: number, path: Path, keep: boolean, signal: AbortSignal): Promise<Held> {
     const { sim, o } = this.world;
-    const lateAfterMs = () => Math.max(MIN_SILENCE_MS, this.#peerTimer.timeoutMs(0));
+    const lateAfterMs = (peer?: string) => {
+      const usual = Math.max(MIN_SILENCE_MS, this.#peerTimer.timeoutMs(0));
+      if (peer === undefined || !this.speeds.isSlow(peer, sim.now)) return usual;
+      return Math.min(usual, this.speeds.usualMs(o.chunkBytes, sim.now) ?? usual);
+    };
     const forward = new ForwardFetch<RouteNode, Held>({
       bytes: o.chunkBytes,
       patienceWithReceivers: o.patience.receivers,
@@ -144,10 +150,12 @@ export class SimNode implements Host, Member {
         own: (end) => this.flights.own(String(chunk), end, (all) => this.#own(chunk, all)).result,
         lateAfterMs,
         heardAt: (peer) => this.heard.get(peer),
+        isSlow: (peer) => this.speeds.isSlow(peer, sim.now),
         onSilent: (peer) => this.view.onForwardFailed(peer),
       },
     });
-    const unwatch = this.#watch(() => forward.fetch.hedge(), lateAfterMs());
+    const firstMs = Math.min(SLOW_CHUNK_MS, lateAfterMs());
+    const unwatch = this.#watch(() => forward.fetch.hedge(), firstMs);
     const fetched = this.flights.run(String(chunk), path, forward.fetch, signal);
     const held = await fetched.finally(unwatch);
     this.world.figures.fetched(path.hops + 1, forward.fetch.begun);
@@ -170,11 +178,12 @@ export class SimNode implements Host, Member {
     figures.forwards[hop] = (figures.forwards[hop] ?? 0) + 1;
     const startedAt = sim.now;
     const peer = this.world.byName(name);
+    const slow = this.speeds.slow(sim.now).filter((other) => other !== name);
     const onward = {
       hops: hop,
       salt: ifHeld ? '' : onwardSalt(path.salt, attempt),
       via: [...path.via, this.name],
-      avoid: [...path.avoid, ...not],
+      avoid: [...path.avoid, ...not, ...slow],
     };
     try {
       await askPeer({ from: this, to: peer, chunk, path: onward, ifHeld, signal, observer });

@@ -88,6 +88,8 @@ export function askPeer(asking: Asking): Promise<void> {
     const send = () => {
       if (!serving) return;
       to.served++;
+      let first: { readonly at: number; readonly bytes: number } | undefined;
+      let come = 0;
       flow = new Flow(sim, {
         from: to,
         to: from,
@@ -98,6 +100,10 @@ export function askPeer(asking: Asking): Promise<void> {
         onBytes(count, left) {
           reached(o.chunkBytes);
           if (over) return;
+          come += count;
+          first ??= { at: clock.now, bytes: come };
+          const [bytes, ms] = [come - first.bytes, clock.now - first.at];
+          from.speeds.onBytes(to.name, bytes, ms, o.chunkBytes, left === 0, clock.now);
           observer.onBytes(count);
           if (left > 0) return;
           stopServing();

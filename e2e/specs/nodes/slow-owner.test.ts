@@ -134,4 +134,26 @@ describe('a slow owner', () => {
     expect(later.bytes.fromOrigins).toBe(after.bytes.fromOrigins);
     expect(later.bytes.fromPeers).toBe(after.bytes.fromPeers);
   });
+
+  test('that sends far slower than others is asked for no more chunks, and every byte comes from these', async () => {
+    cluster = await Cluster.start({ nodes: 4, options: OPTIONS, proxies: true });
+    const [asking, slow] = [cluster.node(0), cluster.node(3)];
+    const download = async () => {
+      const file = await files.make(CHUNKS * CHUNK);
+      const { status, digest } = await fetchAll(asking.edge.prefixed(file.url));
+      expect([status, digest]).toEqual([200, file.digest]);
+    };
+    const sent = async () => {
+      const text = await (await fetch(`${slow.edge.url}/-/metrics`)).text();
+      return text.split('\n').filter((line) => line.startsWith('millrace_inside_chunks_total'));
+    };
+    // The speed of all nodes is known before one of them becomes slow.
+    await download();
+    expect(await sent()).not.toEqual([]);
+    if (slow.proxy !== undefined) slow.proxy.chunkRate = 16 * 1024;
+    await download();
+    const before = await sent();
+    await download();
+    expect(await sent()).toEqual(before);
+  });
 });

@@ -10,6 +10,7 @@ import type { Tier } from '@millrace/shared/cdn/chunks/cache-outcome';
 import { ChunkFlights } from '@millrace/shared/cdn/fetch/chunk-flights';
 import { CompetingFetch, type StartAttempt } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { PATIENCE_AT_THE_ORIGIN } from '@millrace/shared/cdn/fetch/hedge';
+import { SLOW_CHUNK_MS } from '@millrace/shared/cdn/fetch/peer-speeds';
 import type { DiskCache } from '../cache/disk-cache.ts';
 import type { MemoryCache } from '../cache/memory-cache.ts';
 import { Purges } from '../cache/purges.ts';
@@ -227,7 +228,8 @@ export class ChunkStore {
         return { ...found, chunk: chunk.retain() };
       },
     });
-    const watch = watchFor(() => forward.fetch.hedge(), network.lateAfterMs(request));
+    const firstMs = Math.min(SLOW_CHUNK_MS, network.lateAfterMs(request));
+    const watch = watchFor(() => forward.fetch.hedge(), firstMs);
     const fetched = this.#flights.run(this.#named(request), path, forward.fetch, signal);
     const { chunk, tier, overtaken } = await fetched.finally(watch);
     this.#options.onFetched?.(path.hops + 1, forward.fetch.begun);

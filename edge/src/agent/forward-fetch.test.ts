@@ -83,6 +83,7 @@ function setUp(peers: string[], keep = false) {
       }),
     lateAfterMs: () => LATE_MS,
     heardAt: (peer: string) => heard.get(peer),
+    isSlow: () => false,
     onSilent: (peer: string) => silent.push(peer),
   };
   const purges = new Purges();

@@ -61,6 +61,7 @@ export function forwardFetch(o: ForwardFetchOptions): ForwardFetch<ForwardTarget
       },
       lateAfterMs: (peer) => network.lateAfterMs(request, peer),
       heardAt: (peer) => network.heardAt(peer),
+      isSlow: (peer) => network.isSlow(peer),
       onSilent: (peer) => network.onSilent(peer),
     },
   });

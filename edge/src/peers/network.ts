@@ -10,6 +10,7 @@ import { onwardSalt, routingKey } from '@millrace/shared/cdn/chunks/chunk-name';
 import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
+import type { PeerSpeeds } from '@millrace/shared/cdn/fetch/peer-speeds';
 import { PolicyRefusals } from '@millrace/shared/cdn/routing/policy-refusals';
 import { replicationFactor } from '@millrace/shared/cdn/routing/replicas';
 import { decideRoute, type Route, type RouteQuestion } from '@millrace/shared/cdn/routing/route';
@@ -28,6 +29,7 @@ import type { RemoteVersion } from './version-message.ts';
 export interface NetworkOptions {
   readonly membership: Membership;
   readonly client: PeerClient;
+  readonly speeds: PeerSpeeds;
   readonly pointers: PointerCache;
   readonly chunkBytes: number;
   readonly maxHops: number;
@@ -47,6 +49,8 @@ export interface Onward {
 }
 
 const MAX_TIMERS = 10_000;
+/** Most slow nodes that a request names. */
+const MAX_TOLD_SLOW = 8;
 
 export class Network {
   readonly #options: NetworkOptions;
@@ -79,7 +83,9 @@ export class Network {
     const { chunkBytes, membership } = this.#options;
     const nodes = membership.nodes();
     const replicas = replicationFactor(nodes.length, chunkBytes, BUFFER_BYTES_PER_CLIENT);
-    return this.#decide(url, { key, plainKey, replicas }, path, nodes, tried);
+    const { speeds, now } = this.#options;
+    const avoid = new Set([...tried, ...speeds.slow(now())]);
+    return this.#decide(url, { key, plainKey, replicas }, path, nodes, avoid);
   }
 
   /** Chooses the node that knows a file's current version: the owner of its first chunk. */
@@ -95,8 +101,17 @@ export class Network {
    */
   lateAfterMs(request: ChunkRequest, peer?: string): Millis {
     // A shorter time would take busy nodes for dead ones, each time at the origin's expense.
-    const silenceMs = this.#options.membership.table.silenceMs(peer);
-    return Math.max(silenceMs, this.#timer(request).timeoutMs(0));
+    const { membership, speeds, now } = this.#options;
+    const usual = Math.max(membership.table.silenceMs(peer), this.#timer(request).timeoutMs(0));
+    if (peer === undefined || !speeds.isSlow(peer, now())) return usual;
+    const bytes = request.range.end - request.range.start;
+    return Math.min(usual, speeds.usualMs(bytes, now()) ?? usual);
+  }
+
+  /** Returns true if a node sends too slowly to be asked for chunks. */
+  isSlow(peer: string): boolean {
+    const { speeds, now } = this.#options;
+    return speeds.isSlow(peer, now());
   }
 
   /**
@@ -111,14 +126,17 @@ export class Network {
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<PeerChunk> {
-    const { client, metrics, now } = this.#options;
+    const { client, metrics, speeds, now } = this.#options;
     metrics.forwards.inc({ hop: String(path.hops + 1) });
     const startedAt = now();
+    // The next node may not know yet which nodes are slow, and would wait for them.
+    const slow = speeds.slow(startedAt).filter((name) => name !== peer.name);
+    const onward = { ...path, avoid: [...path.avoid, ...slow.slice(0, MAX_TOLD_SLOW)] };
     try {
       // A node that has the chunk keeps it under the name without salt, and asks no other for it.
       const salt = ifHeld ? '' : onwardSalt(path.salt, attempt);
       const wanted = { ...request, salt, ifHeld };
-      const chunk = await client.fetchChunk(peer, wanted, path, signal, observer);
+      const chunk = await client.fetchChunk(peer, wanted, onward, signal, observer);
       if (attempt === 0 && path.salt === '') this.#timer(request).onChunk(now() - startedAt);
       return chunk;
     } catch (error) {

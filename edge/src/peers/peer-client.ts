@@ -13,6 +13,7 @@ import { digestTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { PATIENCE_WITH_THE_LIVING } from '@millrace/shared/cdn/fetch/hedge';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
+import type { PeerSpeeds } from '@millrace/shared/cdn/fetch/peer-speeds';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
 import { PROBLEM_TYPE, readProblem } from '@millrace/shared/http/answers/problem';
@@ -49,6 +50,8 @@ export interface PeerClientOptions {
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;
   readonly onPeerBytes: (count: number) => void;
+  /** Forecast of the speed of nodes. */
+  readonly speeds: PeerSpeeds;
 }
 
 /** A chunk that a peer sent, in memory that belongs to the caller. */
@@ -276,12 +279,16 @@ export class PeerClient {
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<PeerChunk> {
-    const { memory, membership, now, onPeerBytes } = this.#options;
+    const { memory, membership, now, onPeerBytes, speeds } = this.#options;
     const buffer = allocateFor(response, memory, bytes);
+    const beganAt = now();
+    let come = 0;
     try {
       await response.readInto(buffer.data, (count) => {
         onPeerBytes(count);
+        come += count;
         membership.table.onHeard(peer.name, now());
+        speeds.onBytes(peer.name, come, now() - beganAt, bytes, come === bytes, now());
         observer.onBytes(count);
       });
       const actual = await sha256(buffer.data);

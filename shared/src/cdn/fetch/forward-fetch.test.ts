@@ -63,6 +63,7 @@ function setUp(peers: readonly string[], holder: string) {
       },
       lateAfterMs: () => LATE_MS,
       heardAt: () => undefined,
+      isSlow: () => false,
       onSilent: (peer) => silent.push(peer),
     },
   });

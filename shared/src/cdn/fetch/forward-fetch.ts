@@ -56,6 +56,8 @@ export interface ForwardNetwork<N extends { readonly name: string }, T extends L
   lateAfterMs(peer: string | undefined): Millis;
   /** Returns when a node last sent anything in answer to any request. */
   heardAt(peer: string): Millis | undefined;
+  /** Returns true if a node sends so slowly that others are asked instead (`peer-speeds.ts`). */
+  isSlow(peer: string): boolean;
   /** Called when a node has not given one sign of life for long. */
   onSilent(peer: string): void;
 }
@@ -89,7 +91,12 @@ export class ForwardFetch<N extends { readonly name: string }, T extends Loan> {
       start: (attempt, signal, observer) => this.#attempt(attempt, signal, observer),
       // Each byte counts twice: when it reaches the other node, and when it arrives here.
       bytes: 2 * bytes,
-      patience: (receivedBytes) => (receivedBytes < bytes ? patienceWithReceivers : 1),
+      patience: (receivedBytes) => {
+        const peer = this.#asked.get(this.fetch.begun - 1);
+        // The rest is not worth the wait if another node sends all of it sooner.
+        if (peer !== undefined && network.isSlow(peer)) return 0;
+        return receivedBytes < bytes ? patienceWithReceivers : 1;
+      },
       lateAfterMs: (attempt) => network.lateAfterMs(this.#asked.get(attempt)),
       now,
       heardAt: (attempt) => {
