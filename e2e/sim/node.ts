@@ -12,7 +12,7 @@ import { type AttemptObserver, CompetingFetch } from '@millrace/shared/cdn/fetch
 import { ForwardFetch } from '@millrace/shared/cdn/fetch/forward-fetch';
 import { PATIENCE_AT_THE_ORIGIN, PATIENCE_WITH_RECEIVERS } from '@millrace/shared/cdn/fetch/hedge';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
-import { PeerSpeeds, SLOW_CHUNK_MS } from '@millrace/shared/cdn/fetch/peer-speeds';
+import { PeerSpeeds } from '@millrace/shared/cdn/fetch/peer-speeds';
 import { hashText } from '@millrace/shared/cdn/routing/hrw';
 import { MIN_SILENCE_MS } from '@millrace/shared/cdn/routing/peer-table';
 import { loadSteps, replicationFactor } from '@millrace/shared/cdn/routing/replicas';
@@ -44,8 +44,6 @@ export interface Held {
 /** The patience of edges. */
 export const PATIENCE = { origin: PATIENCE_AT_THE_ORIGIN, receivers: PATIENCE_WITH_RECEIVERS };
 const MEMORY: Held = { tier: 'memory', overtaken: false, release() {} };
-/** Time between two checks of a forwarded fetch, once it may be late. */
-const WATCH_INTERVAL_MS = 200;
 const NOBODY: ReadonlySet<string> = new Set();
 
 export class SimNode implements Host, Member {
@@ -154,8 +152,7 @@ export class SimNode implements Host, Member {
         onSilent: (peer) => this.view.onForwardFailed(peer),
       },
     });
-    const firstMs = Math.min(SLOW_CHUNK_MS, lateAfterMs());
-    const unwatch = this.#watch(() => forward.fetch.hedge(), firstMs);
+    const unwatch = forward.watch();
     const fetched = this.flights.run(String(chunk), path, forward.fetch, signal);
     const held = await fetched.finally(unwatch);
     this.world.figures.fetched(path.hops + 1, forward.fetch.begun);
@@ -233,24 +230,13 @@ export class SimNode implements Host, Member {
   }
 
   #after(ms: Millis, run: () => void): () => void {
-    let wanted: (() => void) | undefined = run;
-    this.world.sim.clock.in(ms, () => wanted?.());
-    return () => {
-      wanted = undefined;
-    };
-  }
-
-  /** Checks a fetch repeatedly once it may be late. @returns a function that ends the checks */
-  #watch(check: () => void, ms: Millis): () => void {
     const { clock } = this.world.sim;
     // The clock keeps its entries until their time; clearing this releases the fetch earlier.
-    let wanted: (() => void) | undefined = check;
-    const again = () => {
+    let wanted: (() => void) | undefined = run;
+    clock.in(ms, () => {
       if (wanted === undefined || this.state !== 'up') return this.world.sim.quiet();
       wanted();
-      clock.in(WATCH_INTERVAL_MS, again);
-    };
-    clock.in(ms, again);
+    });
     return () => {
       wanted = undefined;
     };

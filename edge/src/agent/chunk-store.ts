@@ -10,7 +10,6 @@ import type { Tier } from '@millrace/shared/cdn/chunks/cache-outcome';
 import { ChunkFlights } from '@millrace/shared/cdn/fetch/chunk-flights';
 import { CompetingFetch, type StartAttempt } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { PATIENCE_AT_THE_ORIGIN } from '@millrace/shared/cdn/fetch/hedge';
-import { SLOW_CHUNK_MS } from '@millrace/shared/cdn/fetch/peer-speeds';
 import type { DiskCache } from '../cache/disk-cache.ts';
 import type { MemoryCache } from '../cache/memory-cache.ts';
 import { Purges } from '../cache/purges.ts';
@@ -57,8 +56,6 @@ export interface ChunkStoreOptions {
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
 }
-
-const WATCH_INTERVAL_MS = 200;
 
 /** A caller that never leaves. */
 const FOR_EVER = new AbortController().signal;
@@ -228,10 +225,9 @@ export class ChunkStore {
         return { ...found, chunk: chunk.retain() };
       },
     });
-    const firstMs = Math.min(SLOW_CHUNK_MS, network.lateAfterMs(request));
-    const watch = watchFor(() => forward.fetch.hedge(), firstMs);
+    const unwatch = forward.watch();
     const fetched = this.#flights.run(this.#named(request), path, forward.fetch, signal);
-    const { chunk, tier, overtaken } = await fetched.finally(watch);
+    const { chunk, tier, overtaken } = await fetched.finally(unwatch);
     this.#options.onFetched?.(path.hops + 1, forward.fetch.begun);
     // A chunk that came from the origin after all has been kept already.
     if (keep && tier === 'peer') this.#toDisk(chunk);
@@ -295,20 +291,4 @@ export class ChunkStore {
 /** A chunk that no fetch was needed for. @param chunk that the caller is a user of already */
 export function inMemoryAlready(chunk: Chunk): Found {
   return { chunk, tier: 'memory', joined: false, overtaken: false };
-}
-
-/**
- * Calls `check` once `ms` have passed, and often from then on, so that a node that hangs is found
- * in time, and not only when some client's timer runs.
- *
- * @returns a function that ends the calls
- */
-function watchFor(check: () => void, ms: Millis): () => void {
-  const again = () => {
-    // As with all timers, first read what has arrived meanwhile.
-    setImmediate(check);
-    timer = setTimeout(again, WATCH_INTERVAL_MS);
-  };
-  let timer = setTimeout(again, ms);
-  return () => clearTimeout(timer);
 }

@@ -51,10 +51,7 @@ export function forwardFetch(o: ForwardFetchOptions): ForwardFetch<ForwardTarget
         const chunk = new Chunk(key, brought.buffer, request.version, brought.digest, generation);
         return { chunk, tier: 'peer', overtaken: false, release: () => chunk.release() };
       },
-      after(ms, run) {
-        const timer = setTimeout(run, ms);
-        return () => clearTimeout(timer);
-      },
+      after,
       async own(signal) {
         const found = await fallback(signal);
         return { ...found, release: () => found.chunk.release() };
@@ -65,4 +62,16 @@ export function forwardFetch(o: ForwardFetchOptions): ForwardFetch<ForwardTarget
       onSilent: (peer) => network.onSilent(peer),
     },
   });
+}
+
+/** As `ForwardNetwork.after`: a process that was kept from running reads first, and then judges. */
+function after(ms: Millis, run: () => void): () => void {
+  let reading: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => {
+    reading = setImmediate(run);
+  }, ms);
+  return () => {
+    clearTimeout(timer);
+    clearImmediate(reading);
+  };
 }

@@ -5,6 +5,7 @@ import type { Route } from '../routing/route.ts';
 import type { AttemptObserver } from './competing-fetch.ts';
 import { ForwardFetch, HOLDER_PATIENCE_MS } from './forward-fetch.ts';
 import { PeerFailure } from './peer-failure.ts';
+import { SLOW_CHUNK_MS } from './peer-speeds.ts';
 
 interface Node {
   readonly name: string;
@@ -23,7 +24,7 @@ interface Asked {
   fail(error: unknown): void;
 }
 
-const LATE_MS = 2000;
+const LATE_MS = 3000;
 
 /**
  * A fetch that may ask the given peers one after the other, then a holder, then the origin.
@@ -34,6 +35,7 @@ function setUp(peers: readonly string[], holder: string) {
   const clock = new VirtualClock();
   const asked: Asked[] = [];
   const silent: string[] = [];
+  const slow = new Set<string>();
   const result = (from: string): Result => ({ from, release() {} });
   const route = (tried: ReadonlySet<string>, askHolder: boolean): Route<Node> => {
     const name = peers.find((peer) => !tried.has(peer));
@@ -61,9 +63,9 @@ function setUp(peers: readonly string[], holder: string) {
           isWanted = false;
         };
       },
-      lateAfterMs: () => LATE_MS,
+      lateAfterMs: (peer) => (peer !== undefined && slow.has(peer) ? SLOW_CHUNK_MS : LATE_MS),
       heardAt: () => undefined,
-      isSlow: () => false,
+      isSlow: (peer) => slow.has(peer),
       onSilent: (peer) => silent.push(peer),
     },
   });
@@ -76,7 +78,7 @@ function setUp(peers: readonly string[], holder: string) {
     });
     clock.run(() => isOver, Number.POSITIVE_INFINITY);
   };
-  return { got, asked, silent, end, pass };
+  return { got, asked, silent, slow, end, pass, watch: () => forward.watch() };
 }
 
 /** Lets all that follows at once happen. */
@@ -142,5 +144,52 @@ describe('a node that is asked instead of the origin', () => {
     end.abort(gone);
     await expect(got).rejects.toBe(gone);
     expect(asked[0]?.signal.aborted).toBe(true);
+  });
+});
+
+describe('a watched fetch', () => {
+  /** A fetch of which half has come after a second, from the first of two nodes. */
+  function begun() {
+    const all = setUp(['a', 'b'], 'holder');
+    const unwatch = all.watch();
+    all.pass(1000);
+    all.asked[0]?.observer.onBytes(1000);
+    return { ...all, unwatch };
+  }
+
+  test('asks another node as soon as a chunk of a slow one is late', async () => {
+    const { asked, slow, pass } = begun();
+    pass(SLOW_CHUNK_MS - 1000 - 1);
+    slow.add('a');
+    expect(asked.length).toBe(1);
+    pass(1);
+    expect(asked.map(({ name }) => name)).toEqual(['a', 'b']);
+  });
+
+  test('asks another node if the first proves slow only after that', async () => {
+    const { asked, slow, pass } = begun();
+    pass(SLOW_CHUNK_MS - 1000);
+    slow.add('a');
+    pass(199);
+    expect(asked.length).toBe(1);
+    pass(1);
+    expect(asked.map(({ name }) => name)).toEqual(['a', 'b']);
+  });
+
+  test('waits for its usual time if the node is not slow', async () => {
+    const { asked, pass, watch } = setUp(['a', 'b'], 'holder');
+    watch();
+    pass(LATE_MS - 1);
+    expect(asked.length).toBe(1);
+    pass(1);
+    expect(asked.map(({ name }) => name)).toEqual(['a', 'b']);
+  });
+
+  test('is left alone once nobody watches it any more', async () => {
+    const { asked, slow, pass, unwatch } = begun();
+    slow.add('a');
+    unwatch();
+    pass(10 * LATE_MS);
+    expect(asked.length).toBe(1);
   });
 });

@@ -14,9 +14,13 @@ import type { Route } from '../routing/route.ts';
 import { type AttemptObserver, CompetingFetch, type Loan } from './competing-fetch.ts';
 import { PATIENCE_WITH_RECEIVERS } from './hedge.ts';
 import { PeerFailure } from './peer-failure.ts';
+import { SLOW_CHUNK_MS } from './peer-speeds.ts';
 
 /** Longest wait for a first sign that a node has a chunk, where the origin could be asked. */
 export const HOLDER_PATIENCE_MS = 1000;
+
+/** Time between two checks of a fetch. */
+const WATCH_INTERVAL_MS = 200;
 
 /** The other nodes, as one fetch of one chunk sees them. */
 export interface ForwardNetwork<N extends { readonly name: string }, T extends Loan> {
@@ -44,7 +48,11 @@ export interface ForwardNetwork<N extends { readonly name: string }, T extends L
     observer: AttemptObserver,
     ifHeld: boolean,
   ): Promise<T>;
-  /** Calls a function once `ms` have passed. @returns a function that prevents it */
+  /**
+   * Calls a function once `ms` have passed, and what has arrived meanwhile has been read.
+   *
+   * @returns a function that prevents it
+   */
   after(ms: Millis, run: () => void): () => void;
   /** This node's own fetch, with its own competitors. */
   own(signal: AbortSignal): Promise<T>;
@@ -92,9 +100,8 @@ export class ForwardFetch<N extends { readonly name: string }, T extends Loan> {
       // Each byte counts twice: when it reaches the other node, and when it arrives here.
       bytes: 2 * bytes,
       patience: (receivedBytes) => {
-        const peer = this.#asked.get(this.fetch.begun - 1);
         // The rest is not worth the wait if another node sends all of it sooner.
-        if (peer !== undefined && network.isSlow(peer)) return 0;
+        if (this.#waitsForSlow()) return 0;
         return receivedBytes < bytes ? patienceWithReceivers : 1;
       },
       lateAfterMs: (attempt) => network.lateAfterMs(this.#asked.get(attempt)),
@@ -110,6 +117,31 @@ export class ForwardFetch<N extends { readonly name: string }, T extends Loan> {
       },
       ...(onRaced === undefined ? {} : { onRaced }),
     });
+  }
+
+  /**
+   * Checks the fetch repeatedly, so that a node that hangs is found in time, and not only when some
+   * client's timer runs: from the time on when a chunk is late, and if it waits for a slow node,
+   * from `SLOW_CHUNK_MS` on.
+   *
+   * @returns a function that ends the checks
+   */
+  watch(): () => void {
+    const { after, lateAfterMs } = this.#network;
+    const lateMs = lateAfterMs(undefined);
+    const early = Math.max(0, Math.floor((lateMs - SLOW_CHUNK_MS) / WATCH_INTERVAL_MS));
+    // The early checks add to the others and do not move them, or all networks would be affected.
+    const check = (early: number) => {
+      if (early <= 0 || this.#waitsForSlow()) this.fetch.hedge();
+      end = after(WATCH_INTERVAL_MS, () => check(early - 1));
+    };
+    let end = after(lateMs - early * WATCH_INTERVAL_MS, () => check(early));
+    return () => end();
+  }
+
+  #waitsForSlow(): boolean {
+    const peer = this.#asked.get(this.fetch.begun - 1);
+    return peer !== undefined && this.#network.isSlow(peer);
   }
 
   async #attempt(attempt: number, signal: AbortSignal, observer: AttemptObserver): Promise<T> {
