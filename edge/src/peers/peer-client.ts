@@ -13,7 +13,7 @@ import { digestTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { PATIENCE_WITH_THE_LIVING } from '@millrace/shared/cdn/fetch/hedge';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
-import type { PeerSpeeds } from '@millrace/shared/cdn/fetch/peer-speeds';
+import { ChunkSpeed, type PeerSpeeds } from '@millrace/shared/cdn/fetch/peer-speeds';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
 import { PROBLEM_TYPE, readProblem } from '@millrace/shared/http/answers/problem';
@@ -281,14 +281,12 @@ export class PeerClient {
   ): Promise<PeerChunk> {
     const { memory, membership, now, onPeerBytes, speeds } = this.#options;
     const buffer = allocateFor(response, memory, bytes);
-    const beganAt = now();
-    let come = 0;
+    const speed = new ChunkSpeed(speeds, peer.name, bytes, now());
     try {
       await response.readInto(buffer.data, (count) => {
         onPeerBytes(count);
-        come += count;
         membership.table.onHeard(peer.name, now());
-        speeds.onBytes(peer.name, come, now() - beganAt, bytes, come === bytes, now());
+        speed.onBytes(count, now());
         observer.onBytes(count);
       });
       const actual = await sha256(buffer.data);

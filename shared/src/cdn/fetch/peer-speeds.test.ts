@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import {
+  ChunkSpeed,
   EVIDENCE_MS,
   MAX_SLOW_PAUSE_MS,
   PeerSpeeds,
@@ -116,4 +117,53 @@ test('of more nodes than fit, those met first are forgotten', () => {
   send('slow', SLOW_MS, 2000);
   for (let i = 0; i < 2000; i++) send(`node-${i}`, FAST_MS, 2001);
   expect(speeds.slow(2001)).toEqual([]);
+});
+
+test('of nodes that become slow at the same moment, no more than a quarter is given up', () => {
+  const speeds = new PeerSpeeds();
+  const names = Array.from({ length: 12 }, (_, i) => `node-${i}`);
+  for (const name of names) speeds.onBytes(name, CHUNK, FAST_MS, CHUNK, true, 0);
+  for (const name of names) speeds.onBytes(name, 1000, EVIDENCE_MS, CHUNK, false, 2000);
+  expect(speeds.slow(2000)).toEqual(names.slice(0, 3));
+  // A pause that has ended leaves room for another node.
+  const later = 2000 + SLOW_PAUSE_MS;
+  for (const name of names.slice(3)) speeds.onBytes(name, 1000, EVIDENCE_MS, CHUNK, false, later);
+  expect(speeds.slow(later)).toEqual(names.slice(3, 6));
+});
+
+test('the short chunk at the end of a file says nothing about speed', () => {
+  const { speeds } = setUp();
+  for (const name of ['a', 'b', 'c']) {
+    for (let i = 0; i < 20; i++) speeds.onBytes(name, 10, 5, 10, true, 1);
+  }
+  expect(speeds.usualMs(CHUNK, 2000)).toBe(SLOW_CHUNK_MS);
+});
+
+describe('a chunk on its way', () => {
+  test('shows that a node is slow as soon as half a second of it has come', () => {
+    const { speeds } = setUp();
+    const chunk = new ChunkSpeed(speeds, 'slow', CHUNK, 2000);
+    for (let ms = 100; ms < EVIDENCE_MS; ms += 100) chunk.onBytes(1000, 2000 + ms);
+    expect(speeds.slow(2500)).toEqual([]);
+    chunk.onBytes(1000, 2000 + EVIDENCE_MS);
+    expect(speeds.slow(2500)).toEqual(['slow']);
+  });
+
+  test('is not held against a node that pauses once, or that this one reads late', () => {
+    const { speeds } = setUp();
+    const chunk = new ChunkSpeed(speeds, 'a', CHUNK, 2000);
+    chunk.onBytes(1000, 2001);
+    chunk.onBytes(1000, 3500);
+    expect(speeds.slow(3500)).toEqual([]);
+    chunk.onBytes(CHUNK - 2000, 3501);
+    expect(speeds.slow(3501)).toEqual([]);
+  });
+
+  test('shows at its end how long all of it has taken', () => {
+    const { speeds } = setUp();
+    const chunk = new ChunkSpeed(speeds, 'slow', CHUNK, 2000);
+    chunk.onBytes(CHUNK / 2, 2000);
+    chunk.onBytes(CHUNK / 2, 2000 + SLOW_MS);
+    expect(speeds.slow(2000 + SLOW_MS)).toEqual(['slow']);
+  });
 });

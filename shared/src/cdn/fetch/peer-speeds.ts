@@ -12,6 +12,7 @@
 
 import type { Millis } from '../../base/clock.ts';
 import { Estimate } from '../../base/estimate.ts';
+import { MIN_CHUNK_BYTES } from '../../base/limits.ts';
 
 /** Factor by which a node sends slower than the median of all if it counts as slow. */
 export const SLOW_FACTOR = 32;
@@ -24,6 +25,15 @@ export const SLOW_PAUSE_MS = 30_000;
 export const MAX_SLOW_PAUSE_MS = 600_000;
 /** Nodes that must be known for a comparison. */
 const MIN_COMPARED = 2;
+/** Most nodes that are slow at a time, by nodes known: if more seem to be, the line here is. */
+const MAX_SLOW_SHARE = 1 / 4;
+/** Size of a chunk from which its time tells of speed; the time of smaller ones is that of chance. */
+const MIN_MEASURED_BYTES = MIN_CHUNK_BYTES;
+/**
+ * Longest time without bytes that counts while a chunk is on its way: a single lost packet stops a
+ * line for longer, and so does a moment in which this process was kept from running.
+ */
+const MAX_GAP_MS = 200;
 /** Most nodes remembered. */
 const MAX_REMEMBERED = 2000;
 /** Time for which a median is used. */
@@ -36,6 +46,35 @@ interface Speed {
   slowUntil: Millis;
   /** Length of the last pause; 0: none, or it has been fast since. */
   pauseMs: Millis;
+}
+
+/** Tells a forecast of the bytes of one chunk, as they come from a node. */
+export class ChunkSpeed {
+  readonly #onBytes: (bytes: number, ms: Millis, isAll: boolean, now: Millis) => void;
+  readonly #chunkBytes: number;
+  readonly #beganAt: Millis;
+  #lastAt: Millis;
+  /** Time since the beginning without what is left out of each gap. */
+  #ms: Millis = 0;
+  #come = 0;
+
+  /** @param now when the chunk began to come */
+  constructor(speeds: PeerSpeeds, name: string, chunkBytes: number, now: Millis) {
+    this.#onBytes = (bytes, ms, isAll, at) =>
+      speeds.onBytes(name, bytes, ms, chunkBytes, isAll, at);
+    this.#chunkBytes = chunkBytes;
+    this.#beganAt = now;
+    this.#lastAt = now;
+  }
+
+  /** `count` more bytes have come. */
+  onBytes(count: number, now: Millis): void {
+    this.#come += count;
+    this.#ms += Math.min(MAX_GAP_MS, now - this.#lastAt);
+    this.#lastAt = now;
+    const isAll = this.#come >= this.#chunkBytes;
+    this.#onBytes(this.#come, isAll ? now - this.#beganAt : this.#ms, isAll, now);
+  }
 }
 
 export class PeerSpeeds {
@@ -60,7 +99,7 @@ export class PeerSpeeds {
     isAll: boolean,
     now: Millis,
   ): void {
-    if (bytes <= 0 || (!isAll && ms < EVIDENCE_MS)) return;
+    if (bytes <= 0 || chunkBytes < MIN_MEASURED_BYTES || (!isAll && ms < EVIDENCE_MS)) return;
     const msPerByte = ms / bytes;
     const median = this.#medianAt(now);
     const isBad = (value: number) =>
@@ -93,6 +132,8 @@ export class PeerSpeeds {
 
   #giveUp(name: string, speed: Speed, now: Millis): void {
     if (now < speed.slowUntil) return;
+    const most = Math.max(1, Math.floor(this.#speeds.size * MAX_SLOW_SHARE));
+    if (this.slow(now).length >= most) return;
     speed.pauseMs = Math.min(MAX_SLOW_PAUSE_MS, 2 * speed.pauseMs || SLOW_PAUSE_MS);
     speed.slowUntil = now + speed.pauseMs;
     this.#suspects.add(name);
