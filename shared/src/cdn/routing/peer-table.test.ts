@@ -348,9 +348,18 @@ describe('hearsay', () => {
     expect(rumoured(table).map(([name]) => name)).not.toContain('other');
   });
 
-  test('rumours have the latest weight that was told', () => {
+  test('rumours have the lowest weight that is told, so that no single node can make another the best', () => {
     const table = setUp();
-    table.onAnswer('http://a', info({ name: 'a', sees: [['never-met', 5]] }), 1);
+    const tell = (name: string, weight: number) =>
+      table.onAnswer(`http://${name}`, info({ name, sees: [['never-met', weight]] }), 1);
+    tell('a', 5);
     expect(rumoured(table)).toEqual([['never-met', 5, ['a']]]);
+    tell('b', 1000);
+    expect(rumoured(table)).toContainEqual(['never-met', 5, ['a', 'b']]);
+    tell('a', 7);
+    expect(rumoured(table)).toContainEqual(['never-met', 7, ['a', 'b']]);
+    miss(table, 'http://a', MAX_MISSES);
+    table.onAnswer('http://b', info({ name: 'b', sees: [['never-met', 3]] }), 1);
+    expect(rumoured(table)).toContainEqual(['never-met', 3, ['b']]);
   });
 });

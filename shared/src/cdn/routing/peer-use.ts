@@ -33,13 +33,15 @@ interface User {
   readonly position: number;
   /** Load that it sends there, in places. */
   share: number;
+  /** Weight of the node, as this user reports it. */
+  weight: number;
 }
 
 /** Users of a node, in its order. */
 interface Used {
   readonly name: string;
   readonly seed: Hash64;
-  /** As the latest user has reported it. */
+  /** Lowest that a user has reported: no single one can make the node look better than it is. */
   weight: number;
   readonly order: User[];
   readonly byName: Map<string, User>;
@@ -65,10 +67,14 @@ export class PeerUse {
     for (const [name, weight] of now) {
       if (before?.size === now.size && isOld(name, weight)) continue;
       const used = this.#of(name);
-      used.weight = weight;
       const entry = used.byName.get(user.name);
-      if (entry === undefined) add(used, user, share);
-      else if (entry.share !== share) {
+      if (entry === undefined) {
+        add(used, user, share, weight);
+        continue;
+      }
+      entry.weight = weight;
+      used.weight = lowest(used.order);
+      if (entry.share !== share) {
         entry.share = share;
         changed(used, entry);
       }
@@ -82,7 +88,7 @@ export class PeerUse {
     this.#uses.delete(user);
   }
 
-  /** Nodes that others see. */
+  /** Nodes that others see, with the lowest weight that any of these reports. */
   get used(): Iterable<HrwNode> {
     return this.#used.values();
   }
@@ -104,7 +110,7 @@ export class PeerUse {
     let used = this.#used.get(name);
     if (used === undefined) {
       const seed = hashText(name);
-      used = { name, seed, weight: 1, order: [], byName: new Map(), bar: undefined };
+      used = { name, seed, weight: Number.POSITIVE_INFINITY, order: [], byName: new Map(), bar: undefined };
       this.#used.set(name, used);
     }
     return used;
@@ -117,12 +123,14 @@ export class PeerUse {
     used.byName.delete(user);
     used.order.splice(used.order.indexOf(entry), 1);
     changed(used, entry);
+    used.weight = lowest(used.order);
     if (used.order.length === 0) this.#used.delete(name);
   }
 }
 
-function add(used: Used, user: Known, share: number): void {
-  const entry = { position: score(user.seed, used.seed), share };
+function add(used: Used, user: Known, share: number, weight: number): void {
+  const entry = { position: score(user.seed, used.seed), share, weight };
+  used.weight = Math.min(used.weight, weight);
   const behind = used.order.findIndex(({ position }) => position < entry.position);
   used.order.splice(behind < 0 ? used.order.length : behind, 0, entry);
   used.byName.set(user.name, entry);
@@ -144,4 +152,8 @@ function barOf(order: readonly User[]): number {
     if (taken > PLACES - ROUNDING) return position;
   }
   return 0;
+}
+
+function lowest(order: readonly User[]): number {
+  return order.reduce((least, { weight }) => Math.min(least, weight), Number.POSITIVE_INFINITY);
 }
