@@ -2,6 +2,9 @@
 
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
 
+/** Most names of nodes in one field of a request: a longer list is not read. */
+export const MAX_NAMES = 64;
+
 export interface Path {
   /** Number of times it was forwarded; 0: it comes from this node's own client. */
   readonly hops: number;
