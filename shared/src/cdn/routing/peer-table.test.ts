@@ -4,6 +4,7 @@ import {
   ISOLATION_MS,
   MAX_MISSES,
   MAX_NODES,
+  MAX_RUMOURED_NODES,
   minRtt,
   type Peer,
   type PeerInfo,
@@ -361,5 +362,15 @@ describe('hearsay', () => {
     miss(table, 'http://a', MAX_MISSES);
     table.onAnswer('http://b', info({ name: 'b', sees: [['never-met', 3]] }), 1);
     expect(rumoured(table)).toContainEqual(['never-met', 3, ['b']]);
+  });
+
+  test('rumours tell of a bounded number of nodes, whatever names others make up', () => {
+    const table = setUp();
+    for (let i = 0; i < MAX_RUMOURED_NODES / 100 + 1; i++) {
+      const seen = Array.from({ length: 100 }, (_, j) => `made-up-${i}-${j}`);
+      const name = `liar-${i}`;
+      table.onAnswer(`http://${name}`, info({ name, sees: sees(...seen) }), 1);
+    }
+    expect(table.rumours(0).nodes).toHaveLength(MAX_RUMOURED_NODES);
   });
 });

@@ -5,7 +5,7 @@
  */
 
 import type { Millis } from '../../base/clock.ts';
-import { type Hash64, hashText, score } from './hrw.ts';
+import { type Hash64, type HrwNode, hashText, score } from './hrw.ts';
 import { PeerUse } from './peer-use.ts';
 import type { Hearsay, Rumours } from './route.ts';
 
@@ -26,6 +26,12 @@ export const ISOLATION_MS = 10 * 60_000;
 export const MAX_NODES = 2000;
 /** Of a full table, how many nodes stay for being near; the others are a random sample. */
 export const MAX_NEAR = MAX_NODES / 2;
+
+/**
+ * Most nodes of which rumours tell. All are ranked for a chunk before the origin is asked, and nodes
+ * that make names up could tell of 120 each.
+ */
+export const MAX_RUMOURED_NODES = 20_000;
 
 /** Nodes that may use this one as a peer (NSDI 4.1). */
 export type PeerPolicy = 'open' | 'closed' | `org:${string}`;
@@ -254,8 +260,13 @@ export class PeerTable {
    * use say that they can.
    */
   rumours(now: Millis): Rumours<Peer> {
+    const nodes: HrwNode[] = [];
+    for (const node of this.#use.used) {
+      if (nodes.length >= MAX_RUMOURED_NODES) break;
+      if (this.#isOutOfReach(node.name, now)) nodes.push(node);
+    }
     return {
-      nodes: [...this.#use.used].filter(({ name }) => this.#isOutOfReach(name, now)),
+      nodes,
       through: (name) =>
         [...this.#use.usersOf(name)]
           .map((user) => this.#peers.get(user))

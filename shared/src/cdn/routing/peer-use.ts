@@ -110,7 +110,14 @@ export class PeerUse {
     let used = this.#used.get(name);
     if (used === undefined) {
       const seed = hashText(name);
-      used = { name, seed, weight: Number.POSITIVE_INFINITY, order: [], byName: new Map(), bar: undefined };
+      used = {
+        name,
+        seed,
+        weight: Number.POSITIVE_INFINITY,
+        order: [],
+        byName: new Map(),
+        bar: undefined,
+      };
       this.#used.set(name, used);
     }
     return used;
