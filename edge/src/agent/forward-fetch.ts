@@ -9,7 +9,7 @@ import type { Loan } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { ForwardFetch } from '@millrace/shared/cdn/fetch/forward-fetch';
 import { Chunk } from '../files/chunk.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';
-import type { Path } from '../files/path.ts';
+import { avoiding, type Path } from '../files/path.ts';
 import type { ForwardTarget } from '../peers/membership.ts';
 import type { Network } from '../peers/network.ts';
 
@@ -45,8 +45,7 @@ export function forwardFetch(o: ForwardFetchOptions): ForwardFetch<ForwardTarget
     network: {
       route: (attempt, tried, askHolder) => network.route(request, path, attempt, tried, askHolder),
       async ask(peer, attempt, not, signal, observer, ifHeld) {
-        const onward = { ...path, avoid: [...path.avoid, ...not] };
-        const way = { path: onward, attempt, ifHeld };
+        const way = { path: avoiding(path, not), attempt, ifHeld };
         const brought = await network.fetch(peer, request, way, signal, observer);
         const chunk = new Chunk(key, brought.buffer, request.version, brought.digest, generation);
         return { chunk, tier: 'peer', overtaken: false, release: () => chunk.release() };

@@ -23,6 +23,15 @@ export interface Path {
 /** The path of a request that enters the network here. */
 export const INGRESS: Path = { hops: 0, salt: '', via: [], avoid: [] };
 
+/**
+ * Returns the path with more nodes to avoid: as many as other nodes read, since they ignore a longer
+ * list with all that it names.
+ */
+export function avoiding<P extends Path>(path: P, names: readonly string[]): P {
+  const avoid = [...new Set([...path.avoid, ...names])].slice(0, MAX_NAMES);
+  return { ...path, avoid };
+}
+
 const NODE_PREFIX = 'node ';
 
 /**

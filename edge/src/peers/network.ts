@@ -21,7 +21,7 @@ import { OUTDATED } from '../egress/origin-source.ts';
 import type { Metrics } from '../figures/metrics.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';
 import { pointerName } from '../files/file-version.ts';
-import { MAX_NAMES, type Path } from '../files/path.ts';
+import { avoiding, type Path } from '../files/path.ts';
 import type { ForwardTarget, Membership } from './membership.ts';
 import type { PeerChunk, PeerClient } from './peer-client.ts';
 import type { RemoteVersion } from './version-message.ts';
@@ -131,9 +131,7 @@ export class Network {
     const startedAt = now();
     // The next node may not know yet which nodes are slow, and would wait for them.
     const slow = speeds.slow(startedAt).filter((name) => name !== peer.name);
-    // Each node on the path adds its own, and nodes ignore a list that is too long.
-    const avoid = [...new Set([...path.avoid, ...slow.slice(0, MAX_TOLD_SLOW)])];
-    const onward = { ...path, avoid: avoid.slice(0, MAX_NAMES) };
+    const onward = avoiding(path, slow.slice(0, MAX_TOLD_SLOW));
     try {
       // A node that has the chunk keeps it under the name without salt, and asks no other for it.
       const salt = ifHeld ? '' : onwardSalt(path.salt, attempt);
@@ -170,7 +168,7 @@ export class Network {
     for (;;) {
       const route = this.routeVersion(url, path, failed);
       if (route.to === 'origin') return undefined;
-      const onward = { ...path, avoid: [...path.avoid, ...failed] };
+      const onward = avoiding(path, [...failed]);
       failed.add(route.peer.name);
       metrics.versionForwards.inc();
       try {
