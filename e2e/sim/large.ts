@@ -1,22 +1,27 @@
 /**
  * Networks too large for every node to contact every other: machines share sites (NSDI 4.3 has
  * 15,000 in 2,500). Each node contacts the nodes of the nearest sites and chooses peers among them
- * as edges do. Beyond its peers it knows the nearest 2,000 nodes, as many as edges remember: in a
- * network of that size an operator has to name nearby seeds.
+ * as edges do. Beyond its peers it knows as many nodes as edges remember, and which: the nearest
+ * thousand, and a random sample of the others.
  */
 
 import { type Millis, seededRandom } from '@millrace/shared/base/clock';
+import { rank, score } from '@millrace/shared/cdn/routing/hrw';
 import { MAX_PEERS, selectPeers } from '@millrace/shared/cdn/routing/peer-set';
-import { MAX_NODES, type Peer } from '@millrace/shared/cdn/routing/peer-table';
+import { MAX_NEAR, MAX_NODES, type Peer } from '@millrace/shared/cdn/routing/peer-table';
 import { build, MAX_CHOICES, type NetworkOptions, SETTLED_SHARE } from './network.ts';
 import type { SimNode } from './node.ts';
 import { heartbeatMs, type Place, rttMs } from './places.ts';
-import { GivenView } from './views.ts';
+import { type Acquaintance, GivenView } from './views.ts';
 import type { World } from './world.ts';
 
 const PER_SITE = 6;
 /** Number of nearest nodes that a node contacts; it chooses its peers among them. */
 const ASKED = 280;
+/** Best nodes for a chunk that views are asked about. */
+const BEST = 64;
+/** Number of different values of a score. */
+const SCORES = 2 ** 53;
 
 export interface LargeOptions extends NetworkOptions {
   /**
@@ -40,14 +45,50 @@ export function buildLarge(options: LargeOptions): World {
   const peers = new Map(world.nodes.map((node) => [node, asPeer(node)]));
   const choosers: Chooser[] = [];
   for (const [place, residents] of sites) {
-    const known = nearestNodes(place, sites, MAX_NODES);
-    for (const node of residents) choosers.push(new Chooser(node, known, peers));
+    const near = nearestNodes(place, sites, MAX_NEAR);
+    for (const node of residents) choosers.push(new Chooser(node, near, peers));
   }
   choosePeers(choosers, world, options.passOver ?? true);
-  for (const { node, members, known } of choosers) {
-    node.view = new GivenView([node, ...members.map(({ name }) => world.byName(name))], known);
+  const best = ranking(world);
+  for (const { node, members, near } of choosers) {
+    const nodes = [node, ...members.map(({ name }) => world.byName(name))];
+    node.view = new GivenView(nodes, acquaintance(node, near, best));
   }
   return world;
+}
+
+/** Returns a function that ranks all nodes for a chunk. */
+function ranking(world: World): (key: string) => readonly SimNode[] {
+  const ranked = new Map<string, readonly SimNode[]>();
+  return (key) => {
+    let best = ranked.get(key);
+    if (best === undefined) {
+      best = rank(key, world.nodes, BEST);
+      ranked.set(key, best);
+    }
+    return best;
+  };
+}
+
+/** Makes the nodes that a node knows: near ones, and a sample in its own random order. */
+function acquaintance(
+  node: SimNode,
+  near: readonly SimNode[],
+  best: Acquaintance['best'],
+): Acquaintance {
+  const { world, place, seed } = node;
+  const farthest = near.at(-1) ?? node;
+  const radius = rttMs(place, farthest.place);
+  const others = Math.max(1, world.nodes.length - near.length);
+  const bar = SCORES * Math.max(0, 1 - (MAX_NODES - MAX_NEAR) / others);
+  return {
+    best,
+    knows(name) {
+      const other = world.byName(name);
+      return rttMs(place, other.place) <= radius || score(seed, other.seed) >= bar;
+    },
+    usersOf: (name) => [...world.use.usersOf(name)].map((user) => world.byName(user)),
+  };
 }
 
 function nearestNodes(place: Place, sites: Map<Place, SimNode[]>, count: number): SimNode[] {
@@ -65,17 +106,17 @@ function nearestNodes(place: Place, sites: Map<Place, SimNode[]>, count: number)
 /** A node that chooses its peers. */
 class Chooser {
   readonly node: SimNode;
-  readonly known: readonly SimNode[];
+  readonly near: readonly SimNode[];
   readonly #asked: readonly Peer[];
   readonly #rtts: Float32Array;
   members: readonly Peer[] = [];
 
   /** @param peers one object per node, shared by all its users, as these are too many */
-  constructor(node: SimNode, known: readonly SimNode[], peers: ReadonlyMap<SimNode, Peer>) {
+  constructor(node: SimNode, near: readonly SimNode[], peers: ReadonlyMap<SimNode, Peer>) {
     const { random } = node.world.sim;
     this.node = node;
-    this.known = known;
-    const asked = known
+    this.near = near;
+    const asked = near
       .slice(0, ASKED)
       .filter((other) => other !== node)
       .map((to) => ({ to, rtt: heartbeatMs(node.place, to.place, random) }))
@@ -111,7 +152,7 @@ function choosePeers(choosers: readonly Chooser[], world: World, passOver: boole
       changes += chooser.choose((peer) => !passOver || use.isOpen(node, peer));
       places += chooser.members.length;
       if (chooser.members === before) continue;
-      const sees = chooser.members.map(({ name }) => name);
+      const sees = chooser.members.map(({ name, weight }) => [name, weight] as const);
       use.onTold(node, sees);
     }
     if (changes <= SETTLED_SHARE * places) return;

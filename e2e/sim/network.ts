@@ -65,6 +65,7 @@ export function meet(
   const views = nodes.map((node) => {
     const view = new MeasuredView(node, choice, world.use);
     node.view = view;
+    view.onUntrusted = (name) => ping(node, view, world.byName(name));
     return view;
   });
   const told = new Map<string, ReturnType<MeasuredView['sees']>>();
@@ -87,6 +88,16 @@ export function meet(
   return views;
 }
 
+/** Asks a node after a failure, as edges do: it may have been busy. */
+function ping(from: SimNode, view: MeasuredView, to: SimNode): void {
+  const { world } = from;
+  if (!world.isConnected(from, to) || !world.reaches(to, from)) return;
+  world.sim.clock.in(2 * world.delayMs(from, to), () => {
+    const sees = to.view instanceof MeasuredView ? to.view.sees(world.sim.now) : [];
+    if (from.view === view && world.isConnected(from, to)) view.hear(to, sees, world.sim.random);
+  });
+}
+
 /**
  * Lets all nodes choose, knowing the others' choices, until hardly anything changes. This stands
  * for many minutes of heartbeats.
@@ -98,10 +109,10 @@ function settle(world: World, views: readonly MeasuredView[]): void {
     for (const [i, view] of views.entries()) {
       const before = new Set(view.members);
       view.select(world.sim.now);
-      const names = view.members.map(({ name }) => name);
-      world.use.onTold(world.nodes[i] as SimNode, names);
+      const sees = view.members.map(({ name, weight }) => [name, weight] as const);
+      world.use.onTold(world.nodes[i] as SimNode, sees);
       changes += view.members.filter((peer) => !before.has(peer)).length;
-      places += names.length;
+      places += sees.length;
     }
     if (changes <= SETTLED_SHARE * places) return;
   }

@@ -12,6 +12,7 @@ import { type AttemptObserver, CompetingFetch } from '@millrace/shared/cdn/fetch
 import { ForwardFetch } from '@millrace/shared/cdn/fetch/forward-fetch';
 import { PATIENCE_AT_THE_ORIGIN, PATIENCE_WITH_RECEIVERS } from '@millrace/shared/cdn/fetch/hedge';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
+import { PeerSpeeds } from '@millrace/shared/cdn/fetch/peer-speeds';
 import { hashText } from '@millrace/shared/cdn/routing/hrw';
 import { MIN_SILENCE_MS } from '@millrace/shared/cdn/routing/peer-table';
 import { loadSteps, replicationFactor } from '@millrace/shared/cdn/routing/replicas';
@@ -43,8 +44,6 @@ export interface Held {
 /** The patience of edges. */
 export const PATIENCE = { origin: PATIENCE_AT_THE_ORIGIN, receivers: PATIENCE_WITH_RECEIVERS };
 const MEMORY: Held = { tier: 'memory', overtaken: false, release() {} };
-/** Time between two checks of a forwarded fetch, once it may be late. */
-const WATCH_INTERVAL_MS = 200;
 const NOBODY: ReadonlySet<string> = new Set();
 
 export class SimNode implements Host, Member {
@@ -68,6 +67,7 @@ export class SimNode implements Host, Member {
   readonly connections = new Set<() => void>();
   readonly world: World;
   readonly flights = new ChunkFlights<Held>();
+  readonly speeds = new PeerSpeeds();
   readonly #peerTimer = new RetryTimer();
   readonly #originTimer = new RetryTimer();
 
@@ -96,20 +96,33 @@ export class SimNode implements Host, Member {
   }
 
   /** Chooses the node that serves a chunk. */
-  route(chunk: number, path: Path, attempt: number, tried: ReadonlySet<string>): Route<RouteNode> {
-    const { chunkBytes, bufferBytes, maxHops } = this.world.o;
+  route(
+    chunk: number,
+    path: Path,
+    attempt: number,
+    tried: ReadonlySet<string>,
+    askHolder = true,
+  ): Route<RouteNode> {
+    const { chunkBytes, bufferBytes, maxHops, farHop } = this.world.o;
     const { now, random } = this.world.sim;
     const nodes = this.view.nodes(now);
+    const key = this.world.routingKey(chunk, onwardSalt(path.salt, attempt));
+    const isRetry = attempt > 0 || path.salt !== '';
+    const beyond = {
+      far: () => this.view.far(now, key),
+      rumours: () => this.view.rumours(now, key),
+      plainKey: isRetry && askHolder ? this.world.routingKey(chunk, '') : undefined,
+    };
     return decideRoute({
-      key: this.world.routingKey(chunk, onwardSalt(path.salt, attempt)),
+      key,
       self: nodes[0] as RouteNode,
       nodes,
       hearsay: this.view.hearsay(now),
-      ...(this.world.o.farHop ? { far: () => this.view.far(now) } : {}),
+      ...(farHop ? beyond : {}),
       hops: path.hops,
       maxHops,
       replicas: replicationFactor(nodes.length, chunkBytes, bufferBytes),
-      avoid: new Set([...path.via, ...path.avoid, ...tried]),
+      avoid: new Set([...path.via, ...path.avoid, ...tried, ...this.speeds.slow(now)]),
       random,
     });
   }
@@ -117,23 +130,29 @@ export class SimNode implements Host, Member {
   /** Fetches a chunk through other nodes, or from the origin if none of them can help. */
   async #forward(chunk: number, path: Path, keep: boolean, signal: AbortSignal): Promise<Held> {
     const { sim, o } = this.world;
-    const lateAfterMs = () => Math.max(MIN_SILENCE_MS, this.#peerTimer.timeoutMs(0));
+    const lateAfterMs = (peer?: string) => {
+      const usual = Math.max(MIN_SILENCE_MS, this.#peerTimer.timeoutMs(0));
+      if (peer === undefined || !this.speeds.isSlow(peer, sim.now)) return usual;
+      return Math.min(usual, this.speeds.usualMs(o.chunkBytes, sim.now) ?? usual);
+    };
     const forward = new ForwardFetch<RouteNode, Held>({
       bytes: o.chunkBytes,
       patienceWithReceivers: o.patience.receivers,
       now: () => sim.now,
       onRaced: (winner) => this.#raced(winner),
       network: {
-        route: (attempt, tried) => this.route(chunk, path, attempt, tried),
-        ask: (peer, attempt, not, end, observer) =>
-          this.#ask(peer.name, chunk, attempt, path, not, end, observer),
+        route: (attempt, tried, askHolder) => this.route(chunk, path, attempt, tried, askHolder),
+        ask: (peer, attempt, not, end, observer, ifHeld) =>
+          this.#ask(peer.name, chunk, attempt, path, not, end, observer, ifHeld),
+        after: (ms, run) => this.#after(ms, run),
         own: (end) => this.flights.own(String(chunk), end, (all) => this.#own(chunk, all)).result,
         lateAfterMs,
         heardAt: (peer) => this.heard.get(peer),
+        isSlow: (peer) => this.speeds.isSlow(peer, sim.now),
         onSilent: (peer) => this.view.onForwardFailed(peer),
       },
     });
-    const unwatch = this.#watch(() => forward.fetch.hedge(), lateAfterMs());
+    const unwatch = forward.watch();
     const fetched = this.flights.run(String(chunk), path, forward.fetch, signal);
     const held = await fetched.finally(unwatch);
     this.world.figures.fetched(path.hops + 1, forward.fetch.begun);
@@ -149,20 +168,22 @@ export class SimNode implements Host, Member {
     not: readonly string[],
     signal: AbortSignal,
     observer: AttemptObserver,
+    ifHeld: boolean,
   ): Promise<Held> {
     const { figures, sim } = this.world;
     const hop = path.hops + 1;
     figures.forwards[hop] = (figures.forwards[hop] ?? 0) + 1;
     const startedAt = sim.now;
     const peer = this.world.byName(name);
+    const slow = this.speeds.slow(sim.now).filter((other) => other !== name);
     const onward = {
       hops: hop,
-      salt: onwardSalt(path.salt, attempt),
+      salt: ifHeld ? '' : onwardSalt(path.salt, attempt),
       via: [...path.via, this.name],
-      avoid: [...path.avoid, ...not],
+      avoid: [...path.avoid, ...not, ...slow],
     };
     try {
-      await askPeer({ from: this, to: peer, chunk, path: onward, signal, observer });
+      await askPeer({ from: this, to: peer, chunk, path: onward, ifHeld, signal, observer });
     } catch (error) {
       if (error instanceof PeerFailure) {
         figures.peerFailures++;
@@ -203,17 +224,19 @@ export class SimNode implements Host, Member {
     if (winner === 0) this.world.figures.racesWonByFirst++;
   }
 
-  /** Checks a fetch repeatedly once it may be late. @returns a function that ends the checks */
-  #watch(check: () => void, ms: Millis): () => void {
+  /** Returns true if the chunk is here, or is being fetched from the origin. */
+  holds(chunk: number): boolean {
+    return this.cache.has(chunk) || this.flights.hasOwn(String(chunk));
+  }
+
+  #after(ms: Millis, run: () => void): () => void {
     const { clock } = this.world.sim;
     // The clock keeps its entries until their time; clearing this releases the fetch earlier.
-    let wanted: (() => void) | undefined = check;
-    const again = () => {
+    let wanted: (() => void) | undefined = run;
+    clock.in(ms, () => {
       if (wanted === undefined || this.state !== 'up') return this.world.sim.quiet();
       wanted();
-      clock.in(WATCH_INTERVAL_MS, again);
-    };
-    clock.in(ms, again);
+    });
     return () => {
       wanted = undefined;
     };

@@ -16,6 +16,8 @@ export interface Asking {
   readonly chunk: number;
   /** Path of the request so far, as the asked node is told. */
   readonly path: Path;
+  /** True if the node is to send the chunk only if it has it, or fetches it from the origin. */
+  readonly ifHeld: boolean;
   readonly signal: AbortSignal;
   readonly observer: AttemptObserver;
 }
@@ -25,7 +27,8 @@ export interface Asking {
  *
  * @throws PeerFailure if the node is to blame; the origin's error or the signal's reason
  */
-export function askPeer({ from, to, chunk, path, signal, observer }: Asking): Promise<void> {
+export function askPeer(asking: Asking): Promise<void> {
+  const { from, to, chunk, path, ifHeld, signal, observer } = asking;
   const { sim, o } = from.world;
   const { clock } = sim;
   const delayMs = from.world.delayMs(from, to);
@@ -66,7 +69,7 @@ export function askPeer({ from, to, chunk, path, signal, observer }: Asking): Pr
     };
     const reached = (bytes: number) => {
       from.heard.set(to.name, clock.now);
-      if (over || bytes <= atPeer) return;
+      if (over || bytes < atPeer) return;
       observer.onBytes(bytes - atPeer);
       atPeer = bytes;
     };
@@ -85,6 +88,8 @@ export function askPeer({ from, to, chunk, path, signal, observer }: Asking): Pr
     const send = () => {
       if (!serving) return;
       to.served++;
+      let first: { readonly at: number; readonly bytes: number } | undefined;
+      let come = 0;
       flow = new Flow(sim, {
         from: to,
         to: from,
@@ -95,6 +100,10 @@ export function askPeer({ from, to, chunk, path, signal, observer }: Asking): Pr
         onBytes(count, left) {
           reached(o.chunkBytes);
           if (over) return;
+          come += count;
+          first ??= { at: clock.now, bytes: come };
+          const [bytes, ms] = [come - first.bytes, clock.now - first.at];
+          from.speeds.onBytes(to.name, bytes, ms, o.chunkBytes, left === 0, clock.now);
           observer.onBytes(count);
           if (left > 0) return;
           stopServing();
@@ -115,7 +124,12 @@ export function askPeer({ from, to, chunk, path, signal, observer }: Asking): Pr
       serving = true;
       to.transfers++;
       to.connections.add(breakOff);
+      if (ifHeld && to.holds(chunk)) clock.in(delayMs, () => reached(0));
       if (to.cache.has(chunk)) return send();
+      if (ifHeld && !to.holds(chunk)) {
+        stopServing();
+        return clock.in(delayMs, () => end(() => reject(new MillraceError('not-cached'))));
+      }
       clock.in(o.interimMs, tellProgress);
       to.get(chunk, controller.signal, path).then(send, (error: unknown) => {
         if (!serving) return;

@@ -7,7 +7,7 @@ import type { Millis, Random } from '@millrace/shared/base/clock';
 import { selectPeers } from '@millrace/shared/cdn/routing/peer-set';
 import { type Peer, PeerTable } from '@millrace/shared/cdn/routing/peer-table';
 import type { PeerUse } from '@millrace/shared/cdn/routing/peer-use';
-import type { Hearsay, RouteNode } from '@millrace/shared/cdn/routing/route';
+import type { Hearsay, RouteNode, Rumours } from '@millrace/shared/cdn/routing/route';
 import { heartbeatMs, type Place } from './places.ts';
 
 /** The parts of a node's view that routing needs. */
@@ -15,8 +15,10 @@ export interface View {
   /** Returns the nodes that can be used now, this one first. */
   nodes(now: Millis): readonly RouteNode[];
   hearsay(now: Millis): readonly Hearsay<RouteNode>[];
-  /** Returns nodes that are too far to be peers. */
-  far(now: Millis): readonly RouteNode[];
+  /** Returns nodes that are too far to be peers: all of them, or the best for a chunk. */
+  far(now: Millis, key: string): readonly RouteNode[];
+  /** Returns nodes that only others can reach: all of them, or the best for a chunk. */
+  rumours(now: Millis, key: string): Rumours<RouteNode>;
   onForwardFailed(name: string): void;
   onLoad(name: string, load: number): void;
 }
@@ -41,6 +43,7 @@ export class MeasuredView implements View {
   onUntrusted: (name: string) => void = () => {};
   #members: readonly Peer[] = [];
   #hearsay: readonly Hearsay<Peer>[] | undefined;
+  #rumours: Rumours<Peer> | undefined;
 
   /**
    * @param use shared by all views: separate ones would each keep the reports of all nodes about
@@ -73,10 +76,20 @@ export class MeasuredView implements View {
     return [...this.table.peers].filter((p) => !members.has(p) && this.table.isUsable(p, now));
   }
 
+  rumours(now: Millis): Rumours<Peer> {
+    this.#rumours ??= this.table.rumours(now);
+    return this.#rumours;
+  }
+
+  #forgetHearsay(): void {
+    this.#hearsay = undefined;
+    this.#rumours = undefined;
+  }
+
   onForwardFailed(name: string): void {
     if (this.table.get(name)?.trusted !== true) return;
     this.table.onForwardFailed(name);
-    this.#hearsay = undefined;
+    this.#forgetHearsay();
     this.onUntrusted(name);
   }
 
@@ -95,13 +108,13 @@ export class MeasuredView implements View {
     const info = { name, load, weight, sees, policy: 'open', draining: false } as const;
     const rtt = heartbeatMs(this.#self.place, place, random);
     this.table.onAnswer(name, { ...info, publicUrl: undefined }, rtt);
-    this.#hearsay = undefined;
+    this.#forgetHearsay();
   }
 
   /** @param sentAt when the unanswered heartbeat went out; undefined: the node refuses connections */
   miss(name: string, sentAt?: Millis): void {
     this.table.onMiss(name, sentAt);
-    this.#hearsay = undefined;
+    this.#forgetHearsay();
   }
 
   /** Chooses the peers again. */
@@ -109,7 +122,7 @@ export class MeasuredView implements View {
     const usable = [...this.table.peers].filter(
       (peer) => peer.rtts.length > 0 && this.table.isUsable(peer, now),
     );
-    this.#hearsay = undefined;
+    this.#forgetHearsay();
     const current = new Set(this.#members.map(({ name }) => name));
     this.#members =
       this.#choice === 'all'
@@ -125,19 +138,27 @@ export class MeasuredView implements View {
   }
 }
 
+/** Nodes that a node knows without being their peer, and what the others tell of each other. */
+export interface Acquaintance {
+  /** Returns the nodes that are best for a chunk, best first: enough for any question about it. */
+  best(key: string): readonly RouteNode[];
+  /** Returns true if the node knows the named one. */
+  knows(name: string): boolean;
+  /** Returns the nodes that use the named one. */
+  usersOf(name: string): readonly RouteNode[];
+}
+
+const HERMIT: Acquaintance = { best: () => [], knows: () => false, usersOf: () => [] };
+
 /** A view that is fixed from the beginning, for networks with too many heartbeats to simulate. */
 export class GivenView implements View {
   readonly #nodes: { name: string; seed: RouteNode['seed']; weight: number; load: number }[];
-  /** All nodes that this node knows. Views share the list, as there are too many of them. */
-  readonly #known: readonly RouteNode[];
+  readonly #others: Acquaintance;
   readonly #distrusted = new Set<string>();
 
-  /**
-   * @param nodes nodes to use, this one first
-   * @param known all nodes that this one knows, `nodes` included
-   */
-  constructor(nodes: readonly RouteNode[], known: readonly RouteNode[] = []) {
-    this.#known = known;
+  /** @param nodes nodes to use, this one first */
+  constructor(nodes: readonly RouteNode[], others = HERMIT) {
+    this.#others = others;
     this.#nodes = nodes.map(({ name, seed, weight, load }) => ({ name, seed, weight, load }));
   }
 
@@ -150,9 +171,29 @@ export class GivenView implements View {
     return [];
   }
 
-  far(): readonly RouteNode[] {
-    const near = new Set(this.#nodes.map(({ name }) => name));
-    return this.#known.filter(({ name }) => !near.has(name) && !this.#distrusted.has(name));
+  far(_now: Millis, key: string): readonly RouteNode[] {
+    return this.#others.best(key).filter(({ name }) => this.#knows(name) && !this.#isNear(name));
+  }
+
+  rumours(_now: Millis, key: string): Rumours<RouteNode> {
+    return {
+      nodes: this.#others.best(key).filter(({ name }) => !this.#knows(name) && !this.#isNear(name)),
+      through: (name) =>
+        this.#others
+          .usersOf(name)
+          .filter(
+            (user) => this.#knows(user.name) || this.#nodes.some((n) => n.name === user.name),
+          ),
+    };
+  }
+
+  #knows(name: string): boolean {
+    return !this.#distrusted.has(name) && this.#others.knows(name);
+  }
+
+  /** True for this node and its peers. */
+  #isNear(name: string): boolean {
+    return this.#nodes.some((node) => node.name === name);
   }
 
   onForwardFailed(name: string): void {

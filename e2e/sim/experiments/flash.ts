@@ -74,7 +74,7 @@ export async function flash(settings: Settings): Promise<Report> {
     ],
     notes: [
       `${chunks} chunks of ${formatBytes(DEFAULT_CHUNK_BYTES)}; clients have ${CLIENT_MBIT.join(' to ')} Mbit/s, nodes ${NODE_MBIT.join(' to ')}, the origin ${ORIGIN_MBIT}. Clients use ${scheduled ? `${EDGES} nodes near them at once` : 'a node near them'}.`,
-      'Each node knows the nodes of the sites nearest to it, 2,000 of them or a few more, and measures the nearest 280: in larger networks there are several regions of that size, each with a best node of its own.',
+      'As edges do, each node knows the nearest thousand nodes and a sample of about a thousand others, and the peers of all these by name; it measures the nearest 280.',
       `Bytes travel in ${coarse ? 'whole chunks' : `pieces of ${formatBytes(FINE_PIECE_BYTES)}`}, and waiting nodes learn of the progress every 500 ms instead of every 100.`,
     ],
   };

@@ -72,6 +72,7 @@ interface Forged {
   readonly via?: string;
   /** Name of the node that the request is signed for. */
   readonly to?: string;
+  readonly cacheControl?: string;
 }
 
 /**
@@ -86,7 +87,8 @@ function insideHeaders(edge: EdgeProcess, name: string, forged: Forged = {}) {
     filelen: String(LENGTH),
   };
   const target = new URL(`${edge.url}/${name}`);
-  const values = [...SIGNED.map((field) => fields[field] ?? ''), ''];
+  const { cacheControl = '' } = forged;
+  const values = [...SIGNED.map((field) => fields[field] ?? ''), cacheControl];
   const text = signedText('GET', target.pathname + target.search, values, at, nonce);
   const mac = createHmac('sha256', secret ?? SECRET)
     .update(text)
@@ -98,6 +100,7 @@ function insideHeaders(edge: EdgeProcess, name: string, forged: Forged = {}) {
     'x-millrace-via': fields.via as string,
     'x-filelen': String(LENGTH),
     'x-millrace-auth': formatAuthentication({ at, nonce, mac }),
+    ...(cacheControl === '' ? {} : { 'cache-control': cacheControl }),
   };
 }
 
@@ -152,6 +155,27 @@ describe('with a secret', () => {
       status: 403,
       code: 'inside-request-refused',
     });
+  });
+
+  test('a node that is asked only for what it has fetches nothing, and sends what it has, from memory or disk', async () => {
+    const dir = join(folder.path, 'held');
+    const edge = await start('--secret-file', secretFile, '--cache-dir', dir);
+    const cacheControl = 'only-if-cached';
+    const held = () => ask(edge, chunkName(), insideHeaders(edge, chunkName(), { cacheControl }));
+    const fetches = async () => (await edge.status()).fetches.origin?.all ?? 0;
+    expect(await held()).toMatchObject({ status: 504, code: 'not-cached' });
+    expect(await fetches()).toBe(0);
+    const got = await ask(edge, chunkName(), insideHeaders(edge, chunkName()));
+    expect(got.status).toBe(200);
+    const again = await held();
+    expect([again.status, again.body.equals(got.body)]).toEqual([200, true]);
+    expect(await fetches()).toBe(1);
+    await edge.stop();
+    const later = await start('--secret-file', secretFile, '--cache-dir', dir);
+    const headers = insideHeaders(later, chunkName(), { cacheControl });
+    const stored = await ask(later, chunkName(), headers);
+    expect([stored.status, stored.body.equals(got.body)]).toEqual([200, true]);
+    expect((await later.status()).fetches.origin?.all ?? 0).toBe(0);
   });
 
   test('a request that was altered in transit, or not signed, is refused', async () => {

@@ -33,10 +33,10 @@ describe('copies that the origin sends if regions have their own views', () => {
   });
 
   test.each([1, SEED])(
-    'are at most 1.5 if the best node of a region asks the best of all, seed %d',
+    'are at most 1.2 if the best node of a region asks the best of all, seed %d',
     (seed) => {
       const world = blindWorld({ ...options, seed }, 'near', 0.02);
-      expect(walk(world).copies).toBeLessThanOrEqual(1.5);
+      expect(walk(world).copies).toBeLessThanOrEqual(1.2);
     },
   );
 

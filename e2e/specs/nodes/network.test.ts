@@ -151,7 +151,7 @@ describe('a network of 8 nodes', () => {
     expect(await files.sent()).toBeLessThanOrEqual(((await raced(network)) - before) * CHUNK);
   });
 
-  test('if every node is blind to one other, re-forwarding keeps the origin at 1.15 times the file', async () => {
+  test('if every node is blind to one other, nodes that are not keep the origin at 1.1 times the file', async () => {
     const measured: number[] = [];
     for (const hops of ['2', '1']) {
       const network = await start(8, {
@@ -167,17 +167,13 @@ describe('a network of 8 nodes', () => {
       const { outcomes } = await crowd(urls(network.nodes, file.url), 16);
       expect(outcomes).toEqual({ [`200 ${file.digest}`]: 16 });
       measured.push(await files.copiesOf(file));
-      if (hops === '2') expect(await reforwards(network)).toBeGreaterThan(0);
+      expect(await reforwards(network)).toBeGreaterThan(0);
       await network.stop();
     }
-    const [withReforwarding, without] = measured as [number, number];
-    process.stderr.write(
-      `origin bytes over file size, blind views: ${withReforwarding}, ${without}\n`,
-    );
-    expect(withReforwarding).toBeLessThanOrEqual(1.15);
-    // One more copy of the chunks of each node that another cannot see: at least two nodes of
-    // eight.
-    expect(without).toBeGreaterThan(1.2);
+    process.stderr.write(`origin bytes over file size, blind views: ${measured.join(', ')}\n`);
+    // With one copy more of the chunks of each node that another cannot see, at least two nodes of
+    // eight, it would be 1.2.
+    expect(Math.max(...measured)).toBeLessThanOrEqual(1.1);
   }, 240_000);
 });
 

@@ -57,8 +57,6 @@ export interface ChunkStoreOptions {
   readonly now: () => Millis;
 }
 
-const WATCH_INTERVAL_MS = 200;
-
 /** A caller that never leaves. */
 const FOR_EVER = new AbortController().signal;
 
@@ -114,6 +112,14 @@ export class ChunkStore {
     const flight = this.#flights.own(name, FOR_EVER, (all) => this.#fetch(key, request, all, body));
     flight.result.catch(() => {});
     return true;
+  }
+
+  /** Returns true if the chunk is here, or is being fetched from the origin. */
+  holds(request: ChunkRequest): boolean {
+    const key = chunkKey(request);
+    if (this.#inMemory(key) !== undefined || this.#flights.hasOwn(this.#named(request)))
+      return true;
+    return this.#options.disk?.has(key) === true;
   }
 
   /** Reports that a caller finds the chunk late, which may start a competing request. */
@@ -219,9 +225,9 @@ export class ChunkStore {
         return { ...found, chunk: chunk.retain() };
       },
     });
-    const watch = watchFor(() => forward.fetch.hedge(), network.lateAfterMs(request));
+    const unwatch = forward.watch();
     const fetched = this.#flights.run(this.#named(request), path, forward.fetch, signal);
-    const { chunk, tier, overtaken } = await fetched.finally(watch);
+    const { chunk, tier, overtaken } = await fetched.finally(unwatch);
     this.#options.onFetched?.(path.hops + 1, forward.fetch.begun);
     // A chunk that came from the origin after all has been kept already.
     if (keep && tier === 'peer') this.#toDisk(chunk);
@@ -285,20 +291,4 @@ export class ChunkStore {
 /** A chunk that no fetch was needed for. @param chunk that the caller is a user of already */
 export function inMemoryAlready(chunk: Chunk): Found {
   return { chunk, tier: 'memory', joined: false, overtaken: false };
-}
-
-/**
- * Calls `check` once `ms` have passed, and often from then on, so that a node that hangs is found
- * in time, and not only when some client's timer runs.
- *
- * @returns a function that ends the calls
- */
-function watchFor(check: () => void, ms: Millis): () => void {
-  const again = () => {
-    // As with all timers, first read what has arrived meanwhile.
-    setImmediate(check);
-    timer = setTimeout(again, WATCH_INTERVAL_MS);
-  };
-  let timer = setTimeout(again, ms);
-  return () => clearTimeout(timer);
 }

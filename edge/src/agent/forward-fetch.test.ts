@@ -9,7 +9,7 @@ import { sha256 } from '../files/chunk.ts';
 import { ChunkMemory } from '../files/chunk-memory.ts';
 import { INGRESS, type Path } from '../files/path.ts';
 import type { ForwardTarget } from '../peers/membership.ts';
-import type { Network } from '../peers/network.ts';
+import type { Network, Onward } from '../peers/network.ts';
 import type { PeerChunk } from '../peers/peer-client.ts';
 import { ChunkStore } from './chunk-store.ts';
 
@@ -66,8 +66,7 @@ function setUp(peers: string[], keep = false) {
     fetch: (
       { name: peer }: ForwardTarget,
       _request: unknown,
-      attempt: number,
-      path: Path,
+      { attempt, path }: Onward,
       signal: AbortSignal,
       observer: AttemptObserver,
     ) =>
@@ -84,6 +83,7 @@ function setUp(peers: string[], keep = false) {
       }),
     lateAfterMs: () => LATE_MS,
     heardAt: (peer: string) => heard.get(peer),
+    isSlow: () => false,
     onSilent: (peer: string) => silent.push(peer),
   };
   const purges = new Purges();

@@ -9,7 +9,7 @@ import type { Loan } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { ForwardFetch } from '@millrace/shared/cdn/fetch/forward-fetch';
 import { Chunk } from '../files/chunk.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';
-import type { Path } from '../files/path.ts';
+import { avoiding, type Path } from '../files/path.ts';
 import type { ForwardTarget } from '../peers/membership.ts';
 import type { Network } from '../peers/network.ts';
 
@@ -43,20 +43,34 @@ export function forwardFetch(o: ForwardFetchOptions): ForwardFetch<ForwardTarget
     onRaced,
     now,
     network: {
-      route: (attempt, tried) => network.route(request, path, attempt, tried),
-      async ask(peer, attempt, not, signal, observer) {
-        const onward = { ...path, avoid: [...path.avoid, ...not] };
-        const brought = await network.fetch(peer, request, attempt, onward, signal, observer);
+      route: (attempt, tried, askHolder) => network.route(request, path, attempt, tried, askHolder),
+      async ask(peer, attempt, not, signal, observer, ifHeld) {
+        const way = { path: avoiding(path, not), attempt, ifHeld };
+        const brought = await network.fetch(peer, request, way, signal, observer);
         const chunk = new Chunk(key, brought.buffer, request.version, brought.digest, generation);
         return { chunk, tier: 'peer', overtaken: false, release: () => chunk.release() };
       },
+      after,
       async own(signal) {
         const found = await fallback(signal);
         return { ...found, release: () => found.chunk.release() };
       },
       lateAfterMs: (peer) => network.lateAfterMs(request, peer),
       heardAt: (peer) => network.heardAt(peer),
+      isSlow: (peer) => network.isSlow(peer),
       onSilent: (peer) => network.onSilent(peer),
     },
   });
+}
+
+/** As `ForwardNetwork.after`: a process that was kept from running reads first, and then judges. */
+function after(ms: Millis, run: () => void): () => void {
+  let reading: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => {
+    reading = setImmediate(run);
+  }, ms);
+  return () => {
+    clearTimeout(timer);
+    clearImmediate(reading);
+  };
 }

@@ -130,6 +130,11 @@ export class DiskCache {
     this.#index.release();
   }
 
+  /** Returns true if there is a record, damaged or not. */
+  has(key: string): boolean {
+    return this.#index.get(recordName(key)) !== undefined;
+  }
+
   /**
    * Reads a record; undefined if there is none or it is damaged (it is then deleted).
    *

@@ -299,7 +299,7 @@ export const SETTINGS = {
   },
   'max-hops': {
     argument: '<number>',
-    help: 'most times that a request is forwarded between peers, 1 to 8; once more if some nodes are too far away to be peers',
+    help: 'most times that a request is forwarded between peers, 1 to 8; up to twice more to the node that is best of all',
     schema: count.min(1, 'must be at least 1').max(8, 'must be at most 8'),
     default: String(MAX_HOPS),
   },

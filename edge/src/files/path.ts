@@ -2,6 +2,9 @@
 
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
 
+/** Most names of nodes in one field of a request: a longer list is not read. */
+export const MAX_NAMES = 64;
+
 export interface Path {
   /** Number of times it was forwarded; 0: it comes from this node's own client. */
   readonly hops: number;
@@ -19,6 +22,15 @@ export interface Path {
 
 /** The path of a request that enters the network here. */
 export const INGRESS: Path = { hops: 0, salt: '', via: [], avoid: [] };
+
+/**
+ * Returns the path with more nodes to avoid: as many as other nodes read, since they ignore a longer
+ * list with all that it names.
+ */
+export function avoiding<P extends Path>(path: P, names: readonly string[]): P {
+  const avoid = [...new Set([...path.avoid, ...names])].slice(0, MAX_NAMES);
+  return { ...path, avoid };
+}
 
 const NODE_PREFIX = 'node ';
 

@@ -12,7 +12,7 @@ import { hashText } from '@millrace/shared/cdn/routing/hrw';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import { selectPeers } from '@millrace/shared/cdn/routing/peer-set';
 import { type Peer, type PeerPolicy, PeerTable } from '@millrace/shared/cdn/routing/peer-table';
-import type { Hearsay, RouteNode } from '@millrace/shared/cdn/routing/route';
+import type { Hearsay, RouteNode, Rumours } from '@millrace/shared/cdn/routing/route';
 import { sample } from '@millrace/shared/cdn/routing/sample';
 import { askingNode, type HeartbeatAnswer, wantedAddress } from './heartbeat.ts';
 import { type HeartbeatSettings, Heartbeats } from './heartbeats.ts';
@@ -66,8 +66,9 @@ export class Membership {
   /** Addresses at which another node has this one's name. */
   readonly #twins = new Set<string>();
   #members: Peer[] = [];
-  /** Computed again whenever its inputs may have changed. */
+  /** Computed again whenever their inputs may have changed. */
   #hearsay: readonly Hearsay<Peer>[] | undefined;
+  #rumours: Rumours<Peer> | undefined;
   #port = 0;
   #isShared = false;
 
@@ -141,6 +142,12 @@ export class Membership {
     return this.#hearsay;
   }
 
+  /** Nodes near and far that only others can reach at the moment. */
+  rumours(): Rumours<Peer> {
+    this.#rumours ??= this.table.rumours(this.#options.now());
+    return this.#rumours;
+  }
+
   /** Answers a heartbeat, and learns of the node that asks. */
   answer(req: IncomingMessage): { body: string; headers: Record<string, string> } {
     const { name, weight, policy, publicUrl, peerUrl, own, auth, random } = this.#options;
@@ -188,7 +195,7 @@ export class Membership {
     const peer = this.table.get(name);
     if (peer?.trusted !== true) return;
     this.table.onForwardFailed(name);
-    this.#hearsay = undefined;
+    this.#forgetHearsay();
     this.#heartbeats.ping(peer.url);
   }
 
@@ -199,7 +206,12 @@ export class Membership {
       'a peer sent a damaged chunk: it gets no requests for a while',
     );
     this.table.onDamaged(name, now);
+    this.#forgetHearsay();
+  }
+
+  #forgetHearsay(): void {
     this.#hearsay = undefined;
+    this.#rumours = undefined;
   }
 
   /** Header fields of heartbeats that name this node. */
@@ -251,11 +263,11 @@ export class Membership {
 
   #missed(url: string, sentAt: Millis | undefined): void {
     this.table.onMiss(url, sentAt);
-    this.#hearsay = undefined;
+    this.#forgetHearsay();
   }
 
   #select(): void {
-    this.#hearsay = undefined;
+    this.#forgetHearsay();
     const now = this.#options.now();
     const usable = [...this.table.peers].filter(
       (p) => p.rtts.length > 0 && this.table.isUsable(p, now),

@@ -10,9 +10,10 @@ import { onwardSalt, routingKey } from '@millrace/shared/cdn/chunks/chunk-name';
 import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
+import type { PeerSpeeds } from '@millrace/shared/cdn/fetch/peer-speeds';
 import { PolicyRefusals } from '@millrace/shared/cdn/routing/policy-refusals';
 import { replicationFactor } from '@millrace/shared/cdn/routing/replicas';
-import { decideRoute, type Route } from '@millrace/shared/cdn/routing/route';
+import { decideRoute, type Route, type RouteQuestion } from '@millrace/shared/cdn/routing/route';
 import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
 import { LRUCache } from 'lru-cache';
 import type { PointerCache } from '../cache/pointer-cache.ts';
@@ -20,7 +21,7 @@ import { OUTDATED } from '../egress/origin-source.ts';
 import type { Metrics } from '../figures/metrics.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';
 import { pointerName } from '../files/file-version.ts';
-import type { Path } from '../files/path.ts';
+import { avoiding, type Path } from '../files/path.ts';
 import type { ForwardTarget, Membership } from './membership.ts';
 import type { PeerChunk, PeerClient } from './peer-client.ts';
 import type { RemoteVersion } from './version-message.ts';
@@ -28,6 +29,7 @@ import type { RemoteVersion } from './version-message.ts';
 export interface NetworkOptions {
   readonly membership: Membership;
   readonly client: PeerClient;
+  readonly speeds: PeerSpeeds;
   readonly pointers: PointerCache;
   readonly chunkBytes: number;
   readonly maxHops: number;
@@ -37,7 +39,18 @@ export interface NetworkOptions {
   readonly random: Random;
 }
 
+/** How a chunk is asked for. */
+export interface Onward {
+  readonly path: Path;
+  /** As in `route`. */
+  readonly attempt: number;
+  /** True if the node is to send the chunk only if it has it, or fetches it from the origin. */
+  readonly ifHeld: boolean;
+}
+
 const MAX_TIMERS = 10_000;
+/** Most slow nodes that a request names. */
+const MAX_TOLD_SLOW = 8;
 
 export class Network {
   readonly #options: NetworkOptions;
@@ -55,28 +68,30 @@ export class Network {
    *
    * @param attempt 0 for the first request of this node for the chunk
    * @param tried names of nodes that this node has asked already
+   * @param askHolder true if a retry may ask a node that probably has the chunk before the origin
    */
   route(
-    request: ChunkRequest,
+    { version: { url }, range }: ChunkRequest,
     path: Path,
     attempt: number,
     tried: ReadonlySet<string>,
+    askHolder = true,
   ): Route<ForwardTarget> {
-    const key = routingKey({
-      url: request.version.url,
-      range: request.range,
-      salt: onwardSalt(path.salt, attempt),
-    });
+    const key = routingKey({ url, range, salt: onwardSalt(path.salt, attempt) });
+    const isRetry = attempt > 0 || path.salt !== '';
+    const plainKey = askHolder && isRetry ? routingKey({ url, range, salt: '' }) : undefined;
     const { chunkBytes, membership } = this.#options;
     const nodes = membership.nodes();
     const replicas = replicationFactor(nodes.length, chunkBytes, BUFFER_BYTES_PER_CLIENT);
-    return this.#decide(request.version.url, key, path, nodes, replicas, tried);
+    const { speeds, now } = this.#options;
+    const avoid = new Set([...tried, ...speeds.slow(now())]);
+    return this.#decide(url, { key, plainKey, replicas }, path, nodes, avoid);
   }
 
   /** Chooses the node that knows a file's current version: the owner of its first chunk. */
   routeVersion(url: string, path: Path, tried: ReadonlySet<string>): Route<ForwardTarget> {
     const key = routingKey({ url, range: { start: 0, end: 1 }, salt: '' });
-    return this.#decide(url, key, path, this.#options.membership.nodes(), 1, tried);
+    return this.#decide(url, { key, replicas: 1 }, path, this.#options.membership.nodes(), tried);
   }
 
   /**
@@ -86,30 +101,42 @@ export class Network {
    */
   lateAfterMs(request: ChunkRequest, peer?: string): Millis {
     // A shorter time would take busy nodes for dead ones, each time at the origin's expense.
-    const silenceMs = this.#options.membership.table.silenceMs(peer);
-    return Math.max(silenceMs, this.#timer(request).timeoutMs(0));
+    const { membership, speeds, now } = this.#options;
+    const usual = Math.max(membership.table.silenceMs(peer), this.#timer(request).timeoutMs(0));
+    if (peer === undefined || !speeds.isSlow(peer, now())) return usual;
+    const bytes = request.range.end - request.range.start;
+    return Math.min(usual, speeds.usualMs(bytes, now()) ?? usual);
+  }
+
+  /** Returns true if a node sends too slowly to be asked for chunks. */
+  isSlow(peer: string): boolean {
+    const { speeds, now } = this.#options;
+    return speeds.isSlow(peer, now());
   }
 
   /**
    * Asks a peer for a chunk.
    *
-   * @param attempt as in `route`
    * @throws PeerFailure if another node may help; MillraceError if not
    */
   async fetch(
     peer: ForwardTarget,
     request: ChunkRequest,
-    attempt: number,
-    path: Path,
+    { path, attempt, ifHeld }: Onward,
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<PeerChunk> {
-    const { client, metrics, now } = this.#options;
+    const { client, metrics, speeds, now } = this.#options;
     metrics.forwards.inc({ hop: String(path.hops + 1) });
     const startedAt = now();
+    // The next node may not know yet which nodes are slow, and would wait for them.
+    const slow = speeds.slow(startedAt).filter((name) => name !== peer.name);
+    const onward = avoiding(path, slow.slice(0, MAX_TOLD_SLOW));
     try {
-      const wanted = { ...request, salt: onwardSalt(path.salt, attempt) };
-      const chunk = await client.fetchChunk(peer, wanted, path, signal, observer);
+      // A node that has the chunk keeps it under the name without salt, and asks no other for it.
+      const salt = ifHeld ? '' : onwardSalt(path.salt, attempt);
+      const wanted = { ...request, salt, ifHeld };
+      const chunk = await client.fetchChunk(peer, wanted, onward, signal, observer);
       if (attempt === 0 && path.salt === '') this.#timer(request).onChunk(now() - startedAt);
       return chunk;
     } catch (error) {
@@ -141,7 +168,7 @@ export class Network {
     for (;;) {
       const route = this.routeVersion(url, path, failed);
       if (route.to === 'origin') return undefined;
-      const onward = { ...path, avoid: [...path.avoid, ...failed] };
+      const onward = avoiding(path, [...failed]);
       failed.add(route.peer.name);
       metrics.versionForwards.inc();
       try {
@@ -171,10 +198,9 @@ export class Network {
 
   #decide(
     url: string,
-    key: string,
+    what: Pick<RouteQuestion<ForwardTarget>, 'key' | 'plainKey' | 'replicas'>,
     path: Path,
     nodes: readonly ForwardTarget[],
-    replicas: number,
     tried: ReadonlySet<string>,
   ): Route<ForwardTarget> {
     const { membership, maxHops, random, now } = this.#options;
@@ -183,8 +209,10 @@ export class Network {
     const avoid = new Set([...path.via, ...path.avoid, ...tried, ...refusing]);
     const hearsay = membership.hearsay();
     const far = () => membership.far();
+    const rumours = () => membership.rumours();
     const { hops } = path;
-    return decideRoute({ key, self, nodes, hearsay, far, hops, maxHops, replicas, avoid, random });
+    const others = { self, nodes, hearsay, far, rumours, avoid };
+    return decideRoute({ ...what, ...others, hops, maxHops, random });
   }
 
   #failed(error: unknown, url: string): void {

@@ -13,6 +13,7 @@ import { digestTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { PATIENCE_WITH_THE_LIVING } from '@millrace/shared/cdn/fetch/hedge';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
+import { ChunkSpeed, type PeerSpeeds } from '@millrace/shared/cdn/fetch/peer-speeds';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
 import { PROBLEM_TYPE, readProblem } from '@millrace/shared/http/answers/problem';
@@ -49,6 +50,8 @@ export interface PeerClientOptions {
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;
   readonly onPeerBytes: (count: number) => void;
+  /** Forecast of the speed of nodes. */
+  readonly speeds: PeerSpeeds;
 }
 
 /** A chunk that a peer sent, in memory that belongs to the caller. */
@@ -85,24 +88,27 @@ export class PeerClient {
   /**
    * Fetches a chunk from another node.
    *
-   * @param wanted the chunk; its salt goes into the name
+   * @param wanted the chunk; its salt goes into the name, and `ifHeld` is true if the node is to send
+   *   it only if it has it, or fetches it from the origin
    * @param observer told of bytes twice: when they reach the peer, and when they arrive here
    * @throws PeerFailure; MillraceError for errors of the origin; the signal's reason
    */
   async fetchChunk(
     peer: ForwardTarget,
-    wanted: ChunkRequest & { readonly salt: string },
+    wanted: ChunkRequest & { readonly salt: string; readonly ifHeld: boolean },
     path: Path,
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<PeerChunk> {
-    const { version, range, salt, directUrl, grant, client } = wanted;
+    const { version, range, salt, ifHeld, directUrl, grant, client } = wanted;
     const bytes = range.end - range.start;
     const name = formatChunkName({ url: version.url, range, salt, tag: version.tag });
     const fields = {
       [INSIDE.fileLength]: String(version.length),
       ...(directUrl === undefined ? {} : { [INSIDE.finalUrl]: directUrl }),
       ...(grant === undefined ? {} : { [INSIDE.permit]: grant.permit }),
+      // Nodes of earlier versions ignore it: they fetch the chunk as they would for anybody.
+      ...(ifHeld ? { 'cache-control': 'only-if-cached' } : {}),
       ...this.#purged(version.url, version.tag),
     };
     let atPeer = 0;
@@ -273,12 +279,14 @@ export class PeerClient {
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<PeerChunk> {
-    const { memory, membership, now, onPeerBytes } = this.#options;
+    const { memory, membership, now, onPeerBytes, speeds } = this.#options;
     const buffer = allocateFor(response, memory, bytes);
+    const speed = new ChunkSpeed(speeds, peer.name, bytes, now());
     try {
       await response.readInto(buffer.data, (count) => {
         onPeerBytes(count);
         membership.table.onHeard(peer.name, now());
+        speed.onBytes(count, now());
         observer.onBytes(count);
       });
       const actual = await sha256(buffer.data);

@@ -26,7 +26,7 @@ import { writeLoaned } from '../clients/loaned-write.ts';
 import type { Metrics } from '../figures/metrics.ts';
 import type { Chunk } from '../files/chunk.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';
-import { nodeClient, type Path } from '../files/path.ts';
+import { MAX_NAMES, nodeClient, type Path } from '../files/path.ts';
 import { problemReply } from '../listen/problem-reply.ts';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
 import { textDigest } from '../peers/text-digest.ts';
@@ -53,7 +53,7 @@ export interface InsideOptions {
 const MAX_HOPS_READ = 16;
 /** Interval at which a waiting node is told how far its chunk is. */
 const PROGRESS_INTERVAL_MS = 100;
-const NODE_NAMES = /^[A-Za-z0-9._:-]{1,100}(?: [A-Za-z0-9._:-]{1,100}){0,63}$/;
+const NODE_NAMES = /^[A-Za-z0-9._:-]{1,100}(?: [A-Za-z0-9._:-]{1,100})*$/;
 const OCTETS = 'application/octet-stream';
 
 export class InsideHandler {
@@ -140,6 +140,11 @@ export class InsideHandler {
     }
     const request = { ...readRequest(wanted, req.headers), grant, client };
     policy.checkLength(url, request.version.length);
+    if (readDemands(req.headers).onlyIfCached) {
+      if (!this.#options.chunks.holds(request)) throw new MillraceError('not-cached');
+      // The first bytes may have to wait for others on this node's line.
+      this.#interim(res, `${INSIDE.progress}: 0\r\n`);
+    }
     return this.#sendChunk(req, res, request, granted, signal);
   }
 
@@ -284,7 +289,8 @@ function readPath(headers: Headers): Path {
 
 function readNames(headers: Headers, field: string): string[] {
   const value = singleField(headers, field) ?? '';
-  return NODE_NAMES.test(value) ? value.split(' ') : [];
+  const names = NODE_NAMES.test(value) ? value.split(' ') : [];
+  return names.length <= MAX_NAMES ? names : [];
 }
 
 /** @throws MillraceError `bad-chunk-name` for requests that no node sends */

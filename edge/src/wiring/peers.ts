@@ -1,5 +1,6 @@
 /** Parts for other nodes: membership, commands to them, and requests for chunks. */
 
+import { PeerSpeeds } from '@millrace/shared/cdn/fetch/peer-speeds';
 import { PeerCommands } from '../admin/peer-commands.ts';
 import type { Config } from '../config/config.ts';
 import { ClusterAuth } from '../peers/cluster-auth.ts';
@@ -74,7 +75,9 @@ export function openPeers(
     shared: commands,
   });
   addPeerGauges(metrics, membership.table);
+  const speeds = new PeerSpeeds();
   const client = new PeerClient({
+    speeds,
     auth,
     memory,
     membership,
@@ -89,6 +92,7 @@ export function openPeers(
     ? new Network({
         membership,
         client,
+        speeds,
         pointers,
         chunkBytes: config.chunkSize,
         maxHops: config.maxHops,

@@ -15,7 +15,7 @@ export interface RequestProgress {
   readonly idleMs: Millis;
   readonly receivedBytes: number;
   readonly totalBytes: number;
-  /** Longest time for the rest, in multiples of the usual time, at least 1. */
+  /** Longest time for the rest, in multiples of the usual time; 0: none if others are faster. */
   readonly patience: number;
 }
 

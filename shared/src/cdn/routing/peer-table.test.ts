@@ -4,6 +4,7 @@ import {
   ISOLATION_MS,
   MAX_MISSES,
   MAX_NODES,
+  MAX_RUMOURED_NODES,
   minRtt,
   type Peer,
   type PeerInfo,
@@ -320,5 +321,56 @@ describe('hearsay', () => {
     const table = setUp();
     table.onDamaged('lost', 0);
     expect(heard(table)).toEqual([['never-met', 2, ['a']]]);
+  });
+
+  const rumoured = (table: PeerTable, now = 0) => {
+    const { nodes, through } = table.rumours(now);
+    return nodes.map(({ name, weight }) => [name, weight, through(name).map((peer) => peer.name)]);
+  };
+
+  test('rumours tell of all nodes that any node sees, and this one cannot use', () => {
+    const table = setUp();
+    expect(rumoured(table)).toEqual([['never-met', 2, ['a']]]);
+    table.onForwardFailed('lost');
+    expect(rumoured(table)).toContainEqual(['lost', 2, ['a', 'b']]);
+    // Nor does this one use a node that cannot be used itself.
+    table.onForwardFailed('b');
+    expect(rumoured(table)).toContainEqual(['lost', 2, ['a']]);
+  });
+
+  test('rumours end when the nodes that told them take them back, or are forgotten', () => {
+    const table = setUp();
+    table.onAnswer('http://a', info({ name: 'a', sees: sees('me', 'b') }), 1);
+    expect(rumoured(table)).toEqual([]);
+    table.onAnswer('http://b', info({ name: 'b', sees: sees('other') }), 1);
+    expect(rumoured(table)).toEqual([['other', 2, ['b']]]);
+    miss(table, 'http://b', MAX_MISSES);
+    // The others still see it, but none of them sees the other one.
+    expect(rumoured(table).map(([name]) => name)).not.toContain('other');
+  });
+
+  test('rumours have the lowest weight that is told, so that no single node can make another the best', () => {
+    const table = setUp();
+    const tell = (name: string, weight: number) =>
+      table.onAnswer(`http://${name}`, info({ name, sees: [['never-met', weight]] }), 1);
+    tell('a', 5);
+    expect(rumoured(table)).toEqual([['never-met', 5, ['a']]]);
+    tell('b', 1000);
+    expect(rumoured(table)).toContainEqual(['never-met', 5, ['a', 'b']]);
+    tell('a', 7);
+    expect(rumoured(table)).toContainEqual(['never-met', 7, ['a', 'b']]);
+    miss(table, 'http://a', MAX_MISSES);
+    table.onAnswer('http://b', info({ name: 'b', sees: [['never-met', 3]] }), 1);
+    expect(rumoured(table)).toContainEqual(['never-met', 3, ['b']]);
+  });
+
+  test('rumours tell of a bounded number of nodes, whatever names others make up', () => {
+    const table = setUp();
+    for (let i = 0; i < MAX_RUMOURED_NODES / 100 + 1; i++) {
+      const seen = Array.from({ length: 100 }, (_, j) => `made-up-${i}-${j}`);
+      const name = `liar-${i}`;
+      table.onAnswer(`http://${name}`, info({ name, sees: sees(...seen) }), 1);
+    }
+    expect(table.rumours(0).nodes).toHaveLength(MAX_RUMOURED_NODES);
   });
 });

@@ -5,9 +5,9 @@
  */
 
 import type { Millis } from '../../base/clock.ts';
-import { type Hash64, hashText, score } from './hrw.ts';
+import { type Hash64, type HrwNode, hashText, score } from './hrw.ts';
 import { PeerUse } from './peer-use.ts';
-import type { Hearsay } from './route.ts';
+import type { Hearsay, Rumours } from './route.ts';
 
 /** Heartbeats remembered per node (NSDI 4.2). */
 export const SAMPLES = 32;
@@ -25,7 +25,13 @@ export const ISOLATION_MS = 10 * 60_000;
 /** Most nodes known at a time, whatever strangers and mistakes make a node remember. */
 export const MAX_NODES = 2000;
 /** Of a full table, how many nodes stay for being near; the others are a random sample. */
-const MAX_NEAR = MAX_NODES / 2;
+export const MAX_NEAR = MAX_NODES / 2;
+
+/**
+ * Most nodes of which rumours tell. All are ranked for a chunk before the origin is asked, and nodes
+ * that make names up could tell of 120 each.
+ */
+export const MAX_RUMOURED_NODES = 20_000;
 
 /** Nodes that may use this one as a peer (NSDI 4.1). */
 export type PeerPolicy = 'open' | 'closed' | `org:${string}`;
@@ -135,10 +141,7 @@ export class PeerTable {
     Object.assign(peer, { serves, room });
     peer.misses = 0;
     peer.trusted = true;
-    this.#use.onTold(
-      peer,
-      sees.map(([seen]) => seen),
-    );
+    this.#use.onTold(peer, sees);
     peer.rtts.push(rtt);
     if (peer.rtts.length > SAMPLES) peer.rtts.shift();
     return 'peer';
@@ -221,7 +224,7 @@ export class PeerTable {
   /** Makes room for a node. @returns false if all known nodes are alive */
   #forgetDead(): boolean {
     for (const peer of this.#peers.values()) {
-      if (!this.isAlive(peer)) return this.#peers.delete(peer.name);
+      if (!this.isAlive(peer)) return this.#forget(peer);
     }
     return false;
   }
@@ -244,7 +247,31 @@ export class PeerTable {
       .map(({ peer }) => peer)
       .reduce((a, b) => (position(a.seed) < position(b.seed) ? a : b));
     if (rtt >= farthestNear && position(hashText(newcomer)) < position(last.seed)) return false;
-    return this.#peers.delete(last.name);
+    return this.#forget(last);
+  }
+
+  #forget({ name }: Peer): boolean {
+    this.#use.forget(name);
+    return this.#peers.delete(name);
+  }
+
+  /**
+   * Nodes that this one cannot use at the moment, near or far, known or not, but nodes that it can
+   * use say that they can.
+   */
+  rumours(now: Millis): Rumours<Peer> {
+    const nodes: HrwNode[] = [];
+    for (const node of this.#use.used) {
+      if (nodes.length >= MAX_RUMOURED_NODES) break;
+      if (this.#isOutOfReach(node.name, now)) nodes.push(node);
+    }
+    return {
+      nodes,
+      through: (name) =>
+        [...this.#use.usersOf(name)]
+          .map((user) => this.#peers.get(user))
+          .filter((peer) => peer !== undefined && this.isUsable(peer, now)) as Peer[],
+    };
   }
 
   /**

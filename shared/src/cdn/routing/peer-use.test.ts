@@ -6,14 +6,15 @@ import { PeerUse } from './peer-use.ts';
 const node = (name: string) => ({ name, seed: hashText(name) });
 const nodes = (count: number, prefix: string) =>
   Array.from({ length: count }, (_, i) => node(`${prefix}${i}`));
-const others = (count: number) => nodes(count, 'other').map(({ name }) => name);
+const seen = (name: string, weight = 1) => [name, weight] as const;
+const others = (count: number) => nodes(count, 'other').map(({ name }) => seen(name));
 const HUB = node('hub');
 
 /** Each of `users` nodes has `peers` peers: the hub and others. */
 function used(users: number, peers: number) {
   const use = new PeerUse();
   const all = nodes(users, 'user');
-  for (const user of all) use.onTold(user, [HUB.name, ...others(peers - 1)]);
+  for (const user of all) use.onTold(user, [seen(HUB.name), ...others(peers - 1)]);
   const placed = () => all.filter((user) => use.isOpen(user, HUB)).map(({ name }) => name);
   return { use, all, placed };
 }
@@ -41,7 +42,7 @@ describe('places at a node', () => {
   test('the same nodes have one whatever node reports first', () => {
     const { all, placed } = used(200, 59);
     const backwards = new PeerUse();
-    for (const user of [...all].reverse()) backwards.onTold(user, [HUB.name, ...others(58)]);
+    for (const user of [...all].reverse()) backwards.onTold(user, [seen(HUB.name), ...others(58)]);
     const there = all.filter((user) => backwards.isOpen(user, HUB)).map(({ name }) => name);
     expect(there).toEqual(placed());
   });
@@ -52,7 +53,7 @@ describe('places at a node', () => {
     const newcomer = nodes(100, 'new').find((one) => use.isOpen(one, HUB));
     expect(newcomer).toBeDefined();
     if (newcomer === undefined) return;
-    use.onTold(newcomer, [HUB.name, ...others(118)]);
+    use.onTold(newcomer, [seen(HUB.name), ...others(118)]);
     const after = placed();
     expect(after).toHaveLength(before.length - 1);
     expect(before).toEqual(expect.arrayContaining(after));
@@ -72,7 +73,7 @@ describe('places at a node', () => {
 
   test('a node that sees fewer others than before takes more of the places', () => {
     const { use, all, placed } = used(120, 120);
-    for (const user of all) use.onTold(user, [HUB.name, ...others(58)]);
+    for (const user of all) use.onTold(user, [seen(HUB.name), ...others(58)]);
     expect(placed()).toHaveLength(66);
   });
 });
@@ -103,7 +104,11 @@ test('repeated choices come to an end, with no node used too much', () => {
         }
         // All choose at once, from earlier reports: the worst effect of delays.
         chosen = next;
-        for (const self of line) use.onTold(self, chosen.get(self.name) ?? []);
+        for (const self of line)
+          use.onTold(
+            self,
+            (chosen.get(self.name) ?? []).map((name) => seen(name)),
+          );
       }
       const users = new Map<string, number>();
       for (const names of chosen.values()) {

@@ -9,9 +9,11 @@
  * to what one node sends on average. A user without a place chooses the next nearest node instead,
  * and so on. This ends, as in deferred acceptance (Gale and Shapley), because a user loses its
  * place only to users ahead of it.
+ *
+ * The same reports tell of nodes that this one does not know, and which nodes can reach them.
  */
 
-import { type Hash64, hashText, score } from './hrw.ts';
+import { type Hash64, type HrwNode, hashText, score } from './hrw.ts';
 
 /**
  * Places at a node, as load: 1 is what one node's clients request, spread over its peers. More than
@@ -31,11 +33,16 @@ interface User {
   readonly position: number;
   /** Load that it sends there, in places. */
   share: number;
+  /** Weight of the node, as this user reports it. */
+  weight: number;
 }
 
 /** Users of a node, in its order. */
 interface Used {
+  readonly name: string;
   readonly seed: Hash64;
+  /** Lowest that a user has reported: no single one can make the node look better than it is. */
+  weight: number;
   readonly order: User[];
   readonly byName: Map<string, User>;
   /** Lowest position with a place; undefined: to be computed. */
@@ -44,23 +51,30 @@ interface Used {
 
 export class PeerUse {
   readonly #used = new Map<string, Used>();
-  readonly #uses = new Map<string, ReadonlySet<string>>();
+  readonly #uses = new Map<string, ReadonlyMap<string, number>>();
 
-  /** Records which nodes a node sees. */
-  onTold(user: Known, sees: Iterable<string>): void {
-    const now = new Set(sees);
+  /** Records which nodes a node sees, with their weights. */
+  onTold(user: Known, sees: Iterable<readonly [name: string, weight: number]>): void {
+    const now = new Map(sees);
     const before = this.#uses.get(user.name);
+    const isOld = (name: string, weight: number) => before?.get(name) === weight;
     // The usual case, as heartbeats are many and changes few.
-    if (before?.size === now.size && [...now].every((name) => before.has(name))) return;
-    for (const name of before ?? []) if (!now.has(name)) this.#remove(name, user.name);
+    if (before?.size === now.size && [...now].every(([name, weight]) => isOld(name, weight)))
+      return;
+    for (const name of before?.keys() ?? []) if (!now.has(name)) this.#remove(name, user.name);
     // A node's requests fall on its peers and itself alike.
     const share = 1 / (1 + now.size);
-    for (const name of now) {
-      if (before?.size === now.size && before.has(name)) continue;
+    for (const [name, weight] of now) {
+      if (before?.size === now.size && isOld(name, weight)) continue;
       const used = this.#of(name);
       const entry = used.byName.get(user.name);
-      if (entry === undefined) add(used, user, share);
-      else if (entry.share !== share) {
+      if (entry === undefined) {
+        add(used, user, share, weight);
+        continue;
+      }
+      entry.weight = weight;
+      used.weight = lowest(used.order);
+      if (entry.share !== share) {
         entry.share = share;
         changed(used, entry);
       }
@@ -70,8 +84,18 @@ export class PeerUse {
 
   /** Forgets a node that is gone, and so uses no other. */
   forget(user: string): void {
-    for (const name of this.#uses.get(user) ?? []) this.#remove(name, user);
+    for (const name of this.#uses.get(user)?.keys() ?? []) this.#remove(name, user);
     this.#uses.delete(user);
+  }
+
+  /** Nodes that others see, with the lowest weight that any of these reports. */
+  get used(): Iterable<HrwNode> {
+    return this.#used.values();
+  }
+
+  /** Returns the names of the nodes that see the named one. */
+  usersOf(name: string): Iterable<string> {
+    return this.#used.get(name)?.byName.keys() ?? [];
   }
 
   /** Returns true while there is a place at `node` for the asking node. */
@@ -85,7 +109,15 @@ export class PeerUse {
   #of(name: string): Used {
     let used = this.#used.get(name);
     if (used === undefined) {
-      used = { seed: hashText(name), order: [], byName: new Map(), bar: undefined };
+      const seed = hashText(name);
+      used = {
+        name,
+        seed,
+        weight: Number.POSITIVE_INFINITY,
+        order: [],
+        byName: new Map(),
+        bar: undefined,
+      };
       this.#used.set(name, used);
     }
     return used;
@@ -98,12 +130,14 @@ export class PeerUse {
     used.byName.delete(user);
     used.order.splice(used.order.indexOf(entry), 1);
     changed(used, entry);
+    used.weight = lowest(used.order);
     if (used.order.length === 0) this.#used.delete(name);
   }
 }
 
-function add(used: Used, user: Known, share: number): void {
-  const entry = { position: score(user.seed, used.seed), share };
+function add(used: Used, user: Known, share: number, weight: number): void {
+  const entry = { position: score(user.seed, used.seed), share, weight };
+  used.weight = Math.min(used.weight, weight);
   const behind = used.order.findIndex(({ position }) => position < entry.position);
   used.order.splice(behind < 0 ? used.order.length : behind, 0, entry);
   used.byName.set(user.name, entry);
@@ -125,4 +159,8 @@ function barOf(order: readonly User[]): number {
     if (taken > PLACES - ROUNDING) return position;
   }
   return 0;
+}
+
+function lowest(order: readonly User[]): number {
+  return order.reduce((least, { weight }) => Math.min(least, weight), Number.POSITIVE_INFINITY);
 }

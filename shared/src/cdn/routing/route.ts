@@ -9,7 +9,9 @@
  *
  * In a network with more nodes than a node has peers, each region has a best node of its own: with
  * 400 nodes and 120 peers the papers count 7 to 9 copies (NSDI table 2). Here the best node of a
- * region asks the best of all nodes it knows of, however far, before it turns to the origin.
+ * region asks the best of all nodes it knows of, however far, before it turns to the origin. In
+ * networks with more nodes than one node can know, the best is often one that this node does not
+ * know, but some that it knows do: then one of these is asked.
  */
 
 import type { Random } from '../../base/clock.ts';
@@ -42,7 +44,18 @@ export type Route<N> =
        * except where the chunk only enters the network (NSDI 3.2).
        */
       readonly keep: boolean;
+      /**
+       * True if the peer is only to send the chunk if it has it, or is fetching it from the origin.
+       */
+      readonly ifHeld?: true;
     };
+
+/** Nodes that this one cannot reach, and perhaps does not know, but that others say they can. */
+export interface Rumours<N> {
+  readonly nodes: readonly HrwNode[];
+  /** Returns nodes that can be used now and can reach the named one. */
+  through(name: string): readonly N[];
+}
 
 export interface RouteQuestion<N extends RouteNode> {
   /** Routing key: the chunk's name without version tag. */
@@ -53,28 +66,47 @@ export interface RouteQuestion<N extends RouteNode> {
   readonly nodes: readonly N[];
   /** Nodes known only from what other nodes say. */
   readonly hearsay: readonly Hearsay<N>[];
-  /** Nodes that could be used but are too far to be peers; asked only just before the origin. */
+  /**
+   * Nodes that could be used but are too far to be peers; asked only just before the origin.
+   * Absent: as in the papers, the best of the peers asks the origin.
+   */
   readonly far?: () => readonly N[];
+  /** Nodes that only others can reach, near or far; asked for only just before the origin. */
+  readonly rumours?: () => Rumours<N>;
   /** How often the request has been forwarded; 0: it comes from this node's own client. */
   readonly hops: number;
   /**
    * Most times that a request is forwarded between peers; 2 by default, LOGIN lets it run further.
-   * To a far node it may be forwarded once more.
+   * To the best of all nodes it may be forwarded `BEYOND_HOPS` times more.
    */
   readonly maxHops: number;
   /** Replicas to choose from at the first hop. */
   readonly replicas: number;
   /** Names of nodes not to be asked: on the path already, or tried without success. */
   readonly avoid: ReadonlySet<string>;
+  /**
+   * Routing key of the chunk without salt. If given, a node that probably has the chunk is asked
+   * for it before the origin. For requests that are sent because others are late: these avoid the
+   * chunk's owner, or have a salt, which changes the owner.
+   */
+  readonly plainKey?: string | undefined;
   readonly random: Random;
 }
 
 /** Default of `RouteQuestion.maxHops`: one forward, and one more if views differ. */
 export const MAX_HOPS = 2;
+/** Forwards beyond those between peers: to a node that can reach the best of all, and to that. */
+const BEYOND_HOPS = 2;
+/** Nodes that must say they can reach a node that this one cannot: a single one may be wrong. */
+const MIN_WITNESSES = 2;
+/** Most unreachable nodes that are considered for a chunk: no node can do so for ever. */
+const MAX_RUMOURED = 3;
 
 /** Decides which node or origin serves the chunk. */
 export function decideRoute<N extends RouteNode>(q: RouteQuestion<N>): Route<N> {
-  return (q.hops < q.maxHops && amongPeers(q)) || amongAll(q);
+  return (
+    (q.hops < q.maxHops && amongPeers(q)) || amongAll(q) || amongHolders(q) || { to: 'origin' }
+  );
 }
 
 /** Chooses among peers; undefined if this node is the best of them. */
@@ -98,17 +130,47 @@ function amongPeers<N extends RouteNode>(q: RouteQuestion<N>): Route<N> | undefi
   return { to: 'peer', peer: next(q.key, best), keep: true };
 }
 
-/** Chooses the best of all nodes, or the origin, when no peer is better or the hops are used up. */
-function amongAll<N extends RouteNode>(q: RouteQuestion<N>): Route<N> {
-  const far = q.hops > q.maxHops ? [] : (q.far?.() ?? []);
-  if (far.length === 0) return { to: 'origin' };
-  const candidates = [...q.nodes, ...far].filter(
-    (node) => node === q.self || !q.avoid.has(node.name),
-  );
-  const [best] = rank(q.key, candidates, 1);
-  return best === undefined || best === q.self
-    ? { to: 'origin' }
-    : { to: 'peer', peer: best, keep: true };
+/**
+ * Chooses the best of all nodes when no peer is better or the hops between peers are used up;
+ * undefined if that is this node.
+ */
+function amongAll<N extends RouteNode>(q: RouteQuestion<N>): Route<N> | undefined {
+  const left = q.maxHops + BEYOND_HOPS - q.hops;
+  if (q.far === undefined || left <= 0) return undefined;
+  const [best = q.self] = rank(q.key, known(q), 1);
+  const peer = (left > 1 && relayTo(q, best)) || best;
+  return peer === q.self ? undefined : { to: 'peer', peer, keep: true };
+}
+
+/** Chooses a node that can reach a better one than the best that this node can reach. */
+function relayTo<N extends RouteNode>(q: RouteQuestion<N>, best: N): N | undefined {
+  const rumours = q.rumours?.();
+  if (rumours === undefined || rumours.nodes.length === 0) return undefined;
+  const candidates: HrwNode[] = rumours.nodes.filter(({ name }) => !q.avoid.has(name));
+  candidates.push(best);
+  for (const { name } of rank(q.key, candidates, MAX_RUMOURED)) {
+    if (name === best.name) return undefined;
+    const through = rumours.through(name);
+    const relays = through.filter((node) => !q.avoid.has(node.name));
+    if (through.length >= MIN_WITNESSES && relays.length > 0) return rank(q.key, relays, 1)[0];
+  }
+  return undefined;
+}
+
+/** Chooses the node that has the chunk if any has: its owner, or the next best. */
+function amongHolders<N extends RouteNode>(q: RouteQuestion<N>): Route<N> | undefined {
+  if (q.plainKey === undefined || q.hops >= q.maxHops + BEYOND_HOPS) return undefined;
+  const others = known(q).filter((node) => node !== q.self);
+  const [peer] = rank(q.plainKey, others, 1);
+  return peer === undefined ? undefined : { to: 'peer', peer, keep: true, ifHeld: true };
+}
+
+/** Lists this node, and all that it can use and is not to avoid, near and far. */
+function known<N extends RouteNode>(q: RouteQuestion<N>): N[] {
+  const all = [...q.nodes, ...(q.far?.() ?? [])];
+  return q.avoid.size === 0
+    ? all
+    : all.filter((node) => node === q.self || !q.avoid.has(node.name));
 }
 
 /** Lists the nodes known only from others that can still be reached through one of them. */
