@@ -176,7 +176,7 @@ async function openOne(
   const few = { start: 0, end: FIRST_BYTES };
   let opened: Opened;
   if (!isNew || hasEdges) {
-    opened = await source.openRange(few, undefined, signal);
+    opened = await withoutDoubt(source, await source.openRange(few, undefined, signal), signal);
     // Few files have exactly this length: the server may take the range for the file.
     const length = opened.kind === 'whole' ? opened.length : opened.version.length;
     if (length !== FIRST_BYTES) return opened;
@@ -189,15 +189,23 @@ async function openOne(
     onRefused(source, asMillraceError(error));
     return whole;
   }
-  // A server that refuses all ranges may say of every file that it is empty.
-  const isUnsure = opened.kind === 'whole' && 'content-range' in opened.headers;
-  if (isUnsure && opened.kind === 'whole' && opened.length === 0) {
-    return source.openWhole(signal).catch(() => opened);
-  }
+  opened = await withoutDoubt(source, opened, signal);
   if (opened.kind === 'whole' || opened.isPlain || opened.range.end <= FIRST_BYTES) return opened;
   // A body that counts only once all of it has come, or comes in no order, cannot be read in parts.
   opened.discard();
   return source.openRange(few, undefined, signal);
+}
+
+/** Asks for a file without a range where a server that refuses ranges says that it is empty. */
+async function withoutDoubt(
+  source: HttpSource,
+  opened: Opened,
+  signal: AbortSignal,
+): Promise<Opened> {
+  const isEmpty = opened.kind === 'whole' && opened.length === 0;
+  // Such a server may say so of every file.
+  const isUnsure = isEmpty && 'content-range' in opened.headers;
+  return isUnsure ? source.openWhole(signal).catch(() => opened) : opened;
 }
 
 /**
