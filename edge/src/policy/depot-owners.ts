@@ -5,7 +5,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { TokenBucket } from '@millrace/shared/base/token-bucket';
 import { type Owner, parseOwners } from '@millrace/shared/cdn/depot/owners-file';
-import { fileWords } from '@millrace/shared/node/file-words';
+import { fileWords } from '@millrace/shared/node/files/file-words';
 import { isSameProof, proofOf } from './proofs.ts';
 
 /** Reads the file of owners. @throws MillraceError `bad-option` */
