@@ -52,7 +52,7 @@ export async function bundle(folder, programs, places = {}, options = {}) {
     banner: {
       js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);",
     },
-    plugins: [findsFiles({ ...Object.fromEntries(own), ...places }), lightHttp],
+    plugins: [findsFiles({ ...Object.fromEntries(own), ...places })],
     legalComments: 'none',
     logLevel: 'warning',
     metafile: true,
@@ -74,31 +74,6 @@ function findsFiles(places) {
     },
   };
 }
-
-/** Exports of `node:http` that load a whole HTTP client of Node's once they are read. */
-const HEAVY = ['WebSocket', 'CloseEvent', 'MessageEvent'];
-
-/**
- * Has imports of `node:http` take the module from `process`. An import statement reads all exports
- * of such a module, the heavy ones as well, which costs each program 40 ms and 14 MB.
- */
-const lightHttp = {
-  name: 'light-http',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
-      kind === 'import-statement' ? { path: 'node:http', namespace: 'light' } : undefined,
-    );
-    onLoad({ filter: /.*/, namespace: 'light' }, ({ path }) => {
-      const names = Object.keys(process.getBuiltinModule(path)).filter(
-        (name) => !HEAVY.includes(name),
-      );
-      const contents = `const http = process.getBuiltinModule('${path}');
-        export const { ${names.join(', ')} } = http;
-        export default http;`;
-      return { contents, loader: 'js' };
-    });
-  },
-};
 
 const QUOTED = "\\(\\s*'([^']+)'";
 

@@ -3,8 +3,6 @@
  * engines, in images without curl. Takes the options and the environment of the edge itself.
  */
 
-import { request as plain } from 'node:http';
-import { request as secure } from 'node:https';
 import { readConfig } from './config/config.ts';
 import { nodeUrl } from './config/seeds.ts';
 import { loopbackFor } from './listen/http-server.ts';
@@ -16,7 +14,8 @@ const usesTls = tlsCert !== undefined && httpPort === undefined;
 const url = nodeUrl(loopbackFor(host), httpPort ?? port, usesTls ? 'https' : 'http');
 // This machine asks itself: the certificate need not be verified.
 const options = { rejectUnauthorized: false, timeout: TIMEOUT_MS };
-const asking = (usesTls ? secure : plain)(`${url}/-/live`, options);
+const { request } = process.getBuiltinModule(usesTls ? 'node:https' : 'node:http');
+const asking = request(`${url}/-/live`, options);
 asking
   .on('response', ({ statusCode }) => process.exit(statusCode === 200 ? 0 : 1))
   .on('timeout', () => asking.destroy())

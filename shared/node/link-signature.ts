@@ -6,7 +6,7 @@ import { MillraceError } from '../src/base/errors.ts';
 import { MAX_LINK_SECRETS } from '../src/base/limits.ts';
 import { pathReadings } from '../src/http/urls/path-readings.ts';
 import { formatPermit, parsePermit, permitText } from '../src/http/urls/signed-link.ts';
-import { fileWords } from './file-words.ts';
+import { fileWords } from './files/file-words.ts';
 
 const MIN_SECRET_CHARS = 16;
 

@@ -13,6 +13,7 @@ import type { CliContext, CommonOptions, Report } from '../console/context.ts';
 import { type Player, startPlayer } from '../console/player.ts';
 import { downloadUrl, requestOf, wholeRequest } from '../options/asked-request.ts';
 import type { RequestOptions } from '../options/request-options.ts';
+import { MovingLine } from '../text/moving-line.ts';
 import { UsageError } from '../text/option-values.ts';
 import { printable } from '../text/printable.ts';
 import { plainLine } from '../text/progress-line.ts';
@@ -41,7 +42,7 @@ export class StreamRun {
   /**
    * True if a progress line is redrawn in place: the output is a terminal, and no player uses it.
    */
-  readonly #moving: boolean;
+  readonly #line: MovingLine;
 
   constructor(
     context: CliContext,
@@ -54,7 +55,7 @@ export class StreamRun {
     this.#options = options;
     this.#create = create;
     const ours = options.player === undefined && options.printUrl !== true && !report.json;
-    this.#moving = ours && context.stdout.isTTY === true;
+    this.#line = new MovingLine(context.stdout, ours && context.stdout.isTTY === true);
   }
 
   async run(text: string): Promise<number> {
@@ -91,7 +92,7 @@ export class StreamRun {
     const finished = download.run();
     finished.catch(() => {}); // awaited below
     const startedAt = performance.now();
-    const interval = this.#moving ? TERMINAL_INTERVAL_MS : PLAIN_INTERVAL_MS;
+    const interval = this.#line.isMoving ? TERMINAL_INTERVAL_MS : PLAIN_INTERVAL_MS;
     const timer = setInterval(() => this.#progress(download), interval);
     try {
       this.#stream = await serveStream(download, finished);
@@ -106,7 +107,7 @@ export class StreamRun {
       return EXIT.ok;
     } finally {
       clearInterval(timer);
-      this.#clear();
+      this.#line.clear();
       // The download ends first: its file is closed before it is moved or deleted.
       this.#ended.abort();
       await finished.catch(() => {});
@@ -168,9 +169,8 @@ export class StreamRun {
     if (this.#options.printUrl === true || this.#player !== undefined) return;
     const view = { ...figures, strip: p.strip };
     const name = printable(this.#name);
-    if (!this.#moving) return this.#say(plainLine(name, view));
-    const columns = this.#context.stdout.columns || 80;
-    this.#context.stdout.write(`\r\x1b[K${terminalLine(name, view, columns)}`);
+    if (!this.#line.isMoving) return this.#say(plainLine(name, view));
+    this.#line.draw(terminalLine(name, view, this.#line.columns));
   }
 
   #saved({ path, bytes }: RunResult, ms: number): void {
@@ -183,11 +183,6 @@ export class StreamRun {
   /** Prints a line, unless a script reads the output. */
   #say(text: string): void {
     if (this.#report.json || this.#options.printUrl === true) return;
-    this.#clear();
-    this.#context.stdout.write(`${printable(text)}\n`);
-  }
-
-  #clear(): void {
-    if (this.#moving) this.#context.stdout.write('\r\x1b[K');
+    this.#line.say(text);
   }
 }

@@ -18,6 +18,7 @@ import {
   type Report,
 } from '../console/context.ts';
 import { RETRY_FOR_MS } from '../options/request-options.ts';
+import { MovingLine } from '../text/moving-line.ts';
 import { UsageError } from '../text/option-values.ts';
 import { printable } from '../text/printable.ts';
 import { appliedLine, planLines, progressText, publishedLines } from '../view/sync-text.ts';
@@ -241,15 +242,13 @@ async function writeScript(
 /** The progress line, drawn only on a terminal. */
 class Progress {
   receivedBytes = 0;
-  readonly #context: CliContext;
-  readonly #moving: boolean;
+  readonly #line: MovingLine;
   readonly #startedAt = performance.now();
   #stand: ApplyProgress | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(context: CliContext, report: Report) {
-    this.#context = context;
-    this.#moving = !report.json && context.stdout.isTTY === true;
+    this.#line = new MovingLine(context.stdout, !report.json && context.stdout.isTTY === true);
   }
 
   onBytes(count: number): void {
@@ -261,19 +260,17 @@ class Progress {
   }
 
   begin(): void {
-    if (this.#moving) this.#timer = setInterval(() => this.#draw(), PROGRESS_MS);
+    if (this.#line.isMoving) this.#timer = setInterval(() => this.#draw(), PROGRESS_MS);
   }
 
   end(): void {
     clearInterval(this.#timer);
-    if (this.#moving) this.#context.stdout.write('\r\x1b[K');
+    this.#line.clear();
   }
 
   #draw(): void {
     if (this.#stand === undefined) return;
     const ms = performance.now() - this.#startedAt;
-    const text = progressText(this.#stand, this.receivedBytes, ms);
-    const columns = this.#context.stdout.columns || 80;
-    this.#context.stdout.write(`\r\x1b[K${printable(text).slice(0, columns - 1)}`);
+    this.#line.draw(printable(progressText(this.#stand, this.receivedBytes, ms)));
   }
 }

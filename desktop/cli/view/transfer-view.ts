@@ -9,6 +9,7 @@ import type {
   DownloadResult,
 } from '../../engine/download/download.ts';
 import type { Report, Terminal } from '../console/context.ts';
+import { MovingLine } from '../text/moving-line.ts';
 import { printable } from '../text/printable.ts';
 import { plainLine } from '../text/progress-line.ts';
 import type { terminalLine } from '../text/terminal-line.ts';
@@ -43,16 +44,16 @@ export async function transferView(
 /** For people: a line that is redrawn on a terminal, a line now and then elsewhere. */
 class TextView implements TransferView {
   readonly intervalMs: number;
-  readonly #out: Terminal;
   readonly #report: Report;
   readonly #quiet: boolean;
+  readonly #line: MovingLine;
   readonly #moving: typeof terminalLine | undefined;
   #name = '';
   /** The latest note that a source is left out: not printed if the failure says the same. */
   #leftOut: { readonly text: string; readonly why: unknown } | undefined;
 
   constructor(out: Terminal, report: Report, quiet: boolean, moving?: typeof terminalLine) {
-    this.#out = out;
+    this.#line = new MovingLine(out.stdout, moving !== undefined);
     this.#report = report;
     this.#quiet = quiet;
     this.#moving = moving;
@@ -65,30 +66,29 @@ class TextView implements TransferView {
       this.#leftOut = { text: event.text, why: event.values.why };
       return;
     }
-    if (event.kind === 'note') return this.#line(`note: ${event.text}`);
-    if (event.kind === 'check') return this.#line(`checking the ${event.what} ...`);
+    if (event.kind === 'note') return this.#say(`note: ${event.text}`);
+    if (event.kind === 'check') return this.#say(`checking the ${event.what} ...`);
     if (event.kind === 'state') {
-      if (event.state === 'waiting-for-network') this.#line('waiting for the network ...');
+      if (event.state === 'waiting-for-network') this.#say('waiting for the network ...');
       return;
     }
     this.#name = printable(basename(event.path));
     const size = event.length === undefined ? 'size not known' : formatBytes(event.length);
     const resumed =
       event.resumedBytes > 0 ? `, ${formatBytes(event.resumedBytes)} are there already` : '';
-    this.#line(`${this.#name}: ${size} via ${event.via}${resumed}`);
+    this.#say(`${this.#name}: ${size} via ${event.via}${resumed}`);
   }
 
   progress(progress: DownloadProgress): void {
     this.#sayLeftOut();
     if (this.#quiet || this.#name === '') return;
-    if (this.#moving === undefined) return this.#line(plainLine(this.#name, progress));
-    const columns = this.#out.stdout.columns || 80;
-    this.#out.stdout.write(`\r\x1b[K${this.#moving(this.#name, progress, columns)}`);
+    if (this.#moving === undefined) return this.#say(plainLine(this.#name, progress));
+    this.#line.draw(this.#moving(this.#name, progress, this.#line.columns));
   }
 
   done(result: DownloadResult, ms: number): void {
     const rate = formatRate(result.receivedBytes / Math.max(0.001, ms / 1000));
-    this.#line(
+    this.#say(
       `Saved ${result.path} (${formatBytes(result.bytes)} in ${formatDuration(ms)}, ${rate})`,
     );
   }
@@ -96,25 +96,19 @@ class TextView implements TransferView {
   failed(error: MillraceError, url: string): void {
     if (this.#leftOut?.why === error.message) this.#leftOut = undefined;
     this.#sayLeftOut();
-    this.#clear();
+    this.#line.clear();
     this.#report.error(error, url);
   }
 
   #sayLeftOut(): void {
     const note = this.#leftOut;
     this.#leftOut = undefined;
-    if (note !== undefined) this.#line(`note: ${note.text}`);
+    if (note !== undefined) this.#say(`note: ${note.text}`);
   }
 
-  #line(text: string): void {
+  #say(text: string): void {
     this.#sayLeftOut();
-    if (this.#quiet) return;
-    this.#clear();
-    this.#out.stdout.write(`${printable(text)}\n`);
-  }
-
-  #clear(): void {
-    if (this.#moving !== undefined) this.#out.stdout.write('\r\x1b[K');
+    if (!this.#quiet) this.#line.say(text);
   }
 }
 

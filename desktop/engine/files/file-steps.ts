@@ -1,6 +1,6 @@
 /** File operations that take more than one system call, or differ between systems. */
 
-import { type FileHandle, link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, link, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 
@@ -86,12 +86,4 @@ export async function renameWithoutReplacing(from: string, to: string): Promise<
     return rename(from, to);
   }
   await rm(from);
-}
-
-/** Makes the names in a folder survive a crash of the machine. */
-export async function syncFolder(path: string): Promise<void> {
-  // Not every system can open a folder for this; the names are on disk either way.
-  const folder = await open(path, 'r').catch(() => undefined);
-  await folder?.sync().catch(() => {});
-  await folder?.close();
 }

@@ -4,7 +4,7 @@
  */
 
 import { lookup } from 'node:dns/promises';
-import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { networkError } from '@millrace/shared/node/network-error';
@@ -93,7 +93,7 @@ async function httpTunnel(
 ): Promise<void> {
   const authority = `${target.host.includes(':') ? `[${target.host}]` : target.host}:${target.port}`;
   const authorization = proxyAuthorization(proxy);
-  const asked = request({
+  const asked = process.getBuiltinModule('node:http').request({
     method: 'CONNECT',
     path: authority,
     createConnection: () => socket,

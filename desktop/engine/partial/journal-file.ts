@@ -15,7 +15,8 @@ import {
   parseJournal,
 } from '@millrace/shared/download/journal/journal';
 import type { JournalEntries } from '@millrace/shared/download/journal/journal-entries';
-import { isAt, syncFolder, writeAll } from '../files/file-steps.ts';
+import { syncFolder } from '@millrace/shared/node/files/replace-file';
+import { isAt, writeAll } from '../files/file-steps.ts';
 import { makeOwnLog, openOwnToRead } from '../files/own-file.ts';
 
 /**

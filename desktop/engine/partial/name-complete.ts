@@ -3,7 +3,8 @@
 import { type FileHandle, lstat, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { renameWithoutReplacing, syncFolder } from '../files/file-steps.ts';
+import { syncFolder } from '@millrace/shared/node/files/replace-file';
+import { renameWithoutReplacing } from '../files/file-steps.ts';
 
 /** Identity of a file, to recognise it after another program may have moved it. */
 export interface FileIdentity {

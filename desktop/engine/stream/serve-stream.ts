@@ -5,7 +5,7 @@
 
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basename } from 'node:path';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
@@ -69,7 +69,7 @@ class StreamServer implements ServedStream {
     this.#source = new StreamSource(download, finished);
     this.#generation = download.generation;
     this.#file = this.#describe(description);
-    this.#server = createServer({ maxHeaderSize: 16 * 1024 });
+    this.#server = process.getBuiltinModule('node:http').createServer({ maxHeaderSize: 16 * 1024 });
     this.#server.maxConnections = MAX_CONNECTIONS;
     this.#server.on('request', (req, res) => this.#handle(req, res));
     finished.catch((error: unknown) => {

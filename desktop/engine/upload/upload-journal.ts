@@ -3,13 +3,13 @@
  * written down before the first byte is sent, so that a process that is killed can be continued.
  */
 
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { newName, replaceFile } from '@millrace/shared/node/files/replace-file';
 import { tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import { lockFile } from '../files/file-lock.ts';
-import { syncFolder } from '../files/file-steps.ts';
 import type { Allocated } from './depot-client.ts';
 
 const RECORD = z.object({
@@ -73,22 +73,13 @@ export class UploadJournal {
   /** Writes the upload down; resolves when that survives a crash of the machine. */
   async write({ bytes, mtimeMs }: FileState, allocated: Allocated): Promise<void> {
     const record = { format: 1, path: this.#path, bytes, mtimeMs, allocated };
-    const aside = `${this.#file}.${randomUUID()}`;
     // For its user only: the record gives all rights to the file in the depot.
-    const file = await open(aside, 'wx', 0o600);
-    try {
-      await file.writeFile(JSON.stringify(record));
-      await file.datasync();
-    } finally {
-      await file.close();
-    }
-    await rename(aside, this.#file);
-    await syncFolder(dirname(this.#file));
+    await replaceFile(this.#file, JSON.stringify(record));
   }
 
-  /** Forgets the upload. */
+  /** Forgets the upload, and what a process left that was killed while it wrote. */
   async remove(): Promise<void> {
-    await rm(this.#file, { force: true });
+    for (const path of [this.#file, newName(this.#file)]) await rm(path, { force: true });
   }
 }
 

@@ -10,8 +10,9 @@ import type { RevocationsSnapshot } from '@millrace/shared/cdn/admission/revocat
 import type { PurgeTarget } from '@millrace/shared/cdn/upkeep/purge-target';
 import type { FileResolver } from '../agent/file-resolver.ts';
 import type { Command, Outcome } from '../cache/commands.ts';
-import { type Pins, proofOf } from '../cache/pins.ts';
+import type { Pins } from '../cache/pins.ts';
 import { newPurge, type Purges } from '../cache/purges.ts';
+import { proofOf } from '../policy/proofs.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import type { NodeResult, PeerCommands } from './peer-commands.ts';

@@ -1,7 +1,6 @@
 /** Checks an edge from outside, as a load balancer does: it must answer, not only be there. */
 
-import { Agent as PlainAgent, request as plain } from 'node:http';
-import { Agent as SecureAgent, request as secure } from 'node:https';
+import type { Agent } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 
 /** Longest time that an answer may take. */
@@ -11,8 +10,9 @@ const MAX_MISSES = 3;
 
 export class SelfCheck {
   readonly #url: string;
+  readonly #client: typeof import('node:http') | typeof import('node:https');
   // One connection: a full edge turns new ones away, but goes on serving those that it has.
-  readonly #agent: PlainAgent;
+  readonly #agent: Agent;
   #misses = 0;
   #answered = false;
   #asking: Promise<void> | undefined;
@@ -20,8 +20,8 @@ export class SelfCheck {
   /** @param base address of the edge; its certificate is not checked */
   constructor(base: string) {
     this.#url = `${base}/-/ready`;
-    const Agent = base.startsWith('https:') ? SecureAgent : PlainAgent;
-    this.#agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    this.#client = process.getBuiltinModule(base.startsWith('https:') ? 'node:https' : 'node:http');
+    this.#agent = new this.#client.Agent({ keepAlive: true, maxSockets: 1 });
   }
 
   /** True if the edge has answered, and not failed lately. */
@@ -49,9 +49,9 @@ export class SelfCheck {
       rejectUnauthorized: false,
       signal: AbortSignal.timeout(ANSWER_MS satisfies Millis),
     };
-    const ask = this.#url.startsWith('https:') ? secure : plain;
     return new Promise((resolve) => {
-      ask(this.#url, options)
+      this.#client
+        .request(this.#url, options)
         .on('response', (response) => {
           response.on('error', () => {}).resume();
           response.once('close', () => resolve(response.complete && response.statusCode === 200));

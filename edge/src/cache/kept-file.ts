@@ -1,9 +1,9 @@
 /** A small list on disk, beside the cache: rewritten as a whole with each change. */
 
-import { randomUUID } from 'node:crypto';
-import { open, readFile, rename, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '@millrace/shared/base/log';
+import { replaceFile } from '@millrace/shared/node/files/replace-file';
 import { readOrThrow } from '@millrace/shared/schema/read';
 import type * as z from 'zod';
 
@@ -54,8 +54,8 @@ export class KeptFile<S extends z.ZodType> {
   write(whole: () => z.input<S>): Promise<void> {
     this.#next ??= this.#turn = this.#turn.then(() => {
       this.#next = undefined;
-      return this.#write(JSON.stringify(whole())).catch((error: unknown) => {
-        const { dir, name, log } = this.#options;
+      const { dir, name, log } = this.#options;
+      return replaceFile(join(dir, name), JSON.stringify(whole())).catch((error: unknown) => {
         log.error({ err: error, dir }, `${name} cannot be written`);
       });
     });
@@ -65,23 +65,5 @@ export class KeptFile<S extends z.ZodType> {
   /** Resolves when nothing is being written. */
   async close(): Promise<void> {
     await this.#turn;
-  }
-
-  async #write(text: string): Promise<void> {
-    const { dir, name } = this.#options;
-    const aside = join(dir, `${name}.${randomUUID()}`);
-    try {
-      const file = await open(aside, 'wx', 0o600);
-      try {
-        await file.writeFile(text);
-        await file.datasync();
-      } finally {
-        await file.close();
-      }
-      await rename(aside, join(dir, name));
-    } catch (error) {
-      await rm(aside, { force: true }).catch(() => {});
-      throw error;
-    }
   }
 }

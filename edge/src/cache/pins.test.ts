@@ -5,8 +5,9 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Log } from '@millrace/shared/base/log';
 import { chunkKey } from '../files/chunk-request.ts';
 import type { FileVersion } from '../files/file-version.ts';
+import { proofOf } from '../policy/proofs.ts';
 import { recordPath } from './disk-record.ts';
-import { Pins, proofOf } from './pins.ts';
+import { Pins } from './pins.ts';
 import { diskKey } from './pointer-cache.ts';
 
 const URL_A = 'https://a.example/file';

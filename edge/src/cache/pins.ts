@@ -3,7 +3,6 @@
  * holds as far as it has room.
  */
 
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
@@ -12,6 +11,7 @@ import { type Pin, PinLedger } from '@millrace/shared/cdn/upkeep/pin-ledger';
 import * as z from 'zod';
 import { chunkKey } from '../files/chunk-request.ts';
 import type { FileVersion } from '../files/file-version.ts';
+import { proves } from '../policy/proofs.ts';
 import { NETWORK_PIN, PIN } from './commands.ts';
 import { recordPath } from './disk-record.ts';
 import { KeptFile } from './kept-file.ts';
@@ -216,8 +216,7 @@ export class Pins {
   /** Returns true if a capability is that of the pin. */
   holds(id: string, capability: string): boolean {
     const pin = this.ledger.get(id) ?? this.#ofNetwork(id);
-    if (pin === undefined) return false;
-    return timingSafeEqual(Buffer.from(proofOf(capability)), Buffer.from(pin.proof));
+    return proves(capability, pin?.proof);
   }
 
   async close(): Promise<void> {
@@ -316,11 +315,6 @@ export class Pins {
       network: [...this.#network.pins],
     }));
   }
-}
-
-/** Makes the proof of a capability, which is kept instead of it. */
-export function proofOf(capability: string): string {
-  return createHash('sha256').update(capability).digest('hex');
 }
 
 function count(counts: Map<string, number>, key: string, by: number): void {

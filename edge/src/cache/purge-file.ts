@@ -11,6 +11,7 @@ import { crc32 } from 'node:zlib';
 import type { Log } from '@millrace/shared/base/log';
 import type { Purge } from '@millrace/shared/cdn/upkeep/generations';
 import type { Dropped, LoggedPurge } from '@millrace/shared/cdn/upkeep/purge-log';
+import { syncFolder } from '@millrace/shared/node/files/replace-file';
 import { readOrThrow } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import { DROPPED, LOGGED, TARGET } from './commands.ts';
@@ -126,13 +127,6 @@ export class PurgeFile {
     this.#lines = lines.length;
     this.#added = 0;
   }
-}
-
-/** Syncs a folder, so that renames in it last, if the system can. */
-async function syncFolder(dir: string): Promise<void> {
-  const folder = await open(dir, 'r').catch(() => undefined);
-  await folder?.sync().catch(() => {});
-  await folder?.close();
 }
 
 function newEra(): PurgeLine {

@@ -11,7 +11,7 @@ import { nearest } from '@millrace/shared/base/nearest';
 import { formatBytes } from '@millrace/shared/base/units';
 import { VERSION } from '@millrace/shared/base/version';
 import type { PeerPolicy } from '@millrace/shared/cdn/routing/peer-table';
-import { fileWords } from '@millrace/shared/node/file-words';
+import { fileWords } from '@millrace/shared/node/files/file-words';
 import { tryRead } from '@millrace/shared/schema/read';
 import { Command, CommanderError, Option } from 'commander';
 import type { ProxyField, parseNetwork } from '../policy/client-address.ts';

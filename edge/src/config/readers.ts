@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { fileWords } from '@millrace/shared/node/file-words';
+import { fileWords } from '@millrace/shared/node/files/file-words';
 import * as z from 'zod';
 
 /** Makes a text option that one of the units' readers reads; the reader's message is kept. */

@@ -13,6 +13,7 @@ import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'nod
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { RECORD_BYTES, scanSums } from '@millrace/shared/cdn/depot/sums';
+import { replaceFile, syncFolder } from '@millrace/shared/node/files/replace-file';
 import { readOrThrow } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 
@@ -96,21 +97,7 @@ export class AllocationDisk {
 
   /** Replaces the head of an allocation; resolves when the new one is durable. */
   async writeHead(folder: string, head: Head): Promise<void> {
-    const aside = join(folder, `head.${randomUUID()}`);
-    try {
-      const file = await open(aside, 'wx', 0o600);
-      try {
-        await file.writeFile(JSON.stringify(head));
-        await file.datasync();
-      } finally {
-        await file.close();
-      }
-      await rename(aside, join(folder, 'head'));
-    } catch (error) {
-      await rm(aside, { force: true }).catch(() => {});
-      throw error;
-    }
-    await syncFolder(folder);
+    await replaceFile(join(folder, 'head'), JSON.stringify(head));
   }
 
   /** Takes an allocation away at once; its bytes are deleted later. */
@@ -181,15 +168,5 @@ export async function openBoth(
   } catch (error) {
     await data.close();
     throw error;
-  }
-}
-
-/** Makes the names in a folder durable. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }

@@ -10,7 +10,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import type { Place } from '@millrace/shared/cdn/near/places';
 import { MAX_NODES } from '@millrace/shared/cdn/routing/peer-table';
-import { fileWords } from '@millrace/shared/node/file-words';
+import { fileWords } from '@millrace/shared/node/files/file-words';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import type { CityResponse, Reader } from 'mmdb-lib';

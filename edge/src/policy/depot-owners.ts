@@ -5,7 +5,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { TokenBucket } from '@millrace/shared/base/token-bucket';
 import { type Owner, parseOwners } from '@millrace/shared/cdn/depot/owners-file';
-import { fileWords } from '@millrace/shared/node/file-words';
+import { fileWords } from '@millrace/shared/node/files/file-words';
 import { isSameProof, proofOf } from './proofs.ts';
 
 /** Reads the file of owners. @throws MillraceError `bad-option` */
@@ -21,7 +21,8 @@ export function readOwners(path: string): Owner[] {
 
 export class Owners {
   readonly #path: string | undefined;
-  #owners: readonly Owner[];
+  /** By their names. */
+  #owners: ReadonlyMap<string, Owner>;
   readonly #rates = new Map<string, { readonly rate: number; readonly bucket: TokenBucket }>();
 
   /**
@@ -30,12 +31,12 @@ export class Owners {
    */
   constructor(path: string | undefined) {
     this.#path = path;
-    this.#owners = path === undefined ? [] : readOwners(path);
+    this.#owners = path === undefined ? new Map() : byName(readOwners(path));
   }
 
   /** Reads the file again. @throws MillraceError `bad-option`; then the owners stay as they were */
   reload(): void {
-    if (this.#path !== undefined) this.#owners = readOwners(this.#path);
+    if (this.#path !== undefined) this.#owners = byName(readOwners(this.#path));
     this.#rates.clear();
   }
 
@@ -43,12 +44,12 @@ export class Owners {
   withToken(token: string): Owner | undefined {
     const proof = proofOf(token);
     let found: Owner | undefined;
-    for (const owner of this.#owners) if (isSameProof(proof, owner.proof)) found = owner;
+    for (const owner of this.#owners.values()) if (isSameProof(proof, owner.proof)) found = owner;
     return found;
   }
 
   named(name: string): Owner | undefined {
-    return this.#owners.find((owner) => owner.name === name);
+    return this.#owners.get(name);
   }
 
   /** Counts bytes that came for an owner. @returns milliseconds to wait before more are taken */
@@ -63,4 +64,8 @@ export class Owners {
     kept.bucket.take(bytes, now);
     return kept.bucket.waitMs(now);
   }
+}
+
+function byName(owners: readonly Owner[]): Map<string, Owner> {
+  return new Map(owners.map((owner) => [owner.name, owner]));
 }

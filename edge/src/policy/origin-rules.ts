@@ -9,7 +9,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_RULES, MAX_RULES_FILE_BYTES } from '@millrace/shared/base/limits';
 import { parseBytes, parseDuration, parseRate } from '@millrace/shared/base/unit-options';
 import { formatBytes } from '@millrace/shared/base/units';
-import { fileWords } from '@millrace/shared/node/file-words';
+import { fileWords } from '@millrace/shared/node/files/file-words';
 import { tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import { OriginPattern } from './origin-pattern.ts';

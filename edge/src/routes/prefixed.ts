@@ -28,6 +28,7 @@ import {
 } from '../clients/connection.ts';
 import type { Exchange, Exchanges } from '../clients/exchanges.ts';
 import type { ClientReaper } from '../clients/reaper.ts';
+import { recordTransfer } from '../clients/transfer-record.ts';
 import type { OriginClient } from '../egress/origin-client.ts';
 import type { Scope } from '../files/file-version.ts';
 import { INGRESS } from '../files/path.ts';
@@ -238,24 +239,9 @@ export class PrefixedHandler {
   }
 
   #record(exchange: Exchange, failure: MillraceError | undefined): void {
-    const { metrics, log, now } = this.#options;
-    const { res, req, client, kind, url, sentBytes, startedAt } = exchange;
-    metrics.requests.inc({ kind, status: String(res.statusCode) });
-    if (failure !== undefined) metrics.errors.inc({ code: failure.code });
-    log.info(
-      {
-        client,
-        method: req.method,
-        // A query may hold secrets: signed links, tokens. So may a path: links of depots.
-        url: url === undefined ? undefined : hideSecrets(`${url.origin}${url.pathname}`),
-        range: req.headers.range,
-        status: res.headersSent ? res.statusCode : undefined,
-        kind,
-        bytes: sentBytes,
-        ms: Math.round(now() - startedAt),
-        ...(failure === undefined ? {} : { code: failure.code, detail: failure.detail }),
-      },
-      failure === undefined ? 'transfer' : 'transfer failed',
-    );
+    const { url } = exchange;
+    // A query may hold secrets: signed links, tokens. So may a path: links of depots.
+    const shown = url === undefined ? undefined : hideSecrets(`${url.origin}${url.pathname}`);
+    recordTransfer(this.#options, exchange, { url: shown }, failure);
   }
 }

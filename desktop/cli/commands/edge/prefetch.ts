@@ -12,6 +12,7 @@ import { parseRate } from '@millrace/shared/base/unit-options';
 import { type Command, InvalidArgumentError } from 'commander';
 import { action, type CliContext, type Report } from '../../console/context.ts';
 import { EdgeLink, type EdgeOptions, edgeOptions } from '../../console/edge-link.ts';
+import { MovingLine } from '../../text/moving-line.ts';
 import { reading } from '../../text/option-values.ts';
 import { type Prefetch, prefetchLine, prefetchTable } from '../../view/edge-text.ts';
 
@@ -72,13 +73,13 @@ async function follow(
   begun: Prefetch,
   report: Report,
 ): Promise<Prefetch> {
-  const live = !report.json && report.width !== undefined;
+  const live = new MovingLine(context.stdout, !report.json && report.width !== undefined);
   let seenAt = Date.now();
   for (let state: Prefetch | undefined = begun; ; ) {
     const line = state === undefined ? `${edge.url} does not answer` : prefetchLine(state);
-    if (live) context.stdout.write(`\r\x1b[K${line}`);
+    live.draw(line);
     if (state !== undefined && state.state !== 'waiting' && state.state !== 'running') {
-      if (live) context.stdout.write('\r\x1b[K');
+      live.clear();
       return state;
     }
     await sleep(POLL_MS, undefined, { signal: context.signal }).catch(() => {

@@ -8,6 +8,7 @@ import { safeFileName } from '@millrace/shared/download/request/file-name';
 import { type Uploaded, type UploadObserver, upload } from '../../../engine/upload/upload.ts';
 import type { CliContext, CommonOptions, Report } from '../../console/context.ts';
 import { edgeOrigin, readToken } from '../../console/edge-link.ts';
+import { MovingLine } from '../../text/moving-line.ts';
 import { printable } from '../../text/printable.ts';
 import { plainLine, type Shown } from '../../text/progress-line.ts';
 
@@ -64,7 +65,7 @@ class UploadView implements UploadObserver {
   readonly #out: CliContext;
   readonly #name: string;
   readonly #quiet: boolean;
-  readonly #isTerminal: boolean;
+  readonly #line: MovingLine;
   readonly #startedAt = performance.now();
   readonly #rate = new RateMeter(performance.now());
   #timer: NodeJS.Timeout | undefined;
@@ -77,7 +78,8 @@ class UploadView implements UploadObserver {
     this.#out = out;
     this.#name = name;
     this.#quiet = quiet;
-    this.#isTerminal = out.stderr === process.stderr && process.stderr.isTTY === true;
+    const isTerminal = out.stderr === process.stderr && process.stderr.isTTY === true;
+    this.#line = new MovingLine(out.stderr, isTerminal && !quiet && !report.json);
   }
 
   begun(bytes: number, stored: number): void {
@@ -90,7 +92,7 @@ class UploadView implements UploadObserver {
     } else {
       this.#note(`${this.#name}: ${formatBytes(bytes)}${resumed}`);
     }
-    const usual = this.#isTerminal ? TERMINAL_INTERVAL_MS : PLAIN_INTERVAL_MS;
+    const usual = this.#line.isMoving ? TERMINAL_INTERVAL_MS : PLAIN_INTERVAL_MS;
     const intervalMs = this.#report.json ? JSON_INTERVAL_MS : usual;
     this.#timer = setInterval(() => this.#progress(), intervalMs).unref();
   }
@@ -134,7 +136,7 @@ class UploadView implements UploadObserver {
   end(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
-    this.#clear();
+    this.#line.clear();
   }
 
   #progress(): void {
@@ -149,16 +151,11 @@ class UploadView implements UploadObserver {
     if (this.#quiet) return;
     const shown: Shown = { length, storedBytes, bytesPerSecond, etaMs, strip: () => [] };
     const line = plainLine(printable(this.#name), shown);
-    this.#out.stderr.write(this.#isTerminal ? `\r\x1b[K${line}` : `${line}\n`);
+    if (this.#line.isMoving) this.#line.draw(line);
+    else this.#line.say(line);
   }
 
   #note(text: string): void {
-    if (this.#quiet) return;
-    this.#clear();
-    this.#out.stderr.write(`${printable(text)}\n`);
-  }
-
-  #clear(): void {
-    if (this.#isTerminal && !this.#quiet && !this.#report.json) this.#out.stderr.write('\r\x1b[K');
+    if (!this.#quiet) this.#line.say(text);
   }
 }

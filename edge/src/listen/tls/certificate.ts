@@ -4,7 +4,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Millis } from '@millrace/shared/base/clock';
-import { fileWords } from '@millrace/shared/node/file-words';
+import { fileWords } from '@millrace/shared/node/files/file-words';
 
 /** Paths of a certificate (PEM, its chain after it) and its key (PEM, without passphrase). */
 export interface CertificateFiles {

@@ -30,6 +30,7 @@ import {
 } from '../../clients/connection.ts';
 import type { Exchange, Exchanges } from '../../clients/exchanges.ts';
 import type { ClientReaper } from '../../clients/reaper.ts';
+import { recordTransfer } from '../../clients/transfer-record.ts';
 import type { Allocation } from '../../depot/allocation.ts';
 import type { ClientUse } from '../../depot/client-use.ts';
 import type { Metrics } from '../../figures/metrics.ts';
@@ -115,7 +116,7 @@ export class DepotHandler {
       failure = this.#failed(request, allow, error);
     } finally {
       exchange.admission.release(now());
-      this.#record(exchange, target, failure);
+      recordTransfer(this.#options, exchange, { target: shownTarget(target) }, failure);
       transfers.delete(exchange);
     }
   }
@@ -249,27 +250,6 @@ export class DepotHandler {
       resetResponse(res);
     }
     return error;
-  }
-
-  #record(exchange: Exchange, target: string, failure: MillraceError | undefined): void {
-    const { metrics, log, now } = this.#options;
-    const { req, res, client, kind, sentBytes, startedAt } = exchange;
-    metrics.requests.inc({ kind, status: String(res.statusCode) });
-    if (failure !== undefined) metrics.errors.inc({ code: failure.code });
-    log.info(
-      {
-        client,
-        method: req.method,
-        target: shownTarget(target),
-        range: req.headers.range,
-        status: res.headersSent ? res.statusCode : undefined,
-        kind,
-        bytes: sentBytes,
-        ms: Math.round(now() - startedAt),
-        ...(failure === undefined ? {} : { code: failure.code, detail: failure.detail }),
-      },
-      failure === undefined ? 'transfer' : 'transfer failed',
-    );
   }
 }
 
