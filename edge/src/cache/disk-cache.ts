@@ -132,7 +132,7 @@ export class DiskCache {
 
   /** Returns true if there is a record, damaged or not. */
   has(key: string): boolean {
-    return this.#index.get(recordName(key)) !== undefined;
+    return this.#index.peek(recordName(key)) !== undefined;
   }
 
   /**
