@@ -5,7 +5,7 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { AskedAgain } from '@millrace/shared/cdn/chunks/asked-again';
+import { AskedOften } from '@millrace/shared/cdn/chunks/asked-often';
 import type { Tier } from '@millrace/shared/cdn/chunks/cache-outcome';
 import { ChunkFlights } from '@millrace/shared/cdn/fetch/chunk-flights';
 import { CompetingFetch, type StartAttempt } from '@millrace/shared/cdn/fetch/competing-fetch';
@@ -65,7 +65,7 @@ export class ChunkStore {
   readonly #purges: Purges;
   readonly #flights = new ChunkFlights<Arrived>();
   /** Chunks that this node has fetched from others and does not keep. */
-  readonly #passed = new AskedAgain();
+  readonly #passed = new AskedOften();
 
   constructor(options: ChunkStoreOptions) {
     this.#options = options;
@@ -237,13 +237,14 @@ export class ChunkStore {
   }
 
   /**
-   * Copies a chunk of another node to memory if clients of this one ask for it again. The papers'
+   * Copies a chunk of another node to memory if clients of this one ask for it often. The papers'
    * proxies never do (NSDI 3.2), and each request for a popular chunk costs two nodes; on a busy
    * node it also waits for the other one's turn.
    */
   #copy(chunk: Chunk): void {
-    if (!this.#passed.isAgain(chunk.key)) return;
-    if (!this.#isVoid(chunk.version, chunk.generation)) this.#options.cache.putCopy(chunk);
+    const { cache } = this.#options;
+    if (!this.#passed.isOften(chunk.key, chunk.data.length, cache.roomForCopies)) return;
+    if (!this.#isVoid(chunk.version, chunk.generation)) cache.putCopy(chunk);
   }
 
   #toDisk(chunk: Chunk): void {

@@ -111,6 +111,7 @@ describe('MemoryCache', () => {
     const { cache, store, copy, used } = setUp(8 * COST);
     for (const key of 'abcdefgh') store(key);
     for (const key of 'stuv') copy(key);
+    expect(cache.roomForCopies).toBe(2 * COST);
     expect([cache.count, cache.copies, cache.bytes, used()]).toEqual([6, 2, 8 * COST, 8]);
     expect(['u', 'v', 'a', 'c'].map((key) => cache.get(key) !== undefined)).toEqual([
       true,

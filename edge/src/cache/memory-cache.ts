@@ -76,6 +76,11 @@ export class MemoryCache {
     return this.#copies?.count ?? 0;
   }
 
+  /** Room for copies, in bytes of weight. */
+  get roomForCopies(): number {
+    return this.#copies?.maxSize ?? 0;
+  }
+
   /** Returns the chunk, for use at once or after `retain`. */
   get(key: string): Chunk | undefined {
     return this.#chunks?.get(key) ?? this.#copies?.get(key);
