@@ -26,6 +26,7 @@ import {
   type RequestObserver,
 } from '@millrace/shared/node/range-client';
 import { SilenceTimer } from '@millrace/shared/node/silence-timer';
+import { LRUCache } from 'lru-cache';
 import type { Purges } from '../cache/purges.ts';
 import { sha256 } from '../files/chunk.ts';
 import { allocateFor, type ChunkBuffer, type ChunkMemory } from '../files/chunk-memory.ts';
@@ -63,6 +64,7 @@ export interface PeerChunk {
 
 const CONNECT_TIMEOUT_MS = 2000;
 const TAG_DIGITS = 16;
+const MAX_TAGS = 1000;
 const MAX_BODY_BYTES = 64 * 1024;
 
 export class PeerClient {
@@ -75,6 +77,8 @@ export class PeerClient {
   /** Turns at those connections: one client's flood must not keep the others from other nodes. */
   readonly #turns: FairTurns;
   readonly #tagKey = randomBytes(16);
+  /** Tags of the latest clients: making one costs more than the rest of a request's head. */
+  readonly #tags = new LRUCache<string, string>({ max: MAX_TAGS });
 
   constructor(options: PeerClientOptions) {
     this.#options = options;
@@ -304,8 +308,12 @@ export class PeerClient {
 
   /** Makes a tag that tells a client from others, and tells other nodes nothing else of it. */
   #tag(client: string): string {
+    const known = this.#tags.get(client);
+    if (known !== undefined) return known;
     const digest = createHmac('sha256', this.#tagKey).update(client).digest('hex');
-    return digest.slice(0, TAG_DIGITS);
+    const tag = digest.slice(0, TAG_DIGITS);
+    this.#tags.set(client, tag);
+    return tag;
   }
 
   #rangesAt(hops: number): RangeClient {
