@@ -60,7 +60,7 @@ export class ClusterAuth {
    *
    * @param to name of the asked node; undefined for an introduction, which is to find it out
    * @param target the request target as it will be sent
-   * @returns the header, and the nonce by which the answer will be recognised
+   * @returns the header, and the nonce by which the answer will be recognised: '' without a secret
    */
   sign(
     to: string | undefined,
@@ -68,9 +68,9 @@ export class ClusterAuth {
     target: string,
     headers: Readonly<Record<string, string>>,
   ): { headers: Record<string, string>; nonce: string } {
+    if (this.#secret === undefined) return { headers: { ...headers }, nonce: '' };
     const at = this.#wallClock();
     const nonce = randomBytes(16).toString('hex');
-    if (this.#secret === undefined) return { headers: { ...headers }, nonce };
     const addressed = to === undefined ? headers : { ...headers, [INSIDE.to]: to };
     const fields = SIGNED_FIELDS.map((name) => addressed[name] ?? '');
     const mac = this.#mac(signedText(method, target, fields, at, nonce)).toString('hex');

@@ -82,7 +82,11 @@ export class InsideHandler {
   async handle(req: IncomingMessage, res: ServerResponse, target: string): Promise<void> {
     const { metrics, log, name, load } = this.#options;
     const controller = new AbortController();
-    res.once('close', () => controller.abort(new MillraceError('interrupted', 'the peer left')));
+    res.once('close', () => {
+      // An error, with its trace, for each answer that is complete would be made for nobody.
+      if (!res.writableFinished)
+        controller.abort(new MillraceError('interrupted', 'the peer left'));
+    });
     this.#running.add(res);
     let status = '200';
     try {
