@@ -1,7 +1,7 @@
 const common = {
   transform: { '\\.ts$': '<rootDir>/scripts/ts-transform.mjs' },
   extensionsToTreatAsEsm: ['.ts'],
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/scripts/test-environment.mjs',
 };
 
 export default {

@@ -1,65 +1,19 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { describe, expect, test } from '@jest/globals';
 import { seededRandom } from '../src/base/clock.ts';
-import type { RangeConnectionOptions } from './connection-state.ts';
 import { RangeConnection } from './range-connection.ts';
 import { resetConnection } from './reset-connection.ts';
+import { ConnectionStage, get, REQUEST, response } from './testing/connection-stage.ts';
 
-const servers: Server[] = [];
-const sockets = new Set<Socket>();
-const connections: RangeConnection[] = [];
+const stage = new ConnectionStage();
 
-afterEach(async () => {
-  for (const connection of connections.splice(0)) connection.destroy();
-  for (const socket of sockets) socket.destroy();
-  await Promise.all(servers.splice(0).map((server) => once(server.close(), 'close')));
-});
-
-/** Starts a server that calls `answer` for each request, and connects to it. */
-async function connect(
-  answer: (socket: Socket, nth: number) => void,
-  options: Partial<RangeConnectionOptions> = {},
-): Promise<RangeConnection> {
-  const server = createServer({ noDelay: true }, (socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-    socket.on('error', () => {});
-    let head = '';
-    let nth = 0;
-    socket.on('data', (data) => {
-      head += data.toString('latin1');
-      if (!head.endsWith('\r\n\r\n')) return;
-      head = '';
-      answer(socket, nth++);
-    });
-  });
-  servers.push(server);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  const connection = new RangeConnection(new URL(`http://127.0.0.1:${port}/`), {
-    timeoutMs: 10_000,
-    connectTimeoutMs: 10_000,
-    ...options,
-  });
-  connections.push(connection);
-  return connection;
-}
-
-const REQUEST = 'GET /f HTTP/1.1\r\nHost: x\r\n\r\n';
 const random = seededRandom(1);
 function bytes(length: number): Buffer {
   const made = Buffer.alloc(length);
   for (let i = 0; i < length; i++) made[i] = random() * 256;
   return made;
 }
-const response = (body: Buffer, ...fields: string[]) =>
-  Buffer.concat([
-    Buffer.from(
-      `${['HTTP/1.1 206 Partial', `Content-Length: ${body.length}`, ...fields].join('\r\n')}\r\n\r\n`,
-    ),
-    body,
-  ]);
 
 /** Sends the data in pieces that end at the given positions, usually one packet each. */
 async function sendCut(socket: Socket, data: Buffer, cuts: readonly number[]): Promise<void> {
@@ -73,24 +27,6 @@ async function sendCut(socket: Socket, data: Buffer, cuts: readonly number[]): P
   }
 }
 
-/** Runs one exchange, and checks that nothing is written beside the memory. */
-async function get(connection: RangeConnection, length: number): Promise<Buffer> {
-  const memory = Buffer.alloc(length + 32, 0xaa);
-  const into = memory.subarray(16, 16 + length);
-  let counted = 0;
-  await connection.request(REQUEST);
-  try {
-    await connection.readInto(into, (count) => {
-      counted += count;
-    });
-    expect(counted).toBe(length);
-    return into;
-  } finally {
-    const beside = Buffer.concat([memory.subarray(0, 16), memory.subarray(16 + length)]);
-    expect(beside.equals(Buffer.alloc(32, 0xaa))).toBe(true);
-  }
-}
-
 /** Resolves when the connection has closed. */
 const gone = (connection: RangeConnection) =>
   new Promise<void>((resolve) => {
@@ -99,7 +35,7 @@ const gone = (connection: RangeConnection) =>
 
 describe('RangeConnection', () => {
   test('an empty body is read without waiting for more bytes', async () => {
-    const connection = await connect((socket) => socket.write(response(bytes(0))));
+    const connection = await stage.connect((socket) => socket.write(response(bytes(0))));
     await connection.request(REQUEST);
     await connection.readInto(Buffer.alloc(0), () => {});
     expect(connection.reusable).toBe(true);
@@ -108,7 +44,7 @@ describe('RangeConnection', () => {
   test('an answer is read the same wherever it is cut in two', async () => {
     const body = bytes(60);
     const whole = response(body, 'ETag: "a"');
-    const connection = await connect((socket, nth) => void sendCut(socket, whole, [nth]));
+    const connection = await stage.connect((socket, nth) => void sendCut(socket, whole, [nth]));
     for (let cut = 0; cut < whole.length; cut++) {
       expect((await get(connection, body.length)).equals(body)).toBe(true);
     }
@@ -117,7 +53,7 @@ describe('RangeConnection', () => {
   test('an answer is read the same in any pieces, down to single bytes', async () => {
     const body = bytes(3000);
     const whole = response(body);
-    const connection = await connect((socket, nth) => {
+    const connection = await stage.connect((socket, nth) => {
       const pieces = nth === 0 ? whole.length : Math.ceil(random() * 20);
       const step = whole.length / pieces;
       void sendCut(
@@ -133,7 +69,7 @@ describe('RangeConnection', () => {
     // Each answer comes whole in one packet: its body is copied out of the head's memory, and the
     // kernel already holds the rest of that memory for the next bytes.
     const bodies = Array.from({ length: 8 }, (_, i) => bytes(20 + 37 * i));
-    const connection = await connect((socket, nth) => {
+    const connection = await stage.connect((socket, nth) => {
       const pad = nth % 2 === 0 ? [] : [`X-Pad: ${'p'.repeat(200)}`];
       socket.write(response(bodies[nth] as Buffer, `X-Nth: ${nth}`, ...pad));
     });
@@ -152,7 +88,7 @@ describe('RangeConnection', () => {
     const random = seededRandom(7);
     for (let i = 0; i < 20; i++) {
       const cut = Math.floor(random() * whole.length);
-      const connection = await connect((socket) => {
+      const connection = await stage.connect((socket) => {
         socket.write(whole.slice(0, cut));
         setImmediate(() => socket.write(whole.slice(cut)));
       });
@@ -170,14 +106,14 @@ describe('RangeConnection', () => {
 
   test('a body larger than any buffer is read to the last byte', async () => {
     const body = bytes(3_000_000);
-    const connection = await connect((socket) => socket.write(response(body)));
+    const connection = await stage.connect((socket) => socket.write(response(body)));
     expect((await get(connection, body.length)).equals(body)).toBe(true);
     expect((await get(connection, body.length)).equals(body)).toBe(true);
   });
 
   test('the body is held back until the caller chooses its target', async () => {
     const body = bytes(100_000);
-    const connection = await connect((socket) => socket.write(response(body)));
+    const connection = await stage.connect((socket) => socket.write(response(body)));
     const { status, framing } = await connection.request(REQUEST);
     expect([status, framing]).toEqual([206, { kind: 'length', bytes: 100_000 }]);
     for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
@@ -195,21 +131,21 @@ describe('RangeConnection', () => {
     const body = bytes(10);
     const interim = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: </x>\r\n\r\n';
     const whole = Buffer.concat([Buffer.from(interim), response(body)]);
-    const connection = await connect((socket) => void sendCut(socket, whole, cuts));
+    const connection = await stage.connect((socket) => void sendCut(socket, whole, cuts));
     expect((await get(connection, 10)).equals(body)).toBe(true);
     expect((await get(connection, 10)).equals(body)).toBe(true);
   });
 
   test('surplus bytes in the same packet are refused', async () => {
     const whole = Buffer.concat([response(bytes(10)), Buffer.from('x')]);
-    const connection = await connect((socket) => socket.write(whole));
+    const connection = await stage.connect((socket) => socket.write(whole));
     await expect(get(connection, 10)).rejects.toMatchObject({ code: 'wrong-length' });
     expect(connection.reusable).toBe(false);
   });
 
   test('surplus bytes that come later end the connection', async () => {
     const body = bytes(10);
-    const connection = await connect((socket) => {
+    const connection = await stage.connect((socket) => {
       void sendCut(socket, Buffer.concat([response(body), Buffer.from('surplus')]), [50, 52]);
     });
     const closed = gone(connection);
@@ -224,12 +160,14 @@ describe('RangeConnection', () => {
     ['is reset', 'ECONNRESET', (socket: Socket) => resetConnection(socket)],
   ])('a connection that %s in the middle of the body: %s', async (_, code, cut) => {
     const body = bytes(1000);
-    const connection = await connect((socket) => socket.write(response(body).subarray(0, -1)));
+    const connection = await stage.connect((socket) =>
+      socket.write(response(body).subarray(0, -1)),
+    );
     await connection.request(REQUEST);
     let counted = 0;
     const reading = connection.readInto(Buffer.alloc(1000), (count) => {
       counted += count;
-      if (counted === 999) for (const socket of sockets) cut(socket);
+      if (counted === 999) for (const socket of stage.sockets) cut(socket);
     });
     await expect(reading).rejects.toMatchObject({ code });
     expect(counted).toBe(999);
@@ -240,7 +178,7 @@ describe('RangeConnection', () => {
     ['before', ''],
     ['in the middle of', 'HTTP/1.1 206 OK\r\nConte'],
   ])('a connection that ends %s the head', async (_, sent) => {
-    const connection = await connect((socket) => socket.end(sent));
+    const connection = await stage.connect((socket) => socket.end(sent));
     await expect(connection.request(REQUEST)).rejects.toMatchObject({ code: 'origin-reset' });
   });
 
@@ -250,7 +188,7 @@ describe('RangeConnection', () => {
     ['a head without end', `HTTP/1.1 206 OK\r\n${`X: ${'x'.repeat(100)}\r\n`.repeat(700)}`],
     ['a line without end', 'x'.repeat(40_000)],
   ])('%s is refused, and the connection closed', async (_, sent) => {
-    const connection = await connect((socket) => socket.write(sent));
+    const connection = await stage.connect((socket) => socket.write(sent));
     const closed = gone(connection);
     await expect(connection.request(REQUEST)).rejects.toMatchObject({
       code: 'malformed-response',
@@ -261,7 +199,9 @@ describe('RangeConnection', () => {
   test('a long head is read', async () => {
     const body = bytes(10);
     const whole = response(body, `X: ${'x'.repeat(31_000)}`);
-    const connection = await connect((socket) => void sendCut(socket, whole, [20_000, 31_000]));
+    const connection = await stage.connect(
+      (socket) => void sendCut(socket, whole, [20_000, 31_000]),
+    );
     expect((await get(connection, 10)).equals(body)).toBe(true);
     expect((await get(connection, 10)).equals(body)).toBe(true);
   });
@@ -270,7 +210,7 @@ describe('RangeConnection', () => {
     ['Connection: close', response(bytes(5), 'Connection: close')],
     ['HTTP/1.0', Buffer.from('HTTP/1.0 206 OK\r\nContent-Length: 5\r\n\r\nabcde')],
   ])('after %s the connection is not used again', async (_, whole) => {
-    const connection = await connect((socket) => socket.write(whole));
+    const connection = await stage.connect((socket) => socket.write(whole));
     const closed = gone(connection);
     await get(connection, 5);
     expect(connection.reusable).toBe(false);
@@ -278,27 +218,27 @@ describe('RangeConnection', () => {
   });
 
   test('an idle connection notices that the server closes it', async () => {
-    const connection = await connect((socket) => socket.write(response(bytes(5))));
+    const connection = await stage.connect((socket) => socket.write(response(bytes(5))));
     await get(connection, 5);
     expect(connection.reusable).toBe(true);
     const closed = gone(connection);
-    for (const socket of sockets) socket.end();
+    for (const socket of stage.sockets) socket.end();
     await closed;
     expect(connection.reusable).toBe(false);
     await expect(connection.request(REQUEST)).rejects.toThrow();
   });
 
   test('bytes without a request end an idle connection', async () => {
-    const connection = await connect((socket) => socket.write(response(bytes(5))));
+    const connection = await stage.connect((socket) => socket.write(response(bytes(5))));
     await get(connection, 5);
     const closed = gone(connection);
-    for (const socket of sockets) socket.write(response(bytes(5)));
+    for (const socket of stage.sockets) socket.write(response(bytes(5)));
     await closed;
     expect(connection.reusable).toBe(false);
   });
 
   test('a body of another length than expected is refused before it is read', async () => {
-    const connection = await connect((socket) => socket.write(response(bytes(5))));
+    const connection = await stage.connect((socket) => socket.write(response(bytes(5))));
     await expect(get(connection, 6)).rejects.toMatchObject({ code: 'wrong-length' });
     expect(connection.reusable).toBe(false);
   });
@@ -310,7 +250,7 @@ describe('RangeConnection', () => {
     ['of no bytes with some behind it', 'Content-Length: 0\r\n\r\nabc', 'length', false],
     ['of some bytes', 'Content-Length: 3\r\n\r\nabc', 'length', false],
   ])('a body %s can be discarded', async (_, rest, kind, reusable) => {
-    const connection = await connect((socket) => socket.write(`HTTP/1.1 206 OK\r\n${rest}`));
+    const connection = await stage.connect((socket) => socket.write(`HTTP/1.1 206 OK\r\n${rest}`));
     expect((await connection.request(REQUEST)).framing.kind).toBe(kind);
     if (kind === 'other')
       await expect(connection.readInto(Buffer.alloc(3), () => {})).rejects.toThrow();
@@ -320,7 +260,7 @@ describe('RangeConnection', () => {
 
   test('a busy connection refuses a second request and is not harmed by it', async () => {
     const body = bytes(5);
-    const connection = await connect((socket) => socket.write(response(body)));
+    const connection = await stage.connect((socket) => socket.write(response(body)));
     const first = connection.request(REQUEST);
     await expect(connection.request(REQUEST)).rejects.toThrow('in use');
     await first;
@@ -336,14 +276,14 @@ describe('RangeConnection', () => {
     ['stops in the head', 'HTTP/1.1 206 OK\r\n'],
     ['stops in the body', 'HTTP/1.1 206 OK\r\nContent-Length: 5\r\n\r\nabc'],
   ])('a request to a server that %s times out', async (_, sent) => {
-    const connection = await connect((socket) => sent !== '' && socket.write(sent), {
+    const connection = await stage.connect((socket) => sent !== '' && socket.write(sent), {
       timeoutMs: 50,
     });
     await expect(get(connection, 5)).rejects.toMatchObject({ code: 'origin-timeout' });
   });
 
   test('destroying a connection fails its request and closes it once', async () => {
-    const connection = await connect(() => {});
+    const connection = await stage.connect(() => {});
     let closed = 0;
     const isGone = new Promise<void>((resolve) => {
       connection.onClosed = () => {
@@ -376,7 +316,7 @@ describe('dripping bytes', () => {
     ['a header that never ends', (at) => (at === 0 ? 'HTTP/1.1 200 OK\r\nX: ' : 'a')],
     ['interim answers for ever', () => 'HTTP/1.1 103 Early Hints\r\n\r\n'],
   ])('%s ends the request', async (_what, bytes) => {
-    const connection = await connect((socket) => drip(socket, bytes), limits);
+    const connection = await stage.connect((socket) => drip(socket, bytes), limits);
     await expect(connection.request(REQUEST)).rejects.toMatchObject({
       code: 'origin-timeout',
       detail: 'no complete header came for a long time',
@@ -388,22 +328,23 @@ describe('dripping bytes', () => {
     const record = Buffer.alloc(16 * 1024);
     record.set([0x16, 0x03, 0x03, 0x3f, 0xfb, 0x02, 0x00, 0x3f, 0xf7]);
     const server = createServer({ noDelay: true }, (socket) => {
-      sockets.add(socket);
-      socket.on('close', () => sockets.delete(socket));
       socket.on('error', () => {}).resume();
       drip(socket, (at) => record.subarray(at, at + 1));
     });
-    servers.push(server);
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
     const connection = new RangeConnection(new URL(`https://127.0.0.1:${port}/`), {
       timeoutMs: 60_000,
       connectTimeoutMs: 200,
     });
-    connections.push(connection);
-    await expect(connection.request(REQUEST)).rejects.toMatchObject({
-      code: 'origin-timeout',
-      detail: 'no connection was made for a long time',
-    });
+    try {
+      await expect(connection.request(REQUEST)).rejects.toMatchObject({
+        code: 'origin-timeout',
+        detail: 'no connection was made for a long time',
+      });
+    } finally {
+      connection.destroy();
+      await once(server.close(), 'close');
+    }
   });
 });

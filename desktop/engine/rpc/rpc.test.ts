@@ -4,60 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { type Answer, agreed } from '@millrace/shared/testing/agreed';
 import { findDaemon, RpcClient } from '../../client/rpc-client.ts';
+import { createLastingDownload } from '../../testing/lasting-download.ts';
 import { type Daemon, startDaemon } from '../daemon/daemon.ts';
 import type { ServeStream } from '../downloads/streams.ts';
-import type { DownloadFactory, RunContext } from '../queue/contract.ts';
-
-/** Makes a download that runs until it is interrupted, unless its URL names another end. */
-const createDownload: DownloadFactory = Object.assign(
-  ({ urls, dir }: { urls: readonly string[]; dir: string }, { signal, onEvent }: RunContext) => {
-    const [, , , name = '', end = ''] = (urls[0] as string).split('/');
-    const path = join(dir, name);
-    return {
-      described: new Promise<never>(() => {}),
-      async run() {
-        onEvent({ kind: 'start', path, length: 5_000_000, resumedBytes: 0, via: 'test' });
-        if (end === 'done') return { path, bytes: 10, receivedBytes: 10, resumedBytes: 0 };
-        if (end !== '') throw new MillraceError(end as 'origin-gone');
-        await new Promise((resolve) => signal.addEventListener('abort', resolve));
-        throw new MillraceError('interrupted');
-      },
-      progress: () => ({
-        state: 'running' as const,
-        path,
-        length: 5_000_000,
-        storedBytes: 2_000_000,
-        receivedBytes: 2_000_000,
-        bytesPerSecond: 1000.4,
-        sources: [
-          {
-            label: 'a',
-            url: urls[0] as string,
-            kind: 'origin' as const,
-            state: 'used' as const,
-            bytesPerSecond: 1000.4,
-            receivedBytes: 2_000_000,
-            connections: 3,
-            resets: 0,
-          },
-        ],
-        digests: [],
-        brought: (cells: number) => Array.from({ length: cells }, () => 0),
-        strip: (cells: number) => Array.from({ length: cells }, (_, i) => (i === 1 ? 1 : 0.5)),
-      }),
-      setLimit() {},
-      addUrl() {},
-      settle: async () => {},
-      prefer() {},
-      read: () => Promise.resolve(0),
-    };
-  },
-  { removePartial: async () => {}, removeJournal: async () => {}, movePartial: async () => 0 },
-);
 
 let closedStreams: number;
 /** Number of streams so far, which makes each stream's URL unique. */
@@ -77,7 +29,13 @@ let client: RpcClient;
 beforeEach(async () => {
   state = mkdtempSync(join(tmpdir(), 'millrace-test-'));
   closedStreams = 0;
-  daemon = await startDaemon({ state, dir: state, port: 0, createDownload, serveStream });
+  daemon = await startDaemon({
+    state,
+    dir: state,
+    port: 0,
+    createDownload: createLastingDownload,
+    serveStream,
+  });
   client = await RpcClient.connect(await findDaemon(state));
 });
 afterEach(async () => {
@@ -384,7 +342,7 @@ test('the oldest stream without readers makes room for a new one', async () => {
 describe('addresses', () => {
   test('that other machines can reach are refused', async () => {
     const other = mkdtempSync(join(tmpdir(), 'millrace-test-'));
-    const options = { state: other, dir: other, port: 0, createDownload };
+    const options = { state: other, dir: other, port: 0, createDownload: createLastingDownload };
     for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.com']) {
       await expect(startDaemon({ ...options, host })).rejects.toThrow(/not a loopback address/);
     }

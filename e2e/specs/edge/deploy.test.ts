@@ -1,6 +1,6 @@
 /**
- * The files with which operators run edges, read by the tools that will use them: linted, rendered,
- * checked against schemas, and carried out as far as possible without a container engine.
+ * The files with which operators run edges, read by the tools that will use them: linted, checked,
+ * and carried out as far as possible without a container engine.
  */
 
 import { execFile, spawn } from 'node:child_process';
@@ -23,10 +23,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { fetchAll } from '../../fixtures/clients/http-client.ts';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
-import { notTested, programOrComplain } from '../../fixtures/not-tested.ts';
+import { programOrComplain } from '../../fixtures/not-tested.ts';
 import { temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
-import { type DeployTool, deployTool } from '../../fixtures/tools/deploy-tools.mjs';
 import {
   copyInto,
   DEPLOY,
@@ -34,12 +33,8 @@ import {
   ROOT,
   readStages,
 } from '../../fixtures/tools/repository.ts';
-import { until } from '../../fixtures/until.ts';
+import { run, withTool } from '../../fixtures/tools/with-tool.ts';
 
-/** Time to get a tool, in ms: a machine that has no Helm engine yet compiles it meanwhile. */
-const FETCH_MS = 900_000;
-const CHART = join(DEPLOY, 'helm/millrace-edge');
-const KUBERNETES = '1.34.0';
 const NOBODY = 65_534;
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -47,47 +42,6 @@ beforeAll(async () => {
   folder = await temporaryFolder();
 });
 afterAll(() => folder.remove());
-
-/** Returns the path of a tool, or says loudly what is not tested without it. */
-async function toolOrComplain(tool: DeployTool): Promise<string | undefined> {
-  await until(() => deployTool(tool) !== undefined, FETCH_MS);
-  const found = deployTool(tool);
-  if (found !== undefined && 'path' in found) return found.path;
-  const reason = found?.reason.split('\n').at(-1);
-  notTested(`There is no ${tool} (${reason})`, 'what it checks in edge/deploy');
-  return undefined;
-}
-
-/** Adds a test that needs a tool, and does nothing where the tool cannot be had. */
-function withTool(tool: DeployTool, name: string, body: (path: string) => Promise<void>): void {
-  const run = async () => {
-    const path = await toolOrComplain(tool);
-    if (path !== undefined) await body(path);
-  };
-  test(name, run, FETCH_MS);
-}
-
-/** Runs a program to its end. @returns status and all that it has printed */
-async function run(command: string, args: readonly string[], env: Record<string, string> = {}) {
-  const child = spawn(command, args, { env: { ...process.env, ...env }, cwd: DEPLOY });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (data) => {
-      output += data;
-    });
-  }
-  const [status] = await once(child, 'close');
-  return { status: status as number, output };
-}
-
-/** Lists the options that the edge's help names. */
-async function knownOptions(): Promise<Set<string>> {
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    join(ROOT, 'edge/src/main.ts'),
-    '--help',
-  ]);
-  return new Set([...stdout.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, name = '']) => name));
-}
 
 describe('Dockerfile', () => {
   withTool('hadolint', 'has nothing that hadolint finds', async (hadolint) => {
@@ -271,123 +225,6 @@ describe('Prometheus', () => {
     }
     expect(asked.size).toBeGreaterThan(5);
   });
-});
-
-/** Sets of values that together use all of the chart. */
-const VALUES: Readonly<Record<string, object>> = {
-  plain: { allowOrigins: ['downloads.example.com', '*.example.org'] },
-  everything: {
-    allowOrigins: ['*'],
-    replicas: 5,
-    networkSecret: { existing: 'network' },
-    adminToken: { existing: 'admin' },
-    tls: { secret: 'certificate', plain: 'redirect' },
-    publicUrl: 'https://$(POD_NAME).edges.example.net',
-    service: { type: 'LoadBalancer', annotations: { a: 'b' } },
-    serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
-    prometheusRule: { enabled: true, labels: { release: 'prometheus' } },
-    persistence: { storageClass: 'fast' },
-    tolerations: [{ key: 'edge', operator: 'Exists' }],
-    nodeSelector: { disk: 'nvme' },
-    settings: { 'client-rate': '20MiB/s', workers: 4 },
-  },
-  'memory only': { allowOrigins: ['*'], persistence: { enabled: false }, spread: false },
-};
-
-describe('Helm chart', () => {
-  async function render(helm: string, values: object) {
-    const child = spawn(helm, [CHART, 'release'], { stdio: ['pipe', 'pipe', 'pipe'] });
-    child.stdin.end(JSON.stringify(values));
-    let [output, errors] = ['', ''];
-    child.stdout.on('data', (data) => {
-      output += data;
-    });
-    child.stderr.on('data', (data) => {
-      errors += data;
-    });
-    const [status] = await once(child, 'close');
-    return { status: status as number, output, errors };
-  }
-
-  withTool(
-    'helm-template',
-    'renders to what Kubernetes knows, with options that the edge knows',
-    async (helm) => {
-      const options = await knownOptions();
-      expect(options.size).toBeGreaterThan(20);
-      const validator = await toolOrComplain('kubernetes-validate');
-      for (const [name, values] of Object.entries(VALUES)) {
-        const { status, output, errors } = await render(helm, values);
-        expect([name, status, errors]).toEqual([name, 0, '']);
-        const used = [...output.matchAll(/^ +- (--[a-z-]+)=/gm)].map(([, option = '']) => option);
-        expect(used.length).toBeGreaterThan(5);
-        expect(used.filter((option) => !options.has(option))).toEqual([]);
-        if (validator === undefined) continue;
-        // These kinds belong to the Prometheus operator, not to Kubernetes itself.
-        const own = output
-          .split(/^---$/m)
-          .filter((document) => !/kind: (ServiceMonitor|PrometheusRule)/.test(document));
-        const file = join(folder.path, 'rendered.yaml');
-        await writeFile(file, own.join('---'));
-        const checked = await run(validator, ['-k', KUBERNETES, '--strict', file]);
-        expect([name, checked.status, checked.status === 0 ? '' : checked.output]).toEqual([
-          name,
-          0,
-          '',
-        ]);
-      }
-    },
-  );
-
-  withTool('helm-template', 'has alerts that Prometheus understands', async (helm) => {
-    const { output } = await render(helm, VALUES.everything as object);
-    const rule = output.split(/^---$/m).find((document) => /kind: PrometheusRule/.test(document));
-    const [head, spec = ''] = rule?.split('\nspec:\n') ?? [];
-    expect(head).toMatch(/name: release\n(?:.*\n)*? {4}release: prometheus$/);
-    const promtool = await toolOrComplain('promtool');
-    if (promtool === undefined) return;
-    const file = join(folder.path, 'rules.yml');
-    await writeFile(file, spec.replaceAll(/^ {2}/gm, ''));
-    expect((await readFile(file, 'utf8')).trim()).toBe(
-      (await readFile(join(DEPLOY, 'prometheus/alerts.yml'), 'utf8')).trim(),
-    );
-    const checked = await run(promtool, ['check', 'rules', file]);
-    expect([checked.status, checked.status === 0 ? '' : checked.output]).toEqual([0, '']);
-  });
-
-  withTool(
-    'helm-template',
-    'a pod that ends has time for its pause and its transfers',
-    async (helm) => {
-      const values = { allowOrigins: ['*'], graceSeconds: 300, pauseSeconds: 20 };
-      const { output } = await render(helm, values);
-      const period = Number(/terminationGracePeriodSeconds: (\d+)/.exec(output)?.[1]);
-      expect(period).toBeGreaterThan(300 + 20);
-      expect(output).toMatch(/--grace=300s/);
-      expect(output).toMatch(/path: \/-\/ready/);
-    },
-  );
-
-  withTool(
-    'helm-template',
-    'refuses values that it does not know, and those that make no sense',
-    async (helm) => {
-      const wrong: [object, RegExp][] = [
-        [{}, /allowOrigins/],
-        [{ allowOrigins: [] }, /allowOrigins/],
-        [{ allowOrigins: ['*'], replica: 3 }, /replica/],
-        [{ allowOrigins: ['*'], replicas: 0 }, /replicas/],
-        [{ allowOrigins: ['*'], persistence: { size: 'large' } }, /size/],
-        [{ allowOrigins: ['*'], publicUrl: 'edge.example' }, /publicUrl/],
-        [{ allowOrigins: ['*'], tls: { secret: 'a', plain: 'redirect' } }, /publicUrl/],
-      ];
-      for (const [values, message] of wrong) {
-        const { status, errors } = await render(helm, values);
-        expect([values, status]).toEqual([values, 1]);
-        expect(errors).toMatch(message);
-      }
-    },
-  );
 });
 
 const withSystemd = testsWhere(programOrComplain('systemd-analyze', 'the systemd unit'));

@@ -47,130 +47,6 @@ async function shows(page: Page, selector: string, text: string | RegExp): Promi
   await page.locator(selector).filter({ hasText: text }).first().waitFor();
 }
 
-describe('without the token', () => {
-  let edge: EdgeProcess;
-  beforeAll(async () => {
-    edge = await EdgeProcess.start(OPTIONS);
-  });
-  afterAll(() => edge.stop('SIGKILL'));
-
-  const form = { 'content-type': 'application/x-www-form-urlencoded' };
-  const post = (path: string, headers: Record<string, string>, token: string) =>
-    fetch(`${edge.url}/-/dashboard/${path}`, {
-      method: 'POST',
-      redirect: 'manual',
-      headers: { ...form, ...headers },
-      body: `token=${token}`,
-    });
-
-  test('there is a log-in form, and no figure', async () => {
-    const { status, body } = await fetchAll(`${edge.url}/-/dashboard`);
-    expect([status, body.toString().includes('Administration token')]).toEqual([401, true]);
-    const data = await fetchAll(`${edge.url}/-/dashboard/data`);
-    expect([data.status, JSON.parse(data.body.toString()).code]).toEqual([401, 'token-required']);
-    const cookie = `millrace-edge-${new URL(edge.url).port}=99999999999999.AAAAAAAAAAAAAAAA.${'A'.repeat(43)}`;
-    const forged = await fetchAll(`${edge.url}/-/dashboard/data`, { headers: { cookie } });
-    expect(forged.status).toBe(401);
-  });
-
-  test('the cookie is limited to the edge’s own pages, and forms of other sites are refused', async () => {
-    const right = await post('login', { origin: edge.url }, TOKEN);
-    expect(right.status).toBe(303);
-    expect(right.headers.get('set-cookie')).toMatch(/Path=\/-\/; HttpOnly; SameSite=Strict$/);
-    const others: Record<string, string>[] = [
-      {},
-      { origin: 'https://evil.example' },
-      { origin: 'null' },
-    ];
-    for (const headers of others) {
-      const refused = await post('login', headers, TOKEN);
-      expect([refused.status, refused.headers.get('set-cookie')]).toEqual([401, null]);
-      expect((await post('logout', headers, '')).status).toBe(401);
-    }
-  });
-
-  test('a client that guesses has to wait, and is told that the token is wrong', async () => {
-    const { context, page } = await openPage(browser);
-    await logIn(page, edge, 'wrong-wrong-wrong-wrong');
-    await page.getByText('That is not the token of this edge').waitFor();
-    expect(await barriers(page)).toEqual([]);
-    const statuses = new Set<number>();
-    for (let i = 0; i < 8; i++) {
-      statuses.add((await post('login', { origin: edge.url }, `guess-${i}`)).status);
-    }
-    expect(statuses).toEqual(new Set([401, 429]));
-    await context.close();
-  });
-
-  test('an edge that has no token lets nobody in', async () => {
-    const open = await EdgeProcess.start(['--allow-origin', '127.0.0.1']);
-    try {
-      const { status, body } = await fetchAll(`${open.url}/-/dashboard`);
-      expect([status, body.toString()]).toEqual([
-        403,
-        expect.stringContaining('no administration token'),
-      ]);
-      expect((await fetchAll(`${open.url}/-/dashboard/data`)).status).toBe(401);
-    } finally {
-      await open.stop('SIGKILL');
-    }
-  });
-});
-
-describe('logging out', () => {
-  /** Returns the different statuses that all processes give a request for figures with a cookie. */
-  const statuses = async (edge: EdgeProcess, cookie: string) => {
-    const headers = { cookie, connection: 'close' };
-    const answers = Array.from({ length: 12 }, () =>
-      fetchAll(`${edge.url}/-/dashboard/data`, { headers }),
-    );
-    return [...new Set((await Promise.all(answers)).map(({ status }) => status))];
-  };
-  const send = (edge: EdgeProcess, path: string, body: string, cookie = '') =>
-    fetch(`${edge.url}/-/dashboard/${path}`, {
-      method: 'POST',
-      redirect: 'manual',
-      headers: {
-        ...{ 'content-type': 'application/x-www-form-urlencoded', origin: edge.url },
-        ...(cookie && { cookie }),
-      },
-      body,
-    });
-  const begin = async (edge: EdgeProcess) => {
-    const { headers } = await send(edge, 'login', `token=${TOKEN}`);
-    return String(headers.get('set-cookie')).split(';')[0] as string;
-  };
-
-  test('ends the session for a copied cookie as well, at all processes and after a restart', async () => {
-    const cache = join(folder.path, 'cache');
-    // One port for the edge, and one for each process.
-    const port = await freePorts(3);
-    const options = [...OPTIONS, '--workers', '2', '--cache-dir', cache, '--name', 'left'];
-    options.push('--port', String(port));
-    let edge = await EdgeProcess.start(options);
-    try {
-      const [mine, other, third] = [await begin(edge), await begin(edge), await begin(edge)];
-      for (const cookie of [mine, other, third])
-        expect(await statuses(edge, cookie)).toEqual([200]);
-      expect((await send(edge, 'logout', '', mine)).status).toBe(303);
-      expect(await statuses(edge, mine)).toEqual([401]);
-      expect(await statuses(edge, other)).toEqual([200]);
-      await edge.stop('SIGKILL');
-      edge = await EdgeProcess.start(options);
-      expect(await statuses(edge, mine)).toEqual([401]);
-      expect(await statuses(edge, other)).toEqual([200]);
-      // An ended session cannot end others; a running one can end all of them.
-      await send(edge, 'logout', 'everywhere=yes', mine);
-      expect(await statuses(edge, third)).toEqual([200]);
-      await send(edge, 'logout', 'everywhere=yes', other);
-      for (const cookie of [other, third]) expect(await statuses(edge, cookie)).toEqual([401]);
-      expect(await statuses(edge, await begin(edge))).toEqual([200]);
-    } finally {
-      await edge.stop('SIGKILL');
-    }
-  });
-});
-
 describe('with real traffic', () => {
   let cluster: Cluster;
   let page: Page;
@@ -396,7 +272,7 @@ describe('a page in use', () => {
 });
 
 describe('the usage of clients', () => {
-  test('is shown beside its limits, and so are refusals', async () => {
+  test('is shown beside its limits, and so are refusals, after a wrong token', async () => {
     const edge = await EdgeProcess.start([...OPTIONS, '--client-connections', '100']);
     const { context, page } = await openPage(browser, { viewport: { width: 1280, height: 900 } });
     const guess = () =>
@@ -406,6 +282,9 @@ describe('the usage of clients', () => {
         body: new URLSearchParams({ token: 'wrong' }),
       });
     try {
+      await logIn(page, edge, 'wrong-wrong-wrong-wrong');
+      await page.getByText('That is not the token of this edge').waitFor();
+      expect(await barriers(page)).toEqual([]);
       await logIn(page, edge, TOKEN);
       await isLive(page);
       await shows(page, '[data-resource="connections"] td:nth-of-type(1)', /^[1-9]/);

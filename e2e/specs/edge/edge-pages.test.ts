@@ -366,25 +366,3 @@ describe('the page', () => {
     }
   });
 });
-
-describe('an edge for one user', () => {
-  test('checks no link for a rebound name', async () => {
-    const own = await EdgeProcess.start([
-      '--allow-origin',
-      '*',
-      '--local-token-file',
-      join(folder.path, 'token'),
-    ]);
-    try {
-      const headers = { host: 'rebound.example' };
-      const paths = ['/', '/-/metalink?link=http://a.example/', '/-/dashboard'];
-      for (const path of paths) {
-        expect((await fetchAll(own.url + path, { headers })).status).toBe(421);
-      }
-      const { body } = await fetchAll(checkUrl(own, origin.url('none')));
-      expect(body.toString()).toContain('The origin is at a private address');
-    } finally {
-      await own.stop('SIGKILL');
-    }
-  });
-});

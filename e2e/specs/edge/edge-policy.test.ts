@@ -6,6 +6,7 @@ import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { type FetchOptions, fetchAll, openResponse } from '../../fixtures/clients/http-client.ts';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { NAMES_FOR_NODE, named } from '../../fixtures/origins/public-names.ts';
+import { checkUrl } from '../../fixtures/pages/edge-pages.ts';
 import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -139,6 +140,13 @@ describe('an edge for one user', () => {
     const e = await start('--allow-origin', '*', '--local-token-file', join(folder.path, 'token'));
     const headers = { host: `evil.example:${new URL(e.url).port}` };
     expect(await outcome(e.prefixed('http://example.com/x'), { headers })).toBe('not-a-proxy');
+    // The pages check no link for it either.
+    const rebound = { headers: { host: 'rebound.example' } };
+    for (const path of ['/', '/-/metalink?link=http://a.example/', '/-/dashboard']) {
+      expect((await fetchAll(e.url + path, rebound)).status).toBe(421);
+    }
+    const { body } = await fetchAll(checkUrl(e, origin.url('none')));
+    expect(body.toString()).toContain('The origin is at a private address');
     await folder.remove();
   });
 });

@@ -21,6 +21,7 @@ import { expect } from '@jest/globals';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { nginxOrComplain } from '../../fixtures/origins/nginx.ts';
 import { EdgeProcess, runCli } from '../../fixtures/programs/processes.ts';
+import { SyncFolders } from '../../fixtures/stages/sync-folders.ts';
 import {
   apply,
   filesIn,
@@ -37,7 +38,7 @@ const { afterAll, beforeAll, describe, test } = testsWhere(
 );
 let stage: SyncStage;
 let edge: EdgeProcess;
-let begun = 0;
+const folders = new SyncFolders(() => stage);
 
 beforeAll(async () => {
   stage = await SyncStage.start({ server: 'add_header Cache-Control "max-age=31536000";' });
@@ -51,30 +52,9 @@ afterAll(async () => {
   await stage?.stop();
 });
 
-/** Makes a served folder, and the path of a machine that has no files yet. */
-async function aFolder(files: Readonly<Record<string, number>> = { 'a.txt': 10, 'b/c.txt': 20 }) {
-  const name = `folder-${begun++}`;
-  const dir = stage.served(name);
-  for (const [path, bytes] of Object.entries(files)) await stage.write(dir, path, bytes);
-  const publish = async (...more: string[]) => {
-    expect(await stage.publish(name, ...more)).toMatchObject({ code: 0, stderr: '' });
-  };
-  const machine = stage.place(`machine-${begun}`);
-  return { name, dir, machine, publish, url: stage.manifestUrl(name) };
-}
-
-/** Makes a folder outside, and a link to it in a machine's folder. @returns the outside path */
-async function linkedFrom(machine: string, name: string): Promise<string> {
-  const outside = stage.place(`outside-${begun}`);
-  await mkdir(machine);
-  await mkdir(outside);
-  await symlink(outside, join(machine, name));
-  return outside;
-}
-
 describe('content that exists already', () => {
   test('is kept, unless --delete is given; a wrong date or mode alone fetches nothing', async () => {
-    const { dir, machine, publish, url } = await aFolder();
+    const { dir, machine, publish, url } = await folders.make();
     await stage.write(dir, 'bin/run', 30, 'run', 0o755);
     await publish();
     await apply([url, machine]);
@@ -100,7 +80,7 @@ describe('content that exists already', () => {
   });
 
   test('is copied if another file of the manifest needs the same bytes', async () => {
-    const { dir, machine, publish, url } = await aFolder({ 'a.txt': 3000 });
+    const { dir, machine, publish, url } = await folders.make({ 'a.txt': 3000 });
     await publish();
     await apply([url, machine]);
     await stage.write(dir, 'moved/a.txt', 3000, 'a.txt');
@@ -110,7 +90,7 @@ describe('content that exists already', () => {
   });
 
   test('stays unchanged with --dry-run, which lists the plan', async () => {
-    const { machine, publish, url } = await aFolder();
+    const { machine, publish, url } = await folders.make();
     await publish();
     const text = await runCli(['sync', 'apply', url, machine, '--dry-run']);
     expect([text.code, text.stdout]).toEqual([0, expect.stringContaining('fetch  b/c.txt (20 B)')]);
@@ -124,7 +104,11 @@ describe('content that exists already', () => {
   });
 
   test('is not removed if the origin lacks a file, and the other files arrive all the same', async () => {
-    const { dir, machine, publish, url } = await aFolder({ 'a.txt': 10, 'b.txt': 20, 'c.txt': 30 });
+    const { dir, machine, publish, url } = await folders.make({
+      'a.txt': 10,
+      'b.txt': 20,
+      'c.txt': 30,
+    });
     await publish();
     await rm(join(dir, 'b.txt'));
     await stage.write(machine, 'own', 5);
@@ -141,7 +125,7 @@ describe('content that exists already', () => {
 
 describe('a file that differs from the manifest', () => {
   test('never gets its final name, whether from an edge or from the origin', async () => {
-    const { dir, machine, publish, url } = await aFolder({ 'a.txt': 1000, large: 5 * MiB });
+    const { dir, machine, publish, url } = await folders.make({ 'a.txt': 1000, large: 5 * MiB });
     await publish();
     await stage.write(dir, 'a.txt', 1000, 'replaced');
     await stage.write(dir, 'large', 5 * MiB, 'replaced');
@@ -158,9 +142,9 @@ describe('a file that differs from the manifest', () => {
 
 describe('links in the folder', () => {
   test('that lead elsewhere: nothing is written through them', async () => {
-    const { machine, publish, url } = await aFolder();
+    const { machine, publish, url } = await folders.make();
     await publish();
-    const outside = await linkedFrom(machine, 'b');
+    const outside = await folders.linkedFrom(machine, 'b');
     const refused = await runCli(['sync', 'apply', url, machine]);
     expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('b (link)')]);
     expect([await filesIn(outside), Object.keys(await filesIn(machine))]).toEqual([{}, ['b']]);
@@ -172,9 +156,9 @@ describe('links in the folder', () => {
   });
 
   test('in place of a file: the file replaces the link, not its target', async () => {
-    const { dir, machine, publish, url } = await aFolder();
+    const { dir, machine, publish, url } = await folders.make();
     await publish();
-    const outside = stage.place(`outside-${begun}`);
+    const outside = stage.place(`outside-${folders.begun}`);
     await writeFile(outside, 'precious');
     await mkdir(machine);
     await symlink(outside, join(machine, 'a.txt'));
@@ -184,9 +168,9 @@ describe('links in the folder', () => {
   });
 
   test('in place of our own folder: nothing is written at all', async () => {
-    const { machine, publish, url } = await aFolder();
+    const { machine, publish, url } = await folders.make();
     await publish();
-    const outside = await linkedFrom(machine, '.millrace-sync');
+    const outside = await folders.linkedFrom(machine, '.millrace-sync');
     expect((await runCli(['sync', 'apply', url, machine])).code).toBe(6);
     expect([await filesIn(outside), await readlink(join(machine, '.millrace-sync'))]).toEqual([
       {},
@@ -220,7 +204,7 @@ describe('a hostile manifest', () => {
   ];
 
   test.each(documents)('%s: nothing is done, inside or outside', async (_, document) => {
-    const around = stage.place(`hostile-${begun++}`);
+    const around = stage.place(`hostile-${folders.begun++}`);
     const machine = join(around, 'machine');
     await stage.write(machine, 'kept', 3);
     const manifest = join(around, 'manifest.json');
@@ -238,7 +222,7 @@ describe('a hostile manifest', () => {
   });
 
   test('cut in half, or without its files: nothing is deleted', async () => {
-    const { dir, machine, publish, url } = await aFolder();
+    const { dir, machine, publish, url } = await folders.make();
     await publish();
     const path = join(dir, 'millrace-sync.json');
     const text = JSON.stringify(await readJson(path));
@@ -251,7 +235,7 @@ describe('a hostile manifest', () => {
   });
 
   test('with another digest than the known one is refused', async () => {
-    const { dir, machine, publish, url } = await aFolder();
+    const { dir, machine, publish, url } = await folders.make();
     await publish();
     const { stdout } = await stage.publish(dir.slice(dir.lastIndexOf('/') + 1));
     const known = `sha-256=${JSON.parse(stdout).sha256}`;
@@ -271,7 +255,7 @@ describe('--archive', () => {
     const files = Object.fromEntries(
       Array.from({ length: 60 }, (_, i) => [`d/${i % 7}/${i}`, i * 31]),
     );
-    const { dir, machine, publish, url } = await aFolder({ ...files, big: 6 * MiB });
+    const { dir, machine, publish, url } = await folders.make({ ...files, big: 6 * MiB });
     await stage.write(dir, 'bin/run', 30, 'run', 0o755);
     await publish('--archive');
     await stage.sent();
@@ -286,10 +270,10 @@ describe('--archive', () => {
   });
 
   test('an archive with other things in it than the manifest says brings only what is right', async () => {
-    const { dir, machine, publish, url } = await aFolder({ 'a.txt': 100, 'b.txt': 100 });
+    const { dir, machine, publish, url } = await folders.make({ 'a.txt': 100, 'b.txt': 100 });
     // An archive with a way out, a link, an absolute path and a changed file, and with the digest
     // that the manifest states.
-    const made = stage.place(`tar-${begun}`);
+    const made = stage.place(`tar-${folders.begun}`);
     await stage.write(made, 'a.txt', 100);
     await stage.write(made, 'b.txt', 100, 'other');
     await stage.write(stage.place('.'), 'hostile-tar', 7);
@@ -309,85 +293,9 @@ describe('--archive', () => {
   });
 });
 
-describe('--script', () => {
-  const shells = ['sh', 'dash', 'bash --posix', 'busybox sh'].filter((words) =>
-    ['/bin', '/usr/bin'].some((dir) => existsSync(`${dir}/${words.split(' ')[0]}`)),
-  );
-
-  test.each(shells)('%s %s: brings the folder with curl and sha256sum alone', async (words) => {
-    const { dir, machine, publish, url } = await aFolder({
-      ...{ 'a.txt': 100, 'b/c d/it\'s "odd" $HOME `x` %41é.txt': 200, empty: 0, '-n': 7 },
-      ...{ 'large.bin': 3 * MiB },
-    });
-    await stage.write(dir, 'bin/run', 30, 'run', 0o755);
-    await mkdir(join(dir, 'nothing/in it'), { recursive: true });
-    const script = stage.place(`sync-${begun}.sh`);
-    await publish('--script', script, '--edge', edge.url, '--edges-only');
-    const [program = 'sh', ...before] = words.split(' ');
-    const sh = (...args: string[]) => run(program, [...before, script, ...args]);
-
-    const dry = await sh('--dry-run', machine);
-    expect(dry.stdout).toContain('fetch bin/run (30 bytes)\n');
-    expect(existsSync(machine)).toBe(false);
-    expect((await sh(machine)).stdout).toBe('0 unchanged, 6 fetched, 0 failed\n');
-    const expected = await published(dir);
-    const seconds = (files: typeof expected) =>
-      Object.fromEntries(
-        Object.entries(files).map(([path, file]) => [
-          path,
-          { ...file, modified: Math.floor(file.modified / 1000) },
-        ]),
-      );
-    expect(seconds(await filesIn(machine))).toEqual(seconds(expected));
-    expect(existsSync(join(machine, 'nothing/in it'))).toBe(true);
-    expect((await sh(machine)).stdout).toBe('6 unchanged, 0 fetched, 0 failed\n');
-
-    // The partial file of an interrupted run is resumed; a wrong one is detected.
-    await rm(join(machine, 'large.bin'));
-    const digest = expected['large.bin']?.sha256 as string;
-    const part = join(machine, '.millrace-sync', `${digest}.part`);
-    for (const left of [contentOf('large.bin', MiB), contentOf('wrong', MiB)]) {
-      await rm(join(machine, 'large.bin'), { force: true });
-      await mkdir(join(machine, '.millrace-sync'));
-      await writeFile(part, left);
-      expect((await sh(machine)).stdout).toBe('5 unchanged, 1 fetched, 0 failed\n');
-    }
-    expect(seconds(await filesIn(machine))).toEqual(seconds(expected));
-
-    // For apply the folder is up to date, although the script drops fractions of seconds.
-    expect(await apply([url, machine])).toMatchObject({ fetched: 0 });
-  });
-
-  test('writes nothing through links, and never installs a wrong file', async () => {
-    const { dir, machine, publish } = await aFolder({ 'a.txt': 100, 'b/c.txt': 200, 'd.txt': 10 });
-    const script = stage.place(`sync-${begun}.sh`);
-    await publish('--script', script);
-    const outside = await linkedFrom(machine, 'b');
-    // A link to a folder: a plain mv would move the file into that folder.
-    await symlink(outside, join(machine, 'a.txt'));
-    await stage.write(dir, 'd.txt', 10, 'replaced');
-    const ended = await run('sh', [script, machine]).catch((error) => error);
-    expect([ended.code, ended.stdout]).toEqual([1, '0 unchanged, 1 fetched, 2 failed\n']);
-    expect(await filesIn(outside)).toEqual({});
-    const files = await filesIn(machine);
-    expect(files['a.txt']?.sha256).toBe(sha256(contentOf('a.txt', 100)));
-    expect(files['d.txt']).toBeUndefined();
-  });
-
-  test('apply writes a script as well, and does nothing else', async () => {
-    const { dir, machine, publish, url } = await aFolder();
-    await publish();
-    const script = stage.place(`sync-${begun}.sh`);
-    expect((await runCli(['sync', 'apply', url, machine, '--script', script])).code).toBe(0);
-    expect(existsSync(machine)).toBe(false);
-    await run('sh', [script, machine]);
-    expect(Object.keys(await filesIn(machine))).toEqual(Object.keys(await published(dir)));
-  });
-});
-
 describe('publish', () => {
   test('names the items that it leaves out, and refuses names that some systems cannot have', async () => {
-    const { name, dir } = await aFolder();
+    const { name, dir } = await folders.make();
     await symlink('/etc/passwd', join(dir, 'link'));
     const { stdout, stderr } = await stage.publish(name);
     expect(JSON.parse(stdout)).toMatchObject({ files: 2, leftOut: ['link'] });
@@ -398,7 +306,7 @@ describe('publish', () => {
   });
 
   test('of the same folder is always the same', async () => {
-    const { name } = await aFolder();
+    const { name } = await folders.make();
     const once = JSON.parse((await stage.publish(name, '--archive')).stdout);
     // Left behind by a killed run.
     await writeFile(join(stage.served(name), 'millrace-sync.json.new'), '{');

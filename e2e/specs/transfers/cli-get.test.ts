@@ -4,66 +4,30 @@ import { once } from 'node:events';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
-import {
-  CliProcess,
-  EdgeProcess,
-  runCli,
-  temporaryFolder,
-} from '../../fixtures/programs/processes.ts';
+import { EdgeProcess, runCli } from '../../fixtures/programs/processes.ts';
+import { GetStage } from '../../fixtures/stages/get-stage.ts';
 import { until } from '../../fixtures/until.ts';
 
-const origin = await FaultOrigin.start();
-const edge = await EdgeProcess.start(['--allow-origin', '127.0.0.1', '--chunk-size', '256KiB']);
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-
-beforeEach(async () => {
-  folder = await temporaryFolder();
-  origin.reset();
-});
-afterEach(() => folder.remove());
-afterAll(async () => {
-  await edge.stop();
-  await origin.stop();
-});
-
-/** A rate at which a download is not complete before the test ends it. */
-const SLOW = ['--limit', '500K'];
-
-const path = (name: string) => join(folder.path, name);
-
-async function digestOf(name: string): Promise<string> {
-  return sha256(await readFile(path(name)));
-}
-
-/** Starts a download and waits until some of it is on disk and some still missing. */
-async function partly(url: string, options: string[], name = 'file.bin'): Promise<CliProcess> {
-  const run = new CliProcess(['get', url, '-d', folder.path, ...options]);
-  await until(async () => {
-    if (run.child.exitCode !== null) throw new Error(`it has ended: ${(await run.result).stderr}`);
-    const journal = await readFile(path(`${name}.millrace-journal`), 'utf8').catch(() => '');
-    return journal.split('\n').length > 2;
-  });
-  return run;
-}
+const stage = await GetStage.set();
+const { origin, edge } = stage;
 
 describe('saving', () => {
   test('uses the name in the URL and the folder given, and leaves nothing else', async () => {
     const url = origin.url('none', { name: 'a%20b%2c.iso' });
-    const result = await runCli(['get', url, '-d', folder.path]);
+    const result = await runCli(['get', url, '-d', stage.folder]);
     expect(result.code).toBe(0);
-    expect(await readdir(folder.path)).toEqual(['a b,.iso']);
-    expect(await digestOf('a b,.iso')).toBe(origin.digest(url));
+    expect(await readdir(stage.folder)).toEqual(['a b,.iso']);
+    expect(await stage.digestOf('a b,.iso')).toBe(origin.digest(url));
     expect(result.stdout).toMatch(/Saved .*a b,\.iso \(1\.43 MiB in /);
   });
 
   test('uses a name of the user\u2019s choice', async () => {
     const url = origin.url('none');
-    expect((await runCli(['get', url, '-o', path('mine.bin')])).code).toBe(0);
-    expect(await digestOf('mine.bin')).toBe(origin.digest(url));
+    expect((await runCli(['get', url, '-o', stage.path('mine.bin')])).code).toBe(0);
+    expect(await stage.digestOf('mine.bin')).toBe(origin.digest(url));
   });
 
   test('several URLs, one of which fails, saves the others and exits with that failure’s status', async () => {
@@ -75,14 +39,14 @@ describe('saving', () => {
       bad,
       good[1] as string,
       '-d',
-      folder.path,
+      stage.folder,
     ]);
     expect(result.code).toBe(4);
     expect(result.stderr).toMatch(/The origin has no such file/);
     // Not also in a note that the only source is left out.
     expect(`${result.stdout}${result.stderr}`.match(/404/g)).toHaveLength(1);
-    expect(await digestOf('one')).toBe(origin.digest(good[0] as string));
-    expect(await digestOf('two')).toBe(origin.digest(good[1] as string));
+    expect(await stage.digestOf('one')).toBe(origin.digest(good[0] as string));
+    expect(await stage.digestOf('two')).toBe(origin.digest(good[1] as string));
   });
 
   test('a link without a scheme to a server without TLS: the advice is http://, not OpenSSL’s words', async () => {
@@ -96,7 +60,7 @@ describe('saving', () => {
       [resets, /The connection broke/],
     ] as const;
     for (const [link, words] of failures) {
-      const result = await runCli(['get', link, '-d', folder.path, '--retry-for', '100ms']);
+      const result = await runCli(['get', link, '-d', stage.folder, '--retry-for', '100ms']);
       expect(result.code).toBe(3);
       expect(result.stderr).toMatch(words);
       expect(result.stderr).toContain(`https:// was assumed.`);
@@ -105,37 +69,37 @@ describe('saving', () => {
     }
     plain.close();
     const https = `https://${answers}`;
-    const named = await runCli(['get', https, '-d', folder.path, '--retry-for', '100ms']);
+    const named = await runCli(['get', https, '-d', stage.folder, '--retry-for', '100ms']);
     expect(named.code).toBe(3);
     expect(named.stderr).not.toMatch(/assumed/);
   });
 
   test('does not touch an existing file unless told to', async () => {
     const url = origin.url('none');
-    await writeFile(path('file.bin'), 'mine');
-    const refused = await runCli(['get', url, '-d', folder.path]);
+    await writeFile(stage.path('file.bin'), 'mine');
+    const refused = await runCli(['get', url, '-d', stage.folder]);
     expect(refused.code).toBe(6);
     expect(refused.stderr).toMatch(/There is a file of this name already[\s\S]*--overwrite/);
-    expect(await readFile(path('file.bin'), 'utf8')).toBe('mine');
-    expect((await runCli(['get', url, '-d', folder.path, '--overwrite'])).code).toBe(0);
-    expect(await digestOf('file.bin')).toBe(origin.digest(url));
+    expect(await readFile(stage.path('file.bin'), 'utf8')).toBe('mine');
+    expect((await runCli(['get', url, '-d', stage.folder, '--overwrite'])).code).toBe(0);
+    expect(await stage.digestOf('file.bin')).toBe(origin.digest(url));
   });
 
   test('into a missing folder is an error of its own', async () => {
-    const result = await runCli(['get', origin.url('none'), '-d', path('missing')]);
+    const result = await runCli(['get', origin.url('none'), '-d', stage.path('missing')]);
     expect(result.code).toBe(6);
     expect(result.stderr).toMatch(/cannot be written[\s\S]*-d/);
   });
 
   test('at once refuses a second run for the same file, and the first one completes', async () => {
     const url = origin.url('gate', { size: 4_000_000 });
-    const first = await partly(url, []);
-    const second = await runCli(['get', origin.url('none'), '-d', folder.path]);
+    const first = await stage.partly(url, []);
+    const second = await runCli(['get', origin.url('none'), '-d', stage.folder]);
     expect(second.code).toBe(6);
     expect(second.stderr).toMatch(/Another download writes to the same file/);
     origin.openGate();
     expect((await first.result).code).toBe(0);
-    expect(await digestOf('file.bin')).toBe(origin.digest(url));
+    expect(await stage.digestOf('file.bin')).toBe(origin.digest(url));
   });
 });
 
@@ -158,183 +122,38 @@ describe('names from servers', () => {
     }).listen(0, '127.0.0.1');
     await until(() => server.listening);
     const { port } = server.address() as AddressInfo;
-    await mkdir(path('target'));
+    await mkdir(stage.path('target'));
     const url = `http://127.0.0.1:${port}/path.bin`;
-    const result = await runCli(['get', url, '-d', path('target')]);
+    const result = await runCli(['get', url, '-d', stage.path('target')]);
     server.close();
     expect(result.code).toBe(0);
-    const names = await readdir(path('target'));
+    const names = await readdir(stage.path('target'));
     expect(names).toHaveLength(1);
     if (expected !== null) expect(names).toEqual([expected]);
     expect(names[0]).not.toMatch(/\u202e/);
-    expect(await readdir(folder.path)).toEqual(['target']);
-    expect(await digestOf(`target/${names[0]}`)).toBe(sha256(body));
+    expect(await readdir(stage.folder)).toEqual(['target']);
+    expect(await stage.digestOf(`target/${names[0]}`)).toBe(sha256(body));
   });
 });
 
 test('wrong ranges are found by the user’s digest, and the file is fetched again as a whole', async () => {
   const url = origin.url('ranges-lie', { size: 2_500_000, seed: 'lies' });
   const digest = origin.digest(url);
-  const result = await runCli(['get', url, '-d', folder.path, '--checksum', `sha-256=${digest}`]);
+  const result = await runCli(['get', url, '-d', stage.folder, '--checksum', `sha-256=${digest}`]);
   expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining('whole file') });
-  expect(await digestOf('file.bin')).toBe(digest);
-});
-
-describe('resuming', () => {
-  const size = 8_000_000;
-
-  /**
-   * Returns the ranges from a position on that the origin was asked for. Its bytes say less: on a busy
-   * machine some come twice at the end.
-   */
-  const rangesFrom = (start: number) =>
-    origin.requests
-      .map(({ headers }) => headers.range)
-      .filter((range) => range === undefined || range.startsWith(`bytes=${start}-`));
-
-  test.each([
-    ['directly', [] as string[]],
-    ['through an edge', ['--edge', edge.url, '--edges-only']],
-  ])(
-    'Ctrl-C leaves a partial file, says so, and the same command resumes it: %s',
-    async (how, via) => {
-      const url = origin.url('none', { size, seed: `ctrl-c ${how}` });
-      const run = await partly(url, [...via, ...SLOW]);
-      run.child.kill('SIGINT');
-      const interrupted = await run.result;
-      expect(interrupted.code).toBe(130);
-      expect(interrupted.stderr).toMatch(/Interrupted[\s\S]*same command/);
-      expect((await readdir(folder.path)).sort()).toEqual([
-        'file.bin.millrace-journal',
-        'file.bin.millrace-part',
-      ]);
-      origin.reset();
-      const resumed = await runCli(['get', url, '-d', folder.path, ...via]);
-      expect(resumed.code).toBe(0);
-      expect(resumed.stdout).toMatch(/are there already/);
-      expect(await digestOf('file.bin')).toBe(origin.digest(url));
-      if (via.length === 0) expect(rangesFrom(0)).toEqual(['bytes=0-65535']);
-      expect(await readdir(folder.path)).toEqual(['file.bin']);
-    },
-  );
-
-  test('kill -9 at any moment may lose bytes, but leaves no wrong one', async () => {
-    const url = origin.url('none', { size, seed: 'kill' });
-    for (let round = 0; round < 4; round++) {
-      const run = await partly(url, [...SLOW]);
-      run.child.kill('SIGKILL');
-      await run.result;
-    }
-    const result = await runCli(['get', url, '-d', folder.path]);
-    expect(result).toMatchObject({ code: 0, stderr: '' });
-    expect(await digestOf('file.bin')).toBe(origin.digest(url));
-  });
-
-  test('bytes that another program has changed in the partial file are fetched again', async () => {
-    const url = origin.url('none', { size, seed: 'altered' });
-    const run = await partly(url, [...SLOW]);
-    run.child.kill('SIGKILL');
-    await run.result;
-    const part = await readFile(path('file.bin.millrace-part'));
-    for (let at = 0; at < part.length; at += 500_000) part.writeUInt8(part.readUInt8(at) ^ 255, at);
-    await writeFile(path('file.bin.millrace-part'), part);
-    expect((await runCli(['get', url, '-d', folder.path])).code).toBe(0);
-    expect(await digestOf('file.bin')).toBe(origin.digest(url));
-  });
-
-  test('a log-in page that comes in place of the file leaves what is stored', async () => {
-    const url = origin.url('login-page-later', { size, seed: 'page' });
-    const run = await partly(url, [...SLOW, '--connections', '1']);
-    run.child.kill('SIGKILL');
-    await run.result;
-    // The origin gives the file to two requests only.
-    const refused = await runCli(['get', url, '-d', folder.path]);
-    const { code, stderr } = await runCli(['get', url, '-d', folder.path]);
-    expect({ first: refused.code, code, stderr }).toMatchObject({
-      code: 4,
-      stderr: expect.stringContaining('web page'),
-    });
-    expect((await readdir(folder.path)).sort()).toEqual([
-      'file.bin.millrace-journal',
-      'file.bin.millrace-part',
-    ]);
-  });
-
-  test('a file that has changed between runs is never spliced', async () => {
-    const url = origin.url('none', { size, seed: 'changed' });
-    const run = await partly(url, [...SLOW]);
-    run.child.kill('SIGINT');
-    await run.result;
-    origin.replace(url, 2);
-    const result = await runCli(['get', url, '-d', folder.path]);
-    expect(result.code).toBe(0);
-    expect(result.stdout).toMatch(/another version/);
-    expect(await digestOf('file.bin')).toBe(origin.digest(url, 2));
-  });
-
-  test('a file that changes during the run is fetched whole, in its new version', async () => {
-    const url = origin.url('changed-in-the-middle', { size, seed: 'changing' });
-    const result = await runCli(['get', url, '-d', folder.path]);
-    expect(result.code).toBe(0);
-    expect(result.stdout).toMatch(/has changed at the source/);
-    expect(await digestOf('file.bin')).toBe(origin.digest(url, 2));
-  });
-});
-
-describe('a name that another download has begun to use', () => {
-  const size = 12_000_000;
-  const a = origin.url('none', { size, seed: 'first' });
-  const b = origin.url('none', { size, seed: 'second' });
-
-  beforeEach(async () => {
-    const run = await partly(a, [...SLOW]);
-    run.child.kill('SIGINT');
-    await run.result;
-  });
-
-  test('is left alone: the next free name is used, also when that download is resumed', async () => {
-    const run = await partly(b, [...SLOW], 'file.1.bin');
-    run.child.kill('SIGINT');
-    await run.result;
-    const other = await runCli(['get', b, '-d', folder.path]);
-    expect(other).toMatchObject({ code: 0, stderr: '' });
-    expect(other.stdout).toMatch(/file\.1\.bin: .* are there already/);
-    expect(await digestOf('file.1.bin')).toBe(origin.digest(b));
-    const same = await runCli(['get', a, '-d', folder.path]);
-    expect(same.stdout).toMatch(/file\.bin: .* are there already/);
-    expect(await digestOf('file.bin')).toBe(origin.digest(a));
-    expect((await readdir(folder.path)).sort()).toEqual(['file.1.bin', 'file.bin']);
-  });
-
-  test('is an error when the user has chosen it, unless told to replace it', async () => {
-    const refused = await runCli(['get', b, '-o', path('file.bin')]);
-    expect(refused.code).toBe(7);
-    expect(refused.stderr).toMatch(/another file.*millrace-part belongs to .*seed=first/);
-    expect(refused.stderr).toMatch(/another name with -o.*--overwrite/);
-    expect((await runCli(['get', b, '-o', path('file.bin'), '--overwrite'])).code).toBe(0);
-    expect(await digestOf('file.bin')).toBe(origin.digest(b));
-    expect(await readdir(folder.path)).toEqual(['file.bin']);
-  });
-
-  test('is resumed under a link whose query has changed', async () => {
-    const signed = `${a}&signature=new`;
-    const result = await runCli(['get', signed, '-d', folder.path]);
-    expect(result.stdout).toMatch(/file\.bin: .* are there already/);
-    expect(await digestOf('file.bin')).toBe(origin.digest(a));
-    expect(await readdir(folder.path)).toEqual(['file.bin']);
-  });
+  expect(await stage.digestOf('file.bin')).toBe(digest);
 });
 
 describe('checksums', () => {
   test('a right one is silent, a wrong one leaves nothing under the final name', async () => {
     const url = origin.url('none');
     const right = ['--checksum', `SHA-256=${origin.digest(url).toUpperCase()}`];
-    expect((await runCli(['get', url, '-o', path('right'), ...right])).code).toBe(0);
+    expect((await runCli(['get', url, '-o', stage.path('right'), ...right])).code).toBe(0);
     const wrong = ['--checksum', `sha-256=${'0'.repeat(64)}`];
-    const result = await runCli(['get', url, '-o', path('wrong'), ...wrong]);
+    const result = await runCli(['get', url, '-o', stage.path('wrong'), ...wrong]);
     expect(result.code).toBe(5);
     expect(result.stderr).toMatch(new RegExp(origin.digest(url)));
-    expect(await readdir(folder.path)).toEqual(['right']);
+    expect(await readdir(stage.folder)).toEqual(['right']);
   });
 
   test.each(['sha-256=12', 'crc=1', 'sha-256'])('"%s" is refused', async (checksum) => {
@@ -352,7 +171,7 @@ describe('edges', () => {
       'get',
       url,
       '-o',
-      path('a'),
+      stage.path('a'),
       '--edge',
       nowhere,
       '--edge',
@@ -361,15 +180,15 @@ describe('edges', () => {
     ]);
     expect(viaNext.code).toBe(0);
     expect(viaNext.stdout).toContain(`via ${edge.url}`);
-    const direct = await runCli(['get', url, '-o', path('b'), '--edge', nowhere]);
+    const direct = await runCli(['get', url, '-o', stage.path('b'), '--edge', nowhere]);
     expect(direct.code).toBe(0);
-    expect(await digestOf('a')).toBe(origin.digest(url));
-    expect(await digestOf('b')).toBe(origin.digest(url));
+    expect(await stage.digestOf('a')).toBe(origin.digest(url));
+    expect(await stage.digestOf('b')).toBe(origin.digest(url));
   });
 
   test('--edges-only never asks the origin', async () => {
     const options = ['--edge', nowhere, '--edges-only', '--retry-for', '1s'];
-    const result = await runCli(['get', origin.url('none'), '-o', path('x'), ...options]);
+    const result = await runCli(['get', origin.url('none'), '-o', stage.path('x'), ...options]);
     expect(result.code).toBe(3);
     expect(origin.requests).toHaveLength(0);
   });
@@ -377,7 +196,7 @@ describe('edges', () => {
   test('one that does not serve the origin says so, and the download is direct', async () => {
     const picky = await EdgeProcess.start(['--allow-origin', 'example.com']);
     const url = origin.url('none');
-    const result = await runCli(['get', url, '-o', path('x'), '--edge', picky.url]);
+    const result = await runCli(['get', url, '-o', stage.path('x'), '--edge', picky.url]);
     await picky.stop();
     expect(result.code).toBe(0);
     expect(result.stdout).toMatch(/does not serve that origin/);
@@ -386,7 +205,7 @@ describe('edges', () => {
   test('header fields go to the origin, never to an edge', async () => {
     const url = origin.url('none');
     const options = ['--edge', edge.url, '--header', 'X-Secret: 42'];
-    const result = await runCli(['get', url, '-o', path('x'), ...options]);
+    const result = await runCli(['get', url, '-o', stage.path('x'), ...options]);
     expect(result.code).toBe(0);
     expect(result.stdout).toMatch(/downloading directly/);
     expect(origin.requests.every((r) => r.headers['x-secret'] === '42')).toBe(true);
@@ -402,7 +221,7 @@ describe('edges', () => {
     await until(() => server.listening);
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
     const header = ['--header', 'Authorization: Bearer secret'];
-    const result = await runCli(['get', url, '-o', path('x'), ...header]);
+    const result = await runCli(['get', url, '-o', stage.path('x'), ...header]);
     server.close();
     expect(result.code).toBe(0);
     expect(other.requests.length).toBeGreaterThan(0);
@@ -414,14 +233,14 @@ describe('edges', () => {
 describe('output', () => {
   test('--json prints one object per line, from start to done', async () => {
     const url = origin.url('none');
-    const { stdout } = await runCli(['get', url, '-d', folder.path, '--json']);
+    const { stdout } = await runCli(['get', url, '-d', stage.folder, '--json']);
     const events = stdout
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line));
     expect(events[0]).toMatchObject({ event: 'start', url, length: 1_500_000, resumedBytes: 0 });
     expect(events.at(-1)).toMatchObject({ event: 'done', bytes: 1_500_000 });
-    const failed = await runCli(['get', origin.url('gone'), '-d', folder.path, '--json']);
+    const failed = await runCli(['get', origin.url('gone'), '-d', stage.folder, '--json']);
     expect(JSON.parse(failed.stdout.trim().split('\n').at(-1) as string)).toMatchObject({
       event: 'error',
       code: 'origin-gone',
@@ -430,7 +249,7 @@ describe('output', () => {
   });
 
   test('--quiet prints nothing if all goes well', async () => {
-    const result = await runCli(['get', origin.url('none'), '-d', folder.path, '--quiet']);
+    const result = await runCli(['get', origin.url('none'), '-d', stage.folder, '--quiet']);
     expect(result).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });
 
@@ -457,14 +276,14 @@ describe('limits', () => {
     }).listen(0, '127.0.0.1');
     await until(() => server.listening);
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/huge`;
-    const result = await runCli(['get', url, '-d', folder.path]);
+    const result = await runCli(['get', url, '-d', stage.folder]);
     server.close();
     expect(result.code).toBe(6);
     expect(result.stderr).toMatch(/no room[\s\S]*Free some space/);
   });
 
   test('an empty file is saved', async () => {
-    expect((await runCli(['get', origin.url('empty'), '-d', folder.path])).code).toBe(0);
-    expect((await stat(path('file.bin'))).size).toBe(0);
+    expect((await runCli(['get', origin.url('empty'), '-d', stage.folder])).code).toBe(0);
+    expect((await stat(stage.path('file.bin'))).size).toBe(0);
   });
 });
