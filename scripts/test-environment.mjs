@@ -11,7 +11,7 @@ const { compileFunction, createContext } = vm;
 /** Compiled code of libraries, by file: Jest loads itself anew for each test file. */
 const compiled = new Map();
 
-vm.compileFunction = (source, parameters, options) => {
+vm.compileFunction = (source, parameters, options = {}) => {
   const known = compiled.get(options.filename);
   if (known?.source === source) {
     return compileFunction(source, parameters, { ...options, cachedData: known.data });
