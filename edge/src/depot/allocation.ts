@@ -87,10 +87,15 @@ export class Allocation {
     return () => void this.#readers.delete(controller);
   }
 
+  /** Ends all requests that read it; others may begin. */
+  endReaders(error: MillraceError): void {
+    for (const reader of this.#readers) reader.abort(error);
+  }
+
   /** Ends all requests that use it, and lets no others begin. Resolves when none writes. */
   async end(error: MillraceError): Promise<void> {
     this.#ended ??= error;
-    for (const reader of this.#readers) reader.abort(error);
+    this.endReaders(error);
     this.#turn?.controller.abort(error);
     // A request may take the turn over from the one that is being ended.
     for (let turn = this.#turn; turn !== undefined; turn = this.#turn) {

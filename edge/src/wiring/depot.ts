@@ -1,14 +1,16 @@
 /** The depot of a node: its folder, its owners, and the handler of its requests. */
 
-import { stat, statfs } from 'node:fs/promises';
+import { mkdir, stat, statfs } from 'node:fs/promises';
 import type { Log } from '@millrace/shared/base/log';
 import { formatBytes } from '@millrace/shared/base/units';
 import { APPENDS, CLIENT_APPENDS } from '../admission/resources.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
 import type { Config } from '../config/config.ts';
+import { DepotAdministration } from '../depot/administration.ts';
 import { APPEND_BYTES } from '../depot/append.ts';
 import { ClientUse } from '../depot/client-use.ts';
 import { Depot } from '../depot/depot.ts';
+import { lockFolder } from '../depot/folder-lock.ts';
 import { READ_MEMORY_BYTES } from '../depot/verified-read.ts';
 import { Owners } from '../policy/depot-owners.ts';
 import { DepotHandler } from '../routes/depot/handler.ts';
@@ -18,6 +20,8 @@ import type { NodeContext } from './node-context.ts';
 export interface DepotServer {
   /** Answers clients' requests. */
   readonly handler: DepotHandler;
+  /** Carries out what operators ask for. */
+  readonly administration: DepotAdministration;
   /** Reads the owners again. */
   reload(log: Log): void;
   /** Ends all uploads and deletions. */
@@ -30,7 +34,8 @@ const COLLECT_INTERVAL_MS = 1000;
  * Opens the depot of a node.
  *
  * @param dir its folder
- * @throws Error if the folder or the file of owners cannot be used, or the quota exceeds the disk
+ * @throws Error if the folder or the file of owners cannot be used, another edge uses the folder, or
+ *   the quota exceeds the disk
  */
 export async function openDepot(
   context: NodeContext,
@@ -41,6 +46,11 @@ export async function openDepot(
   const { config, log, metrics, admissions, account, now, wallClock, rounds } = context;
   const owners = new Owners(config.depotOwnersFile);
   const { depotQuota: quotaBytes, depotMax: maxLeaseMs } = config;
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const lock = await lockFolder(dir);
+  if (lock.gap !== undefined) {
+    log.warn({ reason: lock.gap }, 'no other edge is kept out of the folder of the depot');
+  }
   const depot = await Depot.open({ dir, quotaBytes, maxLeaseMs, owners, log, wallClock });
   await checkDisk(config, dir);
   rounds.every(COLLECT_INTERVAL_MS, () => depot.collect());
@@ -64,6 +74,7 @@ export async function openDepot(
   });
   return {
     handler,
+    administration: new DepotAdministration(depot, log),
     reload(to) {
       try {
         owners.reload();
@@ -71,7 +82,10 @@ export async function openDepot(
         to.error({ err: error }, 'the owners of the depot stay as they were');
       }
     },
-    close: () => depot.close(),
+    async close() {
+      await depot.close();
+      await lock.release();
+    },
   };
 }
 

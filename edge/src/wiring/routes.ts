@@ -16,6 +16,7 @@ import { adminRoutes, Drain, isAdmin, sendProblem } from '../routes/admin.ts';
 import { adminApi } from '../routes/admin-api.ts';
 import { commandRoutes } from '../routes/commands.ts';
 import { dashboardRoutes } from '../routes/dashboard.ts';
+import { depotAdministrationRoutes } from '../routes/depot/administration.ts';
 import { depotProblem, refuse } from '../routes/depot/replies.ts';
 import { nodeRoutes } from '../routes/node.ts';
 import { type OwnRoutesOptions, ownRoutes, ownStatus } from '../routes/own.ts';
@@ -142,6 +143,10 @@ export async function addRoutes(
   await server.register(adminRoutes, { config, drain, link });
   await server.register(refusalRoutes, { config, admissions, link });
   await server.register(adminApi, { config, administration, policy });
+  await server.register(depotAdministrationRoutes, {
+    config,
+    administration: parts.depot?.administration,
+  });
   if (network !== undefined) {
     const { purges, pins } = storage;
     await server.register(nodeRoutes, { membership, auth });

@@ -88,6 +88,7 @@ describe('errors', () => {
     expect(where(({ file }) => file === 'gone')).toEqual([
       'no-such-allocation',
       'allocation-expired',
+      'content-blocked',
       'origin-not-found',
       'origin-gone',
       'origin-denied',

@@ -349,6 +349,13 @@ export const ERRORS = {
     title: 'The file in the depot has expired',
     advice: 'Ask the person who has stored it to do so again.',
   },
+  'content-blocked': {
+    status: 451,
+    ...means('source', 'no', 'kept', 'gone'),
+    exit: EXIT.refused,
+    title: 'The operator of the depot has blocked this content',
+    advice: 'Ask the operator of the depot why. The depot neither takes nor serves it.',
+  },
   'upload-incomplete': {
     status: 409,
     ...means('source', 'anew', 'kept'),

@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
-import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { MillraceError } from '@millrace/shared/base/errors';
 import { decideAnswer } from '@millrace/shared/http/answers/answer';
 import { formatContentRange } from '@millrace/shared/http/fields/content-range';
 import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
@@ -48,7 +48,7 @@ const MAX_AGE_S = 60;
  * Answers a request for a file.
  *
  * @returns resolves when the client's socket has taken every byte
- * @throws MillraceError `upload-incomplete`, `allocation-damaged`, those of `decideAnswer`, and
+ * @throws MillraceError `upload-incomplete`, `content-blocked`, `allocation-damaged`, those of `decideAnswer`, and
  *   whatever has ended the exchange
  */
 export async function sendStored(
@@ -60,6 +60,7 @@ export async function sendStored(
   const { head } = allocation;
   const { final } = head;
   if (final === undefined) throw new MillraceError('upload-incomplete');
+  if (o.depot.blocked.has(final.sha256)) throw new MillraceError('content-blocked');
   if (head.damaged === true) throw new MillraceError('allocation-damaged');
   const fields = fileFields(head, final, o.wallClock());
   const validators = { etag: fields.etag as string };
@@ -108,7 +109,7 @@ export async function sendStored(
     });
     await endResponse(res);
   } catch (error) {
-    if (isMillraceError(error, 'allocation-damaged')) await o.depot.markDamaged(allocation, error);
+    await o.depot.onReadError(allocation, error);
     throw error;
   } finally {
     for (const end of ended) end();
@@ -150,7 +151,7 @@ async function sendRanges(
 }
 
 /** Resolves when a response takes more bytes. @throws the reason of the signal */
-async function drained(res: ServerResponse, signal: AbortSignal): Promise<void> {
+export async function drained(res: ServerResponse, signal: AbortSignal): Promise<void> {
   try {
     await once(res, 'drain', { signal });
   } catch (error) {

@@ -35,6 +35,7 @@ import type { Allocation } from '../../depot/allocation.ts';
 import type { ClientUse } from '../../depot/client-use.ts';
 import type { Metrics } from '../../figures/metrics.ts';
 import type { ClientAddress } from '../../policy/client-address.ts';
+import { readBlockBytes, sendBlocks } from './blocks.ts';
 import { type DepotParts, type DepotRequest, sendJson, uploadLimits } from './depot-request.ts';
 import { sendStored } from './download.ts';
 import { answerOptions, DEPOT_FIELDS, depotProblem, refuse } from './replies.ts';
@@ -150,11 +151,11 @@ export class DepotHandler {
     const allocation = this.#find(request, target);
     if (target.kind === 'read') return sendStored(this.#options, request.exchange, allocation);
     request.about = { allocation };
-    if (target.kind === 'manage') return this.#manage(request, allocation);
+    if (target.kind === 'manage') return this.#manage(request, allocation, target.query ?? '');
     return method === 'HEAD' ? showState(request, allocation) : patch(request, allocation);
   }
 
-  async #manage(request: DepotRequest, allocation: Allocation): Promise<void> {
+  async #manage(request: DepotRequest, allocation: Allocation, query: string): Promise<void> {
     const { req, res, exchange } = request;
     const { depot, now } = this.#options;
     if (req.method === 'DELETE') {
@@ -173,10 +174,13 @@ export class DepotHandler {
     const { id, owner, bytes, expiresAt, name, type, final, damaged } = allocation.head;
     const { offset, isComplete: complete } = allocation;
     const expires = new Date(expiresAt).toISOString();
-    sendJson(res, 200, {
+    const state = {
       ...{ id, owner, name, type, bytes, expires, offset, complete },
       ...{ sha256: final?.sha256, damaged: damaged ?? false },
-    });
+    };
+    const blockBytes = req.method === 'GET' ? readBlockBytes(query, offset) : undefined;
+    if (blockBytes === undefined) sendJson(res, 200, state);
+    else await sendBlocks(request, allocation, blockBytes, state);
   }
 
   /** Finds the owner of a request. @throws MillraceError `owner-token-required` */
