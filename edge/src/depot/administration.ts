@@ -47,8 +47,8 @@ export interface Taken {
 
 /** Most allocations in one answer, and most that one request changes. */
 const MAX_AT_ONCE = 1000;
-/** Allocations that are deleted at a time. */
-const DELETED_AT_ONCE = 16;
+/** Allocations that are changed at a time. */
+const CHANGED_AT_ONCE = 16;
 
 export class DepotAdministration {
   readonly #depot: Depot;
@@ -103,24 +103,24 @@ export class DepotAdministration {
   }
 
   async #block(digests: readonly string[], isBlocked: boolean): Promise<void> {
-    const { blocked } = this.#depot;
-    await blocked.set(digests, isBlocked);
+    await this.#depot.blocked.set(digests, isBlocked);
     if (!isBlocked) return;
+    const changed = new Set(digests);
+    const left: Allocation[] = [];
     for (const allocation of this.#depot.allocations) {
-      if (!blocked.has(allocation.head.final?.sha256)) continue;
+      const { final } = allocation.head;
+      if (final === undefined || !changed.has(final.sha256)) continue;
       allocation.endReaders(new MillraceError('content-blocked'));
+      left.push(allocation);
     }
+    await eachOf(left, (allocation) => this.#depot.tell(allocation));
   }
 
   async #remove(allocations: readonly Allocation[]): Promise<void> {
-    const left = [...allocations];
-    const next = async () => {
-      for (let one = left.pop(); one !== undefined; one = left.pop()) {
-        // Somebody else, or its end, may have come first.
-        if (this.#depot.get(one.head.id) === one) await this.#depot.release(one);
-      }
-    };
-    await Promise.all(Array.from({ length: DELETED_AT_ONCE }, next));
+    await eachOf(allocations, async (one) => {
+      // Somebody else, or its end, may have come first.
+      if (this.#depot.get(one.head.id) === one) await this.#depot.release(one);
+    });
   }
 
   *#select({ owner, sha256, id }: Selection): Iterable<Allocation> {
@@ -149,4 +149,15 @@ export class DepotAdministration {
 function agrees({ head }: Allocation, { owner, sha256 }: Omit<Selection, 'id'>): boolean {
   if (owner !== undefined && head.owner !== owner) return false;
   return sha256 === undefined || head.final?.sha256 === sha256;
+}
+
+async function eachOf(
+  allocations: readonly Allocation[],
+  change: (allocation: Allocation) => Promise<void>,
+): Promise<void> {
+  const left = [...allocations];
+  const next = async () => {
+    for (let one = left.pop(); one !== undefined; one = left.pop()) await change(one);
+  };
+  await Promise.all(Array.from({ length: CHANGED_AT_ONCE }, next));
 }

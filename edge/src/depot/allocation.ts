@@ -25,6 +25,8 @@ export class Allocation {
   offset: number;
   /** Records of sums that are on the disk. */
   sums: number;
+  /** True if other nodes may have been told of the file. */
+  told = false;
   #hash: RunningHash = { hash: createHash('sha256'), end: 0 };
   #turn: { readonly controller: AbortController; readonly done: Promise<void> } | undefined;
   readonly #readers = new Set<AbortController>();

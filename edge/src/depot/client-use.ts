@@ -89,6 +89,18 @@ export class ClientUse {
   }
 
   /**
+   * Checks that a client may try a capability which this edge cannot judge alone.
+   *
+   * @throws MillraceError `too-many-requests` if it has presented too many wrong ones
+   */
+  mayGuess(client: string, now: Millis): void {
+    const waitMs = this.#guesses.get(client)?.waitMs(now, 1) ?? 0;
+    if (waitMs === 0) return;
+    this.#onRefusal('capabilities', 'refused', client);
+    throw new MillraceError('too-many-requests', 'wrong links or tokens', { retryAfterMs: waitMs });
+  }
+
+  /**
    * Counts a wrong capability or token. Right ones are always served: nobody can shut others out
    * by guessing.
    *

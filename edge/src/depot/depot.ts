@@ -11,10 +11,11 @@ import { LeaseLedger } from '@millrace/shared/cdn/upkeep/lease-ledger';
 import type { Capability, DepotLink } from '@millrace/shared/http/urls/depot-link';
 import { LRUCache } from 'lru-cache';
 import type { Owners } from '../policy/depot-owners.ts';
-import { proves } from '../policy/proofs.ts';
+import { isProved, proofOf } from '../policy/proofs.ts';
 import { Allocation } from './allocation.ts';
 import { AllocationDisk, type Found, type Head } from './allocation-disk.ts';
 import { Blocked } from './blocked.ts';
+import { readDepotTag } from './depot-tag.ts';
 import { DiskRoom, isDiskFull } from './disk-room.ts';
 import { allowanceOf, checkLease, checkSize, refuse } from './refusals.ts';
 import { newCapabilities, type Proofs } from './secrets.ts';
@@ -58,8 +59,15 @@ export interface Allocated {
 export class Depot {
   readonly #options: DepotOptions;
   readonly #disk: AllocationDisk;
+  /** Name with which its ids end. */
+  readonly tag: string;
   /** Content that is neither taken nor served. */
   readonly blocked: Blocked;
+  /**
+   * Called when other nodes must ask again before they serve a file: it has ended, ends sooner, or
+   * is blocked. Resolves when they know; never rejects.
+   */
+  onChanged: (id: string) => Promise<void> = async () => {};
   readonly #room: DiskRoom;
   readonly #ledger: LeaseLedger;
   readonly #space: Space;
@@ -68,10 +76,15 @@ export class Depot {
   /** Deletions under way. */
   readonly #deletions = new Set<Promise<void>>();
 
-  private constructor(options: DepotOptions, disk: AllocationDisk, blocked: Blocked) {
+  private constructor(
+    options: DepotOptions,
+    disk: AllocationDisk,
+    { tag, blocked }: { readonly tag: string; readonly blocked: Blocked },
+  ) {
     const { quotaBytes, dir } = options;
     this.#options = options;
     this.#disk = disk;
+    this.tag = tag;
     this.blocked = blocked;
     this.#room = new DiskRoom(dir);
     this.#ledger = new LeaseLedger({ quotaBytes, maxLeases: MAX_ALLOCATIONS });
@@ -86,7 +99,8 @@ export class Depot {
   static async open(options: DepotOptions): Promise<Depot> {
     const { dir } = options;
     const disk = await AllocationDisk.open(dir);
-    const depot = new Depot(options, disk, await Blocked.open(dir));
+    const own = { tag: await readDepotTag(dir), blocked: await Blocked.open(dir) };
+    const depot = new Depot(options, disk, own);
     await disk.recoverAll((found) => depot.#restore(found), options.log);
     depot.#delete(depot.#disk.emptyTrash());
     depot.collect();
@@ -124,7 +138,7 @@ export class Depot {
     checkSize(owner, Math.max(bytes ?? 0, length ?? 0));
     const now = wallClock();
     const expiresAt = now + checkLease(owner, forMs, this.#options.maxLeaseMs);
-    const { id, secrets, proofs } = newCapabilities();
+    const { id, secrets, proofs } = newCapabilities(this.tag);
     const reserved = bytes ?? length ?? 0;
     const lease = { id, owner: owner.name, bytes: reserved, expiresAt };
     refuse(this.#ledger.reserve(lease, allowanceOf(owner)));
@@ -155,9 +169,39 @@ export class Depot {
    *   `allocation-expired`
    */
   find({ kind, id, secret }: DepotLink): Allocation {
+    return this.#find(id, kind, proofOf(secret));
+  }
+
+  /**
+   * Finds a complete file for another node, whose client has shown a capability.
+   *
+   * @param proof SHA-256 of the capability's secret, hexadecimal
+   * @throws MillraceError as `find`, and as `checkReadable`
+   */
+  findFor(id: string, proof: string): Allocation {
+    const allocation = this.#find(id, 'read', proof);
+    this.checkReadable(allocation);
+    allocation.told = true;
+    return allocation;
+  }
+
+  /**
+   * Checks that a file may be read.
+   *
+   * @returns its length and digest
+   * @throws MillraceError `upload-incomplete`, `content-blocked`, `allocation-damaged`
+   */
+  checkReadable({ head: { final, damaged } }: Allocation): NonNullable<Head['final']> {
+    if (final === undefined) throw new MillraceError('upload-incomplete');
+    if (this.blocked.has(final.sha256)) throw new MillraceError('content-blocked');
+    if (damaged === true) throw new MillraceError('allocation-damaged');
+    return final;
+  }
+
+  #find(id: string, kind: Capability, proof: string): Allocation {
     const allocation = this.#all.get(id);
     const proofs = allocation?.head.proofs ?? this.#expired.get(id);
-    if (!proves(secret, proofs?.[kind])) throw new MillraceError('no-such-allocation');
+    if (!isProved(proof, proofs?.[kind])) throw new MillraceError('no-such-allocation');
     if (allocation === undefined || allocation.head.expiresAt <= this.#options.wallClock()) {
       throw new MillraceError('allocation-expired');
     }
@@ -236,6 +280,7 @@ export class Depot {
     { forMs, bytes }: { forMs?: Millis | undefined; bytes?: number | undefined },
   ): Promise<void> {
     const { owner } = this.#space.limitsOf(allocation.head);
+    const before = allocation.head.expiresAt;
     let changed: Partial<Head> = {};
     if (forMs !== undefined) {
       const expiresAt =
@@ -253,12 +298,19 @@ export class Depot {
         turn.end();
       }
     }
+    if (allocation.head.expiresAt < before) await this.tell(allocation);
   }
 
   /** Ends an allocation at once, with all requests that use it. */
   async release(allocation: Allocation): Promise<void> {
     const gone = new MillraceError('no-such-allocation', 'it has been released');
     await this.#end(allocation, gone);
+    await this.tell(allocation);
+  }
+
+  /** Lets other nodes that may serve a file ask again before they do so. */
+  async tell({ told, head: { id } }: Allocation): Promise<void> {
+    if (told) await this.onChanged(id);
   }
 
   /** Ends all allocations whose lease is over. */
@@ -331,8 +383,11 @@ export class Depot {
   }
 
   #restore({ head, folder, offset, sums }: Found): void {
-    const { id, owner, expiresAt } = head;
+    const { id, owner, expiresAt, final } = head;
     this.#ledger.restore({ id, owner, bytes: Math.max(head.bytes, offset), expiresAt });
-    this.#all.set(id, new Allocation(folder, head, offset, sums));
+    const allocation = new Allocation(folder, head, offset, sums);
+    // By a former run, as far as this one knows.
+    allocation.told = final !== undefined;
+    this.#all.set(id, allocation);
   }
 }

@@ -45,6 +45,7 @@ describe('errors', () => {
       'too-many-origins',
       'too-much-fetched',
       'draining',
+      'depot-unreachable',
       'out-of-memory',
       'origin-busy',
       'origin-error',

@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
+import { FRESH_MS } from '@millrace/shared/cdn/depot/depot-file';
 import { decideAnswer } from '@millrace/shared/http/answers/answer';
 import { formatContentRange } from '@millrace/shared/http/fields/content-range';
 import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
@@ -41,8 +42,6 @@ const TYPES: ReadonlySet<string> = new Set([
 ]);
 const MEDIA = /^(?:image|audio|video)\/[a-z0-9.+-]{1,60}$/;
 const DEFAULT_TYPE = 'application/octet-stream';
-/** Longest time for which caches may serve a file without asking, seconds. */
-const MAX_AGE_S = 60;
 
 /**
  * Answers a request for a file.
@@ -58,10 +57,7 @@ export async function sendStored(
 ): Promise<void> {
   const { req, res } = exchange;
   const { head } = allocation;
-  const { final } = head;
-  if (final === undefined) throw new MillraceError('upload-incomplete');
-  if (o.depot.blocked.has(final.sha256)) throw new MillraceError('content-blocked');
-  if (head.damaged === true) throw new MillraceError('allocation-damaged');
+  const final = o.depot.checkReadable(allocation);
   const fields = fileFields(head, final, o.wallClock());
   const validators = { etag: fields.etag as string };
   const answer = decideAnswer(req.method ?? 'GET', req.headers, {
@@ -160,13 +156,18 @@ export async function drained(res: ServerResponse, signal: AbortSignal): Promise
   }
 }
 
-function fileFields(
-  { id, name, type, expiresAt }: Head,
-  { sha256 }: NonNullable<Head['final']>,
+/**
+ * Returns the header fields of a file.
+ *
+ * @param now Unix milliseconds
+ */
+export function fileFields(
+  { id, name, type, expiresAt }: Pick<Head, 'id' | 'name' | 'type' | 'expiresAt'>,
+  { sha256 }: Pick<NonNullable<Head['final']>, 'sha256'>,
   now: Millis,
 ): Record<string, string> {
   const left = Math.max(0, Math.floor((expiresAt - now) / 1000));
-  const maxAge = Math.min(MAX_AGE_S, left);
+  const maxAge = Math.min(FRESH_MS / 1000, left);
   return {
     'content-type': allowedType(type),
     'content-disposition': createDisposition(name ?? 'file', { type: 'attachment' }),
