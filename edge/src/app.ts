@@ -18,7 +18,7 @@ import { AllowList } from './policy/allow-list.ts';
 import { OwnAddresses } from './policy/own-addresses.ts';
 import { OriginPolicy } from './policy/policy.ts';
 import { openClients } from './wiring/clients.ts';
-import { openDepot } from './wiring/depot.ts';
+import { openDepot, openDepotServer } from './wiring/depot.ts';
 import { openFiles } from './wiring/files.ts';
 import {
   addAdminGauges,
@@ -81,14 +81,20 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       { used: transfers.running, limit: config.offloadAbove },
       { used: ports.connections, limit: config.maxConnections },
     ]);
+  const depot =
+    config.depotDir === undefined ? undefined : await openDepot(context, config.depotDir);
   const peers = openPeers(
     context,
     storage,
     () => ({ load: load(), draining: !transfers.takesClients }),
-    () => ({ room: Math.round(room() * 100) / 100, serves: policy.digest }),
+    () => ({
+      room: Math.round(room() * 100) / 100,
+      serves: policy.digest,
+      depot: depot?.depot.tag,
+    }),
   );
   const { membership, network } = peers;
-  const files = openFiles(context, storage, peers, policy, load);
+  const files = openFiles(context, storage, peers, policy, depot?.depot, load);
   // Without a token no one could see the figures.
   const figures =
     config.adminTokenFile === undefined
@@ -96,12 +102,9 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       : new Figures(metrics, config.chunkSize, wallClock);
   figures?.start();
   const clients = await openClients(context, storage, files, policy, transfers, figures);
-  const depot =
-    config.depotDir === undefined
-      ? undefined
-      : await openDepot(context, config.depotDir, clients, transfers);
   const near = await openNear(context, peers, clients, policy, transfers, room);
   const upkeep = await openUpkeep(context, storage, peers, files, policy, transfers);
+  const depots = openDepotServer(context, depot, storage, peers, clients, transfers, upkeep);
   addClientGauges(metrics, clients.limits, transfers);
   addCacheGauges(metrics, storage.cache, storage.disk, storage.pointers);
   addAdminGauges(metrics, upkeep.administration);
@@ -119,7 +122,8 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   };
   if (config.anycast !== undefined) addAnycastGauge(metrics, () => anycast?.announced ?? false);
   const parts = {
-    ...{ policy, transfers, storage, peers, files, clients, near, upkeep, figures, zone, depot },
+    ...{ policy, transfers, storage, peers, files, clients, near, upkeep, figures, zone },
+    ...{ depots, depotAdministration: depot?.administration },
   };
   await addRoutes(ports.server, context, {
     ...parts,

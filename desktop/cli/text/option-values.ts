@@ -109,3 +109,10 @@ export function idValue(text: string): string {
     'an id has up to 16 hexadecimal digits, as "millrace list" shows it',
   );
 }
+
+/** Reads a SHA-256, hexadecimal. */
+export function sha256Value(text: string): string {
+  const hex = text.trim().toLowerCase();
+  if (/^[0-9a-f]{64}$/.test(hex)) return hex;
+  throw new InvalidArgumentError('sha-256 has 64 hexadecimal digits');
+}

@@ -114,8 +114,14 @@ export class ChunkStore {
     return true;
   }
 
+  /** Returns true if the chunk is on this machine apart from any cache: in the node's own depot. */
+  isLocal(request: ChunkRequest): boolean {
+    return this.#options.source.isLocal?.(request) === true;
+  }
+
   /** Returns true if the chunk is here, or is being fetched from the origin. */
   holds(request: ChunkRequest): boolean {
+    if (this.isLocal(request)) return true;
     const key = chunkKey(request);
     if (this.#inMemory(key) !== undefined || this.#flights.hasOwn(this.#named(request)))
       return true;
@@ -139,7 +145,8 @@ export class ChunkStore {
 
   /** Decides which node serves the chunk, and fetches it accordingly. */
   #flight(key: string, request: ChunkRequest, signal: AbortSignal, path: Path) {
-    const network = request.version.scope === 'public' ? this.#options.network : undefined;
+    const isShared = request.version.scope === 'public' && !this.isLocal(request);
+    const network = isShared ? this.#options.network : undefined;
     return this.#flights.get(this.#named(request), path, signal, {
       route: () => network?.route(request, path, 0, new Set()),
       forward: ({ keep }, all) => this.#forward(key, request, network as Network, path, keep, all),
@@ -188,13 +195,15 @@ export class ChunkStore {
       now,
       ...(onRaced === undefined ? {} : { onRaced }),
     });
+    const isLocal = this.isLocal(request);
     const buffer = await this.#flights.run(this.#named(request), undefined, fetch, signal);
-    this.#options.onFetched?.('origin', fetch.begun);
+    if (!isLocal) this.#options.onFetched?.('origin', fetch.begun);
     const chunk = new Chunk(key, buffer, request.version, undefined, generation);
     if (chunk.data.length !== bytes) {
       chunk.release();
       throw new MillraceError('internal', 'a chunk of wrong length');
     }
+    if (isLocal) return this.#arrived(chunk, 'disk', false);
     this.#toDisk(chunk);
     return this.#arrived(chunk, 'source', true, fetch.overtaken);
   }

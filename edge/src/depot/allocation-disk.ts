@@ -12,6 +12,7 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import type { Log } from '@millrace/shared/base/log';
 import { RECORD_BYTES, scanSums } from '@millrace/shared/cdn/depot/sums';
 import { replaceFile, syncFolder } from '@millrace/shared/node/files/replace-file';
 import { readOrThrow } from '@millrace/shared/schema/read';
@@ -20,6 +21,9 @@ import * as z from 'zod';
 const bytes = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 const time = z.number().min(0).max(1e15);
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** Allocations of former runs that are read at a time. */
+const RECOVERED_AT_ONCE = 32;
 
 /** Head of an allocation: everything about it but its bytes. */
 const HEAD = z.object({
@@ -126,6 +130,27 @@ export class AllocationDisk {
         folders.push(join(objects, first, rest));
     }
     return folders;
+  }
+
+  /**
+   * Reads all allocations that former runs have left, and discards uploads that nobody can continue.
+   * Damaged ones stay where they are, and are not used.
+   */
+  async recoverAll(onFound: (found: Found) => void, log: Log): Promise<void> {
+    const folders = await this.folders();
+    const next = async () => {
+      for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+        try {
+          const found = await this.recover(folder);
+          const { final, resumable } = found.head;
+          if (final === undefined && !resumable) await this.discard(folder);
+          else onFound(found);
+        } catch (error) {
+          log.error({ err: error, folder }, 'an allocation is damaged and is not used');
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: RECOVERED_AT_ONCE }, next));
   }
 
   /**

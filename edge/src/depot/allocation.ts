@@ -25,6 +25,8 @@ export class Allocation {
   offset: number;
   /** Records of sums that are on the disk. */
   sums: number;
+  /** True if other nodes may have been told of the file. */
+  told = false;
   #hash: RunningHash = { hash: createHash('sha256'), end: 0 };
   #turn: { readonly controller: AbortController; readonly done: Promise<void> } | undefined;
   readonly #readers = new Set<AbortController>();
@@ -87,10 +89,15 @@ export class Allocation {
     return () => void this.#readers.delete(controller);
   }
 
+  /** Ends all requests that read it; others may begin. */
+  endReaders(error: MillraceError): void {
+    for (const reader of this.#readers) reader.abort(error);
+  }
+
   /** Ends all requests that use it, and lets no others begin. Resolves when none writes. */
   async end(error: MillraceError): Promise<void> {
     this.#ended ??= error;
-    for (const reader of this.#readers) reader.abort(error);
+    this.endReaders(error);
     this.#turn?.controller.abort(error);
     // A request may take the turn over from the one that is being ended.
     for (let turn = this.#turn; turn !== undefined; turn = this.#turn) {

@@ -9,6 +9,8 @@ import { APPENDS, CLIENT_APPENDS, GUESSES_PER_MINUTE } from '../admission/resour
 
 /** Most clients whose guesses are remembered; the least recent ones are forgotten. */
 const MAX_CLIENTS = 10_000;
+/** Files that are read as a whole at a time, for the digests of their blocks. */
+const SCANS = 2;
 
 export class ClientUse {
   readonly #onRefusal: OnRefusal;
@@ -16,6 +18,7 @@ export class ClientUse {
   readonly #guesses = new LRUCache<string, TokenBucket>({ max: MAX_CLIENTS });
   #running = 0;
   #reads = 0;
+  #scans = 0;
 
   constructor(onRefusal: OnRefusal) {
     this.#onRefusal = onRefusal;
@@ -35,6 +38,26 @@ export class ClientUse {
   beginRead(): () => void {
     this.#reads++;
     return () => void this.#reads--;
+  }
+
+  /**
+   * Admits an answer for which a whole file is read.
+   *
+   * @returns ends it
+   * @throws MillraceError `too-many-transfers`
+   */
+  beginScan(): () => void {
+    if (this.#scans >= SCANS) {
+      throw new MillraceError('too-many-transfers', `${SCANS} files are being read for others`, {
+        retryAfterMs: 5000,
+      });
+    }
+    this.#scans++;
+    const endRead = this.beginRead();
+    return () => {
+      this.#scans--;
+      endRead();
+    };
   }
 
   /**
@@ -63,6 +86,18 @@ export class ClientUse {
       if (left === 0) this.#appends.delete(client);
       else this.#appends.set(client, left);
     };
+  }
+
+  /**
+   * Checks that a client may try a capability which this edge cannot judge alone.
+   *
+   * @throws MillraceError `too-many-requests` if it has presented too many wrong ones
+   */
+  mayGuess(client: string, now: Millis): void {
+    const waitMs = this.#guesses.get(client)?.waitMs(now, 1) ?? 0;
+    if (waitMs === 0) return;
+    this.#onRefusal('capabilities', 'refused', client);
+    throw new MillraceError('too-many-requests', 'wrong links or tokens', { retryAfterMs: waitMs });
   }
 
   /**

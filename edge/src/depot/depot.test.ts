@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Log } from '@millrace/shared/base/log';
 import type { Owner } from '@millrace/shared/cdn/depot/owners-file';
 import type { Owners } from '../policy/depot-owners.ts';
+import { DepotAdministration } from './administration.ts';
 import type { Allocation } from './allocation.ts';
 import { append } from './append.ts';
 import { type Allocated, Depot } from './depot.ts';
@@ -157,5 +158,61 @@ describe('Depot', () => {
     turn.end();
     await released;
     await expect(allocation.takeTurn()).rejects.toEqual(failing('no-such-allocation'));
+  });
+
+  test('tells other nodes of changes of files that they may know, and of no others', async () => {
+    const depot = await open();
+    const changed: string[] = [];
+    depot.onChanged = async (id) => void changed.push(id);
+    const complete = async () => {
+      const made = await reserve(depot, undefined);
+      await send(depot, made.allocation, [Buffer.alloc(10)]);
+      await depot.complete(made.allocation, new AbortController().signal);
+      return made;
+    };
+    const [told, untold] = [await complete(), await complete()];
+    const { id } = told.allocation.head;
+    const proof = createHash('sha256').update(told.secrets.read).digest('hex');
+    const manage = createHash('sha256').update(told.secrets.manage).digest('hex');
+    expect(() => depot.findFor(id, manage)).toThrow(failing('no-such-allocation'));
+    expect(depot.findFor(id, proof)).toBe(told.allocation);
+    expect(id.endsWith(depot.tag)).toBe(true);
+    await depot.change(told.allocation, { forMs: 2 * HOUR });
+    await depot.release(untold.allocation);
+    expect(changed).toEqual([]);
+    await depot.change(told.allocation, { forMs: HOUR });
+    expect(changed).toEqual([id]);
+    // The next run does not know who was told.
+    const again = await open();
+    expect(again.tag).toBe(depot.tag);
+    again.onChanged = depot.onChanged;
+    await again.release(again.get(id) as Allocation);
+    expect(changed).toEqual([id, id]);
+    expect(() => again.findFor(id, proof)).toThrow(failing('no-such-allocation'));
+  });
+
+  test('tells them of content that is blocked, and stops those who read it', async () => {
+    const depot = await open();
+    const changed: string[] = [];
+    depot.onChanged = async (id) => void changed.push(id);
+    const made = await reserve(depot, undefined);
+    await send(depot, made.allocation, [Buffer.alloc(10)]);
+    await depot.complete(made.allocation, new AbortController().signal);
+    const { id, final } = made.allocation.head;
+    const proof = createHash('sha256').update(made.secrets.read).digest('hex');
+    depot.findFor(id, proof);
+    const reader = new AbortController();
+    made.allocation.addReader(reader);
+    const administration = new DepotAdministration(depot, silent);
+    const selection = { sha256: final?.sha256 };
+    const taken = await administration.take(selection, { remove: false, block: true });
+    expect(taken.digests).toEqual([final?.sha256]);
+    expect(reader.signal.reason).toEqual(failing('content-blocked'));
+    expect(changed).toEqual([id]);
+    expect(() => depot.findFor(id, proof)).toThrow(failing('content-blocked'));
+    await administration.take(selection, { remove: true, block: false });
+    expect([administration.list({}).count, depot.blocked.count]).toEqual([0, 0]);
+    const nothing = administration.take({}, { remove: true, block: undefined });
+    await expect(nothing).rejects.toEqual(failing('bad-option'));
   });
 });

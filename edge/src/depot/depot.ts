@@ -4,29 +4,28 @@
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { MillraceError } from '@millrace/shared/base/errors';
+import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import type { Owner } from '@millrace/shared/cdn/depot/owners-file';
-import { type Allowance, LeaseLedger } from '@millrace/shared/cdn/upkeep/lease-ledger';
+import { LeaseLedger } from '@millrace/shared/cdn/upkeep/lease-ledger';
 import type { Capability, DepotLink } from '@millrace/shared/http/urls/depot-link';
 import { LRUCache } from 'lru-cache';
 import type { Owners } from '../policy/depot-owners.ts';
-import { proves } from '../policy/proofs.ts';
+import { isProved, proofOf } from '../policy/proofs.ts';
 import { Allocation } from './allocation.ts';
-import { AllocationDisk, type Head } from './allocation-disk.ts';
+import { AllocationDisk, type Found, type Head } from './allocation-disk.ts';
+import { Blocked } from './blocked.ts';
+import { readDepotTag } from './depot-tag.ts';
 import { DiskRoom, isDiskFull } from './disk-room.ts';
-import { allowanceOf, checkLease, checkSize, NO_MORE, refuse } from './refusals.ts';
+import { allowanceOf, checkLease, checkSize, refuse } from './refusals.ts';
 import { newCapabilities, type Proofs } from './secrets.ts';
+import { Space } from './space.ts';
 import { readVerified } from './verified-read.ts';
 
 /** Most allocations at a time. */
 const MAX_ALLOCATIONS = 1_000_000;
 /** Ended leases whose links are told that they have expired; others are told that there is no file. */
 const MAX_EXPIRED = 10_000;
-/** Bytes by which the reservation of an upload of unknown length grows. */
-const GROWTH_BYTES = 64 * 1024 * 1024;
-/** Allocations of a former run that are read at a time. */
-const RECOVERED_AT_ONCE = 32;
 
 export interface DepotOptions {
   readonly dir: string;
@@ -60,19 +59,36 @@ export interface Allocated {
 export class Depot {
   readonly #options: DepotOptions;
   readonly #disk: AllocationDisk;
+  /** Name with which its ids end. */
+  readonly tag: string;
+  /** Content that is neither taken nor served. */
+  readonly blocked: Blocked;
+  /**
+   * Called when other nodes must ask again before they serve a file: it has ended, ends sooner, or
+   * is blocked. Resolves when they know; never rejects.
+   */
+  onChanged: (id: string) => Promise<void> = async () => {};
   readonly #room: DiskRoom;
   readonly #ledger: LeaseLedger;
+  readonly #space: Space;
   readonly #all = new Map<string, Allocation>();
   readonly #expired = new LRUCache<string, Proofs>({ max: MAX_EXPIRED });
   /** Deletions under way. */
   readonly #deletions = new Set<Promise<void>>();
 
-  private constructor(options: DepotOptions, disk: AllocationDisk) {
+  private constructor(
+    options: DepotOptions,
+    disk: AllocationDisk,
+    { tag, blocked }: { readonly tag: string; readonly blocked: Blocked },
+  ) {
     const { quotaBytes, dir } = options;
     this.#options = options;
     this.#disk = disk;
+    this.tag = tag;
+    this.blocked = blocked;
     this.#room = new DiskRoom(dir);
     this.#ledger = new LeaseLedger({ quotaBytes, maxLeases: MAX_ALLOCATIONS });
+    this.#space = new Space(this.#ledger, options.owners);
   }
 
   /**
@@ -81,8 +97,11 @@ export class Depot {
    * @throws Error if the folder cannot be used
    */
   static async open(options: DepotOptions): Promise<Depot> {
-    const depot = new Depot(options, await AllocationDisk.open(options.dir));
-    await depot.#recover();
+    const { dir } = options;
+    const disk = await AllocationDisk.open(dir);
+    const own = { tag: await readDepotTag(dir), blocked: await Blocked.open(dir) };
+    const depot = new Depot(options, disk, own);
+    await disk.recoverAll((found) => depot.#restore(found), options.log);
     depot.#delete(depot.#disk.emptyTrash());
     depot.collect();
     return depot;
@@ -90,6 +109,16 @@ export class Depot {
 
   get count(): number {
     return this.#all.size;
+  }
+
+  /** All allocations, complete or not. */
+  get allocations(): Iterable<Allocation> {
+    return this.#all.values();
+  }
+
+  /** Returns the allocation of an id, if there is one. */
+  get(id: string): Allocation | undefined {
+    return this.#all.get(id);
   }
 
   /** Bytes reserved or stored. */
@@ -100,15 +129,16 @@ export class Depot {
   /**
    * Makes an allocation. It is charged before anything else happens.
    *
-   * @throws MillraceError `allocation-refused`
+   * @throws MillraceError `allocation-refused`; `content-blocked` if its digest says so
    */
   async allocate(owner: Owner, request: Request): Promise<Allocated> {
     const { wallClock } = this.#options;
     const { bytes, forMs, name, type, length, sha256, resumable } = request;
+    if (this.blocked.has(sha256)) throw new MillraceError('content-blocked');
     checkSize(owner, Math.max(bytes ?? 0, length ?? 0));
     const now = wallClock();
     const expiresAt = now + checkLease(owner, forMs, this.#options.maxLeaseMs);
-    const { id, secrets, proofs } = newCapabilities();
+    const { id, secrets, proofs } = newCapabilities(this.tag);
     const reserved = bytes ?? length ?? 0;
     const lease = { id, owner: owner.name, bytes: reserved, expiresAt };
     refuse(this.#ledger.reserve(lease, allowanceOf(owner)));
@@ -139,42 +169,53 @@ export class Depot {
    *   `allocation-expired`
    */
   find({ kind, id, secret }: DepotLink): Allocation {
+    return this.#find(id, kind, proofOf(secret));
+  }
+
+  /**
+   * Finds a complete file for another node, whose client has shown a capability.
+   *
+   * @param proof SHA-256 of the capability's secret, hexadecimal
+   * @throws MillraceError as `find`, and as `checkReadable`
+   */
+  findFor(id: string, proof: string): Allocation {
+    const allocation = this.#find(id, 'read', proof);
+    this.checkReadable(allocation);
+    allocation.told = true;
+    return allocation;
+  }
+
+  /**
+   * Checks that a file may be read.
+   *
+   * @returns its length and digest
+   * @throws MillraceError `upload-incomplete`, `content-blocked`, `allocation-damaged`
+   */
+  checkReadable({ head: { final, damaged } }: Allocation): NonNullable<Head['final']> {
+    if (final === undefined) throw new MillraceError('upload-incomplete');
+    if (this.blocked.has(final.sha256)) throw new MillraceError('content-blocked');
+    if (damaged === true) throw new MillraceError('allocation-damaged');
+    return final;
+  }
+
+  #find(id: string, kind: Capability, proof: string): Allocation {
     const allocation = this.#all.get(id);
     const proofs = allocation?.head.proofs ?? this.#expired.get(id);
-    if (!proves(secret, proofs?.[kind])) throw new MillraceError('no-such-allocation');
+    if (!isProved(proof, proofs?.[kind])) throw new MillraceError('no-such-allocation');
     if (allocation === undefined || allocation.head.expiresAt <= this.#options.wallClock()) {
       throw new MillraceError('allocation-expired');
     }
     return allocation;
   }
 
-  /**
-   * Makes room for bytes of an upload before they are taken.
-   *
-   * @param end offset behind the bytes
-   * @throws MillraceError `upload-too-long`, `inconsistent-length`, `allocation-refused`
-   */
-  makeRoom({ head }: Allocation, end: number): void {
-    if (head.length !== undefined && end > head.length) {
-      throw new MillraceError('inconsistent-length', `it is to have ${head.length} bytes`);
-    }
-    const reserved = this.#ledger.get(head.id)?.bytes ?? 0;
-    if (end <= reserved) return;
-    if (!head.grows) {
-      throw new MillraceError('upload-too-long', `${head.bytes} bytes are reserved`);
-    }
-    const { owner, allowance } = this.#limitsOf(head);
-    if (owner !== undefined) checkSize(owner, end);
-    const more = Math.min(Math.max(end, reserved + GROWTH_BYTES), owner?.each ?? end);
-    if (this.#ledger.charge(head.id, more, allowance) === undefined) return;
-    refuse(this.#ledger.charge(head.id, end, allowance));
+  /** As `Space.makeRoom`. */
+  makeRoom(allocation: Allocation, end: number): void {
+    this.#space.makeRoom(allocation, end);
   }
 
-  /** Largest length that an upload may have as far as it is known; undefined: no limit is known. */
-  maxSize({ head }: Allocation): number | undefined {
-    if (!head.grows) return head.bytes;
-    const each = this.#limitsOf(head).owner?.each ?? Infinity;
-    return each === Infinity ? undefined : each;
+  /** As `Space.maxSize`. */
+  maxSize(allocation: Allocation): number | undefined {
+    return this.#space.maxSize(allocation);
   }
 
   /**
@@ -197,7 +238,7 @@ export class Depot {
    * Completes an upload: from now on it can be read, and never changes.
    *
    * @throws MillraceError `inconsistent-length`; `content-mismatch` if its SHA-256 is another than
-   *   was stated: then the allocation has ended
+   *   was stated, `content-blocked`: then the allocation has ended
    */
   async complete(allocation: Allocation, signal: AbortSignal): Promise<void> {
     const { head, offset: length } = allocation;
@@ -213,8 +254,11 @@ export class Depot {
       at += bytes.length;
     }
     const { sha256 } = allocation;
-    if (head.sha256 !== undefined && head.sha256 !== sha256) {
-      const error = new MillraceError('content-mismatch', `their SHA-256 is ${sha256}`);
+    const isOther = head.sha256 !== undefined && head.sha256 !== sha256;
+    if (isOther || this.blocked.has(sha256)) {
+      const error = isOther
+        ? new MillraceError('content-mismatch', `their SHA-256 is ${sha256}`)
+        : new MillraceError('content-blocked');
       // Not waited for: the request that completes has its turn until it has been answered.
       this.#delete(this.#end(allocation, error));
       throw error;
@@ -235,28 +279,38 @@ export class Depot {
     allocation: Allocation,
     { forMs, bytes }: { forMs?: Millis | undefined; bytes?: number | undefined },
   ): Promise<void> {
-    const { owner } = this.#limitsOf(allocation.head);
+    const { owner } = this.#space.limitsOf(allocation.head);
+    const before = allocation.head.expiresAt;
     let changed: Partial<Head> = {};
     if (forMs !== undefined) {
       const expiresAt =
         this.#options.wallClock() + checkLease(owner, forMs, this.#options.maxLeaseMs);
       changed = { expiresAt };
     }
-    if (bytes === undefined) return this.#change(allocation, changed);
-    // Bytes on their way have their reservation already.
-    const turn = await allocation.takeTurn();
-    try {
-      this.#reserve(allocation, bytes);
-      await this.#change(allocation, { ...changed, bytes, grows: false });
-    } finally {
-      turn.end();
+    if (bytes === undefined) await this.#change(allocation, changed);
+    else {
+      // Bytes on their way have their reservation already.
+      const turn = await allocation.takeTurn();
+      try {
+        this.#space.reserve(allocation, bytes);
+        await this.#change(allocation, { ...changed, bytes, grows: false });
+      } finally {
+        turn.end();
+      }
     }
+    if (allocation.head.expiresAt < before) await this.tell(allocation);
   }
 
   /** Ends an allocation at once, with all requests that use it. */
   async release(allocation: Allocation): Promise<void> {
     const gone = new MillraceError('no-such-allocation', 'it has been released');
     await this.#end(allocation, gone);
+    await this.tell(allocation);
+  }
+
+  /** Lets other nodes that may serve a file ask again before they do so. */
+  async tell({ told, head: { id } }: Allocation): Promise<void> {
+    if (told) await this.onChanged(id);
   }
 
   /** Ends all allocations whose lease is over. */
@@ -270,8 +324,9 @@ export class Depot {
     }
   }
 
-  /** Remembers that the disk has returned wrong bytes: they are not read again. */
-  async markDamaged(allocation: Allocation, error: MillraceError): Promise<void> {
+  /** Notes that a read has failed: bytes that the disk has returned wrongly are not read again. */
+  async onReadError(allocation: Allocation, error: unknown): Promise<void> {
+    if (!isMillraceError(error, 'allocation-damaged') || allocation.head.damaged === true) return;
     const { id } = allocation.head;
     this.#options.log.error({ id, detail: error.detail }, 'bytes of an allocation are damaged');
     allocation.head = { ...allocation.head, damaged: true };
@@ -295,17 +350,6 @@ export class Depot {
     const leaving = new MillraceError('draining');
     await Promise.all([...this.#all.values()].map((allocation) => allocation.end(leaving)));
     await Promise.all(this.#deletions);
-  }
-
-  /** Charges another number of bytes for an incomplete upload. */
-  #reserve({ head, offset, isComplete }: Allocation, bytes: number): void {
-    const { owner, allowance } = this.#limitsOf(head);
-    if (isComplete) throw new MillraceError('upload-complete');
-    if (bytes < Math.max(offset, head.length ?? 0)) {
-      throw new MillraceError('inconsistent-length', `it has ${offset} bytes already`);
-    }
-    if (owner !== undefined) checkSize(owner, bytes);
-    refuse(this.#ledger.charge(head.id, bytes, allowance));
   }
 
   /** Changes a head: on the disk first, one change after the other. */
@@ -338,34 +382,12 @@ export class Depot {
     this.#deletions.add(done);
   }
 
-  async #recover(): Promise<void> {
-    const folders = await this.#disk.folders();
-    const recoverNext = async () => {
-      for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-        await this.#recoverOne(folder);
-      }
-    };
-    await Promise.all(Array.from({ length: RECOVERED_AT_ONCE }, recoverNext));
-  }
-
-  async #recoverOne(folder: string): Promise<void> {
-    const { log } = this.#options;
-    try {
-      const { head, offset, sums } = await this.#disk.recover(folder);
-      const { id, owner, expiresAt, final, resumable } = head;
-      // Nobody can continue it.
-      if (final === undefined && !resumable) return await this.#disk.discard(folder);
-      const bytes = Math.max(head.bytes, offset);
-      this.#ledger.restore({ id, owner, bytes, expiresAt });
-      this.#all.set(id, new Allocation(folder, head, offset, sums));
-    } catch (error) {
-      log.error({ err: error, folder }, 'an allocation is damaged and is not used');
-    }
-  }
-
-  #limitsOf({ owner: name }: Head): { owner: Owner | undefined; allowance: Allowance } {
-    const owner = this.#options.owners.named(name);
-    // An owner who has been struck off keeps what is stored, and gets no more.
-    return { owner, allowance: owner === undefined ? NO_MORE : allowanceOf(owner) };
+  #restore({ head, folder, offset, sums }: Found): void {
+    const { id, owner, expiresAt, final } = head;
+    this.#ledger.restore({ id, owner, bytes: Math.max(head.bytes, offset), expiresAt });
+    const allocation = new Allocation(folder, head, offset, sums);
+    // By a former run, as far as this one knows.
+    allocation.told = final !== undefined;
+    this.#all.set(id, allocation);
   }
 }

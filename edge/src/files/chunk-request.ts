@@ -35,6 +35,8 @@ export interface ChunkSource {
   ): Promise<ChunkBuffer>;
   /** Time after which a fetch justifies a competing one. */
   lateAfterMs(request: ChunkRequest): Millis;
+  /** True for chunks that are on this machine already: no node is asked, and no cache keeps them. */
+  isLocal?(request: ChunkRequest): boolean;
 }
 
 /** Returns the name that a chunk is cached under. */

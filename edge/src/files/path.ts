@@ -23,6 +23,20 @@ export interface Path {
 /** The path of a request that enters the network here. */
 export const INGRESS: Path = { hops: 0, salt: '', via: [], avoid: [] };
 
+/** Most hops accepted, more than any setting allows: no node of this network sends more. */
+export const MAX_HOPS_READ = 16;
+
+/**
+ * The path of a question to a depot, and of a request for the bytes of its files. The depot has the
+ * answer and waits for nobody, so these have connections of their own, those of the last hop.
+ */
+export const TO_DEPOT: Path = { hops: MAX_HOPS_READ - 1, salt: '', via: [], avoid: [] };
+
+/** Returns true for the path of a request that was sent to a depot, as the depot reads it. */
+export function isToDepot({ hops }: Path): boolean {
+  return hops === TO_DEPOT.hops + 1;
+}
+
 /**
  * Returns the path with more nodes to avoid: as many as other nodes read, since they ignore a longer
  * list with all that it names.

@@ -44,6 +44,11 @@ export const ANSWER = z.object({
   serves: z.string().regex(DIGEST).optional(),
   /** Part of what it can take that is free. */
   room: z.number().min(0).max(1).optional(),
+  /** Name of its depot, with which the ids of that end. */
+  depot: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{4}$/)
+    .optional(),
   /** Networks of its clients, and their round trips, milliseconds. */
   near: z
     .array(z.tuple([z.string().regex(NETWORK), z.number().min(0).max(MAX_RTT_MS)]))

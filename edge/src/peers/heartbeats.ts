@@ -80,6 +80,11 @@ export class Heartbeats {
     this.#firstRound = Promise.all(this.#turns.addresses.urls.map((url) => this.ask(url)));
   }
 
+  /** True while addresses are known that have never been asked. */
+  get hasNew(): boolean {
+    return this.#turns.addresses.nextNew() !== undefined;
+  }
+
   /** Resolves once all seeds have been asked after the start. */
   async firstRound(): Promise<void> {
     await this.#firstRound;

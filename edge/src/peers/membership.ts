@@ -26,6 +26,8 @@ export interface OwnService {
   readonly room: number;
   /** Digest of what its policy serves. */
   readonly serves: string;
+  /** Name of its depot, if it has one. */
+  readonly depot?: string | undefined;
 }
 
 export interface MembershipOptions extends HeartbeatSettings {
@@ -57,6 +59,9 @@ export interface ForwardTarget extends RouteNode {
   readonly url: string;
 }
 
+/** Time after the first round in which nodes tell of others, and these answer. */
+const LEARNING_MS: Millis = 5000;
+
 export class Membership {
   readonly table: PeerTable;
   readonly #options: MembershipOptions;
@@ -70,6 +75,8 @@ export class Membership {
   #hearsay: readonly Hearsay<Peer>[] | undefined;
   #rumours: Rumours<Peer> | undefined;
   #port = 0;
+  /** When the first round over all seeds had ended. */
+  #metAt: Millis | undefined;
   #isShared = false;
 
   constructor(options: MembershipOptions) {
@@ -97,6 +104,15 @@ export class Membership {
     this.#port = port;
     this.#isShared = shared;
     await this.#heartbeats.start();
+    void this.met().then(() => {
+      this.#metAt = this.#options.now();
+    });
+  }
+
+  /** True while there may be nodes that this one will know in a moment: it has just started. */
+  get isLearning(): boolean {
+    const sinceMs = this.#options.now() - (this.#metAt ?? Number.POSITIVE_INFINITY);
+    return !(sinceMs >= LEARNING_MS) || this.#heartbeats.hasNew;
   }
 
   /** Resolves once all seeds have been asked after the start, and their answers are known. */

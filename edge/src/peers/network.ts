@@ -8,6 +8,7 @@ import { isMillraceError } from '@millrace/shared/base/errors';
 import { BUFFER_BYTES_PER_CLIENT } from '@millrace/shared/base/limits';
 import { onwardSalt, routingKey } from '@millrace/shared/cdn/chunks/chunk-name';
 import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
+import { depotFileId, depotTagOf } from '@millrace/shared/cdn/depot/depot-file';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
 import type { PeerSpeeds } from '@millrace/shared/cdn/fetch/peer-speeds';
@@ -206,13 +207,26 @@ export class Network {
     const { membership, maxHops, random, now } = this.#options;
     const refusing = this.#refusals.nodes(url, now());
     const self = nodes[0] as ForwardTarget;
-    const avoid = new Set([...path.via, ...path.avoid, ...tried, ...refusing]);
+    const keepers = this.#keepers(url);
+    const avoid = new Set([...path.via, ...path.avoid, ...tried, ...refusing, ...keepers]);
     const hearsay = membership.hearsay();
     const far = () => membership.far();
     const rumours = () => membership.rumours();
     const { hops } = path;
     const others = { self, nodes, hearsay, far, rumours, avoid };
     return decideRoute({ ...what, ...others, hops, maxHops, random });
+  }
+
+  /**
+   * Names of the nodes whose depot keeps a file. They own none of its chunks: copies on other nodes
+   * take load off the depot, and are there while it is down.
+   */
+  #keepers(url: string): string[] {
+    const id = depotFileId(url);
+    if (id === undefined) return [];
+    const tag = depotTagOf(id);
+    const { peers } = this.#options.membership.table;
+    return [...peers].flatMap(({ name, depot }) => (depot === tag ? [name] : []));
   }
 
   #failed(error: unknown, url: string): void {

@@ -11,30 +11,29 @@ import { FairTurns } from '@millrace/shared/cdn/admission/fair-turns';
 import { formatChunkName } from '@millrace/shared/cdn/chunks/chunk-name';
 import { digestTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
-import { PATIENCE_WITH_THE_LIVING } from '@millrace/shared/cdn/fetch/hedge';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
 import { ChunkSpeed, type PeerSpeeds } from '@millrace/shared/cdn/fetch/peer-speeds';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
-import { PROBLEM_TYPE, readProblem } from '@millrace/shared/http/answers/problem';
 import { listField, singleField } from '@millrace/shared/http/fields/headers';
-import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
 import { networkError } from '@millrace/shared/node/network-error';
 import {
   RangeClient,
   type RangeResponse,
   type RequestObserver,
 } from '@millrace/shared/node/range-client';
-import { SilenceTimer } from '@millrace/shared/node/silence-timer';
 import { LRUCache } from 'lru-cache';
 import type { Purges } from '../cache/purges.ts';
 import { sha256 } from '../files/chunk.ts';
 import { allocateFor, type ChunkBuffer, type ChunkMemory } from '../files/chunk-memory.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';
-import type { Path } from '../files/path.ts';
+import { type Path, TO_DEPOT } from '../files/path.ts';
 import type { ClusterAuth } from './cluster-auth.ts';
+import { readStoredFile, type StoredFile } from './depot-message.ts';
 import type { ForwardTarget, Membership } from './membership.ts';
+import { malformed, problemOf, readBody } from './peer-answers.ts';
 import { textDigest } from './text-digest.ts';
+import { unlessSilent } from './unless-silent.ts';
 import { type RemoteVersion, readVersion } from './version-message.ts';
 
 export interface PeerClientOptions {
@@ -65,7 +64,6 @@ export interface PeerChunk {
 const CONNECT_TIMEOUT_MS = 2000;
 const TAG_DIGITS = 16;
 const MAX_TAGS = 1000;
-const MAX_BODY_BYTES = 64 * 1024;
 
 export class PeerClient {
   readonly #options: PeerClientOptions;
@@ -156,58 +154,86 @@ export class PeerClient {
     path: Path,
     signal: AbortSignal,
   ): Promise<RemoteVersion> {
-    const silence = new AbortController();
-    const { membership, now } = this.#options;
-    const silenceMs = membership.table.silenceMs(peer.name);
-    let signAt = now();
-    const onSilent = () => {
-      // A node that answers others is busy, and may come to this request any moment.
-      const idleMs = now() - Math.max(signAt, membership.table.get(peer.name)?.heardAt ?? 0);
-      const busy = idleMs < silenceMs && now() - signAt < PATIENCE_WITH_THE_LIVING * silenceMs;
-      if (busy) timer.heard();
-      else silence.abort(new MillraceError('origin-timeout', 'a peer is silent'));
-    };
-    const timer = new SilenceTimer(silenceMs, onSilent);
-    const alive = () => {
-      signAt = now();
-      timer.heard();
-    };
     const { digest } = demands;
     const tag = digest === undefined ? undefined : digestTag(digest);
     const name = formatChunkName({ ...first, salt: '', tag });
     const fields = {
-      [INSIDE.want]: 'version',
       ...cacheControl(demands),
       ...(path.grant === undefined ? {} : { [INSIDE.permit]: path.grant.permit }),
       ...this.#purged(first.url, undefined),
     };
-    const either = AbortSignal.any([signal, silence.signal]);
-    try {
+    return this.#question(peer, name, fields, path, signal, (text) =>
+      readVersion(text, first.url, this.#options.wallClock(), digest),
+    );
+  }
+
+  /**
+   * Asks a depot about a file.
+   *
+   * @param question as `depotQuestion` makes it
+   * @throws PeerFailure; MillraceError of the depot; the signal's reason
+   */
+  async askDepot(peer: ForwardTarget, question: string, signal: AbortSignal): Promise<StoredFile> {
+    const range = { start: 0, end: 1 };
+    const name = formatChunkName({ url: question, range, salt: '', tag: undefined });
+    return this.#question(peer, name, {}, TO_DEPOT, signal, readStoredFile);
+  }
+
+  /**
+   * Fetches a chunk of a file from the depot that keeps it.
+   *
+   * @throws as `fetchChunk`, and PeerFailure if the depot is silent
+   */
+  async fetchFromDepot(
+    peer: ForwardTarget,
+    request: ChunkRequest,
+    signal: AbortSignal,
+    observer: AttemptObserver,
+  ): Promise<PeerChunk> {
+    const wanted = { ...request, salt: '', ifHeld: false };
+    return unlessSilent(this.#options, peer.name, signal, (either, alive) =>
+      this.fetchChunk(peer, wanted, TO_DEPOT, either, {
+        onSent() {
+          alive();
+          observer.onSent();
+        },
+        onBytes(count) {
+          alive();
+          observer.onBytes(count);
+        },
+      }),
+    );
+  }
+
+  /** Asks a question that is answered with a text. */
+  #question<T>(
+    peer: ForwardTarget,
+    name: string,
+    more: Readonly<Record<string, string>>,
+    path: Path,
+    signal: AbortSignal,
+    read: (text: string) => T,
+  ): Promise<T> {
+    const fields = { [INSIDE.want]: 'version', ...more };
+    return unlessSilent(this.#options, peer.name, signal, async (either, alive) => {
       const { response, nonce } = await this.#open(peer, name, fields, path, either, {
         onSent: alive,
         onInterim: alive,
       });
-      return await this.#readVersion(peer, response, nonce, first.url, digest);
-    } catch (error) {
-      if (signal.aborted) throw signal.reason;
-      throw silence.signal.aborted ? new PeerFailure(peer.name, silence.signal.reason) : error;
-    } finally {
-      timer.stop();
-    }
+      return this.#readText(peer, response, nonce, read);
+    });
   }
 
-  async #readVersion(
+  async #readText<T>(
     peer: ForwardTarget,
     response: RangeResponse,
     nonce: string,
-    url: string,
-    asked: string | undefined,
-  ): Promise<RemoteVersion> {
+    read: (text: string) => T,
+  ): Promise<T> {
     try {
       const text = (await readBody(response))?.toString() ?? '';
-      const digest = textDigest(text);
-      this.#options.auth.verifyAnswer(nonce, response.headers, ['200', digest]);
-      return readVersion(text, url, this.#options.wallClock(), asked);
+      this.#options.auth.verifyAnswer(nonce, response.headers, ['200', textDigest(text)]);
+      return read(text);
     } catch (error) {
       const reason = error instanceof MillraceError ? error : malformed(error);
       throw new PeerFailure(peer.name, reason);
@@ -327,35 +353,8 @@ export class PeerClient {
   }
 }
 
-function malformed(error: unknown): MillraceError {
-  return new MillraceError('malformed-response', `of a peer: ${(error as Error).message}`);
-}
-
 function cacheControl({ revalidate, maxAgeMs }: RequestDemands): Record<string, string> {
   if (revalidate) return { 'cache-control': 'no-cache' };
   if (maxAgeMs === undefined) return {};
   return { 'cache-control': `max-age=${Math.floor(maxAgeMs / 1000)}` };
-}
-
-/** Reads a small body; undefined if it is not small, or of unknown length. */
-async function readBody(response: RangeResponse): Promise<Buffer | undefined> {
-  const bytes = Number(singleField(response.headers, 'content-length') ?? Number.NaN);
-  if (!response.plain || !(bytes <= MAX_BODY_BYTES)) {
-    response.discard();
-    return undefined;
-  }
-  const body = Buffer.alloc(bytes);
-  await response.readInto(body, () => {});
-  return body;
-}
-
-/** Reads the problem that an answer describes, if it does. */
-async function problemOf(response: RangeResponse): Promise<MillraceError | undefined> {
-  if (!listField(response.headers, 'content-type')?.startsWith(PROBLEM_TYPE)) {
-    response.discard();
-    return undefined;
-  }
-  const retryAfterMs = parseRetryAfter(listField(response.headers, 'retry-after'), 0);
-  const body = await readBody(response).catch(() => undefined);
-  return readProblem(body?.toString() ?? '', retryAfterMs);
 }

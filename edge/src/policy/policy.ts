@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
+import { isDepotHost } from '@millrace/shared/cdn/depot/depot-file';
 import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
 import { readContentLength } from '@millrace/shared/http/answers/range-contract';
 import { parseContentRange } from '@millrace/shared/http/fields/content-range';
@@ -106,6 +107,8 @@ export class OriginPolicy {
    * @throws MillraceError `origin-not-allowed` or `private-address`
    */
   check(url: URL, scope: Scope, grant?: LinkGrant): boolean {
+    // Files of depots have names there, which only nodes may ask each other for.
+    if (isDepotHost(url.hostname)) throw new MillraceError('origin-not-allowed', url.host);
     const listed = this.#allowed.check(url);
     const ruled = this.#rules.check(url);
     if (hasBadPort(url)) {

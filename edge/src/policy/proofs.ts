@@ -15,7 +15,12 @@ export function proofOf(secret: string): string {
  * there is no proof.
  */
 export function proves(secret: string, proof: string | undefined): boolean {
-  return isSameProof(proofOf(secret), proof ?? NO_PROOF) && proof !== undefined;
+  return isProved(proofOf(secret), proof);
+}
+
+/** The same for the SHA-256 of a secret, hexadecimal. */
+export function isProved(given: string, proof: string | undefined): boolean {
+  return isSameProof(given, proof ?? NO_PROOF) && proof !== undefined;
 }
 
 /** Compares two proofs in a time that does not depend on them. */

@@ -49,12 +49,12 @@ export async function adminApi(server: FastifyInstance, o: AdminApiOptions): Pro
   };
 
   server.post('/-/purge', token, async (request) => {
-    const body = read(PURGE_BODY, request.body);
+    const body = readBody(PURGE_BODY, request.body);
     return administration.purge(targetOf(body, config.defaultScheme), body.network === true);
   });
 
   server.post('/-/prefetch', token, async (request, reply) => {
-    const { url, rate, sha256 } = read(PREFETCH_BODY, request.body);
+    const { url, rate, sha256 } = readBody(PREFETCH_BODY, request.body);
     const prefetch = await administration.prefetch({ url: fileUrl(url), rate, sha256 });
     return reply.code(202).header('location', `/-/prefetch/${prefetch.id}`).send(prefetch);
   });
@@ -69,7 +69,7 @@ export async function adminApi(server: FastifyInstance, o: AdminApiOptions): Pro
   );
 
   server.post('/-/pins', token, async (request, reply) => {
-    const body = read(PIN_BODY, request.body);
+    const body = readBody(PIN_BODY, request.body);
     const url = fileUrl(body.url);
     const { seconds, bytes, network } = body;
     const pinned = await administration.pin(url, seconds * 1000, bytes, network === true);
@@ -81,7 +81,7 @@ export async function adminApi(server: FastifyInstance, o: AdminApiOptions): Pro
   });
   server.get('/-/pins', token, () => administration.pins());
   server.patch<WithId>('/-/pins/:id', capability, async (request) => {
-    const { seconds, network } = read(LEASE_BODY, request.body);
+    const { seconds, network } = readBody(LEASE_BODY, request.body);
     return administration.extend(request.params.id, seconds * 1000, network === true);
   });
   server.delete<WithId>('/-/pins/:id', capability, ({ params, query }) =>
@@ -90,7 +90,7 @@ export async function adminApi(server: FastifyInstance, o: AdminApiOptions): Pro
 }
 
 /** Turns the framework's own refusals (too large, no JSON) into problems of the table as well. */
-function answerWithProblems(server: FastifyInstance): void {
+export function answerWithProblems(server: FastifyInstance): void {
   server.addHook('onSend', async (_request, reply) => {
     reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
   });
@@ -104,8 +104,12 @@ function answerWithProblems(server: FastifyInstance): void {
   });
 }
 
-/** @throws MillraceError `bad-option` that says which part is wrong */
-function read<S extends z.ZodType>(schema: S, body: unknown): z.infer<S> {
+/**
+ * Reads the body of an administrator's request.
+ *
+ * @throws MillraceError `bad-option` that says which part is wrong
+ */
+export function readBody<S extends z.ZodType>(schema: S, body: unknown): z.infer<S> {
   const result = tryRead(schema, body);
   if (result.success) return result.data;
   const [issue] = result.error.issues;

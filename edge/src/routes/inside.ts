@@ -10,28 +10,34 @@ import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import type { MemoryAccount } from '@millrace/shared/cdn/admission/memory-account';
 import { type ChunkName, parseChunkName } from '@millrace/shared/cdn/chunks/chunk-name';
-import { isLegalChunk } from '@millrace/shared/cdn/chunks/chunk-plan';
-import { digestOfTag, versionOfTag } from '@millrace/shared/cdn/chunks/version-tag';
+import { digestOfTag } from '@millrace/shared/cdn/chunks/version-tag';
+import {
+  depotFileId,
+  isDepotHost,
+  parseDepotQuestion,
+} from '@millrace/shared/cdn/depot/depot-file';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
-import { INSIDE, parseClientTag } from '@millrace/shared/cdn/routing/inside-message';
+import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import { readDemands } from '@millrace/shared/http/answers/freshness';
-import { type Headers, singleField } from '@millrace/shared/http/fields/headers';
+import { singleField } from '@millrace/shared/http/fields/headers';
 import { viaItem } from '@millrace/shared/http/fields/via';
-import { parseOriginUrl } from '@millrace/shared/http/urls/prefixed-url';
 import { resetConnection } from '@millrace/shared/node/reset-connection';
 import type { ChunkStore } from '../agent/chunk-store.ts';
 import type { FileResolver } from '../agent/file-resolver.ts';
 import type { Purges } from '../cache/purges.ts';
 import { writeLoaned } from '../clients/loaned-write.ts';
+import type { Depot } from '../depot/depot.ts';
 import type { Metrics } from '../figures/metrics.ts';
 import type { Chunk } from '../files/chunk.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';
-import { MAX_NAMES, nodeClient, type Path } from '../files/path.ts';
+import { isToDepot, type Path } from '../files/path.ts';
 import { problemReply } from '../listen/problem-reply.ts';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
+import { writeStoredFile } from '../peers/depot-message.ts';
 import { textDigest } from '../peers/text-digest.ts';
 import { writeTunnel, writeVersion } from '../peers/version-message.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
+import { readClient, readPath, readRequest, readUrl } from './read-inside.ts';
 
 export interface InsideOptions {
   readonly name: string;
@@ -40,6 +46,8 @@ export interface InsideOptions {
   readonly purges: Purges;
   readonly resolver: FileResolver;
   readonly chunks: ChunkStore;
+  /** This node's own depot, if it has one. */
+  readonly depot: Depot | undefined;
   readonly metrics: Metrics;
   readonly log: Log;
   /** This node's load, told with every answer. */
@@ -49,11 +57,8 @@ export interface InsideOptions {
   readonly account: MemoryAccount;
 }
 
-/** Most hops accepted, more than any setting allows: no node of this network sends more. */
-const MAX_HOPS_READ = 16;
 /** Interval at which a waiting node is told how far its chunk is. */
 const PROGRESS_INTERVAL_MS = 100;
-const NODE_NAMES = /^[A-Za-z0-9._:-]{1,100}(?: [A-Za-z0-9._:-]{1,100})*$/;
 const OCTETS = 'application/octet-stream';
 
 export class InsideHandler {
@@ -129,13 +134,14 @@ export class InsideHandler {
     const wanted = parseChunkName(target.slice(1));
     if (wanted === undefined) throw new MillraceError('bad-chunk-name');
     const url = readUrl(wanted.url);
+    if (isDepotHost(url.hostname)) {
+      return this.#answerForDepot(req, res, { ...wanted, url: url.href }, path, signal);
+    }
     const permit = singleField(req.headers, INSIDE.permit);
     // The first node on the path has checked its expiry.
     const grant = permit === undefined ? undefined : policy.grant(permit, url);
     policy.check(url, 'public', grant);
-    const asker = path.via.at(-1);
-    const tag = parseClientTag(singleField(req.headers, INSIDE.client));
-    const client = asker === undefined ? undefined : nodeClient(asker, tag);
+    const client = readClient(req.headers, path);
     const granted = { ...path, salt: wanted.salt, grant, client };
     purges.hear(url.href, wanted.tag, singleField(req.headers, INSIDE.purges));
     if (singleField(req.headers, INSIDE.want) === 'version') {
@@ -144,12 +150,56 @@ export class InsideHandler {
     }
     const request = { ...readRequest(wanted, req.headers), grant, client };
     policy.checkLength(url, request.version.length);
+    return this.#sendIfWanted(req, res, request, granted, signal);
+  }
+
+  /**
+   * Answers for a file of a depot. Its capability was checked where the client came in; only a depot
+   * itself judges proofs. Files of depots have no origin, so no policy is asked.
+   */
+  async #answerForDepot(
+    req: IncomingMessage,
+    res: ServerResponse,
+    wanted: ChunkName,
+    path: Path,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { auth, chunks, depot, purges, wallClock } = this.#options;
+    // Without a secret, every process of this machine could pass for a node.
+    if (!auth.hasSecret) throw new MillraceError('inside-request-refused', 'there is no secret');
+    if (singleField(req.headers, INSIDE.want) === 'version') {
+      const question = parseDepotQuestion(wanted.url);
+      if (question === undefined) throw new MillraceError('bad-chunk-name');
+      if (depot === undefined) throw new MillraceError('no-such-allocation');
+      const { head } = depot.findFor(question.id, question.proof);
+      const { name, type, expiresAt, final } = head;
+      const { length = 0, sha256 = '' } = final ?? {};
+      const leftMs = Math.max(0, expiresAt - wallClock());
+      return this.#sendText(req, res, writeStoredFile({ length, sha256, name, type, leftMs }));
+    }
+    if (depotFileId(wanted.url) === undefined) throw new MillraceError('bad-chunk-name');
+    const client = readClient(req.headers, path);
+    const request = { ...readRequest(wanted, req.headers), client };
+    // The asking node takes this one for the depot: asking on would lead back here.
+    if (isToDepot(path) && !chunks.isLocal(request)) throw new MillraceError('no-such-allocation');
+    purges.hear(wanted.url, wanted.tag, singleField(req.headers, INSIDE.purges));
+    const onward = { ...path, salt: wanted.salt, client };
+    return this.#sendIfWanted(req, res, request, onward, signal);
+  }
+
+  async #sendIfWanted(
+    req: IncomingMessage,
+    res: ServerResponse,
+    request: ChunkRequest,
+    path: Path,
+    signal: AbortSignal,
+  ): Promise<void> {
     if (readDemands(req.headers).onlyIfCached) {
       if (!this.#options.chunks.holds(request)) throw new MillraceError('not-cached');
       // The first bytes may have to wait for others on this node's line.
       this.#interim(res, `${INSIDE.progress}: 0\r\n`);
     }
-    return this.#sendChunk(req, res, request, granted, signal);
+    return this.#sendChunk(req, res, request, path, signal);
   }
 
   async #sendVersion(
@@ -160,7 +210,7 @@ export class InsideHandler {
     path: Path,
     signal: AbortSignal,
   ): Promise<void> {
-    const { policy, resolver, auth, wallClock } = this.#options;
+    const { policy, resolver, wallClock } = this.#options;
     const stop = this.#every(PROGRESS_INTERVAL_MS, () => this.#interim(res, ''));
     try {
       const resolution = await resolver.resolve(
@@ -175,17 +225,20 @@ export class InsideHandler {
         resolution.kind === 'file'
           ? writeVersion(resolution.pointer, wallClock())
           : writeTunnel(resolution.reason);
-      const told = textDigest(body);
-      res.writeHead(200, {
-        'content-type': 'application/json',
-        'content-length': String(Buffer.byteLength(body)),
-        ...this.#ownFields(),
-        ...auth.signAnswer(req, ['200', told]),
-      });
-      res.end(body);
+      this.#sendText(req, res, body);
     } finally {
       stop();
     }
+  }
+
+  #sendText(req: IncomingMessage, res: ServerResponse, body: string): void {
+    res.writeHead(200, {
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+      ...this.#ownFields(),
+      ...this.#options.auth.signAnswer(req, ['200', textDigest(body)]),
+    });
+    res.end(body);
   }
 
   async #sendChunk(
@@ -273,42 +326,4 @@ export class InsideHandler {
     const { name, load } = this.#options;
     return { via: viaItem(name), [INSIDE.load]: String(load()) };
   }
-}
-
-/** Reads only the canonical form of a URL: one file must not have two names. */
-function readUrl(text: string): URL {
-  const url = parseOriginUrl(text);
-  if (url.href !== text) throw new MillraceError('bad-chunk-name', 'the URL is not canonical');
-  return url;
-}
-
-function readPath(headers: Headers): Path {
-  const hops = Number(/^\d{1,2}$/.exec(singleField(headers, INSIDE.hops) ?? '')?.[0] ?? Number.NaN);
-  const via = readNames(headers, INSIDE.via);
-  if (!(hops >= 1 && hops <= MAX_HOPS_READ) || via.length === 0) {
-    throw new MillraceError('bad-chunk-name', 'no hop count, or too high a one');
-  }
-  return { hops, salt: '', via, avoid: readNames(headers, INSIDE.avoid) };
-}
-
-function readNames(headers: Headers, field: string): string[] {
-  const value = singleField(headers, field) ?? '';
-  const names = NODE_NAMES.test(value) ? value.split(' ') : [];
-  return names.length <= MAX_NAMES ? names : [];
-}
-
-/** @throws MillraceError `bad-chunk-name` for requests that no node sends */
-function readRequest({ url, range, tag }: ChunkName, headers: Headers): ChunkRequest {
-  const text = /^\d{1,16}$/.exec(singleField(headers, INSIDE.fileLength) ?? '')?.[0];
-  const length = Number(text ?? Number.NaN);
-  const validators = tag === undefined ? undefined : versionOfTag(tag, length);
-  if (tag === undefined || validators === undefined) {
-    throw new MillraceError('bad-chunk-name', 'no version that can be pinned');
-  }
-  if (!isLegalChunk(range, length)) throw new MillraceError('bad-chunk-name', 'not a legal chunk');
-  const digest = digestOfTag(tag);
-  const version = { url, scope: 'public', length, validators, digest, tag, fields: {} } as const;
-  const directUrl = singleField(headers, INSIDE.finalUrl);
-  if (directUrl === undefined || directUrl === url) return { version, range };
-  return { version, range, directUrl: readUrl(directUrl).href };
 }

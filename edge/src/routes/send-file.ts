@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { bringsFirstChunk, withFirstChunk } from '@millrace/shared/cdn/chunks/cache-outcome';
+import { depotFileId } from '@millrace/shared/cdn/depot/depot-file';
 import { decideAnswer } from '@millrace/shared/http/answers/answer';
 import { currentAge } from '@millrace/shared/http/answers/freshness';
 import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fields/cache-status';
@@ -62,9 +63,12 @@ export async function sendFile(
   exchange.kind = 'file';
   const first = Math.min(chunkBytes, version.length);
   if (bringsFirstChunk(outcome)) exchange.admission.fetched(first);
-  // A known pointer may have been stored when other rules held, or for a request with other rules.
-  policy.check(new URL(pointer.finalUrl), version.scope, exchange.grant);
-  policy.checkFile(pointer);
+  // A file of a depot has no origin: its capability, which has been checked, decides alone.
+  if (depotFileId(version.url) === undefined) {
+    // A known pointer may have been stored when other rules held, or for a request with other rules.
+    policy.check(new URL(pointer.finalUrl), version.scope, exchange.grant);
+    policy.checkFile(pointer);
+  }
   const answer = decideAnswer(req.method ?? 'GET', req.headers, version);
   if (answer.kind === 'precondition-failed') throw new MillraceError('precondition-failed');
   if (answer.kind === 'unsatisfiable') {
@@ -78,7 +82,7 @@ export async function sendFile(
   const age = currentAge(pointer.freshness, o.wallClock());
   Object.assign(head.headers, { via: viaItem(name), age: String(Math.floor(age / 1000)) });
   exchange.bodyBytes = head.body?.slices.bytes ?? 0;
-  if (head.body === undefined || req.method === 'HEAD') {
+  if (head.body === undefined || head.body.slices.count === 0 || req.method === 'HEAD') {
     head.headers['cache-status'] = formatCacheStatus(name, outcome);
     res.writeHead(head.status, head.headers).end();
     return;

@@ -12,6 +12,7 @@ import type { ClientAddress } from '../policy/client-address.ts';
 import { LocalAccess } from '../policy/local-access.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { PrefixedHandler } from '../routes/prefixed.ts';
+import type { SendFileOptions } from '../routes/send-file.ts';
 import type { Files } from './files.ts';
 import type { NodeContext } from './node-context.ts';
 import type { Storage } from './storage.ts';
@@ -26,6 +27,8 @@ export interface Clients {
   readonly reaper: ClientReaper;
   /** Answers clients' requests for files. */
   readonly prefixed: PrefixedHandler;
+  /** Parts that send a file from chunks. */
+  readonly sending: SendFileOptions;
   /** Stops looking for vanished clients. */
   stop(): void;
   /** Writes the use of quotas to the disk. */
@@ -100,32 +103,35 @@ export async function openClients(
   });
   admissions.measure('requests', { perClient: some(config.clientRequests) });
   admissions.measure('rate', { perClient: some(config.clientRate) });
-  const prefixed = new PrefixedHandler({
+  const sending: SendFileOptions = {
     name: config.name,
     chunkBytes: config.chunkSize,
-    defaultScheme: config.defaultScheme,
     policy,
-    limits,
-    originUse,
-    clientAddress: address,
-    clientRtts,
-    localAccess,
-    resolver,
     chunks,
-    client,
-    reaper,
-    records,
-    transfers,
-    account,
-    onRefusal: admissions.refused,
     metrics,
-    log,
     onChunk: figures?.onChunk,
     now,
     wallClock,
     random: Math.random,
     spare,
     waitsForMemory: (client) => limits.transfersOf(client) <= 1,
+  };
+  const prefixed = new PrefixedHandler({
+    ...sending,
+    defaultScheme: config.defaultScheme,
+    limits,
+    originUse,
+    clientAddress: address,
+    clientRtts,
+    localAccess,
+    resolver,
+    client,
+    reaper,
+    records,
+    transfers,
+    account,
+    onRefusal: admissions.refused,
+    log,
   });
   rounds.every(RELIEF_INTERVAL_MS, () => transfers.setPressed(!spare()));
   const { offloadAbove } = config;
@@ -137,6 +143,7 @@ export async function openClients(
     clientRtts,
     reaper,
     prefixed,
+    sending,
     stop: () => reaper.stop(),
     async close() {
       await writeQuotas?.();

@@ -1,27 +1,49 @@
-/** The depot of a node: its folder, its owners, and the handler of its requests. */
+/** The depot of a node, if it has one, and its requests; files of other nodes' depots. */
 
-import { stat, statfs } from 'node:fs/promises';
+import { mkdir, stat, statfs } from 'node:fs/promises';
 import type { Log } from '@millrace/shared/base/log';
 import { formatBytes } from '@millrace/shared/base/units';
+import { depotFileUrl } from '@millrace/shared/cdn/depot/depot-file';
 import { APPENDS, CLIENT_APPENDS } from '../admission/resources.ts';
+import { DepotFiles } from '../agent/depot-files.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
 import type { Config } from '../config/config.ts';
+import { DepotAdministration } from '../depot/administration.ts';
 import { APPEND_BYTES } from '../depot/append.ts';
 import { ClientUse } from '../depot/client-use.ts';
 import { Depot } from '../depot/depot.ts';
+import { lockFolder } from '../depot/folder-lock.ts';
 import { READ_MEMORY_BYTES } from '../depot/verified-read.ts';
 import { Owners } from '../policy/depot-owners.ts';
 import { DepotHandler } from '../routes/depot/handler.ts';
+import { ofPrefixed } from '../routes/depot/prefixed-link.ts';
 import type { Clients } from './clients.ts';
 import type { NodeContext } from './node-context.ts';
+import type { Peers } from './peers.ts';
+import type { Storage } from './storage.ts';
+import type { Upkeep } from './upkeep.ts';
 
-export interface DepotServer {
-  /** Answers clients' requests. */
-  readonly handler: DepotHandler;
+/** The depot itself. */
+export interface DepotStore {
+  readonly depot: Depot;
+  readonly owners: Owners;
+  /** Carries out what operators ask for. */
+  readonly administration: DepotAdministration;
   /** Reads the owners again. */
   reload(log: Log): void;
   /** Ends all uploads and deletions. */
   close(): Promise<void>;
+}
+
+/** Answers for depots, this node's own and others. */
+export interface DepotServer {
+  /** Answers clients' requests. */
+  readonly handler: DepotHandler;
+  /**
+   * Returns the target of a depot's link that is written as a prefixed URL; undefined for all other
+   * targets.
+   */
+  ofPrefixed(target: string): string | undefined;
 }
 
 const COLLECT_INTERVAL_MS = 1000;
@@ -30,40 +52,27 @@ const COLLECT_INTERVAL_MS = 1000;
  * Opens the depot of a node.
  *
  * @param dir its folder
- * @throws Error if the folder or the file of owners cannot be used, or the quota exceeds the disk
+ * @throws Error if the folder or the file of owners cannot be used, another edge uses the folder, or
+ *   the quota exceeds the disk
  */
-export async function openDepot(
-  context: NodeContext,
-  dir: string,
-  clients: Clients,
-  transfers: Exchanges,
-): Promise<DepotServer> {
-  const { config, log, metrics, admissions, account, now, wallClock, rounds } = context;
+export async function openDepot(context: NodeContext, dir: string): Promise<DepotStore> {
+  const { config, log, metrics, admissions, wallClock, rounds } = context;
   const owners = new Owners(config.depotOwnersFile);
   const { depotQuota: quotaBytes, depotMax: maxLeaseMs } = config;
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const lock = await lockFolder(dir);
+  if (lock.gap !== undefined) {
+    log.warn({ reason: lock.gap }, 'no other edge is kept out of the folder of the depot');
+  }
   const depot = await Depot.open({ dir, quotaBytes, maxLeaseMs, owners, log, wallClock });
   await checkDisk(config, dir);
   rounds.every(COLLECT_INTERVAL_MS, () => depot.collect());
-  const use = new ClientUse(admissions.refused);
   admissions.measure('depotBytes', { use: () => depot.usedBytes, limit: quotaBytes });
-  admissions.measure('appends', {
-    use: () => use.appends,
-    limit: APPENDS,
-    perClient: CLIENT_APPENDS,
-  });
-  account.share('depot', () => use.appends * APPEND_BYTES + use.reads * READ_MEMORY_BYTES);
   metrics.gauge('depot_allocations', 'Files in the depot, complete or not', () => depot.count);
-  const handler = new DepotHandler({
-    ...{ depot, owners, use, metrics, account, transfers, log, now, wallClock, maxLeaseMs },
-    publicUrl: config.publicUrl,
-    limits: clients.limits,
-    clientAddress: clients.address,
-    reaper: clients.reaper,
-    onRefusal: admissions.refused,
-    onBytes: (bytes) => metrics.depotReceived.inc(bytes),
-  });
   return {
-    handler,
+    depot,
+    owners,
+    administration: new DepotAdministration(depot, log),
     reload(to) {
       try {
         owners.reload();
@@ -71,8 +80,85 @@ export async function openDepot(
         to.error({ err: error }, 'the owners of the depot stay as they were');
       }
     },
-    close: () => depot.close(),
+    async close() {
+      await depot.close();
+      await lock.release();
+    },
   };
+}
+
+/**
+ * Opens the handler of requests to depots.
+ *
+ * @param store this node's depot, if it has one
+ * @returns undefined if there is nothing to answer for: no depot, and no network that may have one
+ */
+export function openDepotServer(
+  context: NodeContext,
+  store: DepotStore | undefined,
+  { purges }: Storage,
+  { depots }: Peers,
+  clients: Clients,
+  transfers: Exchanges,
+  upkeep: Upkeep,
+): DepotServer | undefined {
+  const { config, log, metrics, admissions, account, now, wallClock, rounds } = context;
+  if (store === undefined && depots === undefined) return undefined;
+  const use = new ClientUse(admissions.refused);
+  const files = depots && new DepotFiles({ depots, purges, now, wallClock });
+  if (files !== undefined) {
+    const { onPurge } = purges;
+    purges.onPurge = (target) => {
+      onPurge(target);
+      files.onPurge(target);
+    };
+    rounds.every(COLLECT_INTERVAL_MS, () => files.collect());
+    account.share('depotFiles', () => files.bytes);
+  }
+  if (store !== undefined) {
+    admissions.measure('appends', {
+      use: () => use.appends,
+      limit: APPENDS,
+      perClient: CLIENT_APPENDS,
+    });
+    account.share('depot', () => use.appends * APPEND_BYTES + use.reads * READ_MEMORY_BYTES);
+    if (depots !== undefined) store.depot.onChanged = (id) => tellNetwork(id, upkeep, log);
+  }
+  const own = store && {
+    ...{ depot: store.depot, owners: store.owners, maxLeaseMs: config.depotMax, now, wallClock },
+    publicUrl: config.publicUrl,
+    onBytes: (bytes: number) => metrics.depotReceived.inc(bytes),
+  };
+  const handler = new DepotHandler({
+    ...{ own, use, metrics, account, transfers, log, now, wallClock },
+    network: files && { ...clients.sending, files },
+    limits: clients.limits,
+    clientAddress: clients.address,
+    reaper: clients.reaper,
+    onRefusal: admissions.refused,
+  });
+  return {
+    handler,
+    ofPrefixed: (target) => {
+      const { defaultScheme, publicUrl } = config;
+      return ofPrefixed(target, defaultScheme, (id, origin) => {
+        const isOwn = publicUrl !== undefined && new URL(publicUrl).origin === origin;
+        return isOwn || depots?.isAt(id, origin) === true;
+      });
+    },
+  };
+}
+
+/** Purges a file at all nodes: they ask the depot again. Never rejects. */
+async function tellNetwork(id: string, { administration }: Upkeep, log: Log): Promise<void> {
+  try {
+    const { nodes = [] } = await administration.purge({ kind: 'url', url: depotFileUrl(id) }, true);
+    const missed = nodes.filter(({ ok }) => !ok).map(({ name }) => name);
+    // They learn of it by their next heartbeat that is answered.
+    if (missed.length > 0) log.warn({ id, missed }, 'nodes were not told that a file has changed');
+  } catch (error) {
+    log.error({ err: error, id }, 'other nodes could not be told that a file has changed');
+  }
 }
 
 /** @throws Error if depot and cache together may need more than the disk has */

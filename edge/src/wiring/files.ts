@@ -2,7 +2,9 @@
 
 import { ClientOrigins } from '../admission/client-origins.ts';
 import { ChunkStore } from '../agent/chunk-store.ts';
+import { DepotSource } from '../agent/depot-source.ts';
 import { FileResolver } from '../agent/file-resolver.ts';
+import type { Depot } from '../depot/depot.ts';
 import { OriginClient, originShare } from '../egress/origin-client.ts';
 import { OriginRecords } from '../egress/origin-records.ts';
 import { OriginSource } from '../egress/origin-source.ts';
@@ -27,13 +29,15 @@ export interface Files {
 /**
  * Opens the parts that fetch files: origins, chunks, versions, the handler of other nodes.
  *
+ * @param depot this node's own, if it has one
  * @param load this node's load, told with every answer to another node
  */
 export function openFiles(
   { config, log, metrics, admissions, clientAddress, account, now, wallClock }: NodeContext,
   { cache, memory, disk, purges, pointers }: Storage,
-  { auth, network }: Peers,
+  { auth, network, depots }: Peers,
   policy: OriginPolicy,
+  depot: Depot | undefined,
   load: () => number,
 ): Files {
   const onOriginBytes = (count: number) => metrics.originBytes.inc(count);
@@ -61,7 +65,8 @@ export function openFiles(
     perClient: originShare(config.maxOrigins),
   });
   const records = new OriginRecords();
-  const source = new OriginSource({ client, records, pointers, memory, now, onOriginBytes });
+  const origin = new OriginSource({ client, records, pointers, memory, now, onOriginBytes });
+  const source = new DepotSource({ origin, depot, peers: depots, memory, now });
   const chunks = new ChunkStore({
     cache,
     memory,
@@ -95,6 +100,7 @@ export function openFiles(
     purges,
     resolver,
     chunks,
+    depot,
     metrics,
     log,
     load,

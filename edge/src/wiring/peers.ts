@@ -4,6 +4,7 @@ import { PeerSpeeds } from '@millrace/shared/cdn/fetch/peer-speeds';
 import { PeerCommands } from '../admin/peer-commands.ts';
 import type { Config } from '../config/config.ts';
 import { ClusterAuth } from '../peers/cluster-auth.ts';
+import { DepotPeers } from '../peers/depot-peers.ts';
 import { Membership, type OwnService } from '../peers/membership.ts';
 import { Network } from '../peers/network.ts';
 import { PeerClient } from '../peers/peer-client.ts';
@@ -19,6 +20,8 @@ export interface Peers {
   readonly membership: Membership;
   /** Undefined if this node is alone. */
   readonly network: Network | undefined;
+  /** Depots of other nodes; undefined without a network that has a secret. */
+  readonly depots: DepotPeers | undefined;
   /** Resolves once other nodes have been met, if there are any; the disk is read from then on. */
   settle(): Promise<void>;
   /** Ends heartbeats and commands; chunks that are on their way still come. */
@@ -101,6 +104,9 @@ export function openPeers(
         random: Math.random,
       })
     : undefined;
+  // Without a secret, every process of this machine could pass for a node.
+  const mayAsk = network !== undefined && auth.hasSecret;
+  const depots = mayAsk ? new DepotPeers({ membership, client }) : undefined;
   const settled = Promise.withResolvers<void>();
   if (network !== undefined && disk !== undefined) purges.settling = settled.promise;
   return {
@@ -109,6 +115,7 @@ export function openPeers(
     commands,
     membership,
     network,
+    depots,
     async settle() {
       await membership.met();
       settled.resolve();

@@ -8,6 +8,7 @@ import type { AnycastState } from '../anycast/announcer.ts';
 import { LinkCheck } from '../check/link-check.ts';
 import { hasLeft } from '../clients/connection.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
+import type { DepotAdministration } from '../depot/administration.ts';
 import type { Figures } from '../figures/dashboard-figures.ts';
 import { DEPOT_ROUTE, isBehindBody, NEAR_ROUTE, PREFIXED_ROUTE } from '../listen/http-server.ts';
 import { guardLocal } from '../listen/isolation.ts';
@@ -16,6 +17,7 @@ import { adminRoutes, Drain, isAdmin, sendProblem } from '../routes/admin.ts';
 import { adminApi } from '../routes/admin-api.ts';
 import { commandRoutes } from '../routes/commands.ts';
 import { dashboardRoutes } from '../routes/dashboard.ts';
+import { depotAdministrationRoutes } from '../routes/depot/administration.ts';
 import { depotProblem, refuse } from '../routes/depot/replies.ts';
 import { nodeRoutes } from '../routes/node.ts';
 import { type OwnRoutesOptions, ownRoutes, ownStatus } from '../routes/own.ts';
@@ -50,8 +52,10 @@ export interface Answering {
   readonly upkeep: Upkeep;
   /** Figures for the dashboard; undefined without an administration token. */
   readonly figures: Figures | undefined;
+  /** Undefined if there are no depots to answer for. */
+  readonly depots: DepotServer | undefined;
   /** Undefined if the edge is not a depot. */
-  readonly depot: DepotServer | undefined;
+  readonly depotAdministration: DepotAdministration | undefined;
   /** DNS server; undefined without a zone. */
   readonly zone: ZoneServer | undefined;
   /** State of the anycast routes; undefined without any. */
@@ -142,6 +146,10 @@ export async function addRoutes(
   await server.register(adminRoutes, { config, drain, link });
   await server.register(refusalRoutes, { config, admissions, link });
   await server.register(adminApi, { config, administration, policy });
+  await server.register(depotAdministrationRoutes, {
+    config,
+    administration: parts.depotAdministration,
+  });
   if (network !== undefined) {
     const { purges, pins } = storage;
     await server.register(nodeRoutes, { membership, auth });
@@ -164,7 +172,7 @@ export async function addRoutes(
 
 /** Routes requests for files, of clients and of other nodes, without reading their targets. */
 function routeFiles(server: FastifyInstance, parts: Answering): void {
-  const { peers, files, clients, near, depot } = parts;
+  const { peers, files, clients, near, depots } = parts;
   const { network } = peers;
   const { inside } = files;
   const { prefixed } = clients;
@@ -179,6 +187,8 @@ function routeFiles(server: FastifyInstance, parts: Answering): void {
       if (network !== undefined && isInside(request.raw)) {
         return inside.handle(request.raw, reply.raw, request.originalUrl);
       }
+      const link = depots?.ofPrefixed(request.originalUrl);
+      if (link !== undefined) return depots?.handler.handle(request.raw, reply.raw, link);
       return prefixed.handle(request.raw, reply.raw, request.originalUrl);
     },
     handler() {},
@@ -201,7 +211,7 @@ function routeFiles(server: FastifyInstance, parts: Answering): void {
       reply.hijack();
       const { raw, originalUrl: target } = request;
       if (hasLeft(raw, reply.raw)) return;
-      if (depot !== undefined) return depot.handler.handle(raw, reply.raw, target);
+      if (depots !== undefined) return depots.handler.handle(raw, reply.raw, target);
       refuse(raw, reply.raw, depotProblem(new MillraceError('no-such-page'), '', undefined));
     },
     handler() {},

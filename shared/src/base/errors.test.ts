@@ -45,6 +45,7 @@ describe('errors', () => {
       'too-many-origins',
       'too-much-fetched',
       'draining',
+      'depot-unreachable',
       'out-of-memory',
       'origin-busy',
       'origin-error',
@@ -88,6 +89,7 @@ describe('errors', () => {
     expect(where(({ file }) => file === 'gone')).toEqual([
       'no-such-allocation',
       'allocation-expired',
+      'content-blocked',
       'origin-not-found',
       'origin-gone',
       'origin-denied',

@@ -349,6 +349,20 @@ export const ERRORS = {
     title: 'The file in the depot has expired',
     advice: 'Ask the person who has stored it to do so again.',
   },
+  'content-blocked': {
+    status: 451,
+    ...means('source', 'no', 'kept', 'gone'),
+    exit: EXIT.refused,
+    title: 'The operator of the depot has blocked this content',
+    advice: 'Ask the operator of the depot why. The depot neither takes nor serves it.',
+  },
+  'depot-unreachable': {
+    status: 503,
+    ...means('source', 'later', 'kept'),
+    exit: EXIT.source,
+    title: 'The edge that stores the file does not answer',
+    advice: 'Try again later, or ask the edge that the link was made for.',
+  },
   'upload-incomplete': {
     status: 409,
     ...means('source', 'anew', 'kept'),

@@ -18,6 +18,7 @@ import {
   pinTable,
   statusLines,
 } from '../../view/edge-text.ts';
+import { addAllocations } from './allocations.ts';
 import { edgeOwnerCommand } from './owner.ts';
 import { addPrefetchCommands } from './prefetch.ts';
 import { edgeSignCommand } from './sign.ts';
@@ -59,6 +60,7 @@ export function edgeCommand(context: CliContext): Command {
   addDrain(command, context);
   command.addCommand(edgeSignCommand(context));
   command.addCommand(edgeOwnerCommand(context));
+  addAllocations(command, context);
   edgeOptions(command.command('status').description('show the status of an edge')).action(
     action<EdgeOptions, []>(context, async (report, options) => {
       const edge = await EdgeLink.open(context, options);

@@ -9,11 +9,11 @@ import {
   MillraceError,
 } from '@millrace/shared/base/errors';
 import { parseRate } from '@millrace/shared/base/unit-options';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { action, type CliContext, type Report } from '../../console/context.ts';
 import { EdgeLink, type EdgeOptions, edgeOptions } from '../../console/edge-link.ts';
 import { MovingLine } from '../../text/moving-line.ts';
-import { reading } from '../../text/option-values.ts';
+import { reading, sha256Value } from '../../text/option-values.ts';
 import { type Prefetch, prefetchLine, prefetchTable } from '../../view/edge-text.ts';
 
 interface PrefetchOptions extends EdgeOptions {
@@ -113,10 +113,4 @@ function exitStatus({ state, code }: Prefetch): number {
   if (state === 'stopped') return EXIT.interrupted;
   if (state !== 'failed') return EXIT.ok;
   return isErrorCode(code) ? ERRORS[code].exit : EXIT.unexpected;
-}
-
-function sha256Value(text: string): string {
-  const hex = text.trim().toLowerCase();
-  if (/^[0-9a-f]{64}$/.test(hex)) return hex;
-  throw new InvalidArgumentError('sha-256 has 64 hexadecimal digits');
 }

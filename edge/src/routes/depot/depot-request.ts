@@ -15,6 +15,8 @@ export interface DepotParts {
   readonly depot: Depot;
   readonly owners: Owners;
   readonly publicUrl: string | undefined;
+  /** Longest lease. */
+  readonly maxLeaseMs: Millis;
   /** Called with the number of bytes that have come from a client. */
   readonly onBytes: (bytes: number) => void;
   /** Monotonic and Unix milliseconds. */
@@ -30,8 +32,13 @@ export interface DepotRequest {
   readonly use: ClientUse;
   /** Upload that problems are about, and the offset that the request has stated. */
   about: { readonly allocation: Allocation; readonly stated?: number } | undefined;
-  /** Returns the time for which an owner's file is stored if the request names none. */
-  leaseOf(owner: Owner): Millis;
+}
+
+const USUAL_LEASE_MS: Millis = 7 * 86_400_000;
+
+/** Returns the time for which an owner's file is stored if the request names none. */
+export function usualLease({ options: { maxLeaseMs } }: DepotRequest, { forMs }: Owner): Millis {
+  return Math.min(USUAL_LEASE_MS, maxLeaseMs, forMs);
 }
 
 /** Returns the limits of an upload. */

@@ -6,7 +6,8 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
-import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { FRESH_MS } from '@millrace/shared/cdn/depot/depot-file';
 import { decideAnswer } from '@millrace/shared/http/answers/answer';
 import { formatContentRange } from '@millrace/shared/http/fields/content-range';
 import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
@@ -41,14 +42,12 @@ const TYPES: ReadonlySet<string> = new Set([
 ]);
 const MEDIA = /^(?:image|audio|video)\/[a-z0-9.+-]{1,60}$/;
 const DEFAULT_TYPE = 'application/octet-stream';
-/** Longest time for which caches may serve a file without asking, seconds. */
-const MAX_AGE_S = 60;
 
 /**
  * Answers a request for a file.
  *
  * @returns resolves when the client's socket has taken every byte
- * @throws MillraceError `upload-incomplete`, `allocation-damaged`, those of `decideAnswer`, and
+ * @throws MillraceError `upload-incomplete`, `content-blocked`, `allocation-damaged`, those of `decideAnswer`, and
  *   whatever has ended the exchange
  */
 export async function sendStored(
@@ -58,9 +57,7 @@ export async function sendStored(
 ): Promise<void> {
   const { req, res } = exchange;
   const { head } = allocation;
-  const { final } = head;
-  if (final === undefined) throw new MillraceError('upload-incomplete');
-  if (head.damaged === true) throw new MillraceError('allocation-damaged');
+  const final = o.depot.checkReadable(allocation);
   const fields = fileFields(head, final, o.wallClock());
   const validators = { etag: fields.etag as string };
   const answer = decideAnswer(req.method ?? 'GET', req.headers, {
@@ -108,7 +105,7 @@ export async function sendStored(
     });
     await endResponse(res);
   } catch (error) {
-    if (isMillraceError(error, 'allocation-damaged')) await o.depot.markDamaged(allocation, error);
+    await o.depot.onReadError(allocation, error);
     throw error;
   } finally {
     for (const end of ended) end();
@@ -150,7 +147,7 @@ async function sendRanges(
 }
 
 /** Resolves when a response takes more bytes. @throws the reason of the signal */
-async function drained(res: ServerResponse, signal: AbortSignal): Promise<void> {
+export async function drained(res: ServerResponse, signal: AbortSignal): Promise<void> {
   try {
     await once(res, 'drain', { signal });
   } catch (error) {
@@ -159,13 +156,18 @@ async function drained(res: ServerResponse, signal: AbortSignal): Promise<void> 
   }
 }
 
-function fileFields(
-  { id, name, type, expiresAt }: Head,
-  { sha256 }: NonNullable<Head['final']>,
+/**
+ * Returns the header fields of a file.
+ *
+ * @param now Unix milliseconds
+ */
+export function fileFields(
+  { id, name, type, expiresAt }: Pick<Head, 'id' | 'name' | 'type' | 'expiresAt'>,
+  { sha256 }: Pick<NonNullable<Head['final']>, 'sha256'>,
   now: Millis,
 ): Record<string, string> {
   const left = Math.max(0, Math.floor((expiresAt - now) / 1000));
-  const maxAge = Math.min(MAX_AGE_S, left);
+  const maxAge = Math.min(FRESH_MS / 1000, left);
   return {
     'content-type': allowedType(type),
     'content-disposition': createDisposition(name ?? 'file', { type: 'attachment' }),

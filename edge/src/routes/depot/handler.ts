@@ -8,7 +8,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import type { MemoryAccount } from '@millrace/shared/cdn/admission/memory-account';
-import type { Owner } from '@millrace/shared/cdn/depot/owners-file';
+import { depotTagOf } from '@millrace/shared/cdn/depot/depot-file';
 import { PARTIAL_UPLOAD } from '@millrace/shared/http/fields/upload-fields';
 import {
   DEPOT_PATH,
@@ -31,18 +31,20 @@ import {
 import type { Exchange, Exchanges } from '../../clients/exchanges.ts';
 import type { ClientReaper } from '../../clients/reaper.ts';
 import { recordTransfer } from '../../clients/transfer-record.ts';
-import type { Allocation } from '../../depot/allocation.ts';
 import type { ClientUse } from '../../depot/client-use.ts';
 import type { Metrics } from '../../figures/metrics.ts';
 import type { ClientAddress } from '../../policy/client-address.ts';
-import { type DepotParts, type DepotRequest, sendJson, uploadLimits } from './depot-request.ts';
+import { answerStored, findAllocation } from './answer.ts';
+import { type DepotParts, type DepotRequest, uploadLimits } from './depot-request.ts';
 import { sendStored } from './download.ts';
+import { type NetworkFileOptions, sendFromNetwork } from './network-file.ts';
 import { answerOptions, DEPOT_FIELDS, depotProblem, refuse } from './replies.ts';
-import { RequestBody } from './request-body.ts';
-import { readChange, readPathName } from './requests.ts';
-import { create, patch, put, showState } from './uploads.ts';
 
-export interface DepotHandlerOptions extends DepotParts {
+export interface DepotHandlerOptions {
+  /** This node's depot; undefined: it has none. */
+  readonly own: DepotParts | undefined;
+  /** Files of other nodes' depots; undefined: there are none that it may ask. */
+  readonly network: NetworkFileOptions | undefined;
   readonly limits: ClientLimits;
   readonly use: ClientUse;
   readonly clientAddress: ClientAddress;
@@ -51,9 +53,10 @@ export interface DepotHandlerOptions extends DepotParts {
   readonly transfers: Exchanges;
   readonly onRefusal: OnRefusal;
   readonly metrics: Metrics;
-  /** Longest lease. */
-  readonly maxLeaseMs: Millis;
   readonly log: Log;
+  /** Monotonic and Unix milliseconds. */
+  readonly now: () => Millis;
+  readonly wallClock: () => Millis;
 }
 
 /** Methods by the kind of target. */
@@ -64,9 +67,6 @@ const METHODS: Readonly<Record<DepotTarget['kind'], readonly string[]>> = {
   write: ['HEAD', 'PATCH', 'OPTIONS'],
   manage: ['GET', 'PATCH', 'DELETE', 'OPTIONS'],
 };
-const USUAL_LEASE_MS: Millis = 7 * 86_400_000;
-/** Longest body of a change. */
-const CHANGE_BYTES = 4096;
 
 export class DepotHandler {
   readonly #options: DepotHandlerOptions;
@@ -81,7 +81,7 @@ export class DepotHandler {
    * @param target the raw request target
    */
   async handle(req: IncomingMessage, res: ServerResponse, target: string): Promise<void> {
-    const { clientAddress, limits, transfers, now } = this.#options;
+    const { clientAddress, limits, transfers, own, use, now } = this.#options;
     const client = clientAddress.of(req.socket.remoteAddress, req.headers);
     const clientKey = clientAddress.keyOf(client);
     for (const [name, value] of Object.entries(DEPOT_FIELDS)) res.setHeader(name, value);
@@ -102,18 +102,20 @@ export class DepotHandler {
     }
     this.#watch(exchange);
     transfers.add(exchange);
-    const leaseOf = (owner: Owner) =>
-      Math.min(USUAL_LEASE_MS, this.#options.maxLeaseMs, owner.forMs);
-    const { use } = this.#options;
-    const request: DepotRequest = {
-      ...{ req, res, exchange, options: this.#options, use, about: undefined, leaseOf },
+    const request: DepotRequest | undefined = own && {
+      req,
+      res,
+      exchange,
+      options: own,
+      use,
+      about: undefined,
     };
     let failure: MillraceError | undefined;
     try {
       if (parsed === undefined) throw new MillraceError('no-such-page');
-      await this.#answer(request, parsed, allow);
+      await this.#answer(exchange, request, parsed, allow);
     } catch (error) {
-      failure = this.#failed(request, allow, error);
+      failure = this.#failed(exchange, request, allow, error);
     } finally {
       exchange.admission.release(now());
       recordTransfer(this.#options, exchange, { target: shownTarget(target) }, failure);
@@ -131,73 +133,61 @@ export class DepotHandler {
     throw new MillraceError('out-of-memory', '', { retryAfterMs: 1000 });
   }
 
-  async #answer(request: DepotRequest, target: DepotTarget, allow: string): Promise<void> {
-    const { req, res } = request;
+  async #answer(
+    exchange: Exchange,
+    request: DepotRequest | undefined,
+    target: DepotTarget,
+    allow: string,
+  ): Promise<void> {
+    const { req, res } = exchange;
+    // Other nodes' depots are here to be read only.
+    if (request === undefined && target.kind !== 'read') throw new MillraceError('no-such-page');
     const method = req.method ?? '';
     if (!METHODS[target.kind].includes(method)) throw new MillraceError('method-refused');
     if (method === 'OPTIONS') {
-      const maxAge = Math.floor(this.#options.maxLeaseMs / 1000);
-      // An upload's own limits are nobody's business without its capability.
-      const limits = target.kind === 'create' ? { maxSize: undefined, maxAge } : undefined;
       const takes = target.kind === 'create' || target.kind === 'write';
+      // An upload's own limits are nobody's business without its capability.
+      const limits =
+        target.kind === 'create' && request !== undefined
+          ? { maxSize: undefined, maxAge: Math.floor(request.options.maxLeaseMs / 1000) }
+          : undefined;
       return answerOptions(res, allow, takes ? PARTIAL_UPLOAD : undefined, limits);
     }
-    if (target.kind === 'create') return create(request, this.#owner(request), target.query);
-    if (target.kind === 'put') {
-      const owner = this.#owner(request);
-      return put(request, owner, readPathName(target.name), target.query);
+    if (target.kind === 'read' && !this.#isHere(target.id)) {
+      return this.#readElsewhere(exchange, target);
     }
-    const allocation = this.#find(request, target);
-    if (target.kind === 'read') return sendStored(this.#options, request.exchange, allocation);
-    request.about = { allocation };
-    if (target.kind === 'manage') return this.#manage(request, allocation);
-    return method === 'HEAD' ? showState(request, allocation) : patch(request, allocation);
+    if (request === undefined) throw new MillraceError('no-such-page');
+    if (target.kind === 'read') {
+      const allocation = findAllocation(request, target);
+      const { use, metrics, now, wallClock } = this.#options;
+      const { depot } = request.options;
+      return sendStored({ depot, use, metrics, now, wallClock }, exchange, allocation);
+    }
+    return answerStored(request, target);
   }
 
-  async #manage(request: DepotRequest, allocation: Allocation): Promise<void> {
-    const { req, res, exchange } = request;
-    const { depot, now } = this.#options;
-    if (req.method === 'DELETE') {
-      await depot.release(allocation);
-      res.writeHead(204).end();
-      return;
-    }
-    if (req.method === 'PATCH') {
-      const body = new RequestBody(req, res, exchange.controller.signal, now);
-      const { seconds, bytes } = readChange(await body.text(CHANGE_BYTES));
-      await depot.change(allocation, {
-        forMs: seconds === undefined ? undefined : seconds * 1000,
-        bytes,
-      });
-    }
-    const { id, owner, bytes, expiresAt, name, type, final, damaged } = allocation.head;
-    const { offset, isComplete: complete } = allocation;
-    const expires = new Date(expiresAt).toISOString();
-    sendJson(res, 200, {
-      ...{ id, owner, name, type, bytes, expires, offset, complete },
-      ...{ sha256: final?.sha256, damaged: damaged ?? false },
-    });
+  /** Returns true for ids that this node's depot judges alone. */
+  #isHere(id: string): boolean {
+    const { own, network } = this.#options;
+    if (network === undefined) return true;
+    if (own === undefined) return false;
+    if (own.depot.get(id) !== undefined) return true;
+    return own.depot.tag === depotTagOf(id) && !network.files.isElsewhere(id);
   }
 
-  /** Finds the owner of a request. @throws MillraceError `owner-token-required` */
-  #owner({ req, exchange }: DepotRequest): Owner {
-    const { owners, use, now } = this.#options;
-    const token = /^Bearer +([^\s]+)$/i.exec(req.headers.authorization ?? '')?.[1];
-    if (token === undefined) throw new MillraceError('owner-token-required');
-    const owner = owners.withToken(token);
-    if (owner !== undefined) return owner;
-    use.onWrong(exchange.clientKey, now());
-    throw new MillraceError('owner-token-required', 'this one is not known here');
-  }
-
-  /** Finds the allocation of a capability. @throws MillraceError as `Depot.find` */
-  #find({ exchange }: DepotRequest, link: DepotLink): Allocation {
-    const { depot, use, now } = this.#options;
+  async #readElsewhere(exchange: Exchange, link: DepotLink): Promise<void> {
+    const { use, now } = this.#options;
+    const network = this.#options.network as NetworkFileOptions;
+    const { files } = network;
     try {
-      return depot.find(link);
+      await sendFromNetwork(network, use, exchange, link);
     } catch (error) {
-      if (isMillraceError(error, 'no-such-allocation')) use.onWrong(exchange.clientKey, now());
+      // Ids that name no depot cost no other node anything.
+      const costs = isMillraceError(error, 'no-such-allocation') && files.isElsewhere(link.id);
+      if (costs) use.onWrong(exchange.clientKey, now());
       throw error;
+    } finally {
+      exchange.kind = 'depot';
     }
   }
 
@@ -229,8 +219,14 @@ export class DepotHandler {
   }
 
   /** Answers with the problem, or resets a response that has begun. */
-  #failed(request: DepotRequest, allow: string, thrown: unknown): MillraceError {
-    const { req, res, exchange, about } = request;
+  #failed(
+    exchange: Exchange,
+    request: DepotRequest | undefined,
+    allow: string,
+    thrown: unknown,
+  ): MillraceError {
+    const { req, res } = exchange;
+    const about = request?.about;
     const error = asMillraceError(thrown);
     exchange.controller.abort(error);
     if (error.code === 'internal') {
@@ -238,12 +234,13 @@ export class DepotHandler {
     }
     // Another request continues, or nobody is there any more.
     if (canAnswer(res) && error.code !== 'interrupted') {
-      const state = about && {
-        offset: about.allocation.offset,
-        complete: about.allocation.isComplete,
-        limits: uploadLimits(request, about.allocation),
-        stated: about.stated,
-      };
+      const state = request &&
+        about && {
+          offset: about.allocation.offset,
+          complete: about.allocation.isComplete,
+          limits: uploadLimits(request, about.allocation),
+          stated: about.stated,
+        };
       refuse(req, res, depotProblem(error, allow, state));
     } else if (!isComplete(res)) {
       this.#options.metrics.resets.inc({ code: error.code });

@@ -24,7 +24,7 @@ import { append } from '../../depot/append.ts';
 import type { Allocated, Request } from '../../depot/depot.ts';
 import { suspendRequestTimeout } from '../../listen/uploads.ts';
 import { ownBase } from '../own-address.ts';
-import { type DepotRequest, sendJson, uploadLimits } from './depot-request.ts';
+import { type DepotRequest, sendJson, uploadLimits, usualLease } from './depot-request.ts';
 import { reprDigest } from './download.ts';
 import { sendInterim } from './replies.ts';
 import { RequestBody } from './request-body.ts';
@@ -39,7 +39,7 @@ export async function create(request: DepotRequest, owner: Owner, query: string)
   const { complete } = readUploadFields(req.headers);
   if (complete === undefined) return reserve(request, owner);
   const { contentDisposition, contentType } = readName(req.headers);
-  const creation = { ...readQuery(query, request.leaseOf(owner)), name: contentDisposition };
+  const creation = { ...readQuery(query, usualLease(request, owner)), name: contentDisposition };
   return storeContent(request, owner, { ...creation, type: contentType, complete });
 }
 
@@ -52,7 +52,7 @@ export async function put(
 ): Promise<void> {
   const { complete } = readUploadFields(request.req.headers);
   const { contentType: type } = readName(request.req.headers);
-  const creation = { ...readQuery(query, request.leaseOf(owner)), name, type };
+  const creation = { ...readQuery(query, usualLease(request, owner)), name, type };
   const isPlain = complete === undefined;
   return storeContent(request, owner, { ...creation, complete: complete ?? true, isPlain });
 }

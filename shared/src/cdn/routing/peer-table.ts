@@ -51,6 +51,8 @@ export interface PeerInfo {
   readonly serves?: string | undefined;
   /** Part of what it can take that is free, 0 to 1; undefined at nodes of earlier versions. */
   readonly room?: number | undefined;
+  /** Name of its depot, with which the ids of that end; undefined: it has none. */
+  readonly depot?: string | undefined;
   /** Nodes that it can use itself, with their weights. */
   readonly sees: readonly (readonly [name: string, weight: number])[];
 }
@@ -68,6 +70,7 @@ export interface Peer {
   draining: boolean;
   serves?: string | undefined;
   room?: number | undefined;
+  depot?: string | undefined;
   sees: PeerInfo['sees'];
   /** Round-trip times of the last heartbeats, oldest first, milliseconds. */
   readonly rtts: number[];
@@ -136,9 +139,9 @@ export class PeerTable {
       peer.url = url;
     }
     const { load, weight, policy, publicUrl, publicAddresses, draining, sees } = info;
-    const { serves, room } = info;
+    const { serves, room, depot } = info;
     Object.assign(peer, { load, weight, policy, publicUrl, publicAddresses, draining, sees });
-    Object.assign(peer, { serves, room });
+    Object.assign(peer, { serves, room, depot });
     peer.misses = 0;
     peer.trusted = true;
     this.#use.onTold(peer, sees);

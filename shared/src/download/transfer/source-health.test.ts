@@ -119,6 +119,7 @@ describe('SourceHealth', () => {
       return source.quarantine === undefined;
     });
     expect(passing.sort()).toEqual([
+      'depot-unreachable',
       'draining',
       'network-away',
       'origin-busy',

@@ -16,7 +16,8 @@ export interface DepotLink {
 
 /** A request target that is for the depot. */
 export type DepotTarget =
-  | DepotLink
+  /** A capability; the query may hold options of managing. */
+  | (DepotLink & { readonly query?: string })
   /** A new allocation; the query may hold options. */
   | { readonly kind: 'create'; readonly query: string }
   /** A new allocation with its content. `name` is percent-encoded as it came. */
@@ -34,6 +35,8 @@ const SECRET = '([A-Za-z0-9_-]{32})';
 const READ = new RegExp(`^/-/d/${ID}/${SECRET}(?:/[^/?]*)?$`);
 const OTHER = new RegExp(`^/-/depot/([wm])/${ID}/${SECRET}$`);
 const PUT = /^\/-\/depot\/([^/]+)$/;
+const ID_ALONE = new RegExp(`^${ID}$`);
+const ID_IN_LINK = new RegExp(`/-/(?:d|depot/[wm])/${ID}/`);
 /** An id and everything behind it, wherever in a text. */
 const HIDDEN = new RegExp(`(/-/(?:d|depot/[wm])/${ID}/)\\S*`, 'g');
 
@@ -54,7 +57,8 @@ export function parseDepotTarget(target: string): DepotTarget | undefined {
   const other = OTHER.exec(path);
   if (other !== null) {
     const kind = other[1] === 'w' ? 'write' : 'manage';
-    return { kind, id: other[2] as string, secret: other[3] as string };
+    const options = query === '' ? {} : { query };
+    return { kind, id: other[2] as string, secret: other[3] as string, ...options };
   }
   if (path === DEPOT_PATH) return { kind: 'create', query };
   const put = PUT.exec(path);
@@ -70,6 +74,11 @@ export function parseDepotTarget(target: string): DepotTarget | undefined {
 export function formatDepotLink({ kind, id, secret }: DepotLink, name = 'file'): string {
   if (kind !== 'read') return `${DEPOT_PATH}/${kind === 'write' ? 'w' : 'm'}/${id}/${secret}`;
   return `${READ_PATH}${id}/${secret}/${encodeURIComponent(name)}`;
+}
+
+/** Reads the id of an allocation: alone, or in one of its links. @returns undefined if there is none */
+export function allocationId(text: string): string | undefined {
+  return ID_ALONE.exec(text)?.[1] ?? ID_IN_LINK.exec(text)?.[1];
 }
 
 /** Returns true for texts, such as URLs, that hold a capability. */

@@ -1,0 +1,163 @@
+/** An operator's view of a depot: which files it has, and taking them down. */
+
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { Log } from '@millrace/shared/base/log';
+import type { Allocation } from './allocation.ts';
+import type { Depot } from './depot.ts';
+
+/** Allocations that an operator names: those that agree with all that is given. */
+export interface Selection {
+  readonly owner?: string | undefined;
+  /** SHA-256 of the content, hexadecimal. */
+  readonly sha256?: string | undefined;
+  readonly id?: string | undefined;
+}
+
+/** An allocation as operators see it: without anything that would let them use its links. */
+export interface AllocationView {
+  readonly id: string;
+  readonly owner: string;
+  readonly name: string | undefined;
+  /** Bytes that are stored. */
+  readonly bytes: number;
+  readonly complete: boolean;
+  readonly sha256: string | undefined;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly damaged: boolean;
+  readonly blocked: boolean;
+}
+
+export interface AllocationList {
+  /** Selected allocations and their bytes. */
+  readonly count: number;
+  readonly bytes: number;
+  /** The first of them, at most `MAX_AT_ONCE`. */
+  readonly allocations: readonly AllocationView[];
+}
+
+export interface Taken {
+  /** Digests that were blocked, or are no longer. */
+  readonly digests: readonly string[];
+  readonly allocations: readonly AllocationView[];
+  /** Selected allocations that are left: the same request again takes them. */
+  readonly left: number;
+}
+
+/** Most allocations in one answer, and most that one request changes. */
+const MAX_AT_ONCE = 1000;
+/** Allocations that are changed at a time. */
+const CHANGED_AT_ONCE = 16;
+
+export class DepotAdministration {
+  readonly #depot: Depot;
+  readonly #log: Log;
+
+  constructor(depot: Depot, log: Log) {
+    this.#depot = depot;
+    this.#log = log;
+  }
+
+  /** Lists allocations. */
+  list(selection: Selection): AllocationList {
+    let [count, bytes] = [0, 0];
+    const allocations: AllocationView[] = [];
+    for (const allocation of this.#select(selection)) {
+      count++;
+      bytes += allocation.offset;
+      if (count <= MAX_AT_ONCE) allocations.push(this.#view(allocation));
+    }
+    return { count, bytes, allocations };
+  }
+
+  /**
+   * Deletes allocations, blocks their content, or takes its block back.
+   *
+   * @param block true: the content is neither taken nor served from now on; false: it is again
+   * @throws MillraceError `bad-option` if nothing is selected by name, or too much is blocked
+   */
+  async take(
+    selection: Selection,
+    { remove, block }: { readonly remove: boolean; readonly block: boolean | undefined },
+  ): Promise<Taken> {
+    const { owner, sha256, id } = selection;
+    if ((owner ?? sha256 ?? id) === undefined) {
+      throw new MillraceError('bad-option', 'owner, sha256 or id is needed');
+    }
+    const all = [...this.#select(selection)];
+    const taken = all.slice(0, MAX_AT_ONCE);
+    const digests = new Set(taken.flatMap(({ head }) => head.final?.sha256 ?? []));
+    // Also content that the depot does not have: somebody may upload it yet.
+    if (sha256 !== undefined) digests.add(sha256);
+    if (block !== undefined) await this.#block([...digests], block);
+    const views = taken.map((allocation) => this.#view(allocation));
+    if (remove) await this.#remove(taken);
+    const ids = views.map((view) => view.id);
+    this.#log.warn({ ...selection, remove, block, ids }, 'an operator has changed the depot');
+    return {
+      digests: block === undefined ? [] : [...digests],
+      allocations: views,
+      left: all.length - taken.length,
+    };
+  }
+
+  async #block(digests: readonly string[], isBlocked: boolean): Promise<void> {
+    await this.#depot.blocked.set(digests, isBlocked);
+    if (!isBlocked) return;
+    const changed = new Set(digests);
+    const left: Allocation[] = [];
+    for (const allocation of this.#depot.allocations) {
+      const { final } = allocation.head;
+      if (final === undefined || !changed.has(final.sha256)) continue;
+      allocation.endReaders(new MillraceError('content-blocked'));
+      left.push(allocation);
+    }
+    await eachOf(left, (allocation) => this.#depot.tell(allocation));
+  }
+
+  async #remove(allocations: readonly Allocation[]): Promise<void> {
+    await eachOf(allocations, async (one) => {
+      // Somebody else, or its end, may have come first.
+      if (this.#depot.get(one.head.id) === one) await this.#depot.release(one);
+    });
+  }
+
+  *#select({ owner, sha256, id }: Selection): Iterable<Allocation> {
+    if (id !== undefined) {
+      const one = this.#depot.get(id);
+      if (one !== undefined && agrees(one, { owner, sha256 })) yield one;
+      return;
+    }
+    for (const allocation of this.#depot.allocations) {
+      if (agrees(allocation, { owner, sha256 })) yield allocation;
+    }
+  }
+
+  #view({ head, offset }: Allocation): AllocationView {
+    const { id, owner, name, final, createdAt, expiresAt, damaged = false } = head;
+    const sha256 = final?.sha256;
+    const blocked = this.#depot.blocked.has(sha256);
+    const complete = final !== undefined;
+    return {
+      ...{ id, owner, name, bytes: offset, complete, sha256 },
+      ...{ createdAt, expiresAt, damaged, blocked },
+    };
+  }
+}
+
+function agrees({ head }: Allocation, { owner, sha256 }: Omit<Selection, 'id'>): boolean {
+  if (owner !== undefined && head.owner !== owner) return false;
+  return sha256 === undefined || head.final?.sha256 === sha256;
+}
+
+async function eachOf(
+  allocations: readonly Allocation[],
+  change: (allocation: Allocation) => Promise<void>,
+): Promise<void> {
+  const left = [...allocations];
+  const next = async () => {
+    for (let one = left.pop(); one !== undefined; one = left.pop()) await change(one);
+  };
+  await Promise.all(Array.from({ length: CHANGED_AT_ONCE }, next));
+}

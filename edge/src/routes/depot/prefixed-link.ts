@@ -1,0 +1,31 @@
+/**
+ * Links of depots as prefixed URLs, such as `http://edge/https://depot.example/-/d/ID/SECRET/NAME`.
+ * Of this network's own depots they are answered as the links themselves: over the inside protocol,
+ * so that no policy has to admit the depot's address, and no record holds the capability.
+ */
+
+import { parseDepotTarget } from '@millrace/shared/http/urls/depot-link';
+import { parsePrefixedTarget } from '@millrace/shared/http/urls/prefixed-url';
+
+/**
+ * Reads a target.
+ *
+ * @param isAt true if clients reach the depot of an id at an origin
+ * @returns the target of the link; undefined for all other targets
+ */
+export function ofPrefixed(
+  target: string,
+  defaultScheme: 'http' | 'https',
+  isAt: (id: string, origin: string) => boolean,
+): string | undefined {
+  // Nearly all targets end here.
+  if (!target.includes('/-/d/')) return undefined;
+  let url: URL;
+  try {
+    url = parsePrefixedTarget(target, { defaultScheme });
+  } catch {
+    return undefined;
+  }
+  const link = parseDepotTarget(url.pathname);
+  return link?.kind === 'read' && isAt(link.id, url.origin) ? url.pathname : undefined;
+}

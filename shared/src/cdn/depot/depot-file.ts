@@ -1,0 +1,79 @@
+/**
+ * Files of depots inside a network. Nodes ask each other for such a file, route it and cache it
+ * under a name without its capability: `http://depot.invalid/ID`. That host can have no origin
+ * (RFC 6761 6.4), and the policy of each edge refuses it to clients, so whoever knows an id alone
+ * gets nothing.
+ *
+ * The last characters of an id name the depot that has given it. So an edge that is asked for an id
+ * knows from the heartbeats which node to ask, and asks nobody about an id that was made up.
+ */
+
+import type { Millis } from '../../base/clock.ts';
+
+const HOST = 'depot.invalid';
+const FILE = new RegExp(`^http://${HOST.replace('.', '\\.')}/([A-Za-z0-9_-]{16})$`);
+const QUESTION = new RegExp(`${FILE.source.slice(0, -1)}\\?proof=([0-9a-f]{64})$`);
+
+/** Bytes at the end of an id that name its depot, and their number of characters in base64url. */
+export const DEPOT_TAG_BYTES = 3;
+const TAG_CHARS = 4;
+
+/** Time for which an edge serves a file of another one without asking, and so do clients' caches. */
+export const FRESH_MS: Millis = 60_000;
+
+/** Returns the name of a file of a depot inside the network. */
+export function depotFileUrl(id: string): string {
+  return `http://${HOST}/${id}`;
+}
+
+/** Reads the id from such a name; undefined: it is a file of an origin. */
+export function depotFileId(url: string): string | undefined {
+  return FILE.exec(url)?.[1];
+}
+
+/** Returns true for hosts that stand for depots: no client may ask for anything there. */
+export function isDepotHost(hostname: string): boolean {
+  return hostname === HOST || hostname.endsWith(`.${HOST}`);
+}
+
+/**
+ * Returns the name under which a node asks a depot about a file, for a client that has shown a
+ * capability.
+ *
+ * @param proof SHA-256 of the capability's secret, hexadecimal
+ */
+export function depotQuestion(id: string, proof: string): string {
+  return `${depotFileUrl(id)}?proof=${proof}`;
+}
+
+/** Reads such a name; undefined for all others. */
+export function parseDepotQuestion(
+  url: string,
+): { readonly id: string; readonly proof: string } | undefined {
+  const match = QUESTION.exec(url);
+  return match === null ? undefined : { id: match[1] as string, proof: match[2] as string };
+}
+
+/** Returns the part of an id that names its depot. */
+export function depotTagOf(id: string): string {
+  return id.slice(-TAG_CHARS);
+}
+
+/** Times that an edge knows of a file of another one, by its own clock, Unix milliseconds. */
+export interface FileLife {
+  /** When the depot was asked. */
+  readonly askedAt: Millis;
+  readonly leaseEnd: Millis;
+}
+
+/**
+ * Decides how an edge may use what it knows of a file: `fresh`, without asking; `stale`, only if
+ * the depot does not answer; `over`, not at all. A clock that was set back makes nothing fresh.
+ */
+export function stateOfFile(
+  { askedAt, leaseEnd }: FileLife,
+  now: Millis,
+): 'fresh' | 'stale' | 'over' {
+  if (now >= leaseEnd) return 'over';
+  return now >= askedAt && now < askedAt + FRESH_MS ? 'fresh' : 'stale';
+}
