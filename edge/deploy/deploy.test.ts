@@ -48,15 +48,17 @@ describe('systemd unit', () => {
   });
 });
 
+/** A service of the compose file. */
+interface Service {
+  readonly environment?: Record<string, string>;
+  readonly stop_grace_period?: string;
+}
+const { services: compose } = parse(read('compose/compose.yaml'), { merge: true }) as {
+  services: Record<string, Service>;
+};
+
 describe('compose file', () => {
-  interface Service {
-    readonly environment?: Record<string, string>;
-    readonly stop_grace_period?: string;
-  }
-  const { services } = parse(read('compose/compose.yaml'), { merge: true }) as {
-    services: Record<string, Service>;
-  };
-  const edges = Object.entries(services).filter(([name]) => name.startsWith('edge-'));
+  const edges = Object.entries(compose).filter(([name]) => name.startsWith('edge-'));
 
   test.each(edges)('%s has settings that an edge takes', (name, service) => {
     const env = Object.fromEntries(
@@ -76,6 +78,53 @@ describe('compose file', () => {
     expect(edges).toHaveLength(4);
     const names = edges.map(([, { environment }]) => environment?.MILLRACE_EDGE_PEERS);
     expect(new Set(names)).toEqual(new Set(['edges:3125']));
+  });
+});
+
+describe('compose file for a zone', () => {
+  interface ZoneService extends Service {
+    readonly environment: Record<string, string>;
+    readonly ports?: readonly string[];
+    readonly stop_grace_period: string;
+  }
+  const { services } = parse(read('compose/zone.yaml'), { merge: true }) as {
+    services: Record<string, ZoneService>;
+  };
+  const settings = ({ environment }: ZoneService) => {
+    const given: Record<string, string> = {
+      MILLRACE_DNS_ZONE: 'cdn.example.net',
+      MILLRACE_DNS_SERVER: 'ns1.example.net,ns2.example.net',
+    };
+    const values = Object.entries(environment).map(([key, value]) => [
+      key,
+      value.replace(/\$\{(\w+):[-?](.*)\}/, (_, name, other) => given[name] ?? other),
+    ]);
+    return readConfig(['--allow-origin', 'downloads.example.com'], Object.fromEntries(values));
+  };
+
+  test('has settings that an edge takes, and does not kill an edge before its time is over', () => {
+    expect(Object.keys(services).sort()).toEqual(['edge-1', 'edge-2', 'edge-3', 'edge-4']);
+    const ofAll = compose['edge-1']?.environment?.MILLRACE_EDGE_GRACE ?? '';
+    const { grace } = readConfig(['--grace', ofAll], {});
+    for (const service of Object.values(services)) {
+      const { leaveTime, publicAddress } = settings(service);
+      expect(publicAddress).toEqual(['127.0.0.1']);
+      // The longest time for which resolvers may keep an answer.
+      expect(leaveTime).toBeGreaterThan(30_000);
+      const stopMs = Number.parseInt(service.stop_grace_period, 10) * 1000;
+      expect(stopMs).toBeGreaterThan(leaveTime + grace);
+    }
+  });
+
+  test('publishes the port of the zone for UDP and TCP', () => {
+    const [server] = Object.values(services) as [ZoneService];
+    const { dns } = settings(server);
+    expect(dns?.zone.servers.map(({ name }) => name.join('.'))).toEqual([
+      ...['ns1.example.net', 'ns2.example.net'],
+    ]);
+    expect(server.ports?.map((text) => /:(\d+\/\w+)$/.exec(text)?.[1])).toEqual([
+      ...[`${dns?.port}/udp`, `${dns?.port}/tcp`],
+    ]);
   });
 });
 

@@ -39,6 +39,11 @@ const VALUES: Readonly<Record<string, object>> = {
     tls: { secret: 'certificate', plain: 'redirect' },
     publicUrl: 'https://$(POD_NAME).edges.example.net',
     service: { type: 'LoadBalancer', annotations: { a: 'b' } },
+    dns: {
+      zone: 'cdn.example.net',
+      servers: ['ns1.example.net', 'ns.cdn.example.net=192.0.2.1'],
+      service: { annotations: { a: 'b' } },
+    },
     serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
     prometheusRule: { enabled: true, labels: { release: 'prometheus' } },
     persistence: { storageClass: 'fast' },
@@ -125,6 +130,35 @@ describe('Helm chart', () => {
 
   withTool(
     'helm-template',
+    'has port 53 for a zone, by UDP and TCP, and else none',
+    async (helm) => {
+      const { output } = await render(helm, VALUES.everything as object);
+      const service = output
+        .split(/^---$/m)
+        .find((document) => /name: release-dns$/m.test(document));
+      const ports = [
+        ...(service ?? '').matchAll(/port: 53\n(?: +protocol: (UDP)\n)? +targetPort: (.+)/g),
+      ];
+      expect(ports.map(([, protocol, to]) => [protocol, to])).toEqual([
+        ...[
+          ['UDP', 'dns-udp'],
+          [undefined, 'dns-tcp'],
+        ],
+      ]);
+      expect(output).toMatch(/name: dns-udp\n +containerPort: 5353\n +protocol: UDP\n/);
+      expect(output).toMatch(/name: dns-tcp\n +containerPort: 5353\n/);
+      expect(output).toMatch(/--dns-port=5353/);
+      // Resolvers know the pod's address for a while.
+      expect(output).toMatch(/--leave-time=60s/);
+      const period = Number(/terminationGracePeriodSeconds: (\d+)/.exec(output)?.[1]);
+      expect(period).toBeGreaterThan(60 + 60);
+      const plain = await render(helm, VALUES.plain as object);
+      expect(plain.output).not.toMatch(/--dns|-dns$|--leave-time=|protocol: UDP/m);
+    },
+  );
+
+  withTool(
+    'helm-template',
     'refuses values that it does not know, and those that make no sense',
     async (helm) => {
       const wrong: [object, RegExp][] = [
@@ -135,6 +169,12 @@ describe('Helm chart', () => {
         [{ allowOrigins: ['*'], persistence: { size: 'large' } }, /size/],
         [{ allowOrigins: ['*'], publicUrl: 'edge.example' }, /publicUrl/],
         [{ allowOrigins: ['*'], tls: { secret: 'a', plain: 'redirect' } }, /publicUrl/],
+        [{ allowOrigins: ['*'], dns: { zone: 'a..b' } }, /zone/],
+        [{ allowOrigins: ['*'], dns: { zone: 'cdn.example.net' } }, /dns.servers/],
+        [
+          { allowOrigins: ['*'], dns: { zone: 'cdn.example.net', servers: ['ns.example.net'] } },
+          /publicUrl/,
+        ],
       ];
       for (const [values, message] of wrong) {
         const { status, errors } = await render(helm, values);

@@ -191,6 +191,32 @@ describe('compose file', () => {
       }
       const without = await run(compose, ['-f', file, 'config', '-q'], { MILLRACE_SECRET: 'x' });
       expect(without.output).toMatch(/MILLRACE_ALLOW_ORIGIN/);
+      expect(output).not.toMatch(/DNS|udp/);
+    },
+  );
+
+  withTool(
+    'docker-compose',
+    'has a zone of the DNS if its second file is named',
+    async (compose) => {
+      const files = ['-f', 'compose/compose.yaml', '-f', 'compose/zone.yaml'];
+      const zone = {
+        ...{ ...env, MILLRACE_DNS_ZONE: 'cdn.example.net', MILLRACE_DNS_SERVER: 'ns.example.net' },
+        MILLRACE_DNS_LISTEN: '192.0.2.10:53',
+      };
+      const { status, output } = await run(compose, [...files, 'config', '--format', 'json'], zone);
+      expect([status, status === 0 ? '' : output]).toEqual([0, '']);
+      const edge = JSON.parse(output).services['edge-1'];
+      expect(edge.environment).toMatchObject({
+        MILLRACE_EDGE_DNS_ZONE: 'cdn.example.net',
+        MILLRACE_EDGE_PEERS: 'edges:3125',
+      });
+      const port = { host_ip: '192.0.2.10', published: '53', target: 5353 };
+      expect(edge.ports).toMatchObject([
+        ...[{ target: 3125 }, { ...port, protocol: 'udp' }, { ...port, protocol: 'tcp' }],
+      ]);
+      const without = await run(compose, [...files, 'config', '-q'], env);
+      expect(without.output).toMatch(/MILLRACE_DNS_(ZONE|SERVER)/);
     },
   );
 });
