@@ -244,11 +244,15 @@ describe('a zone of several edges', () => {
 
   test('names edges that work, by the network of the client, and all of them if none works', async () => {
     cluster = await Cluster.start({
-      nodes: 3,
-      options: [...ZONE_OPTIONS, '--dns-edges', '3', '--admin-token-file', tokenFile],
-      perNode: (index) => ['--public-address', address(index)],
+      nodes: 4,
+      options: [...ZONE_OPTIONS, '--dns-edges', '4', '--admin-token-file', tokenFile],
+      perNode: (index) => [
+        ...['--public-address', address(index)],
+        ...(index === 3 ? ['--allow-origin', 'other.example'] : []),
+      ],
     });
-    const [first, second, third] = [0, 1, 2].map((index) => cluster.node(index).edge) as [
+    const [first, second, third, other] = [0, 1, 2, 3].map((index) => cluster.node(index).edge) as [
+      EdgeProcess,
       EdgeProcess,
       EdgeProcess,
       EdgeProcess,
@@ -257,6 +261,14 @@ describe('a zone of several edges', () => {
     const named = async () => values(await dig(port, ZONE, 'A'));
     const becomes = (...indices: number[]) =>
       until(async () => String(await named()) === String(indices.map(address)));
+    const described = async () =>
+      (
+        (await first.status()) as unknown as {
+          dns: { noneHealthy: boolean; otherPolicy: string[] };
+        }
+      ).dns;
+    // One edge serves other origins: an answer that names it would lead clients to refusals.
+    await until(async () => String((await described()).otherPolicy) === cluster.node(3).name);
     await becomes(0, 1, 2);
     const { text } = await dig(port, ZONE, 'A', '+subnet=203.0.113.77/32');
     expect(text).toMatch(/CLIENT-SUBNET: 203.0.113.77\/32\/24/);
@@ -270,13 +282,15 @@ describe('a zone of several edges', () => {
     await drain(second);
     await becomes(0);
     // All nodes know it, and name the one that is left.
-    const other = await dnsPort(second, ZONE);
-    await until(async () => String(values(await dig(other, ZONE, 'A'))) === address(0));
+    const port2 = await dnsPort(second, ZONE);
+    await until(async () => String(values(await dig(port2, ZONE, 'A'))) === address(0));
     await drain(first);
-    await becomes(0, 1, 2);
+    // An edge of another policy is better than none.
+    await becomes(3);
+    await other.stop('SIGKILL');
+    await becomes(0, 1, 2, 3);
     await first.logged(/no edge is healthy/);
-    const { dns } = (await first.status()) as unknown as { dns: { noneHealthy: boolean } };
-    expect(dns.noneHealthy).toBe(true);
+    expect((await described()).noneHealthy).toBe(true);
   });
 
   test('is answered by one of several processes of an edge, which is started again', async () => {

@@ -297,6 +297,11 @@ export class Membership {
     return this.#options.service?.().room;
   }
 
+  /** Digest of what this node's policy serves; undefined: it takes no clients. */
+  get serves(): string | undefined {
+    return this.#options.service?.().serves;
+  }
+
   /** Nodes that clients can reach, this one among them, for /-/edges. */
   publicEdges() {
     const { publicUrl, own } = this.#options;
@@ -314,11 +319,11 @@ export class Membership {
 
   /** Nodes that clients can be sent to: usable ones whose policy serves what this one's does. */
   alike(): Peer[] {
-    const { service, now } = this.#options;
-    const serves = service?.().serves;
+    const { serves } = this;
+    const now = this.#options.now();
     return [...this.table.peers].filter(
       (peer) =>
-        peer.publicUrl !== undefined && peer.serves === serves && this.table.isUsable(peer, now()),
+        peer.publicUrl !== undefined && peer.serves === serves && this.table.isUsable(peer, now),
     );
   }
 

@@ -2,7 +2,12 @@
 
 import type { NearEdge } from '@millrace/shared/cdn/near/nearest-edge';
 import { AnswerLimit } from '@millrace/shared/cdn/zone/answer-limit';
-import { nameEdges, usableEdges, type ZoneEdge } from '@millrace/shared/cdn/zone/named-edges';
+import {
+  type KnownEdge,
+  nameEdges,
+  usableEdges,
+  type ZoneEdge,
+} from '@millrace/shared/cdn/zone/named-edges';
 import type { Config } from '../config/config.ts';
 import type { ZoneConfig } from '../config/reach-config.ts';
 import { counterValue, counterValues } from '../figures/metrics.ts';
@@ -44,21 +49,29 @@ export function openZone(
   const { config, log, metrics, admissions, account, now, wallClock, rounds } = context;
   const addresses = new EdgeAddresses({ zone: zone.name, log, now });
   rounds.every(LOOK_UP_EVERY_MS, () => void addresses.refresh());
-  let known: readonly KnownEdge[] = [];
+  const none = usableEdges<ViewedEdge>([], undefined);
+  let known = none;
   let knownAt = Number.NEGATIVE_INFINITY;
   let begun = false;
   // A network may have thousands of nodes, and a second thousands of questions.
   const usable = () => {
-    if (!begun) return usableEdges<KnownEdge>([]);
+    if (!begun) return none;
     if (now() - knownAt >= KNOWN_MS || !takesClients()) {
-      known = knownEdges(config, membership, addresses, takesClients);
+      const all = knownEdges(config, membership, addresses, takesClients);
+      known = usableEdges(all, membership.serves);
       knownAt = now();
     }
-    return usableEdges(known);
+    return known;
   };
   let wasHealthy = true;
+  let leftOut = '';
   const nameFor = (client: string) => {
-    const { edges, noneHealthy } = usable();
+    const { edges, noneHealthy, others } = usable();
+    const names = others.map(({ name }) => name).join(' ');
+    if (names !== leftOut) {
+      leftOut = names;
+      if (names !== '') log.warn({ edges: names }, 'DNS answers leave out edges of another policy');
+    }
     if (noneHealthy === wasHealthy && edges.length > 0) {
       wasHealthy = !noneHealthy;
       if (noneHealthy) log.error({}, 'no edge is healthy: DNS answers name all of them');
@@ -92,12 +105,14 @@ export function openZone(
       begun = true;
     },
     async describe() {
+      const { edges, noneHealthy, others } = usable();
       return {
         zone: zone.name.join('.'),
         questions: await counterValue(metrics.dnsQuestions),
         outcomes: await counterValues(metrics.dnsQuestions, 'outcome'),
-        edges: usable().edges.map(({ name, addresses, healthy }) => ({ name, addresses, healthy })),
-        noneHealthy: usable().noneHealthy,
+        edges: edges.map(({ name, addresses, healthy }) => ({ name, addresses, healthy })),
+        noneHealthy,
+        otherPolicy: others.map(({ name }) => name),
       };
     },
     close: () => server.close(),
@@ -105,9 +120,8 @@ export function openZone(
 }
 
 /** An edge, whatever the client. */
-interface KnownEdge extends Omit<ZoneEdge, keyof NearEdge> {
+interface ViewedEdge extends KnownEdge, Omit<ZoneEdge, keyof NearEdge> {
   readonly name: string;
-  readonly healthy: boolean;
   /** Describes it for a client. */
   readonly seenBy: (view: ClientView) => NearEdge;
 }
@@ -118,13 +132,15 @@ function knownEdges(
   membership: Peers['membership'],
   addresses: EdgeAddresses,
   takesClients: () => boolean,
-): KnownEdge[] {
-  const edge = (name: string, healthy: boolean, of: readonly string[]) => {
-    return { name, healthy, addresses: of, url: of.join() };
+): ViewedEdge[] {
+  const edge = (of: readonly string[]) => ({ addresses: of, url: of.join() });
+  const own = {
+    ...{ name: membership.self.name, healthy: takesClients(), serves: membership.serves },
+    ...edge(addresses.of(publicAddress, publicUrl)),
   };
-  const own = edge(membership.self.name, takesClients(), addresses.of(publicAddress, publicUrl));
   const others = membership.reachable().map(({ peer, usable }) => ({
-    ...edge(peer.name, usable, addresses.of(peer.publicAddresses, peer.publicUrl)),
+    ...{ name: peer.name, healthy: usable, serves: peer.serves },
+    ...edge(addresses.of(peer.publicAddresses, peer.publicUrl)),
     seenBy: (view: ClientView) => view.peer(peer),
   }));
   const all = [{ ...own, seenBy: (view: ClientView) => view.own() }, ...others];
