@@ -142,11 +142,12 @@ describe('the guide for operators', () => {
 
   test('names only options that exist', () => {
     const known = new Set(edgeCommand().options.map(({ long }) => long));
-    // Options of docker run, helm install and pnpm install.
+    // Options of docker run, helm install, pnpm install and millrace edge allocations.
     const others = new Set([
       ...['--read-only', '--cap-drop', '--set', '--yes', '--frozen-lockfile', '--prod', '--filter'],
+      ...['--id', '--sha256', '--owner', '--delete', '--block', '--unblock'],
     ]);
-    const named = new Set(guide.match(/(?<![\w-])--[a-z][a-z-]+/g));
+    const named = new Set(guide.match(/(?<![\w-])--[a-z][a-z0-9-]+/g));
     expect([...named].filter((name) => !known.has(name) && !others.has(name))).toEqual([]);
     expect(named.size).toBeGreaterThan(20);
   });
