@@ -39,6 +39,7 @@ export interface Script {
   /** True if all of its bytes are wrong. */
   readonly damaged?: boolean;
   readonly checked?: boolean;
+  readonly defines?: boolean;
   /** True if the answer sends nothing after `bytes`, until its signal ends it. */
   readonly hangs?: boolean;
   /** True if single bytes follow `bytes`, slowly, all but the last. */
@@ -202,7 +203,7 @@ export class TransferWorld {
     if (script.refused !== undefined) throw script.refused;
     if (source.has?.covers(range) === false) throw new Error(`${source.id} does not have that`);
     const read = (sink: Sink) => this.#read(source, script, range, sink, signal);
-    return { checked: script.checked === true, read };
+    return { checked: script.checked === true, defines: script.defines === true, read };
   }
 
   async #read(

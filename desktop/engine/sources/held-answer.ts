@@ -93,6 +93,7 @@ export class HeldAnswer {
     this.#isTimed = true;
     return {
       checked: false,
+      defines: this.#isNeeded,
       headMs,
       read: (sink, room) => this.read(range.end, sink, signal, range.start, room),
     };

@@ -70,6 +70,18 @@ describe('a transfer', () => {
     expect(world.isRight).toBe(true);
   });
 
+  test('keeps the bytes of the answer that defines the file when others of its source break the contract', async () => {
+    const source = new TestSource('a');
+    const refused = new MillraceError('malformed-response');
+    source.scripts.push({ defines: true, bytes: 200_000, error: reset });
+    source.always = { refused };
+    const world = new TransferWorld(LENGTH, [source]);
+    const transfer = world.transfer({ connections: 1 });
+    await expect(world.until(transfer.run())).rejects.toBe(refused);
+    expect(source.health.quarantine).toBe(refused);
+    expect(world.stored.ranges).toEqual([{ start: 0, end: 200_000 }]);
+  });
+
   test('accepts the bytes of an answer with a digest only once it is complete', async () => {
     const source = new TestSource('a');
     source.always = { checked: true };

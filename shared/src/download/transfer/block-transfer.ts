@@ -209,6 +209,7 @@ export class BlockTransfer<S extends TransferSource> {
       heardAt: now(),
       got: new RangeSet(),
       checked: false,
+      defines: false,
     };
     this.#running.add(running);
     this.#setWaiting(false);
@@ -219,6 +220,7 @@ export class BlockTransfer<S extends TransferSource> {
       running.heardAt = now();
       if (answer.headMs !== undefined) this.#count.onHead(source.id, answer.headMs);
       running.checked = answer.checked;
+      running.defines = answer.defines === true;
       await this.#read(running, answer);
       if (running.checked) for (const part of running.got.ranges) await store.confirm(part);
       running.checked = false;
@@ -279,12 +281,10 @@ export class BlockTransfer<S extends TransferSource> {
     if (length <= 0) scheduler.onSurplus(source.id, running.heardAt);
     else {
       const range = { start: position, end: position + length };
-      const room = writer.write(
-        position,
-        length < bytes.length ? bytes.subarray(0, length) : bytes,
-      );
+      const wanted = length < bytes.length ? bytes.subarray(0, length) : bytes;
+      const room = writer.write(position, wanted);
       got.add(range);
-      source.gave(range);
+      if (!running.defines) source.gave(range);
       for (const late of scheduler.onBytes(assignment, range, now())) {
         this.#running.end(ENOUGH, (other) => other.assignment === late);
       }

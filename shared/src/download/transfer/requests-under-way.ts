@@ -24,6 +24,8 @@ export interface RequestUnderWay<S> {
   readonly got: RangeSet;
   /** True if the body has a digest: its bytes count once all of them have come. */
   checked: boolean;
+  /** True if the answer defines the file, so that other answers cast no doubt on its bytes. */
+  defines: boolean;
 }
 
 export class RequestsUnderWay<S extends TransferSource> {

@@ -23,6 +23,12 @@ export interface OpenAnswer {
   /** True if the source gave a digest of the body: its bytes count only once all have come. */
   readonly checked: boolean;
   /**
+   * True if this is the answer that defines the file, and it is still needed: other answers of its
+   * source that break the contract cast no doubt on its bytes, because the rest of it is all that
+   * may be left. Absent: false.
+   */
+  readonly defines?: boolean;
+  /**
    * Time from the request, on an open connection, to the head of the answer, in milliseconds;
    * undefined: not known. Shows queues before the line.
    */
