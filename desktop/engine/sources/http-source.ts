@@ -104,8 +104,8 @@ export class HttpSource extends TransferSource {
     return this.version !== undefined;
   }
 
-  override gave(range: ByteRange): void {
-    super.gave(range);
+  override gave(range: ByteRange, isProven = false): void {
+    super.gave(range, isProven);
     this.given.add(range);
   }
 

@@ -284,7 +284,7 @@ export class BlockTransfer<S extends TransferSource> {
       const wanted = length < bytes.length ? bytes.subarray(0, length) : bytes;
       const room = writer.write(position, wanted);
       got.add(range);
-      if (!running.defines) source.gave(range);
+      source.gave(range, running.defines);
       for (const late of scheduler.onBytes(assignment, range, now())) {
         this.#running.end(ENOUGH, (other) => other.assignment === late);
       }

@@ -40,9 +40,9 @@ export abstract class TransferSource {
     return true;
   }
 
-  /** Notes bytes of the source that have been stored but not yet shown to be right. */
-  gave(range: ByteRange): void {
-    this.unproven.add(range);
+  /** Notes bytes of the source that have been stored. @param isProven shown to be right already */
+  gave(range: ByteRange, isProven = false): void {
+    if (!isProven) this.unproven.add(range);
   }
 
   /** Trusts all bytes given so far, because a whole answer kept the contract. */
