@@ -155,16 +155,16 @@ class Sender {
   }
 
   #answered(asked: SimNode): void {
-    const { random } = this.#all.world.sim;
+    const { random, now } = this.#all.world.sim;
     const { sees, told } = this.#all.answer(asked, this.#node);
     this.figures.bytes += ANSWER_BYTES + sees.length * SEEN_BYTES + told.length * TOLD_BYTES;
     this.turns.onAnswer(asked.name, asked === this.#node);
-    if (asked !== this.#node) this.view.hear(asked, sees, random);
+    if (asked !== this.#node) this.view.hear(asked, sees, random, now);
     for (const name of told) this.turns.hearOf(name);
   }
 
   #missed(name: string, sentAt: Millis | undefined): void {
     this.turns.onMiss(name);
-    this.view.miss(name, sentAt);
+    this.view.miss(name, this.#all.world.sim.now, sentAt);
   }
 }

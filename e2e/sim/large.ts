@@ -164,7 +164,7 @@ function asPeer({ name, seed, weight }: SimNode): Peer {
   return {
     ...{ name, seed, weight, url: name, load: 0, policy: 'open', publicUrl: undefined },
     ...{ draining: false, sees: [], rtts: [0], misses: 0, trusted: true },
-    ...{ isolatedUntil: 0, heardAt: 0 },
+    ...{ isolatedUntil: 0, heardAt: 0, toldAt: 0, lostAt: undefined },
   };
 }
 

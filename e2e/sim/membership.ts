@@ -175,7 +175,7 @@ function request(world: World, node: SimNode, perSecond: number, until: () => bo
     const failsAfter = isRefused ? 2 * world.delayMs(node, peer) : view.table.silenceMs(peer.name);
     clock.in(failsAfter, () => {
       world.sim.quiet();
-      view.onForwardFailed(peer.name);
+      view.onForwardFailed(peer.name, clock.now);
     });
   };
   clock.in((1000 / perSecond) * random(), next);

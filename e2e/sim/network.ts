@@ -74,7 +74,7 @@ export function meet(
       const from = nodes[i] as SimNode;
       for (const to of nodes) {
         if (to === from || reaches?.(from, to) === false) continue;
-        view.hear(to, told.get(to.name) ?? [], sim.random);
+        view.hear(to, told.get(to.name) ?? [], sim.random, sim.now);
       }
     }
     // In the last round the nodes learn the others' choices.
@@ -94,7 +94,8 @@ function ping(from: SimNode, view: MeasuredView, to: SimNode): void {
   if (!world.isConnected(from, to) || !world.reaches(to, from)) return;
   world.sim.clock.in(2 * world.delayMs(from, to), () => {
     const sees = to.view instanceof MeasuredView ? to.view.sees(world.sim.now) : [];
-    if (from.view === view && world.isConnected(from, to)) view.hear(to, sees, world.sim.random);
+    if (from.view === view && world.isConnected(from, to))
+      view.hear(to, sees, world.sim.random, world.sim.now);
   });
 }
 

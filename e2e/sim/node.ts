@@ -149,7 +149,7 @@ export class SimNode implements Host, Member {
         lateAfterMs,
         heardAt: (peer) => this.heard.get(peer),
         isSlow: (peer) => this.speeds.isSlow(peer, sim.now),
-        onSilent: (peer) => this.view.onForwardFailed(peer),
+        onSilent: (peer) => this.view.onForwardFailed(peer, sim.now),
       },
     });
     const unwatch = forward.watch();
@@ -187,7 +187,7 @@ export class SimNode implements Host, Member {
     } catch (error) {
       if (error instanceof PeerFailure) {
         figures.peerFailures++;
-        this.view.onForwardFailed(name);
+        this.view.onForwardFailed(name, sim.now);
       }
       throw error;
     }

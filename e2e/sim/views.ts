@@ -19,7 +19,7 @@ export interface View {
   far(now: Millis, key: string): readonly RouteNode[];
   /** Returns nodes that only others can reach: all of them, or the best for a chunk. */
   rumours(now: Millis, key: string): Rumours<RouteNode>;
-  onForwardFailed(name: string): void;
+  onForwardFailed(name: string, now: Millis): void;
   onLoad(name: string, load: number): void;
 }
 
@@ -86,9 +86,9 @@ export class MeasuredView implements View {
     this.#rumours = undefined;
   }
 
-  onForwardFailed(name: string): void {
+  onForwardFailed(name: string, now: Millis): void {
     if (this.table.get(name)?.trusted !== true) return;
-    this.table.onForwardFailed(name);
+    this.table.onForwardFailed(name, now);
     this.#forgetHearsay();
     this.onUntrusted(name);
   }
@@ -103,17 +103,17 @@ export class MeasuredView implements View {
   }
 
   /** Handles the answer to a heartbeat. */
-  hear(peer: Member, sees: Peer['sees'], random: Random): void {
+  hear(peer: Member, sees: Peer['sees'], random: Random, now: Millis): void {
     const { name, load, weight, place } = peer;
     const info = { name, load, weight, sees, policy: 'open', draining: false } as const;
     const rtt = heartbeatMs(this.#self.place, place, random);
-    this.table.onAnswer(name, { ...info, publicUrl: undefined }, rtt);
+    this.table.onAnswer(name, { ...info, publicUrl: undefined }, rtt, now);
     this.#forgetHearsay();
   }
 
   /** @param sentAt when the unanswered heartbeat went out; undefined: the node refuses connections */
-  miss(name: string, sentAt?: Millis): void {
-    this.table.onMiss(name, sentAt);
+  miss(name: string, now: Millis, sentAt?: Millis): void {
+    this.table.onMiss(name, now, sentAt);
     this.#forgetHearsay();
   }
 

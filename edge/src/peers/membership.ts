@@ -210,7 +210,7 @@ export class Membership {
   onForwardFailed(name: string): void {
     const peer = this.table.get(name);
     if (peer?.trusted !== true) return;
-    this.table.onForwardFailed(name);
+    this.table.onForwardFailed(name, this.#options.now());
     this.#forgetHearsay();
     this.#heartbeats.ping(peer.url);
   }
@@ -270,15 +270,16 @@ export class Membership {
   /** @returns true if it is this node itself, or one that is known at another address */
   #answered(url: string, info: Parameters<PeerTable['onAnswer']>[1], rtt: Millis): boolean {
     const before = this.table.get(info.name);
-    const outcome = this.table.onAnswer(url, info, rtt);
+    const now = this.#options.now();
+    const outcome = this.table.onAnswer(url, info, rtt, now);
     if (outcome !== 'peer') return outcome === 'self' || outcome === 'other';
-    this.table.onHeard(info.name, this.#options.now());
+    this.table.onHeard(info.name, now);
     if (before === undefined) this.#options.log.info({ peer: info.name, url }, 'a new peer');
     return false;
   }
 
   #missed(url: string, sentAt: Millis | undefined): void {
-    this.table.onMiss(url, sentAt);
+    this.table.onMiss(url, this.#options.now(), sentAt);
     this.#forgetHearsay();
   }
 

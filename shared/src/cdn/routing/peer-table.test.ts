@@ -4,7 +4,6 @@ import {
   ISOLATION_MS,
   MAX_MISSES,
   MAX_NODES,
-  MAX_RUMOURED_NODES,
   minRtt,
   type Peer,
   type PeerInfo,
@@ -32,19 +31,19 @@ const newTable = (org?: string) => new PeerTable({ name: 'me', org });
 /** A table that knows the node `a`, and that node. */
 function withPeer(part: Partial<PeerInfo> = {}, org?: string): { table: PeerTable; peer: Peer } {
   const table = newTable(org);
-  table.onAnswer(URL_A, info(part), 10);
+  table.onAnswer(URL_A, info(part), 10, 0);
   return { table, peer: table.get('a') as Peer };
 }
 
 function miss(table: PeerTable, url: string, times: number): void {
-  for (let i = 0; i < times; i++) table.onMiss(url);
+  for (let i = 0; i < times; i++) table.onMiss(url, 0);
 }
 
 describe('the answer to a heartbeat', () => {
   test('a node that answers is known and can be used', () => {
     const table = newTable();
     const told = info({ load: 3, weight: 2, publicUrl: 'https://a.example' });
-    expect(table.onAnswer(URL_A, told, 12)).toBe('peer');
+    expect(table.onAnswer(URL_A, told, 12, 0)).toBe('peer');
     const peer = table.get('a') as Peer;
     expect(peer).toMatchObject({ ...told, url: URL_A, rtts: [12], seed: hashText('a') });
     expect([...table.peers]).toEqual([peer]);
@@ -55,7 +54,7 @@ describe('the answer to a heartbeat', () => {
 
   test('the latest answer of a node counts', () => {
     const { table, peer } = withPeer({ load: 3, weight: 2, publicUrl: 'https://a.example' });
-    table.onAnswer(URL_A, info({ load: 1, weight: 5, policy: 'closed', draining: true }), 11);
+    table.onAnswer(URL_A, info({ load: 1, weight: 5, policy: 'closed', draining: true }), 11, 0);
     expect(table.get('a')).toBe(peer);
     expect(peer).toMatchObject({ load: 1, weight: 5, policy: 'closed', draining: true });
     expect(peer.publicUrl).toBeUndefined();
@@ -63,10 +62,10 @@ describe('the answer to a heartbeat', () => {
 
   test('the distance is the shortest of the last 32 round trips', () => {
     const { table, peer } = withPeer();
-    for (let i = 1; i < SAMPLES; i++) table.onAnswer(URL_A, info(), 20 + i);
+    for (let i = 1; i < SAMPLES; i++) table.onAnswer(URL_A, info(), 20 + i, 0);
     expect(peer.rtts).toHaveLength(32);
     expect(minRtt(peer)).toBe(10);
-    table.onAnswer(URL_A, info(), 99);
+    table.onAnswer(URL_A, info(), 99, 0);
     expect(peer.rtts).toHaveLength(32);
     expect(minRtt(peer)).toBe(21);
     expect(peer.rtts.at(-1)).toBe(99);
@@ -83,13 +82,13 @@ describe('the answer to a heartbeat', () => {
 describe('addresses', () => {
   test('a node does not become its own peer, whatever its address', () => {
     const table = newTable();
-    expect(table.onAnswer(URL_A, info({ name: 'me' }), 1)).toBe('self');
+    expect(table.onAnswer(URL_A, info({ name: 'me' }), 1, 0)).toBe('self');
     expect([...table.peers]).toEqual([]);
   });
 
   test('a node with two addresses is one peer, under the address known first', () => {
     const { table, peer } = withPeer();
-    expect(table.onAnswer(URL_B, info({ load: 9 }), 1)).toBe('other');
+    expect(table.onAnswer(URL_B, info({ load: 9 }), 1, 0)).toBe('other');
     expect(peer).toMatchObject({ url: URL_A, load: 0, rtts: [10] });
     expect([...table.peers]).toHaveLength(1);
   });
@@ -97,7 +96,7 @@ describe('addresses', () => {
   test('a node that has moved is found under its new address', () => {
     const { table, peer } = withPeer();
     miss(table, URL_A, MAX_MISSES);
-    expect(table.onAnswer(URL_B, info(), 5)).toBe('peer');
+    expect(table.onAnswer(URL_B, info(), 5, 0)).toBe('peer');
     expect(peer.url).toBe(URL_B);
     expect(table.isUsable(peer, 0)).toBe(true);
     miss(table, URL_A, MAX_MISSES);
@@ -111,18 +110,18 @@ describe('addresses', () => {
     const { table, peer } = withPeer();
     for (let i = 0; i < MAX_MISSES; i++) {
       expect(table.isUsable(peer, 0)).toBe(true);
-      table.onAnswer(URL_A, info({ name }), 5);
+      table.onAnswer(URL_A, info({ name }), 5, 0);
     }
     expect(table.isUsable(peer, 0)).toBe(false);
-    expect(table.onAnswer(URL_A, info(), 5)).toBe('peer');
+    expect(table.onAnswer(URL_A, info(), 5, 0)).toBe('peer');
     expect(table.isUsable(peer, 0)).toBe(true);
   });
 
   test('a node is gone once its address has become the second address of another node', () => {
     const { table, peer } = withPeer();
-    table.onAnswer(URL_B, info({ name: 'b' }), 5);
+    table.onAnswer(URL_B, info({ name: 'b' }), 5, 0);
     for (let i = 0; i < MAX_MISSES; i++) {
-      expect(table.onAnswer(URL_A, info({ name: 'b' }), 5)).toBe('other');
+      expect(table.onAnswer(URL_A, info({ name: 'b' }), 5, 0)).toBe('other');
     }
     expect(table.isUsable(peer, 0)).toBe(false);
     expect(table.isUsable(table.get('b') as Peer, 0)).toBe(true);
@@ -131,7 +130,7 @@ describe('addresses', () => {
   test('nodes that take turns at one address all stay', () => {
     const { table, peer } = withPeer();
     for (let i = 0; i < 10; i++) {
-      table.onAnswer(URL_A, info({ name: i % 2 ? 'a' : 'b' }), 5);
+      table.onAnswer(URL_A, info({ name: i % 2 ? 'a' : 'b' }), 5, 0);
       expect(table.isAlive(peer)).toBe(true);
       expect(table.isAlive(table.get('b') as Peer)).toBe(true);
     }
@@ -146,7 +145,7 @@ describe('failures', () => {
     miss(table, URL_A, 1);
     expect(table.isAlive(peer)).toBe(false);
     expect(table.isUsable(peer, 0)).toBe(false);
-    table.onAnswer(URL_A, info(), 10);
+    table.onAnswer(URL_A, info(), 10, 0);
     expect(table.isUsable(peer, 0)).toBe(true);
   });
 
@@ -155,7 +154,7 @@ describe('failures', () => {
     for (let i = 0; i < 5; i++) {
       miss(table, URL_A, 2);
       miss(table, URL_B, 5);
-      table.onAnswer(URL_A, info(), 10);
+      table.onAnswer(URL_A, info(), 10, 0);
     }
     expect(table.isUsable(peer, 0)).toBe(true);
   });
@@ -164,9 +163,10 @@ describe('failures', () => {
     const { table, peer } = withPeer();
     table.onHeard('a', 5000);
     table.onHeard('unknown', 5000);
-    for (let sentAt = 1000; sentAt <= 5000; sentAt += 1000) table.onMiss(URL_A, sentAt);
+    for (let sentAt = 1000; sentAt <= 5000; sentAt += 1000) table.onMiss(URL_A, sentAt, sentAt);
     expect(peer.misses).toBe(0);
-    for (let sentAt = 5001; sentAt < 5001 + MAX_MISSES; sentAt++) table.onMiss(URL_A, sentAt);
+    for (let sentAt = 5001; sentAt < 5001 + MAX_MISSES; sentAt++)
+      table.onMiss(URL_A, sentAt, sentAt);
     expect(table.isAlive(peer)).toBe(false);
   });
 
@@ -174,21 +174,21 @@ describe('failures', () => {
     const { table } = withPeer();
     expect([table.silenceMs(), table.silenceMs('unknown')]).toEqual([2000, 2000]);
     expect(table.silenceMs('a')).toBe(2000);
-    table.onAnswer(URL_A, info(), 900);
+    table.onAnswer(URL_A, info(), 900, 0);
     expect(table.silenceMs('a')).toBe(3600);
-    table.onAnswer(URL_A, info(), 60_000);
+    table.onAnswer(URL_A, info(), 60_000, 0);
     expect(table.silenceMs('a')).toBe(10_000);
-    for (let i = 0; i < 8; i++) table.onAnswer(URL_A, info(), 10);
+    for (let i = 0; i < 8; i++) table.onAnswer(URL_A, info(), 10, 0);
     expect(table.silenceMs('a')).toBe(2000);
   });
 
   test('after a failed forward a node gets no requests until its next good heartbeat', () => {
     const { table, peer } = withPeer();
-    table.onForwardFailed('a');
-    table.onForwardFailed('unknown');
+    table.onForwardFailed('a', 0);
+    table.onForwardFailed('unknown', 0);
     expect(table.isUsable(peer, 0)).toBe(false);
     expect(table.isAlive(peer)).toBe(true);
-    table.onAnswer(URL_A, info(), 10);
+    table.onAnswer(URL_A, info(), 10, 0);
     expect(table.isUsable(peer, 0)).toBe(true);
   });
 
@@ -196,7 +196,7 @@ describe('failures', () => {
     const { table, peer } = withPeer();
     table.onDamaged('a', 1000);
     table.onDamaged('unknown', 1000);
-    table.onAnswer(URL_A, info(), 10);
+    table.onAnswer(URL_A, info(), 10, 0);
     expect(table.isUsable(peer, 1000 + ISOLATION_MS - 1)).toBe(false);
     expect(table.isUsable(peer, 1000 + ISOLATION_MS)).toBe(true);
   });
@@ -229,7 +229,7 @@ describe('a full table', () => {
   function fullTable(): PeerTable {
     const table = newTable();
     for (let i = 0; i < MAX_NODES; i++) {
-      table.onAnswer(`http://10.0.0.1:${i + 1}`, info({ name: `node-${i}` }), 10);
+      table.onAnswer(`http://10.0.0.1:${i + 1}`, info({ name: `node-${i}` }), 10, 0);
     }
     return table;
   }
@@ -238,18 +238,20 @@ describe('a full table', () => {
     const table = fullTable();
     const strangers = Array.from({ length: 200 }, (_, i) => `stranger-${i}`);
     const outcomes = strangers.map((name, i) =>
-      table.onAnswer(`http://10.0.0.2:${i + 1}`, info({ name }), 20),
+      table.onAnswer(`http://10.0.0.2:${i + 1}`, info({ name }), 20, 0),
     );
     expect(outcomes).toContain('full');
     expect([...table.peers]).toHaveLength(MAX_NODES);
-    expect(table.onAnswer('http://10.0.0.1:1', info({ name: 'node-0', load: 4 }), 10)).toBe('peer');
+    expect(table.onAnswer('http://10.0.0.1:1', info({ name: 'node-0', load: 4 }), 10, 0)).toBe(
+      'peer',
+    );
     expect(table.get('node-0')?.load).toBe(4);
   });
 
   test('makes room by forgetting a node that is dead', () => {
     const table = fullTable();
     miss(table, 'http://10.0.0.1:8', MAX_MISSES);
-    expect(table.onAnswer(URL_B, info(), 10)).toBe('peer');
+    expect(table.onAnswer(URL_B, info(), 10, 0)).toBe('peer');
     expect(table.get('node-7')).toBeUndefined();
     expect([...table.peers]).toHaveLength(MAX_NODES);
   });
@@ -259,7 +261,7 @@ describe('a full table', () => {
     const meet = (kind: string, count: number, rtt: number) => {
       for (let i = 0; i < count; i++) {
         const name = `${kind}-${i}`;
-        table.onAnswer(`http://${name}.example`, info({ name }), rtt);
+        table.onAnswer(`http://${name}.example`, info({ name }), rtt, 0);
       }
     };
     meet('early', MAX_NODES, 50);
@@ -274,103 +276,5 @@ describe('a full table', () => {
     expect(kept('latest')).toBeGreaterThan(MAX_NODES / 8);
     expect(kept('latest')).toBeLessThan(MAX_NODES / 4);
     expect(kept('late')).toBeGreaterThan(MAX_NODES / 8);
-  });
-});
-
-describe('hearsay', () => {
-  const own = { name: 'me', org: undefined };
-  const sees = (...names: string[]) => names.map((name) => [name, 2] as const);
-
-  function setUp() {
-    const table = new PeerTable(own);
-    table.onAnswer('http://a', info({ name: 'a', sees: sees('me', 'b', 'lost', 'never-met') }), 1);
-    table.onAnswer('http://b', info({ name: 'b', sees: sees('a', 'lost') }), 1);
-    table.onAnswer('http://lost', info({ name: 'lost' }), 1);
-    return table;
-  }
-  const heard = (table: PeerTable, now = 0) => {
-    const members = [...table.peers].filter((peer) => table.isUsable(peer, now));
-    return table
-      .hearsay(members, now)
-      .map(({ name, weight, through }) => [name, weight, through.map((peer) => peer.name)]);
-  };
-
-  test('a node that was never met is known through the nodes that see it', () => {
-    expect(heard(setUp())).toEqual([['never-met', 2, ['a']]]);
-  });
-
-  test('a node that does not answer is known through others, until it answers again', () => {
-    const table = setUp();
-    table.onForwardFailed('lost');
-    expect(heard(table)).toContainEqual(['lost', 2, ['a', 'b']]);
-    table.onAnswer('http://lost', info({ name: 'lost' }), 1);
-    expect(heard(table)).toEqual([['never-met', 2, ['a']]]);
-  });
-
-  test.each([
-    ['is draining', { draining: true }],
-    ['does not let this one use it', { policy: 'closed' as const }],
-  ])('there is no detour to a node that %s', (_, part) => {
-    const table = setUp();
-    table.onAnswer('http://lost', info({ name: 'lost', ...part }), 1);
-    table.onForwardFailed('lost');
-    expect(heard(table)).toEqual([['never-met', 2, ['a']]]);
-  });
-
-  test('there is no detour to a node that sent damaged chunks', () => {
-    const table = setUp();
-    table.onDamaged('lost', 0);
-    expect(heard(table)).toEqual([['never-met', 2, ['a']]]);
-  });
-
-  const rumoured = (table: PeerTable, now = 0) => {
-    const { nodes, through } = table.rumours(now);
-    return nodes.map(({ name, weight }) => [name, weight, through(name).map((peer) => peer.name)]);
-  };
-
-  test('rumours tell of all nodes that any node sees, and this one cannot use', () => {
-    const table = setUp();
-    expect(rumoured(table)).toEqual([['never-met', 2, ['a']]]);
-    table.onForwardFailed('lost');
-    expect(rumoured(table)).toContainEqual(['lost', 2, ['a', 'b']]);
-    // Nor does this one use a node that cannot be used itself.
-    table.onForwardFailed('b');
-    expect(rumoured(table)).toContainEqual(['lost', 2, ['a']]);
-  });
-
-  test('rumours end when the nodes that told them take them back, or are forgotten', () => {
-    const table = setUp();
-    table.onAnswer('http://a', info({ name: 'a', sees: sees('me', 'b') }), 1);
-    expect(rumoured(table)).toEqual([]);
-    table.onAnswer('http://b', info({ name: 'b', sees: sees('other') }), 1);
-    expect(rumoured(table)).toEqual([['other', 2, ['b']]]);
-    miss(table, 'http://b', MAX_MISSES);
-    // The others still see it, but none of them sees the other one.
-    expect(rumoured(table).map(([name]) => name)).not.toContain('other');
-  });
-
-  test('rumours have the lowest weight that is told, so that no single node can make another the best', () => {
-    const table = setUp();
-    const tell = (name: string, weight: number) =>
-      table.onAnswer(`http://${name}`, info({ name, sees: [['never-met', weight]] }), 1);
-    tell('a', 5);
-    expect(rumoured(table)).toEqual([['never-met', 5, ['a']]]);
-    tell('b', 1000);
-    expect(rumoured(table)).toContainEqual(['never-met', 5, ['a', 'b']]);
-    tell('a', 7);
-    expect(rumoured(table)).toContainEqual(['never-met', 7, ['a', 'b']]);
-    miss(table, 'http://a', MAX_MISSES);
-    table.onAnswer('http://b', info({ name: 'b', sees: [['never-met', 3]] }), 1);
-    expect(rumoured(table)).toContainEqual(['never-met', 3, ['b']]);
-  });
-
-  test('rumours tell of a bounded number of nodes, whatever names others make up', () => {
-    const table = setUp();
-    for (let i = 0; i < MAX_RUMOURED_NODES / 100 + 1; i++) {
-      const seen = Array.from({ length: 100 }, (_, j) => `made-up-${i}-${j}`);
-      const name = `liar-${i}`;
-      table.onAnswer(`http://${name}`, info({ name, sees: sees(...seen) }), 1);
-    }
-    expect(table.rumours(0).nodes).toHaveLength(MAX_RUMOURED_NODES);
   });
 });

@@ -33,6 +33,13 @@ export const MAX_NEAR = MAX_NODES / 2;
  */
 export const MAX_RUMOURED_NODES = 20_000;
 
+/**
+ * Time in which nodes notice that a node is lost: `MAX_MISSES` heartbeats of a network of ordinary
+ * size. What others said of it earlier is no rumour: all lose a node that leaves, each at a time of
+ * its own, and a request sent around by their old word makes another node ask the origin.
+ */
+export const NOTICING_MS = 30_000;
+
 /** Nodes that may use this one as a peer (NSDI 4.1). */
 export type PeerPolicy = 'open' | 'closed' | `org:${string}`;
 
@@ -82,6 +89,10 @@ export interface Peer {
   isolatedUntil: Millis;
   /** When it last sent anything, in answer to any request. */
   heardAt: Millis;
+  /** When it last answered a heartbeat, and so told which nodes it sees. */
+  toldAt: Millis;
+  /** Since when it has not answered heartbeats or forwards; undefined: it does. */
+  lostAt: Millis | undefined;
 }
 
 /** Returns the smallest recent round-trip time, which shows the network's part of it (NSDI 4.2). */
@@ -119,13 +130,19 @@ export class PeerTable {
    * A node has answered a heartbeat.
    *
    * @param url address at which it was reached
+   * @param rtt duration of the heartbeat, which ended `now`
    * @returns `self` for this node under any address, `other` if a known node answered at another
    *   address (the known address stays), `full` if the table is full of nodes that have more right to be in it
    */
-  onAnswer(url: string, info: PeerInfo, rtt: Millis): 'peer' | 'self' | 'other' | 'full' {
+  onAnswer(
+    url: string,
+    info: PeerInfo,
+    rtt: Millis,
+    now: Millis,
+  ): 'peer' | 'self' | 'other' | 'full' {
     // For another node known at this address it was an unanswered heartbeat: a node that was
     // restarted may have another name now.
-    this.#countMiss(url, info.name);
+    this.#countMiss(url, now, info.name);
     if (info.name === this.#own.name) return 'self';
     let peer = this.#peers.get(info.name);
     if (peer === undefined) {
@@ -144,6 +161,8 @@ export class PeerTable {
     Object.assign(peer, { serves, room, depot });
     peer.misses = 0;
     peer.trusted = true;
+    peer.toldAt = now;
+    peer.lostAt = undefined;
     this.#use.onTold(peer, sees);
     peer.rtts.push(rtt);
     if (peer.rtts.length > SAMPLES) peer.rtts.shift();
@@ -156,8 +175,8 @@ export class PeerTable {
    *
    * @param sentAt when the heartbeat went out; undefined if the address refuses connections
    */
-  onMiss(url: string, sentAt?: Millis): void {
-    this.#countMiss(url, undefined, sentAt);
+  onMiss(url: string, now: Millis, sentAt?: Millis): void {
+    this.#countMiss(url, now, undefined, sentAt);
   }
 
   /** A node has sent something in answer to a request. */
@@ -167,9 +186,11 @@ export class PeerTable {
   }
 
   /** A forwarded request failed: the node is not a candidate until its next good heartbeat. */
-  onForwardFailed(name: string): void {
+  onForwardFailed(name: string, now: Millis): void {
     const peer = this.#peers.get(name);
-    if (peer !== undefined) peer.trusted = false;
+    if (peer === undefined) return;
+    peer.trusted = false;
+    peer.lostAt ??= now;
   }
 
   /** A node sent a chunk that does not match its digest. */
@@ -217,10 +238,17 @@ export class PeerTable {
     );
   }
 
-  #countMiss(url: string, answering?: string, sentAt = Number.POSITIVE_INFINITY): void {
+  #countMiss(
+    url: string,
+    now: Millis,
+    answering?: string,
+    sentAt = Number.POSITIVE_INFINITY,
+  ): void {
     for (const peer of this.#peers.values()) {
       const missed = peer.url === url && peer.name !== answering && peer.heardAt < sentAt;
-      if (missed && ++peer.misses === MAX_MISSES) this.#use.forget(peer.name);
+      if (!missed || ++peer.misses !== MAX_MISSES) continue;
+      peer.lostAt ??= now;
+      this.#use.forget(peer.name);
     }
   }
 
@@ -260,7 +288,8 @@ export class PeerTable {
 
   /**
    * Nodes that this one cannot use at the moment, near or far, known or not, but nodes that it can
-   * use say that they can.
+   * use say that they can. Of a node that this one has lost, only what they say `NOTICING_MS` later
+   * counts.
    */
   rumours(now: Millis): Rumours<Peer> {
     const nodes: HrwNode[] = [];
@@ -270,10 +299,13 @@ export class PeerTable {
     }
     return {
       nodes,
-      through: (name) =>
-        [...this.#use.usersOf(name)]
-          .map((user) => this.#peers.get(user))
-          .filter((peer) => peer !== undefined && this.isUsable(peer, now)) as Peer[],
+      through: (name) => {
+        const lostAt = this.#peers.get(name)?.lostAt;
+        const since = lostAt === undefined ? Number.NEGATIVE_INFINITY : lostAt + NOTICING_MS;
+        return [...this.#use.usersOf(name)]
+          .flatMap((user) => this.#peers.get(user) ?? [])
+          .filter((user) => user.toldAt >= since && this.isUsable(user, now));
+      },
     };
   }
 
@@ -327,5 +359,7 @@ function newPeer(url: string, info: PeerInfo): Peer {
     trusted: true,
     isolatedUntil: 0,
     heardAt: 0,
+    toldAt: 0,
+    lostAt: undefined,
   };
 }
