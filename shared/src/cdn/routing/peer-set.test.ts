@@ -19,6 +19,8 @@ const peer = (name: string, rtts: number[]): Peer => ({
   trusted: true,
   isolatedUntil: 0,
   heardAt: 0,
+  toldAt: 0,
+  lostAt: undefined,
 });
 
 const steady = (name: string, rtt: number) => peer(name, Array(SAMPLES).fill(rtt));
