@@ -35,8 +35,8 @@ export const MAX_RUMOURED_NODES = 20_000;
 
 /**
  * Time in which nodes notice that a node is lost: `MAX_MISSES` heartbeats of a network of ordinary
- * size. What others said of it earlier is no rumour: all lose a node that leaves, each at a time of
- * its own, and a request sent around by their old word makes another node ask the origin.
+ * size. What others said of it earlier does not count: all lose a node that leaves, each at a time
+ * of its own, and a request sent around by their old word makes another node ask the origin.
  */
 export const NOTICING_MS = 30_000;
 
@@ -288,8 +288,7 @@ export class PeerTable {
 
   /**
    * Nodes that this one cannot use at the moment, near or far, known or not, but nodes that it can
-   * use say that they can. Of a node that this one has lost, only what they say `NOTICING_MS` later
-   * counts.
+   * use say that they can.
    */
   rumours(now: Millis): Rumours<Peer> {
     const nodes: HrwNode[] = [];
@@ -299,13 +298,10 @@ export class PeerTable {
     }
     return {
       nodes,
-      through: (name) => {
-        const lostAt = this.#peers.get(name)?.lostAt;
-        const since = lostAt === undefined ? Number.NEGATIVE_INFINITY : lostAt + NOTICING_MS;
-        return [...this.#use.usersOf(name)]
+      through: (name) =>
+        [...this.#use.usersOf(name)]
           .flatMap((user) => this.#peers.get(user) ?? [])
-          .filter((user) => user.toldAt >= since && this.isUsable(user, now));
-      },
+          .filter((user) => this.isUsable(user, now) && this.#counts(user, name)),
     };
   }
 
@@ -318,7 +314,7 @@ export class PeerTable {
     const weights = new Map<string, number>();
     for (const member of members) {
       for (const [name, weight] of member.sees) {
-        if (!this.#isOutOfReach(name, now)) continue;
+        if (!this.#isOutOfReach(name, now) || !this.#counts(member, name)) continue;
         const by = through.get(name);
         if (by === undefined) through.set(name, [member]);
         else by.push(member);
@@ -332,6 +328,15 @@ export class PeerTable {
       load: Math.min(...by.map(({ load }) => load)),
       through: by,
     }));
+  }
+
+  /**
+   * Returns true if a node's word that it sees another one counts. Of a node that this one has lost,
+   * only what others say `NOTICING_MS` later does.
+   */
+  #counts(teller: Peer, name: string): boolean {
+    const lostAt = this.#peers.get(name)?.lostAt;
+    return lostAt === undefined || teller.toldAt >= lostAt + NOTICING_MS;
   }
 
   #isOutOfReach(name: string, now: Millis): boolean {
