@@ -9,16 +9,16 @@ import {
   HeartbeatTurns,
   TOLD,
 } from '@millrace/shared/cdn/routing/heartbeat-turns';
-import { MIN_SILENCE_MS, type PeerInfo } from '@millrace/shared/cdn/routing/peer-table';
+import { MIN_SILENCE_MS } from '@millrace/shared/cdn/routing/peer-table';
 import { sample } from '@millrace/shared/cdn/routing/sample';
 import type { SimNode } from './node.ts';
-import { MeasuredView } from './views.ts';
+import { MeasuredView, type Sees } from './views.ts';
 import type { World } from './world.ts';
 
 /** Sizes of a request, of an answer that tells nothing, and of its parts, as edges send them. */
 const REQUEST_BYTES = 290;
 const ANSWER_BYTES = 471;
-const SEEN_BYTES = '["edge-fra-12",1],'.length;
+const SEEN_BYTES = '["edge-fra-12",1],'.length + '12,'.length;
 const TOLD_BYTES = '"http://198.51.100.120:8080",'.length;
 
 /**
@@ -36,8 +36,7 @@ export interface HeartbeatFigures {
 }
 
 /** Answer of one node to a heartbeat of another. */
-interface Said {
-  readonly sees: PeerInfo['sees'];
+interface Said extends Sees {
   readonly told: readonly string[];
 }
 
@@ -90,7 +89,7 @@ export class SimHeartbeats {
     this.#senders.get(asked)?.turns.hearOf(asking.name);
     const { view } = asked;
     if (view instanceof MeasuredView) {
-      return { sees: view.sees(now), told: sample(view.alive(), TOLD, random) };
+      return { ...view.sees(now), told: sample(view.alive(), TOLD, random) };
     }
     // A node whose own heartbeats are not simulated knows all nodes.
     const [, ...used] = view.nodes(now);
@@ -156,10 +155,11 @@ class Sender {
 
   #answered(asked: SimNode): void {
     const { random, now } = this.#all.world.sim;
-    const { sees, told } = this.#all.answer(asked, this.#node);
+    const said = this.#all.answer(asked, this.#node);
+    const { sees, told } = said;
     this.figures.bytes += ANSWER_BYTES + sees.length * SEEN_BYTES + told.length * TOLD_BYTES;
     this.turns.onAnswer(asked.name, asked === this.#node);
-    if (asked !== this.#node) this.view.hear(asked, sees, random, now);
+    if (asked !== this.#node) this.view.hear(asked, said, random, now);
     for (const name of told) this.turns.hearOf(name);
   }
 

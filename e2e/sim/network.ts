@@ -74,7 +74,7 @@ export function meet(
       const from = nodes[i] as SimNode;
       for (const to of nodes) {
         if (to === from || reaches?.(from, to) === false) continue;
-        view.hear(to, told.get(to.name) ?? [], sim.random, sim.now);
+        view.hear(to, told.get(to.name) ?? { sees: [] }, sim.random, sim.now);
       }
     }
     // In the last round the nodes learn the others' choices.
@@ -93,7 +93,7 @@ function ping(from: SimNode, view: MeasuredView, to: SimNode): void {
   const { world } = from;
   if (!world.isConnected(from, to) || !world.reaches(to, from)) return;
   world.sim.clock.in(2 * world.delayMs(from, to), () => {
-    const sees = to.view instanceof MeasuredView ? to.view.sees(world.sim.now) : [];
+    const sees = to.view instanceof MeasuredView ? to.view.sees(world.sim.now) : { sees: [] };
     if (from.view === view && world.isConnected(from, to))
       view.hear(to, sees, world.sim.random, world.sim.now);
   });

@@ -5,7 +5,7 @@
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { selectPeers } from '@millrace/shared/cdn/routing/peer-set';
-import { type Peer, PeerTable } from '@millrace/shared/cdn/routing/peer-table';
+import { type Peer, type PeerInfo, PeerTable } from '@millrace/shared/cdn/routing/peer-table';
 import type { PeerUse } from '@millrace/shared/cdn/routing/peer-use';
 import type { Hearsay, RouteNode, Rumours } from '@millrace/shared/cdn/routing/route';
 import { heartbeatMs, type Place } from './places.ts';
@@ -103,9 +103,9 @@ export class MeasuredView implements View {
   }
 
   /** Handles the answer to a heartbeat. */
-  hear(peer: Member, sees: Peer['sees'], random: Random, now: Millis): void {
+  hear(peer: Member, sees: Sees, random: Random, now: Millis): void {
     const { name, load, weight, place } = peer;
-    const info = { name, load, weight, sees, policy: 'open', draining: false } as const;
+    const info = { name, load, weight, ...sees, policy: 'open', draining: false } as const;
     const rtt = heartbeatMs(this.#self.place, place, random);
     this.table.onAnswer(name, { ...info, publicUrl: undefined }, rtt, now);
     this.#forgetHearsay();
@@ -131,12 +131,17 @@ export class MeasuredView implements View {
   }
 
   /** Returns the nodes that this node can use, as it tells others. */
-  sees(now: Millis): Peer['sees'] {
-    return this.#members
-      .filter((peer) => this.table.isUsable(peer, now))
-      .map((peer) => [peer.name, peer.weight]);
+  sees(now: Millis): Sees {
+    const usable = this.#members.filter((peer) => this.table.isUsable(peer, now));
+    return {
+      sees: usable.map((peer) => [peer.name, peer.weight]),
+      heard: usable.map((peer) => this.table.heardAgo(peer, now)),
+    };
   }
 }
+
+/** What a node tells of the nodes that it can use. */
+export type Sees = Pick<PeerInfo, 'sees' | 'heard'>;
 
 /** Nodes that a node knows without being their peer, and what the others tell of each other. */
 export interface Acquaintance {

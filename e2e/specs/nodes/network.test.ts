@@ -13,7 +13,9 @@ import { sha256 } from '../../fixtures/origins/content.ts';
 import { nginxOrComplain } from '../../fixtures/origins/nginx.ts';
 import { NginxFiles, type OriginFile } from '../../fixtures/origins/nginx-files.ts';
 import { Cluster, type Node, racesOf } from '../../fixtures/programs/cluster.ts';
+import type { EdgeStatus } from '../../fixtures/programs/processes.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
+import { until } from '../../fixtures/until.ts';
 
 const MiB = 1024 * 1024;
 /** Bytes of a chunk: small, as the nodes' shares vary less with more chunks. */
@@ -124,7 +126,11 @@ describe('a network of 8 nodes', () => {
     const network = shared;
     const file = await files.make(32 * MiB);
     const through = network.node(0).edge.prefixed(file.url);
-    const fetchWhole = async () => expect((await fetchAll(through)).digest).toBe(file.digest);
+    const fetchWhole = async () => {
+      const { digest } = await fetchAll(through);
+      const resets = await resetsOf(network.node(0));
+      expect({ digest, resets }).toEqual({ digest: file.digest, resets: [] });
+    };
     let before = await raced(network);
     await fetchWhole();
     await expectSentOnce(network, file, before);
@@ -163,6 +169,8 @@ describe('a network of 8 nodes', () => {
         others[Math.floor(random() * others.length)]?.proxy?.cutFrom(node.name);
       }
       await network.ready(6);
+      // Whether a node is down or the line to it is known from the word of the others, a bit later.
+      await until(() => network.sum(unseen).then((count) => count === 0));
       const file = await files.make(16 * MiB);
       const { outcomes } = await crowd(urls(network.nodes, file.url), 16);
       expect(outcomes).toEqual({ [`200 ${file.digest}`]: 16 });
@@ -187,6 +195,14 @@ async function expectSentOnce(network: Cluster, file: OriginFile, before: number
 }
 
 const raced = (network: Cluster) => racesOf(network.nodes.map(({ edge }) => edge));
+/** Returns the figures of responses that a node has cut off, by cause. */
+const resetsOf = async ({ edge }: Node) => {
+  const text = await (await fetch(`${edge.url}/-/metrics`)).text();
+  return text.split('\n').filter((line) => line.startsWith('millrace_responses_reset_total{'));
+};
+/** Counts the nodes that a node cannot use, and of which it does not know that others can. */
+const unseen = ({ peers }: EdgeStatus) =>
+  peers.filter(({ usable, seenBy }) => !usable && seenBy < 2).length;
 const chunksKept = (network: Cluster) => network.sum(({ cache }) => cache.memory.chunks);
 const reforwards = (network: Cluster) =>
   network.sum(({ forwards }) => forwards.all - forwards.first);

@@ -8,6 +8,8 @@ import { MAX_PEERS } from '@millrace/shared/cdn/routing/peer-set';
 import * as z from 'zod';
 import { nodeUrl } from '../config/seeds.ts';
 
+/** Most seconds since a node was heard that are told. */
+export const MAX_HEARD_S = 9999;
 const MAX_ANSWER_BYTES = 256 * 1024;
 const DIGEST = /^[0-9a-f]{16}$/;
 const NETWORK = /^[0-9a-f.:]{1,20}\/(?:24|48)$/;
@@ -33,6 +35,8 @@ export const ANSWER = z.object({
   sees: z
     .array(z.tuple([z.string().regex(NODE_NAME), z.number().positive().max(1000)]))
     .max(MAX_PEERS),
+  /** Seconds since it heard each of those. */
+  heard: z.array(z.number().min(0).max(MAX_HEARD_S)).max(MAX_PEERS).optional(),
   peerUrl: z
     .url({ protocol: /^https?$/ })
     .max(200)

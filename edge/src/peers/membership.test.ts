@@ -285,6 +285,8 @@ describe('Membership', () => {
       JSON.stringify({ ...good, policy: 'anything' }),
       JSON.stringify({ ...good, nodes: ['file:///etc/passwd'] }),
       JSON.stringify({ ...good, sees: Array(1000).fill(['y', 1]) }),
+      JSON.stringify({ ...good, heard: [-1] }),
+      JSON.stringify({ ...good, heard: Array(1000).fill(1) }),
       'x'.repeat(300_000),
     ];
     for (const text of bad) {

@@ -14,7 +14,7 @@ import { selectPeers } from '@millrace/shared/cdn/routing/peer-set';
 import { type Peer, type PeerPolicy, PeerTable } from '@millrace/shared/cdn/routing/peer-table';
 import type { Hearsay, RouteNode, Rumours } from '@millrace/shared/cdn/routing/route';
 import { sample } from '@millrace/shared/cdn/routing/sample';
-import { askingNode, type HeartbeatAnswer, wantedAddress } from './heartbeat.ts';
+import { askingNode, type HeartbeatAnswer, MAX_HEARD_S, wantedAddress } from './heartbeat.ts';
 import { type HeartbeatSettings, Heartbeats } from './heartbeats.ts';
 import { describePeers, publicEdges } from './peer-view.ts';
 import { textDigest } from './text-digest.ts';
@@ -172,7 +172,9 @@ export class Membership {
     if (asking !== undefined) this.#heartbeats.hearOf(asking);
     const alive = [...this.table.peers].filter((p) => this.table.isAlive(p)).map((p) => p.url);
     const { load, draining } = own();
-    const [, ...usable] = this.nodes();
+    const at = now();
+    const usable = this.#members.filter((peer) => this.table.isUsable(peer, at));
+    const heard = usable.map((peer) => Math.ceil(this.table.heardAgo(peer, at) / 1000));
     const answer = {
       name,
       instance: this.#instance,
@@ -183,8 +185,9 @@ export class Membership {
       ...(publicAddresses.length > 0 ? { publicAddresses } : {}),
       draining,
       ...service?.(),
-      near: rtts?.toTell(now(), random),
+      near: rtts?.toTell(at, random),
       sees: usable.map((peer) => [peer.name, peer.weight]),
+      heard: heard.map((seconds) => Math.min(seconds, MAX_HEARD_S)),
       peerUrl,
       ...this.#options.shared?.digests,
       ...(this.#isShared ? { insidePort: this.#port } : {}),
@@ -254,7 +257,8 @@ export class Membership {
     if (wantedAddress(url, answer) !== url) return true;
     const policy = info.policy as PeerPolicy;
     this.#options.rtts?.onTold(info.name, near ?? [], this.#options.now());
-    return this.#answered(url, { ...info, policy, publicUrl: info.publicUrl }, rtt);
+    const heard = info.heard?.map((seconds) => seconds * 1000);
+    return this.#answered(url, { ...info, heard, policy, publicUrl: info.publicUrl }, rtt);
   }
 
   /** Warns of a node with this one's name: neither can use the other, which is hard to notice. */

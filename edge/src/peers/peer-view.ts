@@ -10,6 +10,7 @@ import { minRtt, type Peer, type PeerTable } from '@millrace/shared/cdn/routing/
  * @param now monotonic milliseconds
  */
 export function describePeers(table: PeerTable, members: readonly Peer[], now: Millis) {
+  const { through } = table.rumours(now);
   return [...table.peers].map((peer) => ({
     name: peer.name,
     url: peer.url,
@@ -23,6 +24,8 @@ export function describePeers(table: PeerTable, members: readonly Peer[], now: M
     weight: peer.weight,
     policy: peer.policy,
     isolated: now < peer.isolatedUntil,
+    // Those that have heard it since this node lost it: of a node that is down there are none.
+    seenBy: through(peer.name).length,
   }));
 }
 

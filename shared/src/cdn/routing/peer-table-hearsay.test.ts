@@ -3,6 +3,7 @@ import {
   MAX_MISSES,
   MAX_RUMOURED_NODES,
   NOTICING_MS,
+  type Peer,
   type PeerInfo,
   PeerTable,
 } from './peer-table.ts';
@@ -94,7 +95,7 @@ test.each([
   ['a failed request', (table: PeerTable) => table.onForwardFailed('lost', 1000)],
   ['heartbeats', (table: PeerTable) => miss(table, 'http://lost', 1000)],
 ])(
-  'what others said before they can have noticed a loss, seen by %s, does not count',
+  'without times, what others said before they can have noticed a loss, seen by %s, does not count',
   (_, lose) => {
     const table = setUp();
     lose(table);
@@ -111,6 +112,37 @@ test.each([
     expect(rumoured(table)).toContainEqual(['lost', 2, []]);
   },
 );
+
+test('of a lost node, only the word of nodes counts that have heard it since: all lose a node that leaves, at other times', () => {
+  const table = setUp();
+  const LOST_AT = 10_000;
+  const RTT = 100;
+  table.onForwardFailed('lost', LOST_AT);
+  /** At `now`, b says that it heard the lost node so long ago. */
+  const says = (now: number, ago: number) => {
+    const told = { sees: sees('a', 'lost'), heard: [0, ago] };
+    table.onAnswer('http://b', info({ name: 'b', ...told }), RTT, now);
+    return rumoured(table).find(([name]) => name === 'lost')?.[2];
+  };
+  // It heard the node before, however late it says so.
+  expect(says(LOST_AT + 60_000, 60_000)).toEqual([]);
+  // The answer took a while: perhaps it heard the node before.
+  expect(says(LOST_AT + 2000, 1900)).toEqual([]);
+  expect(says(LOST_AT + 2000, 1899)).toEqual(['b']);
+  expect(heard(table)).toContainEqual(['lost', 2, ['b']]);
+  // A time is missing.
+  table.onAnswer('http://b', info({ name: 'b', sees: sees('lost'), heard: [] }), RTT, 99_000);
+  expect(heard(table)).toEqual([['never-met', 2, ['a']]]);
+});
+
+test('a node was heard when it answered a heartbeat or anything else', () => {
+  const table = setUp();
+  table.onAnswer('http://a', info({ name: 'a' }), 1, 500);
+  const a = table.get('a') as Peer;
+  expect(table.heardAgo(a, 800)).toBe(300);
+  table.onHeard('a', 700);
+  expect(table.heardAgo(a, 800)).toBe(100);
+});
 
 test('rumours end when the nodes that told them take them back, or are forgotten', () => {
   const table = setUp();

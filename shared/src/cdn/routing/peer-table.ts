@@ -35,8 +35,7 @@ export const MAX_RUMOURED_NODES = 20_000;
 
 /**
  * Time in which nodes notice that a node is lost: `MAX_MISSES` heartbeats of a network of ordinary
- * size. What others said of it earlier does not count: all lose a node that leaves, each at a time
- * of its own, and a request sent around by their old word makes another node ask the origin.
+ * size. It bounds the word of nodes of earlier versions, which do not say when they heard others.
  */
 export const NOTICING_MS = 30_000;
 
@@ -62,6 +61,8 @@ export interface PeerInfo {
   readonly depot?: string | undefined;
   /** Nodes that it can use itself, with their weights. */
   readonly sees: readonly (readonly [name: string, weight: number])[];
+  /** How long ago it heard each of these, in the same order; undefined at earlier versions. */
+  readonly heard?: readonly Millis[] | undefined;
 }
 
 export interface Peer {
@@ -79,6 +80,7 @@ export interface Peer {
   room?: number | undefined;
   depot?: string | undefined;
   sees: PeerInfo['sees'];
+  heard?: PeerInfo['heard'];
   /** Round-trip times of the last heartbeats, oldest first, milliseconds. */
   readonly rtts: number[];
   /** Heartbeats in a row without an answer. */
@@ -156,9 +158,9 @@ export class PeerTable {
       peer.url = url;
     }
     const { load, weight, policy, publicUrl, publicAddresses, draining, sees } = info;
-    const { serves, room, depot } = info;
+    const { serves, room, depot, heard } = info;
     Object.assign(peer, { load, weight, policy, publicUrl, publicAddresses, draining, sees });
-    Object.assign(peer, { serves, room, depot });
+    Object.assign(peer, { serves, room, depot, heard });
     peer.misses = 0;
     peer.trusted = true;
     peer.toldAt = now;
@@ -215,6 +217,11 @@ export class PeerTable {
     const rtts = name === undefined ? [] : (this.#peers.get(name)?.rtts ?? []);
     const slowest = Math.max(0, ...rtts.slice(-RECENT));
     return Math.min(MAX_SILENCE_MS, Math.max(MIN_SILENCE_MS, PATIENCE * slowest));
+  }
+
+  /** Returns how long ago a node was heard, by any answer. */
+  heardAgo({ heardAt, toldAt }: Peer, now: Millis): Millis {
+    return now - Math.max(heardAt, toldAt);
   }
 
   /** Returns true while the node answers heartbeats. */
@@ -331,12 +338,19 @@ export class PeerTable {
   }
 
   /**
-   * Returns true if a node's word that it sees another one counts. Of a node that this one has lost,
-   * only what others say `NOTICING_MS` later does.
+   * Returns true if a node's word that it can reach another one counts. All nodes lose a node that
+   * leaves, each at a time of its own, and a request sent around by the old word of one makes
+   * another node ask the origin. So of a node that this one has lost, only the word of those counts
+   * that have heard it since.
    */
   #counts(teller: Peer, name: string): boolean {
     const lostAt = this.#peers.get(name)?.lostAt;
-    return lostAt === undefined || teller.toldAt >= lostAt + NOTICING_MS;
+    if (lostAt === undefined) return true;
+    const { heard, sees, rtts, toldAt } = teller;
+    if (heard === undefined) return toldAt >= lostAt + NOTICING_MS;
+    const ago = heard[sees.findIndex(([seen]) => seen === name)] ?? Number.POSITIVE_INFINITY;
+    // It may have written its answer as soon as it was asked.
+    return toldAt - (rtts.at(-1) ?? 0) - ago > lostAt;
   }
 
   #isOutOfReach(name: string, now: Millis): boolean {
