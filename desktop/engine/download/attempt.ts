@@ -18,9 +18,9 @@ import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract
 import { listField } from '@millrace/shared/http/fields/headers';
 import { matchVersion } from '@millrace/shared/http/fields/validators';
 import { mayBeTold } from '@millrace/shared/http/urls/public-host';
+import { sleep } from '@millrace/shared/node/sleep';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { SegmentPool } from '../partial/segment-pool.ts';
-import { sleep } from '../platform/sleep.ts';
 import type { Connections } from '../sources/connections.ts';
 import type { HttpSource } from '../sources/http-source.ts';
 import { type First, isPinnable, openFirst } from '../sources/opening.ts';

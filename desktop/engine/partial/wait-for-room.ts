@@ -1,7 +1,7 @@
 /** Waits until a disk that was full has room for the rest of a file. */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { sleep } from '../platform/sleep.ts';
+import { sleep } from '@millrace/shared/node/sleep';
 import { roomFor } from './disk-room.ts';
 import type { PartialFile } from './partial-file.ts';
 

@@ -10,8 +10,8 @@ import {
 } from '@millrace/shared/download/transfer/same-file';
 import type { Session } from '@millrace/shared/download/transfer/session';
 import { canPin } from '@millrace/shared/http/fields/validators';
+import { sleep } from '@millrace/shared/node/sleep';
 import type { PartialFile } from '../partial/partial-file.ts';
-import { sleep } from '../platform/sleep.ts';
 import type { HttpSource } from './http-source.ts';
 import { admit, readBeginning } from './sample-check.ts';
 import type { SourceSet } from './source-set.ts';

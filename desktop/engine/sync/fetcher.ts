@@ -13,11 +13,11 @@ import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/downloa
 import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import { formatKnownDigest, KNOWN_DIGEST } from '@millrace/shared/http/fields/known-digest';
 import { isPublicHost, mayBeTold } from '@millrace/shared/http/urls/public-host';
+import { sleep } from '@millrace/shared/node/sleep';
 import type { SyncContent } from '@millrace/shared/sync/manifest';
 import { Attempts, type RankedEdge, type Way, waysTo } from '@millrace/shared/sync/ways';
 import { edgeHeaders } from '../../local/local-edge.ts';
 import { Download } from '../download/download.ts';
-import { sleep } from '../platform/sleep.ts';
 import { Connections } from '../sources/connections.ts';
 import { HttpSource } from '../sources/http-source.ts';
 import { readSmallFile } from '../sources/small-file.ts';

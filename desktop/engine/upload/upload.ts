@@ -9,7 +9,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, isPassing, MillraceError } from '@millrace/shared/base/errors';
 import { isDepotTarget } from '@millrace/shared/http/urls/depot-link';
-import { sleep } from '../platform/sleep.ts';
+import { sleep } from '@millrace/shared/node/sleep';
 import {
   type Allocated,
   allocate,

@@ -90,6 +90,33 @@ describe('limits', () => {
     await becomes(async () => (await own.status()).admission.appends?.use, 0);
     expect((await appendTo(write, 0, Buffer.from('x'), false)).status).toBe(204);
   });
+
+  test('a client that leaves while its rate, or that of the owner, holds it back is no internal error', async () => {
+    const dir = ['--depot-dir', join(stage.folder, 'rate')];
+    const own = await stage.start(...dir, '--client-rate', '64KiB');
+    const { read } = await store(own, contentOf('rate', 4_000_000));
+    const reader = await rawConnect(own.url);
+    reader.write(`GET ${new URL(read).pathname} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await once(reader, 'readable');
+    reader.destroy();
+    await own.logged(/"transfer failed"/);
+    await own.stop();
+    await stage.setOwners('alice', 'rate=1KiB/s');
+    const slow = await stage.start(...dir);
+    await stage.setOwners('alice');
+    const writer = await rawConnect(slow.url);
+    writer.write(
+      `PUT /-/depot/x HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${OWNER_TOKEN}\r\n` +
+        `Content-Length: 1000000\r\n\r\n${'x'.repeat(60_000)}`,
+    );
+    await until(async () => {
+      const metrics = await (await fetch(`${slow.url}/-/metrics`)).text();
+      return /^\w+_depot_received_bytes_total\S* [1-9]/m.test(metrics);
+    });
+    writer.destroy();
+    await slow.logged(/"transfer failed"/);
+    expect([...own.log, ...slow.log].filter((line) => line.includes('internal'))).toEqual([]);
+  });
 });
 
 describe('leases', () => {

@@ -3,7 +3,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { setTimeout as pause } from 'node:timers/promises';
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -12,6 +11,7 @@ import { decideAnswer } from '@millrace/shared/http/answers/answer';
 import { formatContentRange } from '@millrace/shared/http/fields/content-range';
 import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
 import { type Multipart, multipart } from '@millrace/shared/http/messages/multipart';
+import { sleep } from '@millrace/shared/node/sleep';
 import { create as createDisposition } from 'content-disposition';
 import { endResponse } from '../../clients/connection.ts';
 import type { Exchange } from '../../clients/exchanges.ts';
@@ -131,7 +131,7 @@ async function sendRanges(
     for await (const piece of readVerified(folder, range)) {
       controller.signal.throwIfAborted();
       const waitMs = admission.waitMs(o.now());
-      if (waitMs > 0) await pause(waitMs, undefined, { signal: controller.signal });
+      if (waitMs > 0) await sleep(waitMs, controller.signal);
       if (!res.headersSent) begin();
       if (text !== undefined) res.write(text, 'latin1');
       text = undefined;

@@ -5,7 +5,6 @@
 
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Digest } from '@millrace/shared/base/digest';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Owner } from '@millrace/shared/cdn/depot/owners-file';
@@ -18,6 +17,7 @@ import {
   uploadLimit,
 } from '@millrace/shared/http/fields/upload-fields';
 import { formatDepotLink } from '@millrace/shared/http/urls/depot-link';
+import { sleep } from '@millrace/shared/node/sleep';
 import { streamOf } from '../../clients/connection.ts';
 import type { Allocation, Turn } from '../../depot/allocation.ts';
 import { append } from '../../depot/append.ts';
@@ -206,7 +206,7 @@ async function appendBody(
         hash?.update(bytes);
         options.onBytes(bytes.length);
         const waitMs = owners.pause(allocation.head.owner, bytes.length, now());
-        if (waitMs > 0) await pause(waitMs, undefined, { signal });
+        if (waitMs > 0) await sleep(waitMs, signal);
         return bytes;
       },
       makeRoom: (end) => depot.makeRoom(allocation, end),

@@ -1,6 +1,6 @@
 /** Waiting that can be aborted. */
 
-import type { Millis } from '@millrace/shared/base/clock';
+import type { Millis } from '../src/base/clock.ts';
 
 /** Waits for a time. @throws the signal's reason when the signal aborts */
 export function sleep(ms: Millis, signal: AbortSignal): Promise<void> {
