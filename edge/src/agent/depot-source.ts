@@ -79,9 +79,9 @@ export class DepotSource implements ChunkSource {
     const { length } = depot.checkReadable(allocation);
     if (length !== version.length) throw new MillraceError('version-changed');
     observer.onSent();
+    const buffer = memory.allocate(range.end - range.start);
     const reading = new AbortController();
     const ended = allocation.addReader(reading);
-    const buffer = memory.allocate(range.end - range.start);
     try {
       let filled = 0;
       for await (const piece of readVerified(allocation.folder, range)) {
@@ -95,6 +95,8 @@ export class DepotSource implements ChunkSource {
     } catch (error) {
       buffer.release();
       await depot.onReadError(allocation, error);
+      // The files of an allocation that has ended are gone: that they are missing is no fault.
+      reading.signal.throwIfAborted();
       throw error;
     } finally {
       ended();

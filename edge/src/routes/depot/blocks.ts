@@ -75,6 +75,8 @@ export async function sendBlocks(
     res.end();
   } catch (error) {
     await options.depot.onReadError(allocation, error);
+    // As for downloads.
+    signal.throwIfAborted();
     throw error;
   } finally {
     for (const end of ended) end();

@@ -106,6 +106,8 @@ export async function sendStored(
     await endResponse(res);
   } catch (error) {
     await o.depot.onReadError(allocation, error);
+    // The files of an allocation that has ended are gone: that they are missing is no fault.
+    exchange.controller.signal.throwIfAborted();
     throw error;
   } finally {
     for (const end of ended) end();
