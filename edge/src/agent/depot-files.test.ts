@@ -15,7 +15,13 @@ const failing = (code: string) => expect.objectContaining({ code });
 /** A depot with one file, which its node asks from others. */
 function stage() {
   let now = 1_800_000_000_000;
-  const depot = { leaseEnd: now + HOUR, isThere: true, has: true, asked: 0 };
+  const depot = {
+    ...{ leaseEnd: now + HOUR, isThere: true, has: true, asked: 0 },
+    /** Ids of its files. */
+    ids: new Set<string>([LINK.id]),
+    /** Resolves when it answers. */
+    answer: Promise.resolve(),
+  };
   const purges = new Purges();
   const files = new DepotFiles({
     purges,
@@ -27,8 +33,9 @@ function stage() {
       unknown: () => new MillraceError('no-such-allocation'),
       async ask(id, proof): Promise<StoredFile> {
         depot.asked++;
+        await depot.answer;
         if (!depot.isThere) throw new MillraceError('depot-unreachable');
-        const isRight = id === LINK.id && proof === proofOf(SECRET);
+        const isRight = depot.ids.has(id) && proof === proofOf(SECRET);
         if (!depot.has || !isRight) throw new MillraceError('no-such-allocation');
         if (now >= depot.leaseEnd) throw new MillraceError('allocation-expired');
         return { length: 10, sha256: 'a'.repeat(64), leftMs: depot.leaseEnd - now };
@@ -94,6 +101,43 @@ describe('DepotFiles', () => {
     pass(61_000);
     await find();
     expect(depot.asked).toBe(52);
+  });
+
+  test('many right links that are new, as after a start, wait for each other and are not refused', async () => {
+    const { depot, find } = stage();
+    const ids = Array.from({ length: 500 }, (_, i) => `${String(i).padStart(12, '0')}dpot`);
+    for (const id of ids) depot.ids.add(id);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    depot.answer = promise;
+    const found = ids.flatMap((id) => [find({ id }), find({ id })]);
+    await settled();
+    expect(depot.asked).toBe(50);
+    resolve();
+    expect((await Promise.all(found)).map(({ id }) => id)).toEqual(ids.flatMap((id) => [id, id]));
+    expect(depot.asked).toBe(500);
+  });
+
+  test('new links do not wait one after the other for a depot that is down', async () => {
+    const { depot, find } = stage();
+    depot.isThere = false;
+    const ids = Array.from({ length: 500 }, (_, i) => `${String(i).padStart(12, '0')}dpot`);
+    const outcomes = await Promise.allSettled(ids.map((id) => find({ id })));
+    const codes = outcomes.map((o) => (o.status === 'rejected' ? o.reason.code : ''));
+    expect(new Set(codes)).toEqual(new Set(['depot-unreachable']));
+    expect(depot.asked).toBe(50);
+  });
+
+  test('clients that guess and leave before the answer have the same limit', async () => {
+    const { depot, files } = stage();
+    for (let i = 0; i < 200; i++) {
+      const client = new AbortController();
+      const id = `${String(i).padStart(12, '0')}dpot`;
+      const found = files.find({ ...LINK, id }, client.signal, () => {});
+      client.abort(new MillraceError('interrupted'));
+      await expect(found).rejects.toBeInstanceOf(MillraceError);
+      await settled();
+    }
+    expect(depot.asked).toBe(50);
   });
 
   test('lets no client guess that has guessed too often', async () => {

@@ -9,7 +9,7 @@
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { SingleFlight } from '@millrace/shared/base/single-flight';
 import { TokenBucket } from '@millrace/shared/base/token-bucket';
 import { ENTRY_BYTES, OBJECT_BYTES, textBytes } from '@millrace/shared/cdn/admission/memory-weight';
@@ -56,6 +56,13 @@ interface InUse {
   isAsked: boolean;
 }
 
+/** Questions under way to a depot about files that may not exist. */
+interface Asking {
+  count: number;
+  /** Resolves when one of them has ended, with the error if it has failed. */
+  next: PromiseWithResolvers<MillraceError | undefined>;
+}
+
 /** Memory for known files; the least recently used ones are forgotten. */
 const MAX_KNOWN_BYTES = 4 * 1024 * 1024;
 /** Wrong links that are remembered, and for how long. */
@@ -63,7 +70,7 @@ const MAX_WRONG = 10_000;
 const WRONG_MS: Millis = 10_000;
 /** Weight of one: an entry, and an id and a proof in its key. */
 const WRONG_BYTES = ENTRY_BYTES + 96;
-/** Questions about files that one depot turns out not to have: per second, and at once. */
+/** Questions that bring no file of one depot: per second, and at once. */
 const WRONG_PER_SECOND = 5;
 const WRONG_BURST = 50;
 /** Most depots for which these are counted. */
@@ -82,8 +89,8 @@ export class DepotFiles {
   /** Why links lead to nothing. */
   readonly #wrong: LRUCache<string, (typeof GONE)[number]>;
   readonly #guesses = new LRUCache<string, TokenBucket>({ max: MAX_DEPOTS });
-  /** Questions under way about files that may not exist, by depot. */
-  readonly #asking = new Map<string, number>();
+  /** By depot. */
+  readonly #asking = new Map<string, Asking>();
   readonly #flights = new SingleFlight<string, KnownFile>();
   readonly #inUse = new Map<string, InUse>();
 
@@ -110,22 +117,18 @@ export class DepotFiles {
    * @throws MillraceError `no-such-allocation` for an unknown id and a wrong secret alike; the other
    *   errors of `Depot.findFor`; `depot-unreachable`, `too-many-requests`; the signal's reason
    */
-  async find(
-    { id, secret }: DepotLink,
-    signal: AbortSignal,
-    mayGuess: () => void,
-  ): Promise<KnownFile> {
+  async find(link: DepotLink, signal: AbortSignal, mayGuess: () => void): Promise<KnownFile> {
     const { depots, wallClock } = this.#options;
-    const proof = proofOf(secret);
-    const known = this.#get(id);
-    if (known === undefined) {
-      if (!depots.knows(id)) throw depots.unknown();
-      const wrong = this.#wrong.get(`${id} ${proof}`);
-      if (wrong !== undefined) throw new MillraceError(wrong);
-      // A crowd with one new link is one question.
-      if (this.#flights.has(this.#question(id, proof))) return this.#ask(id, proof, signal);
-      mayGuess();
-      return this.#guess(id, proof, signal);
+    const { id } = link;
+    const proof = proofOf(link.secret);
+    let known = this.#get(id);
+    while (known === undefined) {
+      const asked = this.#askIfNew(id, proof, signal, mayGuess);
+      if ('answer' in asked) return asked.answer;
+      const failure = await asked.next.promise;
+      signal.throwIfAborted();
+      if (failure?.code === 'depot-unreachable') throw failure;
+      known = this.#get(id);
     }
     // Links of a file never change, so the depot need not be asked.
     if (!isSameProof(proof, known.proof)) throw new MillraceError('no-such-allocation');
@@ -200,34 +203,65 @@ export class DepotFiles {
     }
   }
 
-  /** Asks about a file that may not exist, within the limit on such questions. */
-  async #guess(id: string, proof: string, signal: AbortSignal): Promise<KnownFile> {
-    const tag = depotTagOf(id);
-    const { now } = this.#options;
-    let bucket = this.#guesses.get(tag);
-    if (bucket === undefined) {
-      bucket = new TokenBucket(WRONG_PER_SECOND, WRONG_BURST, now());
-      this.#guesses.set(tag, bucket);
+  /**
+   * Asks about a file that may not exist, within the limit on such questions: it must hold even if
+   * all that are under way turn out to be wrong. Many right links that are new to this node, as after
+   * its start, wait for each other.
+   *
+   * @returns the answer, or the questions one of which has to end first
+   * @throws as `find`
+   */
+  #askIfNew(
+    id: string,
+    proof: string,
+    signal: AbortSignal,
+    mayGuess: () => void,
+  ): { readonly answer: Promise<KnownFile> } | Asking {
+    const { depots, now } = this.#options;
+    if (!depots.knows(id)) throw depots.unknown();
+    const wrong = this.#wrong.get(`${id} ${proof}`);
+    if (wrong !== undefined) throw new MillraceError(wrong);
+    // A crowd with one new link is one question.
+    if (this.#flights.has(this.#question(id, proof))) {
+      return { answer: this.#ask(id, proof, signal) };
     }
-    const asking = this.#asking.get(tag) ?? 0;
-    // Those under way may all turn out to be wrong.
-    const waitMs = bucket.waitMs(now(), asking + 1);
-    if (asking >= WRONG_BURST || waitMs > 0) {
+    mayGuess();
+    const tag = depotTagOf(id);
+    const bucket = this.#bucket(tag);
+    const asking = this.#asking.get(tag) ?? { count: 0, next: Promise.withResolvers() };
+    const waitMs = bucket.waitMs(now(), asking.count + 1);
+    if (waitMs > 0 && asking.count > 0) return asking;
+    if (waitMs > 0) {
       throw new MillraceError('too-many-requests', 'wrong links to files of that depot', {
         retryAfterMs: Math.max(1000, waitMs),
       });
     }
-    this.#asking.set(tag, asking + 1);
-    try {
-      return await this.#ask(id, proof, signal);
-    } catch (error) {
-      if (isMillraceError(error, 'no-such-allocation')) bucket.take(1, now());
-      throw error;
-    } finally {
-      const left = (this.#asking.get(tag) ?? 1) - 1;
-      if (left === 0) this.#asking.delete(tag);
-      else this.#asking.set(tag, left);
+    const answer = this.#ask(id, proof, signal);
+    asking.count++;
+    this.#asking.set(tag, asking);
+    const ended = (error?: MillraceError) => {
+      // A client that leaves before the answer has cost the depot as much.
+      if (error?.code === 'no-such-allocation' || signal.aborted) bucket.take(1, now());
+      asking.count--;
+      if (asking.count === 0) this.#asking.delete(tag);
+      asking.next.resolve(error);
+      asking.next = Promise.withResolvers();
+    };
+    answer.then(
+      () => ended(),
+      (error: unknown) => ended(asMillraceError(error)),
+    );
+    return { answer };
+  }
+
+  /** Returns the limit on wrong questions to a depot. */
+  #bucket(tag: string): TokenBucket {
+    let bucket = this.#guesses.get(tag);
+    if (bucket === undefined) {
+      bucket = new TokenBucket(WRONG_PER_SECOND, WRONG_BURST, this.#options.now());
+      this.#guesses.set(tag, bucket);
     }
+    return bucket;
   }
 
   /** Asks the depot, or waits for its answer to the same question. */

@@ -10,7 +10,7 @@ import type { Allocation } from '../depot/allocation.ts';
 import { append } from '../depot/append.ts';
 import { Depot } from '../depot/depot.ts';
 import { ChunkMemory } from '../files/chunk-memory.ts';
-import type { ChunkSource } from '../files/chunk-request.ts';
+import type { ChunkRequest, ChunkSource } from '../files/chunk-request.ts';
 import type { Owners } from '../policy/depot-owners.ts';
 import { DepotSource } from './depot-source.ts';
 
@@ -61,10 +61,10 @@ function fetchAll(mayLend = true, onSent = () => {}) {
   const origin = {} as ChunkSource;
   const source = new DepotSource({ origin, depot, peers: undefined, memory, now: () => 0 });
   const url = depotFileUrl(allocation.head.id);
-  const version = {
-    ...{ url, scope: 'public', length: BYTES, validators: {}, tag: 'e.a', fields: {} },
-  } as const;
-  const request = { version, range: { start: 0, end: BYTES } };
+  const request: ChunkRequest = {
+    version: { url, scope: 'public', length: BYTES, validators: {}, tag: 'e.a', fields: {} },
+    range: { start: 0, end: BYTES },
+  };
   return source.fetch(request, 0, signal, { onSent, onBytes() {} });
 }
 

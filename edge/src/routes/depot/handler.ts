@@ -5,7 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
-import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import type { MemoryAccount } from '@millrace/shared/cdn/admission/memory-account';
 import { depotTagOf } from '@millrace/shared/cdn/depot/depot-file';
@@ -176,16 +176,9 @@ export class DepotHandler {
   }
 
   async #readElsewhere(exchange: Exchange, link: DepotLink): Promise<void> {
-    const { use, now } = this.#options;
-    const network = this.#options.network as NetworkFileOptions;
-    const { files } = network;
+    const { network, use } = this.#options;
     try {
-      await sendFromNetwork(network, use, exchange, link);
-    } catch (error) {
-      // Ids that name no depot cost no other node anything.
-      const costs = isMillraceError(error, 'no-such-allocation') && files.isElsewhere(link.id);
-      if (costs) use.onWrong(exchange.clientKey, now());
-      throw error;
+      await sendFromNetwork(network as NetworkFileOptions, use, exchange, link);
     } finally {
       exchange.kind = 'depot';
     }

@@ -1,5 +1,6 @@
 /** Answers requests for a file that another node's depot keeps: from chunks, as any other file. */
 
+import { isMillraceError } from '@millrace/shared/base/errors';
 import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
 import { depotFileUrl, FRESH_MS } from '@millrace/shared/cdn/depot/depot-file';
 import type { DepotLink } from '@millrace/shared/http/urls/depot-link';
@@ -18,7 +19,7 @@ export interface NetworkFileOptions extends SendFileOptions {
 /**
  * Answers a request for the file of a link.
  *
- * @throws MillraceError those of `DepotFiles.find` and `sendFile`
+ * @throws MillraceError those of `DepotFiles.find`, `ClientUse.onWrong` and `sendFile`
  */
 export async function sendFromNetwork(
   o: NetworkFileOptions,
@@ -26,9 +27,8 @@ export async function sendFromNetwork(
   exchange: Exchange,
   link: DepotLink,
 ): Promise<void> {
-  const { clientKey, controller } = exchange;
-  const mayGuess = () => use.mayGuess(clientKey, o.now());
-  const file = await o.files.find(link, controller.signal, mayGuess);
+  const { controller } = exchange;
+  const file = await find(o, use, exchange, link);
   const ended = o.files.use(file, controller);
   try {
     const now = o.wallClock();
@@ -36,6 +36,24 @@ export async function sendFromNetwork(
     await sendFile(o, exchange, pointerTo(file, now), { hit: true, ttlSeconds });
   } finally {
     ended();
+  }
+}
+
+/** Finds the file of a link, and counts what costs the depot a question and brings no file. */
+async function find(
+  { files, now }: NetworkFileOptions,
+  use: ClientUse,
+  { clientKey, controller: { signal } }: Exchange,
+  link: DepotLink,
+): Promise<KnownFile> {
+  try {
+    return await files.find(link, signal, () => use.mayGuess(clientKey, now()));
+  } catch (error) {
+    // Clients that leave before the answer could guess without end.
+    const costs = isMillraceError(error, 'no-such-allocation') || signal.aborted;
+    // Ids that name no depot cost no other node anything.
+    if (costs && files.isElsewhere(link.id)) use.onWrong(clientKey, now());
+    throw error;
   }
 }
 
