@@ -33,12 +33,13 @@ function stage() {
       unknown: () => new MillraceError('no-such-allocation'),
       async ask(id, proof): Promise<StoredFile> {
         depot.asked++;
+        const { isThere, has, leaseEnd } = depot;
         await depot.answer;
-        if (!depot.isThere) throw new MillraceError('depot-unreachable');
+        if (!isThere) throw new MillraceError('depot-unreachable');
         const isRight = depot.ids.has(id) && proof === proofOf(SECRET);
-        if (!depot.has || !isRight) throw new MillraceError('no-such-allocation');
-        if (now >= depot.leaseEnd) throw new MillraceError('allocation-expired');
-        return { length: 10, sha256: 'a'.repeat(64), leftMs: depot.leaseEnd - now };
+        if (!has || !isRight) throw new MillraceError('no-such-allocation');
+        if (now >= leaseEnd) throw new MillraceError('allocation-expired');
+        return { length: 10, sha256: 'a'.repeat(64), leftMs: leaseEnd - now };
       },
     },
   });
@@ -192,6 +193,19 @@ describe('DepotFiles', () => {
     await settled();
     await settled();
     expect(reader.signal.reason).toEqual(failing('no-such-allocation'));
+  });
+
+  test('does not serve a file that is deleted while the answer about it is on its way', async () => {
+    const { depot, find, purge } = stage();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    depot.answer = promise;
+    const found = find();
+    await settled();
+    depot.has = false;
+    await purge();
+    resolve();
+    await expect(found).rejects.toEqual(failing('no-such-allocation'));
+    expect(depot.asked).toBe(2);
   });
 
   test('ends readers when the lease is over, unless it was extended', async () => {

@@ -189,9 +189,7 @@ export class DepotFiles {
     inUse.isAsked = true;
     const { id, proof } = inUse.file;
     try {
-      // The file may change again while the depot is asked.
-      do inUse.file = await this.#ask(id, proof, FOR_EVER);
-      while (this.#isVoid(inUse.file));
+      inUse.file = await this.#ask(id, proof, FOR_EVER);
     } catch (error) {
       const isGone = GONE.some((code) => isMillraceError(error, code));
       const isOver = stateOfFile(inUse.file, this.#options.wallClock()) === 'over';
@@ -268,15 +266,19 @@ export class DepotFiles {
   #ask(id: string, proof: string, signal: AbortSignal): Promise<KnownFile> {
     const { purges, depots, wallClock } = this.#options;
     return this.#flights.run(this.#question(id, proof), signal, async (all) => {
-      const generation = purges.current;
-      // From before the question: the lease must not end later here than it does there.
-      const askedAt = wallClock();
       try {
-        const { leftMs, ...stored } = await depots.ask(id, proof, all);
-        const file = { ...stored, id: ownText(id), proof, askedAt, generation };
-        const known = { ...file, leaseEnd: askedAt + leftMs };
-        this.#known.set(known.id, known);
-        return known;
+        for (;;) {
+          const generation = purges.current;
+          // From before the question: the lease must not end later here than it does there.
+          const askedAt = wallClock();
+          const { leftMs, ...stored } = await depots.ask(id, proof, all);
+          const file = { ...stored, id: ownText(id), proof, askedAt, generation };
+          const known = { ...file, leaseEnd: askedAt + leftMs };
+          // The file may have changed while the answer was on its way.
+          if (this.#isVoid(known)) continue;
+          this.#known.set(known.id, known);
+          return known;
+        }
       } catch (error) {
         const gone = GONE.find((code) => isMillraceError(error, code));
         if (gone === undefined) throw error;
