@@ -113,8 +113,7 @@ export class DepotPeers {
 
   /** Nodes with the depot of an id, those that answer first. */
   #nodes(id: string): Peer[] {
-    const tag = depotTagOf(id);
-    const nodes = [...this.#options.membership.table.peers].filter(({ depot }) => depot === tag);
+    const nodes = this.#options.membership.table.withDepot(depotTagOf(id));
     if (nodes.length < 2) return nodes;
     return nodes.toSorted((a, b) => Number(this.#isThere(b)) - Number(this.#isThere(a)));
   }

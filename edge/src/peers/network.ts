@@ -85,7 +85,7 @@ export class Network {
     const nodes = membership.nodes();
     const replicas = replicationFactor(nodes.length, chunkBytes, BUFFER_BYTES_PER_CLIENT);
     const { speeds, now } = this.#options;
-    const avoid = new Set([...tried, ...speeds.slow(now())]);
+    const avoid = [...tried, ...speeds.slow(now())];
     return this.#decide(url, { key, plainKey, replicas }, path, nodes, avoid);
   }
 
@@ -202,7 +202,7 @@ export class Network {
     what: Pick<RouteQuestion<ForwardTarget>, 'key' | 'plainKey' | 'replicas'>,
     path: Path,
     nodes: readonly ForwardTarget[],
-    tried: ReadonlySet<string>,
+    tried: Iterable<string>,
   ): Route<ForwardTarget> {
     const { membership, maxHops, random, now } = this.#options;
     const refusing = this.#refusals.nodes(url, now());
@@ -224,9 +224,7 @@ export class Network {
   #keepers(url: string): string[] {
     const id = depotFileId(url);
     if (id === undefined) return [];
-    const tag = depotTagOf(id);
-    const { peers } = this.#options.membership.table;
-    return [...peers].flatMap(({ name, depot }) => (depot === tag ? [name] : []));
+    return this.#options.membership.table.withDepot(depotTagOf(id)).map(({ name }) => name);
   }
 
   #failed(error: unknown, url: string): void {

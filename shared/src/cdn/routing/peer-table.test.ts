@@ -52,6 +52,15 @@ describe('the answer to a heartbeat', () => {
     expect(table.get('b')).toBeUndefined();
   });
 
+  test('a depot is at the nodes that say so, also after it has moved', () => {
+    const { table, peer } = withPeer({ depot: 'tag1' });
+    table.onAnswer(URL_B, info({ name: 'b' }), 10, 0);
+    expect([table.withDepot('tag1'), table.withDepot('tag2')]).toEqual([[peer], []]);
+    table.onAnswer(URL_A, info(), 10, 0);
+    table.onAnswer(URL_B, info({ name: 'b', depot: 'tag1' }), 10, 0);
+    expect(table.withDepot('tag1')).toEqual([table.get('b')]);
+  });
+
   test('the latest answer of a node counts', () => {
     const { table, peer } = withPeer({ load: 3, weight: 2, publicUrl: 'https://a.example' });
     table.onAnswer(URL_A, info({ load: 1, weight: 5, policy: 'closed', draining: true }), 11, 0);

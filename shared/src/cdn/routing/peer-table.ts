@@ -128,6 +128,13 @@ export class PeerTable {
     return this.#peers.get(name);
   }
 
+  /** Returns the nodes that have a depot of that name: two by chance, or with a copied folder. */
+  withDepot(depot: string): Peer[] {
+    const found: Peer[] = [];
+    for (const peer of this.#peers.values()) if (peer.depot === depot) found.push(peer);
+    return found;
+  }
+
   /**
    * A node has answered a heartbeat.
    *
