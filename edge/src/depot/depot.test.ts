@@ -191,6 +191,22 @@ describe('Depot', () => {
     expect(() => again.findFor(id, proof)).toThrow(failing('no-such-allocation'));
   });
 
+  test('tells them of a deletion even if the disk fails: they would go on serving the file', async () => {
+    const depot = await open();
+    const changed: string[] = [];
+    depot.onChanged = async (id) => void changed.push(id);
+    const made = await reserve(depot, undefined);
+    await send(depot, made.allocation, [Buffer.alloc(10)]);
+    await depot.complete(made.allocation, new AbortController().signal);
+    const { id } = made.allocation.head;
+    const proof = createHash('sha256').update(made.secrets.read).digest('hex');
+    depot.findFor(id, proof);
+    await rm(made.allocation.folder, { recursive: true });
+    await expect(depot.release(made.allocation)).rejects.toEqual(failing('ENOENT'));
+    expect(changed).toEqual([id]);
+    expect(() => depot.findFor(id, proof)).toThrow(failing('no-such-allocation'));
+  });
+
   test('tells them of content that is blocked, and stops those who read it', async () => {
     const depot = await open();
     const changed: string[] = [];

@@ -301,11 +301,15 @@ export class Depot {
     if (allocation.head.expiresAt < before) await this.tell(allocation);
   }
 
-  /** Ends an allocation at once, with all requests that use it. */
+  /**
+   * Ends an allocation at once, with all requests that use it.
+   *
+   * @throws Error of the disk: it has ended nevertheless, but may be there again after a restart
+   */
   async release(allocation: Allocation): Promise<void> {
     const gone = new MillraceError('no-such-allocation', 'it has been released');
-    await this.#end(allocation, gone);
-    await this.tell(allocation);
+    // Other nodes are told whatever the disk does. They ask again, and find it ended.
+    await Promise.all([this.#end(allocation, gone), this.tell(allocation)]);
   }
 
   /** Lets other nodes that may serve a file ask again before they do so. */
