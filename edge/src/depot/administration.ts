@@ -41,14 +41,12 @@ export interface Taken {
   /** Digests that were blocked, or are no longer. */
   readonly digests: readonly string[];
   readonly allocations: readonly AllocationView[];
-  /** Selected allocations that are left: the same request again takes them. */
+  /** Selected allocations that are to be changed yet: the same request again takes them. */
   readonly left: number;
 }
 
 /** Most allocations in one answer, and most that one request changes. */
 const MAX_AT_ONCE = 1000;
-/** Allocations that are changed at a time. */
-const CHANGED_AT_ONCE = 16;
 
 export class DepotAdministration {
   readonly #depot: Depot;
@@ -86,41 +84,43 @@ export class DepotAdministration {
       throw new MillraceError('bad-option', 'owner, sha256 or id is needed');
     }
     const all = [...this.#select(selection)];
-    const taken = all.slice(0, MAX_AT_ONCE);
+    const due = all.filter((one) => remove || this.#isOther(one, block));
+    const taken = all.length > MAX_AT_ONCE ? due.slice(0, MAX_AT_ONCE) : all;
     const digests = new Set(taken.flatMap(({ head }) => head.final?.sha256 ?? []));
     // Also content that the depot does not have: somebody may upload it yet.
     if (sha256 !== undefined) digests.add(sha256);
-    if (block !== undefined) await this.#block([...digests], block);
+    const blocked = block === undefined ? [] : await this.#block([...digests], block);
     const views = taken.map((allocation) => this.#view(allocation));
-    if (remove) await this.#remove(taken);
+    // Somebody else, or its end, may have come first.
+    const removed = remove ? taken.filter((one) => this.#depot.get(one.head.id) === one) : [];
+    const ended = removed.map((one) => this.#depot.end(one));
+    const told = [...blocked, ...removed].map((one) => this.#depot.tell(one));
     const ids = views.map((view) => view.id);
     this.#log.warn({ ...selection, remove, block, ids }, 'an operator has changed the depot');
+    await Promise.all([...ended, ...told]);
     return {
       digests: block === undefined ? [] : [...digests],
       allocations: views,
-      left: all.length - taken.length,
+      left: Math.max(0, due.length - taken.length),
     };
   }
 
-  async #block(digests: readonly string[], isBlocked: boolean): Promise<void> {
-    await this.#depot.blocked.set(digests, isBlocked);
-    if (!isBlocked) return;
-    const changed = new Set(digests);
-    const left: Allocation[] = [];
-    for (const allocation of this.#depot.allocations) {
-      const { final } = allocation.head;
-      if (final === undefined || !changed.has(final.sha256)) continue;
-      allocation.endReaders(new MillraceError('content-blocked'));
-      left.push(allocation);
-    }
-    await eachOf(left, (allocation) => this.#depot.tell(allocation));
+  /** Returns true for content that is not blocked yet, or still is. */
+  #isOther({ head: { final } }: Allocation, block: boolean | undefined): boolean {
+    if (block === undefined || final === undefined) return false;
+    return this.#depot.blocked.has(final.sha256) !== block;
   }
 
-  async #remove(allocations: readonly Allocation[]): Promise<void> {
-    await eachOf(allocations, async (one) => {
-      // Somebody else, or its end, may have come first.
-      if (this.#depot.get(one.head.id) === one) await this.#depot.release(one);
+  /** @returns allocations of which other nodes are to be told */
+  async #block(digests: readonly string[], isBlocked: boolean): Promise<Allocation[]> {
+    await this.#depot.blocked.set(digests, isBlocked);
+    if (!isBlocked) return [];
+    const changed = new Set(digests);
+    const blocked = [...this.#depot.allocations].filter(({ head: { final } }) => {
+      return final !== undefined && changed.has(final.sha256);
     });
+    for (const one of blocked) one.endReaders(new MillraceError('content-blocked'));
+    return blocked;
   }
 
   *#select({ owner, sha256, id }: Selection): Iterable<Allocation> {
@@ -149,15 +149,4 @@ export class DepotAdministration {
 function agrees({ head }: Allocation, { owner, sha256 }: Omit<Selection, 'id'>): boolean {
   if (owner !== undefined && head.owner !== owner) return false;
   return sha256 === undefined || head.final?.sha256 === sha256;
-}
-
-async function eachOf(
-  allocations: readonly Allocation[],
-  change: (allocation: Allocation) => Promise<void>,
-): Promise<void> {
-  const left = [...allocations];
-  const next = async () => {
-    for (let one = left.pop(); one !== undefined; one = left.pop()) await change(one);
-  };
-  await Promise.all(Array.from({ length: CHANGED_AT_ONCE }, next));
 }

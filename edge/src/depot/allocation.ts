@@ -25,7 +25,7 @@ export class Allocation {
   offset: number;
   /** Records of sums that are on the disk. */
   sums: number;
-  /** True if other nodes may have been told of the file. */
+  /** True if other nodes may have been told of the file, as it is now. */
   told = false;
   #hash: RunningHash = { hash: createHash('sha256'), end: 0 };
   #turn: { readonly controller: AbortController; readonly done: Promise<void> } | undefined;

@@ -52,7 +52,7 @@ function send(depot: Depot, allocation: Allocation, pieces: readonly (Buffer | E
       if (piece instanceof Error) throw piece;
       return piece;
     },
-    makeRoom: (end) => depot.makeRoom(allocation, end),
+    makeRoom: (end) => depot.space.makeRoom(allocation, end),
     onAcknowledged() {},
     now: () => now,
   });

@@ -63,14 +63,15 @@ export class Depot {
   readonly tag: string;
   /** Content that is neither taken nor served. */
   readonly blocked: Blocked;
+  /** Bytes that uploads may still take. */
+  readonly space: Space;
   /**
    * Called when other nodes must ask again before they serve a file: it has ended, ends sooner, or
-   * is blocked. Resolves when they know; never rejects.
+   * is blocked. Resolves when they know, or after some seconds; never rejects.
    */
   onChanged: (id: string) => Promise<void> = async () => {};
   readonly #room: DiskRoom;
   readonly #ledger: LeaseLedger;
-  readonly #space: Space;
   readonly #all = new Map<string, Allocation>();
   readonly #expired = new LRUCache<string, Proofs>({ max: MAX_EXPIRED });
   /** Deletions under way. */
@@ -88,7 +89,7 @@ export class Depot {
     this.blocked = blocked;
     this.#room = new DiskRoom(dir);
     this.#ledger = new LeaseLedger({ quotaBytes, maxLeases: MAX_ALLOCATIONS });
-    this.#space = new Space(this.#ledger, options.owners);
+    this.space = new Space(this.#ledger, options.owners);
   }
 
   /**
@@ -208,20 +209,10 @@ export class Depot {
     return allocation;
   }
 
-  /** As `Space.makeRoom`. */
-  makeRoom(allocation: Allocation, end: number): void {
-    this.#space.makeRoom(allocation, end);
-  }
-
-  /** As `Space.maxSize`. */
-  maxSize(allocation: Allocation): number | undefined {
-    return this.#space.maxSize(allocation);
-  }
-
   /**
    * Records the length that an upload is to have.
    *
-   * @throws MillraceError `inconsistent-length`, and those of `makeRoom`
+   * @throws MillraceError `inconsistent-length`, and those of `Space.makeRoom`
    */
   async setLength(allocation: Allocation, length: number): Promise<void> {
     const known = allocation.head.length;
@@ -230,7 +221,7 @@ export class Depot {
       const least = known ?? allocation.offset;
       throw new MillraceError('inconsistent-length', `${least} and ${length} bytes were stated`);
     }
-    this.makeRoom(allocation, length);
+    this.space.makeRoom(allocation, length);
     await this.#change(allocation, { length });
   }
 
@@ -260,7 +251,7 @@ export class Depot {
         ? new MillraceError('content-mismatch', `their SHA-256 is ${sha256}`)
         : new MillraceError('content-blocked');
       // Not waited for: the request that completes has its turn until it has been answered.
-      this.#delete(this.#end(allocation, error));
+      this.#delete(this.end(allocation, error));
       throw error;
     }
     const final = { length, sha256, at: this.#options.wallClock() };
@@ -279,7 +270,7 @@ export class Depot {
     allocation: Allocation,
     { forMs, bytes }: { forMs?: Millis | undefined; bytes?: number | undefined },
   ): Promise<void> {
-    const { owner } = this.#space.limitsOf(allocation.head);
+    const { owner } = this.space.limitsOf(allocation.head);
     const before = allocation.head.expiresAt;
     let changed: Partial<Head> = {};
     if (forMs !== undefined) {
@@ -292,7 +283,7 @@ export class Depot {
       // Bytes on their way have their reservation already.
       const turn = await allocation.takeTurn();
       try {
-        this.#space.reserve(allocation, bytes);
+        this.space.reserve(allocation, bytes);
         await this.#change(allocation, { ...changed, bytes, grows: false });
       } finally {
         turn.end();
@@ -304,17 +295,37 @@ export class Depot {
   /**
    * Ends an allocation at once, with all requests that use it.
    *
+   * @param error that these requests end with
    * @throws Error of the disk: it has ended nevertheless, but may be there again after a restart
    */
+  async end(
+    allocation: Allocation,
+    error = new MillraceError('no-such-allocation'),
+  ): Promise<void> {
+    const { id } = allocation.head;
+    this.#all.delete(id);
+    await allocation.end(error);
+    await allocation.changeHead(() => this.#disk.discard(allocation.folder));
+    // Until then its bytes take room on the disk.
+    this.#ledger.release(id);
+  }
+
+  /**
+   * Ends an allocation at once, with all requests that use it, and tells other nodes.
+   *
+   * @throws as `end`
+   */
   async release(allocation: Allocation): Promise<void> {
-    const gone = new MillraceError('no-such-allocation', 'it has been released');
     // Other nodes are told whatever the disk does. They ask again, and find it ended.
-    await Promise.all([this.#end(allocation, gone), this.tell(allocation)]);
+    await Promise.all([this.end(allocation), this.tell(allocation)]);
   }
 
   /** Lets other nodes that may serve a file ask again before they do so. */
-  async tell({ told, head: { id } }: Allocation): Promise<void> {
-    if (told) await this.onChanged(id);
+  async tell(allocation: Allocation): Promise<void> {
+    if (!allocation.told) return;
+    // Until one of them has asked again.
+    allocation.told = false;
+    await this.onChanged(allocation.head.id);
   }
 
   /** Ends all allocations whose lease is over. */
@@ -324,7 +335,7 @@ export class Depot {
       if (allocation === undefined) continue;
       this.#expired.set(id, allocation.head.proofs);
       const expired = new MillraceError('allocation-expired');
-      this.#delete(this.#end(allocation, expired));
+      this.#delete(this.end(allocation, expired));
     }
   }
 
@@ -365,15 +376,6 @@ export class Depot {
       allocation.head = head;
       this.#ledger.extend(head.id, head.expiresAt);
     });
-  }
-
-  async #end(allocation: Allocation, error: MillraceError): Promise<void> {
-    const { id } = allocation.head;
-    this.#all.delete(id);
-    await allocation.end(error);
-    await allocation.changeHead(() => this.#disk.discard(allocation.folder));
-    // Until then its bytes take room on the disk.
-    this.#ledger.release(id);
   }
 
   /** Lets a deletion go on by itself. */

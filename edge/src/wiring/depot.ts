@@ -9,6 +9,7 @@ import { DepotFiles } from '../agent/depot-files.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
 import type { Config } from '../config/config.ts';
 import { DepotAdministration } from '../depot/administration.ts';
+import { Announcements } from '../depot/announcements.ts';
 import { APPEND_BYTES } from '../depot/append.ts';
 import { ClientUse } from '../depot/client-use.ts';
 import { Depot } from '../depot/depot.ts';
@@ -122,7 +123,10 @@ export function openDepotServer(
       perClient: CLIENT_APPENDS,
     });
     account.share('depot', () => use.appends * APPEND_BYTES + use.reads * READ_MEMORY_BYTES);
-    if (depots !== undefined) store.depot.onChanged = (id) => tellNetwork(id, upkeep, log);
+    if (depots !== undefined) {
+      const announcements = new Announcements((id) => tellNetwork(id, upkeep, log));
+      store.depot.onChanged = (id) => announcements.announce(id);
+    }
   }
   const own = store && {
     ...{ depot: store.depot, owners: store.owners, maxLeaseMs: config.depotMax, now, wallClock },

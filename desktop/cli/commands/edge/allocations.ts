@@ -65,6 +65,7 @@ export function addAllocations(parent: Command, context: CliContext): void {
         ...taken.allocations.map(({ id: one, owner: whose, bytes }) => {
           return `  ${one} of ${whose}, ${formatBytes(bytes)}`;
         }),
+        ...(taken.left > 0 ? [`${files(taken.left)} could not be changed`] : []),
       ]);
       return undefined;
     }),
@@ -82,15 +83,15 @@ interface TakeDown {
 
 /** Sends the request until no file is left: an edge changes a number of them at a time. */
 async function takeDown(edge: EdgeLink, body: TakeDown): Promise<TakenDown> {
-  const allocations: TakenDown['allocations'][number][] = [];
+  const allocations = new Map<string, TakenDown['allocations'][number]>();
   const digests = new Set<string>();
   for (;;) {
+    const before = allocations.size;
     const taken = await edge.ask<TakenDown>('POST', 'allocations', body);
-    allocations.push(...taken.allocations);
+    for (const one of taken.allocations) allocations.set(one.id, one);
     for (const digest of taken.digests) digests.add(digest);
-    // Files that stay would be selected again.
-    const goesOn = body.delete && taken.left > 0 && taken.allocations.length > 0;
-    if (!goesOn) return { allocations, digests: [...digests], left: taken.left };
+    if (taken.left > 0 && allocations.size > before) continue;
+    return { allocations: [...allocations.values()], digests: [...digests], left: taken.left };
   }
 }
 

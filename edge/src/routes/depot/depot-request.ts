@@ -47,7 +47,7 @@ export function uploadLimits(
   allocation: Allocation,
 ): UploadLimits {
   const left = allocation.head.expiresAt - wallClock();
-  return { maxSize: depot.maxSize(allocation), maxAge: Math.max(0, Math.floor(left / 1000)) };
+  return { maxSize: depot.space.maxSize(allocation), maxAge: Math.max(0, Math.floor(left / 1000)) };
 }
 
 /** Sends a document, which is not to be kept by any cache. */

@@ -191,7 +191,7 @@ async function appendBody(
   const whole = statedLength(req, start, complete, length);
   if (whole !== undefined) await depot.setLength(allocation, whole);
   // Refused before the client has sent it in vain.
-  if (content !== undefined) depot.makeRoom(allocation, start + content);
+  if (content !== undefined) depot.space.makeRoom(allocation, start + content);
   const ended = [use.beginAppend(exchange.clientKey)];
   if (streamOf(res) === undefined) ended.push(suspendRequestTimeout(req.socket));
   const signal = AbortSignal.any([turn.signal, exchange.controller.signal]);
@@ -209,7 +209,7 @@ async function appendBody(
         if (waitMs > 0) await sleep(waitMs, signal);
         return bytes;
       },
-      makeRoom: (end) => depot.makeRoom(allocation, end),
+      makeRoom: (end) => depot.space.makeRoom(allocation, end),
       onAcknowledged(offset) {
         if (!isPlain) sendInterim(req, res, uploadFields({ offset }));
       },
