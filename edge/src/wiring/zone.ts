@@ -53,6 +53,7 @@ export function openZone(
   let known = none;
   let knownAt = Number.NEGATIVE_INFINITY;
   let begun = false;
+  let leftOut = '';
   // A network may have thousands of nodes, and a second thousands of questions.
   const usable = () => {
     if (!begun) return none;
@@ -60,18 +61,17 @@ export function openZone(
       const all = knownEdges(config, membership, addresses, takesClients);
       known = usableEdges(all, membership.serves);
       knownAt = now();
+      const names = known.others.map(({ name }) => name).join(' ');
+      if (names !== leftOut && names !== '') {
+        log.warn({ edges: names }, 'DNS answers leave out edges of another policy');
+      }
+      leftOut = names;
     }
     return known;
   };
   let wasHealthy = true;
-  let leftOut = '';
   const nameFor = (client: string) => {
-    const { edges, noneHealthy, others } = usable();
-    const names = others.map(({ name }) => name).join(' ');
-    if (names !== leftOut) {
-      leftOut = names;
-      if (names !== '') log.warn({ edges: names }, 'DNS answers leave out edges of another policy');
-    }
+    const { edges, noneHealthy } = usable();
     if (noneHealthy === wasHealthy && edges.length > 0) {
       wasHealthy = !noneHealthy;
       if (noneHealthy) log.error({}, 'no edge is healthy: DNS answers name all of them');
