@@ -89,7 +89,7 @@ describe('DepotFiles', () => {
     expect(depot.asked).toBe(0);
   });
 
-  test('asks about few wrong links of a depot, whoever has them, but always about right ones', async () => {
+  test('asks about few wrong links of a depot, whoever has them, and about known files as ever', async () => {
     const { depot, find, pass } = stage();
     await find();
     const guess = (i: number) => find({ id: `${String(i).padStart(12, '0')}dpot` });
