@@ -59,4 +59,10 @@ describe('DepotAdministration', () => {
     expect((await take(false)).left).toBe(0);
     expect(blocked.size).toBe(0);
   });
+
+  test('refuses a request that says what, but not what for: the log would call it a change', async () => {
+    const { administration } = stage(1);
+    const nothing = administration.take({ owner: 'alice' }, { remove: false, block: undefined });
+    await expect(nothing).rejects.toMatchObject({ code: 'bad-option' });
+  });
 });

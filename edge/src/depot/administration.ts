@@ -73,7 +73,8 @@ export class DepotAdministration {
    * Deletes allocations, blocks their content, or takes its block back.
    *
    * @param block true: the content is neither taken nor served from now on; false: it is again
-   * @throws MillraceError `bad-option` if nothing is selected by name, or too much is blocked
+   * @throws MillraceError `bad-option` if nothing is selected by name or to be done, or too much is
+   *   blocked
    */
   async take(
     selection: Selection,
@@ -82,6 +83,9 @@ export class DepotAdministration {
     const { owner, sha256, id } = selection;
     if ((owner ?? sha256 ?? id) === undefined) {
       throw new MillraceError('bad-option', 'owner, sha256 or id is needed');
+    }
+    if (!remove && block === undefined) {
+      throw new MillraceError('bad-option', 'delete or block is needed');
     }
     const all = [...this.#select(selection)];
     const due = all.filter((one) => remove || this.#isOther(one, block));
