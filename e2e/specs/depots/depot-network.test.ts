@@ -69,6 +69,13 @@ const codeAt = async (url: string) => {
   return [status, body?.code];
 };
 
+/** Returns how many requests of a node to others have failed. */
+async function failuresAt(edge: EdgeProcess): Promise<number> {
+  const text = await (await fetch(`${edge.url}/-/metrics`)).text();
+  const counts = [...text.matchAll(/^millrace_peer_failures_total\{.*\} (\d+)$/gm)];
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
 describe('a link of a depot', () => {
   test('gives the file at every node of the network, whole and in ranges', async () => {
     const content = contentOf('network', 20 * CHUNK + 17);
@@ -211,6 +218,7 @@ describe('while the depot is down', () => {
     // Known again, with the new end; on a very slow machine it is over already.
     await got(at(one, short));
     const node = cluster.node(0);
+    const failures = await failuresAt(one);
     await depot.stop('SIGKILL');
     for (const edge of [one, two]) {
       expect(await got(at(edge, links))).toMatchObject({ status: 200, digest: sha256(content) });
@@ -220,6 +228,7 @@ describe('while the depot is down', () => {
     expect([rest.status, rest.body.code]).toEqual([503, 'depot-unreachable']);
     expect(rest.headers.get('retry-after')).not.toBeNull();
     expect(await codeAt(at(one, unknown))).toEqual([503, 'depot-unreachable']);
+    expect(await failuresAt(one)).toBeGreaterThan(failures);
     await becomes(() => codeAt(at(one, short)), [410, 'allocation-expired']);
     const again = await cluster.add(node);
     expect(again.name).toBe('node-0');

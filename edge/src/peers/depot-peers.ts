@@ -10,6 +10,7 @@ import { depotFileId, depotQuestion, depotTagOf } from '@millrace/shared/cdn/dep
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
 import type { Peer } from '@millrace/shared/cdn/routing/peer-table';
+import type { Metrics } from '../figures/metrics.ts';
 import type { ChunkBuffer } from '../files/chunk-memory.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';
 import type { StoredFile } from './depot-message.ts';
@@ -19,6 +20,7 @@ import type { PeerClient } from './peer-client.ts';
 export interface DepotPeersOptions {
   readonly membership: Membership;
   readonly client: PeerClient;
+  readonly metrics: Pick<Metrics, 'peerFailures'>;
 }
 
 /** Most nodes that are asked for one file: two depots have the same name by chance or by copying. */
@@ -97,8 +99,9 @@ export class DepotPeers {
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         if (error instanceof PeerFailure) {
-          this.#options.membership.onForwardFailed(peer.name);
           const cause = error.reason;
+          this.#options.metrics.peerFailures.inc({ kind: cause.code });
+          this.#options.membership.onForwardFailed(peer.name);
           failure = new MillraceError('depot-unreachable', cause.message, {
             cause,
             retryAfterMs: RETRY_AFTER_MS,

@@ -106,7 +106,7 @@ export function openPeers(
     : undefined;
   // Without a secret, every process of this machine could pass for a node.
   const mayAsk = network !== undefined && auth.hasSecret;
-  const depots = mayAsk ? new DepotPeers({ membership, client }) : undefined;
+  const depots = mayAsk ? new DepotPeers({ membership, client, metrics }) : undefined;
   const settled = Promise.withResolvers<void>();
   if (network !== undefined && disk !== undefined) purges.settling = settled.promise;
   return {
