@@ -1,38 +1,10 @@
 /** Files of a depot, as lines of text for its operator. */
 
 import { formatBytes } from '@millrace/shared/base/units';
+import type { AllocationList, AllocationView } from '@millrace/shared/cdn/depot/allocation-view';
 import { printable } from '../text/printable.ts';
 import { table } from '../text/table.ts';
 import { leaseText } from './edge-text.ts';
-
-interface Allocation {
-  readonly id: string;
-  readonly owner: string;
-  readonly name?: string;
-  readonly bytes: number;
-  readonly complete: boolean;
-  readonly sha256?: string;
-  /** Unix milliseconds. */
-  readonly expiresAt: number;
-  readonly damaged: boolean;
-  readonly blocked: boolean;
-}
-
-/** An edge's answer to a request for its list. */
-export interface Allocations {
-  /** All that were asked for, and their bytes; the list has the first of them. */
-  readonly count: number;
-  readonly bytes: number;
-  readonly allocations: readonly Allocation[];
-}
-
-/** An edge's answer to a request to delete or block. */
-export interface TakenDown {
-  readonly digests: readonly string[];
-  readonly allocations: readonly Allocation[];
-  /** Files that were not reached. */
-  readonly left: number;
-}
 
 /**
  * Lists the files of a depot.
@@ -41,7 +13,7 @@ export interface TakenDown {
  * @param width columns of the terminal; undefined: no limit
  */
 export function allocationTable(
-  { count, bytes, allocations }: Allocations,
+  { count, bytes, allocations }: AllocationList,
   now: number,
   width: number | undefined,
 ): string[] {
@@ -72,7 +44,7 @@ export function allocationTable(
   ];
 }
 
-function stateOf({ complete, damaged, blocked }: Allocation): string {
+function stateOf({ complete, damaged, blocked }: AllocationView): string {
   if (blocked) return 'blocked';
   if (damaged) return 'damaged';
   return complete ? 'complete' : 'being uploaded';

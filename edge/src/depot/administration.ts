@@ -2,6 +2,11 @@
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
+import type {
+  AllocationList,
+  AllocationView,
+  TakenDown,
+} from '@millrace/shared/cdn/depot/allocation-view';
 import type { Allocation } from './allocation.ts';
 import type { Depot } from './depot.ts';
 
@@ -11,38 +16,6 @@ export interface Selection {
   /** SHA-256 of the content, hexadecimal. */
   readonly sha256?: string | undefined;
   readonly id?: string | undefined;
-}
-
-/** An allocation as operators see it: without anything that would let them use its links. */
-export interface AllocationView {
-  readonly id: string;
-  readonly owner: string;
-  readonly name: string | undefined;
-  /** Bytes that are stored. */
-  readonly bytes: number;
-  readonly complete: boolean;
-  readonly sha256: string | undefined;
-  /** Unix milliseconds. */
-  readonly createdAt: number;
-  readonly expiresAt: number;
-  readonly damaged: boolean;
-  readonly blocked: boolean;
-}
-
-export interface AllocationList {
-  /** Selected allocations and their bytes. */
-  readonly count: number;
-  readonly bytes: number;
-  /** The first of them, at most `MAX_AT_ONCE`. */
-  readonly allocations: readonly AllocationView[];
-}
-
-export interface Taken {
-  /** Digests that were blocked, or are no longer. */
-  readonly digests: readonly string[];
-  readonly allocations: readonly AllocationView[];
-  /** Selected allocations that are to be changed yet: the same request again takes them. */
-  readonly left: number;
 }
 
 /** Most allocations in one answer, and most that one request changes. */
@@ -79,7 +52,7 @@ export class DepotAdministration {
   async take(
     selection: Selection,
     { remove, block }: { readonly remove: boolean; readonly block: boolean | undefined },
-  ): Promise<Taken> {
+  ): Promise<TakenDown> {
     const { owner, sha256, id } = selection;
     if ((owner ?? sha256 ?? id) === undefined) {
       throw new MillraceError('bad-option', 'owner, sha256 or id is needed');

@@ -150,7 +150,7 @@ export class InsideHandler {
     }
     const request = { ...readRequest(wanted, req.headers), grant, client };
     policy.checkLength(url, request.version.length);
-    return this.#sendIfWanted(req, res, request, granted, signal);
+    return this.#sendChunk(req, res, request, granted, signal);
   }
 
   /**
@@ -184,22 +184,7 @@ export class InsideHandler {
     if (isToDepot(path) && !chunks.isLocal(request)) throw new MillraceError('no-such-allocation');
     purges.hear(wanted.url, wanted.tag, singleField(req.headers, INSIDE.purges));
     const onward = { ...path, salt: wanted.salt, client };
-    return this.#sendIfWanted(req, res, request, onward, signal);
-  }
-
-  async #sendIfWanted(
-    req: IncomingMessage,
-    res: ServerResponse,
-    request: ChunkRequest,
-    path: Path,
-    signal: AbortSignal,
-  ): Promise<void> {
-    if (readDemands(req.headers).onlyIfCached) {
-      if (!this.#options.chunks.holds(request)) throw new MillraceError('not-cached');
-      // The first bytes may have to wait for others on this node's line.
-      this.#interim(res, `${INSIDE.progress}: 0\r\n`);
-    }
-    return this.#sendChunk(req, res, request, path, signal);
+    return this.#sendChunk(req, res, request, onward, signal);
   }
 
   async #sendVersion(
@@ -249,6 +234,11 @@ export class InsideHandler {
     signal: AbortSignal,
   ): Promise<void> {
     const { chunks, metrics } = this.#options;
+    if (readDemands(req.headers).onlyIfCached) {
+      if (!chunks.holds(request)) throw new MillraceError('not-cached');
+      // The first bytes may have to wait for others on this node's line.
+      this.#interim(res, `${INSIDE.progress}: 0\r\n`);
+    }
     let chunk = chunks.peek(request);
     if (chunk === undefined) {
       const stop = this.#watch(res, request, path);

@@ -1,12 +1,13 @@
 /** `millrace edge allocations`: the files of a depot; an operator can delete and block them. */
 
 import { formatBytes } from '@millrace/shared/base/units';
+import type { AllocationList, TakenDown } from '@millrace/shared/cdn/depot/allocation-view';
 import { allocationId } from '@millrace/shared/http/urls/depot-link';
 import { type Command, InvalidArgumentError } from 'commander';
 import { action, type CliContext } from '../../console/context.ts';
 import { EdgeLink, type EdgeOptions, edgeOptions } from '../../console/edge-link.ts';
 import { sha256Value, UsageError } from '../../text/option-values.ts';
-import { type Allocations, allocationTable, type TakenDown } from '../../view/allocations-text.ts';
+import { allocationTable } from '../../view/allocations-text.ts';
 
 interface AllocationsOptions extends EdgeOptions {
   readonly owner?: string;
@@ -44,7 +45,7 @@ export function addAllocations(parent: Command, context: CliContext): void {
         for (const [key, value] of Object.entries(selection)) {
           if (value !== undefined) query.set(key, value);
         }
-        const list = await edge.ask<Allocations>('GET', `allocations?${query}`);
+        const list = await edge.ask<AllocationList>('GET', `allocations?${query}`);
         report.result(list, () => allocationTable(list, Date.now(), report.width));
         return undefined;
       }
