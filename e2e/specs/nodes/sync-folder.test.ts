@@ -19,50 +19,26 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from '@jest/globals';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
-import { nginxOrComplain } from '../../fixtures/origins/nginx.ts';
-import { EdgeProcess, runCli } from '../../fixtures/programs/processes.ts';
+import { runCli } from '../../fixtures/programs/processes.ts';
 import { SyncFolders } from '../../fixtures/stages/sync-folders.ts';
-import {
-  apply,
-  filesIn,
-  published,
-  readJson,
-  SyncStage,
-} from '../../fixtures/stages/sync-stage.ts';
-import { testsWhere } from '../../fixtures/tests-where.ts';
+import { apply, filesIn, published, readJson } from '../../fixtures/stages/sync-stage.ts';
 
 const MiB = 1024 * 1024;
 const run = promisify(execFile);
-const { afterAll, beforeAll, describe, test } = testsWhere(
-  nginxOrComplain('what becomes of folders'),
-);
-let stage: SyncStage;
-let edge: EdgeProcess;
-const folders = new SyncFolders(() => stage);
-
-beforeAll(async () => {
-  stage = await SyncStage.start({ server: 'add_header Cache-Control "max-age=31536000";' });
-  edge = await EdgeProcess.start([
-    ...['--allow-origin', '127.0.0.1', '--client-requests', '0', '--log-level', 'warn'],
-  ]);
-});
-
-afterAll(async () => {
-  await edge?.stop();
-  await stage?.stop();
-});
+const folders = new SyncFolders('what becomes of folders');
+const { describe, test } = folders;
 
 describe('content that exists already', () => {
   test('is kept, unless --delete is given; a wrong date or mode alone fetches nothing', async () => {
     const { dir, machine, publish, url } = await folders.make();
-    await stage.write(dir, 'bin/run', 30, 'run', 0o755);
+    await folders.stage.write(dir, 'bin/run', 30, 'run', 0o755);
     await publish();
     await apply([url, machine]);
-    await stage.write(machine, 'own.txt', 5);
-    await stage.write(machine, 'own/deep/file', 5);
+    await folders.stage.write(machine, 'own.txt', 5);
+    await folders.stage.write(machine, 'own/deep/file', 5);
     await chmod(join(machine, 'bin/run'), 0o644);
     await utimes(join(machine, 'a.txt'), 1, 1);
-    await stage.sent();
+    await folders.stage.sent();
 
     const settled = await apply([url, machine]);
     expect(settled).toMatchObject({ fetched: 0, settled: 2, removed: 0, unchanged: 1 });
@@ -83,7 +59,7 @@ describe('content that exists already', () => {
     const { dir, machine, publish, url } = await folders.make({ 'a.txt': 3000 });
     await publish();
     await apply([url, machine]);
-    await stage.write(dir, 'moved/a.txt', 3000, 'a.txt');
+    await folders.stage.write(dir, 'moved/a.txt', 3000, 'a.txt');
     await publish();
     expect(await apply([url, machine])).toMatchObject({ fetched: 0, copied: 1, unchanged: 1 });
     expect(await filesIn(machine)).toEqual(await published(dir));
@@ -95,8 +71,8 @@ describe('content that exists already', () => {
     const text = await runCli(['sync', 'apply', url, machine, '--dry-run']);
     expect([text.code, text.stdout]).toEqual([0, expect.stringContaining('fetch  b/c.txt (20 B)')]);
     expect(existsSync(machine)).toBe(false);
-    await stage.write(machine, 'a.txt', 10, 'other');
-    await stage.write(machine, 'extra', 10);
+    await folders.stage.write(machine, 'a.txt', 10, 'other');
+    await folders.stage.write(machine, 'extra', 10);
     const before = await filesIn(machine);
     const { plan } = await apply([url, machine, '--dry-run', '--delete']);
     expect(plan).toMatchObject({ fetch: ['a.txt', 'b/c.txt'], remove: ['extra'], folders: ['b'] });
@@ -111,7 +87,7 @@ describe('content that exists already', () => {
     });
     await publish();
     await rm(join(dir, 'b.txt'));
-    await stage.write(machine, 'own', 5);
+    await folders.stage.write(machine, 'own', 5);
     const { code, stdout } = await runCli(['sync', 'apply', url, machine, '--delete', '--json']);
     expect(code).toBe(4);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -127,10 +103,10 @@ describe('a file that differs from the manifest', () => {
   test('never gets its final name, whether from an edge or from the origin', async () => {
     const { dir, machine, publish, url } = await folders.make({ 'a.txt': 1000, large: 5 * MiB });
     await publish();
-    await stage.write(dir, 'a.txt', 1000, 'replaced');
-    await stage.write(dir, 'large', 5 * MiB, 'replaced');
+    await folders.stage.write(dir, 'a.txt', 1000, 'replaced');
+    await folders.stage.write(dir, 'large', 5 * MiB, 'replaced');
     const { code, stdout } = await runCli([
-      ...['sync', 'apply', url, machine, '--edge', edge.url, '--retry-for', '2s', '--json'],
+      ...['sync', 'apply', url, machine, '--edge', folders.edge.url, '--retry-for', '2s', '--json'],
     ]);
     expect(code).not.toBe(0);
     const { failed } = JSON.parse(stdout);
@@ -158,7 +134,7 @@ describe('links in the folder', () => {
   test('in place of a file: the file replaces the link, not its target', async () => {
     const { dir, machine, publish, url } = await folders.make();
     await publish();
-    const outside = stage.place(`outside-${folders.begun}`);
+    const outside = folders.stage.place(`outside-${folders.begun}`);
     await writeFile(outside, 'precious');
     await mkdir(machine);
     await symlink(outside, join(machine, 'a.txt'));
@@ -204,11 +180,16 @@ describe('a hostile manifest', () => {
   ];
 
   test.each(documents)('%s: nothing is done, inside or outside', async (_, document) => {
-    const around = stage.place(`hostile-${folders.begun++}`);
+    const around = folders.stage.place(`hostile-${folders.begun++}`);
     const machine = join(around, 'machine');
-    await stage.write(machine, 'kept', 3);
+    await folders.stage.write(machine, 'kept', 3);
     const manifest = join(around, 'manifest.json');
-    const head = { format: 'millrace-sync', version: 1, url: stage.url('hostile'), folders: [] };
+    const head = {
+      format: 'millrace-sync',
+      version: 1,
+      url: folders.stage.url('hostile'),
+      folders: [],
+    };
     await writeFile(manifest, JSON.stringify({ ...head, ...document }));
     const before = await filesIn(around);
     const { code, stdout } = await runCli([
@@ -227,7 +208,7 @@ describe('a hostile manifest', () => {
     const path = join(dir, 'millrace-sync.json');
     const text = JSON.stringify(await readJson(path));
     await writeFile(path, text.slice(0, text.length / 2));
-    await stage.write(machine, 'own', 5);
+    await folders.stage.write(machine, 'own', 5);
     expect((await runCli(['sync', 'apply', url, machine, '--delete'])).code).toBe(2);
     await writeFile(path, JSON.stringify({ ...JSON.parse(text), files: [] }));
     expect((await runCli(['sync', 'apply', url, machine, '--delete'])).code).toBe(2);
@@ -237,10 +218,10 @@ describe('a hostile manifest', () => {
   test('with another digest than the known one is refused', async () => {
     const { dir, machine, publish, url } = await folders.make();
     await publish();
-    const { stdout } = await stage.publish(dir.slice(dir.lastIndexOf('/') + 1));
+    const { stdout } = await folders.stage.publish(dir.slice(dir.lastIndexOf('/') + 1));
     const known = `sha-256=${JSON.parse(stdout).sha256}`;
-    await apply([url, machine, '--checksum', known, '--edge', edge.url]);
-    await stage.write(dir, 'a.txt', 11);
+    await apply([url, machine, '--checksum', known, '--edge', folders.edge.url]);
+    await folders.stage.write(dir, 'a.txt', 11);
     await publish();
     const before = await filesIn(machine);
     // The edge may still have the manifest with this digest; the origin no longer has it.
@@ -256,15 +237,15 @@ describe('--archive', () => {
       Array.from({ length: 60 }, (_, i) => [`d/${i % 7}/${i}`, i * 31]),
     );
     const { dir, machine, publish, url } = await folders.make({ ...files, big: 6 * MiB });
-    await stage.write(dir, 'bin/run', 30, 'run', 0o755);
+    await folders.stage.write(dir, 'bin/run', 30, 'run', 0o755);
     await publish('--archive');
-    await stage.sent();
-    const first = await apply([url, machine, '--archive', '--edge', edge.url]);
+    await folders.stage.sent();
+    const first = await apply([url, machine, '--archive', '--edge', folders.edge.url]);
     expect(first).toMatchObject({ fetched: 62, unchanged: 0 });
     // Chunks of the archive, and the manifest; not a request per file.
-    expect((await stage.sent()).requests).toBeLessThan(20);
+    expect((await folders.stage.sent()).requests).toBeLessThan(20);
     expect(await filesIn(machine)).toEqual(await published(dir));
-    await stage.write(dir, 'd/1/1', 500, 'new');
+    await folders.stage.write(dir, 'd/1/1', 500, 'new');
     await publish('--archive');
     expect(await apply([url, machine, '--archive'])).toMatchObject({ fetched: 1, unchanged: 61 });
   });
@@ -273,23 +254,23 @@ describe('--archive', () => {
     const { dir, machine, publish, url } = await folders.make({ 'a.txt': 100, 'b.txt': 100 });
     // An archive with a way out, a link, an absolute path and a changed file, and with the digest
     // that the manifest states.
-    const made = stage.place(`tar-${folders.begun}`);
-    await stage.write(made, 'a.txt', 100);
-    await stage.write(made, 'b.txt', 100, 'other');
-    await stage.write(stage.place('.'), 'hostile-tar', 7);
+    const made = folders.stage.place(`tar-${folders.begun}`);
+    await folders.stage.write(made, 'a.txt', 100);
+    await folders.stage.write(made, 'b.txt', 100, 'other');
+    await folders.stage.write(folders.stage.place('.'), 'hostile-tar', 7);
     await symlink('/etc', join(made, 'link'));
     const tar = join(dir, 'millrace-sync.tar');
     await publish('--archive');
     await run('tar', ['-P', '-cf', tar, '-C', made, '../hostile-tar', 'link', 'b.txt', 'a.txt']);
-    await run('tar', ['-P', '-rf', tar, stage.place('hostile-tar')]);
-    await rm(stage.place('hostile-tar'));
+    await run('tar', ['-P', '-rf', tar, folders.stage.place('hostile-tar')]);
+    await rm(folders.stage.place('hostile-tar'));
     const path = join(dir, 'millrace-sync.json');
     const bytes = await readFile(tar);
     const archive = { path: 'millrace-sync.tar', size: bytes.length, sha256: sha256(bytes) };
     await writeFile(path, JSON.stringify({ ...(await readJson(path)), archive }));
     await apply([url, machine, '--archive']);
     expect(await filesIn(machine)).toEqual(await published(dir));
-    expect(existsSync(stage.place('hostile-tar'))).toBe(false);
+    expect(existsSync(folders.stage.place('hostile-tar'))).toBe(false);
   });
 });
 
@@ -297,20 +278,20 @@ describe('publish', () => {
   test('names the items that it leaves out, and refuses names that some systems cannot have', async () => {
     const { name, dir } = await folders.make();
     await symlink('/etc/passwd', join(dir, 'link'));
-    const { stdout, stderr } = await stage.publish(name);
+    const { stdout, stderr } = await folders.stage.publish(name);
     expect(JSON.parse(stdout)).toMatchObject({ files: 2, leftOut: ['link'] });
     expect(stderr).toContain('link');
-    await stage.write(dir, 'A.txt', 10);
-    const refused = await stage.publish(name);
+    await folders.stage.write(dir, 'A.txt', 10);
+    const refused = await folders.stage.publish(name);
     expect([refused.code, JSON.parse(refused.stdout).code]).toEqual([2, 'bad-manifest']);
   });
 
   test('of the same folder is always the same', async () => {
     const { name } = await folders.make();
-    const once = JSON.parse((await stage.publish(name, '--archive')).stdout);
+    const once = JSON.parse((await folders.stage.publish(name, '--archive')).stdout);
     // Left behind by a killed run.
-    await writeFile(join(stage.served(name), 'millrace-sync.json.new'), '{');
-    const twice = JSON.parse((await stage.publish(name, '--archive')).stdout);
+    await writeFile(join(folders.stage.served(name), 'millrace-sync.json.new'), '{');
+    const twice = JSON.parse((await folders.stage.publish(name, '--archive')).stdout);
     expect(twice).toEqual(once);
   });
 });

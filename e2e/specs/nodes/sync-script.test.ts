@@ -7,30 +7,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from '@jest/globals';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
-import { nginxOrComplain } from '../../fixtures/origins/nginx.ts';
-import { EdgeProcess, runCli } from '../../fixtures/programs/processes.ts';
+import { runCli } from '../../fixtures/programs/processes.ts';
 import { SyncFolders } from '../../fixtures/stages/sync-folders.ts';
-import { apply, filesIn, published, SyncStage } from '../../fixtures/stages/sync-stage.ts';
-import { testsWhere } from '../../fixtures/tests-where.ts';
+import { apply, filesIn, published } from '../../fixtures/stages/sync-stage.ts';
 
 const MiB = 1024 * 1024;
 const run = promisify(execFile);
-const { afterAll, beforeAll, describe, test } = testsWhere(nginxOrComplain('scripts of folders'));
-let stage: SyncStage;
-let edge: EdgeProcess;
-const folders = new SyncFolders(() => stage);
-
-beforeAll(async () => {
-  stage = await SyncStage.start({ server: 'add_header Cache-Control "max-age=31536000";' });
-  edge = await EdgeProcess.start([
-    ...['--allow-origin', '127.0.0.1', '--client-requests', '0', '--log-level', 'warn'],
-  ]);
-});
-
-afterAll(async () => {
-  await edge?.stop();
-  await stage?.stop();
-});
+const folders = new SyncFolders('scripts of folders');
+const { describe, test } = folders;
 
 describe('--script', () => {
   const shells = ['sh', 'dash', 'bash --posix', 'busybox sh'].filter((words) =>
@@ -42,10 +26,10 @@ describe('--script', () => {
       ...{ 'a.txt': 100, 'b/c d/it\'s "odd" $HOME `x` %41é.txt': 200, empty: 0, '-n': 7 },
       ...{ 'large.bin': 3 * MiB },
     });
-    await stage.write(dir, 'bin/run', 30, 'run', 0o755);
+    await folders.stage.write(dir, 'bin/run', 30, 'run', 0o755);
     await mkdir(join(dir, 'nothing/in it'), { recursive: true });
-    const script = stage.place(`sync-${folders.begun}.sh`);
-    await publish('--script', script, '--edge', edge.url, '--edges-only');
+    const script = folders.stage.place(`sync-${folders.begun}.sh`);
+    await publish('--script', script, '--edge', folders.edge.url, '--edges-only');
     const [program = 'sh', ...before] = words.split(' ');
     const sh = (...args: string[]) => run(program, [...before, script, ...args]);
 
@@ -87,12 +71,12 @@ describe('--script', () => {
       'b/c.txt': 200,
       'd.txt': 10,
     });
-    const script = stage.place(`sync-${folders.begun}.sh`);
+    const script = folders.stage.place(`sync-${folders.begun}.sh`);
     await publish('--script', script);
     const outside = await folders.linkedFrom(machine, 'b');
     // A link to a folder: a plain mv would move the file into that folder.
     await symlink(outside, join(machine, 'a.txt'));
-    await stage.write(dir, 'd.txt', 10, 'replaced');
+    await folders.stage.write(dir, 'd.txt', 10, 'replaced');
     const ended = await run('sh', [script, machine]).catch((error) => error);
     expect([ended.code, ended.stdout]).toEqual([1, '0 unchanged, 1 fetched, 2 failed\n']);
     expect(await filesIn(outside)).toEqual({});
@@ -104,7 +88,7 @@ describe('--script', () => {
   test('apply writes a script as well, and does nothing else', async () => {
     const { dir, machine, publish, url } = await folders.make();
     await publish();
-    const script = stage.place(`sync-${folders.begun}.sh`);
+    const script = folders.stage.place(`sync-${folders.begun}.sh`);
     expect((await runCli(['sync', 'apply', url, machine, '--script', script])).code).toBe(0);
     expect(existsSync(machine)).toBe(false);
     await run('sh', [script, machine]);
