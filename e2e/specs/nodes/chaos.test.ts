@@ -24,7 +24,7 @@ const NODES = 6;
 const CLIENTS = 20;
 /** Clients that read slowly, so that responses last through several events and windows are full. */
 const SLOW_CLIENTS = 5;
-const SLOW_BYTES_PER_SECOND = MiB;
+const SLOW_BYTES_PER_SECOND = MiB / 2;
 /**
  * Clients that read as fast as they can, so that nodes are under load when they fail. They rest
  * three times as long as they read: without rests they would take a processor from other specs.
@@ -35,7 +35,7 @@ const EAGER_REST = 3;
  * Rate of the others. A disturbance meets the same number of responses at any rate; at full speed
  * they would only take the processor from other specs.
  */
-const BYTES_PER_SECOND = 1.5 * MiB;
+const BYTES_PER_SECOND = 0.75 * MiB;
 /** Cache of a node, in MiB. All nodes together cannot keep all files: chunks in use are evicted. */
 const CACHE_MIB = 8;
 const FILE_BYTES = [
