@@ -5,7 +5,7 @@
 
 import type { Browser, Page } from 'playwright-core';
 import { SlowFiles } from '../fixtures/origins/slow-files.ts';
-import { launchBrowser, openUi, startUiDaemon } from '../fixtures/pages/ui.ts';
+import { CHROMIUM, launchBrowser, openUi, startUiDaemon } from '../fixtures/pages/ui.ts';
 import type { DaemonProcess } from '../fixtures/programs/daemon.ts';
 import { temporaryFolder } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
@@ -27,7 +27,7 @@ interface Smoothness {
 
 export async function ui(): Promise<string> {
   const origin = await SlowFiles.start(RATE);
-  const browser = await launchBrowser();
+  const browser = await launchBrowser(CHROMIUM);
   try {
     const rows: string[][] = [];
     for (const entries of [2000, 10_000]) {

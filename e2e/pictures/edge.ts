@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { checkUrl, isLive, logIn, openPage } from '../fixtures/pages/edge-pages.ts';
-import { launchBrowser } from '../fixtures/pages/ui.ts';
+import { CHROMIUM, launchBrowser } from '../fixtures/pages/ui.ts';
 import { EdgeScene, HOSTS, TOKEN } from './edge-scene.ts';
 import { Names } from './names.ts';
 
@@ -17,7 +17,7 @@ const HISTORY_MS = 100_000;
 
 const names = await Names.claim(HOSTS);
 await mkdir(folder, { recursive: true });
-const browser = await launchBrowser();
+const browser = await launchBrowser(CHROMIUM);
 const scene = await EdgeScene.set(names);
 try {
   scene.play();

@@ -7,7 +7,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import { launchBrowser, openUi } from '../fixtures/pages/ui.ts';
+import { CHROMIUM, launchBrowser, openUi } from '../fixtures/pages/ui.ts';
 import { Names } from './names.ts';
 import { HOSTS, Scene } from './scene.ts';
 
@@ -79,7 +79,7 @@ async function takeOthers(page: Page, scene: Scene): Promise<void> {
 
 const names = await Names.claim(HOSTS);
 await mkdir(folder, { recursive: true });
-const browser = await launchBrowser();
+const browser = await launchBrowser(CHROMIUM);
 const scene = await Scene.set(names);
 try {
   const { page } = await openUi(browser, scene.daemon);

@@ -9,7 +9,7 @@ import { fetchAll } from '../../fixtures/clients/http-client.ts';
 import { sha256 } from '../../fixtures/origins/content.ts';
 import { isLive, logIn, openPage } from '../../fixtures/pages/edge-pages.ts';
 import { FIREFOX, firefoxOrComplain } from '../../fixtures/pages/firefox.ts';
-import { browserOrComplain, launchBrowser } from '../../fixtures/pages/ui.ts';
+import { browserOrComplain, CHROMIUM, launchBrowser } from '../../fixtures/pages/ui.ts';
 import { EdgeProcess } from '../../fixtures/programs/processes.ts';
 import {
   DISK_IMAGE,
@@ -29,7 +29,7 @@ const stage = new StrangersStage();
 let browser: Browser;
 
 withBrowser.beforeAll(async () => {
-  browser = await launchBrowser();
+  browser = await launchBrowser(CHROMIUM);
 });
 withBrowser.afterAll(() => browser?.close());
 
