@@ -1,4 +1,4 @@
-/** What an edge tells the operator of its depot: the documents that its administration answers with. */
+/** Documents in which an edge tells the operator of its depot of files. */
 
 /** An allocation as operators see it: without anything that would let them use its links. */
 export interface AllocationView {
