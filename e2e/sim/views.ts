@@ -140,7 +140,7 @@ export class MeasuredView implements View {
   }
 }
 
-/** What a node tells of the nodes that it can use. */
+/** The nodes that a node can use, as it tells others. */
 export type Sees = Pick<PeerInfo, 'sees' | 'heard'>;
 
 /** Nodes that a node knows without being their peer, and what the others tell of each other. */

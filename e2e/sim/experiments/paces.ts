@@ -1,6 +1,7 @@
 /**
- * What edges hold for clients with thin and with wide lines, and what the clients get: chunks are
- * requested just in time for slow clients (WORLDS 4.1), or for all as soon as the window allows.
+ * Measures what edges hold for clients with thin and with wide lines, and what the clients get:
+ * chunks are requested just in time for slow clients (WORLDS 4.1), or for all as soon as the window
+ * allows.
  */
 
 import { DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
@@ -23,7 +24,7 @@ const SPREAD_MS = 20_000;
 const LIMIT_MS = 2 * 3_600_000;
 const MiB = 1024 * 1024;
 
-/** Where the file is, and whether nodes are even. */
+/** Places of the file; nodes are even, or some are slow. */
 const WHERE = ['at its nodes', 'at the origin', 'at its nodes, some slow'] as const;
 
 interface PacesOptions {

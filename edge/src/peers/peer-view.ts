@@ -24,7 +24,7 @@ export function describePeers(table: PeerTable, members: readonly Peer[], now: M
     weight: peer.weight,
     policy: peer.policy,
     isolated: now < peer.isolatedUntil,
-    // Those that have heard it since this node lost it: of a node that is down there are none.
+    // Nodes that have heard it since this one lost it: there are none if it is down.
     seenBy: through(peer.name).length,
   }));
 }
