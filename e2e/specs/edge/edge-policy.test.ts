@@ -226,7 +226,7 @@ describe('limits per client', () => {
     await until(async () => {
       const url = origin.url('none', { seed: `in-time-${tries++}`, size: 28 * 64 * 1024 });
       const ahead = await chunksAhead(e.prefixed(url), url);
-      return Math.min(...ahead.slice(14, 21)) <= 6;
+      return Math.min(...ahead.slice(16, 21)) <= 5;
     });
   });
 
