@@ -33,10 +33,6 @@ export class SimClient extends Downloading {
   readonly o: ClientOptions;
   /** Connections that broke or fell silent, after which the client went to another edge. */
   resumes = 0;
-  /** Time of the first byte. */
-  firstAt: Millis | undefined;
-  /** Chunks that the edge had begun and the client did not have, whenever one came to the edge. */
-  readonly ahead: number[] = [];
   #edge = 0;
   /** Connections so far. The client ignores events of earlier ones. */
   #connections = 0;
@@ -79,7 +75,6 @@ export class SimClient extends Downloading {
         first: this.#have,
         count: world.o.chunks - this.#have,
         onBytes: (chunk, count) => this.#onBytes(chunk, count),
-        onAhead: (chunks) => this.ahead.push(chunks),
       });
     });
   }
@@ -87,7 +82,6 @@ export class SimClient extends Downloading {
   #onBytes(chunk: number, count: number): void {
     const { chunks, chunkBytes } = this.world.o;
     this.#heardAt = this.world.sim.now;
-    this.firstAt ??= this.world.sim.now;
     this.#bytes.set(chunk, (this.#bytes.get(chunk) ?? 0) + count);
     while ((this.#bytes.get(this.#have) ?? 0) >= chunkBytes) this.#bytes.delete(this.#have++);
     if (this.#have === chunks) this.#finish('complete');

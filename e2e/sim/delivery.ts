@@ -5,7 +5,6 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { ClientPace } from '@millrace/shared/cdn/delivery/client-pace';
 import { DeliveryDriver } from '@millrace/shared/cdn/delivery/delivery-driver';
 import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
 import { CongestionWindow, firstWindow } from '@millrace/shared/cdn/delivery/window';
@@ -25,8 +24,6 @@ export interface DeliveryOptions {
   readonly inOrder: boolean;
   /** Called when bytes of a chunk have reached the client. */
   readonly onBytes: (chunk: number, count: number) => void;
-  /** Called when a chunk has come, with the number of chunks begun that the client does not have. */
-  readonly onAhead?: (chunks: number) => void;
   /** Called when the response is over for the client. */
   readonly onEnd: (error: MillraceError | undefined) => void;
 }
@@ -57,7 +54,6 @@ export class SimDelivery {
         timer: new RetryTimer(),
         random: sim.random,
         progressAt: (slice) => node.flights.progressAt(this.#name(slice), INGRESS),
-        ...(o.justInTime ? { pace: new ClientPace() } : {}),
       },
       {
         now: () => sim.now,
@@ -118,7 +114,6 @@ export class SimDelivery {
     figures.windowSum += this.#window.size;
     figures.windowSamples++;
     this.#driver.fetched(slice, attempt, local, overtaken);
-    this.#options.onAhead?.(this.#driver.untaken);
   }
 
   #send(slice: number): void {

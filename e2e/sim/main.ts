@@ -14,7 +14,6 @@ import { failures } from './experiments/failures.ts';
 import { flash } from './experiments/flash.ts';
 import { membershipCosts } from './experiments/membership.ts';
 import { order } from './experiments/order.ts';
-import { paces } from './experiments/paces.ts';
 import { retries } from './experiments/retries.ts';
 import { thin } from './experiments/thin.ts';
 import { markdown, type Report } from './report.ts';
@@ -44,7 +43,6 @@ const EXPERIMENTS: ReadonlyMap<string, Experiment> = new Map([
   ['order', { title: 'delivery in and out of order; all at once, one by one, stored', run: order }],
   ['membership', { title: 'heartbeats, and dead nodes that they find', run: membershipCosts }],
   ['retries', { title: 'chunks that are requested again, by patience', run: retries }],
-  ['paces', { title: 'what edges hold for clients with thin and with wide lines', run: paces }],
   ['thin', { title: 'a few clients before an origin with a thin line, by chunk size', run: thin }],
 ]);
 

@@ -33,7 +33,6 @@ export function build(options: NetworkOptions): World {
     bufferBytes: BUFFER_BYTES_PER_CLIENT,
     maxHops: MAX_HOPS,
     farHop: true,
-    justInTime: true,
     originMbit: 100,
     originPlace: ORIGIN,
     pieceBytes: 128 * 1024,

@@ -24,8 +24,6 @@ export interface WorldOptions {
   readonly farHop: boolean;
   readonly originMbit: number;
   readonly originPlace: Place;
-  /** False: chunks are requested as soon as the window allows, however slowly the client takes them. */
-  readonly justInTime: boolean;
   /** Size of the pieces in which bytes travel: smaller is more exact and slower. */
   readonly pieceBytes: number;
   /** Connections to the origin that are slow, at random: their share, and the rate of each. */

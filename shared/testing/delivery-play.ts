@@ -2,7 +2,6 @@
 
 import { expect } from '@jest/globals';
 import type { MillraceError } from '../src/base/errors.ts';
-import { ClientPace } from '../src/cdn/delivery/client-pace.ts';
 import { type DeliveryAction, DeliveryMachine } from '../src/cdn/delivery/delivery.ts';
 import { RetryTimer } from '../src/cdn/delivery/retry-timer.ts';
 import { CongestionWindow } from '../src/cdn/delivery/window.ts';
@@ -28,7 +27,7 @@ export interface Play {
   max?: number;
   initial?: number;
   random?: () => number;
-  /** How long the client's line takes for a slice; it carries one after the other. */
+  /** How long the client takes for a slice. */
   clientMs?: (slice: number) => number;
   /** Whether there is memory for more than one slice. */
   spare?: () => boolean;
@@ -47,7 +46,6 @@ export function play(o: Play) {
     inOrder: o.inOrder ?? true,
     window,
     timer,
-    pace: new ClientPace(),
     random: o.random ?? (() => 0.5),
     progressAt: (slice) => progress.get(slice),
     ...(o.spare === undefined ? {} : { spare: o.spare }),
@@ -58,10 +56,7 @@ export function play(o: Play) {
   const running = new Map<number, Set<number>>();
   const unsent = new Set<number>();
   const taking = new Set<number>();
-  /** Slices begun and not taken, whenever one begins. */
-  const ahead: number[] = [];
   let now = 0;
-  let clientFreeAt = 0;
   let end: DeliveryAction | undefined;
   const later = (ms: number, happen: () => void) => due.push({ at: now + ms, happen });
 
@@ -74,11 +69,10 @@ export function play(o: Play) {
     } else if (action.kind === 'send') {
       taking.add(action.slice);
       expect(taking.size).toBeLessThanOrEqual(4);
-      clientFreeAt = Math.max(now, clientFreeAt) + (o.clientMs?.(action.slice) ?? 0);
-      later(clientFreeAt - now, () => {
+      later(o.clientMs?.(action.slice) ?? 0, () => {
         taking.delete(action.slice);
         unsent.delete(action.slice);
-        transfer.onSent(action.slice, now);
+        transfer.onSent(action.slice);
       });
     } else end = action;
   }
@@ -89,10 +83,7 @@ export function play(o: Play) {
     expect(attempts.size).toBeLessThanOrEqual(2);
     unsent.add(slice);
     const most = o.spare?.() === false ? 1 : window.limit;
-    if (attempt === 0) {
-      expect(unsent.size).toBeLessThanOrEqual(most);
-      ahead.push(unsent.size);
-    }
+    if (attempt === 0) expect(unsent.size).toBeLessThanOrEqual(most);
     const answer = o.source(slice, attempt, now);
     if (answer === undefined) return;
     const {
@@ -141,5 +132,5 @@ export function play(o: Play) {
   const times = (kind: string, slice: number) =>
     log.filter((e) => e.kind === kind && 'slice' in e && e.slice === slice).map((e) => e.at);
   const sent = log.flatMap((e) => (e.kind === 'send' ? [e.slice] : []));
-  return { log, end, sent, window, timer, times, ahead };
+  return { log, end, sent, window, timer, times };
 }

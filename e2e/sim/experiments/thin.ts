@@ -64,7 +64,6 @@ export async function thinOrigin(options: ThinOptions): Promise<ThinResult> {
     bufferBytes: BUFFER_BYTES_PER_CLIENT,
     maxHops: MAX_HOPS,
     farHop: true,
-    justInTime: true,
     originMbit: ORIGIN_MBIT,
     originPlace: at(0),
     pieceBytes: Math.min(PIECE_BYTES, chunkBytes),

@@ -7,7 +7,6 @@ import type { ServerResponse } from 'node:http';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { BUFFER_BYTES_PER_CLIENT } from '@millrace/shared/base/limits';
 import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
-import { ClientPace } from '@millrace/shared/cdn/delivery/client-pace';
 import { DeliveryDriver } from '@millrace/shared/cdn/delivery/delivery-driver';
 import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
 import { CongestionWindow, firstWindow } from '@millrace/shared/cdn/delivery/window';
@@ -84,7 +83,6 @@ export class Delivery {
         inOrder: plan.inOrder,
         window: this.#window,
         timer: new RetryTimer(),
-        pace: new ClientPace(),
         random,
         spare,
         waitsForMemory,

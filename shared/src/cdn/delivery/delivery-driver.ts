@@ -49,11 +49,6 @@ export class DeliveryDriver {
     return this.#over;
   }
 
-  /** Slices begun that the client has not taken: they hold memory, or will. */
-  get untaken(): number {
-    return this.#transfer.untaken;
-  }
-
   /** Carries out all actions that are due. Call it to begin; reports call it by themselves. */
   advance(): void {
     if (this.#advancing || this.#over) return;
@@ -102,7 +97,7 @@ export class DeliveryDriver {
   /** The client has taken a slice. */
   sent(slice: number): void {
     if (this.#over) return;
-    this.#transfer.onSent(slice, this.#shell.now());
+    this.#transfer.onSent(slice);
     this.advance();
   }
 

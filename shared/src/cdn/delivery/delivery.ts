@@ -10,7 +10,6 @@
 import type { Millis, Random } from '../../base/clock.ts';
 import { isPassing, MillraceError } from '../../base/errors.ts';
 import { MAX_RETRY_AFTER_WAIT_MS } from '../../base/limits.ts';
-import type { ClientPace } from './client-pace.ts';
 import { MAX_BACKOFFS, type RetryTimer } from './retry-timer.ts';
 import type { CongestionWindow } from './window.ts';
 
@@ -28,8 +27,6 @@ export interface DeliveryMachineOptions {
   readonly inOrder: boolean;
   readonly window: CongestionWindow;
   readonly timer: RetryTimer;
-  /** Absent: chunks are requested as soon as the window allows, for slow clients too. */
-  readonly pace?: ClientPace;
   readonly random: Random;
   /** Asks the shell when bytes of the slice last came in, if any have. */
   readonly progressAt: (slice: number) => Millis | undefined;
@@ -47,11 +44,6 @@ export interface DeliveryMachineOptions {
  * go to the system in one call if the client is fast.
  */
 const MAX_SENDING = 4;
-/**
- * The same for a client that is served just in time: slices that the system got in one call count as
- * taken all together, once the client has taken the last one.
- */
-const MAX_SENDING_IN_TIME = 2;
 /** Most requests for one chunk at a time (NSDI 3.3; LOGIN): the first to finish wins. */
 const MAX_COMPETING = 2;
 const FIRST_BACKOFF_MS = 100;
@@ -92,16 +84,11 @@ export class DeliveryMachine {
     return count;
   }
 
-  /** Slices begun that the client has not taken. */
-  get untaken(): number {
-    return this.#active.size;
-  }
-
   /** Actions to take now. After `done` or `fail` there are none. */
   step(now: Millis): DeliveryAction[] {
     if (this.#ended) return [];
     const actions: DeliveryAction[] = [];
-    this.#sendReady(now, actions);
+    this.#sendReady(actions);
     this.#retryLate(now, actions);
     this.#startNew(now, actions);
     if (this.#failure !== undefined) return this.#end({ kind: 'fail', error: this.#failure });
@@ -170,21 +157,12 @@ export class DeliveryMachine {
   }
 
   /** The client's socket has taken the slice. */
-  onSent(slice: number, now: Millis): void {
-    if (!this.#active.delete(slice)) return;
-    this.#sending--;
-    this.#options.pace?.onTaken(now);
+  onSent(slice: number): void {
+    if (this.#active.delete(slice)) this.#sending--;
   }
 
-  /** Slices that the client needs ahead; infinite: as many as the window allows. */
-  get #needed(): number {
-    const { pace, timer } = this.#options;
-    return pace?.ahead(timer.forecastMs) ?? Number.POSITIVE_INFINITY;
-  }
-
-  #sendReady(now: Millis, actions: DeliveryAction[]): void {
-    const isInTime = this.#needed < Number.POSITIVE_INFINITY;
-    while (this.#sending < (isInTime ? MAX_SENDING_IN_TIME : MAX_SENDING)) {
+  #sendReady(actions: DeliveryAction[]): void {
+    while (this.#sending < MAX_SENDING) {
       const slice = this.#options.inOrder ? this.#nextToSend : this.#ready[0];
       const a = slice === undefined ? undefined : this.#active.get(slice);
       if (slice === undefined || a?.state !== 'ready') return;
@@ -192,7 +170,6 @@ export class DeliveryMachine {
       else this.#ready.shift();
       a.state = 'sending';
       this.#sending++;
-      this.#options.pace?.onHanded(now);
       actions.push({ kind: 'send', slice });
     }
   }
@@ -243,8 +220,7 @@ export class DeliveryMachine {
   #startNew(now: Millis, actions: DeliveryAction[]): void {
     // Chunks held for the client count like those under way: the window bounds memory per client,
     // and a slow client slows the fetching.
-    const { spare, window } = this.#options;
-    const limit = spare?.() === false ? 1 : Math.min(window.limit, this.#needed);
+    const limit = this.#options.spare?.() === false ? 1 : this.#options.window.limit;
     while (this.#nextToStart < this.#options.slices && this.#active.size < limit) {
       const slice = this.#nextToStart++;
       const a: Active = {

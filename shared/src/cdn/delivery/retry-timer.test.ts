@@ -47,20 +47,6 @@ describe('RetryTimer', () => {
     expect(timer.onChunk(5000)).toBe(false);
   });
 
-  test('forecasts a time without bounds, once a chunk has come', () => {
-    expect(after().forecastMs).toBeUndefined();
-    expect(after(100).forecastMs).toBe(100 + 4 * 50);
-    expect(after(...new Array<number>(100).fill(10)).forecastMs).toBeLessThan(11);
-  });
-
-  test('forecasts the slowest chunk lately, and after many others not any more', () => {
-    const later = (chunks: number) => after(10, 5000, ...new Array<number>(chunks).fill(10));
-    expect(later(20).forecastMs).toBeGreaterThan(2500);
-    // A time that so few chunks need is no time to wait before another is asked.
-    expect(later(20).timeoutMs(0)).toBeLessThan(2500);
-    expect(later(1500).forecastMs).toBeLessThan(20);
-  });
-
   test('the time to wait keeps its bounds and never falls from one attempt to the next', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(120_000)), (times) => {

@@ -21,32 +21,13 @@ export const MAX_TIMEOUT_MS = 10_000;
 export const MAX_BACKOFFS = 10;
 
 const DEVIATIONS = 4;
-/** Share by which the slowest chunk is forgotten with each further one. */
-const FORGOTTEN = 1 / 128;
 
 export class RetryTimer {
   readonly #times = new Estimate();
-  /** Time of the slowest chunk lately: that of an earlier one approaches the mean. */
-  #slowest: Millis = 0;
 
   /** Mean time of a chunk so far in milliseconds; 0 before the first. */
   get meanMs(): number {
     return this.#times.mean;
-  }
-
-  /**
-   * How long a chunk takes at most, as far as can be told: most come within the estimate, and single
-   * ones take many times as long (WORLDS 4.1), so the slowest lately counts too. Undefined before the
-   * first chunk.
-   */
-  get forecastMs(): Millis | undefined {
-    if (this.#times.samples === 0) return undefined;
-    return Math.max(this.#estimateMs, this.#slowest);
-  }
-
-  /** Usual time of a chunk, its deviation included. */
-  get #estimateMs(): Millis {
-    return this.#times.mean + DEVIATIONS * this.#times.deviation;
   }
 
   /**
@@ -57,8 +38,6 @@ export class RetryTimer {
   onChunk(elapsed: Millis): boolean {
     const fast = this.#times.samples === 0 || elapsed < this.#times.mean;
     this.#times.add(elapsed);
-    const { mean } = this.#times;
-    this.#slowest = Math.max(elapsed, mean + (this.#slowest - mean) * (1 - FORGOTTEN));
     return fast;
   }
 
@@ -73,7 +52,7 @@ export class RetryTimer {
    */
   timeoutMs(attempt: number): Millis {
     const t = this.#times;
-    const estimate = t.samples === 0 ? FIRST_CHUNK_TIMEOUT_MS : this.#estimateMs;
+    const estimate = t.samples === 0 ? FIRST_CHUNK_TIMEOUT_MS : t.mean + DEVIATIONS * t.deviation;
     const limit = Math.max(MAX_TIMEOUT_MS, 2 * t.mean);
     return Math.min(limit, Math.max(MIN_TIMEOUT_MS, estimate) * 2 ** attempt);
   }
