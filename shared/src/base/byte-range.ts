@@ -22,6 +22,16 @@ export function intersect(a: ByteRange, b: ByteRange): ByteRange | undefined {
   return start < end ? { start, end } : undefined;
 }
 
+/** Most ranges that a message names. */
+const MOST_SHOWN = 3;
+
+/** Writes ranges for a message, first and last byte of each: `bytes 0-99, 200-299 and 3 more`. */
+export function shownRanges(ranges: readonly ByteRange[]): string {
+  const named = ranges.slice(0, MOST_SHOWN).map(({ start, end }) => `${start}-${end - 1}`);
+  const more = ranges.length - named.length;
+  return `bytes ${named.join(', ')}${more > 0 ? ` and ${more} more ranges` : ''}`;
+}
+
 /**
  * A set of bytes, kept as sorted, disjoint, non-touching ranges. Additions that arrive roughly
  * in order cost O(1); others O(number of ranges).

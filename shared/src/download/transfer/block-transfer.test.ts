@@ -244,7 +244,8 @@ describe('a transfer', () => {
 
     const alone = new TransferWorld(LENGTH, [a]);
     const run = alone.until(alone.transfer().run());
-    await expect(run).rejects.toMatchObject({ code: 'rest-missing' });
+    const detail = `bytes ${5 * MiB}-${LENGTH - 1}`;
+    await expect(run).rejects.toMatchObject({ code: 'rest-missing', detail });
     expect(alone.stored.bytes).toBe(5 * MiB);
   });
 

@@ -340,7 +340,8 @@ export class BlockTransfer<S extends TransferSource> {
       if (at === undefined || !this.#patience.waitsUntil(at, now())) {
         return this.#end(pool.failure() ?? new MillraceError('origin-unreachable'));
       }
-      if (this.#restMissing) return this.#end(pool.failure() ?? new MillraceError('rest-missing'));
+      const missing = pool.restMissing(this.#options.scheduler);
+      if (missing !== undefined) return this.#end(missing);
       this.#setWaiting(pool.allDown);
       wakeAt = Math.max(wakeAt, at);
     }
@@ -348,13 +349,6 @@ export class BlockTransfer<S extends TransferSource> {
       if (!this.#waiting || networkChange === undefined) return wait(wakeAt - now(), woken);
       if (await networkChange(wakeAt - now(), woken)) pool.retryNow();
     });
-  }
-
-  /** True if no source that may be asked again has the missing bytes. */
-  get #restMissing(): boolean {
-    const { pool, scheduler } = this.#options;
-    const left = pool.sources.filter(({ health }) => health.quarantine === undefined);
-    return left.every(({ id, isAdmitted }) => isAdmitted && !scheduler.canBring(id));
   }
 
   #setWaiting(waiting: boolean): void {

@@ -4,8 +4,10 @@
  * NSDI 3.3).
  */
 
+import { shownRanges } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
-import type { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/errors.ts';
+import type { Scheduler } from '../scheduler/scheduler.ts';
 import { seatOrder } from './seats.ts';
 import { isRefusal, teachesLimit } from './source-health.ts';
 import type { TransferSource } from './transfer-source.ts';
@@ -203,6 +205,17 @@ export class SourcePool<S extends TransferSource> {
       .filter((error) => error !== undefined);
     // The origin's own refusal is more informative than an unreachable edge.
     return reasons.find((e) => e.code.startsWith('origin-') && !e.row.retryable) ?? reasons.at(-1);
+  }
+
+  /**
+   * Returns the reason to end if no source that may be asked again has the missing bytes; undefined:
+   * one has some of them.
+   */
+  restMissing(scheduler: Pick<Scheduler, 'canBring' | 'missing'>): MillraceError | undefined {
+    const left = this.sources.filter(({ health }) => health.quarantine === undefined);
+    if (left.some(({ id, isAdmitted }) => !isAdmitted || scheduler.canBring(id))) return undefined;
+    const ranges = scheduler.missing({ start: 0, end: Infinity });
+    return this.failure() ?? new MillraceError('rest-missing', shownRanges(ranges));
   }
 
   /** Tells the seats how many connections to each host could be used now. */
