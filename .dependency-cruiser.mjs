@@ -12,6 +12,7 @@ const PARTS = {
   [`${SHARED}/text`]: [`${SHARED}/base`],
   [`${SHARED}/http`]: [`${SHARED}/base`],
   [`${SHARED}/cdn`]: [`${SHARED}/(base|http)`],
+  [`${SHARED}/exnode`]: [`${SHARED}/(base|http|schema)`],
   [`${SHARED}/download`]: [`${SHARED}/(base|http)`, `${SHARED}/cdn/routing/hrw[.]ts`],
   [`${SHARED}/sync`]: [
     `${SHARED}/(base|http|schema)`,

@@ -1,5 +1,6 @@
 /** The examples in shared/README.md, from which others write clients, are read by our own readers. */
 
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { segmentDigest } from '../desktop/engine/partial/segment-digest.ts';
@@ -7,6 +8,7 @@ import { checkLink } from '../shared/node/link-signature.ts';
 import { parseNativeRequest } from '../shared/src/bridge/native/native-request.ts';
 import { hashText, rank, score } from '../shared/src/cdn/routing/hrw.ts';
 import { parseJournal } from '../shared/src/download/journal/journal.ts';
+import { parseExnode } from '../shared/src/exnode/exnode-text.ts';
 import { parsePrefixedTarget } from '../shared/src/http/urls/prefixed-url.ts';
 import { parseSignedTarget } from '../shared/src/http/urls/signed-link.ts';
 import { parseManifest } from '../shared/src/sync/manifest.ts';
@@ -85,4 +87,12 @@ test('the greeting of the native host is read, and the table lists its types of 
   expect(unknown).toThrow(/type is not one of/);
   for (const type of listed) expect(unknown).toThrow(new RegExp(`\\b${type}\\b`));
   expect(listed).toHaveLength(11);
+});
+
+test('the exNode can be read, and describes the bytes that its example has digests of', () => {
+  const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+  const exnode = parseExnode(blockWith('"exnode": 1'), sha256);
+  const digest = sha256(Buffer.from('abc'));
+  expect(exnode).toMatchObject({ sha256: digest, blocks: { hexes: [digest] } });
+  expect(exnode.extents.map(({ replicas }) => replicas.map(({ at }) => at))).toEqual([[0, 4096]]);
 });

@@ -14,8 +14,8 @@ import {
 } from '../console/context.ts';
 import { DaemonLink, openOrStart } from '../console/daemon-link.ts';
 import { downloadUrl, refuseOneFileOptions, requestOf } from '../options/asked-request.ts';
+import { looksLikeExnodeName, looksLikeMetalinkName } from '../options/document-name.ts';
 import { readMetalink } from '../options/fetch-metalink.ts';
-import { looksLikeMetalinkName } from '../options/metalink-name.ts';
 import {
   addQueueOptions,
   addRequestOptions,
@@ -185,6 +185,10 @@ async function addOne(
 ): Promise<readonly string[]> {
   const { priority, position, category, paused } = options;
   const place = { priority, position, category, paused };
+  if (looksLikeExnodeName(item.given)) {
+    const how = 'the app cannot download what an exNode describes: "millrace get" can';
+    throw new MillraceError('bad-option', how);
+  }
   if (item.kind === 'url') {
     const request = requestOf(downloadUrl(item.given), options, cwd);
     return [(await daemon.call('millrace.add', { ...request, ...place })).gid];

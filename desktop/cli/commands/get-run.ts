@@ -2,7 +2,8 @@
 
 import { asMillraceError, EXIT, type MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
-import { Download } from '../../engine/download/download.ts';
+import type { Exnode } from '@millrace/shared/exnode/exnode';
+import { Download, type DownloadEvent } from '../../engine/download/download.ts';
 import { withoutLogin } from '../../engine/net/credentials.ts';
 import type { CliContext, CommonOptions, Report } from '../console/context.ts';
 import {
@@ -11,7 +12,7 @@ import {
   requestOf,
   wholeRequest,
 } from '../options/asked-request.ts';
-import { looksLikeMetalinkName } from '../options/metalink-name.ts';
+import { looksLikeExnodeName, looksLikeMetalinkName } from '../options/document-name.ts';
 import type { RequestOptions } from '../options/request-options.ts';
 import { type TransferView, transferView } from '../view/transfer-view.ts';
 
@@ -54,10 +55,10 @@ export async function get(
 
 /** Returns true for a link as people type it, without http:// or https://. */
 function isWithoutScheme(text: string): boolean {
-  return !text.includes('://') && !looksLikeMetalinkName(text);
+  return !(text.includes('://') || looksLikeMetalinkName(text) || looksLikeExnodeName(text));
 }
 
-/** Downloads one URL, or all files of a metalink. @returns the first failure */
+/** Downloads one URL, all files of a metalink, or that of an exNode. @returns the first failure */
 async function getOne(
   text: string,
   asked: AskedRequest,
@@ -66,8 +67,10 @@ async function getOne(
 ): Promise<MillraceError | undefined> {
   let failure: MillraceError | undefined;
   try {
+    if (looksLikeExnodeName(text)) return await getDescribed(text, asked, view, context);
     for (const request of await requestsFor(text, asked, context)) {
-      const error = await run(request, view, context.signal);
+      const shown = withoutLogin(request.urls[0] as string);
+      const error = await run(request, shown, view, context.signal);
       failure ??= error;
       if (context.signal.aborted) break;
     }
@@ -93,19 +96,31 @@ async function requestsFor(
   return describedDownloads(text, wholeRequest(asked, cwd), cwd, signal);
 }
 
+/** Downloads the file that an exNode describes. @returns the failure @throws as `readExnode` */
+async function getDescribed(
+  text: string,
+  asked: AskedRequest,
+  view: TransferView,
+  { cwd, signal }: CliContext,
+): Promise<MillraceError | undefined> {
+  // Imported here: most downloads have no exNode.
+  const { exnodeRequest, readExnode } = await import('../options/exnode-request.ts');
+  const exnode = await readExnode(text, cwd, signal);
+  const request = exnodeRequest(exnode, wholeRequest(asked, cwd));
+  return run(request, withoutLogin(text), view, signal, exnode);
+}
+
 async function run(
   request: DownloadRequest,
+  shown: string,
   view: TransferView,
   signal: AbortSignal,
+  exnode?: Exnode,
 ): Promise<MillraceError | undefined> {
-  const shown = withoutLogin(request.urls[0] as string);
   const startedAt = performance.now();
   try {
-    const download = new Download(request, {
-      signal,
-      onEvent: (event) => view.event(event, shown),
-      random: Math.random,
-    });
+    const onEvent = (event: DownloadEvent) => view.event(event, shown);
+    const download = new Download(request, { signal, onEvent, random: Math.random }, exnode);
     const timer = setInterval(() => view.progress(download.progress()), view.intervalMs);
     try {
       view.done(await download.run(), performance.now() - startedAt);

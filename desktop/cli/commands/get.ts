@@ -10,7 +10,10 @@ export function getCommand(context: CliContext): Command {
   return addRequestOptions(
     new Command('get')
       .description('download files')
-      .argument('<url-or-file...>', 'URL, or a Metalink file (*.meta4, *.metalink)'),
+      .argument(
+        '<url-or-file...>',
+        'URL, or a Metalink file (*.meta4, *.metalink), or an exNode (*.exnode)',
+      ),
     'the current one',
   )
     .option('--quiet', 'print errors only')
@@ -18,6 +21,7 @@ export function getCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
+An exNode, which "upload" writes, says which servers have which parts of a file.
 An interrupted download is resumed by the same command. Exit status: 0 done,
 2 usage, 3 network, 4 refused by the server, 5 checksum mismatch, 6 file system,
 7 the source is broken or the file changed, 130 interrupted, 1 anything else.

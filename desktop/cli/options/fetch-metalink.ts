@@ -1,60 +1,14 @@
 /** Reads metalinks that users name, from files or URLs. */
 
-import { readFile, stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import { REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';
-import { Connections } from '../../engine/sources/connections.ts';
-import { readSmallFile } from '../../engine/sources/small-file.ts';
+import { type NamedDocument, readNamedDocument } from './named-document.ts';
 
-const MAX_METALINK_BYTES = 8 * 1024 * 1024;
-const TIMEOUT_MS = 30_000;
+const METALINK: NamedDocument = {
+  what: 'a metalink',
+  accept: 'application/metalink4+xml, application/metalink+xml, */*;q=0.5',
+  maxBytes: 8 * 1024 * 1024,
+};
 
-/**
- * Reads a metalink.
- *
- * @param given URL, or path relative to `cwd`
- * @throws MillraceError `bad-option` for a file that cannot be read, `origin-...`,
- *   `wrong-length`
- */
-export async function readMetalink(
-  given: string,
-  cwd: string,
-  signal: AbortSignal,
-): Promise<Buffer> {
-  if (/^https?:\/\//i.test(given)) return fetchMetalink(given, signal);
-  const path = resolve(cwd, given);
-  try {
-    if ((await stat(path)).size > MAX_METALINK_BYTES) {
-      throw new MillraceError('bad-option', `${given} is too large for a metalink`);
-    }
-    return await readFile(path);
-  } catch (cause) {
-    if (cause instanceof MillraceError) throw cause;
-    throw new MillraceError('bad-option', `${given} cannot be read`, { cause });
-  }
-}
-
-/**
- * Fetches a metalink as downloads are fetched: through the proxy, and without redirects into the
- * user's own network.
- *
- * @throws MillraceError `origin-...`, `wrong-length` if the metalink is too large
- */
-async function fetchMetalink(url: string, signal: AbortSignal): Promise<Buffer> {
-  const accept = 'application/metalink4+xml, application/metalink+xml, */*;q=0.5';
-  const asked = { ...REQUEST_DEFAULTS, urls: [url], dir: '', headers: { accept } };
-  const connections = await Connections.open(asked);
-  try {
-    const source = connections.source('origin', connections.urls[0] as string, Math.random);
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
-    return (await readSmallFile(source, MAX_METALINK_BYTES, limited)).body;
-  } catch (cause) {
-    if (signal.aborted) throw new MillraceError('interrupted');
-    if (isMillraceError(cause)) throw cause;
-    const timedOut = cause instanceof Error && cause.name === 'TimeoutError';
-    throw new MillraceError(timedOut ? 'origin-timeout' : 'origin-unreachable', '', { cause });
-  } finally {
-    await connections.close();
-  }
+/** Reads a metalink. @throws as `readNamedDocument` */
+export function readMetalink(given: string, cwd: string, signal: AbortSignal): Promise<Buffer> {
+  return readNamedDocument(METALINK, given, cwd, signal);
 }

@@ -14,6 +14,7 @@ import type { DownloadRequest } from '@millrace/shared/download/request/request'
 import { Patience } from '@millrace/shared/download/transfer/patience';
 import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
 import type { Session } from '@millrace/shared/download/transfer/session';
+import type { Exnode } from '@millrace/shared/exnode/exnode';
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import { listField } from '@millrace/shared/http/fields/headers';
 import { matchVersion } from '@millrace/shared/http/fields/validators';
@@ -31,6 +32,7 @@ import { BlockDownload } from './block-download.ts';
 import type { DownloadReport } from './download-report.ts';
 import type { Described, DownloadContext } from './download-types.ts';
 import type { DownloadWay, SaidDigest } from './download-way.ts';
+import { ExnodeDownload } from './exnode-download.ts';
 import { type RateLimit, takeFromAll } from './rate-limit.ts';
 import { streamDownload } from './stream-download.ts';
 import type { TargetFile, UnsizedVersion } from './target-file.ts';
@@ -47,6 +49,8 @@ export interface Findings {
 
 export interface AttemptOptions {
   readonly request: DownloadRequest;
+  /** Description of the file by its parts: the only sources are the places that it names. */
+  readonly exnode: Exnode | undefined;
   readonly context: DownloadContext;
   readonly report: DownloadReport;
   readonly connections: Connections;
@@ -77,7 +81,8 @@ const NOTHING: Findings = { length: undefined, said: [], sawFile: false };
 
 /** A file that an attempt has fetched completely. */
 export interface Fetched {
-  readonly first: First;
+  /** URL that it came from. */
+  readonly url: string;
   readonly length: number;
   /** Digest that the file was checked against, if any. */
   readonly digest: Digest | undefined;
@@ -90,6 +95,7 @@ export class Attempt {
   readonly #session: Session<HttpSource>;
   readonly #sources: SourceSet;
   #blocks: BlockDownload | undefined;
+  #described: ExnodeDownload | undefined;
   #preferred: number | undefined;
   #first: First | undefined;
   #findings: Findings;
@@ -135,7 +141,8 @@ export class Attempt {
    * @throws MillraceError; the signal's reason
    */
   async run(): Promise<Fetched> {
-    const { context, report, connections } = this.#options;
+    const { context, report, connections, exnode } = this.#options;
+    if (exnode !== undefined) return this.#fetchDescribed(exnode);
     for (const source of await connections.sources(context.random, report.noteOnce)) {
       if (!this.#options.excludes(source.id)) this.#sources.add(source);
     }
@@ -146,12 +153,14 @@ export class Attempt {
     this.#tellStart(first, file, resumedBytes);
     const { length, digest } = await this.#fetch(first, file, pinned);
     this.#find({ length });
-    return { first, length, digest, resumedBytes };
+    return { url: first.source.url, length, digest, resumedBytes };
   }
 
   /** Adds a mirror, which is used once it is shown to hold the same bytes. */
   addMirror(url: string): void {
     const { connections, context } = this.#options;
+    // An exNode names all places of its file.
+    if (this.#options.exnode !== undefined) return;
     connections.name(url);
     this.#addSource(connections.source('mirror', url, context.random));
   }
@@ -160,11 +169,18 @@ export class Attempt {
   prefer(position: number | undefined): void {
     this.#preferred = position;
     this.#blocks?.prefer(position);
+    this.#described?.prefer(position);
   }
 
   /** Notes that bytes are no longer stored: they are fetched again. */
   discard(range: ByteRange): void {
     this.#blocks?.discard(range);
+    this.#described?.discard(range);
+  }
+
+  /** Notes that more bytes are stored. */
+  onStored(): void {
+    this.#described?.onStored();
   }
 
   /**
@@ -256,6 +272,14 @@ export class Attempt {
       onSaid: (said) => this.#find({ said }),
     });
     return { length: version.length, digest: await this.#blocks.run() };
+  }
+
+  /** Fetches a file that an exNode describes: no answer has to say first what the file is. */
+  #fetchDescribed(exnode: Exnode): Promise<Fetched> {
+    const [session, sources] = [this.#session, this.#sources];
+    this.#find({ length: exnode.size });
+    this.#described = new ExnodeDownload({ ...this.#options, exnode, session, sources });
+    return this.#described.run();
   }
 
   /**

@@ -23,7 +23,6 @@ import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract
 import { RttMemory } from '../edges/rtt-memory.ts';
 import { FileCheck } from '../hash/file-check.ts';
 import { PartialStore } from '../partial/partial-store.ts';
-import { waitForRoom } from '../partial/wait-for-room.ts';
 import type { Connections } from '../sources/connections.ts';
 import { Discovery } from '../sources/discovery.ts';
 import { readFirstBody, readOn } from '../sources/first-body.ts';
@@ -31,6 +30,7 @@ import { Gatekeeper } from '../sources/gatekeeper.ts';
 import type { HeldAnswer } from '../sources/held-answer.ts';
 import type { HttpSource } from '../sources/http-source.ts';
 import { blame } from './blame.ts';
+import { whileDiskIsFull } from './disk-full.ts';
 import type { DownloadWay, SaidDigest } from './download-way.ts';
 
 /**
@@ -190,24 +190,14 @@ export class BlockDownload {
 
   /** Transfers until every byte is stored, and waits while the disk is full. */
   async #fetchAll(): Promise<void> {
-    const { request, context, report, file, session } = this.#options;
-    for (;;) {
+    await whileDiskIsFull(this.#options, async () => {
       try {
         await this.#fetchOnce();
-        return;
-      } catch (error) {
-        context.signal.throwIfAborted();
-        if (!isMillraceError(error, 'disk-full')) throw error;
-        report.setState('waiting-for-room');
-        report.note(noteOfError('waits-for-room', error as MillraceError));
-        const waitMs = context.yieldsAfterMs ?? request.retryForMs;
-        if (await waitForRoom(file, waitMs, session.now, context.signal)) continue;
-        throw error;
       } finally {
         this.#scheduler = undefined;
         this.#transfer = undefined;
       }
-    }
+    });
   }
 
   async #fetchOnce(): Promise<void> {

@@ -6,6 +6,7 @@
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { type Note, noteOf } from '@millrace/shared/base/notes';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import type { Exnode } from '@millrace/shared/exnode/exnode';
 import { FileReader } from '../partial/file-reader.ts';
 import { SegmentPool } from '../partial/segment-pool.ts';
 import { AwakeTime } from '../platform/awake-time.ts';
@@ -37,6 +38,7 @@ const MAX_RESTARTS = 3;
 
 export class Download {
   readonly #request: DownloadRequest;
+  readonly #exnode: Exnode | undefined;
   readonly #context: DownloadContext;
   readonly #time = new AwakeTime();
   readonly #report: DownloadReport;
@@ -52,8 +54,10 @@ export class Download {
   /** The latest attempt. */
   #attempt: Attempt | undefined;
 
-  constructor(request: DownloadRequest, context: DownloadContext) {
+  /** @param exnode description of the file by its parts: only places that it names are asked */
+  constructor(request: DownloadRequest, context: DownloadContext, exnode?: Exnode) {
     this.#request = request;
+    this.#exnode = exnode;
     this.#context = context;
     const now = () => performance.now();
     this.#report = new DownloadReport(context.onEvent, now);
@@ -63,7 +67,10 @@ export class Download {
       request,
       context,
       report: this.#report,
-      onStored: () => this.#reader.wake(),
+      onStored: () => {
+        this.#attempt?.onStored();
+        this.#reader.wake();
+      },
       onLost: (ranges) => {
         for (const range of ranges) this.#attempt?.discard(range);
       },
@@ -178,6 +185,7 @@ export class Download {
   #newAttempt(connections: Connections): Attempt {
     return new Attempt({
       request: this.#request,
+      exnode: this.#exnode,
       context: this.#context,
       report: this.#report,
       connections,
@@ -200,11 +208,11 @@ export class Download {
   }
 
   /** Gives the complete file its final name. */
-  async #finish({ first, length, digest, resumedBytes }: Fetched): Promise<DownloadResult> {
+  async #finish({ url, length, digest, resumedBytes }: Fetched): Promise<DownloadResult> {
     const path = await this.#target.finish(length);
     this.#reader.finished(path);
     const note = await markDownloaded(path, {
-      url: first.source.url,
+      url,
       referrer: this.#request.headers.referer,
     });
     if (note !== undefined) this.#report.note(noteOf('system', { text: note }));
@@ -215,6 +223,8 @@ export class Download {
   #otherWay(error: unknown, { sources, first, findings }: Attempt): Note | undefined {
     const storedBytes = this.#target.partial?.stored.bytes ?? 0;
     const { digests, pieces } = this.#request;
+    // All places are asked in the same way, and blamed by digests.
+    if (this.#exnode !== undefined) return undefined;
     // A whole answer that was wrong is not asked for again.
     const isByRanges = first?.opened.kind !== 'whole';
     const isGiven = digests.length > 0 || pieces !== undefined;

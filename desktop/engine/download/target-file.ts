@@ -7,11 +7,13 @@
 import { basename, resolve } from 'node:path';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { type Digest, strongest } from '@millrace/shared/base/digest';
-import { type ErrorCode, isMillraceError } from '@millrace/shared/base/errors';
+import { type ErrorCode, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
-import { nameFromUrl } from '@millrace/shared/download/request/file-name';
+import type { PartialHeader } from '@millrace/shared/download/journal/earlier-partial';
+import { nameFromUrl, safeFileName } from '@millrace/shared/download/request/file-name';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
+import type { Exnode } from '@millrace/shared/exnode/exnode';
 import { fileError } from '../files/file-error.ts';
 import { exists } from '../files/file-steps.ts';
 import { makeFolderOf } from '../files/folder-within.ts';
@@ -38,6 +40,17 @@ const TAKEN: ReadonlySet<ErrorCode> = new Set(['different-file', 'file-exists', 
 export type UnsizedVersion = Omit<SourceVersion, 'length'> & {
   readonly length: number | undefined;
 };
+
+/** Facts by which the partial file is opened. */
+interface Opening {
+  readonly header: PartialHeader;
+  /** Stated digests of the whole file. */
+  readonly digests: readonly Digest[];
+  readonly isPage: boolean;
+  readonly ownUrls: readonly string[];
+  /** Keeps the bytes of an earlier run that belong to this file. */
+  readonly checkEarlier: (file: PartialFile) => Promise<void>;
+}
 
 export interface TargetFileOptions {
   readonly request: DownloadRequest;
@@ -97,8 +110,42 @@ export class TargetFile {
     version: UnsizedVersion,
     ownUrls: readonly string[],
   ): Promise<PartialFile> {
+    const { length, validators, digests } = version;
+    const { random, signal } = this.#options.context;
+    const { source, opened } = first;
+    return this.#openNamed(() => nameFor(source.url, opened.headers), {
+      header: { url: source.url, length, validators },
+      digests,
+      isPage: length === undefined && isPage(opened),
+      ownUrls,
+      checkEarlier: async (file) => {
+        if (length === undefined) return;
+        const sized = { ...version, length };
+        await checkEarlierBytes({ file, source, version: sized, ownUrls, random, signal });
+      },
+    });
+  }
+
+  /**
+   * Opens the partial file of a file that an exNode describes, as `open` does. Stored bytes belong
+   * to it if the journal names its root.
+   *
+   * @throws MillraceError
+   */
+  openDescribed({ name, size: length, sha256, root }: Exnode): Promise<PartialFile> {
+    const url = `exnode:${root}`;
+    return this.#openNamed(() => safeFileName(name), {
+      header: { url, length, validators: { etag: `"${root}"` } },
+      digests: sha256 === undefined ? [] : [{ algorithm: 'sha256', hex: sha256 }],
+      isPage: false,
+      ownUrls: [url],
+      checkEarlier: (file) => keepOwn(file, url),
+    });
+  }
+
+  async #openNamed(name: () => string, opening: Opening): Promise<PartialFile> {
     const { file, dir, within, overwrite, rename = file === undefined } = this.#options.request;
-    const named = () => resolve(dir, file ?? nameFor(first.source.url, first.opened.headers));
+    const named = () => resolve(dir, file ?? name());
     // A download that has begun keeps its name, even if another source gives another one.
     const path = this.#path ?? named();
     if (within !== undefined) {
@@ -109,7 +156,7 @@ export class TargetFile {
     const last = rename && !overwrite ? MAX_NUMBER : 0;
     for (let number = 0; ; number++) {
       try {
-        const opened = await this.#openAt(numberedPath(path, number), first, version, ownUrls);
+        const opened = await this.#openAt(numberedPath(path, number), opening);
         if (number > 0) {
           this.#options.report.note(noteOf('name-taken', { name: basename(opened.path) }));
         }
@@ -179,26 +226,18 @@ export class TargetFile {
     await this.#file?.leave();
   }
 
-  async #openAt(
-    path: string,
-    first: First,
-    version: UnsizedVersion,
-    ownUrls: readonly string[],
-  ): Promise<PartialFile> {
-    const { request, context, onLost } = this.#options;
+  async #openAt(path: string, opening: Opening): Promise<PartialFile> {
+    const { request, context, onLost, report } = this.#options;
+    const { header, ownUrls } = opening;
     await this.#close();
     const file = await PartialFile.open({
       path,
       overwrite: request.overwrite,
       held: request.held,
-      header: {
-        url: first.source.url,
-        length: version.length,
-        validators: version.validators,
-      },
+      header,
       // A comparison finds out whether they belong to the same file.
       keepUnproven: true,
-      isPage: version.length === undefined && isPage(first.opened) && !PAGE_NAME.test(path),
+      isPage: opening.isPage && !PAGE_NAME.test(path),
       ownUrls,
       signal: context.signal,
       onVerify: () => context.onEvent({ kind: 'check', what: 'partial file' }),
@@ -212,11 +251,11 @@ export class TargetFile {
     const { earlier } = file;
     // From here on this download owns the partial file, and may resume or delete it.
     if (earlier === undefined || ownUrls.includes(earlier.url)) this.#path = path;
-    const known = strongest([...request.digests, ...version.digests]);
+    const known = strongest([...request.digests, ...opening.digests]);
     this.#hasher = new FileHasher(file, known === undefined ? [] : [known.algorithm]);
     this.#hasher.advance();
-    const { length } = version;
-    if (length !== undefined) await this.#checkEarlier(first, { ...version, length }, ownUrls);
+    await opening.checkEarlier(file);
+    if (file.startedOver && header.length !== undefined) report.note(noteOf('partial-of-other'));
     this.#path = path;
     return file;
   }
@@ -232,17 +271,20 @@ export class TargetFile {
     await this.#hasher?.close();
     this.#hasher = undefined;
   }
+}
 
-  async #checkEarlier(
-    { source }: First,
-    version: SourceVersion,
-    ownUrls: readonly string[],
-  ): Promise<void> {
-    const { file } = this;
-    const { random, signal } = this.#options.context;
-    await checkEarlierBytes({ file, source, version, ownUrls, random, signal });
-    if (file.startedOver) {
-      this.#options.report.note(noteOf('partial-of-other'));
-    }
+/**
+ * Keeps the stored bytes of an earlier run if the journal names this file.
+ *
+ * @throws MillraceError `different-file` if they belong to another download, and must stay
+ */
+async function keepOwn(file: PartialFile, url: string): Promise<void> {
+  const { earlier } = file;
+  if (earlier === undefined || earlier.url === url || file.stored.bytes === 0) return;
+  if (!file.overwrite) {
+    throw new MillraceError('different-file', `${file.dataPath} belongs to ${earlier.url}`);
   }
+  await file.startOver();
+  await file.adopt();
+  file.startedOver = true;
 }

@@ -87,6 +87,18 @@ export class FileHasher {
   }
 
   /**
+   * Computes the digest of a range of the file as it is now.
+   *
+   * @returns hexadecimal
+   * @throws MillraceError `file-not-writable` if the file cannot be read
+   */
+  async digestOf(algorithm: DigestAlgorithm, { start, end }: ByteRange): Promise<string> {
+    await this.#open();
+    const [hex] = await this.#thread.ask({ kind: 'range', algorithm, start, end });
+    return hex as string;
+  }
+
+  /**
    * Compares the pieces of the file with their digests.
    *
    * @param length of the file in bytes, all of which are stored
@@ -98,7 +110,6 @@ export class FileHasher {
     length: number,
     signal?: AbortSignal,
   ): Promise<ByteRange[]> {
-    await this.#open();
     const { algorithm, pieceBytes, hexes } = pieces;
     const bad: ByteRange[] = [];
     for (const [index, hex] of hexes.entries()) {
@@ -106,8 +117,7 @@ export class FileHasher {
       const start = index * pieceBytes;
       const end = Math.min(length, start + pieceBytes);
       if (start >= end) break;
-      const [found] = await this.#thread.ask({ kind: 'range', algorithm, start, end });
-      if (found !== hex) bad.push({ start, end });
+      if ((await this.digestOf(algorithm, { start, end })) !== hex) bad.push({ start, end });
     }
     return bad;
   }

@@ -12,6 +12,7 @@ import type { DownloadRequest } from '@millrace/shared/download/request/request'
 import { mayAskPlainly, type NamedBy } from '@millrace/shared/download/transfer/plain-source';
 import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import type { SourceKind } from '@millrace/shared/download/transfer/transfer-source';
+import type { Place } from '@millrace/shared/exnode/places';
 import { isPublicHost, mayBeTold } from '@millrace/shared/http/urls/public-host';
 import type { HttpStream } from '@millrace/shared/node/http-client';
 import { edgeHeaders, localEdge } from '../../local/local-edge.ts';
@@ -22,6 +23,7 @@ import { RequestFields } from '../net/request-fields.ts';
 import { Transport } from '../net/transport.ts';
 import { whyUnreachable } from '../net/unreachable.ts';
 import { type HeaderFields, HttpSource } from './http-source.ts';
+import { PlaceSource } from './place-source.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -154,6 +156,16 @@ export class Connections {
     };
     const namedBy = kind === 'origin' ? 'origin' : 'other';
     return this.#make(kind, new URL(url).host, url, undefined, fields, random, namedBy);
+  }
+
+  /** Makes a source for a place of an exNode. @param index tells places at one server apart */
+  place(place: Place, index: number, random: Random): PlaceSource {
+    return new PlaceSource({
+      place,
+      index,
+      health: new SourceHealth(random),
+      open: (url) => this.source('mirror', url, random),
+    });
   }
 
   /** Makes a source for one of the edge's own pages, such as `/-/edges`. */

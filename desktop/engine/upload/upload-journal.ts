@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { newName, replaceFile } from '@millrace/shared/node/files/replace-file';
 import { tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
@@ -40,9 +41,11 @@ export class UploadJournal {
    * @param state folder for the state of programs
    * @param path the file, absolute
    * @param edge base URL of the depot
+   * @param part of the file; undefined: all of it
    */
-  constructor(state: string, path: string, edge: string) {
-    const name = createHash('sha256').update(`${edge}\n${path}`).digest('hex').slice(0, 32);
+  constructor(state: string, path: string, edge: string, part?: ByteRange) {
+    const of = part === undefined ? '' : `\n${part.start}-${part.end}`;
+    const name = createHash('sha256').update(`${edge}\n${path}${of}`).digest('hex').slice(0, 32);
     this.#file = join(state, 'uploads', `${name}.json`);
     this.#path = path;
   }

@@ -6,6 +6,7 @@
 
 import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
+import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, isPassing, MillraceError } from '@millrace/shared/base/errors';
 import { isDepotTarget } from '@millrace/shared/http/urls/depot-link';
@@ -38,6 +39,8 @@ export interface UploadOptions {
   readonly path: string;
   /** Name that the file gets. */
   readonly name: string;
+  /** The part of the file that is stored; undefined: all of it. */
+  readonly part?: ByteRange | undefined;
   /** Base URL of the depot. */
   readonly edge: string;
   readonly token: string;
@@ -48,6 +51,8 @@ export interface UploadOptions {
   /** Time without progress after which the upload is given up. */
   readonly retryMs: Millis;
   readonly signal: AbortSignal;
+  /** True: the same upload finds the file stored until `forget` of the result is called. */
+  readonly keepsRecord?: boolean;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
   readonly observe: UploadObserver;
@@ -66,11 +71,15 @@ export interface UploadObserver {
 
 export interface Uploaded {
   readonly link: string;
+  /** Allows writing, which is over. */
+  readonly write: string;
   /** Manages what is stored: extends, removes. */
   readonly manage: string;
   readonly expires: string;
   readonly bytes: number;
   readonly sha256: string;
+  /** Forgets where the file is stored. */
+  readonly forget: () => Promise<void>;
 }
 
 /**
@@ -80,8 +89,8 @@ export interface Uploaded {
  *   `file-has-changed`, `content-mismatch`; those of the depot and the network
  */
 export async function upload(options: UploadOptions): Promise<Uploaded> {
-  const { path, edge, state } = options;
-  const journal = new UploadJournal(state, path, edge);
+  const { path, edge, state, part } = options;
+  const journal = new UploadJournal(state, path, edge, part);
   const file = await openFile(path);
   try {
     const unlock = await journal.lock().catch((error: unknown) => {
@@ -105,6 +114,8 @@ class Upload {
   /** End of the bytes that are in the digest. */
   #hashedEnd = 0;
   #fileState: FileState = { bytes: 0, mtimeMs: 0 };
+  /** The part of the file that is stored. Offsets of the upload count from its start. */
+  #part: ByteRange = { start: 0, end: 0 };
   /** Largest offset that the depot has acknowledged, and when it grew. */
   #stored = 0;
   #progressAt: Millis;
@@ -118,9 +129,11 @@ class Upload {
   }
 
   async run(): Promise<Uploaded> {
-    const { observe } = this.#options;
+    const { observe, part, keepsRecord = false } = this.#options;
     this.#fileState = await stateOfFile(this.#file);
-    const { bytes } = this.#fileState;
+    this.#part = part ?? { start: 0, end: this.#fileState.bytes };
+    const bytes = rangeBytes(this.#part);
+    if (this.#part.end > this.#fileState.bytes) throw new MillraceError('file-has-changed');
     const earlier = await this.#journal.read(this.#fileState);
     // Of another state of the file, it would only take room.
     if (earlier?.isSame === false) await this.#giveUp(earlier.allocated);
@@ -134,16 +147,17 @@ class Upload {
       await this.#giveUp(allocated);
       throw new MillraceError('content-mismatch', `its SHA-256 is ${theirs}, not ${sha256}`);
     }
-    await this.#journal.remove();
-    const { read: link, manage, expires } = allocated;
-    return { link, manage, expires, bytes, sha256 };
+    const forget = () => this.#journal.remove();
+    if (!keepsRecord) await forget();
+    const { read: link, write, manage, expires } = allocated;
+    return { link, write, manage, expires, bytes, sha256, forget };
   }
 
   /** Reserves space, and writes down where, before the first byte is sent. */
   async #begin(): Promise<Allocated> {
     const { edge, token, name, forMs, signal } = this.#options;
     const seconds = Math.ceil(Math.min(forMs, FIRST_LEASE_MS) / 1000);
-    const wanted = { bytes: this.#fileState.bytes, seconds, name };
+    const wanted = { bytes: rangeBytes(this.#part), seconds, name };
     const allocated = await this.#retry(() => allocate(edge, token, wanted, signal));
     for (const link of [allocated.read, allocated.write, allocated.manage]) {
       if (isDepotTarget(new URL(link).pathname)) continue;
@@ -183,7 +197,7 @@ class Upload {
   /** Sends what the depot does not have yet. @returns the state of the complete upload */
   #send({ write, manage, ...rest }: Allocated): Promise<UploadState> {
     const { observe, signal } = this.#options;
-    const { bytes } = this.#fileState;
+    const bytes = rangeBytes(this.#part);
     return this.#retry(async () => {
       const state = await stateOf(write, signal);
       this.#onStored(state.offset);
@@ -212,9 +226,9 @@ class Upload {
     return appendRest(write, offset, content, onStored, this.#options.signal);
   }
 
-  /** Reads the file from an offset to its end. @throws MillraceError `file-has-changed` */
+  /** Reads the part from an offset to its end. @throws MillraceError `file-has-changed` */
   async *#pieces(start: number): AsyncGenerator<Buffer, void, undefined> {
-    const { bytes } = this.#fileState;
+    const bytes = rangeBytes(this.#part);
     for (let at = start; at < bytes; ) {
       const piece = await this.#read(at, Math.min(PIECE_BYTES, bytes - at));
       this.#addToHash(piece, at);
@@ -243,7 +257,9 @@ class Upload {
 
   async #read(at: number, bytes: number): Promise<Buffer> {
     this.#options.signal.throwIfAborted();
-    const { buffer, bytesRead } = await this.#file.read(Buffer.allocUnsafe(bytes), 0, bytes, at);
+    const position = this.#part.start + at;
+    const into = Buffer.allocUnsafe(bytes);
+    const { buffer, bytesRead } = await this.#file.read(into, 0, bytes, position);
     if (bytesRead === 0) throw new MillraceError('file-has-changed', 'it has become shorter');
     return buffer.subarray(0, bytesRead);
   }

@@ -662,6 +662,13 @@ export const ERRORS = {
     title: 'The download description cannot be understood',
     advice: 'Get it again from where you found it, or tell its publisher what is wrong with it.',
   },
+  'bad-exnode': {
+    status: 400,
+    ...means('client', 'no', 'kept'),
+    exit: EXIT.usage,
+    title: 'The exNode cannot be used',
+    advice: 'Get it again from where you found it, or ask whoever stored the file for a new one.',
+  },
   'bad-manifest': {
     status: 400,
     ...means('client', 'no', 'kept'),

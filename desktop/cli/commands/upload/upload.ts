@@ -3,7 +3,7 @@
 import { parseDuration } from '@millrace/shared/base/unit-options';
 import { Command } from 'commander';
 import { action, type CliContext } from '../../console/context.ts';
-import { reading, urlValue } from '../../text/option-values.ts';
+import { reading, repeated, urlValue, wholeNumber } from '../../text/option-values.ts';
 import type { UploadCommandOptions } from './upload-run.ts';
 
 export function uploadCommand(context: CliContext): Command {
@@ -15,13 +15,24 @@ export function uploadCommand(context: CliContext): Command {
     .argument('<file>', 'file to upload')
     .option(
       '--edge <url>',
-      'the depot: an edge that keeps files (environment: MILLRACE_EDGE; default: the local edge)',
-      (text: string) => urlValue(text, ['https', 'http']),
+      'a depot: an edge that keeps files; may be repeated (environment: MILLRACE_EDGE; default: the local edge)',
+      repeated((text: string) => urlValue(text, ['https', 'http'])),
     )
     .option(
       '--token-file <file>',
-      'file with your token for the depot (environment: MILLRACE_DEPOT_TOKEN, the token itself)',
+      'file with your token for the depot; with several depots one for all or one for each (environment: MILLRACE_DEPOT_TOKEN, the token itself)',
+      repeated((text: string) => text),
     )
+    .option(
+      '--copies <n>',
+      'copies of each byte, over the given depots (default: one at each)',
+      wholeNumber(1, 64),
+    )
+    .option(
+      '-o, --output <file>',
+      'exNode that describes the file; written if there are several depots, or if you name it (default: NAME.exnode)',
+    )
+    .option('--overwrite', 'replace an exNode of that name')
     .option(
       '--for <time>',
       'time to store it, such as 12h or 30d (default: 7d)',
@@ -36,7 +47,12 @@ export function uploadCommand(context: CliContext): Command {
 An interrupted upload is continued by the same command, as long as the file is the
 same. The depot has the file only when its digest is right. The second address that
 is printed manages the file: "curl -X DELETE ADDRESS" removes it. Keep that one to
-yourself. Exit status: 0 stored, otherwise as "get".`,
+yourself.
+
+With several depots (--edge A --edge B), each gets a copy; with fewer --copies, the
+file is stored in parts. The exNode says which depot has what. The links that are
+printed are copies of it to give away: "millrace get LINK" downloads the file from
+all depots at once. Exit status: 0 stored, otherwise as "get".`,
     )
     .action(
       action<UploadCommandOptions, [string]>(context, async (report, options, file) => {

@@ -1,0 +1,153 @@
+/**
+ * Downloads the file that an exNode describes, from all places that it names. There is no first
+ * answer to rely on: the exNode says what the file is, and its digests say whose bytes are right.
+ */
+
+import { type ByteRange, shownRanges } from '@millrace/shared/base/byte-range';
+import type { Digest } from '@millrace/shared/base/digest';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { noteOf } from '@millrace/shared/base/notes';
+import { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
+import { BlockTransfer } from '@millrace/shared/download/transfer/block-transfer';
+import type { Exnode } from '@millrace/shared/exnode/exnode';
+import { type Place, placesOf, unheld } from '@millrace/shared/exnode/places';
+import { FileCheck } from '../hash/file-check.ts';
+import type { PartialFile } from '../partial/partial-file.ts';
+import { PartialStore } from '../partial/partial-store.ts';
+import type { Connections } from '../sources/connections.ts';
+import type { HttpSource } from '../sources/http-source.ts';
+import type { PlaceSource } from '../sources/place-source.ts';
+import { BlockProof } from './block-proof.ts';
+import { whileDiskIsFull } from './disk-full.ts';
+import type { Described } from './download-types.ts';
+import type { DownloadWay } from './download-way.ts';
+
+export interface ExnodeDownloadOptions extends Omit<DownloadWay, 'first' | 'file' | 'said'> {
+  readonly exnode: Exnode;
+  readonly connections: Connections;
+  /** Position from which bytes are wanted first; undefined: the order does not matter. */
+  readonly preferred: number | undefined;
+  /** Called once the partial file is open. */
+  readonly onOpened: (file: PartialFile, described: Described) => void;
+}
+
+export class ExnodeDownload {
+  readonly #options: ExnodeDownloadOptions;
+  readonly #places: readonly Place[];
+  #sources: readonly PlaceSource[] = [];
+  #scheduler: Scheduler | undefined;
+  #transfer: BlockTransfer<HttpSource> | undefined;
+  #proof: BlockProof | undefined;
+  #preferred: number | undefined;
+
+  constructor(options: ExnodeDownloadOptions) {
+    this.#options = options;
+    this.#preferred = options.preferred;
+    this.#places = placesOf(options.exnode, Date.now());
+  }
+
+  /**
+   * Runs until all bytes are stored and right.
+   *
+   * @returns also the address of a place, which the file is said to come from
+   * @throws MillraceError, `rest-missing` if no place has some of the bytes; the signal's reason
+   */
+  async run() {
+    const { exnode, request, context, connections, sources, target, report } = this.#options;
+    const { size, sha256 } = exnode;
+    const digests: Digest[] = sha256 === undefined ? [] : [{ algorithm: 'sha256', hex: sha256 }];
+    const check = new FileCheck([
+      { by: 'the user', digests: request.digests },
+      { by: 'the exNode', digests },
+    ]);
+    // Every byte is checked, so it may come by any way.
+    connections.trustDigest();
+    this.#sources = this.#places.map((place, i) => connections.place(place, i, context.random));
+    for (const source of this.#sources) sources.add(source);
+    const file = await target.openDescribed(exnode);
+    const resumedBytes = file.stored.bytes;
+    const { path } = file;
+    this.#options.onOpened(file, { path, length: size, contentType: exnode.type });
+    const via = this.#sources.map(({ label }) => label).join(', ');
+    context.onEvent({ kind: 'start', path, length: size, resumedBytes, via });
+    const proof = new BlockProof({
+      ...{ exnode, file, hasher: target.hasher, sources: this.#sources },
+      now: this.#options.session.now,
+      isAsked: (source) => sources.active(source) > 0,
+      onLeft: (source, error) => {
+        report.sourceFailed(source, error);
+        this.#transfer?.giveBack(source.host, Infinity);
+      },
+      onWrong: () => this.#transfer?.kick(),
+      onFailed: (error) => this.#transfer?.stop(error),
+    });
+    this.#proof = proof;
+    // Blocks of an earlier run are proven first: nobody can be blamed for wrong ones.
+    while (!(await proof.finish())) {
+      const before = proof.wrongBlocks;
+      this.#checkHeld(file);
+      await whileDiskIsFull({ ...this.#options, file }, () => this.#fetch(file));
+      const n = proof.wrongBlocks - before;
+      if (n > 0) report.note(noteOf('pieces-again', { n }));
+    }
+    const url = this.#places[0]?.origin ?? '';
+    return { url, length: size, digest: await target.check(check, size), resumedBytes };
+  }
+
+  /** Proves blocks that have become complete. */
+  onStored(): void {
+    this.#proof?.advance();
+  }
+
+  /** Sets the position from which bytes are wanted first; undefined: the order does not matter. */
+  prefer(position: number | undefined): void {
+    this.#preferred = position;
+    this.#scheduler?.prefer(position);
+    this.#transfer?.kick();
+  }
+
+  /** Notes that bytes are no longer stored: they are fetched again. */
+  discard(range: ByteRange): void {
+    this.#scheduler?.discard(range);
+    this.#proof?.onLost(range);
+  }
+
+  /** @throws MillraceError `rest-missing` that names what no place has */
+  #checkHeld(file: PartialFile): void {
+    const gaps = unheld(this.#options.exnode.size, this.#places);
+    const missing = gaps.flatMap((gap) => file.stored.missing(gap));
+    if (missing.length === 0) return;
+    throw new MillraceError('rest-missing', `nobody has ${shownRanges(missing)} any more`);
+  }
+
+  /** Transfers until every byte is stored. */
+  async #fetch(file: PartialFile): Promise<void> {
+    const { exnode, request, session, sources, pool, report } = this.#options;
+    const { redundancy, connections, redundantShare } = request;
+    const scheduler = new Scheduler(
+      {
+        length: exnode.size,
+        mode: redundancy,
+        redundantBytes: Math.floor(exnode.size * redundantShare),
+        connections,
+      },
+      session.now(),
+    );
+    for (const range of file.stored.ranges) scheduler.addStored(range);
+    for (const { id, holds } of this.#sources) scheduler.addSource(id, { holds });
+    if (this.#preferred !== undefined) scheduler.prefer(this.#preferred);
+    this.#scheduler = scheduler;
+    this.#transfer = new BlockTransfer({
+      store: new PartialStore(file, pool),
+      ...{ scheduler, pool: sources, connections, session },
+      open: (source, range, signal) => source.openRange(range, undefined, signal),
+    });
+    report.setState('running');
+    try {
+      await this.#transfer.run();
+    } finally {
+      this.#scheduler = undefined;
+      this.#transfer = undefined;
+    }
+  }
+}

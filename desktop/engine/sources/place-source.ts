@@ -1,0 +1,111 @@
+/**
+ * A place of an exNode as a source: a server that has parts of the file, each behind a URL of its
+ * own, at any position of what the URL serves.
+ */
+
+import type { ByteRange } from '@millrace/shared/base/byte-range';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { firstBehind } from '@millrace/shared/download/exnode/part-holds';
+import type { Holds } from '@millrace/shared/download/scheduler/holdings';
+import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
+import type { Place, PlacePart } from '@millrace/shared/exnode/places';
+import { canPin } from '@millrace/shared/http/fields/validators';
+import { hideSecrets } from '@millrace/shared/http/urls/depot-link';
+import { HttpSource } from './http-source.ts';
+import type { Opened } from './source-answer.ts';
+
+export interface PlaceSourceOptions {
+  readonly place: Place;
+  /** Tells places at one server apart. */
+  readonly index: number;
+  readonly health: SourceHealth;
+  /** Makes the source of what a URL serves. */
+  readonly open: (url: string) => HttpSource;
+}
+
+export class PlaceSource extends HttpSource {
+  readonly #open: (url: string) => HttpSource;
+  readonly #index: number;
+  #parts: readonly PlacePart[];
+  readonly #files = new Map<string, HttpSource>();
+  #holds: Holds | undefined;
+
+  constructor({ place, index, health, open }: PlaceSourceOptions) {
+    const { origin, parts } = place;
+    const get = () => Promise.reject(new MillraceError('internal', 'a place is asked for parts'));
+    const label = new URL(origin).host;
+    super({ kind: 'mirror', label, url: origin, edge: undefined, fields: NO_FIELDS, get, health });
+    this.#open = open;
+    this.#index = index;
+    this.#parts = parts;
+    // The digests of blocks decide what its bytes are worth, and not how it calls their version.
+    this.version = { length: Number.MAX_SAFE_INTEGER, validators: {} };
+  }
+
+  override get id(): string {
+    return `${this.url}#${this.#index}`;
+  }
+
+  /** The parts that it still has, ascending and disjoint. */
+  get parts(): readonly PlacePart[] {
+    return this.#parts;
+  }
+
+  override get holds(): Holds | undefined {
+    return this.#holds;
+  }
+
+  /** Sets which of its parts it may bring now. */
+  setHolds(holds: Holds): void {
+    this.#holds = holds;
+  }
+
+  /**
+   * Asks for bytes of one part.
+   *
+   * @throws MillraceError; `origin-error` if only this part is lost, which is asked for no more
+   */
+  override async openRange(
+    asked: ByteRange,
+    _pinned: unknown,
+    signal: AbortSignal,
+  ): Promise<Opened> {
+    const part = this.#parts[firstBehind(this.#parts, asked.start)];
+    if (part === undefined || part.start > asked.start || part.end < asked.end) {
+      throw new MillraceError('origin-error', `it has lost bytes from ${asked.start} on`);
+    }
+    const file = this.#files.get(part.url) ?? this.#open(part.url);
+    this.#files.set(part.url, file);
+    const ahead = part.at - part.start;
+    const range = { start: asked.start + ahead, end: asked.end + ahead };
+    try {
+      const opened = await file.openRange(range, file.version, signal);
+      [this.rttMs, this.headMs] = [file.rttMs, file.headMs];
+      if (opened.kind === 'whole') {
+        opened.discard();
+        throw new MillraceError('range-ignored', 'it sends no ranges whose version is known');
+      }
+      if (canPin(opened.version.validators)) file.version ??= opened.version;
+      return {
+        ...opened,
+        range: asked,
+        read: (sink, room) => opened.read((at, bytes) => sink(at - ahead, bytes), room),
+      };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#judged(asMillraceError(error), part);
+    }
+  }
+
+  /** Gives up a part that is gone or has changed, and keeps the others. */
+  #judged(error: MillraceError, { url }: PlacePart): MillraceError {
+    if (error.row.file === undefined) return error;
+    const left = this.#parts.filter((part) => part.url !== url);
+    if (left.length === 0) return error;
+    this.#parts = left;
+    return new MillraceError('origin-error', `${hideSecrets(url)}: ${error.message}`);
+  }
+}
+
+/** A place itself is never asked. */
+const NO_FIELDS = { for: () => ({}) };

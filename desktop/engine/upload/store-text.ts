@@ -1,0 +1,42 @@
+/** Stores a small text in a depot. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { type Allocated, allocate, appendRest, extend, release } from './depot-client.ts';
+
+/** Time of the first lease: if this process ends before all is stored, the space is free soon. */
+const FIRST_LEASE_MS: Millis = 600_000;
+
+export interface TextOptions {
+  /** Base URL of the depot. */
+  readonly edge: string;
+  readonly token: string;
+  /** Name that the text gets. */
+  readonly name: string;
+  readonly text: string;
+  /** Time from now for which the text is stored. */
+  readonly forMs: Millis;
+  readonly signal: AbortSignal;
+}
+
+/** Stores a text. @throws MillraceError as `allocate` */
+export async function storeText(options: TextOptions): Promise<Allocated> {
+  const { edge, token, name, text, forMs, signal } = options;
+  const buffer = Buffer.from(text);
+  const bytes = buffer.length;
+  const seconds = Math.ceil(Math.min(forMs, FIRST_LEASE_MS) / 1000);
+  const allocated = await allocate(edge, token, { bytes, seconds, name }, signal);
+  const { write, manage } = allocated;
+  try {
+    const pieces = (async function* () {
+      yield buffer;
+    })();
+    const { complete } = await appendRest(write, 0, { bytes, pieces }, () => {}, signal);
+    if (!complete) throw new MillraceError('malformed-response', 'the depot has not stored all');
+    if (forMs <= FIRST_LEASE_MS) return allocated;
+    return { ...allocated, expires: await extend(manage, Math.ceil(forMs / 1000), signal) };
+  } catch (error) {
+    await release(manage, AbortSignal.timeout(FIRST_LEASE_MS)).catch(() => {});
+    throw error;
+  }
+}

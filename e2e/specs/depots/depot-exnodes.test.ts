@@ -1,0 +1,200 @@
+/** Files that lie in several depots: uploads that write exNodes, and downloads from all places. */
+
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { seededRandom } from '../../../shared/src/base/clock.ts';
+import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
+import { FileServer } from '../../fixtures/origins/file-server.ts';
+import { NAMES_FOR_NODE, named } from '../../fixtures/origins/public-names.ts';
+import { CliProcess, type EdgeProcess, runCli } from '../../fixtures/programs/processes.ts';
+import { DepotStage } from '../../fixtures/stages/depot-stage.ts';
+import { until } from '../../fixtures/until.ts';
+
+const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+process.stderr.write(`exNode tests: MILLRACE_TEST_SEED=${seed}\n`);
+const random = seededRandom(seed);
+
+const MIB = 1024 * 1024;
+const BYTES = 8 * MIB + 12_345;
+
+const stage = await DepotStage.set();
+const content = contentOf('in several depots', BYTES);
+const file = join(stage.folder, 'talk.bin');
+await writeFile(file, content);
+const edges = await Promise.all(
+  ['a', 'b', 'c'].map((name) => stage.start('--depot-dir', join(stage.folder, name))),
+);
+const places = await FileServer.start();
+afterAll(() => places.stop());
+const env = { MILLRACE_STATE: join(stage.folder, 'state') };
+
+/** Uploads the file to depots. @returns the last event */
+async function spread(to: readonly EdgeProcess[], ...options: string[]) {
+  const at = to.flatMap(({ url }) => ['--edge', url]);
+  const args = ['upload', file, ...at, '--token-file', stage.tokenFile, '--json', ...options];
+  const { code, stdout, stderr } = await runCli(args, env);
+  if (code !== 0) throw new Error(`${stdout}${stderr}`);
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+}
+
+/** Returns the path of a new name. */
+const fresh = (name: string) => join(stage.folder, `${name}.bin`);
+
+async function digestAt(path: string): Promise<string> {
+  return sha256(await readFile(path));
+}
+
+/** Starts a command whose output is read while it runs. */
+function listening(args: readonly string[]) {
+  const { child, result } = new CliProcess(args, env);
+  let text = '';
+  child.stdout?.on('data', (data) => {
+    text += data;
+  });
+  // The last line may still be on its way.
+  const lines = () => text.slice(0, text.lastIndexOf('\n') + 1);
+  const events = (): Document[] =>
+    lines()
+      .split('\n')
+      .flatMap((line) => (line === '' ? [] : JSON.parse(line)));
+  return { child, result, lines, events };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a document, which tests change
+type Document = any;
+
+/** Writes a changed copy of an exNode. @returns its path */
+async function changed(exnode: string, to: string, change: (document: Document) => void) {
+  const document = JSON.parse(await readFile(exnode, 'utf8'));
+  change(document);
+  await writeFile(to, JSON.stringify(document));
+  return to;
+}
+
+describe('a file in several depots', () => {
+  test('is stored as a copy at each, and downloaded from all by the link to its exNode', async () => {
+    const exnode = join(stage.folder, 'copies.exnode');
+    const done = await spread(edges, '-o', exnode);
+    expect(done).toMatchObject({ event: 'done', exnode, bytes: BYTES, sha256: sha256(content) });
+    expect((await stat(exnode)).mode & 0o777).toBe(0o600);
+    for (const whole of done.wholes) {
+      const body = Buffer.from(await (await fetch(whole)).arrayBuffer());
+      expect(sha256(body)).toBe(sha256(content));
+    }
+    expect(done.wholes.length).toBe(3);
+    const shared = await (await fetch(done.links[2])).text();
+    expect(shared).not.toMatch(/manage|\/-\/depot\//);
+    expect(await readFile(exnode, 'utf8')).toMatch(/"manage":"http/);
+    expect(await readdir(join(env.MILLRACE_STATE, 'uploads'))).toEqual([]);
+    const folder = join(stage.folder, 'got');
+    await mkdir(folder);
+    const { code, stdout } = await runCli(['get', done.links[1], '-d', folder]);
+    expect([code, await digestAt(join(folder, 'talk.bin'))]).toEqual([0, sha256(content)]);
+    expect(stdout).not.toContain('no longer used');
+    // The same command would replace the only list of what is stored.
+    await expect(spread(edges, '-o', exnode)).rejects.toThrow('file-exists');
+  });
+
+  test('is complete although a depot is killed at any byte, and goes on after its own kill', async () => {
+    const own = await Promise.all(
+      ['d', 'e', 'f'].map((name) => stage.start('--depot-dir', join(stage.folder, name))),
+    );
+    const exnode = join(stage.folder, 'parts.exnode');
+    const done = await spread(own, '--copies', '2', '-o', exnode);
+    expect(done.wholes).toEqual([]);
+    const { extents } = JSON.parse(await readFile(exnode, 'utf8'));
+    expect(extents.length).toBeGreaterThan(2);
+    const path = fresh('parts');
+    const args = ['get', exnode, '-o', path, '--json'];
+    // Too slow to get to the end before it is killed.
+    const first = listening([...args, '--limit', '1M']);
+    const stored = (bytes: number) =>
+      until(() => {
+        if (first.child.exitCode !== null) throw new Error(`it has ended: ${first.lines()}`);
+        return first.events().some(({ storedBytes = 0 }) => storedBytes > bytes);
+      });
+    await stored(random() * 2 * MIB);
+    await own[Math.floor(random() * own.length)]?.stop('SIGKILL');
+    await stored(4 * MIB);
+    first.child.kill('SIGKILL');
+    await first.result;
+    const { code, stdout } = await runCli(args, env);
+    const events = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect([code, await digestAt(path)]).toEqual([0, sha256(content)]);
+    expect(events.find(({ event }) => event === 'start').resumedBytes).toBeGreaterThan(0);
+    expect(events.at(-1).event).toBe('done');
+  }, 180_000);
+
+  test('is right although one place sends wrong bytes, which is found out and left', async () => {
+    const exnode = join(stage.folder, 'one.exnode');
+    await spread(edges.slice(0, 1), '-o', exnode);
+    // Its answers keep every rule, and have wrong bytes.
+    const damage = (bytes: Buffer) => bytes.map((byte) => byte ^ 1) as Buffer;
+    const read = places.add('/lying.bin', { body: content, damage });
+    let release = () => {};
+    const hold = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const good = places.add('/good.bin', { body: content, hold });
+    const lying = await changed(exnode, join(stage.folder, 'lying.exnode'), (document) => {
+      document.extents[0].shards[0] = [good, read.replace('127.0.0.1', 'localhost')].map((url) => ({
+        read: url,
+      }));
+    });
+    const path = fresh('lying');
+    const run = listening(['get', lying, '-o', path, '--json', '--connections', '4']);
+    // The good place sends half of each answer, until the other one is left.
+    await until(() => run.lines().includes('source-left-out'));
+    release();
+    expect([(await run.result).code, await digestAt(path)]).toEqual([0, sha256(content)]);
+    const left = run.events().filter(({ note }) => note === 'source-left-out');
+    expect(left.map(({ values }) => [values.source, values.code])).toEqual([
+      [new URL(read).host.replace('127.0.0.1', 'localhost'), 'wrong-digest'],
+    ]);
+
+    const alone = await changed(lying, join(stage.folder, 'alone.exnode'), (document) => {
+      document.extents[0].shards[0].splice(0, 1);
+    });
+    const wrong = await runCli(['get', alone, '-o', fresh('alone')]);
+    expect([wrong.code, wrong.stderr]).toEqual([7, expect.stringContaining('their digest')]);
+  }, 120_000);
+
+  test('may be empty', async () => {
+    const empty = join(stage.folder, 'empty.bin');
+    await writeFile(empty, '');
+    const exnode = join(stage.folder, 'empty.exnode');
+    const at = edges.flatMap(({ url }) => ['--edge', url]);
+    const args = ['upload', empty, ...at, '--token-file', stage.tokenFile, '-o', exnode];
+    expect((await runCli(args, env)).code).toBe(0);
+    expect((await runCli(['get', exnode, '-o', fresh('empty2')])).code).toBe(0);
+    expect((await stat(fresh('empty2'))).size).toBe(0);
+  });
+
+  test('that has bytes at no place is refused with their positions, and so are wrong exNodes', async () => {
+    const exnode = join(stage.folder, 'hole.exnode');
+    await spread(edges, '--copies', '1', '-o', exnode);
+    const hole = await changed(exnode, join(stage.folder, 'less.exnode'), (document) => {
+      document.extents.splice(1, 1);
+    });
+    const [, second] = JSON.parse(await readFile(exnode, 'utf8')).extents;
+    const bytes = `bytes ${second.start}-${second.start + second.length - 1}`;
+    const lost = await runCli(['get', hole, '-o', fresh('less')]);
+    expect([lost.code, lost.stderr]).toEqual([7, expect.stringContaining(bytes)]);
+    const root = await changed(exnode, join(stage.folder, 'root.exnode'), (document) => {
+      document.size++;
+    });
+    expect((await runCli(['get', root, '--json'])).stdout).toContain('bad-exnode');
+    const login = await runCli(['get', exnode, '--user', 'me:secret', '--json']);
+    expect([login.code, login.stdout]).toEqual([2, expect.stringContaining('bad-option')]);
+    // From a public server, it must not lead into the user's own network.
+    const body = await readFile(exnode);
+    const link = named(places.add('/talk.exnode', { body }));
+    const names = { ...env, ...NAMES_FOR_NODE };
+    const inside = await runCli(['get', link, '-o', fresh('inside'), '--json'], names);
+    expect([inside.code, inside.stdout]).toEqual([7, expect.stringContaining('source-refused')]);
+  });
+});

@@ -1,0 +1,37 @@
+/** Plans how a file is spread over depots: which of them store which extents (LOCI 3.2.1). */
+
+import type { ByteRange } from '../base/byte-range.ts';
+import { blockBytesFor } from './exnode.ts';
+
+/** Longest extent: what an upload to a depot that fails for good has to send again. */
+const MAX_EXTENT_BYTES = 1024 * 1024 * 1024;
+
+/** An extent, and the depots that store it. */
+export interface PlannedExtent extends ByteRange {
+  /** Indices of depots, each once. */
+  readonly depots: readonly number[];
+}
+
+/**
+ * Plans the extents of a file. If every depot gets a copy, there is one extent, which any program
+ * can download by its link. Otherwise extents go to the depots in turn, so that each stores about
+ * as much as the others.
+ *
+ * @param size bytes of the file, from 0
+ * @param depots number of depots, from 1
+ * @param copies copies of each byte, 1 to `depots`
+ * @returns extents of whole blocks that cover the file in order; none for an empty file
+ */
+export function planSpread(size: number, depots: number, copies: number): PlannedExtent[] {
+  const all = Array.from({ length: depots }, (_, i) => i);
+  if (size === 0) return [];
+  if (copies === depots) return [{ start: 0, end: size, depots: all }];
+  const blockBytes = blockBytesFor(size);
+  const most = Math.max(blockBytes, Math.min(MAX_EXTENT_BYTES, size / depots));
+  const bytes = Math.ceil(most / blockBytes) * blockBytes;
+  return Array.from({ length: Math.ceil(size / bytes) }, (_, i) => ({
+    start: i * bytes,
+    end: Math.min(size, (i + 1) * bytes),
+    depots: Array.from({ length: copies }, (_, copy) => (i * copies + copy) % depots),
+  }));
+}
