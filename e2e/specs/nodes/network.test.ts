@@ -201,8 +201,7 @@ const resetsOf = async ({ edge }: Node) => {
   return text.split('\n').filter((line) => line.startsWith('millrace_responses_reset_total{'));
 };
 /** Counts the nodes that a node cannot use, and of which it does not know that others can. */
-const unseen = ({ peers }: EdgeStatus) =>
-  peers.filter(({ usable, seenBy }) => !usable && seenBy < 2).length;
+const unseen = ({ peers }: EdgeStatus) => peers.filter(({ seenBy = 2 }) => seenBy < 2).length;
 const chunksKept = (network: Cluster) => network.sum(({ cache }) => cache.memory.chunks);
 const reforwards = (network: Cluster) =>
   network.sum(({ forwards }) => forwards.all - forwards.first);

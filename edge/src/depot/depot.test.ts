@@ -67,6 +67,20 @@ async function contentOf({ folder, offset }: Allocation): Promise<Buffer> {
 const find = (depot: Depot, { allocation, secrets }: Allocated, kind: 'read' | 'write' = 'read') =>
   depot.find({ kind, id: allocation.head.id, secret: secrets[kind] });
 
+/** Makes a depot with a file that other nodes have asked about, and notes what they are told. */
+async function known() {
+  const depot = await open();
+  const changed: string[] = [];
+  depot.onChanged = async (id) => void changed.push(id);
+  const made = await reserve(depot, undefined);
+  await send(depot, made.allocation, [Buffer.alloc(10)]);
+  await depot.complete(made.allocation, new AbortController().signal);
+  const { id } = made.allocation.head;
+  const proof = createHash('sha256').update(made.secrets.read).digest('hex');
+  depot.findFor(id, proof);
+  return { depot, made, id, proof, changed };
+}
+
 describe('Depot', () => {
   test('what came before a client left is there after a restart, and the rest completes it', async () => {
     const depot = await open();
@@ -192,15 +206,7 @@ describe('Depot', () => {
   });
 
   test('tells them of a deletion even if the disk fails: they would go on serving the file', async () => {
-    const depot = await open();
-    const changed: string[] = [];
-    depot.onChanged = async (id) => void changed.push(id);
-    const made = await reserve(depot, undefined);
-    await send(depot, made.allocation, [Buffer.alloc(10)]);
-    await depot.complete(made.allocation, new AbortController().signal);
-    const { id } = made.allocation.head;
-    const proof = createHash('sha256').update(made.secrets.read).digest('hex');
-    depot.findFor(id, proof);
+    const { depot, made, id, proof, changed } = await known();
     await rm(made.allocation.folder, { recursive: true });
     await expect(depot.release(made.allocation)).rejects.toEqual(failing('ENOENT'));
     expect(changed).toEqual([id]);
@@ -208,15 +214,8 @@ describe('Depot', () => {
   });
 
   test('tells them of content that is blocked, and stops those who read it', async () => {
-    const depot = await open();
-    const changed: string[] = [];
-    depot.onChanged = async (id) => void changed.push(id);
-    const made = await reserve(depot, undefined);
-    await send(depot, made.allocation, [Buffer.alloc(10)]);
-    await depot.complete(made.allocation, new AbortController().signal);
-    const { id, final } = made.allocation.head;
-    const proof = createHash('sha256').update(made.secrets.read).digest('hex');
-    depot.findFor(id, proof);
+    const { depot, made, id, proof, changed } = await known();
+    const { final } = made.allocation.head;
     const reader = new AbortController();
     made.allocation.addReader(reader);
     const administration = new DepotAdministration(depot, silent);

@@ -10,7 +10,6 @@ import { minRtt, type Peer, type PeerTable } from '@millrace/shared/cdn/routing/
  * @param now monotonic milliseconds
  */
 export function describePeers(table: PeerTable, members: readonly Peer[], now: Millis) {
-  const { through } = table.rumours(now);
   return [...table.peers].map((peer) => ({
     name: peer.name,
     url: peer.url,
@@ -25,7 +24,7 @@ export function describePeers(table: PeerTable, members: readonly Peer[], now: M
     policy: peer.policy,
     isolated: now < peer.isolatedUntil,
     // Nodes that have heard it since this one lost it: there are none if it is down.
-    seenBy: through(peer.name).length,
+    seenBy: table.isUsable(peer, now) ? undefined : table.seenBy(peer.name, now).length,
   }));
 }
 

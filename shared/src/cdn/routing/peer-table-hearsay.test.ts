@@ -1,23 +1,6 @@
 import { expect, test } from '@jest/globals';
-import {
-  MAX_MISSES,
-  MAX_RUMOURED_NODES,
-  NOTICING_MS,
-  type Peer,
-  type PeerInfo,
-  PeerTable,
-} from './peer-table.ts';
-
-const info = (part: Partial<PeerInfo> = {}): PeerInfo => ({
-  name: 'a',
-  load: 0,
-  weight: 1,
-  policy: 'open',
-  publicUrl: undefined,
-  draining: false,
-  sees: [],
-  ...part,
-});
+import { peerInfo as info } from '../../../testing/peer-info.ts';
+import { MAX_MISSES, MAX_RUMOURED_NODES, NOTICING_MS, type Peer, PeerTable } from './peer-table.ts';
 
 function miss(table: PeerTable, url: string, now = 0): void {
   for (let i = 0; i < MAX_MISSES; i++) table.onMiss(url, now);

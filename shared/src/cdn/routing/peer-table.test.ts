@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { peerInfo as info } from '../../../testing/peer-info.ts';
 import { hashText } from './hrw.ts';
 import {
   ISOLATION_MS,
@@ -14,17 +15,6 @@ import {
 
 const URL_A = 'http://10.0.0.1:3125';
 const URL_B = 'http://10.0.0.2:3125';
-
-const info = (part: Partial<PeerInfo> = {}): PeerInfo => ({
-  name: 'a',
-  load: 0,
-  weight: 1,
-  policy: 'open',
-  publicUrl: undefined,
-  draining: false,
-  sees: [],
-  ...part,
-});
 
 const newTable = (org?: string) => new PeerTable({ name: 'me', org });
 

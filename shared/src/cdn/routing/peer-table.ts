@@ -310,13 +310,14 @@ export class PeerTable {
       if (nodes.length >= MAX_RUMOURED_NODES) break;
       if (this.#isOutOfReach(node.name, now)) nodes.push(node);
     }
-    return {
-      nodes,
-      through: (name) =>
-        [...this.#use.usersOf(name)]
-          .flatMap((user) => this.#peers.get(user) ?? [])
-          .filter((user) => this.isUsable(user, now) && this.#counts(user, name)),
-    };
+    return { nodes, through: (name) => this.seenBy(name, now) };
+  }
+
+  /** Lists the usable nodes that can reach a node, as far as their word counts. */
+  seenBy(name: string, now: Millis): Peer[] {
+    return [...this.#use.usersOf(name)]
+      .flatMap((user) => this.#peers.get(user) ?? [])
+      .filter((user) => this.isUsable(user, now) && this.#counts(user, name));
   }
 
   /**
