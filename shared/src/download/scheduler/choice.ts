@@ -178,8 +178,7 @@ function takeOverLast(
   const gained = takeoverStart({
     position,
     end,
-    etaMs: pace.etaMs,
-    rate: pace.rate,
+    ...pace,
     newRate: fresh.rate,
     newFirstByteMs: fresh.firstByteMs,
   });

@@ -39,6 +39,8 @@ export interface KnownSource {
 export interface Pace {
   /** Bytes per second, 0 or more. */
   readonly rate: number;
+  /** Time until its next byte comes: 0 unless its answer has not begun. */
+  readonly waitMs: Millis;
   readonly etaMs: Millis;
 }
 
@@ -204,9 +206,11 @@ export class SourceTable {
     const rate = this.rate(request, now);
     if (rate === undefined) return undefined;
     const bytes = request.end - request.position;
-    if (request.rate.firstByteAt !== undefined) return { rate, etaMs: (bytes * 1000) / rate };
+    const bytesMs = (bytes * 1000) / rate;
+    if (request.rate.firstByteAt !== undefined) return { rate, waitMs: 0, etaMs: bytesMs };
     // An overdue request will probably take as much longer again.
-    const overdueMs = now - request.startedAt - this.patientMs(this.#sources.get(request.source));
-    return { rate, etaMs: Math.abs(overdueMs) + (bytes * 1000) / rate };
+    const source = this.#sources.get(request.source);
+    const waitMs = Math.abs(now - request.startedAt - this.patientMs(source));
+    return { rate, waitMs, etaMs: waitMs + bytesMs };
   }
 }

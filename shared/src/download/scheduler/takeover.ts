@@ -22,6 +22,8 @@ export interface TakeoverInput {
   readonly etaMs: Millis;
   /** Bytes per second that it brings; 0 or more. */
   readonly rate: number;
+  /** Time until it brings its next byte: 0 unless its answer has not begun. */
+  readonly waitMs: Millis;
   /** Bytes per second of the request that takes over, more than 0, and its time to first byte. */
   readonly newRate: number;
   readonly newFirstByteMs: Millis;
@@ -33,13 +35,15 @@ export interface TakeoverInput {
  * @returns the first byte to take over; undefined if too little would be gained
  */
 export function takeoverStart(input: TakeoverInput): number | undefined {
-  const { position, end, etaMs, rate, newRate, newFirstByteMs } = input;
+  const { position, end, etaMs, rate, waitMs, newRate, newFirstByteMs } = input;
   const left = end - position;
-  const headStart = (rate * newFirstByteMs) / 1000;
+  const headStart = (rate * (newFirstByteMs - waitMs)) / 1000;
   const keep = (headStart + (left * rate) / newRate) / (1 + rate / newRate);
   const kept = keep < MIN_REST_BYTES ? 0 : Math.ceil(keep);
   if (kept >= left) return undefined;
-  const ms = newFirstByteMs + ((left - kept) * 1000) / newRate;
+  const newMs = newFirstByteMs + ((left - kept) * 1000) / newRate;
+  // A request that keeps some bytes has to bring them, however little it brings beyond them.
+  const ms = kept === 0 ? newMs : Math.max(newMs, waitMs + (kept * 1000) / rate);
   const gainMs = Math.min(MIN_GAIN_MS, Math.max(MIN_END_GAIN_MS, 2 * newFirstByteMs));
   return isWorth(etaMs, ms, gainMs) ? position + kept : undefined;
 }
