@@ -1,12 +1,13 @@
 /** `millrace export` and `import`: lists of downloads as files. */
 
-import { open, readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { EXIT, MillraceError } from '@millrace/shared/base/errors';
+import { EXIT } from '@millrace/shared/base/errors';
 import type { ParamsOf } from '@millrace/shared/bridge/contract/contract';
 import { Command, Option } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../console/context.ts';
 import { withDaemon } from '../console/daemon-link.ts';
+import { writeResult } from '../console/result-file.ts';
 import { UsageError } from '../text/option-values.ts';
 import { counted } from '../view/download-words.ts';
 import { importLines } from '../view/import-text.ts';
@@ -61,7 +62,8 @@ export function exportCommand(context: CliContext): Command {
           return undefined;
         }
         const path = resolve(context.cwd, file);
-        await write(path, text, options.overwrite === true);
+        // For its owner only: URLs may contain secrets.
+        await writeResult(path, text, { overwrites: options.overwrite === true, mode: 0o600 });
         report.result({ path, bytes: Buffer.byteLength(text) }, () => [`Saved ${path}`]);
         return undefined;
       }),
@@ -129,21 +131,6 @@ async function confirmed(context: CliContext, count: number): Promise<boolean> {
     return /^\s*y(?:es)?\s*$/i.test(answer);
   } finally {
     lines.close();
-  }
-}
-
-/** Writes a list that only its owner can read: URLs may contain secrets. */
-async function write(path: string, text: string, overwrite: boolean): Promise<void> {
-  try {
-    const file = await open(path, overwrite ? 'w' : 'wx', 0o600);
-    try {
-      await file.writeFile(text);
-    } finally {
-      await file.close();
-    }
-  } catch (cause) {
-    const exists = (cause as NodeJS.ErrnoException).code === 'EEXIST';
-    throw new MillraceError(exists ? 'file-exists' : 'file-not-writable', path, { cause });
   }
 }
 

@@ -1,7 +1,7 @@
 /** `millrace metalink`: describes a local file for others to download (RFC 5854). */
 
 import { createHash } from 'node:crypto';
-import { open, writeFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { describeDownload } from '@millrace/shared/download/metalink/described-request';
@@ -9,6 +9,7 @@ import type { FileDescription } from '@millrace/shared/download/metalink/descrip
 import { formatMetalink } from '@millrace/shared/download/metalink/metalink-write';
 import { Command } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../console/context.ts';
+import { writeResult } from '../console/result-file.ts';
 import { repeated, urlValue } from '../text/option-values.ts';
 
 interface MetalinkOptions extends CommonOptions {
@@ -38,7 +39,7 @@ export function metalinkCommand(context: CliContext): Command {
         const text = formatMetalink({ files: [description], generator: 'Millrace', extra: [] });
         if (options.output !== undefined) {
           const to = resolve(context.cwd, options.output);
-          await save(to, text, options.overwrite === true);
+          await writeResult(to, text, { overwrites: options.overwrite === true });
           report.result({ path: to, file: description }, () => [`Saved ${to}`]);
         } else if (report.json) report.object({ file: description, text });
         else context.stdout.write(text);
@@ -86,14 +87,5 @@ async function describe(
     });
   } finally {
     await handle.close();
-  }
-}
-
-async function save(path: string, text: string, overwrite: boolean): Promise<void> {
-  try {
-    await writeFile(path, text, { flag: overwrite ? 'w' : 'wx' });
-  } catch (cause) {
-    const exists = (cause as NodeJS.ErrnoException).code === 'EEXIST';
-    throw new MillraceError(exists ? 'file-exists' : 'file-not-writable', path, { cause });
   }
 }

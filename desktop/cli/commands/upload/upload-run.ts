@@ -5,11 +5,11 @@ import { basename, resolve } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
-import { replaceFile } from '@millrace/shared/node/files/replace-file';
 import { type DepotAccess, spreadUpload } from '../../../engine/upload/spread-upload.ts';
 import { type UploadOptions, upload } from '../../../engine/upload/upload.ts';
 import type { CliContext, CommonOptions, Report } from '../../console/context.ts';
 import { edgeOrigin, readToken } from '../../console/edge-link.ts';
+import { writeResult } from '../../console/result-file.ts';
 import { UsageError } from '../../text/option-values.ts';
 import { UploadView } from './upload-view.ts';
 
@@ -60,9 +60,8 @@ export async function runUpload(
     await checkFree(output, options.overwrite === true);
     const spread = await spreadUpload({ ...common, depots, copies });
     // For its user only: it gives all rights to what is stored.
-    await replaceFile(output, formatExnode(spread.exnode, false)).catch((cause: unknown) => {
-      throw new MillraceError('file-not-writable', output, { cause });
-    });
+    const overwrites = options.overwrite === true;
+    await writeResult(output, formatExnode(spread.exnode, false), { overwrites, mode: 0o600 });
     await spread.forget();
     view.spread(spread, output);
     return undefined;
