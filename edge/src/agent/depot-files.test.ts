@@ -21,6 +21,8 @@ function stage() {
     ids: new Set<string>([LINK.id]),
     /** Resolves when it answers. */
     answer: Promise.resolve(),
+    /** Called while a question is under way. */
+    onAsked: async () => {},
   };
   const purges = new Purges();
   const files = new DepotFiles({
@@ -35,6 +37,7 @@ function stage() {
         depot.asked++;
         const { isThere, has, leaseEnd } = depot;
         await depot.answer;
+        await depot.onAsked();
         if (!isThere) throw new MillraceError('depot-unreachable');
         const isRight = depot.ids.has(id) && proof === proofOf(SECRET);
         if (!has || !isRight) throw new MillraceError('no-such-allocation');
@@ -206,6 +209,15 @@ describe('DepotFiles', () => {
     resolve();
     await expect(found).rejects.toEqual(failing('no-such-allocation'));
     expect(depot.asked).toBe(2);
+  });
+
+  test('gives a client up that asks for a file whose state changes with each answer', async () => {
+    const { depot, find, purge } = stage();
+    depot.onAsked = purge;
+    await expect(find()).rejects.toEqual(failing('depot-unreachable'));
+    expect(depot.asked).toBe(5);
+    depot.onAsked = async () => {};
+    expect((await find()).length).toBe(10);
   });
 
   test('ends readers when the lease is over, unless it was extended', async () => {

@@ -75,6 +75,8 @@ const WRONG_PER_SECOND = 5;
 const WRONG_BURST = 50;
 /** Most depots for which these are counted. */
 const MAX_DEPOTS = 1000;
+/** Questions about one file whose answers a purge may cross before its clients are told so. */
+const MAX_CROSSED = 5;
 /** Answers of a depot that end what was known of a file. */
 const GONE = ['no-such-allocation', 'allocation-expired', 'content-blocked'] as const;
 const FOR_EVER = new AbortController().signal;
@@ -267,7 +269,7 @@ export class DepotFiles {
     const { purges, depots, wallClock } = this.#options;
     return this.#flights.run(this.#question(id, proof), signal, async (all) => {
       try {
-        for (;;) {
+        for (let crossed = 0; crossed < MAX_CROSSED; crossed++) {
           const generation = purges.current;
           // From before the question: the lease must not end later here than it does there.
           const askedAt = wallClock();
@@ -279,6 +281,7 @@ export class DepotFiles {
           this.#known.set(known.id, known);
           return known;
         }
+        throw new MillraceError('depot-unreachable', 'the file changes all the time');
       } catch (error) {
         const gone = GONE.find((code) => isMillraceError(error, code));
         if (gone === undefined) throw error;
