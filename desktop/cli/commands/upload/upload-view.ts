@@ -9,6 +9,7 @@ import type { CliContext, Report } from '../../console/context.ts';
 import { MovingLine } from '../../text/moving-line.ts';
 import { printable } from '../../text/printable.ts';
 import { plainLine, type Shown } from '../../text/progress-line.ts';
+import { terminalLine } from '../../text/terminal-line.ts';
 
 /** Intervals between updates of the progress. */
 const TERMINAL_INTERVAL_MS = 200;
@@ -123,10 +124,14 @@ export class UploadView implements UploadObserver {
       return;
     }
     if (this.#quiet) return;
-    const shown: Shown = { length, storedBytes, bytesPerSecond, etaMs, strip: () => [] };
-    const line = plainLine(printable(this.#name), shown);
-    if (this.#line.isMoving) this.#line.draw(line);
-    else this.#line.say(line);
+    // Bytes go in order: the strip fills from the left.
+    const full = (cells: number) => (storedBytes / Math.max(1, length)) * cells;
+    const strip = (cells: number) =>
+      Array.from({ length: cells }, (_, i) => Math.min(1, Math.max(0, full(cells) - i)));
+    const shown: Shown = { length, storedBytes, bytesPerSecond, etaMs, strip };
+    const name = printable(this.#name);
+    if (this.#line.isMoving) this.#line.draw(terminalLine(name, shown, this.#line.columns));
+    else this.#line.say(plainLine(name, shown));
   }
 
   #stored(bytes: number, ms: number): void {
