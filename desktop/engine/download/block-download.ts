@@ -15,14 +15,13 @@ import {
 } from '@millrace/shared/base/errors';
 import { noteOf, noteOfError } from '@millrace/shared/base/notes';
 import { looksSigned } from '@millrace/shared/download/request/signed-url';
-import { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
-import { BlockTransfer } from '@millrace/shared/download/transfer/block-transfer';
+import type { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
+import type { BlockTransfer } from '@millrace/shared/download/transfer/block-transfer';
 import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
 import type { OpenAnswer } from '@millrace/shared/download/transfer/transfer-ports';
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import { RttMemory } from '../edges/rtt-memory.ts';
 import { FileCheck } from '../hash/file-check.ts';
-import { PartialStore } from '../partial/partial-store.ts';
 import type { Connections } from '../sources/connections.ts';
 import { Discovery } from '../sources/discovery.ts';
 import { readFirstBody, readOn } from '../sources/first-body.ts';
@@ -32,6 +31,7 @@ import type { HttpSource } from '../sources/http-source.ts';
 import { blame } from './blame.ts';
 import { whileDiskIsFull } from './disk-full.ts';
 import type { DownloadWay, SaidDigest } from './download-way.ts';
+import { fetchPass } from './fetch-pass.ts';
 
 /**
  * Number of failed requests, while none succeeds, after which the first answer is read to its end.
@@ -201,39 +201,25 @@ export class BlockDownload {
   }
 
   async #fetchOnce(): Promise<void> {
-    const { request, session, report, sources, file, pool, version, context } = this.#options;
-    const { redundancy, connections, urls, redundantShare } = request;
-    const once = urls.some(looksSigned);
-    const scheduler = new Scheduler(
-      {
-        length: version.length,
-        mode: redundancy,
-        redundantBytes: once ? 0 : Math.floor(version.length * redundantShare),
-        connections,
-        // The first answer goes on, unless bytes further on are wanted sooner.
-        isOpenEnded: this.#held?.isOpen === true && this.#preferred === undefined,
-      },
-      session.now(),
-    );
-    for (const range of file.stored.ranges) scheduler.addStored(range);
-    this.#scheduler = scheduler;
-    this.#setOwners();
-    if (this.#preferred !== undefined) scheduler.prefer(this.#preferred);
-    this.#transfer = new BlockTransfer({
-      store: new PartialStore(file, pool),
-      scheduler,
-      pool: sources,
+    const { request, report, version, context } = this.#options;
+    const host = this.#soleHost;
+    const { scheduler, transfer } = fetchPass(this.#options, {
+      length: version.length,
+      once: request.urls.some(looksSigned),
+      // The first answer goes on, unless bytes further on are wanted sooner.
+      isOpenEnded: this.#held?.isOpen === true && this.#preferred === undefined,
+      preferred: this.#preferred,
       open: (source, range, signal) => this.#ask(source, range, signal),
-      connections,
-      known:
-        this.#soleHost === undefined ? undefined : context.hostLimits?.needed?.(this.#soleHost),
-      session,
+      known: host === undefined ? undefined : context.hostLimits?.needed?.(host),
     });
+    this.#scheduler = scheduler;
+    this.#transfer = transfer;
+    this.#setOwners();
     report.setState('running');
     if (this.#orphaned !== undefined) throw this.#orphaned;
     try {
-      await this.#transfer.run();
-      const { needed } = this.#transfer;
+      await transfer.run();
+      const { needed } = transfer;
       const host = this.#soleHost;
       if (host !== undefined && needed !== undefined) context.hostLimits?.onNeeded?.(host, needed);
     } catch (error) {

@@ -7,13 +7,12 @@ import { type ByteRange, shownRanges } from '@millrace/shared/base/byte-range';
 import type { Digest } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
-import { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
-import { BlockTransfer } from '@millrace/shared/download/transfer/block-transfer';
+import type { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
+import type { BlockTransfer } from '@millrace/shared/download/transfer/block-transfer';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
 import { type Place, placesOf, unheld } from '@millrace/shared/exnode/places';
 import { FileCheck } from '../hash/file-check.ts';
 import type { PartialFile } from '../partial/partial-file.ts';
-import { PartialStore } from '../partial/partial-store.ts';
 import type { Connections } from '../sources/connections.ts';
 import type { HttpSource } from '../sources/http-source.ts';
 import type { PlaceSource } from '../sources/place-source.ts';
@@ -21,6 +20,7 @@ import { BlockProof } from './block-proof.ts';
 import { whileDiskIsFull } from './disk-full.ts';
 import type { Described } from './download-types.ts';
 import type { DownloadWay } from './download-way.ts';
+import { fetchPass } from './fetch-pass.ts';
 
 export interface ExnodeDownloadOptions extends Omit<DownloadWay, 'first' | 'file' | 'said'> {
   readonly exnode: Exnode;
@@ -122,29 +122,21 @@ export class ExnodeDownload {
 
   /** Transfers until every byte is stored. */
   async #fetch(file: PartialFile): Promise<void> {
-    const { exnode, request, session, sources, pool, report } = this.#options;
-    const { redundancy, connections, redundantShare } = request;
-    const scheduler = new Scheduler(
+    const { exnode, report } = this.#options;
+    const { scheduler, transfer } = fetchPass(
+      { ...this.#options, file },
       {
         length: exnode.size,
-        mode: redundancy,
-        redundantBytes: Math.floor(exnode.size * redundantShare),
-        connections,
+        preferred: this.#preferred,
+        open: (source, range, signal) => source.openRange(range, undefined, signal),
       },
-      session.now(),
     );
-    for (const range of file.stored.ranges) scheduler.addStored(range);
     for (const { id, holds } of this.#sources) scheduler.addSource(id, { holds });
-    if (this.#preferred !== undefined) scheduler.prefer(this.#preferred);
     this.#scheduler = scheduler;
-    this.#transfer = new BlockTransfer({
-      store: new PartialStore(file, pool),
-      ...{ scheduler, pool: sources, connections, session },
-      open: (source, range, signal) => source.openRange(range, undefined, signal),
-    });
+    this.#transfer = transfer;
     report.setState('running');
     try {
-      await this.#transfer.run();
+      await transfer.run();
     } finally {
       this.#scheduler = undefined;
       this.#transfer = undefined;

@@ -20,7 +20,13 @@ describe('takeoverStart', () => {
   });
 
   test('a request that stands still loses everything', () => {
-    const still = { position: 1000, end: 2000, etaMs: Number.POSITIVE_INFINITY, rate: 0, waitMs: 0 };
+    const still = {
+      position: 1000,
+      end: 2000,
+      etaMs: Number.POSITIVE_INFINITY,
+      rate: 0,
+      waitMs: 0,
+    };
     expect(takeoverStart({ ...still, newRate: 1000, newFirstByteMs: 50 })).toBe(1000);
   });
 
