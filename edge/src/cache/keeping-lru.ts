@@ -135,8 +135,9 @@ export class KeepingLru<V extends {}> {
   /** Returns the key of the entry to evict next; undefined if there is none but pinned ones. */
   #next(): string | undefined {
     // The newest entry goes last, or a cache of few entries would not let another one in.
-    const [oldest, newer] = this.#fresh.rkeys();
-    return newer === undefined ? (this.#used.rkeys().next().value ?? oldest) : oldest;
+    const oldest = this.#fresh.rkeys().next().value as string | undefined;
+    if (this.#fresh.size > 1) return oldest;
+    return (this.#used.rkeys().next().value as string | undefined) ?? oldest;
   }
 
   /** Puts an entry among the used ones, of which the oldest may lose that place. */
@@ -146,7 +147,8 @@ export class KeepingLru<V extends {}> {
     const mostSize = USED_SHARE * this.maxSize;
     const mostCount = USED_SHARE * (this.#options.maxCount ?? Number.POSITIVE_INFINITY);
     while (used.size > 1 && (used.calculatedSize > mostSize || used.size > mostCount)) {
-      const [oldest, its] = used.rentries().next().value as [string, V];
+      const oldest = used.rkeys().next().value as string;
+      const its = used.peek(oldest) as V;
       used.delete(oldest);
       this.#fresh.set(oldest, its);
     }

@@ -1,8 +1,9 @@
 /** A chunk in memory, with the number of its users, and its digest. */
 
-import { webcrypto } from 'node:crypto';
+import { hash, webcrypto } from 'node:crypto';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { ChunkBuffer } from './chunk-memory.ts';
+import { DigestPlace } from './digest-place.ts';
 import type { FileVersion } from './file-version.ts';
 
 const GONE = Buffer.alloc(0);
@@ -89,7 +90,7 @@ export class Chunk {
     return true;
   }
 
-  /** SHA-256 of the data, computed once, off the main thread. */
+  /** SHA-256 of the data, computed once. */
   digest(): Promise<Buffer> {
     if (this.#digest === undefined) {
       this.retain();
@@ -99,7 +100,15 @@ export class Chunk {
   }
 }
 
-/** Computes SHA-256 in the thread pool, so that it holds up no transfer. */
+const place = new DigestPlace();
+
+/** Computes SHA-256 without holding up other transfers for long. */
 export async function sha256(data: Buffer): Promise<Buffer> {
-  return Buffer.from(await webcrypto.subtle.digest('SHA-256', data as Buffer<ArrayBuffer>));
+  if (!place.isHere(data.length)) {
+    return Buffer.from(await webcrypto.subtle.digest('SHA-256', data as Buffer<ArrayBuffer>));
+  }
+  const startedAt = performance.now();
+  const digest = hash('sha256', data, 'buffer');
+  place.onHashed(data.length, performance.now() - startedAt);
+  return digest;
 }
