@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
-import { MillraceError } from '@millrace/shared/base/errors';
+import { isMillraceError, isOfSource, MillraceError } from '@millrace/shared/base/errors';
 import {
   type Exnode,
   type ExnodeReplica,
@@ -17,7 +17,8 @@ import {
   rootOf,
 } from '@millrace/shared/exnode/exnode';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
-import { type PlannedExtent, planSpread } from '@millrace/shared/exnode/spread';
+import { type Placed, Placement } from '@millrace/shared/exnode/placement';
+import { planSpread } from '@millrace/shared/exnode/spread';
 import { digestFile, type FileDigests } from './block-digests.ts';
 import { storeText } from './store-text.ts';
 import { type Uploaded, type UploadObserver, type UploadOptions, upload } from './upload.ts';
@@ -28,11 +29,17 @@ export interface DepotAccess {
   readonly token: string;
 }
 
-export interface SpreadOptions extends Omit<UploadOptions, 'edge' | 'token' | 'part'> {
+export interface SpreadObserver extends UploadObserver {
+  /** Called when a depot has failed for good, and the other depots store what it was to store. */
+  left(edge: string, error: MillraceError): void;
+}
+
+export interface SpreadOptions extends Omit<UploadOptions, 'edge' | 'token' | 'part' | 'observe'> {
   /** Depots of different addresses. */
   readonly depots: readonly DepotAccess[];
   /** Copies of each byte, 1 to the number of depots. */
   readonly copies: number;
+  readonly observe: SpreadObserver;
 }
 
 export interface Spread {
@@ -47,16 +54,11 @@ export interface Spread {
   readonly forget: () => Promise<void>;
 }
 
-/** An upload of an extent to a depot. */
-interface Task {
-  readonly extent: PlannedExtent;
-  readonly depot: number;
-}
-
 /**
- * Uploads a file.
+ * Uploads a file. A depot that refuses or fails for good is left if the others can store as many
+ * copies.
  *
- * @throws MillraceError as `upload`: of the first depot that fails for good
+ * @throws MillraceError as `upload`
  */
 export async function spreadUpload(options: SpreadOptions): Promise<Spread> {
   const { path, depots, copies, name, signal } = options;
@@ -64,7 +66,7 @@ export async function spreadUpload(options: SpreadOptions): Promise<Spread> {
     throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
   });
   const plan = planSpread(size, depots.length, copies);
-  const tasks = plan.flatMap((extent) => extent.depots.map((depot): Task => ({ extent, depot })));
+  const placement = new Placement(plan, depots.length);
   const stop = new AbortController();
   const both = AbortSignal.any([signal, stop.signal]);
   const progress = new CommonProgress(options.observe, size * copies);
@@ -72,26 +74,25 @@ export async function spreadUpload(options: SpreadOptions): Promise<Spread> {
     stop.abort(error);
     throw error;
   };
-  const [digests, ...stored] = await Promise.all([
+  const found = new Map<Placed, Uploaded>();
+  const [digests] = await Promise.all([
     digestFile(path, both).catch(failed),
-    ...depots.map((depot, index) => {
-      const own = tasks.filter((task) => task.depot === index);
-      return storeAll({ ...options, signal: both }, depot, own, progress).catch(failed);
-    }),
+    storeAll({ ...options, signal: both }, placement, found, progress).catch(failed),
   ]);
   if (digests.bytes !== size) throw new MillraceError('file-has-changed');
-  const found = new Map(stored.flatMap((one) => [...one]));
   checkWholes(found, digests);
-  const extents = plan.map(({ start, end }): Extent => {
-    const replicas = tasks.flatMap((task) =>
-      task.extent.start === start ? replicaOf(found.get(task) as Uploaded) : [],
+  const extents = plan.map((extent): Extent => {
+    const { start, end } = extent;
+    const replicas = placement.tasks.flatMap((task) =>
+      task.extent === extent ? replicaOf(found.get(task) as Uploaded) : [],
     );
     return { start, end, replicas };
   });
   const { sha256, blocks } = digests;
   const root = rootOf(size, blocks, (bytes) => createHash('sha256').update(bytes).digest('hex'));
   const shared: Exnode = { name, size, sha256, blocks, root, extents };
-  const documents = await storeDocuments(shared, options);
+  const left = depots.filter((_, depot) => !placement.isLost(depot));
+  const documents = await storeDocuments(shared, { ...options, depots: left });
   return {
     exnode: { ...shared, documents },
     links: documents.map(({ read }) => read),
@@ -105,22 +106,43 @@ export async function spreadUpload(options: SpreadOptions): Promise<Spread> {
   };
 }
 
-/** Uploads the extents of one depot, one after the other. */
+/** Uploads all extents: to each depot one after the other, to all depots at once. */
 async function storeAll(
   options: SpreadOptions,
-  { edge, token }: DepotAccess,
-  tasks: readonly Task[],
+  placement: Placement,
+  found: Map<Placed, Uploaded>,
   progress: CommonProgress,
-): Promise<Map<Task, Uploaded>> {
-  const found = new Map<Task, Uploaded>();
-  for (const task of tasks) {
-    const { start, end } = task.extent;
-    const observe = progress.observer();
-    const part = { start, end };
-    const own = { ...options, edge, token, part, observe, keepsRecord: true };
-    found.set(task, await upload(own));
-  }
-  return found;
+): Promise<void> {
+  const { depots, observe } = options;
+  const busy = new Set<number>();
+  const storeAt = async (depot: number) => {
+    if (busy.has(depot)) return;
+    busy.add(depot);
+    const { edge, token } = depots[depot] as DepotAccess;
+    for (let task = placement.next(depot); task !== undefined; task = placement.next(depot)) {
+      const { start, end } = task.extent;
+      const { observer, forget } = progress.add();
+      const own = { edge, token, part: { start, end }, observe: observer, keepsRecord: true };
+      try {
+        found.set(task, await upload({ ...options, ...own }));
+        placement.onStored(task);
+      } catch (error) {
+        if (!leavesDepot(error) || !placement.onLost(depot)) throw error;
+        forget();
+        observe.left(edge, error);
+        // Depots that were done with theirs have more to do now.
+        await Promise.all(depots.map((_, other) => storeAt(other)));
+      }
+    }
+    busy.delete(depot);
+  };
+  await Promise.all(depots.map((_, depot) => storeAt(depot)));
+}
+
+/** Returns true for errors of a depot, which other depots may not have. */
+function leavesDepot(error: unknown): error is MillraceError {
+  if (!isMillraceError(error)) return false;
+  return isOfSource(error.row) || error.code === 'owner-token-required';
 }
 
 /** Stores the copy of the exNode to give away at each depot. */
@@ -145,7 +167,7 @@ function replicaOf({ link, write, manage, expires }: Uploaded): ExnodeReplica {
 }
 
 /** @throws MillraceError `file-has-changed` if a copy has not the digest that the file has now */
-function checkWholes(found: ReadonlyMap<Task, Uploaded>, { bytes, sha256 }: FileDigests): void {
+function checkWholes(found: ReadonlyMap<Placed, Uploaded>, { bytes, sha256 }: FileDigests): void {
   for (const [{ extent }, uploaded] of found) {
     if (rangeBytes(extent) === bytes && uploaded.sha256 !== sha256) {
       throw new MillraceError('file-has-changed');
@@ -155,31 +177,34 @@ function checkWholes(found: ReadonlyMap<Task, Uploaded>, { bytes, sha256 }: File
 
 /** Adds up the progress of several uploads. */
 class CommonProgress {
-  readonly #observe: UploadObserver;
+  readonly #observe: SpreadObserver;
   readonly #bytes: number;
   readonly #ends: number[] = [];
+  #hasBegun = false;
 
-  constructor(observe: UploadObserver, bytes: number) {
+  constructor(observe: SpreadObserver, bytes: number) {
     this.#observe = observe;
     this.#bytes = bytes;
   }
 
-  /** Makes the observer of one more upload. */
-  observer(): UploadObserver {
+  /** Adds an upload. @returns its observer, and a function that takes its bytes off again */
+  add(): { readonly observer: UploadObserver; readonly forget: () => void } {
     const index = this.#ends.push(0) - 1;
     const at = (end: number) => {
       this.#ends[index] = end;
       return this.#ends.reduce((sum, one) => sum + one, 0);
     };
-    return {
+    const observer: UploadObserver = {
       begun: (_bytes, stored) => {
         const end = at(stored);
-        if (index === 0) this.#observe.begun(this.#bytes, end);
+        if (!this.#hasBegun) this.#observe.begun(this.#bytes, end);
         else this.#observe.sent(end);
+        this.#hasBegun = true;
       },
       sent: (end) => this.#observe.sent(at(end)),
       retried: (error, pauseMs) => this.#observe.retried(error, pauseMs),
       anew: () => this.#observe.anew(),
     };
+    return { observer, forget: () => this.#observe.sent(at(0)) };
   }
 }

@@ -163,6 +163,26 @@ describe('a file in several depots', () => {
     expect([wrong.code, wrong.stderr]).toEqual([7, expect.stringContaining('their digest')]);
   }, 120_000);
 
+  test('goes to the other depots when one refuses, unless there are too few of them', async () => {
+    const wrong = join(stage.folder, 'wrong-token');
+    await writeFile(wrong, 'not-the-token-of-any-owner\n');
+    const at = edges.flatMap(({ url }) => ['--edge', url]);
+    const tokens = [stage.tokenFile, wrong, stage.tokenFile].flatMap((t) => ['--token-file', t]);
+    const args = ['upload', file, ...at, ...tokens];
+    const exnode = join(stage.folder, 'refused.exnode');
+    const { code, stderr } = await runCli([...args, '--copies', '2', '-o', exnode], env);
+    const refusing = edges[1]?.url ?? '';
+    expect([code, stderr]).toEqual([0, expect.stringContaining(`${refusing}: `)]);
+    const text = await readFile(exnode, 'utf8');
+    expect(text).not.toContain(refusing);
+    const { extents } = JSON.parse(text);
+    expect(extents.map(({ shards }: Document) => shards[0].length)).toEqual(extents.map(() => 2));
+    expect((await runCli(['get', exnode, '-o', fresh('refused')])).code).toBe(0);
+    expect(await digestAt(fresh('refused'))).toBe(sha256(content));
+    const all = await runCli([...args, '-o', join(stage.folder, 'none.exnode')], env);
+    expect([all.code, all.stderr]).toEqual([4, expect.stringContaining('token')]);
+  });
+
   test('may be empty', async () => {
     const empty = join(stage.folder, 'empty.bin');
     await writeFile(empty, '');

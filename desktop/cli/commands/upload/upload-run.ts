@@ -5,8 +5,12 @@ import { basename, resolve } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
-import { type DepotAccess, spreadUpload } from '../../../engine/upload/spread-upload.ts';
-import { type UploadOptions, upload } from '../../../engine/upload/upload.ts';
+import {
+  type DepotAccess,
+  type SpreadOptions,
+  spreadUpload,
+} from '../../../engine/upload/spread-upload.ts';
+import { upload } from '../../../engine/upload/upload.ts';
 import type { CliContext, CommonOptions, Report } from '../../console/context.ts';
 import { edgeOrigin, readToken } from '../../console/edge-link.ts';
 import { writeResult } from '../../console/result-file.ts';
@@ -40,7 +44,7 @@ export async function runUpload(
   const depots = await depotsOf(options, context);
   const name = safeFileName(options.name ?? basename(path));
   const view = new UploadView(report, context, name, options.quiet === true);
-  const common: Omit<UploadOptions, 'edge' | 'token'> = {
+  const common: Omit<SpreadOptions, 'depots' | 'copies'> = {
     ...{ path, name, signal: context.signal, state: context.state },
     forMs: options.for ?? WEEK_MS,
     retryMs: RETRY_MS,

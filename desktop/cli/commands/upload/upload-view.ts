@@ -3,8 +3,8 @@
 import type { MillraceError } from '@millrace/shared/base/errors';
 import { formatBytes, formatDuration, formatRate } from '@millrace/shared/base/units';
 import { RateMeter } from '@millrace/shared/download/figures/rate-meter';
-import type { Spread } from '../../../engine/upload/spread-upload.ts';
-import type { Uploaded, UploadObserver } from '../../../engine/upload/upload.ts';
+import type { Spread, SpreadObserver } from '../../../engine/upload/spread-upload.ts';
+import type { Uploaded } from '../../../engine/upload/upload.ts';
 import type { CliContext, Report } from '../../console/context.ts';
 import { MovingLine } from '../../text/moving-line.ts';
 import { printable } from '../../text/printable.ts';
@@ -17,7 +17,7 @@ const PLAIN_INTERVAL_MS = 5000;
 const JSON_INTERVAL_MS = 1000;
 
 /** Shows an upload: a line that is redrawn on a terminal, lines elsewhere, objects for programs. */
-export class UploadView implements UploadObserver {
+export class UploadView implements SpreadObserver {
   readonly #report: Report;
   readonly #out: CliContext;
   readonly #name: string;
@@ -71,6 +71,15 @@ export class UploadView implements UploadObserver {
   anew(): void {
     if (this.#report.json) this.#report.object({ event: 'anew' });
     else this.#note('the depot does not have the earlier upload any more: beginning anew');
+  }
+
+  left(edge: string, error: MillraceError): void {
+    if (this.#report.json) {
+      const { code, message } = error;
+      this.#report.object({ event: 'depot-left', edge, code, message });
+    } else {
+      this.#note(`${edge}: ${error.message}; the other depots store what it was to store`);
+    }
   }
 
   done({ link, manage, expires, bytes, sha256 }: Uploaded): void {
