@@ -85,7 +85,8 @@ export class Network {
     const nodes = membership.nodes();
     const replicas = replicationFactor(nodes.length, chunkBytes, BUFFER_BYTES_PER_CLIENT);
     const { speeds, now } = this.#options;
-    const avoid = [...tried, ...speeds.slow(now())];
+    const slow = speeds.slow(now());
+    const avoid = slow.length === 0 ? tried : [...tried, ...slow];
     return this.#decide(url, { key, plainKey, replicas }, path, nodes, avoid);
   }
 
@@ -205,10 +206,13 @@ export class Network {
     tried: Iterable<string>,
   ): Route<ForwardTarget> {
     const { membership, maxHops, random, now } = this.#options;
-    const refusing = this.#refusals.nodes(url, now());
     const self = nodes[0] as ForwardTarget;
-    const keepers = this.#keepers(url);
-    const avoid = new Set([...path.via, ...path.avoid, ...tried, ...refusing, ...keepers]);
+    // This runs several times for a chunk: no list is put together first.
+    const avoid = new Set(tried);
+    for (const name of path.via) avoid.add(name);
+    for (const name of path.avoid) avoid.add(name);
+    for (const name of this.#refusals.nodes(url, now())) avoid.add(name);
+    for (const name of this.#keepers(url)) avoid.add(name);
     const hearsay = membership.hearsay();
     const far = () => membership.far();
     const rumours = () => membership.rumours();
