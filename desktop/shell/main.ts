@@ -15,6 +15,12 @@ app.setPath('userData', join(state, 'window'));
 app.setName('Millrace');
 if (process.platform === 'win32') app.setAppUserModelId('dev.millrace.app');
 
+// Electron itself would say so in a window for which everything waits, and print nothing.
+process.on('uncaughtException', (error) => {
+  console.error(error);
+  void dialog.showMessageBox({ type: 'error', message: 'Millrace', detail: String(error) });
+});
+
 if (app.requestSingleInstanceLock()) start();
 else app.quit();
 

@@ -166,6 +166,7 @@ function contentOf(text: string): Content {
 /** Sends a request, and waits for the answer, which is small. */
 async function exchange(o: Exchange): Promise<Answer> {
   const { signal, url: target, content } = o;
+  signal.throwIfAborted();
   // An import would also load the fetch and WebSocket of Node's http.
   const { request } = target.startsWith('https:')
     ? process.getBuiltinModule('node:https')
@@ -181,10 +182,11 @@ async function exchange(o: Exchange): Promise<Answer> {
     timeout: SILENCE_MS,
   };
   const req = request(target, options);
+  // Without a listener, an error after the end of the exchange would end the process.
+  req.on('error', () => {});
   const stop = () => req.destroy(signal.reason as Error);
   signal.addEventListener('abort', stop, { once: true });
   try {
-    signal.throwIfAborted();
     return await answerOf(req, o);
   } catch (error) {
     req.destroy();

@@ -44,8 +44,10 @@ export class DaemonLink {
       maxPayload: MAX_MESSAGE_BYTES,
       perMessageDeflate: false,
     });
+    // Listens from now on: an error between two listeners would be one of the whole app.
+    const link = new DaemonLink(socket);
     await once(socket, 'open');
-    return new DaemonLink(socket);
+    return link;
   }
 
   onNotification(listener: (method: string, params: readonly unknown[]) => void): void {

@@ -92,6 +92,12 @@ stage.withElectron('a second start hands over its links and files, and ends', as
   expect(await shell.call('list')).toEqual(before);
 });
 
+stage.withElectron('an error that nobody handles is told, and the app goes on', async (shell) => {
+  await shell.main.evaluate("void setTimeout(() => { throw new Error('for this test') })");
+  await shell.records(({ dialogs }) => dialogs.some(({ message }) => message === 'Millrace'));
+  expect(await shell.call('list')).toBeDefined();
+});
+
 stage.withElectron(
   'a daemon that is killed is started again, and the user is told',
   async (shell) => {

@@ -19,7 +19,7 @@ describe('Placement', () => {
     );
     expect(counts).toEqual([2, 0, 1, 1]);
     expect(placement.onLost(0)).toBe(true);
-    // What it has stored counts.
+    // The extent that it has stored counts.
     expect(placement.tasks.filter(({ depot }) => depot === 0)).toEqual([first]);
   });
 
