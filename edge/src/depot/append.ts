@@ -64,6 +64,8 @@ class Append {
   #begunAt: Millis;
   #batch: Buffer[] = [];
   #batchBytes = 0;
+  /** Bytes up to `#end` that are not in the sums and the digest. */
+  #unsummed: readonly Buffer[] = [];
   /** Acknowledgement under way. */
   #sync: Promise<void> | undefined;
   #failure: unknown;
@@ -118,27 +120,44 @@ class Append {
     await this.#sync;
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#end === this.#allocation.offset) return;
-    await this.#acknowledge(this.#writer.cut(), this.#end);
+    await this.#acknowledge(this.#cut(), this.#end);
   }
 
+  /** Writes what has come. Meanwhile the bytes that were written before get their sums. */
   async #write(): Promise<void> {
     const [batch, bytes] = [this.#batch, this.#batchBytes];
     if (bytes === 0) return;
     this.#batch = [];
     this.#batchBytes = 0;
-    for (const part of batch) {
-      await writeAll(this.#data, part, this.#end);
+    const writing = writeParts(this.#data, batch, this.#end);
+    this.#sum();
+    await writing;
+    this.#unsummed = batch;
+    this.#end += bytes;
+  }
+
+  /** Adds written bytes to the sums and the digest. */
+  #sum(): void {
+    let end = this.#end - bytesOf(this.#unsummed);
+    for (const part of this.#unsummed) {
       this.#writer.add(part);
-      this.#allocation.addToHash(part, this.#end);
-      this.#end += part.length;
+      this.#allocation.addToHash(part, end);
+      end += part.length;
     }
+    this.#unsummed = [];
+  }
+
+  /** Returns the records of sums of all written bytes that have none yet. */
+  #cut(): Uint8Array {
+    this.#sum();
+    return this.#writer.cut();
   }
 
   /** Begins to make the written bytes durable. */
   #begin(): void {
     this.#begunEnd = this.#end;
     this.#begunAt = this.#options.now();
-    this.#sync = this.#acknowledge(this.#writer.cut(), this.#end)
+    this.#sync = this.#acknowledge(this.#cut(), this.#end)
       .catch((error: unknown) => {
         this.#failure ??= error;
       })
@@ -156,6 +175,15 @@ class Append {
     allocation.offset = end;
     this.#options.onAcknowledged(end);
   }
+}
+
+const bytesOf = (parts: readonly Buffer[]) => parts.reduce((sum, { length }) => sum + length, 0);
+
+/** Writes parts one behind the other: in one call, if the system takes all of them. */
+async function writeParts(file: FileHandle, parts: readonly Buffer[], at: number): Promise<void> {
+  const { bytesWritten } = await file.writev(parts, at);
+  if (bytesWritten === bytesOf(parts)) return;
+  await writeAll(file, Buffer.concat(parts).subarray(bytesWritten), at + bytesWritten);
 }
 
 /** Writes all bytes at a place of a file: the system may take only some at a time. */
