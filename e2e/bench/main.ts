@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- single|varnish|network|download|ui|shell|extension|popup|tls|decision]`:
+ * `npm run bench [-- single|varnish|network|download|ui|shell|extension|popup|tls|decision|depot]`:
  * Millrace against nginx with its slice module, before the same origin, for the same clients, and
  * against aria2c, on the same machine, in the same run. The ratios count: absolute figures say
  * little on a machine that does other work as well.
@@ -14,6 +14,7 @@
 
 import { nginxOrComplain } from '../fixtures/origins/nginx.ts';
 import { decision } from './decision.ts';
+import { depot } from './depot.ts';
 import { download } from './download.ts';
 import { extension } from './extension.ts';
 import { fuzz } from './fuzz.ts';
@@ -47,6 +48,7 @@ const BENCHMARKS = new Map([
   ],
   ['popup', { title: 'The popup of the browser extension', measure: popup }],
   ['tls', { title: 'One edge without TLS, with TLS, and with HTTP/2', measure: tls }],
+  ['depot', { title: 'Uploads to a depot, to nginx and to a tus server', measure: depot }],
   ['decision', { title: 'Whether the extension takes a download', measure: decision }],
 ]);
 
