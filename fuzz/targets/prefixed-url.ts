@@ -22,6 +22,8 @@ const TARGETS = [
   '/localhost/a\\b?',
   '/http://xn--bcher-kva.example./a/../b',
   '/http://0x7f.1/x',
+  '/http%3A//%5B::1%5D%3A8080/a%2Fb',
+  '/https%3A%2F%2Fexample.org%3A8443%2Fa%252Fb%3Fq',
 ];
 const PATHS = ['/a/b;c/../d', '/%2e%2e/%252e/x', '/a//b\\c', '/%c0%af%c0%ae/..;/x', '/a.b/', '/'];
 const CODES = ['no-such-page', 'bad-url', 'url-too-long', 'credentials-in-url'] as const;
@@ -46,6 +48,14 @@ export const targets = [
       holdEqual(parseOriginUrl(href).href, href, 'it is its own canonical form');
       const again = formatPrefixedUrl('http://edge/', href).slice('http://edge'.length);
       holdEqual(parsePrefixedTarget(again, OPTIONS).href, href, 'it round-trips through an edge');
+      const encoded = `/${encodeURIComponent(href)}`;
+      if (encoded.length <= MAX_URL_CHARS) {
+        holdEqual(
+          parsePrefixedTarget(encoded, OPTIONS).href,
+          href,
+          'it is decoded once, not twice',
+        );
+      }
       const asked = requestTarget(url);
       holdEqual(url.origin + asked, href, 'an origin is asked for the same');
       hold(asked.startsWith('/') && href.endsWith(asked), 'the target is the end of the URL');
@@ -54,6 +64,9 @@ export const targets = [
       slashes: () => `/http:${'/'.repeat(1_000_000)}`,
       dots: () => `/${'a.'.repeat(500_000)}`,
       colons: () => `/${':'.repeat(1_000_000)}/`,
+      'encoded slashes': () => `/http%3A%2F%2F${'%2F'.repeat(300_000)}`,
+      'encoded text': () => `/http%3A%2F%2Fa%2F${'%41'.repeat(300_000)}`,
+      'encoded colons': () => `/${'%3A1'.repeat(300_000)}/`,
       'digits behind colons': () => `/${'a:1'.repeat(300_000)}/`,
     },
   }),

@@ -108,6 +108,24 @@ describe('cache-key confusion', () => {
     );
   });
 
+  test('a host, a port or a whole URL that the client encodes is the same file under the same rules', async () => {
+    const url = `http://${host}/a%2Fb?c`;
+    const forms = [
+      url,
+      url.replace(host, encodeURIComponent(host)),
+      url.replace('http:', 'http%3A').replace(host, encodeURIComponent(host)),
+      encodeURIComponent(url),
+      `${encodeURIComponent(`http://${host}/a%2Fb`)}?c`,
+    ];
+    for (const form of forms) {
+      const got = await fetchAll(`${edge.url}/${form}`);
+      expect([form, got.digest]).toEqual([form, origin.digest('/a%2Fb?c')]);
+      const other = form.replace('127.0.0.1', '127.0.0.2');
+      expect([other, (await fetchAll(`${edge.url}/${other}`)).status]).toEqual([other, 403]);
+    }
+    expect(origin.targets).toEqual(['/a%2Fb?c']);
+  });
+
   test('a URL with a fragment or credentials is refused: it would be another name for a file', async () => {
     for (const target of [
       `http://${host}/a#b`,

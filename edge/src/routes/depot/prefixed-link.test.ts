@@ -11,6 +11,7 @@ describe('a prefixed URL', () => {
     `/https://depot.example${PATH}`,
     `/depot.example${PATH}?a=b`,
     `/https:/depot.example${PATH}`,
+    `/${encodeURIComponent(`https://depot.example${PATH}`)}`,
   ])('of a depot of the network is read as its link: %s', (target) => {
     expect(read(target)).toBe(PATH);
   });

@@ -7,6 +7,9 @@
 import { parseDepotTarget } from '@millrace/shared/http/urls/depot-link';
 import { parsePrefixedTarget } from '@millrace/shared/http/urls/prefixed-url';
 
+/** The beginning of a prefixed URL that may be percent-encoded as a whole. */
+const ENCODED_URL = /^\/https?%3a%2f/i;
+
 /**
  * Reads a target.
  *
@@ -19,7 +22,7 @@ export function ofPrefixed(
   isAt: (id: string, origin: string) => boolean,
 ): string | undefined {
   // Nearly all targets end here.
-  if (!target.includes('/-/d/')) return undefined;
+  if (!target.includes('/-/d/') && !ENCODED_URL.test(target)) return undefined;
   let url: URL;
   try {
     url = parsePrefixedTarget(target, { defaultScheme });

@@ -64,6 +64,20 @@ describe('prefixed URLs', () => {
     ['/http:/example.com/file.iso', 'http://example.com/file.iso'],
     ['/http%3A%2F%2Fexample.com/file.iso', 'http://example.com/file.iso'],
     ['/https%3a//example.com/file.iso', 'https://example.com/file.iso'],
+    ['/http%3A//example.com%3A8080/file.iso', 'http://example.com:8080/file.iso'],
+    ['/https://example.com%3a8443/a%3Ab%2Fc', 'https://example.com:8443/a%3Ab%2Fc'],
+    ['/https%3A//%5B%3A%3A1%5D%3A8080/%5Bx%5D', 'https://[::1]:8080/%5Bx%5D'],
+    ['/https://example.com%3A443?x=%3A', 'https://example.com/?x=%3A'],
+    ['/example.com%3A8080/file.iso', 'https://example.com:8080/file.iso'],
+    ['/intranet%3A8080/file.iso', 'https://intranet:8080/file.iso'],
+    ['/http%3A%2F%2Fexample.com%3A8080%2Ffile.iso', 'http://example.com:8080/file.iso'],
+    ['/https%3a%2fexample.com%2f', 'https://example.com/'],
+    ['/https%3A%2F%2Fexample.com%2Fa%252Fb%3Fq%3D%2526', 'https://example.com/a%2Fb?q=%26'],
+    ['/https%3A%2F%2Fexample.com%3Fx', 'https://example.com/?x'],
+    ['/https%3A%2F%2Fexample.com%2Fa/b%2Fc?d%2F', 'https://example.com/a/b%2Fc?d%2F'],
+    ['/https%3A%2F%2Fexample.com%2Fa%2F%2E%2E%2Fb', 'https://example.com/b'],
+    ['/https%3A%2F%2Fexample.com%2F%C3%BC%25C3', 'https://example.com/%C3%BC%C3'],
+    ['/https%3A%2F%2Fexample.com%2Fa%5Cb', 'https://example.com/a%5Cb'],
     ['/https://example.com', 'https://example.com/'],
     ['/https://example.com?x=/', 'https://example.com/?x=/'],
     ['/example.com/file.iso', 'https://example.com/file.iso'],
@@ -132,6 +146,24 @@ describe('prefixed URLs', () => {
     ['/https://example.com../x', 'bad-url'],
     ['/https://.example.com/x', 'bad-url'],
     ['/https://example..com/x', 'bad-url'],
+    ['/https://example.com%253A8080/x', 'bad-url'],
+    ['/https://example.com%3A8080%3A1/x', 'bad-url'],
+    ['/https://example.com%2Fx', 'bad-url'],
+    ['/https%3A//example.com%2Fx', 'bad-url'],
+    ['/https%3A%2F%2Fexample.com%252Fx', 'bad-url'],
+    ['/https%253A%252F%252Fexample.com%252Fx', 'no-such-page'],
+    ['/https%3A%2F%2F%2Fexample.com%2Fx', 'no-such-page'],
+    ['/https%3A%2F%2Fexample.com%2Fx%', 'bad-url'],
+    ['/https%3A%2F%2Fexample.com%2Fx%20y', 'bad-url'],
+    ['/https%3A%2F%2Fexample.com%2Fx%23y', 'bad-url'],
+    ['/https%3A%2F%2Fexample.com%2Fx%0D%0AHost%3A', 'bad-url'],
+    ['/https%3A%2F%2Fexample.com%2Fx%3Fa?b', 'bad-url'],
+    ['/https%3A%2F%2Fexample.com%2Fx%3Fa/b', 'bad-url'],
+    ['/https%3A%2F%2Fexample.com%5C%2Fx', 'bad-url'],
+    ['/https%3A%2F%2Fuser%40example.com%2Fx', 'credentials-in-url'],
+    ['/https%3A%2F%2Fuser%3Asecret%40example.com%2Fx', 'credentials-in-url'],
+    ['/https://user%3Asecret@example.com/x', 'credentials-in-url'],
+    ['/https://good.example%3A80%40evil.example/x', 'bad-url'],
     ['/https://user@example.com/x', 'credentials-in-url'],
     ['/https://user:secret@example.com/x', 'credentials-in-url'],
     ['/https://:secret@example.com/x', 'credentials-in-url'],
@@ -170,6 +202,27 @@ describe('prefixed URLs', () => {
         expect(parse(asBytes(`/${scheme}://${after}`))).toBe(href);
         expect(parse(asBytes(`/${scheme}:/${after}`))).toBe(href);
         expect(parse(asBytes(`/${scheme}%3A%2F%2F${after}`))).toBe(href);
+      }),
+    );
+  });
+
+  test('clients that encode the segments of a path encode the colons and brackets of a host', () => {
+    fc.assert(
+      fc.property(url, ({ scheme, after }) => {
+        const { href, origin } = new URL(`${scheme}://${after}`);
+        const host = encodeURIComponent(origin.slice(origin.indexOf('//') + 2));
+        const rest = href.slice(origin.length);
+        expect(parse(`/${scheme}%3A//${host}${rest}`)).toBe(href);
+        expect(parse(`/${scheme}://${host}${rest}`)).toBe(href);
+      }),
+    );
+  });
+
+  test('a URL that is encoded as a whole is decoded once', () => {
+    fc.assert(
+      fc.property(url, ({ scheme, after }) => {
+        const { href } = new URL(`${scheme}://${after}`);
+        expect(parse(`/${encodeURIComponent(href)}`)).toBe(href);
       }),
     );
   });

@@ -13,6 +13,8 @@ export interface PrefixedUrlOptions {
 
 /** `http://` or `https://`, perhaps with one slash or a percent-encoded separator. */
 const SCHEME = /^(https?)(?::|%3a)(?:\/|%2f){1,2}(?!\/|%2f)/i;
+/** The scheme of a URL that a client has percent-encoded as a whole. */
+const ENCODED_SCHEME = /^https?%3a(?:%2f){1,2}(?!\/|%2f)/i;
 const OTHER_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 /** A host name with a dot, an IP literal, or any host with a port; then a slash. */
 const BARE_HOST =
@@ -27,7 +29,7 @@ const BARE_HOST =
  * @throws MillraceError `no-such-page`, `bad-url`, `url-too-long`, `credentials-in-url`
  */
 export function parsePrefixedTarget(target: string, options: PrefixedUrlOptions): URL {
-  const rest = escapeBytes(target.slice(1));
+  const rest = plain(escapeBytes(target.slice(1)));
   const scheme = SCHEME.exec(rest);
   if (scheme) {
     const name = (scheme[1] as string).toLowerCase();
@@ -92,6 +94,44 @@ export function requestTarget(url: URL): string {
  */
 export function formatPrefixedUrl(edge: string, originUrl: string): string {
   return `${edge.replace(/\/+$/, '')}/${originUrl}`;
+}
+
+/**
+ * Undoes what clients percent-encode in a prefixed URL, whose path is all of it to them. Two forms
+ * are read, and no text has both:
+ *
+ * - `http%3A//host%3A8080/a%2Fb`: every segment is encoded by itself (pip, wget2, boto3). Only colons
+ *   and brackets before the path become plain; the path stays as the client has written it.
+ * - `http%3A%2F%2Fhost%3A8080%2Fa%252Fb`: the URL is encoded as one segment, as by
+ *   `encodeURIComponent`. The segment is decoded once; text behind it stays as it is.
+ *
+ * @throws MillraceError `bad-url` for an encoded URL that does not say where its path ends
+ */
+function plain(text: string): string {
+  const scheme = SCHEME.exec(text)?.[0].length ?? 0;
+  const found = text.slice(scheme).search(/[/?]/);
+  const end = found < 0 ? text.length : scheme + found;
+  const first = text.slice(0, end);
+  const behind = text.slice(end);
+  // Anything but a separator of the path or the query leaves the first form.
+  if (!ENCODED_SCHEME.test(first) || !/%(?:2f|3f)/i.test(first.slice(scheme))) {
+    return first.replace(/%(?:3a|5b|5d)/gi, (code) => character(code)) + behind;
+  }
+  if (/%(?![0-9a-f]{2})/i.test(first)) {
+    throw new MillraceError('bad-url', 'it is percent-encoded as a whole, but not all of it');
+  }
+  const url = first.replace(/%[0-9a-f]{2}/gi, (code) => character(code));
+  if (url.includes('?') && behind !== '') {
+    throw new MillraceError(
+      'bad-url',
+      'it is percent-encoded as a whole, with more behind its query',
+    );
+  }
+  return escapeBytes(url) + behind;
+}
+
+function character(code: string): string {
+  return String.fromCharCode(Number.parseInt(code.slice(1), 16));
 }
 
 /**
