@@ -28,7 +28,14 @@ class Sender {
     const url = new URL('http://host/');
     const times = { requestedAt: 0, arrivedAt: 0, headMs: 0 };
     const controller = this as never;
-    this.response = new HttpResponse({ status: 200, headers: {}, url, ...times, controller });
+    this.response = new HttpResponse({
+      method: 'GET',
+      status: 200,
+      headers: {},
+      url,
+      ...times,
+      controller,
+    });
   }
 
   pause(): void {

@@ -1,13 +1,15 @@
-/** Sends one GET through undici and gives its body to the caller, without buffers or redirects. */
+/** Sends one GET or HEAD through undici and gives its body to the caller, without buffers or redirects. */
 
 import type { Dispatcher } from 'undici';
 import { MillraceError } from '../src/base/errors.ts';
 import { requestTarget } from '../src/http/urls/prefixed-url.ts';
 import { Deadline } from './deadline.ts';
-import { HttpResponse } from './http-response.ts';
+import { HttpResponse, type Method } from './http-response.ts';
 import { networkError } from './network-error.ts';
 
 export interface HttpGetOptions {
+  /** Default: GET. */
+  readonly method?: Method;
   /**
    * Longest time from sending the request until the head is complete, milliseconds; undefined: no
    * limit.
@@ -18,7 +20,7 @@ export interface HttpGetOptions {
 }
 
 /**
- * Sends a GET, and sends it once more if the connection broke before an answer began: it may have
+ * Sends a GET or HEAD, and sends it once more if the connection broke before an answer began: it may have
  * been a kept-alive connection that the server had just closed.
  *
  * @param signal ends the exchange at any point, the body included
@@ -46,7 +48,7 @@ function dispatch(
   url: URL,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
-  { headMs, onDone }: HttpGetOptions,
+  { method = 'GET', headMs, onDone }: HttpGetOptions,
 ): Promise<HttpResponse> {
   const requestedAt = Date.now();
   return new Promise((resolve, reject) => {
@@ -71,7 +73,7 @@ function dispatch(
       onDone?.();
     };
     dispatcher.dispatch(
-      { origin: url.origin, path: requestTarget(url), method: 'GET', headers },
+      { origin: url.origin, path: requestTarget(url), method, headers },
       {
         onRequestStart(controller) {
           running = controller;
@@ -90,8 +92,15 @@ function dispatch(
           headDeadline.clear();
           const arrivedAt = Date.now();
           const headMs = performance.now() - sentAt;
-          const head = { status, headers: fields, url, requestedAt, arrivedAt, headMs, controller };
-          response = new HttpResponse(head);
+          const times = { requestedAt, arrivedAt, headMs };
+          response = new HttpResponse({
+            method,
+            status,
+            headers: fields,
+            url,
+            ...times,
+            controller,
+          });
           resolve(response);
         },
         onResponseData: (_controller, chunk) => response?.onData(chunk),

@@ -7,6 +7,9 @@ import type { Dispatcher } from 'undici';
 import { MillraceError } from '../src/base/errors.ts';
 import type { Headers } from '../src/http/fields/headers.ts';
 
+/** Methods of requests for files. */
+export type Method = 'GET' | 'HEAD';
+
 /** An answer whose body is read as a whole or discarded. */
 export interface HttpAnswer {
   readonly status: number;
@@ -35,6 +38,7 @@ interface Consumer {
 }
 
 export class HttpResponse implements HttpAnswer {
+  readonly method: Method;
   readonly status: number;
   readonly headers: Headers;
   readonly url: URL;
@@ -47,6 +51,7 @@ export class HttpResponse implements HttpAnswer {
   #outcome: { readonly error?: unknown } | undefined;
 
   constructor(head: {
+    method: Method;
     status: number;
     headers: Headers;
     url: URL;
@@ -55,6 +60,7 @@ export class HttpResponse implements HttpAnswer {
     headMs: number;
     controller: Dispatcher.DispatchController;
   }) {
+    this.method = head.method;
     this.status = head.status;
     this.headers = head.headers;
     this.url = head.url;
@@ -113,7 +119,10 @@ export class HttpResponse implements HttpAnswer {
 
   discard(): void {
     this.#consumer ??= { data() {}, end() {}, error() {} };
-    if (this.#outcome === undefined) this.#controller.abort(new Error('body not wanted'));
+    if (this.#outcome !== undefined) return;
+    // The answer to a HEAD ends with its head.
+    if (this.method === 'HEAD') this.#controller.resume();
+    else this.#controller.abort(new Error('body not wanted'));
   }
 
   /**

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { fetchAll, openResponse, readAll } from '../../fixtures/clients/http-client.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { EdgeProcess } from '../../fixtures/programs/processes.ts';
@@ -16,13 +16,17 @@ const PIECE_BYTES = 4 * 1024 * 1024;
 const DRIPS = 100;
 /** Together the drips take more than twice the edge's limit on silence. */
 const DRIP_EVERY_MS = 65;
+/** Methods and paths of the requests that reached the origin. */
+const asked: string[] = [];
 let server: Server;
 let edge: EdgeProcess;
 
 beforeAll(async () => {
   server = createServer((req, res) => {
     const { pathname } = new URL(req.url as string, 'http://origin');
-    if (pathname === '/content') return void res.end(CONTENT);
+    asked.push(`${req.method} ${pathname}`);
+    if (pathname === '/no-head' && req.method === 'HEAD') return void res.writeHead(405).end();
+    if (pathname === '/content' || pathname === '/no-head') return void res.end(CONTENT);
     if (pathname === '/events') {
       let sent = 0;
       res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
@@ -92,4 +96,34 @@ test('a client that pauses for longer than any limit on origins gets all of a fa
 test('a slow stream of small events is passed on to its end', async () => {
   const events = await fetchAll(of('/events'));
   expect([events.status, events.complete, events.body.length]).toEqual([200, true, DRIPS]);
+});
+
+describe('a HEAD of a file that is passed through', () => {
+  const HEADS = 10;
+  const heads = async (path: string) => {
+    asked.length = 0;
+    for (let i = 0; i < HEADS; i++) {
+      // With the client's demand, the edge asks anew; the tunnel does so by itself.
+      const headers = { 'cache-control': 'no-cache' };
+      const got = await fetchAll(of(path), { method: 'HEAD', headers });
+      expect([got.status, got.complete, got.body.length]).toEqual([200, true, 0]);
+    }
+    return asked;
+  };
+  const fromOrigins = async () => (await edge.status()).bytes.fromOrigins;
+
+  test('is a HEAD at the origin: a GET made it send megabytes for nobody', async () => {
+    await fetchAll(of('/content?heads'), { method: 'HEAD' });
+    const before = await fromOrigins();
+    expect(await heads('/content?heads')).toEqual(Array(HEADS).fill('HEAD /content'));
+    expect(await fromOrigins()).toBe(before);
+  });
+
+  test('is a GET if the origin refuses HEAD, and the figures have what it begins to send', async () => {
+    await fetchAll(of('/no-head'), { method: 'HEAD' });
+    const before = await fromOrigins();
+    const both = Array(HEADS).fill(['HEAD /no-head', 'GET /no-head']).flat();
+    expect(await heads('/no-head')).toEqual(both);
+    expect((await fromOrigins()) - before).toBe(HEADS * 512 * 1024);
+  });
 });

@@ -74,11 +74,12 @@ export class FileResolver {
     const name = pointerName({ url: url.href, digest });
     const entry = await this.#options.pointers.load(name, scope);
     const revalidate = demands.revalidate || this.#options.pointers.isDoubted(name, scope);
-    if (entry !== undefined && !revalidate) {
-      if (!isPointer(entry)) {
-        if (now < entry.until)
-          return { kind: 'tunnel', reason: entry.reason, take: () => undefined };
-      } else if (isGoodFor(entry.freshness, demands, now)) {
+    if (entry !== undefined && !isPointer(entry)) {
+      // A client that wants to hear of the origin does so through the tunnel.
+      const isKnown = now < entry.until && !this.#options.pointers.isDoubted(name, scope);
+      if (isKnown) return { kind: 'tunnel', reason: entry.reason, take: () => undefined };
+    } else if (entry !== undefined && !revalidate) {
+      if (isGoodFor(entry.freshness, demands, now)) {
         const ttlSeconds = secondsLeft(entry.freshness, now);
         return { kind: 'file', pointer: entry, outcome: { hit: true, ttlSeconds } };
       }

@@ -22,7 +22,7 @@ import { canPin, matchVersion, readValidators } from '@millrace/shared/http/fiel
 import { rebuildLinks } from '@millrace/shared/http/urls/link-rebuild';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
-import { answerError } from '../egress/answer-error.ts';
+import { answerError, begunBytes } from '../egress/answer-error.ts';
 import { checkAsked, checkDeclared } from '../egress/content-check.ts';
 import type { OriginClient } from '../egress/origin-client.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
@@ -121,10 +121,10 @@ export class OriginVersion {
     if (status === 304 && known !== undefined) return confirmed(response, known);
     if (status === 200) {
       judgeWhole(headers);
-      return tunnel('no-ranges', response);
+      return this.#tunnel('no-ranges', response);
     }
     if (status === 416 && parseContentRange(listField(headers, 'content-range'))?.total === 0) {
-      return tunnel('empty', response);
+      return this.#tunnel('empty', response);
     }
     if (status !== 206) {
       throw answerError(response, this.#options.records.pause(response.url), this.#options.now());
@@ -133,9 +133,9 @@ export class OriginVersion {
     const { total, validators } = checkRangeAnswer(headers, asked);
     const freshness = readFreshness(headers, response.requestedAt, response.arrivedAt);
     const tag = total === undefined ? undefined : versionTag(validators, total, digest);
-    if (total === undefined) return tunnel('unknown-length', response);
-    if (tag === undefined || !canPin(validators)) return tunnel('no-validator', response);
-    if (freshness.notStorable !== undefined) return tunnel(freshness.notStorable, response);
+    if (total === undefined) return this.#tunnel('unknown-length', response);
+    if (tag === undefined || !canPin(validators)) return this.#tunnel('no-validator', response);
+    if (freshness.notStorable !== undefined) return this.#tunnel(freshness.notStorable, response);
     const version = detached({
       url: url.href,
       scope,
@@ -157,6 +157,27 @@ export class OriginVersion {
         stored: true,
       },
     };
+  }
+
+  /** Resolves to a file that cannot be cut into chunks; a response with all of it can be taken. */
+  #tunnel(reason: string, response: HttpResponse): Resolution {
+    let left: HttpResponse | undefined = response;
+    const take = () => {
+      const taken = left;
+      left = undefined;
+      return taken;
+    };
+    const discard = () => {
+      const untaken = take();
+      untaken?.discard();
+      if (untaken !== undefined) {
+        this.#options.onOriginBytes(begunBytes(untaken, this.#options.chunkBytes));
+      }
+    };
+    if (response.status !== 200) discard();
+    // All who wait for this resolution get it in the microtasks that follow.
+    else setImmediate(discard);
+    return { kind: 'tunnel', reason, take };
   }
 
   /**
@@ -219,23 +240,6 @@ function confirmed(response: HttpResponse, known: Pointer): Resolution {
     pointer: asPointer({ version, freshness, finalUrl: response.url.href, verified }),
     outcome: { hit: false, fwd: 'stale', fwdStatus: 304 },
   };
-}
-
-/** Resolves to a file that cannot be cut into chunks; a response with all of it can be taken. */
-function tunnel(reason: string, response: HttpResponse): Resolution {
-  if (response.status !== 200) {
-    response.discard();
-    return { kind: 'tunnel', reason, take: () => undefined };
-  }
-  let left: HttpResponse | undefined = response;
-  const take = () => {
-    const taken = left;
-    left = undefined;
-    return taken;
-  };
-  // All who wait for this resolution get it in the microtasks that follow.
-  setImmediate(() => take()?.discard());
-  return { kind: 'tunnel', reason, take };
 }
 
 function asPointer(found: Pointer): Pointer {

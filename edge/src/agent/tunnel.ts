@@ -18,7 +18,7 @@ import { parseContentRange } from '@millrace/shared/http/fields/content-range';
 import { type Headers, listField, singleField } from '@millrace/shared/http/fields/headers';
 import { parseRange } from '@millrace/shared/http/fields/range-header';
 import { rebuildLinks } from '@millrace/shared/http/urls/link-rebuild';
-import type { HttpResponse } from '@millrace/shared/node/http-response';
+import type { HttpResponse, Method } from '@millrace/shared/node/http-response';
 import type { Admission } from '../admission/client-limits.ts';
 import { answerError } from '../egress/answer-error.ts';
 
@@ -48,19 +48,20 @@ const PASSED = [
 const PASSED_STATUSES: ReadonlySet<number> = new Set([200, 206, 304]);
 
 /**
- * Returns the header fields of a tunnelled request.
+ * Returns the header fields of a tunnelled request. Range is defined for GET alone (RFC 9110 14.2).
  *
  * A Range is passed on only if the answer to it can be checked: one range with a first byte. Others
  * are answered with the whole file, which is always right.
  */
-export function tunnelRequestHeaders(headers: Headers): Record<string, string> {
+export function tunnelRequestHeaders(method: Method, headers: Headers): Record<string, string> {
   const fields: Record<string, string> = {};
   for (const name of CONDITIONAL) {
     const value = listField(headers, name);
     if (value !== undefined) fields[name] = value;
   }
   const range = listField(headers, 'range');
-  if (tunnelRange(headers) !== undefined && range !== undefined) fields.range = range;
+  const checkable = method === 'GET' && tunnelRange(headers) !== undefined;
+  if (checkable && range !== undefined) fields.range = range;
   else delete fields['if-range'];
   return fields;
 }

@@ -1,4 +1,4 @@
-/** Turns an origin's answer without a body into the error for the client. */
+/** Handles an origin's answers whose bodies are given up. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { MillraceError } from '@millrace/shared/base/errors';
@@ -6,7 +6,7 @@ import type { OriginPause } from '@millrace/shared/cdn/chunks/origin-pause';
 import { isBusy, statusError } from '@millrace/shared/http/answers/status-error';
 import { listField } from '@millrace/shared/http/fields/headers';
 import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
-import type { HttpAnswer } from '@millrace/shared/node/http-response';
+import type { HttpAnswer, HttpResponse } from '@millrace/shared/node/http-response';
 
 /**
  * Makes the error for the client, and begins the pause that a busy origin asks for.
@@ -18,4 +18,16 @@ export function answerError(response: HttpAnswer, pause: OriginPause, now: Milli
   const { status, headers, arrivedAt } = response;
   if (!isBusy(status)) return statusError(status);
   return pause.onBusy(status, parseRetryAfter(listField(headers, 'retry-after'), arrivedAt), now);
+}
+
+/**
+ * Estimates the body bytes that an origin has begun to send of an answer that is given up: how many
+ * lie in the buffers on the way cannot be known.
+ *
+ * @param atMost bytes that are assumed of a longer body, or of one of unknown length
+ */
+export function begunBytes({ method, status, headers }: HttpResponse, atMost: number): number {
+  if (method === 'HEAD' || status === 204 || status === 304) return 0;
+  const length = Number(listField(headers, 'content-length') ?? Number.NaN);
+  return length >= 0 ? Math.min(length, atMost) : atMost;
 }

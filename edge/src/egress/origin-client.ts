@@ -1,5 +1,5 @@
 /**
- * Requests to origins: GET only, identity encoding, no credentials, redirects followed by hand so
+ * Requests to origins: GET and HEAD only, identity encoding, no credentials, redirects followed by hand so
  * that each hop is checked against the policy.
  */
 
@@ -14,7 +14,7 @@ import { viaItem } from '@millrace/shared/http/fields/via';
 import type { Hop } from '@millrace/shared/http/origin/origin-check';
 import { parseOriginUrl } from '@millrace/shared/http/urls/prefixed-url';
 import { httpGet } from '@millrace/shared/node/http-get';
-import type { HttpAnswer, HttpResponse } from '@millrace/shared/node/http-response';
+import type { HttpAnswer, HttpResponse, Method } from '@millrace/shared/node/http-response';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import { networkError } from '@millrace/shared/node/network-error';
 import { RangeClient } from '@millrace/shared/node/range-client';
@@ -46,6 +46,8 @@ export interface OriginClientOptions {
 }
 
 export interface OriginRequest {
+  /** Default: GET. */
+  readonly method?: Method;
   readonly url: URL;
   readonly scope: Scope;
   /** Requester: a client's key, or another node. */
@@ -128,7 +130,7 @@ export class OriginClient {
   }
 
   /**
-   * Sends a GET and follows redirects.
+   * Sends a GET or HEAD and follows redirects.
    *
    * @returns a response whose body must be read or discarded
    * @throws MillraceError for anything that prevents a response; not for its status
@@ -225,7 +227,8 @@ export class OriginClient {
     await agents.ready();
     check();
     const pool = agents.get(url.origin);
-    return httpGet(pool, url, this.#headers(request), request.signal, { headMs, onDone });
+    const { method = 'GET', signal } = request;
+    return httpGet(pool, url, this.#headers(request), signal, { method, headMs, onDone });
   }
 
   async #follow<A extends HttpAnswer>(request: OriginRequest, send: Send<A>): Promise<A> {

@@ -6,7 +6,10 @@ export class Metrics {
   readonly registry = new Registry();
   readonly requests = this.#counter('requests_total', 'Requests of clients', ['kind', 'status']);
   readonly clientBytes = this.#counter('client_bytes_total', 'Body bytes sent to clients');
-  readonly originBytes = this.#counter('origin_bytes_total', 'Body bytes received from origins');
+  readonly originBytes = this.#counter(
+    'origin_bytes_total',
+    'Body bytes received from origins; of a body that is given up, at most a chunk',
+  );
   readonly chunks = this.#counter(
     'chunks_total',
     'Chunks delivered, by the place where they were found',

@@ -13,6 +13,7 @@ import { listField } from '@millrace/shared/http/fields/headers';
 import { resumesOnReset } from '@millrace/shared/http/fields/prefer';
 import { namesInVia, viaItem } from '@millrace/shared/http/fields/via';
 import { hideSecrets } from '@millrace/shared/http/urls/depot-link';
+import type { HttpResponse } from '@millrace/shared/node/http-response';
 import { resetConnection } from '@millrace/shared/node/reset-connection';
 import type { OnRefusal } from '../admission/admissions.ts';
 import type { Admission, ClientLimits } from '../admission/client-limits.ts';
@@ -29,7 +30,7 @@ import {
 import type { Exchange, Exchanges } from '../clients/exchanges.ts';
 import type { ClientReaper } from '../clients/reaper.ts';
 import { recordTransfer } from '../clients/transfer-record.ts';
-import type { OriginClient } from '../egress/origin-client.ts';
+import type { OriginClient, OriginRequest } from '../egress/origin-client.ts';
 import type { Scope } from '../files/file-version.ts';
 import { INGRESS } from '../files/path.ts';
 import { problemReply } from '../listen/problem-reply.ts';
@@ -56,6 +57,9 @@ export interface PrefixedOptions extends SendFileOptions, SendTunnelledOptions {
   readonly transfers: Exchanges;
   readonly log: Log;
 }
+
+/** Statuses of origins that do not know HEAD (RFC 9110 15.5.6, 15.6.2). */
+const NO_HEAD: ReadonlySet<number> = new Set([405, 501]);
 
 export class PrefixedHandler {
   readonly #options: PrefixedOptions;
@@ -154,17 +158,30 @@ export class PrefixedHandler {
       }
     }
     exchange.kind = 'tunnel';
-    const response =
-      resolution.take() ??
-      (await this.#options.client.open({
-        url,
-        scope,
-        grant,
-        client: askedFor,
-        headers: tunnelRequestHeaders(req.headers),
-        signal,
-      }));
+    const asked = { url, scope, grant, client: askedFor, signal };
+    const response = resolution.take() ?? (await this.#openTunnel(req, asked));
     return sendTunnelled(this.#options, exchange, response, resolution.reason);
+  }
+
+  /**
+   * Asks the origin with the client's method: the body that a GET brings would be for nobody. Only
+   * an origin that does not know HEAD is asked by GET.
+   */
+  async #openTunnel(
+    { method, headers }: IncomingMessage,
+    asked: Omit<OriginRequest, 'method' | 'headers'>,
+  ): Promise<HttpResponse> {
+    const { client } = this.#options;
+    if (method === 'HEAD') {
+      const head = await client.open({
+        ...asked,
+        method,
+        headers: tunnelRequestHeaders(method, headers),
+      });
+      if (!NO_HEAD.has(head.status)) return head;
+      head.discard();
+    }
+    return client.open({ ...asked, headers: tunnelRequestHeaders('GET', headers) });
   }
 
   /** Reads the target and checks it against the policy. @returns the origin URL */

@@ -10,6 +10,7 @@ import type { HttpResponse } from '@millrace/shared/node/http-response';
 import { pipeTunnel, type TunnelHead, tunnelHead } from '../agent/tunnel.ts';
 import { endResponse } from '../clients/connection.ts';
 import type { Exchange } from '../clients/exchanges.ts';
+import { begunBytes } from '../egress/answer-error.ts';
 import { checkDeclared } from '../egress/content-check.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
 import type { Metrics } from '../figures/metrics.ts';
@@ -46,7 +47,9 @@ export async function sendTunnelled(
   const discard = () => {
     response.discard();
     // The client is charged for bytes that the origin has begun to send.
-    exchange.admission.fetched(Math.min(chunkBytes, contentLength(response) ?? chunkBytes));
+    const bytes = begunBytes(response, chunkBytes);
+    exchange.admission.fetched(bytes);
+    metrics.originBytes.inc(bytes);
   };
   let head: TunnelHead;
   const contentRange = listField(response.headers, 'content-range');
@@ -92,9 +95,4 @@ export async function sendTunnelled(
   };
   await pipeTunnel(response, res, { admission, signal: controller.signal, now, onBytes });
   await endResponse(res);
-}
-
-function contentLength({ headers }: HttpResponse): number | undefined {
-  const length = Number(listField(headers, 'content-length') ?? Number.NaN);
-  return length >= 0 ? length : undefined;
 }
