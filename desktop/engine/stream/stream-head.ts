@@ -1,7 +1,7 @@
 /** Status and header of an answer to a media player, and the range of bytes that it carries. */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
-import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { MillraceError } from '@millrace/shared/base/errors';
 import { decideAnswer } from '@millrace/shared/http/answers/answer';
 import { formatContentRange } from '@millrace/shared/http/fields/content-range';
 import type { Headers } from '@millrace/shared/http/fields/headers';
@@ -90,16 +90,11 @@ function rangeOf(
   { range, 'if-range': ifRange }: Headers,
   { length, etag }: { length: number; etag: string },
 ): ByteRange | 'unsatisfiable' | undefined {
-  try {
-    // Players keep no copy of a stream, so other conditions do not matter.
-    const headers = { range, 'if-range': ifRange };
-    const answer = decideAnswer(method, headers, { length, validators: { etag } });
-    if (answer.kind === 'unsatisfiable') return 'unsatisfiable';
-    return answer.kind === 'ranges' && answer.ranges.length === 1 ? answer.ranges[0] : undefined;
-  } catch (error) {
-    if (isMillraceError(error, 'too-many-ranges')) return undefined;
-    throw error;
-  }
+  // Players keep no copy of a stream, so other conditions do not matter.
+  const headers = { range, 'if-range': ifRange };
+  const answer = decideAnswer(method, headers, { length, validators: { etag } });
+  if (answer.kind === 'unsatisfiable') return 'unsatisfiable';
+  return answer.kind === 'ranges' && answer.ranges.length === 1 ? answer.ranges[0] : undefined;
 }
 
 /** Returns the media type for a player: the source's if it is safe, otherwise by the extension. */

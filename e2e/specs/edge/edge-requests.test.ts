@@ -213,11 +213,10 @@ describe('ranges', () => {
     expect(got.headers['content-range']).toBe(`bytes */${content.length}`);
   });
 
-  test('more than 32 ranges are refused', async () => {
+  test('more than 32 ranges are ignored: the whole file is always right', async () => {
     const many = Array.from({ length: 33 }, (_, i) => `${i * 10}-${i * 10 + 1}`).join(',');
     const got = await fetchAll(edge.prefixed(url), { headers: { range: `bytes=${many}` } });
-    expect(got.status).toBe(416);
-    expect(JSON.parse(got.body.toString())).toMatchObject({ code: 'too-many-ranges' });
+    expect([got.status, got.digest]).toEqual([200, sha256(content)]);
   });
 
   test.each(['items=0-5', 'bytes=5-1', 'bytes=a-b'])('%s is ignored', async (range) => {

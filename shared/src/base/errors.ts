@@ -141,13 +141,6 @@ export const ERRORS = {
     title: 'The file has no such bytes',
     advice: 'Ask for a range inside the length given in Content-Range.',
   },
-  'too-many-ranges': {
-    status: 416,
-    ...means('client', 'no', 'kept'),
-    exit: EXIT.usage,
-    title: 'Too many ranges in one request',
-    advice: 'Ask for fewer ranges at a time.',
-  },
   'not-cached': {
     status: 504,
     ...means('client', 'no', 'kept'),

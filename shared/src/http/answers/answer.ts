@@ -35,7 +35,6 @@ export type Answer =
  * @param method GET or HEAD
  * @param headers the client's request header
  * @param file the file's length and validators
- * @throws MillraceError `too-many-ranges`
  */
 export function decideAnswer(
   method: string,
@@ -51,6 +50,7 @@ export function decideAnswer(
     return { kind: 'whole' };
   }
   const ranges = resolveRanges(specs, file.length);
+  if (ranges === undefined) return { kind: 'whole' };
   if (ranges.length === 0) return { kind: 'unsatisfiable' };
   return { kind: 'ranges', ranges, outOfOrder: prefersOutOfOrder(listField(headers, 'prefer')) };
 }

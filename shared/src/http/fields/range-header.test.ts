@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { MAX_RANGE_FIELD_CHARS, MAX_RANGES } from '../../base/limits.ts';
 import { formatRange, parseRange, type RangeSpec, resolveRanges } from './range-header.ts';
 
-const tooMany = expect.objectContaining({ code: 'too-many-ranges' });
 const MAX_POSITION = Number.MAX_SAFE_INTEGER - 1;
 
 const spec: fc.Arbitrary<RangeSpec> = fc.oneof(
@@ -57,9 +56,9 @@ describe('Range', () => {
     expect(parseRange(value)).toBeUndefined();
   });
 
-  test('a field that is too long is refused', () => {
+  test('a field that is too long is ignored', () => {
     const long = `bytes=0-1${' '.repeat(MAX_RANGE_FIELD_CHARS)}`;
-    expect(() => parseRange(long)).toThrow(tooMany);
+    expect(parseRange(long)).toBeUndefined();
     expect(parseRange(`bytes=0-1${' '.repeat(MAX_RANGE_FIELD_CHARS - 9)}`)).toHaveLength(1);
     expect(parseRange(`items=${' '.repeat(MAX_RANGE_FIELD_CHARS)}`)).toBeUndefined();
   });
@@ -83,14 +82,14 @@ describe('Range', () => {
     ['bytes=7-8,0-1,3-4,2-2', 10, '7-9 0-5'],
   ])('%s of %d bytes are the half-open ranges "%s"', (value, length, expected) => {
     const ranges = resolveRanges(parseRange(value) ?? [], length);
-    expect(ranges.map((r) => `${r.start}-${r.end}`).join(' ')).toBe(expected);
+    expect(ranges?.map((r) => `${r.start}-${r.end}`).join(' ')).toBe(expected);
   });
 
   test('every requested byte is sent once, and no other, in the order of the request', () => {
     fc.assert(
       fc.property(fc.array(spec, { maxLength: 10 }), fc.nat(100), (specs, length) => {
         const asked = specs.map((one) => bytesOf(one, length)).filter((bytes) => bytes.length > 0);
-        const ranges = resolveRanges(specs, length);
+        const ranges = resolveRanges(specs, length) ?? [];
         const sent = ranges.flatMap(({ start, end }) =>
           Array.from({ length: end - start }, (_, i) => start + i),
         );
@@ -106,11 +105,11 @@ describe('Range', () => {
     );
   });
 
-  test('more ranges than the limit are refused, counted after merging', () => {
+  test('more ranges than the limit are ignored, counted after merging', () => {
     const apart = (count: number) =>
       Array.from({ length: count }, (_, i) => ({ from: i * 10, to: i * 10 + 1 }));
     expect(resolveRanges(apart(MAX_RANGES), 1000)).toHaveLength(MAX_RANGES);
-    expect(() => resolveRanges(apart(MAX_RANGES + 1), 1000)).toThrow(tooMany);
+    expect(resolveRanges(apart(MAX_RANGES + 1), 1000)).toBeUndefined();
     const touching = Array.from({ length: 500 }, (_, i) => ({ from: i, to: i }));
     expect(resolveRanges(touching, 1000)).toEqual([{ start: 0, end: 500 }]);
     const pastTheEnd = Array.from({ length: 500 }, (_, i) => ({ from: 2000 + 2 * i, to: 9999 }));
@@ -132,7 +131,7 @@ describe('Range', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), alike), fc.nat(100), (value, length) => {
         const specs = parseRange(value);
-        for (const range of resolveRanges(specs ?? [], length)) {
+        for (const range of resolveRanges(specs ?? [], length) ?? []) {
           expect(range.start).toBeGreaterThanOrEqual(0);
           expect(range.end).toBeGreaterThan(range.start);
           expect(range.end).toBeLessThanOrEqual(length);

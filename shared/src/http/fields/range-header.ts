@@ -1,7 +1,6 @@
 /** The Range request field for bytes (RFC 9110 14.1, 14.2). */
 
 import { type ByteRange, RangeSet } from '../../base/byte-range.ts';
-import { MillraceError } from '../../base/errors.ts';
 import { MAX_RANGE_FIELD_CHARS, MAX_RANGES } from '../../base/limits.ts';
 
 /** Bytes `from` to `to` inclusive (undefined: to the end), or the last `suffix` bytes. */
@@ -12,15 +11,14 @@ export type RangeSpec =
 /**
  * Reads a Range field.
  *
- * @returns the requested ranges; undefined if the field must be ignored because it is absent,
- *   malformed or of another unit (the answer is then the whole file, which is always right)
- * @throws MillraceError `too-many-ranges` for a field that is too long
+ * @returns the requested ranges; undefined if the field is ignored because it is absent, malformed,
+ *   of another unit or too long (the answer is then the whole file, which is always right)
  */
 export function parseRange(value: string | undefined): RangeSpec[] | undefined {
   if (value === undefined) return undefined;
   const match = /^\s*bytes\s*=(.*)$/i.exec(value);
   if (!match) return undefined;
-  if (value.length > MAX_RANGE_FIELD_CHARS) throw new MillraceError('too-many-ranges');
+  if (value.length > MAX_RANGE_FIELD_CHARS) return undefined;
   const specs: RangeSpec[] = [];
   for (const raw of (match[1] as string).split(',')) {
     const item = raw.trim();
@@ -43,10 +41,13 @@ export function parseRange(value: string | undefined): RangeSpec[] | undefined {
  * Applies the requested ranges to a file of `length` bytes. Merges ranges that overlap or touch, so
  * that no client can have the same bytes sent many times, and otherwise keeps the requested order.
  *
- * @returns non-empty ranges inside the file; an empty list means 416
- * @throws MillraceError `too-many-ranges`
+ * @returns non-empty ranges inside the file; an empty list means 416; undefined if there are more
+ *   than `MAX_RANGES`, and are ignored (RFC 9110 14.2): each costs more than its bytes
  */
-export function resolveRanges(specs: readonly RangeSpec[], length: number): ByteRange[] {
+export function resolveRanges(
+  specs: readonly RangeSpec[],
+  length: number,
+): ByteRange[] | undefined {
   const asked: ByteRange[] = [];
   for (const spec of specs) {
     const range =
@@ -56,9 +57,7 @@ export function resolveRanges(specs: readonly RangeSpec[], length: number): Byte
     if (range.start < range.end) asked.push(range);
   }
   const merged = new RangeSet(asked);
-  if (merged.ranges.length > MAX_RANGES) {
-    throw new MillraceError('too-many-ranges', `${merged.ranges.length}, at most ${MAX_RANGES}`);
-  }
+  if (merged.ranges.length > MAX_RANGES) return undefined;
   const firstAsked = (range: ByteRange) =>
     asked.findIndex((a) => a.start >= range.start && a.end <= range.end);
   return [...merged.ranges].sort((a, b) => firstAsked(a) - firstAsked(b));
