@@ -93,6 +93,7 @@ describe('errors', () => {
       'origin-not-found',
       'origin-gone',
       'origin-denied',
+      'origin-login',
     ]);
     expect(where(({ file }) => file === 'other version')).toEqual([
       'precondition-failed',

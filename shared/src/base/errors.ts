@@ -457,6 +457,13 @@ export const ERRORS = {
     title: 'The origin refuses access',
     advice: 'The link may have expired or need a log-in; get a new one from where you found it.',
   },
+  'origin-login': {
+    status: 403,
+    ...means('source', 'no', 'kept', 'gone'),
+    exit: EXIT.refused,
+    title: 'The origin asks for a log-in',
+    advice: 'Fetch the file from the origin itself: edges carry no log-in to an origin.',
+  },
   'out-of-memory': {
     status: 503,
     ...means('node', 'later', 'kept'),

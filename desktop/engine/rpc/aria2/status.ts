@@ -31,6 +31,7 @@ const ERROR_CODES: Readonly<Partial<Record<ErrorCode, number>>> = {
   'origin-error': 22,
   'too-many-redirects': 23,
   'origin-denied': 24,
+  'origin-login': 24,
   'bad-option': 28,
   'bad-url': 28,
   'origin-busy': 29,
