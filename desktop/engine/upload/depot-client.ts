@@ -31,6 +31,7 @@ const SILENCE_MS: Millis = 120_000;
 const url = z.url({ protocol: /^https?$/ }).max(8192);
 const ALLOCATED = z.object({ read: url, write: url, manage: url, expires: z.iso.datetime() });
 const CHANGED = z.object({ expires: z.iso.datetime() });
+const STORED = z.object({ damaged: z.boolean() });
 
 /** An allocation, as the depot has told its owner. */
 export type Allocated = z.output<typeof ALLOCATED>;
@@ -96,6 +97,14 @@ export async function extend(
   const headers = { 'content-type': 'application/json' };
   const { text } = await exchange({ method: 'PATCH', url: manage, headers, content, signal });
   return read(CHANGED, text).expires;
+}
+
+/** Asks for the state of an allocation. @throws as `allocate` */
+export async function stateOfStored(
+  manage: string,
+  signal: AbortSignal,
+): Promise<z.output<typeof STORED>> {
+  return read(STORED, (await exchange({ method: 'GET', url: manage, signal })).text);
 }
 
 /** Ends an allocation. @throws as `allocate` */

@@ -38,6 +38,13 @@ async function spread(to: readonly EdgeProcess[], ...options: string[]) {
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
 }
 
+/** Runs a command about an exNode. @returns its exit status and its document */
+async function managing(...args: string[]): Promise<[number | null, Document]> {
+  const { code, stdout, stderr } = await runCli([...args, '--json'], env);
+  if (!stdout.startsWith('{')) throw new Error(`${args.join(' ')}: ${stdout}${stderr}`);
+  return [code, JSON.parse(stdout)];
+}
+
 /** Returns the path of a new name. */
 const fresh = (name: string) => join(stage.folder, `${name}.bin`);
 
@@ -216,5 +223,30 @@ describe('a file in several depots', () => {
     const names = { ...env, ...NAMES_FOR_NODE };
     const inside = await runCli(['get', link, '-o', fresh('inside'), '--json'], names);
     expect([inside.code, inside.stdout]).toEqual([7, expect.stringContaining('source-refused')]);
+  });
+
+  test('is managed by its exNode when a depot is lost and when bytes are wrong', async () => {
+    const exnode = join(stage.folder, 'managed.exnode');
+    const { links } = await spread(edges, '--copies', '2', '-o', exnode);
+    const [, , lost] = edges as [EdgeProcess, EdgeProcess, EdgeProcess];
+    expect(await managing('stat', exnode)).toMatchObject([0, { mayFail: 1, missing: [] }]);
+    expect((await runCli(['stat', links[0]], env)).stdout).toContain('any 1 of 3 depots');
+    const lying = await changed(exnode, join(stage.folder, 'wrong.exnode'), (document) => {
+      const damage = (bytes: Buffer) => bytes.map((byte) => byte ^ 1) as Buffer;
+      document.extents[0].shards[0][0] = {
+        read: places.add('/wrong.bin', { body: content, damage }),
+      };
+    });
+    const [status, verified] = await managing('stat', lying, '--verify');
+    expect([status, verified.mayFail, verified.missing]).toEqual([3, 0, []]);
+    const wrong = verified.replicas.filter((one: Document) => one.state !== 'there');
+    expect(wrong).toMatchObject([{ state: 'damaged', code: 'wrong-digest', wrong: { first: 0 } }]);
+    await lost.stop('SIGKILL');
+    const checked = await managing('stat', exnode, '--check');
+    expect(checked).toMatchObject([3, { mayFail: 0, missing: [] }]);
+    const silent = checked[1].replicas.filter((one: Document) => one.state === 'silent');
+    expect(new Set(silent.map(({ read }: Document) => new URL(read).origin))).toEqual(
+      new Set([lost.url]),
+    );
   });
 });

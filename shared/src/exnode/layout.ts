@@ -59,13 +59,18 @@ export function isOver({ expires }: ExnodeReplica, now: Millis): boolean {
  * Computes the layout of an exNode.
  *
  * @param isThere tells whether a replica counts; those that do not are at no depot
+ * @param endOf returns the end of a replica's lease; default: what the exNode says
  */
-export function layoutOf(exnode: Exnode, isThere: (replica: ExnodeReplica) => boolean): Layout {
+export function layoutOf(
+  exnode: Exnode,
+  isThere: (replica: ExnodeReplica) => boolean,
+  endOf: (replica: ExnodeReplica) => Millis | undefined = ({ expires }) => expires,
+): Layout {
   const { size, extents } = exnode;
   const held = extents.flatMap(({ start, end, replicas }): Held[] =>
     replicas
       .filter(isThere)
-      .map((replica) => ({ start, end, depot: depotOf(replica), expires: replica.expires })),
+      .map((replica) => ({ start, end, depot: depotOf(replica), expires: endOf(replica) })),
   );
   const segments = segmentsOf(size, held);
   const fewest = segments.reduce((least, { depots }) => Math.min(least, depots), Infinity);

@@ -1,24 +1,41 @@
-/** Shows the layout of a stored file. */
+/** Shows the layout of a stored file, and asks its depots whether they have it. */
 
 import { EXIT } from '@millrace/shared/base/errors';
-import { isOver, layoutOf } from '@millrace/shared/exnode/layout';
+import type { Exnode } from '@millrace/shared/exnode/exnode';
+import { counts, type Findings } from '@millrace/shared/exnode/findings';
+import { layoutOf } from '@millrace/shared/exnode/layout';
 import type { CliContext, CommonOptions, Report } from '../../console/context.ts';
 import { readExnode } from '../../options/exnode-request.ts';
 import { layoutDocument, layoutText } from '../../view/layout-text.ts';
+import { findReplicas } from './find-replicas.ts';
 
-export type StatOptions = CommonOptions;
+export interface StatOptions extends CommonOptions {
+  readonly check?: boolean;
+  readonly verify?: boolean;
+}
 
-/** Shows the layout. @returns the exit status @throws as `readExnode` */
+/** Shows the layout. @returns the exit status @throws as `readExnode`; `interrupted` */
 export async function runStat(
   given: string,
-  _options: StatOptions,
+  { check, verify }: StatOptions,
   report: Report,
-  { cwd, signal }: CliContext,
+  context: CliContext,
 ): Promise<number> {
-  const exnode = await readExnode(given, cwd, signal);
+  const exnode = await readExnode(given, context.cwd, context.signal);
+  const asks = check === true || verify === true;
+  const findings = asks ? await findReplicas(exnode, verify === true, report, context) : undefined;
   const now = Date.now();
-  const layout = layoutOf(exnode, (replica) => !isOver(replica, now));
-  const shown = { exnode, layout };
+  const shown = { exnode, findings, layout: foundLayout(exnode, findings, now) };
   report.result(layoutDocument(shown), () => layoutText(shown, now, report.width, report.style));
-  return layout.missing.length > 0 ? EXIT.source : EXIT.ok;
+  if (shown.layout.missing.length > 0) return EXIT.source;
+  const isWell = [...(findings?.values() ?? [])].every(({ state }) => state === 'there');
+  return isWell ? EXIT.ok : EXIT.network;
+}
+
+function foundLayout(exnode: Exnode, findings: Findings | undefined, now: number) {
+  return layoutOf(
+    exnode,
+    (replica) => counts(replica, findings, now),
+    (replica) => findings?.get(replica)?.expires ?? replica.expires,
+  );
 }

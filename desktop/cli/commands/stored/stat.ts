@@ -11,12 +11,15 @@ export function statCommand(context: CliContext): Command {
     )
     .summary('show where a stored file lies, and until when')
     .argument('<exnode>', 'exNode of the file (*.exnode): its path or its link')
+    .option('--check', 'ask each depot whether it has what the exNode says')
+    .option('--verify', 'read all replicas, and compare the digest of each block')
     .option('--json', 'print one JSON document')
     .addHelpText(
       'after',
       `
-Depots are not asked: what the exNode says is shown. Exit status: 0 each byte is at
-some depot, 7 nobody has some of them.`,
+Without --check and --verify no depot is asked: what the exNode says is shown. Exit
+status: 0 all is there; 3 each byte is at some depot, but some replicas are silent,
+gone or wrong; 7 nobody has some of the bytes.`,
     )
     .action(
       action<StatOptions, [string]>(context, async (report, options, exnode) => {

@@ -1,0 +1,65 @@
+/** Asks the depots of an exNode for its replicas, and shows how far that is. */
+
+import { rangeBytes } from '@millrace/shared/base/byte-range';
+import { RateMeter } from '@millrace/shared/download/figures/rate-meter';
+import type { Exnode } from '@millrace/shared/exnode/exnode';
+import type { Findings } from '@millrace/shared/exnode/findings';
+import { checkReplicas } from '../../../engine/stored/check-replicas.ts';
+import { verifyReplicas } from '../../../engine/stored/verify-replicas.ts';
+import type { CliContext, Report } from '../../console/context.ts';
+import { MovingLine } from '../../text/moving-line.ts';
+import { plainLine } from '../../text/progress-line.ts';
+
+/** Intervals between updates of the progress. */
+const TERMINAL_INTERVAL_MS = 200;
+const PLAIN_INTERVAL_MS = 5000;
+
+/**
+ * Asks for all replicas.
+ *
+ * @param reads true to read all of them, which shows whether their bytes are right
+ * @throws MillraceError `interrupted`
+ */
+export async function findReplicas(
+  exnode: Exnode,
+  reads: boolean,
+  report: Report,
+  { signal, stderr }: CliContext,
+): Promise<Findings> {
+  const asked = { exnode, signal, wallClock: () => Date.now() };
+  if (!reads) return checkReplicas(asked);
+  const isTerminal = stderr === process.stderr && process.stderr.isTTY === true;
+  const line = new MovingLine(stderr, isTerminal && !report.json);
+  const sizes = exnode.extents.map((extent) => rangeBytes(extent) * extent.replicas.length);
+  const length = sizes.reduce((sum, bytes) => sum + bytes, 0);
+  const rate = new RateMeter(performance.now());
+  let storedBytes = 0;
+  const show = () => {
+    const bytesPerSecond = rate.bytesPerSecond(performance.now());
+    const left = Math.max(0, length - storedBytes);
+    const etaMs = bytesPerSecond > 0 ? (left / bytesPerSecond) * 1000 : undefined;
+    const text = plainLine(exnode.name, {
+      length,
+      storedBytes,
+      bytesPerSecond,
+      etaMs,
+      strip: () => [],
+    });
+    if (line.isMoving) line.draw(text);
+    else line.say(text);
+  };
+  const intervalMs = line.isMoving ? TERMINAL_INTERVAL_MS : PLAIN_INTERVAL_MS;
+  const timer = report.json ? undefined : setInterval(show, intervalMs);
+  try {
+    return await verifyReplicas({
+      ...asked,
+      onBytes(bytes) {
+        rate.add(bytes);
+        storedBytes += bytes;
+      },
+    });
+  } finally {
+    clearInterval(timer);
+    line.clear();
+  }
+}

@@ -1,0 +1,131 @@
+/** Verifies the replicas of an exNode: reads all of them, and compares the digest of each block. */
+
+import { createHash } from 'node:crypto';
+import type { ByteRange } from '@millrace/shared/base/byte-range';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { blockRange, type Exnode } from '@millrace/shared/exnode/exnode';
+import type { Finding, Findings } from '@millrace/shared/exnode/findings';
+import type { Listed } from '@millrace/shared/exnode/replicas';
+import type { HttpSource } from '../sources/http-source.ts';
+import { type AskOptions, askReplicas } from './ask-replicas.ts';
+import { checkOne, lengthOf } from './check-replicas.ts';
+
+export interface VerifyOptions extends AskOptions {
+  /** Called with numbers of bytes that have been read. */
+  readonly onBytes: (bytes: number) => void;
+}
+
+/**
+ * Reads all replicas. Memory does not grow with the file: bytes are hashed as they come.
+ *
+ * @throws MillraceError `interrupted`
+ */
+export function verifyReplicas(options: VerifyOptions): Promise<Findings> {
+  return askReplicas(options, (listed, source) => verifyOne(listed, source, options));
+}
+
+async function verifyOne(
+  { replica, extent }: Listed,
+  source: HttpSource,
+  options: VerifyOptions,
+): Promise<Finding> {
+  // A copy of the exNode has no blocks.
+  if (extent === undefined) return checkOne({ replica, extent }, source, options.signal);
+  const reading = new ReplicaReading(options.exnode, extent);
+  while (reading.at < extent.end) {
+    const before = reading.at;
+    const asked = { start: before, end: extent.end };
+    const failure = await readOn(reading, asked, replica.at - extent.start, source, options).then(
+      () => new MillraceError('wrong-range', 'it sends less than a block at a time'),
+      (error: unknown) => error,
+    );
+    // A connection that has brought a whole block has been worth its while.
+    if (options.signal.aborted || reading.at === before) throw failure;
+  }
+  return reading.finding();
+}
+
+/**
+ * Reads as much of a replica as one answer brings.
+ *
+ * @param ahead position in what the URL serves, less that in the file
+ * @throws MillraceError
+ */
+async function readOn(
+  reading: ReplicaReading,
+  { start, end }: ByteRange,
+  ahead: number,
+  source: HttpSource,
+  { signal, onBytes }: VerifyOptions,
+): Promise<void> {
+  const range = { start: start + ahead, end: end + ahead };
+  const opened = await source.openRange(range, undefined, signal);
+  try {
+    const length = lengthOf(opened);
+    if (length < range.end) {
+      throw new MillraceError('wrong-length', `${length} bytes instead of ${range.end}`);
+    }
+    reading.beginAnswer();
+    await opened.read((at, bytes) => {
+      reading.take(at - ahead, bytes);
+      onBytes(bytes.length);
+      return undefined;
+    });
+  } catch (error) {
+    opened.discard();
+    throw error;
+  }
+}
+
+/** The state of reading one replica. */
+class ReplicaReading {
+  readonly #exnode: Exnode;
+  /** Position in the file of the first byte whose block has not been compared. */
+  at: number;
+  #block: number;
+  #hash = createHash('sha256');
+  #taken = 0;
+  #wrong = 0;
+  #firstWrong: number | undefined;
+
+  constructor(exnode: Exnode, { start }: ByteRange) {
+    this.#exnode = exnode;
+    this.at = start;
+    this.#block = this.at / exnode.blocks.pieceBytes;
+  }
+
+  /** Forgets the bytes of the block that an earlier answer has not brought to its end. */
+  beginAnswer(): void {
+    this.#hash = createHash('sha256');
+    this.#taken = this.at;
+  }
+
+  /** Takes the next bytes. @throws MillraceError `wrong-range` if they are others */
+  take(at: number, bytes: Uint8Array): void {
+    if (at !== this.#taken) throw new MillraceError('wrong-range', 'bytes come out of order');
+    for (let rest = bytes; rest.length > 0; ) {
+      const { end } = blockRange(this.#exnode, this.#block);
+      const own = rest.subarray(0, end - this.#taken);
+      this.#hash.update(own);
+      this.#taken += own.length;
+      rest = rest.subarray(own.length);
+      if (this.#taken === end) this.#compare();
+    }
+  }
+
+  finding(): Finding {
+    if (this.#firstWrong === undefined) return { state: 'there' };
+    const error = new MillraceError('wrong-digest');
+    return { state: 'damaged', error, wrong: { blocks: this.#wrong, first: this.#firstWrong } };
+  }
+
+  #compare(): void {
+    if (this.#hash.digest('hex') !== this.#exnode.blocks.hexes[this.#block]) {
+      this.#wrong++;
+      this.#firstWrong ??= this.#block;
+    }
+    this.#hash = createHash('sha256');
+    this.#block++;
+    this.at = this.#taken;
+  }
+}
