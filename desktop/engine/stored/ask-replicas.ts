@@ -12,11 +12,11 @@ import { type Finding, type Findings, findingOf } from '@millrace/shared/exnode/
 import { depotOf } from '@millrace/shared/exnode/layout';
 import { manageLinkIn } from '@millrace/shared/exnode/manage-link';
 import { allReplicas, type Listed } from '@millrace/shared/exnode/replicas';
-import { sleep } from '@millrace/shared/node/sleep';
 import { Connections } from '../sources/connections.ts';
 import type { HttpSource } from '../sources/http-source.ts';
 import { inParallel } from '../sync/in-parallel.ts';
 import { stateOfStored } from '../upload/depot-client.ts';
+import { DEPOTS_AT_A_TIME, patiently } from './depot-pace.ts';
 
 export interface AskOptions {
   readonly exnode: Exnode;
@@ -27,11 +27,6 @@ export interface AskOptions {
 
 /** Asks for one replica. @throws MillraceError */
 export type Ask = (listed: Listed, source: HttpSource) => Promise<Finding>;
-
-const DEPOTS_AT_A_TIME = 16;
-/** Most waits for a place that is busy, and the longest of them. */
-const WAITS = 4;
-const LONGEST_WAIT_MS: Millis = 30_000;
 
 /**
  * Asks for all replicas. A depot that is silent is not asked for its further ones.
@@ -68,20 +63,6 @@ export async function askReplicas(options: AskOptions, ask: Ask): Promise<Findin
     return findings;
   } finally {
     await connections.close();
-  }
-}
-
-/** Asks again while a place is busy and says for how long. */
-async function patiently<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  for (let waits = 0; ; waits++) {
-    try {
-      return await ask();
-    } catch (thrown) {
-      const { code, retryAfterMs = LONGEST_WAIT_MS + 1 } = asMillraceError(thrown);
-      const isBusy = code === 'origin-busy' && retryAfterMs <= LONGEST_WAIT_MS;
-      if (signal.aborted || !isBusy || waits === WAITS) throw thrown;
-      await sleep(retryAfterMs, signal);
-    }
   }
 }
 

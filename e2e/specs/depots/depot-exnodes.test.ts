@@ -248,5 +248,22 @@ describe('a file in several depots', () => {
     expect(new Set(silent.map(({ read }: Document) => new URL(read).origin))).toEqual(
       new Set([lost.url]),
     );
+    const before = JSON.parse(await readFile(exnode, 'utf8')).extents;
+    const refreshed = await managing('refresh', exnode, '--for', '20d');
+    expect(refreshed[0]).toBe(3);
+    const after = JSON.parse(await readFile(exnode, 'utf8')).extents;
+    const ends = (extents: Document) =>
+      extents.flatMap(({ shards: [shard] }: Document) =>
+        shard.map(({ read, expires }: Document) => [read, Date.parse(expires)]),
+      );
+    for (const [i, [read, end]] of ends(after).entries()) {
+      const [, old] = ends(before)[i];
+      if (read.startsWith(lost.url)) expect(end).toBe(old);
+      else expect(end - old).toBeGreaterThan(12 * 86_400_000);
+    }
+    expect((await stat(exnode)).mode & 0o777).toBe(0o600);
+    const copy = join(stage.folder, 'given.exnode');
+    await writeFile(copy, await (await fetch(links[0])).text());
+    expect((await runCli(['refresh', copy, '--json'], env)).stdout).toContain('bad-exnode');
   });
 });

@@ -60,7 +60,7 @@ describe('places', () => {
   test('that nobody has are named', () => {
     const extents = [
       { start: 0, end: 10, replicas: [at('http://a.example/')] },
-      { start: 20, end: 30, replicas: [at('http://b.example/', { expires: 5 })] },
+      { start: 20, end: 30, replicas: [at('http://b.example/', { expires: 5, manage: 'm' })] },
     ];
     const exnode = exnodeOf(40, extents);
     expect(unheld(40, placesOf(exnode, 0))).toEqual([
@@ -68,6 +68,18 @@ describe('places', () => {
       { start: 30, end: 40 },
     ]);
     expect(unheld(40, placesOf(exnode, 5))).toEqual([{ start: 10, end: 40 }]);
+  });
+
+  test('of a copy that was given away are asked again after the ends that it names', () => {
+    // The owner may have extended the leases since.
+    const replicas = [
+      at('http://a.example/', { expires: 5 }),
+      at('http://b.example/', { expires: 6 }),
+    ];
+    const copy = exnodeOf(10, [{ start: 0, end: 10, replicas }]);
+    const origins = (now: number) => placesOf(copy, now).map(({ origin }) => origin);
+    expect(origins(5)).toEqual(['http://b.example']);
+    expect(origins(6)).toEqual(['http://a.example', 'http://b.example']);
   });
 
   test.each(['127.0.0.1', '[::1]', '10.1.2.3', 'printer.local', 'localhost', '[fe80::1]'])(

@@ -7,7 +7,8 @@
 import { type ByteRange, RangeSet } from '../base/byte-range.ts';
 import type { Millis } from '../base/clock.ts';
 import { isPublicHost } from '../http/urls/public-host.ts';
-import type { Exnode } from './exnode.ts';
+import type { Exnode, ExnodeReplica, Extent } from './exnode.ts';
+import { isOver } from './layout.ts';
 
 /** Most places that are used. */
 export const MAX_PLACES = 64;
@@ -30,13 +31,28 @@ export interface Place {
  * Lists the places of an exNode, at most `MAX_PLACES`. A server that has some bytes more than once
  * is several places: the first has as much of the file as possible.
  *
- * @param now Unix milliseconds: replicas whose lease has ended are left out
+ * Replicas whose lease has ended are left out. But the owner may have extended leases since a copy
+ * of the exNode was given away, which still names the old ends: if bytes are missing by these, all
+ * replicas of such a copy are listed.
+ *
+ * @param now Unix milliseconds
  */
-export function placesOf({ extents }: Exnode, now: Millis): Place[] {
+export function placesOf({ size, extents }: Exnode, now: Millis): Place[] {
+  const lasting = placesWith(extents, (replica) => !isOver(replica, now));
+  const isOwners = extents.some(({ replicas }) => replicas.some(({ manage }) => manage));
+  if (isOwners || unheld(size, lasting).length === 0) return lasting;
+  return placesWith(extents, () => true);
+}
+
+function placesWith(
+  extents: readonly Extent[],
+  isListed: (replica: ExnodeReplica) => boolean,
+): Place[] {
   const byOrigin = new Map<string, PlacePart[]>();
   for (const { start, end, replicas } of extents) {
-    for (const { read, at, expires } of replicas) {
-      if (expires !== undefined && expires <= now) continue;
+    for (const replica of replicas) {
+      if (!isListed(replica)) continue;
+      const { read, at } = replica;
       const { origin } = new URL(read);
       const parts = byOrigin.get(origin) ?? [];
       parts.push({ start, end, url: read, at });

@@ -1,0 +1,65 @@
+/** The exNode of an owner: a file, which is written anew when what is stored has changed. */
+
+import { resolve } from 'node:path';
+import { type ErrorCode, EXIT, type MillraceError } from '@millrace/shared/base/errors';
+import type { ManagedAllocation } from '@millrace/shared/exnode/allocations';
+import type { Exnode } from '@millrace/shared/exnode/exnode';
+import { formatExnode } from '@millrace/shared/exnode/exnode-text';
+import type { Outcome } from '../../../engine/stored/manage-allocations.ts';
+import type { CliContext } from '../../console/context.ts';
+import { writeResult } from '../../console/result-file.ts';
+import { readExnode } from '../../options/exnode-request.ts';
+import { UsageError } from '../../text/option-values.ts';
+import { printable } from '../../text/printable.ts';
+
+/** Result of what was asked of one depot. */
+export interface DepotResult {
+  readonly depot: string;
+  /** Numbers of allocations. */
+  readonly done: number;
+  readonly failed: number;
+  /** The first failure. */
+  readonly code?: ErrorCode | undefined;
+  readonly message?: string | undefined;
+}
+
+/** Reads an exNode to change it. @throws UsageError for a link; as `readExnode` */
+export async function readOwned(given: string, { cwd, signal }: CliContext): Promise<Exnode> {
+  if (!/^https?:\/\//i.test(given)) return readExnode(given, cwd, signal);
+  throw new UsageError('a link gives no right to change what is stored: name your exNode, a file');
+}
+
+/** Writes an exNode in the place of the earlier one. @throws as `writeResult` */
+export async function writeOwned(given: string, exnode: Exnode, { cwd }: CliContext) {
+  const text = formatExnode(exnode, false);
+  await writeResult(resolve(cwd, given), text, { overwrites: true, mode: 0o600 });
+}
+
+/** Sums outcomes up by depot. */
+export function resultsOf(
+  outcomes: ReadonlyMap<ManagedAllocation, Outcome<unknown>>,
+): DepotResult[] {
+  const byDepot = Map.groupBy(outcomes, ([{ depot }]) => depot);
+  return [...byDepot].map(([depot, own]) => {
+    const errors = own.flatMap(([, outcome]) => ('error' in outcome ? outcome.error : []));
+    const { code, message } = errors[0] ?? {};
+    return { depot, done: own.length - errors.length, failed: errors.length, code, message };
+  });
+}
+
+/** Returns the lines about depots. @param done says what was done, such as `extended` */
+export function resultLines(results: readonly DepotResult[], done: string): string[] {
+  return results.map((result) => {
+    const parts = [`${result.done} ${done}`];
+    if (result.failed > 0) parts.push(`${result.failed} not: ${result.message}`);
+    return printable(`${result.depot}: ${parts.join(', ')}`);
+  });
+}
+
+/** Returns the exit status: that of the first failure. */
+export function exitOf(outcomes: Iterable<Outcome<unknown>>): number {
+  const errors = [...outcomes].flatMap((one): MillraceError[] =>
+    'error' in one ? [one.error] : [],
+  );
+  return errors[0]?.row.exit ?? EXIT.ok;
+}
