@@ -23,6 +23,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
     upload: async () => (await import('./commands/upload/upload.ts')).uploadCommand,
     stat: async () => (await import('./commands/stored/stat.ts')).statCommand,
     refresh: async () => (await import('./commands/stored/refresh.ts')).refreshCommand,
+    trim: async () => (await import('./commands/stored/trim.ts')).trimCommand,
   },
   'Download in the background:': {
     open: async () => (await import('./commands/open.ts')).openCommand,

@@ -265,5 +265,20 @@ describe('a file in several depots', () => {
     const copy = join(stage.folder, 'given.exnode');
     await writeFile(copy, await (await fetch(links[0])).text());
     expect((await runCli(['refresh', copy, '--json'], env)).stdout).toContain('bad-exnode');
+    // Some bytes lie at the lost depot and at this one only.
+    const text = await readFile(exnode, 'utf8');
+    const last = await managing('trim', exnode, '--edge', edges[0]?.url ?? '');
+    expect(last).toMatchObject([4, { code: 'last-replica' }]);
+    expect(await readFile(exnode, 'utf8')).toBe(text);
+    expect(await managing('trim', exnode, '--edge', lost.url)).toMatchObject([3, { removed: 0 }]);
+    const forgotten = await managing('trim', exnode, '--edge', lost.url, '--forget');
+    expect(forgotten[0]).toBe(0);
+    expect(await readFile(exnode, 'utf8')).not.toContain(lost.url);
+    expect(await managing('stat', exnode, '--check')).toMatchObject([0, { missing: [] }]);
+    const path = fresh('trimmed');
+    expect((await runCli(['get', exnode, '-o', path], env)).code).toBe(0);
+    expect(await digestAt(path)).toBe(sha256(content));
+    expect((await managing('trim', exnode, '--all'))[0]).toBe(0);
+    expect((await fetch(links[0])).status).toBe(404);
   });
 });

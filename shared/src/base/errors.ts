@@ -370,6 +370,13 @@ export const ERRORS = {
     title: 'The disk of the depot has damaged the file',
     advice: 'Ask the person who has stored it to do so again, and tell the operator of the depot.',
   },
+  'last-replica': {
+    status: 409,
+    ...means('client', 'no', 'kept'),
+    exit: EXIT.refused,
+    title: 'The last replica of some bytes would go',
+    advice: 'Nothing has been removed. To remove everything, use "millrace trim --all".',
+  },
   'offset-mismatch': {
     status: 409,
     ...means('client', 'anew', 'kept'),
