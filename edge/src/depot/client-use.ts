@@ -3,6 +3,7 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { TokenBucket } from '@millrace/shared/base/token-bucket';
+import { KeyedPlaces } from '@millrace/shared/cdn/admission/keyed-places';
 import { LRUCache } from 'lru-cache';
 import type { OnRefusal } from '../admission/admissions.ts';
 import { APPENDS, CLIENT_APPENDS, GUESSES_PER_MINUTE } from '../admission/resources.ts';
@@ -14,9 +15,8 @@ const SCANS = 2;
 
 export class ClientUse {
   readonly #onRefusal: OnRefusal;
-  readonly #appends = new Map<string, number>();
+  readonly #appends = new KeyedPlaces(CLIENT_APPENDS, APPENDS);
   readonly #guesses = new LRUCache<string, TokenBucket>({ max: MAX_CLIENTS });
-  #running = 0;
   #reads = 0;
   #scans = 0;
 
@@ -26,7 +26,7 @@ export class ClientUse {
 
   /** Uploads under way. */
   get appends(): number {
-    return this.#running;
+    return this.#appends.running;
   }
 
   /** Downloads under way. */
@@ -68,24 +68,13 @@ export class ClientUse {
    * @throws MillraceError `too-many-transfers`
    */
   beginAppend(client: string): () => void {
-    const own = this.#appends.get(client) ?? 0;
-    if (own >= CLIENT_APPENDS || this.#running >= APPENDS) {
-      this.#onRefusal('appends', 'refused', client);
-      throw new MillraceError('too-many-transfers', `${own} uploads are under way`, {
-        retryAfterMs: 1000,
-      });
-    }
-    this.#appends.set(client, own + 1);
-    this.#running++;
-    let ended = false;
-    return () => {
-      if (ended) return;
-      ended = true;
-      this.#running--;
-      const left = (this.#appends.get(client) ?? 1) - 1;
-      if (left === 0) this.#appends.delete(client);
-      else this.#appends.set(client, left);
-    };
+    const end = this.#appends.take(client);
+    if (end !== undefined) return end;
+    this.#onRefusal('appends', 'refused', client);
+    const own = this.#appends.of(client);
+    throw new MillraceError('too-many-transfers', `${own} uploads are under way`, {
+      retryAfterMs: 1000,
+    });
   }
 
   /**
