@@ -104,7 +104,17 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   const clients = await openClients(context, storage, files, policy, transfers, figures);
   const near = await openNear(context, peers, clients, policy, transfers, room);
   const upkeep = await openUpkeep(context, storage, peers, files, policy, transfers);
-  const depots = openDepotServer(context, depot, storage, peers, clients, transfers, upkeep);
+  const depots = openDepotServer(
+    context,
+    depot,
+    storage,
+    peers,
+    files,
+    policy,
+    clients,
+    transfers,
+    upkeep,
+  );
   addClientGauges(metrics, clients.limits, transfers);
   addCacheGauges(metrics, storage.cache, storage.disk, storage.pointers);
   addAdminGauges(metrics, upkeep.administration);

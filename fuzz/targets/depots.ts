@@ -30,6 +30,7 @@ export const targets = [
     cases: mutatedText([
       `/-/d/${ID}/${SECRET}/a%20b.bin`,
       `/-/depot/w/${ID}/${SECRET}`,
+      `/-/depot/w/${ID}/${SECRET}/pull`,
       `/-/depot/m/${ID}/${SECRET}?a=b`,
       '/-/depot?for=7d',
       '/-/depot/name?for=7d',
@@ -42,6 +43,7 @@ export const targets = [
       // Targets have no blanks, and texts with links in them do.
       const shown = hideSecrets(target.replace(/\s/g, ''));
       hold(!shown.includes(parsed.secret), 'its secret is not shown');
+      if (parsed.kind === 'pull') return;
       const { kind, id, secret } = parsed;
       holdEqual(
         parseDepotTarget(formatDepotLink(parsed)),

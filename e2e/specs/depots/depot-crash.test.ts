@@ -6,8 +6,15 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
+import { FileServer } from '../../fixtures/origins/file-server.ts';
 import { CliProcess, type EdgeProcess } from '../../fixtures/programs/processes.ts';
-import { appendTo, askDepot, DepotStage, reserve } from '../../fixtures/stages/depot-stage.ts';
+import {
+  appendTo,
+  askDepot,
+  DepotStage,
+  reserve,
+  stateOf,
+} from '../../fixtures/stages/depot-stage.ts';
 import { becomes, until } from '../../fixtures/until.ts';
 
 const stage = await DepotStage.set();
@@ -111,6 +118,56 @@ test('bytes that a crash has cut off or damaged are not counted', async () => {
   expect(offset).toBe(262_144);
   const answer = await appendTo(write, offset, content.subarray(offset), true);
   expect([answer.status, answer.body.sha256]).toEqual([200, sha256(content)]);
+});
+
+test('a pull whose depot is killed goes on where it stood when it is posted again, and from depot to depot', async () => {
+  const origin = await FileServer.start();
+  const content = contentOf('pulled', 8 * MIB);
+  const from = [origin.add('/gone', { body: content, refuse: () => 404 })];
+  from.push(origin.add('/file', { body: content }));
+  const half = content.length / 2;
+  const parts = [0, half].map((start) => ({ from, start, bytes: half }));
+  const wanted = { parts, sha256: sha256(content) };
+  const options = ['--depot-dir', join(stage.folder, 'pulled'), '--allow-origin', origin.url('')];
+  await stage.setOwners('alice', 'rate=1MiB/s');
+  let edge = await stage.start(...options);
+  const { write, manage, read } = await reserve(edge, content.length);
+  const pullState = async () => (await askDepot('GET', manage)).body.pull;
+  const { status, body } = await askDepot('POST', `${write}/pull`, {}, wanted);
+  expect([status, body.pull.state]).toEqual([202, 'running']);
+  // The questions end no pull.
+  await until(async () => Number((await stateOf(write))[0]) >= MIB);
+  expect(await pullState()).toMatchObject({ state: 'running' });
+  expect((await edge.status()).admission.pulls?.use).toBe(1);
+  await edge.stop('SIGKILL');
+  await stage.setOwners('alice');
+  edge = await stage.restart(edge, ...options, '--public-url', edge.url);
+  expect(await pullState()).toMatchObject({ state: 'failed', code: 'interrupted' });
+  const [stored] = await stateOf(write);
+  expect(stored).toBeGreaterThanOrEqual(MIB);
+  const before = origin.sentBytes;
+  expect((await askDepot('POST', `${write}/pull`, {}, wanted)).status).toBe(202);
+  await becomes(async () => (await stateOf(write))[1], '?1');
+  expect(origin.sentBytes - before).toBe(content.length - Number(stored));
+  const digestOf = async (link: string) =>
+    sha256(Buffer.from(await (await fetch(link)).arrayBuffer()));
+  expect([await digestOf(read), await pullState()]).toEqual([sha256(content), undefined]);
+  await origin.stop();
+  // Its own links are of its network; the other depot has to be allowed.
+  const other = await stage.start(
+    ...['--depot-dir', join(stage.folder, 'other'), '--allow-origin', edge.url],
+  );
+  for (const at of [edge, other]) {
+    const copy = await reserve(at, content.length);
+    const link = { from: [read], start: 0, bytes: content.length };
+    expect((await askDepot('POST', `${copy.write}/pull`, {}, { parts: [link] })).status).toBe(202);
+    const stateOfCopy = async () => (await askDepot('GET', copy.manage)).body;
+    await until(async () => (await stateOfCopy()).pull?.state !== 'running');
+    expect(await stateOfCopy()).toMatchObject({ complete: true, sha256: sha256(content) });
+    expect(await digestOf(copy.read)).toBe(sha256(content));
+  }
+  const refused = await askDepot('POST', `${write}/pull`, {}, { parts: [{ from: ['ftp://x/'] }] });
+  expect([refused.status, refused.body.code]).toEqual([400, 'bad-request']);
 });
 
 test('an upload that is killed at any time, and whose depot is, continues with the same command', async () => {

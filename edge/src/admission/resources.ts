@@ -15,6 +15,9 @@ export const DNS_CLIENT_CONNECTIONS = 16;
 /** Uploads to the depot under way: of one client, and of all together. */
 export const CLIENT_APPENDS = 8;
 export const APPENDS = 256;
+/** Pulls of the depot under way: of one owner, and of all together. */
+export const OWNER_PULLS = 4;
+export const PULLS = 32;
 /** Wrong capabilities and owners' tokens that one client may present per minute. */
 export const GUESSES_PER_MINUTE = 10;
 
@@ -132,6 +135,13 @@ export const RESOURCES = {
     forAll: { fixed: `${APPENDS}` },
     full: 'The upload is refused, and may be continued later. One that is slower than 16 KiB/s, with pauses of up to 30 s, is ended.',
     codes: ['too-many-transfers', 'upload-too-slow'],
+  },
+  pulls: {
+    what: 'files that the depot fetches from elsewhere, under way',
+    perClient: { fixed: `${OWNER_PULLS} of one owner` },
+    forAll: { fixed: `${PULLS}` },
+    full: 'The pull is refused, and may be posted later. Limits are those of owners, whatever their addresses. A source that is slower than 16 KiB/s, with pauses of up to 30 s, is left.',
+    codes: ['too-many-transfers'],
   },
   capabilities: {
     what: 'wrong links and tokens at the depot per minute',

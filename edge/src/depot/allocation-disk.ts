@@ -13,6 +13,7 @@ import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'nod
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Log } from '@millrace/shared/base/log';
+import { MAX_PULL_MESSAGE_CHARS } from '@millrace/shared/cdn/depot/pull-record';
 import { RECORD_BYTES, scanSums } from '@millrace/shared/cdn/depot/sums';
 import { replaceFile, syncFolder } from '@millrace/shared/node/files/replace-file';
 import { readOrThrow } from '@millrace/shared/schema/read';
@@ -46,6 +47,15 @@ const HEAD = z.object({
   sha256: hex64.optional(),
   /** Set when the upload is complete. */
   final: z.object({ length: bytes, sha256: hex64, at: time }).optional(),
+  /** The pull that was begun last, until another one or an append begins. */
+  pull: z
+    .object({
+      startedAt: time,
+      failure: z
+        .object({ code: z.string(), message: z.string().max(MAX_PULL_MESSAGE_CHARS), at: time })
+        .optional(),
+    })
+    .optional(),
   /** True once bytes read from the disk were not those that had been written. */
   damaged: z.literal(true).optional(),
 });

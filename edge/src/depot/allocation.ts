@@ -12,6 +12,15 @@ export interface Turn {
   end(): void;
 }
 
+/** Users of the upload: requests of clients, and pulls, which go on without one. */
+export type TurnKind = 'request' | 'pull';
+
+interface HeldTurn {
+  readonly kind: TurnKind;
+  readonly controller: AbortController;
+  readonly done: Promise<void>;
+}
+
 /** SHA-256 of the first bytes. */
 interface RunningHash {
   readonly hash: Hash;
@@ -28,7 +37,7 @@ export class Allocation {
   /** True if other nodes may have been told of the file, as it is now. */
   told = false;
   #hash: RunningHash = { hash: createHash('sha256'), end: 0 };
-  #turn: { readonly controller: AbortController; readonly done: Promise<void> } | undefined;
+  #turn: HeldTurn | undefined;
   readonly #readers = new Set<AbortController>();
   #ended: MillraceError | undefined;
   /** Last change of the head, or of the folder. */
@@ -45,20 +54,30 @@ export class Allocation {
     return this.head.final !== undefined;
   }
 
+  /** True while a pull has the turn. */
+  get isPulling(): boolean {
+    return this.#turn?.kind === 'pull';
+  }
+
   /**
    * Waits for the turn at the upload. A request that has it is terminated: its client has given it
    * up, or it would not have sent another one (draft-ietf-httpbis-resumable-upload-15, concurrency).
    *
    * @throws MillraceError if the allocation has ended
    */
-  async takeTurn(): Promise<Turn> {
+  async takeTurn(kind: TurnKind = 'request'): Promise<Turn> {
     const controller = new AbortController();
-    let end = () => {};
+    let resolveDone = () => {};
     const done = new Promise<void>((resolve) => {
-      end = resolve;
+      resolveDone = resolve;
     });
     const before = this.#turn;
-    this.#turn = { controller, done };
+    const own: HeldTurn = { kind, controller, done };
+    this.#turn = own;
+    const end = () => {
+      if (this.#turn === own) this.#turn = undefined;
+      resolveDone();
+    };
     before?.controller.abort(
       new MillraceError('interrupted', 'another request continues the upload'),
     );

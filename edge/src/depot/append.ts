@@ -19,6 +19,10 @@ export const APPEND_BYTES = BATCH_BYTES + 3 * 64 * 1024;
 const ACKNOWLEDGE_BYTES = 64 * 1024 * 1024;
 const ACKNOWLEDGE_MS: Millis = 1000;
 
+/** Least pace of bytes that are appended, bytes per second, and the longest pause of a fast sender. */
+export const LEAST_PACE = 16 * 1024;
+export const PACE_PAUSE_MS: Millis = 30_000;
+
 export interface AppendOptions {
   /** Gives the next bytes; undefined at the end. Rejects if they end before their time. */
   readonly next: () => Promise<Buffer | undefined>;

@@ -7,6 +7,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import type { Owner } from '@millrace/shared/cdn/depot/owners-file';
+import { type PullRecord, pullAfterRestart } from '@millrace/shared/cdn/depot/pull-record';
 import { LeaseLedger } from '@millrace/shared/cdn/upkeep/lease-ledger';
 import type { Capability, DepotLink } from '@millrace/shared/http/urls/depot-link';
 import { LRUCache } from 'lru-cache';
@@ -20,7 +21,7 @@ import { DiskRoom, isDiskFull } from './disk-room.ts';
 import { allowanceOf, checkLease, checkSize, refuse } from './refusals.ts';
 import { newCapabilities, type Proofs } from './secrets.ts';
 import { Space } from './space.ts';
-import { readVerified } from './verified-read.ts';
+import { hashRest } from './verified-read.ts';
 
 /** Most allocations at a time. */
 const MAX_ALLOCATIONS = 1_000_000;
@@ -228,35 +229,35 @@ export class Depot {
   /**
    * Completes an upload: from now on it can be read, and never changes.
    *
-   * @throws MillraceError `inconsistent-length`; `content-mismatch` if its SHA-256 is another than
-   *   was stated, `content-blocked`: then the allocation has ended
+   * @param wanted SHA-256 that it must have, hexadecimal, or else is not completed
+   * @throws MillraceError `inconsistent-length`; `content-mismatch` if its SHA-256 is not `wanted`; the
+   *   same if it is another than was stated when it was made, and `content-blocked`: then the
+   *   allocation has ended
    */
-  async complete(allocation: Allocation, signal: AbortSignal): Promise<void> {
+  async complete(allocation: Allocation, signal: AbortSignal, wanted?: string): Promise<void> {
     const { head, offset: length } = allocation;
     if (head.length !== undefined && head.length !== length) {
       throw new MillraceError('inconsistent-length', `${length} of ${head.length} bytes came`);
     }
-    const { hashedEnd } = allocation;
-    // Bytes of a former run.
-    let at = hashedEnd;
-    for await (const bytes of readVerified(allocation.folder, { start: at, end: length })) {
-      signal.throwIfAborted();
-      allocation.addToHash(bytes, at);
-      at += bytes.length;
-    }
+    await hashRest(allocation, signal);
     const { sha256 } = allocation;
+    const mismatch = new MillraceError('content-mismatch', `their SHA-256 is ${sha256}`);
     const isOther = head.sha256 !== undefined && head.sha256 !== sha256;
     if (isOther || this.blocked.has(sha256)) {
-      const error = isOther
-        ? new MillraceError('content-mismatch', `their SHA-256 is ${sha256}`)
-        : new MillraceError('content-blocked');
+      const error = isOther ? mismatch : new MillraceError('content-blocked');
       // Not waited for: the request that completes has its turn until it has been answered.
       this.#delete(this.end(allocation, error));
       throw error;
     }
+    if (wanted !== undefined && wanted !== sha256) throw mismatch;
     const final = { length, sha256, at: this.#options.wallClock() };
-    await this.#change(allocation, { final, bytes: length, grows: false });
+    await this.#change(allocation, { final, bytes: length, grows: false, pull: undefined });
     this.#ledger.charge(head.id, length);
+  }
+
+  /** Records a pull of an upload, or its end; undefined: bytes come in another way now. */
+  async notePull(allocation: Allocation, pull: PullRecord | undefined): Promise<void> {
+    if (allocation.head.pull !== pull) await this.#change(allocation, { pull });
   }
 
   /**
@@ -388,7 +389,9 @@ export class Depot {
     this.#deletions.add(done);
   }
 
-  #restore({ head, folder, offset, sums }: Found): void {
+  #restore({ head: left, folder, offset, sums }: Found): void {
+    const pull = left.pull && pullAfterRestart(left.pull, this.#options.wallClock());
+    const head = { ...left, pull };
     const { id, owner, expiresAt, final } = head;
     this.#ledger.restore({ id, owner, bytes: Math.max(head.bytes, offset), expiresAt });
     const allocation = new Allocation(folder, head, offset, sums);

@@ -11,6 +11,7 @@ import {
   SEGMENT_BYTES,
   type Sum,
 } from '@millrace/shared/cdn/depot/sums';
+import type { Allocation } from './allocation.ts';
 import { openBoth } from './allocation-disk.ts';
 
 /** Bytes that are read at a time, besides the rest of a segment. */
@@ -49,6 +50,21 @@ export async function* readVerified(
   } finally {
     await data.close();
     await sums.close();
+  }
+}
+
+/**
+ * Reads the bytes that are not in the digest of an upload yet: those of a former run.
+ *
+ * @throws MillraceError `allocation-damaged`; errors of the disk; the signal's reason
+ */
+export async function hashRest(allocation: Allocation, signal: AbortSignal): Promise<void> {
+  let at = allocation.hashedEnd;
+  const rest = { start: at, end: allocation.offset };
+  for await (const bytes of readVerified(allocation.folder, rest)) {
+    signal.throwIfAborted();
+    allocation.addToHash(bytes, at);
+    at += bytes.length;
   }
 }
 

@@ -54,6 +54,11 @@ export interface OriginRequest {
   readonly client?: string | undefined;
   /** Grant of the signed link that lets the request through. */
   readonly grant?: LinkGrant | undefined;
+  /**
+   * Returns true for URLs that may be fetched whatever the policy says, at private addresses too;
+   * asked for redirects as well.
+   */
+  readonly admits?: ((url: URL) => boolean) | undefined;
   /** Header fields besides those every request has. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
@@ -236,7 +241,8 @@ export class OriginClient {
     let waited = 0;
     for (let hop = 0; ; hop++) {
       const { client, scope, grant } = request;
-      const anywhere = this.#options.policy.check(url, scope, grant);
+      const anywhere =
+        request.admits?.(url) === true || this.#options.policy.check(url, scope, grant);
       this.#options.clientOrigins.admit(client, scope, url.origin, this.#options.now());
       const place = this.#enter(url.origin, client);
       const use: Use = {

@@ -92,6 +92,10 @@ export class Metrics {
     'depot_received_bytes_total',
     'Bytes of files that clients have sent to the depot',
   );
+  readonly depotPulled = this.#counter(
+    'depot_pulled_bytes_total',
+    'Bytes of files that the depot has fetched from elsewhere',
+  );
   readonly contentPurges = this.#counter('content_purges_total', 'Purges carried out', ['kind']);
   readonly prefetches = this.#counter('prefetches_total', 'Prefetches ended', ['state']);
   readonly prefetchedBytes = this.#counter(

@@ -27,6 +27,8 @@ export interface Clients {
   readonly reaper: ClientReaper;
   /** Answers clients' requests for files. */
   readonly prefixed: PrefixedHandler;
+  /** Use of origins that rules limit. */
+  readonly originUse: OriginUse;
   /** Parts that send a file from chunks. */
   readonly sending: SendFileOptions;
   /** Stops looking for vanished clients. */
@@ -142,6 +144,7 @@ export async function openClients(
     localAccess,
     clientRtts,
     reaper,
+    originUse,
     prefixed,
     sending,
     stop: () => reaper.stop(),

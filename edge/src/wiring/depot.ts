@@ -4,7 +4,8 @@ import { mkdir, stat, statfs } from 'node:fs/promises';
 import type { Log } from '@millrace/shared/base/log';
 import { formatBytes } from '@millrace/shared/base/units';
 import { depotFileUrl } from '@millrace/shared/cdn/depot/depot-file';
-import { APPENDS, CLIENT_APPENDS } from '../admission/resources.ts';
+import { parseDepotTarget } from '@millrace/shared/http/urls/depot-link';
+import { APPENDS, CLIENT_APPENDS, OWNER_PULLS, PULLS } from '../admission/resources.ts';
 import { DepotFiles } from '../agent/depot-files.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
 import type { Config } from '../config/config.ts';
@@ -14,11 +15,14 @@ import { APPEND_BYTES } from '../depot/append.ts';
 import { ClientUse } from '../depot/client-use.ts';
 import { Depot } from '../depot/depot.ts';
 import { lockFolder } from '../depot/folder-lock.ts';
+import { PULL_MEMORY_BYTES, Puller } from '../depot/pull/puller.ts';
 import { READ_MEMORY_BYTES } from '../depot/verified-read.ts';
 import { Owners } from '../policy/depot-owners.ts';
+import type { OriginPolicy } from '../policy/policy.ts';
 import { DepotHandler } from '../routes/depot/handler.ts';
 import { ofPrefixed } from '../routes/depot/prefixed-link.ts';
 import type { Clients } from './clients.ts';
+import type { Files } from './files.ts';
 import type { NodeContext } from './node-context.ts';
 import type { Peers } from './peers.ts';
 import type { Storage } from './storage.ts';
@@ -99,6 +103,8 @@ export function openDepotServer(
   store: DepotStore | undefined,
   { purges }: Storage,
   { depots }: Peers,
+  { client }: Files,
+  policy: OriginPolicy,
   clients: Clients,
   transfers: Exchanges,
   upkeep: Upkeep,
@@ -116,6 +122,30 @@ export function openDepotServer(
     rounds.every(COLLECT_INTERVAL_MS, () => files.collect());
     account.share('depotFiles', () => files.bytes);
   }
+  const isAt = (id: string, origin: string) => {
+    const isOwn = config.publicUrl !== undefined && new URL(config.publicUrl).origin === origin;
+    return isOwn || depots?.isAt(id, origin) === true;
+  };
+  const puller =
+    store &&
+    new Puller({
+      ...{ depot: store.depot, owners: store.owners, client, policy, log, now, wallClock },
+      originUse: clients.originUse,
+      isInNetwork(url) {
+        const link = parseDepotTarget(url.pathname);
+        return link?.kind === 'read' && isAt(link.id, url.origin);
+      },
+      onRefusal: admissions.refused,
+      onBytes: (bytes) => metrics.depotPulled.inc(bytes),
+    });
+  if (puller !== undefined) {
+    admissions.measure('pulls', {
+      use: () => puller.running,
+      limit: PULLS,
+      perClient: OWNER_PULLS,
+    });
+    account.share('depotPulls', () => puller.running * PULL_MEMORY_BYTES);
+  }
   if (store !== undefined) {
     admissions.measure('appends', {
       use: () => use.appends,
@@ -128,11 +158,19 @@ export function openDepotServer(
       store.depot.onChanged = (id) => announcements.announce(id);
     }
   }
-  const own = store && {
-    ...{ depot: store.depot, owners: store.owners, maxLeaseMs: config.depotMax, now, wallClock },
-    publicUrl: config.publicUrl,
-    onBytes: (bytes: number) => metrics.depotReceived.inc(bytes),
-  };
+  const own = store &&
+    puller && {
+      ...{
+        puller,
+        depot: store.depot,
+        owners: store.owners,
+        maxLeaseMs: config.depotMax,
+        now,
+        wallClock,
+      },
+      publicUrl: config.publicUrl,
+      onBytes: (bytes: number) => metrics.depotReceived.inc(bytes),
+    };
   const handler = new DepotHandler({
     ...{ own, use, metrics, account, transfers, log, now, wallClock },
     network: files && { ...clients.sending, files },
@@ -144,11 +182,7 @@ export function openDepotServer(
   return {
     handler,
     ofPrefixed: (target) => {
-      const { defaultScheme, publicUrl } = config;
-      return ofPrefixed(target, defaultScheme, (id, origin) => {
-        const isOwn = publicUrl !== undefined && new URL(publicUrl).origin === origin;
-        return isOwn || depots?.isAt(id, origin) === true;
-      });
+      return ofPrefixed(target, config.defaultScheme, isAt);
     },
   };
 }

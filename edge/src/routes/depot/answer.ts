@@ -7,6 +7,7 @@ import type { DepotLink, DepotTarget } from '@millrace/shared/http/urls/depot-li
 import type { Allocation } from '../../depot/allocation.ts';
 import { readBlockBytes, sendBlocks } from './blocks.ts';
 import { type DepotRequest, sendJson } from './depot-request.ts';
+import { pull, pullState } from './pulls.ts';
 import { RequestBody } from './request-body.ts';
 import { readChange, readPathName } from './requests.ts';
 import { create, patch, put, showState } from './uploads.ts';
@@ -25,9 +26,12 @@ export async function answerStored(request: DepotRequest, target: DepotTarget): 
     const owner = ownerOf(request);
     return put(request, owner, readPathName(target.name), target.query);
   }
-  const allocation = findAllocation(request, target);
+  const { id, secret } = target;
+  const kind = target.kind === 'pull' ? 'write' : target.kind;
+  const allocation = findAllocation(request, { kind, id, secret });
   request.about = { allocation };
   if (target.kind === 'manage') return manage(request, allocation, target.query ?? '');
+  if (target.kind === 'pull') return pull(request, allocation);
   return request.req.method === 'HEAD'
     ? showState(request, allocation)
     : patch(request, allocation);
@@ -65,7 +69,7 @@ async function manage(request: DepotRequest, allocation: Allocation, query: stri
   const expires = new Date(expiresAt).toISOString();
   const state = {
     ...{ id, owner, name, type, bytes, expires, offset, complete },
-    ...{ sha256: final?.sha256, damaged: damaged ?? false },
+    ...{ sha256: final?.sha256, damaged: damaged ?? false, pull: pullState(allocation) },
   };
   const blockBytes = req.method === 'GET' ? readBlockBytes(query, offset) : undefined;
   if (blockBytes === undefined) sendJson(res, 200, state);

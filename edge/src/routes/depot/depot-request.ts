@@ -8,12 +8,15 @@ import type { Exchange } from '../../clients/exchanges.ts';
 import type { Allocation } from '../../depot/allocation.ts';
 import type { ClientUse } from '../../depot/client-use.ts';
 import type { Depot } from '../../depot/depot.ts';
+import type { Puller } from '../../depot/pull/puller.ts';
 import type { Owners } from '../../policy/depot-owners.ts';
 
 /** Parts of the node that requests of the depot need. */
 export interface DepotParts {
   readonly depot: Depot;
   readonly owners: Owners;
+  /** Fetches what clients ask it to store. */
+  readonly puller: Puller;
   readonly publicUrl: string | undefined;
   /** Longest lease. */
   readonly maxLeaseMs: Millis;

@@ -65,6 +65,7 @@ const METHODS: Readonly<Record<DepotTarget['kind'], readonly string[]>> = {
   put: ['PUT', 'OPTIONS'],
   read: ['GET', 'HEAD', 'OPTIONS'],
   write: ['HEAD', 'PATCH', 'OPTIONS'],
+  pull: ['POST', 'OPTIONS'],
   manage: ['GET', 'PATCH', 'DELETE', 'OPTIONS'],
 };
 
@@ -249,5 +250,6 @@ function shownTarget(target: string): string {
   if (parsed === undefined) return `${DEPOT_PATH}…`;
   if (parsed.kind === 'create') return DEPOT_PATH;
   if (parsed.kind === 'put') return `${DEPOT_PATH}/…`;
+  if (parsed.kind === 'pull') return hideSecrets(target);
   return hideSecrets(formatDepotLink(parsed));
 }

@@ -5,10 +5,8 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { LeastPace } from '@millrace/shared/cdn/clients/least-pace';
 import { streamOf } from '../../clients/connection.ts';
+import { LEAST_PACE, PACE_PAUSE_MS } from '../../depot/append.ts';
 
-/** Least pace of an upload, bytes per second, and the longest pause of a fast one. */
-const LEAST_PACE = 16 * 1024;
-const PAUSE_MS: Millis = 30_000;
 /** Events after which there may be something to read, or will never be. */
 const EVENTS = ['readable', 'end', 'close', 'error', 'aborted'] as const;
 
@@ -17,7 +15,7 @@ export class RequestBody {
   readonly #res: ServerResponse;
   readonly #signal: AbortSignal;
   readonly #now: () => Millis;
-  readonly #pace = new LeastPace(LEAST_PACE, PAUSE_MS);
+  readonly #pace = new LeastPace(LEAST_PACE, PACE_PAUSE_MS);
 
   /**
    * @param signal ends the reading

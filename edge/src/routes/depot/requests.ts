@@ -3,14 +3,21 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
+import { MAX_ETAG_CHARS, MAX_URL_CHARS } from '@millrace/shared/base/limits';
 import { parseDuration } from '@millrace/shared/base/unit-options';
+import { pullLength } from '@millrace/shared/cdn/depot/pull-plan';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
+import { parseOriginUrl } from '@millrace/shared/http/urls/prefixed-url';
 import { tryRead } from '@millrace/shared/schema/read';
 import { parse as parseDisposition } from 'content-disposition';
 import * as z from 'zod';
 
 const bytes = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 const seconds = z.number().min(1, 'must be at least 1').max(1e10);
+const sha256 = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/, 'must have 64 hexadecimal digits')
+  .optional();
 const TYPE = /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/;
 
 const CREATION = z.strictObject({
@@ -19,13 +26,55 @@ const CREATION = z.strictObject({
   name: z.string().min(1).max(1000).transform(safeFileName).optional(),
   type: z.string().max(200).optional(),
   /** SHA-256 that the file must have. */
-  sha256: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/, 'must have 64 hexadecimal digits')
-    .optional(),
+  sha256,
 });
 
 const CHANGE = z.strictObject({ seconds: seconds.optional(), bytes: bytes.optional() });
+
+/** Most parts of a pull, and most URLs of one of them. */
+const MAX_PARTS = 1024;
+const MAX_URLS = 16;
+
+const PULL = z.strictObject({
+  parts: z
+    .array(
+      z
+        .strictObject({
+          from: z
+            .array(z.string().max(MAX_URL_CHARS).transform(readUrl))
+            .min(1, 'must name a URL')
+            .max(MAX_URLS),
+          etag: z
+            .string()
+            .max(MAX_ETAG_CHARS)
+            .regex(/^"[\x21\x23-\x7e]*"$/, 'must be a strong entity tag, quotes included')
+            .optional(),
+          start: bytes,
+          bytes: bytes.min(1, 'must be at least 1'),
+        })
+        .refine((part) => Number.isSafeInteger(part.start + part.bytes), 'ends too far away'),
+    )
+    .min(1, 'must name a part')
+    .max(MAX_PARTS)
+    .refine((parts) => Number.isSafeInteger(pullLength(parts)), 'are too long together'),
+  /** SHA-256 that the file must have. */
+  sha256,
+});
+
+/** Reads a pull. @throws MillraceError `bad-request` that says which part is wrong */
+export function readPull(text: string): z.output<typeof PULL> {
+  return read(PULL, text);
+}
+
+/** Reads a URL that is to be fetched, without what no server is sent. */
+function readUrl(text: string, context: z.RefinementCtx): string {
+  try {
+    return parseOriginUrl(text).href;
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as MillraceError).message });
+    return z.NEVER;
+  }
+}
 
 /** Reads a reservation. @throws MillraceError `bad-request` that says which part is wrong */
 export function readCreation(text: string): z.output<typeof CREATION> {

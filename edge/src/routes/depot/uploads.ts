@@ -57,8 +57,15 @@ export async function put(
   return storeContent(request, owner, { ...creation, complete: complete ?? true, isPlain });
 }
 
-/** Answers HEAD of an upload. A request that appends is terminated: its client has left it. */
+/**
+ * Answers HEAD of an upload. A request that appends is terminated: its client has left it. A pull is
+ * not, because it has no client, and this is how its progress is read.
+ */
 export async function showState(request: DepotRequest, allocation: Allocation): Promise<void> {
+  if (allocation.isPulling) {
+    request.res.writeHead(204, stateFields(request, allocation)).end();
+    return;
+  }
   const turn = await allocation.takeTurn();
   try {
     request.res.writeHead(204, stateFields(request, allocation)).end();
@@ -87,6 +94,7 @@ export async function patch(request: DepotRequest, allocation: Allocation): Prom
       const { offset: expected } = allocation;
       throw new MillraceError('offset-mismatch', `${expected} bytes are stored`);
     }
+    await request.options.depot.notePull(allocation, undefined);
     await appendBody(request, allocation, turn, { complete, length });
     if (!complete) {
       res.writeHead(204, stateFields(request, allocation)).end();
@@ -278,7 +286,8 @@ function statedDigest(
   }
 }
 
-function stateFields(request: DepotRequest, allocation: Allocation): Record<string, string> {
+/** Returns the fields that tell the state of an upload. */
+export function stateFields(request: DepotRequest, allocation: Allocation): Record<string, string> {
   const { head, offset, isComplete: complete } = allocation;
   const length = head.final?.length ?? head.length;
   return {

@@ -49,6 +49,8 @@ describe('capabilities', () => {
     ['a name', '/-/depot/a%20b?for=7d', { kind: 'put', name: 'a%20b', query: 'for=7d' }],
     ['a link without a name', `/-/d/${ID}/${SECRET}`, { kind: 'read', id: ID, secret: SECRET }],
     ['a link with a query', `/-/d/${ID}/${SECRET}/a?b`, { kind: 'read', id: ID, secret: SECRET }],
+    ['a pull', `/-/depot/w/${ID}/${SECRET}/pull`, { kind: 'pull', id: ID, secret: SECRET }],
+    ['a pull behind a link to manage', `/-/depot/m/${ID}/${SECRET}/pull`, undefined],
     ['a short secret', `/-/d/${ID}/${SECRET.slice(1)}/a`, undefined],
     ['a long id', `/-/d/A${ID}/${SECRET}/a`, undefined],
     ['a folder behind the name', `/-/d/${ID}/${SECRET}/a/b`, undefined],

@@ -18,6 +18,8 @@ export interface DepotLink {
 export type DepotTarget =
   /** A capability; the query may hold options of managing. */
   | (DepotLink & { readonly query?: string })
+  /** The pull of an upload, by its capability to write. */
+  | { readonly kind: 'pull'; readonly id: string; readonly secret: string }
   /** A new allocation; the query may hold options. */
   | { readonly kind: 'create'; readonly query: string }
   /** A new allocation with its content. `name` is percent-encoded as it came. */
@@ -34,6 +36,7 @@ const ID = '([A-Za-z0-9_-]{16})';
 const SECRET = '([A-Za-z0-9_-]{32})';
 const READ = new RegExp(`^/-/d/${ID}/${SECRET}(?:/[^/?]*)?$`);
 const OTHER = new RegExp(`^/-/depot/([wm])/${ID}/${SECRET}$`);
+const PULL = new RegExp(`^/-/depot/w/${ID}/${SECRET}/pull$`);
 const PUT = /^\/-\/depot\/([^/]+)$/;
 const ID_ALONE = new RegExp(`^${ID}$`);
 const ID_IN_LINK = new RegExp(`/-/(?:d|depot/[wm])/${ID}/`);
@@ -60,6 +63,8 @@ export function parseDepotTarget(target: string): DepotTarget | undefined {
     const options = query === '' ? {} : { query };
     return { kind, id: other[2] as string, secret: other[3] as string, ...options };
   }
+  const pull = PULL.exec(path);
+  if (pull !== null) return { kind: 'pull', id: pull[1] as string, secret: pull[2] as string };
   if (path === DEPOT_PATH) return { kind: 'create', query };
   const put = PUT.exec(path);
   return put === null ? undefined : { kind: 'put', name: put[1] as string, query };

@@ -1,0 +1,253 @@
+/**
+ * Pulls: the depot itself fetches the bytes of an upload from URLs, and completes the upload. A pull
+ * goes on without the client that has posted it, until it is complete, fails, or another request takes
+ * the upload over. The plan decides; this file asks, and stores.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { Log } from '@millrace/shared/base/log';
+import { KeyedPlaces } from '@millrace/shared/cdn/admission/keyed-places';
+import { judgePulled, pullFields } from '@millrace/shared/cdn/depot/pull-answer';
+import {
+  type PullAsk,
+  type PullPart,
+  PullPlan,
+  pullLength,
+} from '@millrace/shared/cdn/depot/pull-plan';
+import { failedPull, type PullRecord } from '@millrace/shared/cdn/depot/pull-record';
+import { listField } from '@millrace/shared/http/fields/headers';
+import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
+import type { HttpResponse } from '@millrace/shared/node/http-response';
+import { sleep } from '@millrace/shared/node/sleep';
+import type { OnRefusal } from '../../admission/admissions.ts';
+import type { OriginUse } from '../../admission/origin-use.ts';
+import { OWNER_PULLS, PULLS } from '../../admission/resources.ts';
+import type { OriginClient } from '../../egress/origin-client.ts';
+import type { Owners } from '../../policy/depot-owners.ts';
+import type { OriginPolicy } from '../../policy/policy.ts';
+import type { Allocation, Turn } from '../allocation.ts';
+import { APPEND_BYTES, append } from '../append.ts';
+import type { Depot } from '../depot.ts';
+import { PulledBody, QUEUE_BYTES } from './pulled-body.ts';
+
+/** Longest request that posts a pull. */
+export const PULL_REQUEST_BYTES = 256 * 1024;
+/** Memory that a pull takes at most: what it stores, what has come, and its request. */
+export const PULL_MEMORY_BYTES = APPEND_BYTES + QUEUE_BYTES + 2 * PULL_REQUEST_BYTES;
+
+/** A pull that a client asks for. */
+export interface PullRequest {
+  readonly parts: readonly PullPart[];
+  /** SHA-256 that the file must have, hexadecimal. */
+  readonly sha256?: string | undefined;
+}
+
+export interface PullerOptions {
+  readonly depot: Depot;
+  readonly owners: Owners;
+  readonly client: Pick<OriginClient, 'open'>;
+  readonly policy: Pick<OriginPolicy, 'rule' | 'checkAnswer'>;
+  readonly originUse: Pick<OriginUse, 'admit'>;
+  /** Returns true for files of this network's depots, which the policy need not admit. */
+  readonly isInNetwork: (url: URL) => boolean;
+  readonly onRefusal: OnRefusal;
+  /** Called with the number of bytes that have come. */
+  readonly onBytes: (bytes: number) => void;
+  readonly log: Log;
+  /** Monotonic and Unix milliseconds. */
+  readonly now: () => Millis;
+  readonly wallClock: () => Millis;
+}
+
+/** A failure of a source: another one may do better. */
+class SourceFailure extends Error {
+  readonly error: MillraceError;
+
+  constructor(cause: unknown) {
+    super('a source has failed', { cause });
+    this.error = asMillraceError(cause);
+  }
+}
+
+export class Puller {
+  readonly #options: PullerOptions;
+  readonly #places = new KeyedPlaces(OWNER_PULLS, PULLS);
+
+  constructor(options: PullerOptions) {
+    this.#options = options;
+  }
+
+  /** Pulls under way. */
+  get running(): number {
+    return this.#places.running;
+  }
+
+  /**
+   * Begins a pull. It goes on where the upload stands; a request that appends, or another pull, ends.
+   *
+   * @param client key of the client that has posted it
+   * @throws MillraceError `too-many-transfers`, `upload-complete`, and those of `Depot.setLength`
+   */
+  async begin(allocation: Allocation, request: PullRequest, client: string): Promise<void> {
+    const { depot, wallClock } = this.#options;
+    const leave = this.#enter(allocation.head.owner, client);
+    let turn: Turn | undefined;
+    try {
+      turn = await allocation.takeTurn('pull');
+      if (allocation.isComplete) throw new MillraceError('upload-complete');
+      const length = pullLength(request.parts);
+      await depot.setLength(allocation, length);
+      depot.space.makeRoom(allocation, length);
+      const record = { startedAt: wallClock() };
+      await depot.notePull(allocation, record);
+      void this.#run(allocation, request, { turn, client, record }).finally(leave);
+    } catch (error) {
+      turn?.end();
+      leave();
+      throw depot.diskError(error);
+    }
+  }
+
+  /** @throws MillraceError `too-many-transfers` */
+  #enter(owner: string, client: string): () => void {
+    const leave = this.#places.take(owner);
+    if (leave !== undefined) return leave;
+    this.#options.onRefusal('pulls', 'refused', client);
+    const own = this.#places.of(owner);
+    throw new MillraceError('too-many-transfers', `${own} pulls of yours are under way`, {
+      retryAfterMs: 1000,
+    });
+  }
+
+  /** Carries a pull out, gives its turn back, and records how it has ended; never rejects. */
+  async #run(
+    allocation: Allocation,
+    { parts, sha256 }: PullRequest,
+    { turn, client, record }: { turn: Turn; client: string; record: PullRecord },
+  ): Promise<void> {
+    const { depot, log } = this.#options;
+    const { id, owner } = allocation.head;
+    try {
+      await this.#fetchAll(allocation, new PullPlan(parts, allocation.offset), turn.signal, client);
+      await depot.complete(allocation, turn.signal, sha256);
+      log.info({ id, owner, bytes: allocation.offset }, 'a pull is complete');
+    } catch (thrown) {
+      const error = asMillraceError(turn.signal.aborted ? turn.signal.reason : thrown);
+      await this.#noteFailure(allocation, record, asMillraceError(depot.diskError(error)));
+    } finally {
+      turn.end();
+    }
+  }
+
+  /** Fetches all bytes that are missing. @throws as `PullPlan.next`, of the disk, and of `append` */
+  async #fetchAll(
+    allocation: Allocation,
+    plan: PullPlan,
+    signal: AbortSignal,
+    client: string,
+  ): Promise<void> {
+    const { now } = this.#options;
+    for (;;) {
+      signal.throwIfAborted();
+      const step = plan.next(allocation.offset, now());
+      if (step.kind === 'complete') return;
+      if (step.kind === 'wait') {
+        await sleep(step.ms, signal);
+        continue;
+      }
+      try {
+        await this.#fetch(allocation, plan, step, signal, client);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof SourceFailure)) throw error;
+        plan.failed(error.error, allocation.offset, now());
+      }
+    }
+  }
+
+  /** Fetches the rest of a part from one URL. @throws SourceFailure; errors of the depot */
+  async #fetch(
+    allocation: Allocation,
+    plan: PullPlan,
+    ask: PullAsk,
+    signal: AbortSignal,
+    client: string,
+  ): Promise<void> {
+    const { depot, owners, policy, originUse, onBytes, now } = this.#options;
+    const url = new URL(ask.url);
+    let answer: HttpResponse | undefined;
+    let use: ReturnType<OriginUse['admit']> | undefined;
+    try {
+      try {
+        use = originUse.admit(url, policy.rule(url), client, now());
+        answer = await this.#open(url, ask, signal, client);
+        plan.answered(ask, this.#judge(url, ask, answer));
+      } catch (error) {
+        throw new SourceFailure(error);
+      }
+      const bytes = ask.range.end - ask.range.start;
+      const body = new PulledBody(answer, { bytes, signal, now });
+      await append(allocation, {
+        async next() {
+          let piece: Buffer | undefined;
+          try {
+            piece = await body.next();
+          } catch (error) {
+            throw new SourceFailure(error);
+          }
+          if (piece === undefined) return undefined;
+          onBytes(piece.length);
+          use?.sent(piece.length, now());
+          const waitMs = owners.pause(allocation.head.owner, piece.length, now());
+          const pause = Math.max(waitMs, use?.waitMs(now()) ?? 0);
+          if (pause > 0) await sleep(pause, signal);
+          return piece;
+        },
+        makeRoom: (end) => depot.space.makeRoom(allocation, end),
+        onAcknowledged() {},
+        now,
+      });
+    } finally {
+      answer?.discard();
+      use?.release(now());
+    }
+  }
+
+  #open(url: URL, ask: PullAsk, signal: AbortSignal, client: string): Promise<HttpResponse> {
+    return this.#options.client.open({
+      ...{ url, scope: 'public', client, signal, headers: pullFields(ask) },
+      admits: this.#options.isInNetwork,
+    });
+  }
+
+  /** @throws MillraceError as `judgePulled`, and as `OriginPolicy.checkAnswer` */
+  #judge(url: URL, ask: PullAsk, answer: HttpResponse) {
+    const { status, headers, arrivedAt } = answer;
+    const retryAfterMs = parseRetryAfter(listField(headers, 'retry-after'), arrivedAt);
+    const validators = judgePulled(ask, status, headers, retryAfterMs);
+    this.#options.policy.checkAnswer(url, answer);
+    return validators;
+  }
+
+  async #noteFailure(
+    allocation: Allocation,
+    record: PullRecord,
+    error: MillraceError,
+  ): Promise<void> {
+    const { depot, log, wallClock } = this.#options;
+    const { id, owner } = allocation.head;
+    if (error.code === 'internal')
+      log.error({ err: error.cause ?? error, id }, 'a pull has failed');
+    else log.warn({ id, owner, code: error.code, detail: error.detail }, 'a pull has ended early');
+    // The edge ends. When it starts again, the record tells that.
+    if (error.code === 'draining') return;
+    try {
+      await depot.notePull(allocation, failedPull(record, error, wallClock()));
+    } catch (cause) {
+      // An allocation that has ended has no state any more.
+      if (isMillraceError(cause)) return;
+      log.error({ err: cause, id }, 'the end of a pull could not be recorded');
+    }
+  }
+}

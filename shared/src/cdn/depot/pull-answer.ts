@@ -1,0 +1,57 @@
+/** Requests of a pull, and the conditions that an answer must meet before a byte of it is stored. */
+
+import type { Millis } from '../../base/clock.ts';
+import { MillraceError } from '../../base/errors.ts';
+import { checkRangeAnswer } from '../../http/answers/range-contract.ts';
+import { statusError } from '../../http/answers/status-error.ts';
+import { ifRange } from '../../http/fields/conditions.ts';
+import type { Headers } from '../../http/fields/headers.ts';
+import { formatRange } from '../../http/fields/range-header.ts';
+import { matchVersion, readValidators, type Validators } from '../../http/fields/validators.ts';
+import type { PullAsk } from './pull-plan.ts';
+
+/** Returns the fields that ask for a range of one version. */
+export function pullFields({ range, version }: PullAsk): Record<string, string> {
+  const condition = version === undefined ? undefined : ifRange(version);
+  return {
+    range: formatRange(range),
+    ...(condition === undefined ? {} : { 'if-range': condition }),
+  };
+}
+
+/**
+ * Judges an answer by its status and its header: it must be exactly the range that was asked for, not
+ * encoded, and of the version that was asked for.
+ *
+ * @param retryAfterMs the wait that the source asks for, if it does
+ * @returns the version that it is of
+ * @throws MillraceError `version-changed`, `version-unproven`, `range-ignored`, those of
+ *   `checkRangeAnswer`, and of the status
+ */
+export function judgePulled(
+  { range: asked, version }: PullAsk,
+  status: number,
+  headers: Headers,
+  retryAfterMs?: Millis,
+): Validators {
+  if (status === 416) throw new MillraceError('version-changed', 'the file is shorter');
+  if (status === 200) {
+    checkVersion(version, readValidators(headers));
+    throw new MillraceError('range-ignored');
+  }
+  if (status !== 206) throw statusError(status, retryAfterMs);
+  const { range, validators } = checkRangeAnswer(headers, asked);
+  checkVersion(version, validators);
+  if (range.end !== asked.end) {
+    throw new MillraceError('version-changed', `the file ends at ${range.end}`);
+  }
+  return validators;
+}
+
+/** @throws MillraceError `version-changed`, `version-unproven` */
+function checkVersion(expected: Validators | undefined, got: Validators): void {
+  if (expected === undefined) return;
+  const match = matchVersion(expected, got);
+  if (match === 'different') throw new MillraceError('version-changed', 'another ETag or date');
+  if (match === 'unproven') throw new MillraceError('version-unproven');
+}
