@@ -13,8 +13,11 @@ import { openBoth } from './allocation-disk.ts';
 
 /** Bytes that are collected before they are written. */
 const BATCH_BYTES = 256 * 1024;
-/** Memory that an append takes at most: its batch, and what the connection has read ahead. */
-export const APPEND_BYTES = BATCH_BYTES + 3 * 64 * 1024;
+/**
+ * Memory that an append takes at most: the batch that is written, the one before, whose digest is
+ * computed meanwhile, and what the connection has read ahead.
+ */
+export const APPEND_BYTES = 2 * BATCH_BYTES + 3 * 64 * 1024;
 /** Bytes, and time, after which received bytes are made durable and acknowledged. */
 const ACKNOWLEDGE_BYTES = 64 * 1024 * 1024;
 const ACKNOWLEDGE_MS: Millis = 1000;
