@@ -241,14 +241,15 @@ describe('oversize', () => {
     await isWell();
   });
 
-  test('a request with long lists in Range, Via and If-None-Match is refused', async () => {
+  test('a request with long lists in Range, Via and If-None-Match gets the whole file', async () => {
     const many = Array.from({ length: 500 }, (_, i) => `"${i}"`).join(', ');
     const headers = {
       range: `bytes=${Array.from({ length: 1000 }, (_, i) => `${i * 2}-${i * 2}`).join(',')}`,
       via: many,
       'if-none-match': many,
     };
-    expect((await fetchAll(`${edge.url}/http://${host}/well`, { headers })).status).toBe(416);
+    const got = await fetchAll(`${edge.url}/http://${host}/well`, { headers });
+    expect([got.status, got.digest]).toEqual([200, origin.digest('/well')]);
     await isWell();
   });
 });
