@@ -93,7 +93,7 @@ stage.withElectron('a second start hands over its links and files, and ends', as
 });
 
 stage.withElectron('an error that nobody handles is told, and the app goes on', async (shell) => {
-  await shell.main.evaluate("void setTimeout(() => { throw new Error('for this test') })");
+  await shell.main.evaluate("void setImmediate(() => { throw new Error('for this test') })");
   await shell.records(({ dialogs }) => dialogs.some(({ message }) => message === 'Millrace'));
   expect(await shell.call('list')).toBeDefined();
 });

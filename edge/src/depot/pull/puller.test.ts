@@ -143,32 +143,30 @@ const halves = (first: string[], second: string[]): PullPart[] => [
 const reserve = async () =>
   (await depot.allocate(ALICE, { bytes: CONTENT.length, forMs: 1e6, resumable: true })).allocation;
 
-/** Waits until a pull has ended. */
-async function ended(allocation: Allocation): Promise<void> {
-  while (allocation.isPulling) await new Promise((resolve) => setTimeout(resolve, 2));
+/** Waits until the origin has been asked so many times. */
+async function askedTimes(times: number): Promise<void> {
+  while (asked.length < times) await once(origin, 'request');
 }
 
-/** Waits until something is so. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
-}
+const begin = (allocation: Allocation, parts: PullPart[], sha256?: string) =>
+  puller.begin(allocation, { parts, sha256 }, '192.0.2.1');
 
 async function pull(allocation: Allocation, parts: PullPart[], sha256?: string): Promise<void> {
-  await puller.begin(allocation, { parts, sha256 }, '192.0.2.1');
-  await ended(allocation);
+  const { ended } = await begin(allocation, parts, sha256);
+  await ended;
 }
 
 describe('a pull', () => {
   test('stores the parts in order and completes the upload', async () => {
     const [a, b] = [serve('/a'), serve('/b')];
     const allocation = await reserve();
-    await puller.begin(allocation, { parts: halves([a], [b]), sha256: SHA256 }, '192.0.2.1');
+    const { ended } = await begin(allocation, halves([a], [b]), SHA256);
     expect([allocation.isPulling, puller.running]).toEqual([true, 1]);
-    await ended(allocation);
+    await ended;
+    expect([allocation.isPulling, puller.running]).toEqual([false, 0]);
     expect(allocation.head).toMatchObject({ final: { length: CONTENT.length, sha256: SHA256 } });
     expect(allocation.head.pull).toBeUndefined();
     expect(asked).toEqual(['/a bytes=0-99999', '/b bytes=100000-299999']);
-    await until(() => puller.running === 0);
   });
 
   test('takes the next URL for the rest when one sends less than it said', async () => {
@@ -258,11 +256,11 @@ describe('a pull', () => {
       left = once(answer.res, 'close');
     });
     const allocation = await reserve();
-    await puller.begin(allocation, { parts: whole(a) }, '192.0.2.1');
-    await until(() => left !== undefined);
+    const { ended } = await begin(allocation, whole(a));
+    await askedTimes(1);
     await depot.release(allocation);
     await left;
-    await until(() => puller.running === 0);
+    await ended;
     expect([depot.count, depot.usedBytes]).toEqual([0, 0]);
   });
 
@@ -274,8 +272,8 @@ describe('a pull', () => {
     const allocation = await reserve();
     const { id } = allocation.head;
     const parts = halves([a], [a]);
-    await puller.begin(allocation, { parts, sha256: SHA256 }, '192.0.2.1');
-    await until(() => asked.length === 2);
+    await begin(allocation, parts, SHA256);
+    await askedTimes(2);
     await depot.close();
     await open();
     const again = depot.get(id) as Allocation;
@@ -297,8 +295,8 @@ describe('a pull', () => {
       answer.hangs = true;
     });
     const allocation = await reserve();
-    await puller.begin(allocation, { parts: whole(a) }, '192.0.2.1');
-    await until(() => asked.length === 1);
+    await begin(allocation, whole(a));
+    await askedTimes(1);
     const turn = await allocation.takeTurn();
     expect(allocation.head.pull?.failure?.code).toBe('interrupted');
     await depot.notePull(allocation, undefined);
@@ -311,19 +309,20 @@ describe('a pull', () => {
       answer.body = Buffer.alloc(0);
       answer.hangs = true;
     });
-    const begin = (allocation: Allocation, parts = whole(a)) =>
-      puller.begin(allocation, { parts }, '192.0.2.1');
     const allocation = await reserve();
     const long = [{ from: [a], start: 0, bytes: CONTENT.length + 1 }];
     await expect(begin(allocation, long)).rejects.toEqual(failing('upload-too-long'));
-    for (let i = 0; i < OWNER_PULLS; i++) await begin(await reserve());
-    await expect(begin(allocation)).rejects.toEqual(failing('too-many-transfers'));
+    const pulls: Promise<void>[] = [];
+    for (let i = 0; i < OWNER_PULLS; i++) {
+      pulls.push((await begin(await reserve(), whole(a))).ended);
+    }
+    await expect(begin(allocation, whole(a))).rejects.toEqual(failing('too-many-transfers'));
     expect([refusals, allocation.isPulling]).toEqual([['pulls refused 192.0.2.1'], false]);
     for (const running of depot.allocations) await depot.release(running);
-    await until(() => puller.running === 0);
+    await Promise.all(pulls);
     const complete = await reserve();
     await pull(complete, whole(serve('/b')));
-    await expect(begin(complete)).rejects.toEqual(failing('upload-complete'));
+    await expect(begin(complete, whole(a))).rejects.toEqual(failing('upload-complete'));
     expect(puller.running).toBe(0);
   });
 });

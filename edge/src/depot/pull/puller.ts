@@ -87,9 +87,14 @@ export class Puller {
    * Begins a pull. It goes on where the upload stands; a request that appends, or another pull, ends.
    *
    * @param client key of the client that has posted it
+   * @returns a promise that resolves when the pull has ended, well or not, and left its place
    * @throws MillraceError `too-many-transfers`, `upload-complete`, and those of `Depot.setLength`
    */
-  async begin(allocation: Allocation, request: PullRequest, client: string): Promise<void> {
+  async begin(
+    allocation: Allocation,
+    request: PullRequest,
+    client: string,
+  ): Promise<{ readonly ended: Promise<void> }> {
     const { depot, wallClock } = this.#options;
     const leave = this.#enter(allocation.head.owner, client);
     let turn: Turn | undefined;
@@ -101,7 +106,7 @@ export class Puller {
       depot.space.makeRoom(allocation, length);
       const record = { startedAt: wallClock() };
       await depot.notePull(allocation, record);
-      void this.#run(allocation, request, { turn, client, record }).finally(leave);
+      return { ended: this.#run(allocation, request, { turn, client, record }).finally(leave) };
     } catch (error) {
       turn?.end();
       leave();
