@@ -15,8 +15,6 @@ import {
 } from '@millrace/shared/base/errors';
 import { noteOf, noteOfError } from '@millrace/shared/base/notes';
 import { looksSigned } from '@millrace/shared/download/request/signed-url';
-import type { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
-import type { BlockTransfer } from '@millrace/shared/download/transfer/block-transfer';
 import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
 import type { OpenAnswer } from '@millrace/shared/download/transfer/transfer-ports';
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
@@ -31,7 +29,7 @@ import type { HttpSource } from '../sources/http-source.ts';
 import { blame } from './blame.ts';
 import { whileDiskIsFull } from './disk-full.ts';
 import type { DownloadWay, SaidDigest } from './download-way.ts';
-import { fetchPass } from './fetch-pass.ts';
+import { FetchPasses } from './fetch-passes.ts';
 
 /**
  * Number of failed requests, while none succeeds, after which the first answer is read to its end.
@@ -64,10 +62,7 @@ export class BlockDownload {
   /** True once the gatekeeper has begun; sources that come earlier wait until then. */
   #isOpen = false;
   #discovery: Discovery | undefined;
-  /** Defined while bytes are fetched. */
-  #scheduler: Scheduler | undefined;
-  #transfer: BlockTransfer<HttpSource> | undefined;
-  #preferred: number | undefined;
+  readonly #passes: FetchPasses;
   /** The first answer, while it has more bytes. */
   #held: HeldAnswer | undefined;
   /** Other requests that failed in a row while the first answer was kept. */
@@ -80,7 +75,7 @@ export class BlockDownload {
 
   constructor(options: BlockDownloadOptions) {
     this.#options = options;
-    this.#preferred = options.preferred;
+    this.#passes = new FetchPasses(options.preferred);
     const { context, session, sources, file, version, first } = options;
     this.#signal = AbortSignal.any([this.#ended.signal, context.signal]);
     this.#gatekeeper = new Gatekeeper({
@@ -93,11 +88,11 @@ export class BlockDownload {
       signal: this.#signal,
       onOrphaned: () => {
         this.#orphaned = new MillraceError('origin-unreachable', 'nothing came from the first');
-        this.#transfer?.stop(this.#orphaned);
+        this.#passes.transfer?.stop(this.#orphaned);
       },
       onAdmitted: (source) => {
         this.#schedule(source);
-        this.#transfer?.kick();
+        this.#passes.transfer?.kick();
       },
     });
   }
@@ -147,14 +142,12 @@ export class BlockDownload {
 
   /** Sets the position from which bytes are wanted first; undefined: the order does not matter. */
   prefer(position: number | undefined): void {
-    this.#preferred = position;
-    this.#scheduler?.prefer(position);
-    this.#transfer?.kick();
+    this.#passes.prefer(position);
   }
 
   /** Notes that bytes are no longer stored: they are fetched again. */
   discard(range: ByteRange): void {
-    this.#scheduler?.discard(range);
+    this.#passes.discard(range);
   }
 
   /**
@@ -194,8 +187,7 @@ export class BlockDownload {
       try {
         await this.#fetchOnce();
       } finally {
-        this.#scheduler = undefined;
-        this.#transfer = undefined;
+        this.#passes.end();
       }
     });
   }
@@ -203,17 +195,14 @@ export class BlockDownload {
   async #fetchOnce(): Promise<void> {
     const { request, report, version, context } = this.#options;
     const host = this.#soleHost;
-    const { scheduler, transfer } = fetchPass(this.#options, {
+    const { transfer } = this.#passes.begin(this.#options, {
       length: version.length,
       once: request.urls.some(looksSigned),
       // The first answer goes on, unless bytes further on are wanted sooner.
-      isOpenEnded: this.#held?.isOpen === true && this.#preferred === undefined,
-      preferred: this.#preferred,
+      isOpenEnded: this.#held?.isOpen === true && this.#passes.preferred === undefined,
       open: (source, range, signal) => this.#ask(source, range, signal),
       known: host === undefined ? undefined : context.hostLimits?.needed?.(host),
     });
-    this.#scheduler = scheduler;
-    this.#transfer = transfer;
     this.#setOwners();
     report.setState('running');
     if (this.#orphaned !== undefined) throw this.#orphaned;
@@ -251,7 +240,7 @@ export class BlockDownload {
     } catch (error) {
       if (held?.isNeeded === true && !signal.aborted && ++this.#refused === MOST_REFUSED) {
         this.#giveUp = asMillraceError(error);
-        this.#transfer?.stop(this.#giveUp);
+        this.#passes.transfer?.stop(this.#giveUp);
       }
       throw error;
     }
@@ -293,6 +282,6 @@ export class BlockDownload {
   #schedule(source: HttpSource): void {
     const { id, holds, kind } = source;
     const ownership = this.#discovery?.ownership(source);
-    this.#scheduler?.addSource(id, { ...ownership, holds, hasPeers: kind === 'edge' });
+    this.#passes.scheduler?.addSource(id, { ...ownership, holds, hasPeers: kind === 'edge' });
   }
 }

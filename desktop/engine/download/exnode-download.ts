@@ -7,20 +7,17 @@ import { type ByteRange, shownRanges } from '@millrace/shared/base/byte-range';
 import type { Digest } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
-import type { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
-import type { BlockTransfer } from '@millrace/shared/download/transfer/block-transfer';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
 import { type Place, placesOf, unheld } from '@millrace/shared/exnode/places';
 import { FileCheck } from '../hash/file-check.ts';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { Connections } from '../sources/connections.ts';
-import type { HttpSource } from '../sources/http-source.ts';
 import type { PlaceSource } from '../sources/place-source.ts';
 import { BlockProof } from './block-proof.ts';
 import { whileDiskIsFull } from './disk-full.ts';
 import type { Described } from './download-types.ts';
 import type { DownloadWay } from './download-way.ts';
-import { fetchPass } from './fetch-pass.ts';
+import { FetchPasses } from './fetch-passes.ts';
 
 export interface ExnodeDownloadOptions extends Omit<DownloadWay, 'first' | 'file' | 'said'> {
   readonly exnode: Exnode;
@@ -35,14 +32,12 @@ export class ExnodeDownload {
   readonly #options: ExnodeDownloadOptions;
   readonly #places: readonly Place[];
   #sources: readonly PlaceSource[] = [];
-  #scheduler: Scheduler | undefined;
-  #transfer: BlockTransfer<HttpSource> | undefined;
   #proof: BlockProof | undefined;
-  #preferred: number | undefined;
+  readonly #passes: FetchPasses;
 
   constructor(options: ExnodeDownloadOptions) {
     this.#options = options;
-    this.#preferred = options.preferred;
+    this.#passes = new FetchPasses(options.preferred);
     this.#places = placesOf(options.exnode, Date.now());
   }
 
@@ -76,10 +71,10 @@ export class ExnodeDownload {
       isAsked: (source) => sources.active(source) > 0,
       onLeft: (source, error) => {
         report.sourceFailed(source, error);
-        this.#transfer?.giveBack(source.host, Infinity);
+        this.#passes.transfer?.giveBack(source.host, Infinity);
       },
-      onWrong: () => this.#transfer?.kick(),
-      onFailed: (error) => this.#transfer?.stop(error),
+      onWrong: () => this.#passes.transfer?.kick(),
+      onFailed: (error) => this.#passes.transfer?.stop(error),
     });
     this.#proof = proof;
     // Blocks of an earlier run are proven first: nobody can be blamed for wrong ones.
@@ -101,14 +96,12 @@ export class ExnodeDownload {
 
   /** Sets the position from which bytes are wanted first; undefined: the order does not matter. */
   prefer(position: number | undefined): void {
-    this.#preferred = position;
-    this.#scheduler?.prefer(position);
-    this.#transfer?.kick();
+    this.#passes.prefer(position);
   }
 
   /** Notes that bytes are no longer stored: they are fetched again. */
   discard(range: ByteRange): void {
-    this.#scheduler?.discard(range);
+    this.#passes.discard(range);
     this.#proof?.onLost(range);
   }
 
@@ -123,23 +116,19 @@ export class ExnodeDownload {
   /** Transfers until every byte is stored. */
   async #fetch(file: PartialFile): Promise<void> {
     const { exnode, report } = this.#options;
-    const { scheduler, transfer } = fetchPass(
+    const { scheduler, transfer } = this.#passes.begin(
       { ...this.#options, file },
       {
         length: exnode.size,
-        preferred: this.#preferred,
         open: (source, range, signal) => source.openRange(range, undefined, signal),
       },
     );
     for (const { id, holds } of this.#sources) scheduler.addSource(id, { holds });
-    this.#scheduler = scheduler;
-    this.#transfer = transfer;
     report.setState('running');
     try {
       await transfer.run();
     } finally {
-      this.#scheduler = undefined;
-      this.#transfer = undefined;
+      this.#passes.end();
     }
   }
 }
