@@ -7,8 +7,9 @@
 
 import { type Millis, seededRandom } from '@millrace/shared/base/clock';
 import { rank, score } from '@millrace/shared/cdn/routing/hrw';
+import type { Peer } from '@millrace/shared/cdn/routing/peer';
 import { MAX_PEERS, selectPeers } from '@millrace/shared/cdn/routing/peer-set';
-import { MAX_NEAR, MAX_NODES, type Peer } from '@millrace/shared/cdn/routing/peer-table';
+import { MAX_NEAR, MAX_NODES } from '@millrace/shared/cdn/routing/peer-table';
 import { build, MAX_CHOICES, type NetworkOptions, SETTLED_SHARE } from './network.ts';
 import type { SimNode } from './node.ts';
 import { heartbeatMs, type Place, rttMs } from './places.ts';

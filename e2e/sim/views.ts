@@ -4,8 +4,9 @@
  */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
+import type { Peer, PeerInfo } from '@millrace/shared/cdn/routing/peer';
 import { selectPeers } from '@millrace/shared/cdn/routing/peer-set';
-import { type Peer, type PeerInfo, PeerTable } from '@millrace/shared/cdn/routing/peer-table';
+import { PeerTable } from '@millrace/shared/cdn/routing/peer-table';
 import type { PeerUse } from '@millrace/shared/cdn/routing/peer-use';
 import type { Hearsay, RouteNode, Rumours } from '@millrace/shared/cdn/routing/route';
 import { heartbeatMs, type Place } from './places.ts';

@@ -1,6 +1,6 @@
 /** Answers to heartbeats. */
 
-import type { PeerInfo } from '../src/cdn/routing/peer-table.ts';
+import type { PeerInfo } from '../src/cdn/routing/peer.ts';
 
 /** Makes the answer of the node `a`, which is open and idle and sees no other. */
 export function peerInfo(part: Partial<PeerInfo> = {}): PeerInfo {

@@ -10,7 +10,7 @@ import { hostname } from 'node:os';
 import { nearest } from '@millrace/shared/base/nearest';
 import { formatBytes } from '@millrace/shared/base/units';
 import { VERSION } from '@millrace/shared/base/version';
-import type { PeerPolicy } from '@millrace/shared/cdn/routing/peer-table';
+import type { PeerPolicy } from '@millrace/shared/cdn/routing/peer';
 import { fileWords } from '@millrace/shared/node/files/file-words';
 import { tryRead } from '@millrace/shared/schema/read';
 import { Command, CommanderError, Option } from 'commander';

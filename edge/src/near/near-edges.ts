@@ -4,7 +4,7 @@ import type { Millis, Random } from '@millrace/shared/base/clock';
 import { chooseNear, type NearEdge } from '@millrace/shared/cdn/near/nearest-edge';
 import type { NetworkRtts } from '@millrace/shared/cdn/near/network-rtts';
 import { kilometres, type Place } from '@millrace/shared/cdn/near/places';
-import { minRtt, type Peer } from '@millrace/shared/cdn/routing/peer-table';
+import { minRtt, type Peer } from '@millrace/shared/cdn/routing/peer';
 import type { Membership } from '../peers/membership.ts';
 import { networkKey } from '../policy/client-key.ts';
 import type { GeoPlaces } from './geo-places.ts';

@@ -9,7 +9,7 @@ import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { depotFileId, depotQuestion, depotTagOf } from '@millrace/shared/cdn/depot/depot-file';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
-import type { Peer } from '@millrace/shared/cdn/routing/peer-table';
+import type { Peer } from '@millrace/shared/cdn/routing/peer';
 import type { Metrics } from '../figures/metrics.ts';
 import type { ChunkBuffer } from '../files/chunk-memory.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';

@@ -1,7 +1,8 @@
 /** The peers of a node as its status pages show them. */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { minRtt, type Peer, type PeerTable } from '@millrace/shared/cdn/routing/peer-table';
+import { minRtt, type Peer } from '@millrace/shared/cdn/routing/peer';
+import type { PeerTable } from '@millrace/shared/cdn/routing/peer-table';
 
 /**
  * Describes the peers for `/-/status`.

@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { hashText } from './hrw.ts';
+import { minRtt, type Peer } from './peer.ts';
 import { selectPeers } from './peer-set.ts';
-import { minRtt, type Peer, SAMPLES } from './peer-table.ts';
+import { SAMPLES } from './peer-table.ts';
 
 const peer = (name: string, rtts: number[]): Peer => ({
   name,

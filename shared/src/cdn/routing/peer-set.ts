@@ -5,7 +5,8 @@
  */
 
 import type { Millis } from '../../base/clock.ts';
-import { minRtt, type Peer, SAMPLES } from './peer-table.ts';
+import { minRtt, type Peer } from './peer.ts';
+import { SAMPLES } from './peer-table.ts';
 import { MIN_PEERS } from './replicas.ts';
 
 /** Most peers (NSDI 4.2). */

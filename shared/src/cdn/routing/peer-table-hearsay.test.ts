@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { peerInfo as info } from '../../../testing/peer-info.ts';
-import { MAX_MISSES, MAX_RUMOURED_NODES, NOTICING_MS, type Peer, PeerTable } from './peer-table.ts';
+import type { Peer } from './peer.ts';
+import { MAX_MISSES, MAX_RUMOURED_NODES, NOTICING_MS, PeerTable } from './peer-table.ts';
 
 function miss(table: PeerTable, url: string, now = 0): void {
   for (let i = 0; i < MAX_MISSES; i++) table.onMiss(url, now);

@@ -1,17 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { peerInfo as info } from '../../../testing/peer-info.ts';
 import { hashText } from './hrw.ts';
-import {
-  ISOLATION_MS,
-  MAX_MISSES,
-  MAX_NODES,
-  minRtt,
-  type Peer,
-  type PeerInfo,
-  type PeerPolicy,
-  PeerTable,
-  SAMPLES,
-} from './peer-table.ts';
+import { minRtt, type Peer, type PeerInfo, type PeerPolicy } from './peer.ts';
+import { ISOLATION_MS, MAX_MISSES, MAX_NODES, PeerTable, SAMPLES } from './peer-table.ts';
 
 const URL_A = 'http://10.0.0.1:3125';
 const URL_B = 'http://10.0.0.2:3125';

@@ -6,6 +6,7 @@
 
 import type { Millis } from '../../base/clock.ts';
 import { type Hash64, type HrwNode, hashText, score } from './hrw.ts';
+import { minRtt, newPeer, type Peer, type PeerInfo, type PeerPolicy } from './peer.ts';
 import { PeerUse } from './peer-use.ts';
 import type { Hearsay, Rumours } from './route.ts';
 
@@ -38,69 +39,6 @@ export const MAX_RUMOURED_NODES = 20_000;
  * size. It bounds the word of nodes of earlier versions, which do not say when they heard others.
  */
 export const NOTICING_MS = 30_000;
-
-/** Nodes that may use this one as a peer (NSDI 4.1). */
-export type PeerPolicy = 'open' | 'closed' | `org:${string}`;
-
-/** A node's answer to a heartbeat. */
-export interface PeerInfo {
-  readonly name: string;
-  readonly load: number;
-  readonly weight: number;
-  readonly policy: PeerPolicy;
-  /** Address for clients, if it has one. */
-  readonly publicUrl: string | undefined;
-  /** IP addresses at which clients reach it, if it tells them. */
-  readonly publicAddresses?: readonly string[] | undefined;
-  readonly draining: boolean;
-  /** Digest of what its policy serves; undefined at nodes of earlier versions. */
-  readonly serves?: string | undefined;
-  /** Part of what it can take that is free, 0 to 1; undefined at nodes of earlier versions. */
-  readonly room?: number | undefined;
-  /** Name of its depot, with which the ids of that end; undefined: it has none. */
-  readonly depot?: string | undefined;
-  /** Nodes that it can use itself, with their weights. */
-  readonly sees: readonly (readonly [name: string, weight: number])[];
-  /** How long ago it heard each of these, in the same order; undefined at earlier versions. */
-  readonly heard?: readonly Millis[] | undefined;
-}
-
-export interface Peer {
-  readonly name: string;
-  readonly seed: Hash64;
-  /** Address for other nodes. */
-  url: string;
-  load: number;
-  weight: number;
-  policy: PeerPolicy;
-  publicUrl: string | undefined;
-  publicAddresses?: readonly string[] | undefined;
-  draining: boolean;
-  serves?: string | undefined;
-  room?: number | undefined;
-  depot?: string | undefined;
-  sees: PeerInfo['sees'];
-  heard?: PeerInfo['heard'];
-  /** Round-trip times of the last heartbeats, oldest first, milliseconds. */
-  readonly rtts: number[];
-  /** Heartbeats in a row without an answer. */
-  misses: number;
-  /** False from a failed forward until the next good heartbeat. */
-  trusted: boolean;
-  /** Time before which a node that sent damaged chunks is not asked. */
-  isolatedUntil: Millis;
-  /** When it last sent anything, in answer to any request. */
-  heardAt: Millis;
-  /** When it last answered a heartbeat, and so told which nodes it sees. */
-  toldAt: Millis;
-  /** Since when it has not answered heartbeats or forwards; undefined: it does. */
-  lostAt: Millis | undefined;
-}
-
-/** Returns the smallest recent round-trip time, which shows the network's part of it (NSDI 4.2). */
-export function minRtt(peer: Peer): Millis {
-  return Math.min(...peer.rtts);
-}
 
 export class PeerTable {
   readonly #own: { readonly name: string; readonly org: string | undefined; seed: Hash64 };
@@ -374,19 +312,4 @@ export class PeerTable {
     const { org } = this.#own;
     return policy === 'open' || (org !== undefined && policy === `org:${org}`);
   }
-}
-
-function newPeer(url: string, info: PeerInfo): Peer {
-  return {
-    ...info,
-    url,
-    seed: hashText(info.name),
-    rtts: [],
-    misses: 0,
-    trusted: true,
-    isolatedUntil: 0,
-    heardAt: 0,
-    toldAt: 0,
-    lostAt: undefined,
-  };
 }
