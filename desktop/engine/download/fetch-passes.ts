@@ -26,7 +26,7 @@ interface FetchPass {
   readonly transfer: BlockTransfer<HttpSource>;
 }
 
-/** What both ways of downloading from sources have in common. */
+/** Parts of a download that each pass uses. */
 type Way = Pick<DownloadWay, 'request' | 'session' | 'sources' | 'pool' | 'file'>;
 
 export class FetchPasses {
