@@ -10,7 +10,7 @@ import type { CliContext } from './console/context.ts';
 const state = stateFolder();
 keepCompiledCode(join(state, 'compile-cache'));
 // Everything else is imported here, when the cache is in use.
-const { EXIT } = await import('@millrace/shared/base/errors');
+const { EXIT, MillraceError } = await import('@millrace/shared/base/errors');
 const { CommanderError } = await import('commander');
 const { buildProgram } = await import('./program.ts');
 
@@ -20,11 +20,11 @@ let signals = 0;
 const interrupt = (signal: NodeJS.Signals) => {
   // A second signal: end without waiting for anything.
   if (++signals > 1) process.exit(EXIT.interrupted);
-  interrupted.abort(new Error(signal));
+  interrupted.abort(new MillraceError('interrupted', signal));
 };
 for (const signal of SIGNALS) process.on(signal, interrupt);
 // The launcher of `npm run millrace` passes signals on by closing its channel.
-const launcherGone = () => interrupted.abort(new Error('SIGTERM'));
+const launcherGone = () => interrupted.abort(new MillraceError('interrupted', 'SIGTERM'));
 process.once('disconnect', launcherGone);
 process.channel?.unref();
 // The reader of our output may have closed it, as in `| head`.

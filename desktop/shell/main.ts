@@ -16,9 +16,21 @@ app.setName('Millrace');
 if (process.platform === 'win32') app.setAppUserModelId('dev.millrace.app');
 
 // Electron itself would say so in a window for which everything waits, and print nothing.
+let isTelling = false;
 process.on('uncaughtException', (error) => {
   console.error(error);
-  void dialog.showMessageBox({ type: 'error', message: 'Millrace', detail: String(error) });
+  if (!app.isReady()) {
+    dialog.showErrorBox('Millrace', String(error));
+    return app.exit(1);
+  }
+  if (isTelling) return;
+  isTelling = true;
+  dialog
+    .showMessageBox({ type: 'error', message: 'Millrace', detail: String(error) })
+    .catch((failure: unknown) => console.error(failure))
+    .finally(() => {
+      isTelling = false;
+    });
 });
 
 if (app.requestSingleInstanceLock()) start();

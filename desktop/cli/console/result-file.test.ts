@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { lstat, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -34,6 +34,14 @@ describe('writeResult', () => {
     expect(await contents()).toEqual({ list: 'old' });
     await writeResult(path, 'new', { overwrites: true });
     expect(await contents()).toEqual({ list: 'new' });
+  });
+
+  test('writes into the file that a link leads to', async () => {
+    await writeFile(join(dir, 'file'), 'old');
+    await symlink('file', join(dir, 'link'));
+    await writeResult(join(dir, 'link'), 'new', { overwrites: true });
+    expect(await contents()).toEqual({ file: 'new', link: 'new' });
+    expect((await lstat(join(dir, 'link'))).isSymbolicLink()).toBe(true);
   });
 
   test('names a folder that is missing', async () => {

@@ -1,8 +1,9 @@
 /** Files that commands write for their user, into folders that hold other files of the user. */
 
 import { randomBytes } from 'node:crypto';
-import { open, rename, rm, stat } from 'node:fs/promises';
+import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { syncFolder } from '@millrace/shared/node/files/replace-file';
 import { fileError } from '../../engine/files/file-error.ts';
 import { renameWithoutReplacing } from '../../engine/files/file-steps.ts';
 
@@ -27,14 +28,17 @@ export async function writeResult(
   try {
     const there = await stat(path).catch(() => undefined);
     if (overwrites && there?.isFile() === false) return await write(path, text, 'w', mode);
-    const aside = join(dirname(path), `.millrace-${randomBytes(8).toString('hex')}.new`);
+    // A link of the user's stays one.
+    const target = overwrites && there !== undefined ? await realpath(path) : path;
+    const aside = join(dirname(target), `.millrace-${randomBytes(8).toString('hex')}.new`);
     await write(aside, text, 'wx', mode);
-    await (overwrites ? rename(aside, path) : renameWithoutReplacing(aside, path)).catch(
+    await (overwrites ? rename(aside, target) : renameWithoutReplacing(aside, target)).catch(
       async (error: unknown) => {
         await rm(aside, { force: true });
         throw error;
       },
     );
+    await syncFolder(dirname(target));
   } catch (error) {
     throw fileError(error, path);
   }

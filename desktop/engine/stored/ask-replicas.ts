@@ -12,11 +12,16 @@ import { type Finding, type Findings, findingOf } from '@millrace/shared/exnode/
 import { depotOf } from '@millrace/shared/exnode/layout';
 import { manageLinkIn } from '@millrace/shared/exnode/manage-link';
 import { allReplicas, type Listed } from '@millrace/shared/exnode/replicas';
+import { MAX_PROBLEM_BYTES } from '@millrace/shared/http/answers/problem';
 import { Connections } from '../sources/connections.ts';
 import type { HttpSource } from '../sources/http-source.ts';
+import { readSmallFile } from '../sources/small-file.ts';
 import { inParallel } from '../sync/in-parallel.ts';
-import { stateOfStored } from '../upload/depot-client.ts';
-import { DEPOTS_AT_A_TIME, patiently } from './depot-pace.ts';
+import { readStored } from '../upload/depot-client.ts';
+import { DEPOTS_AT_A_TIME, patiently } from '../upload/depot-pace.ts';
+
+/** Longest time for a depot's answer about an allocation. */
+const STATE_MS: Millis = 30_000;
 
 export interface AskOptions {
   readonly exnode: Exnode;
@@ -57,7 +62,7 @@ export async function askReplicas(options: AskOptions, ask: Ask): Promise<Findin
               })
             : findingOf(silent.error as MillraceError, replica, wallClock());
         if (finding.state === 'silent') silent = finding;
-        findings.set(replica, await withDamage(finding, one, signal));
+        findings.set(replica, await withDamage(finding, one, connections, signal));
       }
     });
     return findings;
@@ -70,12 +75,17 @@ export async function askReplicas(options: AskOptions, ask: Ask): Promise<Findin
 async function withDamage(
   finding: Finding,
   { replica }: Listed,
+  connections: Connections,
   signal: AbortSignal,
 ): Promise<Finding> {
   const { manage } = replica;
   if (finding.state !== 'failing' || manage === undefined) return finding;
   const link = manageLinkIn(manage)?.url;
   if (link === undefined || new URL(link).origin !== depotOf(replica)) return finding;
-  const state = await stateOfStored(link, signal).catch(() => undefined);
-  return state?.damaged === true ? { ...finding, state: 'damaged' } : finding;
+  // Also goes as a download does: a stranger may have made the exNode.
+  const source = connections.source('mirror', link, Math.random);
+  const isDamaged = await readSmallFile(source, MAX_PROBLEM_BYTES, signal, STATE_MS)
+    .then(({ body }) => readStored(body.toString()).damaged)
+    .catch(() => false);
+  return isDamaged ? { ...finding, state: 'damaged' } : finding;
 }

@@ -1,6 +1,7 @@
 /** Checks which replicas of an exNode are there, by asking for one byte of each. */
 
 import { rangeBytes } from '@millrace/shared/base/byte-range';
+import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Finding, Findings } from '@millrace/shared/exnode/findings';
 import type { Listed } from '@millrace/shared/exnode/replicas';
@@ -33,7 +34,12 @@ export async function checkOne(
   if (length < needed) {
     throw new MillraceError('wrong-length', `${length} bytes instead of ${needed}`);
   }
-  return { state: 'there', expires: parseHttpDate(listField(opened.headers, 'sunset')) };
+  return { state: 'there', expires: endOf(opened) };
+}
+
+/** Returns the end of the lease that an answer tells (RFC 8594), Unix milliseconds. */
+export function endOf({ headers }: Opened): Millis | undefined {
+  return parseHttpDate(listField(headers, 'sunset'));
 }
 
 /** Returns the length of what a URL serves. @throws MillraceError `range-ignored` */

@@ -2,13 +2,14 @@
 
 import { createHash } from 'node:crypto';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
+import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { blockRange, type Exnode } from '@millrace/shared/exnode/exnode';
 import type { Finding, Findings } from '@millrace/shared/exnode/findings';
 import type { Listed } from '@millrace/shared/exnode/replicas';
 import type { HttpSource } from '../sources/http-source.ts';
 import { type AskOptions, askReplicas } from './ask-replicas.ts';
-import { checkOne, lengthOf } from './check-replicas.ts';
+import { checkOne, endOf, lengthOf } from './check-replicas.ts';
 
 export interface VerifyOptions extends AskOptions {
   /** Called with numbers of bytes that have been read. */
@@ -65,7 +66,7 @@ async function readOn(
     if (length < range.end) {
       throw new MillraceError('wrong-length', `${length} bytes instead of ${range.end}`);
     }
-    reading.beginAnswer();
+    reading.beginAnswer(endOf(opened));
     await opened.read((at, bytes) => {
       reading.take(at - ahead, bytes);
       onBytes(bytes.length);
@@ -87,6 +88,8 @@ class ReplicaReading {
   #taken = 0;
   #wrong = 0;
   #firstWrong: number | undefined;
+  /** End of the lease, as the latest answer told. */
+  #expires: Millis | undefined;
 
   constructor(exnode: Exnode, { start }: ByteRange) {
     this.#exnode = exnode;
@@ -95,7 +98,8 @@ class ReplicaReading {
   }
 
   /** Forgets the bytes of the block that an earlier answer has not brought to its end. */
-  beginAnswer(): void {
+  beginAnswer(expires: Millis | undefined): void {
+    this.#expires = expires;
     this.#hash = createHash('sha256');
     this.#taken = this.at;
   }
@@ -114,9 +118,15 @@ class ReplicaReading {
   }
 
   finding(): Finding {
-    if (this.#firstWrong === undefined) return { state: 'there' };
+    const expires = this.#expires;
+    if (this.#firstWrong === undefined) return { state: 'there', expires };
     const error = new MillraceError('wrong-digest');
-    return { state: 'damaged', error, wrong: { blocks: this.#wrong, first: this.#firstWrong } };
+    return {
+      state: 'damaged',
+      error,
+      expires,
+      wrong: { blocks: this.#wrong, first: this.#firstWrong },
+    };
   }
 
   #compare(): void {

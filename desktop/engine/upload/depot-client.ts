@@ -36,6 +36,9 @@ const STORED = z.object({ damaged: z.boolean() });
 /** An allocation, as the depot has told its owner. */
 export type Allocated = z.output<typeof ALLOCATED>;
 
+/** State of an allocation, as far as its owner's programs use it. */
+type StoredState = z.output<typeof STORED>;
+
 /** State of an upload. */
 export interface UploadState {
   readonly offset: number;
@@ -100,11 +103,13 @@ export async function extend(
 }
 
 /** Asks for the state of an allocation. @throws as `allocate` */
-export async function stateOfStored(
-  manage: string,
-  signal: AbortSignal,
-): Promise<z.output<typeof STORED>> {
-  return read(STORED, (await exchange({ method: 'GET', url: manage, signal })).text);
+export async function stateOfStored(manage: string, signal: AbortSignal): Promise<StoredState> {
+  return readStored((await exchange({ method: 'GET', url: manage, signal })).text);
+}
+
+/** Reads a depot's answer about an allocation. @throws MillraceError `malformed-response` */
+export function readStored(text: string): StoredState {
+  return read(STORED, text);
 }
 
 /** Ends an allocation. @throws as `allocate` */
@@ -239,13 +244,17 @@ async function answerOf(req: ClientRequest, { content, onInterim }: Exchange): P
   const waitMs = parseRetryAfter(listField(res.headers, 'retry-after'), Date.now());
   throw (
     readProblem(text, waitMs) ??
-    refusalOf(status) ??
+    refusalOf(status, req.method) ??
     new MillraceError('malformed-response', `that is no depot: it answers with ${status}`)
   );
 }
 
-/** Names the error of an answer to HEAD, which has no body. */
-function refusalOf(status: number): MillraceError | undefined {
+/**
+ * Names the error of an answer without a problem in its body: HEAD has none, and neither have other
+ * servers on the way. Only to HEAD, a 404 or 410 is taken for the depot's.
+ */
+function refusalOf(status: number, method: string): MillraceError | undefined {
+  if ((status === 404 || status === 410) && method !== 'HEAD') return undefined;
   if (status === 404) return new MillraceError('no-such-allocation');
   if (status === 410) return new MillraceError('allocation-expired');
   if (status === 429) return new MillraceError('too-many-requests');

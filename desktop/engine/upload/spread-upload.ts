@@ -20,6 +20,7 @@ import { formatExnode } from '@millrace/shared/exnode/exnode-text';
 import { type Placed, Placement } from '@millrace/shared/exnode/placement';
 import { planSpread } from '@millrace/shared/exnode/spread';
 import { digestFile, type FileDigests } from './block-digests.ts';
+import { patiently } from './depot-pace.ts';
 import { storeText } from './store-text.ts';
 import { type Uploaded, type UploadObserver, type UploadOptions, upload } from './upload.ts';
 
@@ -79,7 +80,11 @@ export async function spreadUpload(options: SpreadOptions): Promise<Spread> {
     digestFile(path, both).catch(failed),
     storeAll({ ...options, signal: both }, placement, found, progress).catch(failed),
   ]);
-  if (digests.bytes !== size) throw new MillraceError('file-has-changed');
+  const after = await stat(path).catch(() => undefined);
+  // Parts are read one after the other: each is right by itself, whatever happens between them.
+  if (digests.bytes !== size || after?.size !== size || after.mtimeMs !== digests.mtimeMs) {
+    throw new MillraceError('file-has-changed');
+  }
   checkWholes(found, digests);
   const extents = plan.map((extent): Extent => {
     const { start, end } = extent;
@@ -127,7 +132,8 @@ async function storeAll(
         found.set(task, await upload({ ...options, ...own }));
         placement.onStored(task);
       } catch (error) {
-        if (!leavesDepot(error) || !placement.onLost(depot)) throw error;
+        // The end of all uploads is no fault of this depot.
+        if (options.signal.aborted || !leavesDepot(error) || !placement.onLost(depot)) throw error;
         forget();
         observe.left(edge, error);
         // Depots that were done with theirs have more to do now.
@@ -145,21 +151,32 @@ function leavesDepot(error: unknown): error is MillraceError {
   return isOfSource(error.row) || error.code === 'owner-token-required';
 }
 
-/** Stores the copy of the exNode to give away at each depot. */
-function storeDocuments(
+/** Stores the copy of the exNode to give away at each depot that takes one. */
+async function storeDocuments(
   exnode: Exnode,
-  { depots, forMs, signal }: SpreadOptions,
+  { depots, forMs, signal, observe }: SpreadOptions,
 ): Promise<ExnodeReplica[]> {
   const text = formatExnode(exnode, true);
   const name = `${exnode.name}.exnode`;
-  return Promise.all(
+  let failure: unknown;
+  const stored = await Promise.all(
     depots.map(async ({ edge, token }) => {
-      const { read, write, manage, expires } = await storeText({
-        ...{ edge, token, name, text, forMs, signal },
-      });
-      return { read, at: 0, expires: Date.parse(expires), write, manage };
+      const store = () => storeText({ edge, token, name, text, forMs, signal });
+      try {
+        const { read, write, manage, expires } = await patiently(store, signal);
+        return { read, at: 0, expires: Date.parse(expires), write, manage };
+      } catch (error) {
+        if (signal.aborted || !leavesDepot(error)) throw error;
+        failure = error;
+        observe.left(edge, error);
+        return undefined;
+      }
     }),
   );
+  const documents = stored.filter((one) => one !== undefined);
+  // The file is stored, and the owner's exNode names it: one link is enough.
+  if (documents.length === 0) throw failure;
+  return documents;
 }
 
 function replicaOf({ link, write, manage, expires }: Uploaded): ExnodeReplica {

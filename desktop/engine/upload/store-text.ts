@@ -6,6 +6,8 @@ import { type Allocated, allocate, appendRest, extend, release } from './depot-c
 
 /** Time of the first lease: if this process ends before all is stored, the space is free soon. */
 const FIRST_LEASE_MS: Millis = 600_000;
+/** Longest wait for the release of what is of no use: its short lease ends by itself. */
+const RELEASE_MS: Millis = 5000;
 
 export interface TextOptions {
   /** Base URL of the depot. */
@@ -36,7 +38,7 @@ export async function storeText(options: TextOptions): Promise<Allocated> {
     if (forMs <= FIRST_LEASE_MS) return allocated;
     return { ...allocated, expires: await extend(manage, Math.ceil(forMs / 1000), signal) };
   } catch (error) {
-    await release(manage, AbortSignal.timeout(FIRST_LEASE_MS)).catch(() => {});
+    await release(manage, AbortSignal.timeout(RELEASE_MS)).catch(() => {});
     throw error;
   }
 }

@@ -1,6 +1,9 @@
 /** Files that lie in several depots: uploads that write exNodes, and downloads from all places. */
 
+import { once } from 'node:events';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { seededRandom } from '../../../shared/src/base/clock.ts';
@@ -115,15 +118,15 @@ describe('a file in several depots', () => {
     const path = fresh('parts');
     const args = ['get', exnode, '-o', path, '--json'];
     // Too slow to get to the end before it is killed.
-    const first = listening([...args, '--limit', '1M']);
+    const first = listening([...args, '--limit', '512K']);
     const stored = (bytes: number) =>
       until(() => {
         if (first.child.exitCode !== null) throw new Error(`it has ended: ${first.lines()}`);
         return first.events().some(({ storedBytes = 0 }) => storedBytes > bytes);
       });
-    await stored(random() * 2 * MIB);
+    await stored(random() * MIB);
     await own[Math.floor(random() * own.length)]?.stop('SIGKILL');
-    await stored(4 * MIB);
+    await stored(2 * MIB);
     first.child.kill('SIGKILL');
     await first.result;
     const { code, stdout } = await runCli(args, env);
@@ -188,6 +191,35 @@ describe('a file in several depots', () => {
     expect(await digestAt(fresh('refused'))).toBe(sha256(content));
     const all = await runCli([...args, '-o', join(stage.folder, 'none.exnode')], env);
     expect([all.code, all.stderr]).toEqual([4, expect.stringContaining('token')]);
+  });
+
+  test('keeps its capabilities when a command is interrupted, which says so', async () => {
+    const silent = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    /** Interrupts a command once the silent depot has its request. */
+    const interrupt = async (...args: string[]) => {
+      const asked = once(silent, 'request');
+      const { child, result } = new CliProcess(args, env);
+      await asked;
+      child.kill('SIGINT');
+      const { code, stdout, stderr } = await result;
+      expect(stdout + stderr).toMatch(/Interrupted/);
+      return code;
+    };
+    try {
+      const token = ['--token-file', stage.tokenFile];
+      expect(await interrupt('upload', file, '--edge', url, ...token)).toBe(130);
+      const exnode = join(stage.folder, 'silent.exnode');
+      await spread(edges.slice(0, 1), '-o', exnode);
+      const text = (await readFile(exnode, 'utf8')).replaceAll(edges[0]?.url ?? '', url);
+      await writeFile(exnode, text);
+      expect(await interrupt('trim', exnode, '--all', '--forget')).toBe(130);
+      expect(await readFile(exnode, 'utf8')).toBe(text);
+    } finally {
+      silent.closeAllConnections();
+      silent.close();
+    }
   });
 
   test('may be empty', async () => {

@@ -89,6 +89,8 @@ describe('places', () => {
       const exnode = exnodeOf(9, [{ start: 0, end: 9, replicas }]);
       expect(privateHost(exnode)).toBe(new URL(`http://${host}`).hostname);
       expect(privateHost(exnodeOf(9, []))).toBeUndefined();
+      const documents = [at(`http://${host}/x`)];
+      expect(privateHost({ ...exnodeOf(9, []), documents })).toBe(privateHost(exnode));
     },
   );
 });

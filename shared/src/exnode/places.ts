@@ -9,6 +9,7 @@ import type { Millis } from '../base/clock.ts';
 import { isPublicHost } from '../http/urls/public-host.ts';
 import type { Exnode, ExnodeReplica, Extent } from './exnode.ts';
 import { isOver } from './layout.ts';
+import { allReplicas } from './replicas.ts';
 
 /** Most places that are used. */
 export const MAX_PLACES = 64;
@@ -86,12 +87,10 @@ export function unheld(size: number, places: readonly Place[]): ByteRange[] {
 }
 
 /** Finds a host of an exNode that is in somebody's own network; undefined: all are public. */
-export function privateHost({ extents }: Exnode): string | undefined {
-  for (const { replicas } of extents) {
-    for (const { read } of replicas) {
-      const { hostname } = new URL(read);
-      if (!isPublicHost(hostname)) return hostname;
-    }
+export function privateHost(exnode: Exnode): string | undefined {
+  for (const { replica } of allReplicas(exnode)) {
+    const { hostname } = new URL(replica.read);
+    if (!isPublicHost(hostname)) return hostname;
   }
   return undefined;
 }

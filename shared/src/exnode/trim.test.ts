@@ -4,7 +4,7 @@ import { isMillraceError } from '../base/errors.ts';
 import type { Exnode, ExnodeReplica, Extent } from './exnode.ts';
 import type { Finding, ReplicaState } from './findings.ts';
 import { allReplicas } from './replicas.ts';
-import { isSettled, planTrim, without } from './trim.ts';
+import { planTrim, seemsLost, without } from './trim.ts';
 
 const SIZE = 12;
 const SECRET = 's'.repeat(32);
@@ -101,7 +101,7 @@ describe('a trim', () => {
     expect([done > 100, refused > 100]).toEqual([true, true]);
   });
 
-  test('takes the copies of the exNode along, and asks no depot to delete what is gone', () => {
+  test('takes the copies of the exNode along, and knows what seems to be gone', () => {
     const [here, there, document] = [replicaOf(0, 0), replicaOf(1, 0), replicaOf(0, 1)];
     const exnode = exnodeOf([{ start: 0, end: SIZE, replicas: [here, there] }], [document]);
     const findings = new Map<ExnodeReplica, Finding>([
@@ -111,7 +111,7 @@ describe('a trim', () => {
     ]);
     const depots = ['http://d0.example'];
     const plan = planTrim(exnode, findings, { expired: false, damaged: false, depots });
-    expect(plan.map((one) => isSettled(one, findings))).toEqual([true, false]);
+    expect(plan.map((one) => seemsLost(one, findings))).toEqual([true, false]);
     const after = without(exnode, plan);
     expect([after.extents[0]?.replicas, after.documents]).toEqual([[there], undefined]);
   });

@@ -53,8 +53,8 @@ export function planTrim(
   return chosen;
 }
 
-/** Returns true if nothing is left of an allocation that its depot could delete. */
-export function isSettled({ replicas }: ManagedAllocation, findings: Findings): boolean {
+/** Returns true if nothing seems to be left of an allocation. */
+export function seemsLost({ replicas }: ManagedAllocation, findings: Findings): boolean {
   return replicas.every((replica) => isLost(findings.get(replica) ?? UNASKED));
 }
 

@@ -8,6 +8,7 @@ import { checkReplicas } from '../../../engine/stored/check-replicas.ts';
 import { verifyReplicas } from '../../../engine/stored/verify-replicas.ts';
 import type { CliContext, Report } from '../../console/context.ts';
 import { MovingLine } from '../../text/moving-line.ts';
+import { printable } from '../../text/printable.ts';
 import { plainLine } from '../../text/progress-line.ts';
 
 /** Intervals between updates of the progress. */
@@ -38,7 +39,7 @@ export async function findReplicas(
     const bytesPerSecond = rate.bytesPerSecond(performance.now());
     const left = Math.max(0, length - storedBytes);
     const etaMs = bytesPerSecond > 0 ? (left / bytesPerSecond) * 1000 : undefined;
-    const text = plainLine(exnode.name, {
+    const text = plainLine(printable(exnode.name), {
       length,
       storedBytes,
       bytesPerSecond,

@@ -1,10 +1,13 @@
 /** The exNode of an owner: a file, which is written anew when what is stored has changed. */
 
-import { resolve } from 'node:path';
+import { createHash } from 'node:crypto';
+import { mkdir, realpath } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { type ErrorCode, EXIT, type MillraceError } from '@millrace/shared/base/errors';
 import type { ManagedAllocation } from '@millrace/shared/exnode/allocations';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
+import { lockFile } from '../../../engine/files/file-lock.ts';
 import type { Outcome } from '../../../engine/stored/manage-allocations.ts';
 import type { CliContext } from '../../console/context.ts';
 import { writeResult } from '../../console/result-file.ts';
@@ -27,6 +30,30 @@ export interface DepotResult {
 export async function readOwned(given: string, { cwd, signal }: CliContext): Promise<Exnode> {
   if (!/^https?:\/\//i.test(given)) return readExnode(given, cwd, signal);
   throw new UsageError('a link gives no right to change what is stored: name your exNode, a file');
+}
+
+/**
+ * Changes the exNode of an owner. One command does so at a time: each writes what it has read, and
+ * the only list of capabilities would lose what another one has written meanwhile.
+ *
+ * @param change reads, asks the depots, and writes
+ * @throws MillraceError `file-in-use`; errors of `change`
+ */
+export async function changingOwned<T>(
+  given: string,
+  { cwd, state }: CliContext,
+  change: () => Promise<T>,
+): Promise<T> {
+  const path = await realpath(resolve(cwd, given)).catch(() => resolve(cwd, given));
+  const folder = join(state, 'exnodes');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const name = createHash('sha256').update(path).digest('hex').slice(0, 32);
+  const unlock = await lockFile(join(folder, `${name}.lock`));
+  try {
+    return await change();
+  } finally {
+    await unlock();
+  }
 }
 
 /** Writes an exNode in the place of the earlier one. @throws as `writeResult` */

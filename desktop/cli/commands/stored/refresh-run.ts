@@ -8,7 +8,14 @@ import { manageLinkIn } from '@millrace/shared/exnode/manage-link';
 import { manageAllocations } from '../../../engine/stored/manage-allocations.ts';
 import { extend } from '../../../engine/upload/depot-client.ts';
 import type { CliContext, CommonOptions, Report } from '../../console/context.ts';
-import { exitOf, readOwned, resultLines, resultsOf, writeOwned } from './owned-exnode.ts';
+import {
+  changingOwned,
+  exitOf,
+  readOwned,
+  resultLines,
+  resultsOf,
+  writeOwned,
+} from './owned-exnode.ts';
 
 export interface RefreshOptions extends CommonOptions {
   readonly for?: Millis;
@@ -33,6 +40,15 @@ export async function runRefresh(
     report.result({ expires }, () => [`expires  ${expires}`]);
     return EXIT.ok;
   }
+  return changingOwned(given, context, () => refreshOwned(given, extended, report, context));
+}
+
+async function refreshOwned(
+  given: string,
+  extended: (manage: string, signal: AbortSignal) => Promise<Millis>,
+  report: Report,
+  context: CliContext,
+): Promise<number> {
   const exnode = await readOwned(given, context);
   const outcomes = await manageAllocations(allocationsOf(exnode), extended, context.signal);
   const granted = [...outcomes].flatMap(([allocation, outcome]) =>

@@ -1,16 +1,23 @@
 /** Removes replicas of a stored file. */
 
-import { EXIT, isMillraceError } from '@millrace/shared/base/errors';
+import { EXIT, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { allocationsOf, type ManagedAllocation } from '@millrace/shared/exnode/allocations';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
 import { manageLinkIn } from '@millrace/shared/exnode/manage-link';
-import { isSettled, planTrim, without } from '@millrace/shared/exnode/trim';
+import { planTrim, seemsLost, without } from '@millrace/shared/exnode/trim';
 import { manageAllocations, type Outcome } from '../../../engine/stored/manage-allocations.ts';
-import { release } from '../../../engine/upload/depot-client.ts';
+import { release, stateOfStored } from '../../../engine/upload/depot-client.ts';
 import type { CliContext, CommonOptions, Report } from '../../console/context.ts';
 import { UsageError } from '../../text/option-values.ts';
 import { findReplicas } from './find-replicas.ts';
-import { exitOf, readOwned, resultLines, resultsOf, writeOwned } from './owned-exnode.ts';
+import {
+  changingOwned,
+  exitOf,
+  readOwned,
+  resultLines,
+  resultsOf,
+  writeOwned,
+} from './owned-exnode.ts';
 
 export interface TrimOptions extends CommonOptions {
   readonly expired?: boolean;
@@ -27,7 +34,7 @@ export async function runTrim(
   report: Report,
   context: CliContext,
 ): Promise<number> {
-  const { expired = false, damaged = false, edge = [], all = false, forget = false } = options;
+  const { expired = false, damaged = false, edge = [], all = false } = options;
   const isPart = expired || damaged || edge.length > 0;
   if (isPart === all) throw new UsageError('say which: --expired, --damaged, --edge URL, or --all');
   const single = manageLinkIn(given);
@@ -37,6 +44,15 @@ export async function runTrim(
     report.result({ removed: 1 }, () => ['1 removed']);
     return EXIT.ok;
   }
+  return changingOwned(given, context, () => trimOwned(given, options, report, context));
+}
+
+async function trimOwned(
+  given: string,
+  { expired = false, damaged = false, edge = [], all = false, forget = false }: TrimOptions,
+  report: Report,
+  context: CliContext,
+): Promise<number> {
   const exnode = await readOwned(given, context);
   // Before depots are asked: a copy without rights is refused at once.
   const owned = allocationsOf(exnode);
@@ -44,32 +60,66 @@ export async function runTrim(
   const findings = all ? undefined : await findReplicas(exnode, damaged, report, context);
   const chosen =
     findings === undefined ? owned : planTrim(exnode, findings, { expired, damaged, depots });
-  const isDone = (allocation: ManagedAllocation) =>
-    findings !== undefined && isSettled(allocation, findings);
-  const asked = chosen.filter((allocation) => !isDone(allocation));
-  const outcomes = await manageAllocations(asked, released, context.signal);
-  const removed = chosen.filter((allocation) => isRemoved(outcomes.get(allocation), forget));
+  const lost = new Set(
+    chosen
+      .filter((one) => findings !== undefined && seemsLost(one, findings))
+      .filter(({ depot }) => !depots.includes(depot))
+      .map(({ manage }) => manage),
+  );
+  const send = (manage: string, signal: AbortSignal) =>
+    lost.has(manage) ? confirmLost(manage, signal) : released(manage, signal);
+  const outcomes = await manageAllocations(chosen, send, context.signal);
+  const removed = chosen.filter((one) => isRemoved(one, outcomes.get(one), forget));
   await writeTrimmed(given, exnode, removed, context);
   const results = resultsOf(outcomes);
   report.result({ removed: removed.length, depots: results }, () => [
     ...resultLines(results, 'removed'),
     `${removed.length === 1 ? '1 replica' : `${removed.length} replicas`} less in the exNode`,
   ]);
-  return forget ? EXIT.ok : exitOf(outcomes.values());
+  return forget && !context.signal.aborted ? EXIT.ok : exitOf(outcomes.values());
 }
 
 /** Releases an allocation; one that is gone counts as released. @throws MillraceError */
 async function released(manage: string, signal: AbortSignal): Promise<void> {
   await release(manage, signal).catch((error: unknown) => {
-    if (isMillraceError(error, 'no-such-allocation')) return;
-    if (isMillraceError(error, 'allocation-expired')) return;
-    throw error;
+    if (!isGone(error)) throw error;
   });
 }
 
-/** Returns true for what goes from the exNode. @param outcome undefined: no depot was to be asked */
-function isRemoved(outcome: Outcome<void> | undefined, forget: boolean): boolean {
-  return outcome === undefined || 'value' in outcome || forget;
+/**
+ * Asks a depot whether an allocation is gone. Its place has said so, but another server may have
+ * answered for it, and nothing that is there is to be deleted because of that.
+ *
+ * @throws MillraceError
+ */
+async function confirmLost(manage: string, signal: AbortSignal): Promise<void> {
+  try {
+    await stateOfStored(manage, signal);
+  } catch (error) {
+    if (isGone(error)) return;
+    throw error;
+  }
+  throw new MillraceError('malformed-response', 'the depot has it, but did not give it before');
+}
+
+function isGone(error: unknown): boolean {
+  return (
+    isMillraceError(error, 'no-such-allocation') || isMillraceError(error, 'allocation-expired')
+  );
+}
+
+/**
+ * Returns true for allocations that go from the exNode: those that are gone, those that no depot
+ * manages, and those to forget whose depot was asked.
+ */
+function isRemoved(
+  { manage }: ManagedAllocation,
+  outcome: Outcome<void> | undefined,
+  forget: boolean,
+): boolean {
+  if (manage === undefined) return true;
+  if (outcome === undefined) return false;
+  return 'value' in outcome || (forget && outcome.error.code !== 'interrupted');
 }
 
 async function writeTrimmed(

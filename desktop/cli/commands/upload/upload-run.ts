@@ -1,10 +1,13 @@
 /** Runs an upload, to one depot or to several. */
 
-import { access } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
+import { access, constants } from 'node:fs/promises';
+import { basename, dirname, resolve } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
+import { MAX_PLACES } from '@millrace/shared/exnode/places';
+import { fileError } from '../../../engine/files/file-error.ts';
+import { exists } from '../../../engine/files/file-steps.ts';
 import {
   type DepotAccess,
   type SpreadOptions,
@@ -80,6 +83,7 @@ async function depotsOf(
   context: CliContext,
 ): Promise<DepotAccess[]> {
   const edges = [...new Set((edge ?? [undefined]).map(edgeOrigin))];
+  if (edges.length > MAX_PLACES) throw new UsageError(`name at most ${MAX_PLACES} depots (--edge)`);
   if (tokenFile.length > 1 && tokenFile.length !== edges.length) {
     throw new UsageError('give one --token-file for all depots, or one for each --edge, in order');
   }
@@ -93,11 +97,16 @@ async function depotsOf(
   );
 }
 
-/** Checks before the upload that the exNode can be written. @throws MillraceError `file-exists` */
+/**
+ * Checks before the upload that the exNode can be written.
+ *
+ * @throws MillraceError `file-exists`; `file-not-writable` for a folder that is missing or closed
+ */
 async function checkFree(path: string, overwrites: boolean): Promise<void> {
-  const exists = await access(path).then(
-    () => true,
-    () => false,
-  );
-  if (exists && !overwrites) throw new MillraceError('file-exists', path);
+  try {
+    if ((await exists(path)) && !overwrites) throw new MillraceError('file-exists', path);
+    await access(dirname(path), constants.W_OK);
+  } catch (error) {
+    throw fileError(error, path);
+  }
 }
