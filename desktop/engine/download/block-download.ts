@@ -259,7 +259,8 @@ export class BlockDownload {
     const isForSource = isMillraceError(error) && isOfSource(error.row);
     if (held?.isOpen !== true || context.signal.aborted || !isForSource) return false;
     // A file that was overwritten in place: the rest of the answer may be of either version.
-    if (this.#served > 0 && isMillraceError(error, 'version-changed')) return false;
+    const isOther = this.#served > 0 || held.source.namesOther;
+    if (isOther && isMillraceError(error, 'version-changed')) return false;
     report.note(noteOfError('first-answer', error, { source: held.source.label }));
     try {
       await readOn(held, this.#options);

@@ -133,7 +133,7 @@ function takeInto(
   return (position, bytes) => {
     source.health.onBytes();
     sources.onBytes(source, bytes.length);
-    source.given.add({ start: position, end: position + bytes.length });
+    source.gave({ start: position, end: position + bytes.length }, true);
     const wait = session.onBytes(source, bytes.length, session.signal);
     const room = writer.write(position, bytes);
     return room === undefined ? wait : room.then(() => wait);

@@ -13,7 +13,7 @@ import {
   type SourceKind,
   TransferSource,
 } from '@millrace/shared/download/transfer/transfer-source';
-import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
+import { namesOther, type PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import { isRedirect, redirectTarget } from '@millrace/shared/http/answers/redirect';
 import { ifRange } from '@millrace/shared/http/fields/conditions';
 import { parseContentRange } from '@millrace/shared/http/fields/content-range';
@@ -104,8 +104,8 @@ export class HttpSource extends TransferSource {
     return this.version !== undefined;
   }
 
-  override gave(range: ByteRange, isProven = false): void {
-    super.gave(range, isProven);
+  override gave(range: ByteRange, defines = false): void {
+    super.gave(range, defines);
     this.given.add(range);
   }
 
@@ -138,6 +138,8 @@ export class HttpSource extends TransferSource {
       return await understand(response, asked, pinned);
     } catch (error) {
       response.discard();
+      const { status, headers: fields } = response;
+      if (pinned !== undefined && namesOther(status, fields, pinned)) this.namesOther = true;
       throw error;
     }
   }

@@ -357,3 +357,15 @@ describe('through an edge only', () => {
     TEST_TIMEOUT_MS,
   );
 });
+
+test('a file that is overwritten in place mixes no new bytes into the old version of a mirror', async () => {
+  const options = { seed: 'overwritten-with-mirror', size: BYTES };
+  const url = origin.url('overwritten-in-place', options);
+  const dir = join(folder.path, 'overwritten-with-mirror');
+  await mkdir(dir);
+  const args = ['get', url, '--mirror', origin.url('none', options), '-d', dir];
+  const result = await runWatched(args, { withinMs: WATCHDOG_MS });
+  expect(result).toMatchObject({ hung: false, code: 0 });
+  const { digests } = await filesIn(dir);
+  expect([origin.digest(url, 1), origin.digest(url, 2)]).toContain(digests.get('file.bin'));
+});

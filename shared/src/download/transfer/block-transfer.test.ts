@@ -82,6 +82,37 @@ describe('a transfer', () => {
     expect(world.stored.ranges).toEqual([{ start: 0, end: 200_000 }]);
   });
 
+  test.each([true, false])(
+    'discards the bytes of an overwritten file that came since its source last had the old one, of the answer that defines the file: %j',
+    async (defines) => {
+      const changed = new MillraceError('version-changed');
+      const bad = new TestSource('bad');
+      bad.namesOther = true;
+      bad.scripts.push(
+        { bytes: 200_000, error: reset },
+        // The answer goes on with the new bytes under the old header.
+        { defines, damaged: true, bytes: 300_000, error: reset },
+        { refused: changed },
+      );
+      const world = new TransferWorld(LENGTH, [bad, new TestSource('good')]);
+      await world.until(world.transfer({ connections: 1 }).run());
+      expect(bad.health.quarantine).toBe(changed);
+      expect(world.isRight).toBe(true);
+      expect(world.receivedBytes).toBeGreaterThan(LENGTH);
+      // The bytes that came before the last good answer are not fetched again.
+      expect(world.receivedBytes).toBeLessThanOrEqual(LENGTH + 300_000);
+    },
+  );
+
+  test('keeps the answer that defines the file when its link has come to lead to a page', async () => {
+    const source = new TestSource('a');
+    const changed = new MillraceError('version-changed');
+    source.scripts.push({ defines: true, bytes: 200_000, error: reset }, { refused: changed });
+    const world = new TransferWorld(LENGTH, [source]);
+    await expect(world.until(world.transfer({ connections: 1 }).run())).rejects.toBe(changed);
+    expect(world.stored.ranges).toEqual([{ start: 0, end: 200_000 }]);
+  });
+
   test('accepts the bytes of an answer with a digest only once it is complete', async () => {
     const source = new TestSource('a');
     source.always = { checked: true };

@@ -215,9 +215,12 @@ export class BlockTransfer<S extends TransferSource> {
     this.#setWaiting(false);
     let outcome: 'complete' | 'failed' | 'cancelled' = 'complete';
     const range = { start: assignment.range.start, end: assignment.end };
+    const request = source.onAsked();
     try {
       const answer = await open(source, range, running.abort.signal);
       running.heardAt = now();
+      // The answer that defines the file began before all other requests, and shows nothing new.
+      if (answer.defines !== true) source.onShown(request);
       if (answer.headMs !== undefined) this.#count.onHead(source.id, answer.headMs);
       running.checked = answer.checked;
       running.defines = answer.defines === true;

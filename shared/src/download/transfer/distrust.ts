@@ -22,14 +22,15 @@ export class Distrust {
 
   /**
    * Discards the bytes that a quarantined source has given since it was last shown to keep the
-   * contract.
+   * contract or, if its file has changed, since it was last shown to have the old one.
    *
    * @param isAsked true while requests to it are under way: their later writes would count again
    */
   async source(source: TransferSource, isAsked: boolean): Promise<void> {
     const reason = source.health.quarantine;
-    if (reason?.row.bytes !== 'dropped' || isAsked) return;
-    await this.discard(source.takeUnproven());
+    if (reason === undefined || isAsked) return;
+    if (reason.row.bytes === 'dropped') await this.discard(source.takeUnproven());
+    if (reason.row.file === 'other version') await this.discard(source.takeOverwritten());
   }
 
   /** Discards ranges in the store first, because it would not rewrite bytes that it still has. */

@@ -3,6 +3,7 @@
 import { type ByteRange, RangeSet } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
 import type { Holds } from '../scheduler/holdings.ts';
+import { SinceShown } from './since-shown.ts';
 import type { SourceHealth } from './source-health.ts';
 
 /** An edge that relays the file, the file's own server, or another server that has the file. */
@@ -15,6 +16,11 @@ export abstract class TransferSource {
   readonly health: SourceHealth;
   /** Stored bytes that the source gave since it was last shown to keep the contract. */
   readonly unproven = new RangeSet();
+  /** True once an answer has named another version of the file. */
+  namesOther = false;
+  readonly #sinceShown = new SinceShown();
+  /** Bytes of the answer that defines the file. */
+  readonly #defining = new RangeSet();
   /** Bytes that the source has sent, including unwanted ones. */
   receivedBytes = 0;
   /** When its last bytes of the file came, monotonic milliseconds. */
@@ -40,9 +46,37 @@ export abstract class TransferSource {
     return true;
   }
 
-  /** Notes bytes of the source that have been stored. @param isProven shown to be right already */
-  gave(range: ByteRange, isProven = false): void {
-    if (!isProven) this.unproven.add(range);
+  /**
+   * Notes bytes of the source that have been stored.
+   *
+   * @param defines true if they are of the answer that defines the file: breaches of the contract
+   *   in other answers cast no doubt on them
+   */
+  gave(range: ByteRange, defines = false): void {
+    this.#sinceShown.add(range);
+    if (defines) this.#defining.add(range);
+    else this.unproven.add(range);
+  }
+
+  /** Notes that a request is sent to the source. @returns its number, for `onShown` */
+  onAsked(): number {
+    return this.#sinceShown.asked();
+  }
+
+  /** Notes that the answer to a request is of the version that is being downloaded. */
+  onShown(request: number): void {
+    this.#sinceShown.shown(request);
+  }
+
+  /**
+   * Removes and returns the bytes that the source may have given of a later version, which it has
+   * by now. Something that names no version, such as a page for people whose link has expired, is
+   * no reason to doubt the answer that defines the file.
+   */
+  takeOverwritten(): RangeSet {
+    const taken = this.#sinceShown.take();
+    if (!this.namesOther) for (const range of this.#defining.ranges) taken.remove(range);
+    return taken;
   }
 
   /** Trusts all bytes given so far, because a whole answer kept the contract. */

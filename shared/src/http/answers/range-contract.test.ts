@@ -5,6 +5,7 @@ import {
   checkRangeAnswer,
   checkVersion,
   judgeAnswer,
+  namesOther,
   readContentLength,
 } from './range-contract.ts';
 
@@ -200,4 +201,17 @@ describe('an answer to a range request', () => {
   test('of an unknown file length is refused', () => {
     expect(code(206, { ...GOOD, 'content-range': 'bytes 100-199/*' })).toBe('range-ignored');
   });
+});
+
+test.each<[number, Headers, boolean]>([
+  [200, { etag: '"b"' }, true],
+  [206, { etag: '"b"', 'content-range': 'bytes 100-199/1000' }, true],
+  [200, { etag: 'W/"a"' }, true],
+  [200, { 'content-type': 'text/html', 'content-length': '70' }, false],
+  [206, { etag: '"a"', 'content-range': 'bytes 100-199/1005' }, false],
+  [416, { 'content-range': 'bytes */70' }, true],
+  [416, { 'content-range': 'bytes */1000' }, false],
+  [416, {}, false],
+])('an answer with status %d and %j names another version: %j', (status, headers, expected) => {
+  expect(namesOther(status, headers, PINNED)).toBe(expected);
 });

@@ -211,6 +211,19 @@ export function checkVersion(
 }
 
 /**
+ * Returns true if an answer names another version than the pinned one: by a validator, or by the
+ * length that it gives with 416 (RFC 9110 15.5.17). A page in place of the file, for people whose
+ * link has expired, names none.
+ */
+export function namesOther(status: number, headers: Headers, pinned: PinnedVersion): boolean {
+  if (status === 416) {
+    const stated = parseContentRange(singleField(headers, 'content-range'));
+    return stated?.kind === 'unsatisfied' && stated.total !== pinned.length;
+  }
+  return matchVersion(pinned.validators, readValidators(headers)) === 'different';
+}
+
+/**
  * Reads Content-Length; undefined if it is absent.
  *
  * @throws MillraceError `malformed-response`
