@@ -9,6 +9,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -23,8 +24,12 @@ const bytes = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 const time = z.number().min(0).max(1e15);
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** Allocations of former runs that are read at a time. */
+/** Allocations of former runs that are read at a time, where the disk has to be waited for. */
 const RECOVERED_AT_ONCE = 32;
+/** Longest time of a read for which the disk is not waited for, ms. */
+const QUICK_MS = 1;
+/** Reads after a slower one that are made several at a time. */
+const SLOW_READS = 64;
 
 /** Head of an allocation: everything about it but its bytes. */
 const HEAD = z.object({
@@ -148,10 +153,11 @@ export class AllocationDisk {
    */
   async recoverAll(onFound: (found: Found) => void, log: Log): Promise<void> {
     const folders = await this.folders();
+    const heads = new HeadReader();
     const next = async () => {
       for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
         try {
-          const found = await this.recover(folder);
+          const found = await this.#recover(folder, heads);
           const { final, resumable } = found.head;
           if (final === undefined && !resumable) await this.discard(folder);
           else onFound(found);
@@ -169,14 +175,16 @@ export class AllocationDisk {
    *
    * @throws if its head is damaged, or acknowledged bytes are missing
    */
-  async recover(folder: string): Promise<Found> {
-    const head = parseHead(await readFile(join(folder, 'head'), 'utf8'));
+  async #recover(folder: string, heads: HeadReader): Promise<Found> {
+    const text = heads.readQuickly(folder) ?? (await heads.read(folder));
+    const head = parseHead(text);
     if (this.folderOf(head.id) !== folder)
       throw new Error('the head belongs to another allocation');
+    // A head that was to replace one of these stays until the folder goes: looking takes too long.
+    if (head.final !== undefined) return { head, folder, offset: head.final.length, sums: 0 };
     for (const name of await readdir(folder)) {
       if (name.startsWith('head.')) await rm(join(folder, name));
     }
-    if (head.final !== undefined) return { head, folder, offset: head.final.length, sums: 0 };
     const [data, sums] = await openBoth(folder, 'r+');
     try {
       const { count, end } = scanSums(await sums.readFile(), crc32);
@@ -189,6 +197,29 @@ export class AllocationDisk {
       await data.close();
       await sums.close();
     }
+  }
+}
+
+/**
+ * Reads heads: one after the other without waiting while the system has them in memory, which takes
+ * a fraction of the processor time; several at a time while the disk has to be waited for.
+ */
+class HeadReader {
+  #slowReads = 0;
+
+  /** Returns the text of a head; undefined while the disk is slow. @throws Error of the disk */
+  readQuickly(folder: string): string | undefined {
+    if (this.#slowReads > 0) return undefined;
+    const begunAt = performance.now();
+    const text = readFileSync(join(folder, 'head'), 'utf8');
+    if (performance.now() - begunAt > QUICK_MS) this.#slowReads = SLOW_READS;
+    return text;
+  }
+
+  /** Reads a head beside others. @throws Error of the disk */
+  read(folder: string): Promise<string> {
+    this.#slowReads--;
+    return readFile(join(folder, 'head'), 'utf8');
   }
 }
 

@@ -36,12 +36,13 @@ export class Allocation {
   sums: number;
   /** True if other nodes may have been told of the file, as it is now. */
   told = false;
-  #hash: RunningHash = { hash: createHash('sha256'), end: 0 };
+  /** Undefined until bytes are added: most allocations are complete, and need none. */
+  #hash: RunningHash | undefined;
   #turn: HeldTurn | undefined;
-  readonly #readers = new Set<AbortController>();
+  #readers: Set<AbortController> | undefined;
   #ended: MillraceError | undefined;
   /** Last change of the head, or of the folder. */
-  #changes: Promise<unknown> = Promise.resolve();
+  #changes: Promise<unknown> | undefined;
 
   constructor(folder: string, head: Head, offset: number, sums: number) {
     this.folder = folder;
@@ -92,7 +93,7 @@ export class Allocation {
 
   /** Lets a change of the head or the folder begin when all earlier ones have ended. */
   changeHead(change: () => Promise<void>): Promise<void> {
-    const done = this.#changes.then(change);
+    const done = (this.#changes ?? Promise.resolve()).then(change);
     this.#changes = done.catch(() => {});
     return done;
   }
@@ -104,13 +105,14 @@ export class Allocation {
    * @returns removes it again
    */
   addReader(controller: AbortController): () => void {
+    this.#readers ??= new Set();
     this.#readers.add(controller);
-    return () => void this.#readers.delete(controller);
+    return () => void this.#readers?.delete(controller);
   }
 
   /** Ends all requests that read it; others may begin. */
   endReaders(error: MillraceError): void {
-    for (const reader of this.#readers) reader.abort(error);
+    for (const reader of this.#readers ?? []) reader.abort(error);
   }
 
   /** Ends all requests that use it, and lets no others begin. Resolves when none writes. */
@@ -127,23 +129,25 @@ export class Allocation {
 
   /** Offset of the first byte that is not in the digest yet. */
   get hashedEnd(): number {
-    return this.#hash.end;
+    return this.#hash?.end ?? 0;
   }
 
   /** Adds bytes to the digest if they are the next ones. */
   addToHash(bytes: Uint8Array, start: number): void {
-    if (start !== this.#hash.end) return;
+    if (start !== this.hashedEnd) return;
+    this.#hash ??= { hash: createHash('sha256'), end: 0 };
     this.#hash.hash.update(bytes);
     this.#hash.end += bytes.length;
   }
 
   /** Forgets the digest if it covers bytes that are not on the disk. */
   mendHash(): void {
-    if (this.#hash.end > this.offset) this.#hash = { hash: createHash('sha256'), end: 0 };
+    if (this.hashedEnd > this.offset) this.#hash = undefined;
   }
 
   /** SHA-256 of all bytes that were added, hexadecimal. */
   get sha256(): string {
-    return this.#hash.hash.copy().digest('hex');
+    const hash = this.#hash?.hash.copy() ?? createHash('sha256');
+    return hash.digest('hex');
   }
 }
