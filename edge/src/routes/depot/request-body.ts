@@ -16,6 +16,12 @@ export class RequestBody {
   readonly #signal: AbortSignal;
   readonly #now: () => Millis;
   readonly #pace = new LeastPace(LEAST_PACE, PACE_PAUSE_MS);
+  /** Ends the wait for bytes, if there is one. */
+  #wake: (() => void) | undefined;
+  /** Runs while bytes are waited for, and a little longer: each new one would cost as much again. */
+  #timer: NodeJS.Timeout | undefined;
+  /** When the client will have been too slow, unless bytes come. */
+  #lateAt: Millis = 0;
 
   /**
    * @param signal ends the reading
@@ -26,8 +32,11 @@ export class RequestBody {
     this.#res = res;
     this.#signal = signal;
     this.#now = now;
-    // Without a listener, an error of the connection would end the process.
-    req.on('error', () => {});
+    // Without a listener, an error of the connection would also end the process.
+    const wake = () => this.#wake?.();
+    for (const event of EVENTS) req.on(event, wake);
+    req.once('close', () => clearTimeout(this.#timer));
+    signal.addEventListener('abort', wake, { once: true });
     if (req.headers.expect !== undefined) res.writeContinue();
   }
 
@@ -52,7 +61,11 @@ export class RequestBody {
         throw new MillraceError('interrupted', 'client left');
       }
       if (this.#req.destroyed) throw new MillraceError('interrupted', 'client left');
-      await this.#wait(begunAt + this.#pace.leftMs - this.#now());
+      const leftMs = begunAt + this.#pace.leftMs - this.#now();
+      if (leftMs <= 0) {
+        throw new MillraceError('upload-too-slow', `less than ${LEAST_PACE / 1024} KiB/s came`);
+      }
+      await this.#wait(leftMs);
     }
   }
 
@@ -79,24 +92,22 @@ export class RequestBody {
     return !stream.aborted && !stream.closed;
   }
 
-  /** Resolves when there may be something to read. @throws MillraceError `upload-too-slow` */
-  #wait(ms: Millis): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const done = () => {
-        clearTimeout(timer);
-        for (const event of EVENTS) this.#req.off(event, done);
-        this.#signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const timer = setTimeout(
-        () => {
-          reject(new MillraceError('upload-too-slow', `less than ${LEAST_PACE / 1024} KiB/s came`));
-          done();
-        },
-        Math.max(0, ms),
-      );
-      for (const event of EVENTS) this.#req.on(event, done);
-      this.#signal.addEventListener('abort', done, { once: true });
+  /** Resolves when there may be something to read, or the client has been too slow. */
+  async #wait(ms: Millis): Promise<void> {
+    this.#lateAt = this.#now() + ms;
+    this.#timer ??= setTimeout(() => this.#onTimer(), Math.max(0, ms));
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
     });
+    this.#wake = undefined;
+  }
+
+  /** Looks whether the client is too slow, or when it will be. */
+  #onTimer(): void {
+    this.#timer = undefined;
+    if (this.#wake === undefined) return;
+    const leftMs = this.#lateAt - this.#now();
+    if (leftMs > 0) this.#timer = setTimeout(() => this.#onTimer(), leftMs);
+    else this.#wake();
   }
 }
