@@ -156,7 +156,7 @@ class Append {
     this.#batch = [];
     this.#batchBytes = 0;
     const done = writeParts(this.#data, batch, this.#end);
-    // Whoever waits for it gets the error.
+    // The error goes to `#written`, which may not wait yet.
     done.catch(() => {});
     this.#writing = { batch, bytes, done };
     this.#sum();
