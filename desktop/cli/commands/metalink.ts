@@ -1,13 +1,11 @@
 /** `millrace metalink`: describes a local file for others to download (RFC 5854). */
 
-import { createHash } from 'node:crypto';
-import { open } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { MillraceError } from '@millrace/shared/base/errors';
 import { describeDownload } from '@millrace/shared/download/metalink/described-request';
 import type { FileDescription } from '@millrace/shared/download/metalink/description';
 import { formatMetalink } from '@millrace/shared/download/metalink/metalink-write';
 import { Command } from 'commander';
+import { digestPieces, pieceBytesFor } from '../../engine/hash/digest-pieces.ts';
 import { action, type CliContext, type CommonOptions } from '../console/context.ts';
 import { writeResult } from '../console/result-file.ts';
 import { repeated, urlValue } from '../text/option-values.ts';
@@ -21,7 +19,6 @@ interface MetalinkOptions extends CommonOptions {
 const MIN_PIECE_BYTES = 256 * 1024;
 /** Most piece digests in one document, so that documents stay small. */
 const MAX_PIECES = 4096;
-const READ_BYTES = 256 * 1024;
 
 export function metalinkCommand(context: CliContext): Command {
   return new Command('metalink')
@@ -54,38 +51,13 @@ async function describe(
   urls: readonly string[],
   signal: AbortSignal,
 ): Promise<FileDescription> {
-  const handle = await open(path).catch((cause: unknown) => {
-    throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
+  const bytesFor = (size: number) => pieceBytesFor(size, MIN_PIECE_BYTES, MAX_PIECES);
+  const { size, sha256, pieceBytes, hexes } = await digestPieces(path, bytesFor, signal);
+  return describeDownload({
+    name: basename(path),
+    size,
+    urls,
+    digests: [{ algorithm: 'sha256', hex: sha256 }],
+    ...(size === 0 ? {} : { pieces: { algorithm: 'sha256', pieceBytes, hexes } }),
   });
-  try {
-    const { size } = await handle.stat();
-    let pieceBytes = MIN_PIECE_BYTES;
-    while (size / pieceBytes > MAX_PIECES) pieceBytes *= 2;
-    const whole = createHash('sha256');
-    const hexes: string[] = [];
-    const buffer = Buffer.allocUnsafe(READ_BYTES);
-    let piece = createHash('sha256');
-    for (let at = 0; at < size; ) {
-      if (signal.aborted) throw new MillraceError('interrupted');
-      // A piece is a multiple of the read buffer, so no read spans two pieces.
-      const { bytesRead } = await handle.read(buffer, 0, READ_BYTES, at);
-      if (bytesRead === 0) throw new MillraceError('file-changed', `${path} has become shorter`);
-      const bytes = buffer.subarray(0, bytesRead);
-      whole.update(bytes);
-      piece.update(bytes);
-      at += bytesRead;
-      if (at % pieceBytes !== 0 && at < size) continue;
-      hexes.push(piece.digest('hex'));
-      piece = createHash('sha256');
-    }
-    return describeDownload({
-      name: basename(path),
-      size,
-      urls,
-      digests: [{ algorithm: 'sha256', hex: whole.digest('hex') }],
-      ...(size === 0 ? {} : { pieces: { algorithm: 'sha256', pieceBytes, hexes } }),
-    });
-  } finally {
-    await handle.close();
-  }
 }

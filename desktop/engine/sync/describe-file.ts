@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { SyncContent } from '@millrace/shared/sync/manifest';
+import { digestPieces, pieceBytesFor } from '../hash/digest-pieces.ts';
 
 export interface DescribedFile extends SyncContent {
   readonly mode: number;
@@ -20,41 +21,14 @@ const MAX_PIECES = 1024;
 /**
  * Reads a file once, for everything that a manifest says about it.
  *
- * @throws MillraceError `bad-option` if it cannot be read; `file-changed` if it changes during the
- *   read; `interrupted`
+ * @throws MillraceError as `digestPieces`
  */
 export async function describeFile(path: string, signal: AbortSignal): Promise<DescribedFile> {
-  const file = await open(path).catch((cause: unknown) => {
-    throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
-  });
-  try {
-    const before = await file.stat();
-    let pieceBytes = MIN_PIECE_BYTES;
-    while (before.size / pieceBytes > MAX_PIECES) pieceBytes *= 2;
-    const sha256: string[] = [];
-    let piece = createHash('sha256');
-    const whole = await hashAll(file, before.size, signal, (bytes, at) => {
-      if (before.size <= SMALL_BYTES) return;
-      piece.update(bytes);
-      // A piece is a multiple of the read buffer, so its end is always seen.
-      if (at % pieceBytes !== 0 && at < before.size) return;
-      sha256.push(piece.digest('hex'));
-      piece = createHash('sha256');
-    });
-    const after = await file.stat();
-    if (whole === undefined || after.size !== before.size || after.mtimeMs !== before.mtimeMs) {
-      throw new MillraceError('file-changed', path);
-    }
-    return {
-      size: before.size,
-      sha256: whole,
-      mode: before.mode,
-      modified: Math.max(0, Math.round(before.mtimeMs)),
-      ...(sha256.length === 0 ? {} : { pieces: { bytes: pieceBytes, sha256 } }),
-    };
-  } finally {
-    await file.close();
-  }
+  const bytesFor = (size: number) => pieceBytesFor(size, MIN_PIECE_BYTES, MAX_PIECES);
+  const read = await digestPieces(path, bytesFor, signal);
+  const { size, sha256, mode, mtimeMs, pieceBytes, hexes } = read;
+  const pieces = size <= SMALL_BYTES ? {} : { pieces: { bytes: pieceBytes, sha256: [...hexes] } };
+  return { size, sha256, mode, modified: Math.max(0, Math.round(mtimeMs)), ...pieces };
 }
 
 /**
@@ -87,7 +61,6 @@ async function hashAll(
   file: FileHandle,
   size: number,
   signal: AbortSignal,
-  onBytes?: (bytes: Buffer, end: number) => void,
 ): Promise<string | undefined> {
   const hash = createHash('sha256');
   const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size));
@@ -96,10 +69,8 @@ async function hashAll(
     const want = Math.min(buffer.length, size - at);
     const { bytesRead } = await file.read(buffer, 0, want, at);
     if (bytesRead < want) return undefined;
-    const bytes = buffer.subarray(0, bytesRead);
-    hash.update(bytes);
+    hash.update(buffer.subarray(0, bytesRead));
     at += bytesRead;
-    onBytes?.(bytes, at);
   }
   return hash.digest('hex');
 }

@@ -5,12 +5,13 @@
  */
 
 import { createHash, type Hash } from 'node:crypto';
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, isPassing, MillraceError } from '@millrace/shared/base/errors';
 import { isDepotTarget } from '@millrace/shared/http/urls/depot-link';
 import { sleep } from '@millrace/shared/node/sleep';
+import { openPlain } from '../files/open-plain.ts';
 import {
   type Allocated,
   allocate,
@@ -91,7 +92,7 @@ export interface Uploaded {
 export async function upload(options: UploadOptions): Promise<Uploaded> {
   const { path, edge, state, part } = options;
   const journal = new UploadJournal(state, path, edge, part);
-  const file = await openFile(path);
+  const file = await openPlain(path);
   try {
     const unlock = await journal.lock().catch((error: unknown) => {
       throw isMillraceError(error, 'file-in-use') ? new MillraceError('upload-running') : error;
@@ -314,19 +315,6 @@ function isGone(error: unknown): boolean {
   return (
     isMillraceError(error, 'no-such-allocation') || isMillraceError(error, 'allocation-expired')
   );
-}
-
-/** @throws MillraceError `bad-option` */
-async function openFile(path: string): Promise<FileHandle> {
-  let file: FileHandle;
-  try {
-    file = await open(path, 'r');
-  } catch (cause) {
-    throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
-  }
-  if ((await file.stat()).isFile()) return file;
-  await file.close();
-  throw new MillraceError('bad-option', `${path} is not a file`);
 }
 
 async function stateOfFile(file: FileHandle): Promise<FileState> {

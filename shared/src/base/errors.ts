@@ -431,7 +431,7 @@ export const ERRORS = {
     status: 409,
     ...means('client', 'anew', 'kept'),
     exit: EXIT.filesystem,
-    title: 'The file has changed during its upload',
+    title: 'The file has changed while it was read',
     advice: 'Run the same command again when no program writes to the file.',
   },
 
