@@ -41,6 +41,11 @@ export class PulledBody {
       );
   }
 
+  /** True once more bytes have come than the body must have: none of them can be trusted. */
+  get isTooLong(): boolean {
+    return this.#came > this.#options.bytes;
+  }
+
   /**
    * Reads the next bytes.
    *

@@ -7,8 +7,13 @@ import { statusError } from '../../http/answers/status-error.ts';
 import { ifRange } from '../../http/fields/conditions.ts';
 import type { Headers } from '../../http/fields/headers.ts';
 import { formatRange } from '../../http/fields/range-header.ts';
-import { matchVersion, readValidators, type Validators } from '../../http/fields/validators.ts';
-import type { PullAsk } from './pull-plan.ts';
+import {
+  canPin,
+  matchVersion,
+  readValidators,
+  type Validators,
+} from '../../http/fields/validators.ts';
+import type { PullAsk, PulledVersion } from './pull-plan.ts';
 
 /** Returns the fields that ask for a range of one version. */
 export function pullFields({ range, version }: PullAsk): Record<string, string> {
@@ -29,29 +34,48 @@ export function pullFields({ range, version }: PullAsk): Record<string, string> 
  *   `checkRangeAnswer`, and of the status
  */
 export function judgePulled(
-  { range: asked, version }: PullAsk,
+  ask: PullAsk,
   status: number,
   headers: Headers,
   retryAfterMs?: Millis,
-): Validators {
+): PulledVersion {
+  const { range: asked } = ask;
   if (status === 416) throw new MillraceError('version-changed', 'the file is shorter');
   if (status === 200) {
-    checkVersion(version, readValidators(headers));
+    checkVersion(ask, readValidators(headers));
     throw new MillraceError('range-ignored');
   }
   if (status !== 206) throw statusError(status, retryAfterMs);
-  const { range, validators } = checkRangeAnswer(headers, asked);
-  checkVersion(version, validators);
+  const { range, total: length, validators } = checkRangeAnswer(headers, asked);
+  checkVersion(ask, validators, length);
   if (range.end !== asked.end) {
     throw new MillraceError('version-changed', `the file ends at ${range.end}`);
   }
-  return validators;
+  return { validators, length };
 }
 
-/** @throws MillraceError `version-changed`, `version-unproven` */
-function checkVersion(expected: Validators | undefined, got: Validators): void {
-  if (expected === undefined) return;
+/**
+ * Checks that an answer is of the stated version, and of that of all bytes that the URL has given.
+ *
+ * @throws MillraceError `version-changed`, `version-unproven`
+ */
+function checkVersion(
+  { version, seen, isProved }: PullAsk,
+  got: Validators,
+  length?: number,
+): void {
+  if (version !== undefined) checkMatch(version, got, false);
+  if (seen === undefined) return;
+  if (seen.length !== undefined && length !== undefined && seen.length !== length) {
+    throw new MillraceError('version-changed', `length ${seen.length} became ${length}`);
+  }
+  // A version that only a weak tag or an unsure date names may have other bytes by now.
+  checkMatch(seen.validators, got, isProved, canPin(seen.validators));
+}
+
+function checkMatch(expected: Validators, got: Validators, isProved: boolean, proves = true): void {
   const match = matchVersion(expected, got);
   if (match === 'different') throw new MillraceError('version-changed', 'another ETag or date');
-  if (match === 'unproven') throw new MillraceError('version-unproven');
+  if (isProved || (match === 'same' && proves)) return;
+  throw new MillraceError('version-unproven');
 }
