@@ -115,6 +115,18 @@ describe('a pull', () => {
     expect(stage.asked.slice(1)).toEqual(['/b bytes=0-299999']);
   });
 
+  test('of bytes that its file never had keeps those that it has', async () => {
+    const a = stage.serve('/a', ({ range, headers, res }) => {
+      if (range.start < 100_000) return;
+      headers['content-range'] = 'bytes */300000';
+      res.writeHead(416, { ...headers, 'content-length': '0' }).end();
+    });
+    const allocation = await stage.reserve();
+    await stage.pull(allocation, halves([a], [a]));
+    expect(allocation.offset).toBe(100_000);
+    expect(allocation.head.pull?.failure?.code).toBe('range-not-satisfiable');
+  });
+
   test('that fills the disk ends with the error of a full disk', async () => {
     stage.onBytes = () => {
       throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });

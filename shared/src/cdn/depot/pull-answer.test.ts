@@ -53,6 +53,17 @@ describe('an answer to a pull', () => {
       expect(judged(validators, headers)).toBe(expected);
     });
 
+    test.each([
+      ['of the known length means a part that ends too far away', '*/100', 'range-not-satisfiable'],
+      ['of another length means another version', '*/9', 'version-changed'],
+    ])('416 %s', (_, stated, code) => {
+      const after = { ...ask(), seen: { ...seen, validators: {} } };
+      const headers = { 'content-range': `bytes ${stated}` };
+      expect(() => judgePulled(after, 416, headers)).toThrow(expect.objectContaining({ code }));
+      const fresh = () => judgePulled(ask(), 416, headers);
+      expect(fresh).toThrow(expect.objectContaining({ code: 'range-not-satisfiable' }));
+    });
+
     test('needs no proof if a digest tells in the end, but must not name another version', () => {
       expect(judged({}, none, true)).toBe(100);
       expect(judged({ weakEtag: 'W/"1"' }, { etag: 'W/"1"' }, true)).toBe(100);
@@ -71,7 +82,7 @@ describe('an answer to a pull', () => {
       'at the end of the file',
       206,
       { etag: '"1"', 'content-range': 'bytes 10-14/15' },
-      'version-changed',
+      'range-not-satisfiable',
     ],
     ['with another length', 206, { ...SOUND, 'content-length': '9' }, 'wrong-length'],
     ['with a coding', 206, { ...SOUND, 'content-encoding': 'gzip' }, 'wrong-encoding'],

@@ -5,7 +5,8 @@ import { MillraceError } from '../../base/errors.ts';
 import { checkRangeAnswer } from '../../http/answers/range-contract.ts';
 import { statusError } from '../../http/answers/status-error.ts';
 import { ifRange } from '../../http/fields/conditions.ts';
-import type { Headers } from '../../http/fields/headers.ts';
+import { parseContentRange } from '../../http/fields/content-range.ts';
+import { type Headers, singleField } from '../../http/fields/headers.ts';
 import { formatRange } from '../../http/fields/range-header.ts';
 import {
   canPin,
@@ -30,8 +31,8 @@ export function pullFields({ range, version }: PullAsk): Record<string, string> 
  *
  * @param retryAfterMs the wait that the source asks for, if it does
  * @returns the version that it is of
- * @throws MillraceError `version-changed`, `version-unproven`, `range-ignored`, those of
- *   `checkRangeAnswer`, and of the status
+ * @throws MillraceError `version-changed`, `version-unproven`, `range-ignored`, `range-not-satisfiable`
+ *   for a part that the file does not have, those of `checkRangeAnswer`, and of the status
  */
 export function judgePulled(
   ask: PullAsk,
@@ -40,7 +41,7 @@ export function judgePulled(
   retryAfterMs?: Millis,
 ): PulledVersion {
   const { range: asked } = ask;
-  if (status === 416) throw new MillraceError('version-changed', 'the file is shorter');
+  if (status === 416) throw behindEnd(ask, headers);
   if (status === 200) {
     checkVersion(ask, readValidators(headers));
     throw new MillraceError('range-ignored');
@@ -48,10 +49,23 @@ export function judgePulled(
   if (status !== 206) throw statusError(status, retryAfterMs);
   const { range, total: length, validators } = checkRangeAnswer(headers, asked);
   checkVersion(ask, validators, length);
+  // Of the right version, so that it is the part that ends too far away.
   if (range.end !== asked.end) {
-    throw new MillraceError('version-changed', `the file ends at ${range.end}`);
+    throw new MillraceError('range-not-satisfiable', `the file ends at ${range.end}`);
   }
   return { validators, length };
+}
+
+/** Makes the error for a range behind the end: the file has become shorter, or was never as long. */
+function behindEnd({ version, seen }: PullAsk, headers: Headers): MillraceError {
+  const stated = parseContentRange(singleField(headers, 'content-range'));
+  const length = stated?.kind === 'unsatisfied' ? stated.total : undefined;
+  const isKnown = version !== undefined || seen !== undefined;
+  if (isKnown && (length === undefined || length !== seen?.length)) {
+    return new MillraceError('version-changed', 'the file is shorter');
+  }
+  const end = length === undefined ? '' : `the file ends at ${length}`;
+  return new MillraceError('range-not-satisfiable', end);
 }
 
 /**
