@@ -13,8 +13,10 @@ import { readFileSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { MAX_ETAG_CHARS } from '@millrace/shared/base/limits';
 import type { Log } from '@millrace/shared/base/log';
 import { MAX_PULL_MESSAGE_CHARS } from '@millrace/shared/cdn/depot/pull-record';
+import { MAX_SEEN } from '@millrace/shared/cdn/depot/seen-versions';
 import { RECORD_BYTES, scanSums } from '@millrace/shared/cdn/depot/sums';
 import { replaceFile, syncFolder } from '@millrace/shared/node/files/replace-file';
 import { readOrThrow } from '@millrace/shared/schema/read';
@@ -30,6 +32,20 @@ const RECOVERED_AT_ONCE = 32;
 const QUICK_MS = 1;
 /** Reads after a slower one that are made several at a time. */
 const SLOW_READS = 64;
+
+/** Version that a pull has seen at a URL. */
+const SEEN_VERSION = z.object({
+  of: hex64,
+  validators: z.object({
+    etag: z.string().max(MAX_ETAG_CHARS).optional(),
+    weakEtag: z.string().max(MAX_ETAG_CHARS).optional(),
+    lastModified: z.number().optional(),
+    lastModifiedIsStrong: z.boolean().optional(),
+  }),
+  length: bytes.optional(),
+  since: bytes,
+  from: bytes,
+});
 
 /** Head of an allocation: everything about it but its bytes. */
 const HEAD = z.object({
@@ -56,6 +72,7 @@ const HEAD = z.object({
   pull: z
     .object({
       startedAt: time,
+      seen: z.array(SEEN_VERSION).max(MAX_SEEN).readonly().optional(),
       failure: z
         .object({ code: z.string(), message: z.string().max(MAX_PULL_MESSAGE_CHARS), at: time })
         .optional(),

@@ -172,16 +172,15 @@ export class PrefixedHandler {
     asked: Omit<OriginRequest, 'method' | 'headers'>,
   ): Promise<HttpResponse> {
     const { client } = this.#options;
-    if (method === 'HEAD') {
-      const head = await client.open({
-        ...asked,
-        method,
-        headers: tunnelRequestHeaders(method, headers),
-      });
-      if (!NO_HEAD.has(head.status)) return head;
-      head.discard();
+    if (method !== 'HEAD') {
+      return client.open({ ...asked, headers: tunnelRequestHeaders('GET', headers) });
     }
-    return client.open({ ...asked, headers: tunnelRequestHeaders('GET', headers) });
+    const fields = tunnelRequestHeaders(method, headers);
+    const head = await client.open({ ...asked, method, headers: fields });
+    if (!NO_HEAD.has(head.status)) return head;
+    head.discard();
+    // Without a range as well: the answer to a HEAD is that to a GET of the whole file.
+    return client.open({ ...asked, headers: fields });
   }
 
   /** Reads the target and checks it against the policy. @returns the origin URL */

@@ -28,6 +28,7 @@ const REMEDIES: Readonly<Partial<Record<ErrorCode, Remedy>>> = {
   'proxy-failed': 'proxy',
   'proxy-denied': 'proxy',
   'origin-not-allowed': 'edges',
+  'origin-login': 'edges',
   'private-address': 'edges',
   'no-signed-links': 'edges',
 };

@@ -131,6 +131,7 @@ test('the remedy depends on the error', () => {
   expect(remedyOf(failed('file-not-writable'))).toBe('change');
   expect(remedyOf(failed('proxy-denied'))).toBe('proxy');
   expect(remedyOf(failed('origin-not-allowed'))).toBe('edges');
+  expect(remedyOf(failed('origin-login'))).toBe('edges');
   expect(remedyOf(failed('of-tomorrow'))).toBe('retry');
 });
 

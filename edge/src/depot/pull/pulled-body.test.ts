@@ -42,9 +42,22 @@ test('the bytes come piece by piece, and end when all have come', async () => {
 test('a source that is faster than the disk is held back', async () => {
   const source = answer();
   const body = open(source, 2 * QUEUE_BYTES);
-  expect([source.send(QUEUE_BYTES - 1), source.send(1)]).toEqual([true, false]);
-  expect((await body.next())?.length).toBe(QUEUE_BYTES - 1);
+  expect([source.send(QUEUE_BYTES - 1000), source.send(1000)]).toEqual([true, false]);
+  expect((await body.next())?.length).toBe(QUEUE_BYTES - 1000);
   expect(source.resumed).toBe(1);
+});
+
+test('a source that sends each byte by itself takes no more memory than others', async () => {
+  const source = answer();
+  const body = open(source, QUEUE_BYTES);
+  let sent = 1;
+  while (source.send(1) && sent < QUEUE_BYTES) sent++;
+  expect(sent).toBeLessThan(QUEUE_BYTES / 200);
+  // They reach the disk as one piece, which does not take the large one behind them.
+  source.send(10_000);
+  expect((await body.next())?.length).toBe(sent);
+  expect(source.resumed).toBe(1);
+  expect((await body.next())?.length).toBe(10_000);
 });
 
 test.each([

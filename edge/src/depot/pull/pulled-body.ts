@@ -6,8 +6,13 @@ import { LeastPace } from '@millrace/shared/cdn/clients/least-pace';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import { LEAST_PACE, PACE_PAUSE_MS } from '../append.ts';
 
-/** Bytes that have come and are not stored yet, above which the source is held back. */
+/** Memory of pieces that have come and are not stored yet, above which the source is held back. */
 export const QUEUE_BYTES = 256 * 1024;
+/** Memory that a piece takes besides its bytes: a source may send each byte as a chunk of its own. */
+const PIECE_BYTES = 256;
+/** Longest piece that is joined with its neighbours, and longest joined one. */
+const SMALL_BYTES = 4 * 1024;
+const JOINED_BYTES = 64 * 1024;
 
 export interface PulledBodyOptions {
   /** Bytes that the body must have. */
@@ -41,6 +46,11 @@ export class PulledBody {
       );
   }
 
+  /** True once more bytes have come than the body must have: none of them can be trusted. */
+  get isTooLong(): boolean {
+    return this.#came > this.#options.bytes;
+  }
+
   /**
    * Reads the next bytes.
    *
@@ -52,10 +62,9 @@ export class PulledBody {
     const begunAt = now();
     for (;;) {
       signal.throwIfAborted();
-      const piece = this.#pieces.shift();
+      const piece = this.#shift();
       if (piece !== undefined) {
         this.#pace.came(piece.length, now() - begunAt);
-        this.#queued -= piece.length;
         this.#goOn();
         return piece;
       }
@@ -63,6 +72,20 @@ export class PulledBody {
       if (this.#ended) return undefined;
       await this.#wait(begunAt + this.#pace.leftMs - now());
     }
+  }
+
+  /** Removes and returns the first piece, with those that follow it if all are small. */
+  #shift(): Buffer | undefined {
+    let [count, bytes] = [0, 0];
+    for (const { length } of this.#pieces) {
+      if (count > 0 && (length > SMALL_BYTES || bytes + length > JOINED_BYTES)) break;
+      count++;
+      bytes += length;
+      if (length > SMALL_BYTES) break;
+    }
+    const taken = this.#pieces.splice(0, count);
+    this.#queued -= bytes + count * PIECE_BYTES;
+    return count > 1 ? Buffer.concat(taken, bytes) : taken[0];
   }
 
   /** Takes a piece from the source. @returns false to hold it back */
@@ -74,7 +97,7 @@ export class PulledBody {
       return true;
     }
     this.#pieces.push(piece);
-    this.#queued += piece.length;
+    this.#queued += piece.length + PIECE_BYTES;
     this.#wake();
     if (this.#queued < QUEUE_BYTES) return true;
     this.#resume = resume;

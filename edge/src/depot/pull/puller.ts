@@ -4,6 +4,7 @@
  * the upload over. The plan decides; this file asks, and stores.
  */
 
+import { createHash } from 'node:crypto';
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
@@ -11,6 +12,7 @@ import { KeyedPlaces } from '@millrace/shared/cdn/admission/keyed-places';
 import { judgePulled, pullFields } from '@millrace/shared/cdn/depot/pull-answer';
 import {
   type PullAsk,
+  type PulledVersion,
   type PullPart,
   PullPlan,
   pullLength,
@@ -18,6 +20,7 @@ import {
 import { failedPull, type PullRecord } from '@millrace/shared/cdn/depot/pull-record';
 import { listField } from '@millrace/shared/http/fields/headers';
 import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
+import { hideSecrets } from '@millrace/shared/http/urls/depot-link';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import { sleep } from '@millrace/shared/node/sleep';
 import type { OnRefusal } from '../../admission/admissions.ts';
@@ -29,6 +32,7 @@ import type { OriginPolicy } from '../../policy/policy.ts';
 import type { Allocation, Turn } from '../allocation.ts';
 import { APPEND_BYTES, append } from '../append.ts';
 import type { Depot } from '../depot.ts';
+import { cutBack } from './cut-back.ts';
 import { PulledBody, QUEUE_BYTES } from './pulled-body.ts';
 
 /** Longest request that posts a pull. */
@@ -63,11 +67,25 @@ export interface PullerOptions {
 /** A failure of a source: another one may do better. */
 class SourceFailure extends Error {
   readonly error: MillraceError;
+  /** True if its answer had more bytes than it said. */
+  readonly isTooLong: boolean;
 
-  constructor(cause: unknown) {
+  constructor(cause: unknown, isTooLong = false) {
     super('a source has failed', { cause });
     this.error = asMillraceError(cause);
+    this.isTooLong = isTooLong;
   }
+}
+
+/** A pull under way. */
+interface Run {
+  readonly allocation: Allocation;
+  readonly plan: PullPlan;
+  readonly sha256: string | undefined;
+  readonly turn: Turn;
+  readonly client: string;
+  /** As the head of the allocation has it. */
+  record: PullRecord;
 }
 
 export class Puller {
@@ -104,9 +122,13 @@ export class Puller {
       const length = pullLength(request.parts);
       await depot.setLength(allocation, length);
       depot.space.makeRoom(allocation, length);
-      const record = { startedAt: wallClock() };
+      const plan = planOf(allocation, request);
+      const record = { startedAt: wallClock(), seen: plan.seen };
       await depot.notePull(allocation, record);
-      return { ended: this.#run(allocation, request, { turn, client, record }).finally(leave) };
+      const { sha256 } = request;
+      return {
+        ended: this.#run({ allocation, plan, sha256, turn, client, record }).finally(leave),
+      };
     } catch (error) {
       turn?.end();
       leave();
@@ -126,60 +148,52 @@ export class Puller {
   }
 
   /** Carries a pull out, gives its turn back, and records how it has ended; never rejects. */
-  async #run(
-    allocation: Allocation,
-    { parts, sha256 }: PullRequest,
-    { turn, client, record }: { turn: Turn; client: string; record: PullRecord },
-  ): Promise<void> {
+  async #run(run: Run): Promise<void> {
     const { depot, log } = this.#options;
+    const { allocation, turn, sha256 } = run;
     const { id, owner } = allocation.head;
     try {
-      await this.#fetchAll(allocation, new PullPlan(parts, allocation.offset), turn.signal, client);
+      await this.#fetchAll(run);
       await depot.complete(allocation, turn.signal, sha256);
       log.info({ id, owner, bytes: allocation.offset }, 'a pull is complete');
     } catch (thrown) {
-      const error = asMillraceError(turn.signal.aborted ? turn.signal.reason : thrown);
-      await this.#noteFailure(allocation, record, asMillraceError(depot.diskError(error)));
+      // Before it is wrapped: a full disk is known by the error of the system.
+      const error = turn.signal.aborted ? turn.signal.reason : depot.diskError(thrown);
+      await this.#noteFailure(run, asMillraceError(error));
     } finally {
       turn.end();
     }
   }
 
   /** Fetches all bytes that are missing. @throws as `PullPlan.next`, of the disk, and of `append` */
-  async #fetchAll(
-    allocation: Allocation,
-    plan: PullPlan,
-    signal: AbortSignal,
-    client: string,
-  ): Promise<void> {
+  async #fetchAll(run: Run): Promise<void> {
     const { now } = this.#options;
+    const { allocation, plan, turn } = run;
     for (;;) {
-      signal.throwIfAborted();
+      turn.signal.throwIfAborted();
       const step = plan.next(allocation.offset, now());
       if (step.kind === 'complete') return;
       if (step.kind === 'wait') {
-        await sleep(step.ms, signal);
+        await sleep(step.ms, turn.signal);
         continue;
       }
       try {
-        await this.#fetch(allocation, plan, step, signal, client);
+        await this.#fetch(run, step);
       } catch (error) {
-        signal.throwIfAborted();
+        turn.signal.throwIfAborted();
         if (!(error instanceof SourceFailure)) throw error;
+        const end = plan.keeps(step, error.error, allocation.offset, error.isTooLong);
+        if (end < allocation.offset) await cutBack(allocation, end);
         plan.failed(error.error, allocation.offset, now());
       }
     }
   }
 
   /** Fetches the rest of a part from one URL. @throws SourceFailure; errors of the depot */
-  async #fetch(
-    allocation: Allocation,
-    plan: PullPlan,
-    ask: PullAsk,
-    signal: AbortSignal,
-    client: string,
-  ): Promise<void> {
+  async #fetch(run: Run, ask: PullAsk): Promise<void> {
     const { depot, owners, policy, originUse, onBytes, now } = this.#options;
+    const { allocation, plan, client } = run;
+    const { signal } = run.turn;
     const url = new URL(ask.url);
     let answer: HttpResponse | undefined;
     let use: ReturnType<OriginUse['admit']> | undefined;
@@ -191,6 +205,9 @@ export class Puller {
       } catch (error) {
         throw new SourceFailure(error);
       }
+      // Before bytes of this version are stored: after a kill, too, the next pull must know it.
+      run.record = { ...run.record, seen: plan.seen };
+      await depot.notePull(allocation, run.record);
       const bytes = ask.range.end - ask.range.start;
       const body = new PulledBody(answer, { bytes, signal, now });
       await append(allocation, {
@@ -199,7 +216,7 @@ export class Puller {
           try {
             piece = await body.next();
           } catch (error) {
-            throw new SourceFailure(error);
+            throw new SourceFailure(error, body.isTooLong);
           }
           if (piece === undefined) return undefined;
           onBytes(piece.length);
@@ -227,32 +244,40 @@ export class Puller {
   }
 
   /** @throws MillraceError as `judgePulled`, and as `OriginPolicy.checkAnswer` */
-  #judge(url: URL, ask: PullAsk, answer: HttpResponse) {
+  #judge(url: URL, ask: PullAsk, answer: HttpResponse): PulledVersion {
     const { status, headers, arrivedAt } = answer;
     const retryAfterMs = parseRetryAfter(listField(headers, 'retry-after'), arrivedAt);
-    const validators = judgePulled(ask, status, headers, retryAfterMs);
+    const version = judgePulled(ask, status, headers, retryAfterMs);
     this.#options.policy.checkAnswer(url, answer);
-    return validators;
+    return version;
   }
 
-  async #noteFailure(
-    allocation: Allocation,
-    record: PullRecord,
-    error: MillraceError,
-  ): Promise<void> {
+  async #noteFailure({ allocation, plan, record }: Run, error: MillraceError): Promise<void> {
     const { depot, log, wallClock } = this.#options;
     const { id, owner } = allocation.head;
-    if (error.code === 'internal')
-      log.error({ err: error.cause ?? error, id }, 'a pull has failed');
-    else log.warn({ id, owner, code: error.code, detail: error.detail }, 'a pull has ended early');
+    const { code, detail } = error;
+    if (code === 'internal') log.error({ err: error.cause ?? error, id }, 'a pull has failed');
+    else log.warn({ id, owner, code, detail: hideSecrets(detail) }, 'a pull has ended early');
     // The edge ends. When it starts again, the record tells that.
     if (error.code === 'draining') return;
     try {
-      await depot.notePull(allocation, failedPull(record, error, wallClock()));
+      await depot.notePull(
+        allocation,
+        failedPull({ ...record, seen: plan.seen }, error, wallClock()),
+      );
     } catch (cause) {
       // An allocation that has ended has no state any more.
       if (isMillraceError(cause)) return;
       log.error({ err: cause, id }, 'the end of a pull could not be recorded');
     }
   }
+}
+
+/** Plans a pull from where the upload stands. */
+function planOf({ head, offset }: Allocation, { parts, sha256 }: PullRequest): PullPlan {
+  return new PullPlan(parts, {
+    ...{ stored: offset, seen: head.pull?.seen },
+    nameOf: (url) => createHash('sha256').update(url).digest('hex'),
+    isProved: (sha256 ?? head.sha256) !== undefined,
+  });
 }

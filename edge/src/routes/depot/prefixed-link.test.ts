@@ -12,6 +12,7 @@ describe('a prefixed URL', () => {
     `/depot.example${PATH}?a=b`,
     `/https:/depot.example${PATH}`,
     `/${encodeURIComponent(`https://depot.example${PATH}`)}`,
+    `/${encodeURIComponent(`https://depot.example${PATH}`).replace('%3A', ':')}`,
   ])('of a depot of the network is read as its link: %s', (target) => {
     expect(read(target)).toBe(PATH);
   });

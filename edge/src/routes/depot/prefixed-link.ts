@@ -8,7 +8,7 @@ import { parseDepotTarget } from '@millrace/shared/http/urls/depot-link';
 import { parsePrefixedTarget } from '@millrace/shared/http/urls/prefixed-url';
 
 /** The beginning of a prefixed URL that may be percent-encoded as a whole. */
-const ENCODED_URL = /^\/https?%3a%2f/i;
+const ENCODED_URL = /^\/https?(?::|%3a)%2f/i;
 
 /**
  * Reads a target.

@@ -70,6 +70,9 @@ describe('commands', () => {
 test('a file whose parts are refused after the commit is left to the browser', () => {
   const refused = (more: Partial<DownloadRecord>) =>
     failed(record(more), new MillraceError('origin-denied'));
+  // Edges carry no log-in: the browser does.
+  const login = failed(record({ storedBytes: 0 }), new MillraceError('origin-login'));
+  expect(login.state).toBe('browser');
   expect(refused({ storedBytes: 0 })).toMatchObject({
     state: 'browser',
     length: 100 * MIB,

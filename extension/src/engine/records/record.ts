@@ -173,7 +173,9 @@ const NOT_IN_PARTS: ReadonlySet<ErrorCode> = new Set([
   'malformed-response',
 ]);
 /** Errors with which the origin refused a part; it may still serve the whole file. */
-const REFUSED: ReadonlySet<ErrorCode> = new Set(['origin-denied', 'origin-error', 'origin-busy']);
+const REFUSED: ReadonlySet<ErrorCode> = new Set([
+  ...(['origin-denied', 'origin-login', 'origin-error', 'origin-busy'] as const),
+]);
 /** Stored bytes at which a download is too far along to be left to the browser. */
 const MAX_GIVEN_UP = 16 * 1024 * 1024;
 /** Most restarts of a file that changes while it is fetched. */

@@ -1,13 +1,23 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type ErrorCode, MillraceError } from '../../base/errors.ts';
-import { type PullAsk, PullPlan, type PullStep } from './pull-plan.ts';
+import {
+  type PullAsk,
+  type PullPart,
+  PullPlan,
+  type PullPlanOptions,
+  type PullStep,
+} from './pull-plan.ts';
 
 const MIB = 1024 * 1024;
 const [A, B] = ['http://a.test/f', 'https://b.test/f'];
 const one = (bytes: number, ...from: string[]) => [{ from, start: 0, bytes }];
 const error = (code: ErrorCode, retryAfterMs?: number) =>
   new MillraceError(code, 'why', { retryAfterMs });
+
+const planOf = (parts: PullPart[], stored = 0, more: Partial<PullPlanOptions> = {}) =>
+  new PullPlan(parts, { stored, nameOf: (url) => url, isProved: false, ...more });
+const version = (etag: string) => ({ validators: { etag }, length: 100 });
 
 /** Returns what is asked for, as `URL start-end`; of other steps, their kinds. */
 function shown(step: PullStep): string {
@@ -21,7 +31,7 @@ describe('PullPlan', () => {
       { from: [A], start: 100, bytes: 50 },
       { from: [B], start: 0, bytes: 30, etag: '"b"' },
     ];
-    const at = (stored: number) => new PullPlan(parts, stored).next(stored, 0);
+    const at = (stored: number) => planOf(parts, stored).next(stored, 0);
     expect([0, 20, 50, 79, 80].map((stored) => shown(at(stored)))).toEqual([
       ...[`${A} 100-150`, `${A} 120-150`, `${B} 0-30`, `${B} 29-30`, 'complete'],
     ]);
@@ -29,7 +39,7 @@ describe('PullPlan', () => {
   });
 
   test('takes the next URL for the rest when one breaks off, and pauses once all have', () => {
-    const plan = new PullPlan(one(10, A, B), 0);
+    const plan = planOf(one(10, A, B));
     expect(shown(plan.next(0, 0))).toBe(`${A} 0-10`);
     plan.failed(error('origin-reset'), 4, 0);
     expect(shown(plan.next(4, 0))).toBe(`${B} 4-10`);
@@ -39,7 +49,7 @@ describe('PullPlan', () => {
   });
 
   test('never asks again where waiting cannot help, and ends with the last failure', () => {
-    const plan = new PullPlan(one(10, A, B), 0);
+    const plan = planOf(one(10, A, B));
     plan.failed(error('version-changed'), 0, 0);
     plan.failed(error('origin-reset'), 0, 0);
     expect(plan.next(0, 0).kind).toBe('wait');
@@ -54,24 +64,75 @@ describe('PullPlan', () => {
   });
 
   test('a URL that is out for one part may have the next', () => {
-    const plan = new PullPlan([...one(10, A, B), ...one(10, A)], 0);
+    const plan = planOf([...one(10, A, B), ...one(10, A)]);
     plan.failed(error('origin-not-found'), 0, 0);
     expect(shown(plan.next(10, 0))).toBe(`${A} 0-10`);
   });
 
   test('all bytes of a URL are of one version, across parts and failures', () => {
-    const plan = new PullPlan([...one(10, A, B), ...one(10, A)], 0);
+    const plan = planOf([...one(10, A, B), ...one(10, A)]);
     const ask = plan.next(0, 0) as PullAsk;
     expect(ask.version).toBeUndefined();
-    plan.answered(ask, { etag: '"1"' });
+    plan.answered(ask, version('"1"'));
     expect(plan.next(5, 0)).toMatchObject({ version: { etag: '"1"' } });
     expect(plan.next(10, 0)).toMatchObject({ version: { etag: '"1"' } });
   });
 
-  test('versions that prove nothing are not asked for', () => {
-    const plan = new PullPlan(one(10, A), 0);
-    plan.answered(plan.next(0, 0) as PullAsk, { weakEtag: 'W/"1"' });
-    expect((plan.next(0, 0) as PullAsk).version).toBeUndefined();
+  test('versions that prove nothing are not asked for, but known', () => {
+    const plan = planOf(one(10, A));
+    const answer = { validators: { weakEtag: 'W/"1"' }, length: undefined };
+    plan.answered(plan.next(0, 0) as PullAsk, answer);
+    expect(plan.next(5, 0)).toMatchObject({ version: undefined, seen: answer });
+  });
+
+  test('bytes that came after a URL last had the version of the file are removed, across parts', () => {
+    const plan = planOf([...one(10, A, B), ...one(10, B), ...one(10, A, B)]);
+    plan.answered(plan.next(0, 0) as PullAsk, version('"1"'));
+    plan.failed(error('origin-reset'), 4, 0);
+    plan.answered(plan.next(4, 0) as PullAsk, version('"b"'));
+    const ask = plan.next(20, 0) as PullAsk;
+    expect([shown(ask), ask.seen?.validators]).toEqual([`${A} 0-10`, { etag: '"1"' }]);
+    expect(plan.keeps(ask, error('origin-reset'), 20, false)).toBe(20);
+    expect(plan.keeps(ask, error('version-changed'), 20, false)).toBe(0);
+    plan.failed(error('version-changed'), 0, 0);
+    // The URL is left, for it may have now this version, now that.
+    expect(shown(plan.next(0, 0))).toBe(`${B} 0-10`);
+    expect(plan.next(0, 0)).toMatchObject({ seen: undefined });
+    expect(shown(plan.next(20, 0))).toBe(`${B} 0-10`);
+  });
+
+  test('bytes that a later header has vouched for stay, and their version with them', () => {
+    const parts = [...one(10, A), ...one(10, A), ...one(10, A)];
+    const plan = planOf(parts);
+    plan.answered(plan.next(0, 0) as PullAsk, version('"1"'));
+    plan.answered(plan.next(10, 0) as PullAsk, version('"1"'));
+    const ask = plan.next(20, 0) as PullAsk;
+    expect(plan.keeps(ask, error('version-changed'), 20, false)).toBe(10);
+    plan.failed(error('version-changed'), 10, 0);
+    const failure = expect.objectContaining({
+      ...{ code: 'version-changed', detail: 'why (part 3 of 3, last from a.test)' },
+    });
+    expect(() => plan.next(10, 0)).toThrow(failure);
+    const next = planOf(parts, 10, { seen: plan.seen });
+    expect(next.next(10, 0)).toMatchObject({ version: { etag: '"1"' } });
+    // Of an upload that has lost those bytes, too, nothing is known.
+    expect(planOf(parts, 0, { seen: plan.seen }).next(0, 0)).toMatchObject({ seen: undefined });
+  });
+
+  test('a URL whose file was never this version may have the next part', () => {
+    const plan = planOf([...one(10, A, B), ...one(10, A)]);
+    plan.failed(error('version-changed'), 0, 0);
+    expect(shown(plan.next(10, 0))).toBe(`${A} 0-10`);
+  });
+
+  test('no byte of an answer that is longer than it said is kept', () => {
+    const plan = planOf(one(10, A, B), 3);
+    const ask = plan.next(3, 0) as PullAsk;
+    plan.answered(ask, version('"1"'));
+    expect(plan.keeps(ask, error('wrong-length'), 8, true)).toBe(3);
+    expect(plan.keeps(ask, error('wrong-length'), 8, false)).toBe(8);
+    plan.failed(error('wrong-length'), 3, 0);
+    expect([shown(plan.next(3, 0)), plan.seen]).toEqual([`${B} 3-10`, []]);
   });
 
   test('sources that break off again and again are left after as many requests as their bytes allow', () => {
@@ -81,7 +142,7 @@ describe('PullPlan', () => {
       fc.property(fc.integer({ min: 1, max: 4 }), fc.infiniteStream(failure), (urls, failures) => {
         const from = Array.from({ length: urls }, (_, i) => `http://s${i}.test/`);
         const bytes = 8 * MIB;
-        const plan = new PullPlan(one(bytes, ...from), 0);
+        const plan = planOf(one(bytes, ...from));
         let [stored, now, asked] = [0, 0, 0];
         const run = () => {
           for (;;) {

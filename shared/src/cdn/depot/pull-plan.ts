@@ -9,6 +9,7 @@ import type { Millis } from '../../base/clock.ts';
 import { isPassing, MillraceError } from '../../base/errors.ts';
 import { MAX_RETRY_AFTER_WAIT_MS } from '../../base/limits.ts';
 import { canPin, type Validators } from '../../http/fields/validators.ts';
+import { type SeenVersion, SeenVersions } from './seen-versions.ts';
 
 /** One part of the file, which each of its URLs has. */
 export interface PullPart {
@@ -25,8 +26,32 @@ export interface PullAsk {
   readonly kind: 'ask';
   readonly url: string;
   readonly range: ByteRange;
-  /** Version that the file at the URL must be of; undefined: any. */
+  /** Bytes of the upload that are stored. */
+  readonly stored: number;
+  /** Version that is asked for; undefined: any. */
   readonly version: Validators | undefined;
+  /** Version of the bytes that the URL has given; undefined: it has given none. */
+  readonly seen: SeenVersion | undefined;
+  /** True if the bytes of several answers need not be shown to be of one version: a digest will tell. */
+  readonly isProved: boolean;
+}
+
+/** Version that the header of an answer names. */
+export interface PulledVersion {
+  readonly validators: Validators;
+  /** Length of the file; undefined: not stated. */
+  readonly length: number | undefined;
+}
+
+export interface PullPlanOptions {
+  /** Bytes of the file that are stored already. */
+  readonly stored: number;
+  /** Versions that a former pull has seen. */
+  readonly seen?: readonly SeenVersion[] | undefined;
+  /** Names a URL in what is handed from pull to pull: URLs may be secret. */
+  readonly nameOf: (url: string) => string;
+  /** True if the SHA-256 of the file is known. */
+  readonly isProved: boolean;
 }
 
 /** The next thing to do. */
@@ -49,10 +74,13 @@ const PAUSE_MS: Millis = 1000;
 
 export class PullPlan {
   readonly #parts: readonly PullPart[];
+  readonly #options: PullPlanOptions;
   /** Length of the file. */
   readonly length: number;
-  /** Versions seen at URLs for which none was stated: all bytes of a URL must be of one. */
-  readonly #seen = new Map<string, Validators>();
+  /** Versions seen at the URLs: all bytes of a URL must be of one. */
+  readonly #seen: SeenVersions;
+  /** Failures of URLs that have given bytes, and have another version by now. They are left for good. */
+  readonly #changed = new Map<string, MillraceError>();
   /** The part under way: its number, and where it begins in the file. */
   #part = 0;
   #begin = 0;
@@ -68,12 +96,19 @@ export class PullPlan {
 
   /**
    * @param parts at least one, none of them empty, each with at least one URL
-   * @param stored bytes of the file that are stored already
    */
-  constructor(parts: readonly PullPart[], stored: number) {
+  constructor(parts: readonly PullPart[], options: PullPlanOptions) {
     this.#parts = parts;
+    this.#options = options;
     this.length = pullLength(parts);
-    this.#since = stored;
+    this.#since = options.stored;
+    this.#seen = new SeenVersions(options.seen);
+    this.#seen.cut(options.stored);
+  }
+
+  /** Versions for the next pull of the upload, should this one fail. */
+  get seen(): readonly SeenVersion[] {
+    return this.#seen.list();
   }
 
   /**
@@ -85,6 +120,10 @@ export class PullPlan {
    */
   next(stored: number, now: Millis): PullStep {
     if (stored >= this.length) return { kind: 'complete' };
+    if (stored < this.#begin) {
+      [this.#part, this.#begin] = [0, 0];
+      this.#startPart(stored);
+    }
     for (let part = this.#current; stored >= this.#begin + part.bytes; part = this.#current) {
       this.#begin += part.bytes;
       this.#part++;
@@ -95,15 +134,29 @@ export class PullPlan {
     const { from, etag, start, bytes } = this.#current;
     const url = from[this.#at] as string;
     const range = { start: start + stored - this.#begin, end: start + bytes };
-    return {
-      ...{ kind: 'ask', url, range },
-      version: etag === undefined ? this.#seen.get(url) : { etag },
-    };
+    const { nameOf, isProved } = this.#options;
+    const seen = this.#seen.get(nameOf(url));
+    const pinned = seen !== undefined && canPin(seen.validators) ? seen.validators : undefined;
+    const version = etag === undefined ? pinned : { etag };
+    return { kind: 'ask', url, range, stored, version, seen, isProved };
   }
 
-  /** Notes the version of the file at the URL that was asked. */
-  answered({ url, version }: PullAsk, validators: Validators): void {
-    if (version === undefined && canPin(validators)) this.#seen.set(url, validators);
+  /** Notes the version that an answer names, before a byte of it is stored. */
+  answered({ url, stored }: PullAsk, { validators, length }: PulledVersion): void {
+    this.#seen.shown({ of: this.#options.nameOf(url), from: stored, validators, length });
+  }
+
+  /**
+   * Returns the end of the bytes to keep when an answer has failed: the others have to be removed before
+   * `failed` is called. They may be of a version that the URL has by now, or of no known place.
+   *
+   * @param stored bytes of the file that are stored
+   * @param isTooLong true if the answer had more bytes than it said
+   */
+  keeps({ url, stored: begun }: PullAsk, error: MillraceError, stored: number, isTooLong: boolean) {
+    if (isTooLong) return begun;
+    if (error.code !== 'version-changed') return stored;
+    return this.#seen.get(this.#options.nameOf(url))?.from ?? stored;
   }
 
   /**
@@ -113,7 +166,16 @@ export class PullPlan {
    * @param now monotonic milliseconds
    */
   failed(error: MillraceError, stored: number, now: Millis): void {
-    const { from } = this.#current;
+    const { from, etag } = this.#current;
+    const failedUrl = from[this.#at] as string;
+    const hasGiven = this.#seen.get(this.#options.nameOf(failedUrl)) !== undefined;
+    if (error.code === 'version-changed' && hasGiven) {
+      this.#changed.set(changedKey(failedUrl, etag), this.#described(error, failedUrl));
+    }
+    this.#seen.cut(stored);
+    if (stored < this.#begin) return;
+    // Bytes that were removed are no progress.
+    this.#since = Math.min(this.#since, stored);
     if (stored - this.#since >= PROGRESS_BYTES) {
       this.#rounds = 0;
       this.#since = stored;
@@ -128,7 +190,7 @@ export class PullPlan {
     }
     const first = from.findIndex((_, i) => !this.#out.has(i));
     if (first < 0 || ++this.#rounds >= MAX_ROUNDS) {
-      this.#given = this.#described(error, from[failedAt] as string);
+      this.#given = this.#described(error, failedUrl);
       return;
     }
     this.#at = first;
@@ -142,12 +204,16 @@ export class PullPlan {
   }
 
   #startPart(stored: number): void {
-    this.#at = 0;
     this.#out = new Set();
     this.#rounds = 0;
     this.#since = stored;
     this.#asked = 0;
     this.#waitUntil = -Infinity;
+    const { from, etag } = this.#current;
+    const errors = from.map((url) => this.#changed.get(changedKey(url, etag)));
+    for (const [i, error] of errors.entries()) if (error !== undefined) this.#out.add(i);
+    this.#at = errors.indexOf(undefined);
+    this.#given = this.#at < 0 ? errors.at(-1) : undefined;
   }
 
   /** Says which part could not be had, and where from: the host alone, since a URL may be secret. */
@@ -156,3 +222,5 @@ export class PullPlan {
     return new MillraceError(code, detail === '' ? where : `${detail} (${where})`);
   }
 }
+
+const changedKey = (url: string, etag: string | undefined) => `${url} ${etag ?? ''}`;

@@ -3,11 +3,14 @@
 import type { Millis } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
 import { hideSecrets } from '../../http/urls/depot-link.ts';
+import type { SeenVersion } from './seen-versions.ts';
 
 /** A pull that is under way, or the failure of the last one. Times are Unix milliseconds. */
 export interface PullRecord {
   readonly startedAt: Millis;
   readonly failure?: PullFailure | undefined;
+  /** Versions of the stored bytes, for the pull that goes on where this one ends. */
+  readonly seen?: readonly SeenVersion[] | undefined;
 }
 
 export interface PullFailure {

@@ -37,6 +37,9 @@ describe('parsePrefix', () => {
     ['example.com/a/b/', 'https://example.com/a/b/'],
     ['https://example.com/a/../c/*', 'https://example.com/c/'],
     ['127.0.0.1:8080', 'https://127.0.0.1:8080/'],
+    ['https%3A%2F%2Fexample.com', 'https://example.com/'],
+    ['https%3A%2F%2Fexample.com%2Fa%2F', 'https://example.com/a/'],
+    ['https%3A%2F%2Fexample.com%3A8080%2Fa%2Fb%2F*', 'https://example.com:8080/a/b/'],
   ])('%s means %s', (text, prefix) => {
     expect(parsePrefix(text, 'https')).toEqual({ kind: 'prefix', prefix });
   });
@@ -44,6 +47,7 @@ describe('parsePrefix', () => {
   test.each([
     ['example.com/v1', 'bad-url'],
     ['example.com/v1*', 'bad-url'],
+    ['https%3A%2F%2Fexample.com%2Fv1', 'bad-url'],
     ['example.com/?a=/', 'bad-url'],
     ['ftp://example.com/', 'bad-url'],
     ['https://tom:secret@example.com/', 'credentials-in-url'],

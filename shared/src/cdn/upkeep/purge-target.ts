@@ -97,8 +97,11 @@ export function parseFileUrl(text: string, defaultScheme: 'http' | 'https'): URL
  *   whether `/v1` covers `/v10`
  */
 export function parsePrefix(text: string, defaultScheme: 'http' | 'https'): PurgeTarget {
-  const plain = text.endsWith('/*') ? text.slice(0, -1) : text;
-  const hostOnly = /^(?:[a-z]+:\/\/)?[^/]+$/i.test(plain);
+  const plain = text.replace(/(?<=\/|%2f)\*$/i, '');
+  // A URL that is percent-encoded as a whole has no slash either, but a path.
+  const hostOnly =
+    /^(?:[a-z]+:\/\/)?[^/]+$/i.test(plain) &&
+    parseFileUrl(`${plain}/`, defaultScheme).pathname === '/';
   const { href } = parseFileUrl(hostOnly ? `${plain}/` : plain, defaultScheme);
   if (!href.endsWith('/') || href.includes('?')) {
     throw new MillraceError('bad-url', 'a prefix ends with a slash, such as example.com/folder/');

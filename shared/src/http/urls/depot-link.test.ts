@@ -1,6 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { formatDepotLink, hideSecrets, isDepotTarget, parseDepotTarget } from './depot-link.ts';
+import {
+  formatDepotLink,
+  hideSecrets,
+  holdsSecret,
+  isDepotTarget,
+  parseDepotTarget,
+} from './depot-link.ts';
 
 const text = (length: number) =>
   fc
@@ -41,6 +47,21 @@ describe('capabilities', () => {
       }),
     );
     expect(hideSecrets('https://a.example/-/d/short/x')).toBe('https://a.example/-/d/short/x');
+  });
+
+  test('are shown by their id where a URL is percent-encoded as a whole, however often', () => {
+    fc.assert(
+      fc.property(link, fc.integer({ min: 1, max: 3 }), (capability, times) => {
+        let target = `https://depot.example${formatDepotLink(capability, 'plan.pdf')}`;
+        for (let i = 0; i < times; i++) target = encodeURIComponent(target);
+        for (const text of [target, target.replaceAll('%2F', '%2f')]) {
+          const shown = hideSecrets(`https://edge.example/${text}`);
+          expect(shown).toContain(capability.id);
+          expect(shown).not.toContain(capability.secret);
+          expect(holdsSecret(text)).toBe(true);
+        }
+      }),
+    );
   });
 
   test.each([

@@ -40,8 +40,13 @@ const PULL = new RegExp(`^/-/depot/w/${ID}/${SECRET}/pull$`);
 const PUT = /^\/-\/depot\/([^/]+)$/;
 const ID_ALONE = new RegExp(`^${ID}$`);
 const ID_IN_LINK = new RegExp(`/-/(?:d|depot/[wm])/${ID}/`);
+/** A slash, also percent-encoded, as in prefixed URLs that are encoded as a whole: even twice. */
+const SLASH = '(?:/|%(?:25)*2f)';
 /** An id and everything behind it, wherever in a text. */
-const HIDDEN = new RegExp(`(/-/(?:d|depot/[wm])/${ID}/)\\S*`, 'g');
+const HIDDEN = new RegExp(
+  `(${SLASH}-${SLASH}(?:d|depot${SLASH}[wm])${SLASH}[a-z0-9_-]{16}${SLASH})\\S*`,
+  'gi',
+);
 
 /** Returns true for request targets of the depot, well-formed or not. */
 export function isDepotTarget(target: string | undefined): boolean {
@@ -93,5 +98,5 @@ export function holdsSecret(text: string): boolean {
 
 /** Replaces the secrets of all capabilities in a text, such as a URL, for logs and figures. */
 export function hideSecrets(text: string): string {
-  return text.includes('/-/d') ? text.replace(HIDDEN, '$1…') : text;
+  return text.replace(HIDDEN, '$1…');
 }

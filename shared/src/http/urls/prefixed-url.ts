@@ -13,8 +13,8 @@ export interface PrefixedUrlOptions {
 
 /** `http://` or `https://`, perhaps with one slash or a percent-encoded separator. */
 const SCHEME = /^(https?)(?::|%3a)(?:\/|%2f){1,2}(?!\/|%2f)/i;
-/** The scheme of a URL that a client has percent-encoded as a whole. */
-const ENCODED_SCHEME = /^https?%3a(?:%2f){1,2}(?!\/|%2f)/i;
+/** The scheme of a URL that a client has percent-encoded as a whole; a path may have colons. */
+const ENCODED_SCHEME = /^https?(?::|%3a)(?:%2f){1,2}(?!\/|%2f)/i;
 const OTHER_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 /** A host name with a dot, an IP literal, or any host with a port; then a slash. */
 const BARE_HOST =
@@ -103,7 +103,8 @@ export function formatPrefixedUrl(edge: string, originUrl: string): string {
  * - `http%3A//host%3A8080/a%2Fb`: every segment is encoded by itself (pip, wget2, boto3). Only colons
  *   and brackets before the path become plain; the path stays as the client has written it.
  * - `http%3A%2F%2Fhost%3A8080%2Fa%252Fb`: the URL is encoded as one segment, as by
- *   `encodeURIComponent`. The segment is decoded once; text behind it stays as it is.
+ *   `encodeURIComponent`, or with its colons, as by Go. The segment is decoded once; text behind it
+ *   stays as it is.
  *
  * @throws MillraceError `bad-url` for an encoded URL that does not say where its path ends
  */
