@@ -18,7 +18,7 @@ afterEach(() => stage.close());
 /** Appends bytes of the content, each list element by an append of its own. */
 async function store(allocation: Allocation, ...ends: number[]): Promise<void> {
   for (const end of ends) {
-    const pieces = [CONTENT.subarray(allocation.offset, end)];
+    const pieces = [Buffer.from(CONTENT.subarray(allocation.offset, end))];
     await append(allocation, {
       next: async () => pieces.shift(),
       makeRoom() {},
