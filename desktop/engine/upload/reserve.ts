@@ -2,7 +2,9 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { manageLinkOf } from '@millrace/shared/exnode/manage-link';
 import { isDepotTarget } from '@millrace/shared/http/urls/depot-link';
+import { parseOriginUrl } from '@millrace/shared/http/urls/prefixed-url';
 import { type Allocated, allocate } from './depot-client.ts';
 
 /**
@@ -28,11 +30,19 @@ export async function reserve(reservation: Reservation): Promise<Allocated> {
   const { edge, token, bytes, name, forMs, signal } = reservation;
   const seconds = Math.ceil(Math.min(forMs, FIRST_LEASE_MS) / 1000);
   const allocated = await allocate(edge, token, { bytes, seconds, name }, signal);
-  for (const link of [allocated.read, allocated.write, allocated.manage]) {
-    if (isDepotTarget(new URL(link).pathname)) continue;
-    throw new MillraceError('malformed-response', 'that is not the answer of a depot');
+  if (isOfDepot(allocated)) return allocated;
+  throw new MillraceError('malformed-response', 'that is not the answer of a depot');
+}
+
+/** Returns true for links that an exNode can list: of one file in a depot, without a log-in. */
+function isOfDepot({ read, write, manage }: Allocated): boolean {
+  try {
+    const links = [read, write, manage].map((link) => new URL(parseOriginUrl(link).href));
+    manageLinkOf({ read, at: 0, manage });
+    return links.every(({ pathname }) => isDepotTarget(pathname));
+  } catch {
+    return false;
   }
-  return allocated;
 }
 
 /** Returns true for errors that tell that a depot does not have an allocation any more. */
