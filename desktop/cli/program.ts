@@ -22,6 +22,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
   'Send files:': {
     upload: async () => (await import('./commands/upload/upload.ts')).uploadCommand,
     stat: async () => (await import('./commands/stored/stat.ts')).statCommand,
+    augment: async () => (await import('./commands/stored/augment.ts')).augmentCommand,
     refresh: async () => (await import('./commands/stored/refresh.ts')).refreshCommand,
     trim: async () => (await import('./commands/stored/trim.ts')).trimCommand,
   },

@@ -11,6 +11,8 @@ import type {
 } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { PullPart } from '@millrace/shared/cdn/depot/pull-plan';
+import { MAX_EXNODE_BLOCKS } from '@millrace/shared/exnode/exnode';
 import { MAX_PROBLEM_BYTES, readProblem } from '@millrace/shared/http/answers/problem';
 import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
 import { listField } from '@millrace/shared/http/fields/headers';
@@ -31,13 +33,28 @@ const SILENCE_MS: Millis = 120_000;
 const url = z.url({ protocol: /^https?$/ }).max(8192);
 const ALLOCATED = z.object({ read: url, write: url, manage: url, expires: z.iso.datetime() });
 const CHANGED = z.object({ expires: z.iso.datetime() });
-const STORED = z.object({ damaged: z.boolean() });
+/** A pull that is under way, or has failed: its code may be one of a later version. */
+const PULL = z.object({
+  state: z.string(),
+  code: z.string().optional(),
+  message: z.string().max(1000).optional(),
+});
+const STORED = z.object({
+  damaged: z.boolean(),
+  offset: z.int().min(0),
+  complete: z.boolean(),
+  sha256: z.string().optional(),
+  pull: PULL.optional(),
+});
+const BLOCKS = z.object({ blocks: z.array(z.string().length(64)).max(MAX_EXNODE_BLOCKS) });
+/** Longest answer with the digests of blocks. */
+const MAX_BLOCKS_BYTES = MAX_PROBLEM_BYTES + 70 * MAX_EXNODE_BLOCKS;
 
 /** An allocation, as the depot has told its owner. */
 export type Allocated = z.output<typeof ALLOCATED>;
 
 /** State of an allocation, as far as its owner's programs use it. */
-type StoredState = z.output<typeof STORED>;
+export type StoredState = z.output<typeof STORED>;
 
 /** State of an upload. */
 export interface UploadState {
@@ -59,6 +76,8 @@ interface Exchange {
   readonly headers?: Record<string, string>;
   readonly content?: Content;
   readonly onInterim?: (headers: IncomingHttpHeaders) => void;
+  /** Longest answer; the usual one is short. */
+  readonly maxBytes?: number;
   readonly signal: AbortSignal;
 }
 
@@ -105,6 +124,38 @@ export async function extend(
 /** Asks for the state of an allocation. @throws as `allocate` */
 export async function stateOfStored(manage: string, signal: AbortSignal): Promise<StoredState> {
   return readStored((await exchange({ method: 'GET', url: manage, signal })).text);
+}
+
+/**
+ * Asks for the SHA-256 of each block of a complete allocation, hexadecimal. The depot reads all of it
+ * for that.
+ *
+ * @throws as `allocate`
+ */
+export async function blocksOf(
+  manage: string,
+  blockBytes: number,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const target = `${manage}?blocks=${blockBytes}`;
+  const maxBytes = MAX_BLOCKS_BYTES;
+  const { text } = await exchange({ method: 'GET', url: target, maxBytes, signal });
+  return read(BLOCKS, text).blocks;
+}
+
+/**
+ * Lets a depot pull the bytes of an allocation. The pull goes on without this process.
+ *
+ * @throws as `allocate`
+ */
+export async function pull(
+  write: string,
+  wanted: { readonly parts: readonly PullPart[]; readonly sha256: string | undefined },
+  signal: AbortSignal,
+): Promise<void> {
+  const content = contentOf(JSON.stringify(wanted));
+  const headers = { 'content-type': 'application/json' };
+  await exchange({ method: 'POST', url: `${write}/pull`, headers, content, signal });
 }
 
 /** Reads a depot's answer about an allocation. @throws MillraceError `malformed-response` */
@@ -211,7 +262,10 @@ async function exchange(o: Exchange): Promise<Answer> {
   }
 }
 
-async function answerOf(req: ClientRequest, { content, onInterim }: Exchange): Promise<Answer> {
+async function answerOf(
+  req: ClientRequest,
+  { content, onInterim, maxBytes = MAX_PROBLEM_BYTES }: Exchange,
+): Promise<Answer> {
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     req.once('response', resolve);
     req.on('error', reject);
@@ -238,7 +292,7 @@ async function answerOf(req: ClientRequest, { content, onInterim }: Exchange): P
   }
   if (!hasAnswer) req.end();
   const res = await answered;
-  const text = await textOf(res);
+  const text = await textOf(res, maxBytes);
   const status = res.statusCode ?? 0;
   if (status >= 200 && status < 300) return { status, headers: res.headers, text };
   const waitMs = parseRetryAfter(listField(res.headers, 'retry-after'), Date.now());
@@ -268,12 +322,12 @@ function drained(req: ClientRequest): Promise<void> {
   });
 }
 
-async function textOf(res: IncomingMessage): Promise<string> {
+async function textOf(res: IncomingMessage, maxBytes: number): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of res as AsyncIterable<Buffer>) {
     bytes += part.length;
-    if (bytes > MAX_PROBLEM_BYTES) throw new MillraceError('malformed-response', 'it is too long');
+    if (bytes > maxBytes) throw new MillraceError('malformed-response', 'it is too long');
     parts.push(part);
   }
   return Buffer.concat(parts).toString();

@@ -146,7 +146,7 @@ async function storeAll(
 }
 
 /** Returns true for errors of a depot, which other depots may not have. */
-function leavesDepot(error: unknown): error is MillraceError {
+export function leavesDepot(error: unknown): error is MillraceError {
   if (!isMillraceError(error)) return false;
   return isOfSource(error.row) || error.code === 'owner-token-required';
 }

@@ -2,10 +2,9 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { type Allocated, allocate, appendRest, extend, release } from './depot-client.ts';
+import { type Allocated, appendRest, extend, release } from './depot-client.ts';
+import { FIRST_LEASE_MS, reserve } from './reserve.ts';
 
-/** Time of the first lease: if this process ends before all is stored, the space is free soon. */
-const FIRST_LEASE_MS: Millis = 600_000;
 /** Longest wait for the release of what is of no use: its short lease ends by itself. */
 const RELEASE_MS: Millis = 5000;
 
@@ -26,8 +25,7 @@ export async function storeText(options: TextOptions): Promise<Allocated> {
   const { edge, token, name, text, forMs, signal } = options;
   const buffer = Buffer.from(text);
   const bytes = buffer.length;
-  const seconds = Math.ceil(Math.min(forMs, FIRST_LEASE_MS) / 1000);
-  const allocated = await allocate(edge, token, { bytes, seconds, name }, signal);
+  const allocated = await reserve({ edge, token, bytes, name, forMs, signal });
   const { write, manage } = allocated;
   try {
     const pieces = (async function* () {

@@ -8,13 +8,10 @@ import { createHash, type Hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
-import { isMillraceError, isPassing, MillraceError } from '@millrace/shared/base/errors';
-import { isDepotTarget } from '@millrace/shared/http/urls/depot-link';
-import { sleep } from '@millrace/shared/node/sleep';
+import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { openPlain } from '../files/open-plain.ts';
 import {
   type Allocated,
-  allocate,
   appendRest,
   type Content,
   extend,
@@ -22,18 +19,12 @@ import {
   stateOf,
   type UploadState,
 } from './depot-client.ts';
+import { FIRST_LEASE_MS, isGone, reserve } from './reserve.ts';
+import { Retry } from './retry.ts';
 import { type FileState, UploadJournal } from './upload-journal.ts';
 
 /** Bytes that are read and sent at a time. */
 const PIECE_BYTES = 256 * 1024;
-/**
- * Time of the first lease: if this process ends before it has written down where the upload is, the
- * space is free again soon.
- */
-const FIRST_LEASE_MS: Millis = 600_000;
-/** Pauses between attempts, and the time without any progress after which there are no more. */
-const FIRST_PAUSE_MS: Millis = 500;
-const MAX_PAUSE_MS: Millis = 15_000;
 
 export interface UploadOptions {
   /** The file, an absolute path. */
@@ -117,16 +108,18 @@ class Upload {
   #fileState: FileState = { bytes: 0, mtimeMs: 0 };
   /** The part of the file that is stored. Offsets of the upload count from its start. */
   #part: ByteRange = { start: 0, end: 0 };
-  /** Largest offset that the depot has acknowledged, and when it grew. */
+  /** Largest offset that the depot has acknowledged. */
   #stored = 0;
-  #progressAt: Millis;
+  readonly #retry: Retry;
   #hasBegun = false;
 
   constructor(options: UploadOptions, file: FileHandle, journal: UploadJournal) {
     this.#options = options;
     this.#file = file;
     this.#journal = journal;
-    this.#progressAt = options.now();
+    const { retryMs, signal, now, observe } = options;
+    const onRetry = observe.retried.bind(observe);
+    this.#retry = new Retry({ retryMs, signal, now, onRetry });
   }
 
   async run(): Promise<Uploaded> {
@@ -157,13 +150,8 @@ class Upload {
   /** Reserves space, and writes down where, before the first byte is sent. */
   async #begin(): Promise<Allocated> {
     const { edge, token, name, forMs, signal } = this.#options;
-    const seconds = Math.ceil(Math.min(forMs, FIRST_LEASE_MS) / 1000);
-    const wanted = { bytes: rangeBytes(this.#part), seconds, name };
-    const allocated = await this.#retry(() => allocate(edge, token, wanted, signal));
-    for (const link of [allocated.read, allocated.write, allocated.manage]) {
-      if (isDepotTarget(new URL(link).pathname)) continue;
-      throw new MillraceError('malformed-response', 'that is not the answer of a depot');
-    }
+    const wanted = { edge, token, bytes: rangeBytes(this.#part), name, forMs, signal };
+    const allocated = await this.#retry.run(() => reserve(wanted));
     await this.#journal.write(this.#fileState, allocated);
     if (forMs <= FIRST_LEASE_MS) return allocated;
     try {
@@ -179,7 +167,7 @@ class Upload {
   async #extend(allocated: Allocated): Promise<Allocated> {
     const { forMs, signal } = this.#options;
     const seconds = Math.ceil(forMs / 1000);
-    const expires = await this.#retry(() => extend(allocated.manage, seconds, signal));
+    const expires = await this.#retry.run(() => extend(allocated.manage, seconds, signal));
     await this.#journal.write(this.#fileState, { ...allocated, expires });
     return { ...allocated, expires };
   }
@@ -199,7 +187,7 @@ class Upload {
   #send({ write, manage, ...rest }: Allocated): Promise<UploadState> {
     const { observe, signal } = this.#options;
     const bytes = rangeBytes(this.#part);
-    return this.#retry(async () => {
+    return this.#retry.run(async () => {
       const state = await stateOf(write, signal);
       this.#onStored(state.offset);
       if (!this.#hasBegun) observe.begun(bytes, state.offset);
@@ -274,27 +262,7 @@ class Upload {
   #onStored(offset: number): void {
     if (offset <= this.#stored) return;
     this.#stored = offset;
-    this.#progressAt = this.#options.now();
-  }
-
-  /** Repeats what fails for a time; gives up when there has been no progress for long. */
-  async #retry<T>(act: () => Promise<T>): Promise<T> {
-    const { now, retryMs, signal, observe } = this.#options;
-    this.#progressAt = now();
-    for (let pauseMs = FIRST_PAUSE_MS, stored = this.#stored; ; ) {
-      try {
-        return await act();
-      } catch (thrown) {
-        if (!(thrown instanceof MillraceError) || !mayRetry(thrown)) throw thrown;
-        if (this.#stored > stored) pauseMs = FIRST_PAUSE_MS;
-        stored = this.#stored;
-        const waitMs = Math.max(pauseMs, thrown.retryAfterMs ?? 0);
-        if (now() - this.#progressAt + waitMs > retryMs) throw thrown;
-        observe.retried(thrown, waitMs);
-        await sleep(waitMs, signal);
-        pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
-      }
-    }
+    this.#retry.onProgress();
   }
 
   /** Releases an upload that is of no use, as far as the depot can be reached. */
@@ -302,19 +270,6 @@ class Upload {
     await this.#journal.remove();
     await release(manage, this.#options.signal).catch(() => {});
   }
-}
-
-/** Returns true for failures that pass: of the network, of a busy depot, of a turn that was lost. */
-function mayRetry(error: MillraceError): boolean {
-  return isPassing(error.row) || RETRIED.has(error.code);
-}
-
-const RETRIED: ReadonlySet<string> = new Set(['offset-mismatch', 'upload-too-slow']);
-
-function isGone(error: unknown): boolean {
-  return (
-    isMillraceError(error, 'no-such-allocation') || isMillraceError(error, 'allocation-expired')
-  );
 }
 
 async function stateOfFile(file: FileHandle): Promise<FileState> {

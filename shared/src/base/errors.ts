@@ -377,6 +377,13 @@ export const ERRORS = {
     title: 'The last replica of some bytes would go',
     advice: 'Nothing has been removed. To remove everything, use "millrace trim --all".',
   },
+  'too-few-depots': {
+    status: 409,
+    ...means('client', 'anew', 'kept'),
+    exit: EXIT.refused,
+    title: 'There are too few depots for so many copies',
+    advice: 'Name more depots with --edge, or ask for fewer --copies. What is stored stays.',
+  },
   'offset-mismatch': {
     status: 409,
     ...means('client', 'anew', 'kept'),

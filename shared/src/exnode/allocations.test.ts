@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { allocationsOf, grantedEnd, withEnds } from './allocations.ts';
 import type { Exnode, ExnodeReplica } from './exnode.ts';
+import { withReplicas, withStored } from './replicas.ts';
 
 const SECRET = 's'.repeat(32);
 const link = (id: string, kind: string) => `http://${id[0]}.example/-/${kind}/${id}/${SECRET}`;
@@ -31,6 +32,22 @@ describe('the allocations of an exNode', () => {
     const after = withEnds(exnode, new Map([[first, 99]]));
     expect(after.extents.map(({ replicas }) => replicas[0]?.expires)).toEqual([99, undefined, 99]);
     expect(after.documents?.[0]?.expires).toBe(10);
+  });
+
+  test('hold replicas that are being stored, which are managed like the others', () => {
+    const begun = [{ start: 0, end: 3, replica: stored('b') }];
+    const exnode = { ...exnodeOf(stored('a')), begun };
+    const managed = allocationsOf(exnode);
+    expect(managed.map(({ depot }) => depot[7])).toEqual(['a', 'd', 'b']);
+    const last = managed[2] as (typeof managed)[number];
+    const extended = withEnds(exnode, new Map([[last, 99]]));
+    expect(extended.begun?.[0]?.replica.expires).toBe(99);
+    expect(withReplicas(exnode, () => undefined).begun).toBeUndefined();
+    const after = withStored(extended, begun[0] as (typeof begun)[number], stored('b'));
+    expect([after.begun, after.extents]).toEqual([
+      undefined,
+      [{ start: 0, end: 3, replicas: [stored('a'), stored('b')] }],
+    ]);
   });
 
   test('of a copy that was given away are nobody’s to manage', () => {

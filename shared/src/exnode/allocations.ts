@@ -15,7 +15,7 @@ export interface ManagedAllocation {
   readonly depot: string;
   /** Address that manages it; undefined if it is a file of a server that gives no such right. */
   readonly manage: string | undefined;
-  /** All replicas that lie in it, copies of the exNode itself included. */
+  /** All replicas that lie in it, copies of the exNode itself and begun ones included. */
   readonly replicas: readonly ExnodeReplica[];
 }
 
@@ -28,7 +28,7 @@ const CLOCK_MS: Millis = 86_400_000;
  * @throws MillraceError `bad-exnode` if it gives no right to manage any, or a wrong address
  */
 export function allocationsOf(exnode: Exnode): ManagedAllocation[] {
-  const listed = allReplicas(exnode).map(({ replica }) => replica);
+  const listed = [...allReplicas(exnode), ...(exnode.begun ?? [])].map(({ replica }) => replica);
   const byKey = Map.groupBy(listed, (replica) => manageLinkOf(replica) ?? replica.read);
   const found = [...byKey.values()].map((replicas): ManagedAllocation => {
     const [first] = replicas as [ExnodeReplica];

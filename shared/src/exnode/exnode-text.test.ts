@@ -64,7 +64,11 @@ describe('an exNode', () => {
             ];
             return [{ start, end, replicas: places, unknown: { hint: 'x' } }];
           });
+          const begun = extents.flatMap(({ start, end, replicas: [first] }) =>
+            first === undefined ? [] : { start, end, replica: first },
+          );
           const exnode = exnodeOf(size, extents, {
+            begun,
             ...{ type: 'text/plain', sha256: HEX, unknown: { sealed: { a: 1 }, files: [] } },
           });
           const again = parseExnode(formatExnode(exnode, false), sha256);
@@ -79,9 +83,11 @@ describe('an exNode', () => {
 
   test('to give away has no capability but that of reading', () => {
     const replicas = [{ ...replica('https://a.example/r'), write: 'W', manage: 'M' }];
-    const exnode = exnodeOf(MIB, [{ start: 0, end: MIB, replicas }], { documents: replicas });
+    const begun = replicas.map((one) => ({ start: 0, end: MIB, replica: one }));
+    const more = { documents: replicas, begun };
+    const exnode = exnodeOf(MIB, [{ start: 0, end: MIB, replicas }], more);
     const text = formatExnode(exnode, true);
-    expect(text).not.toMatch(/"W"|"M"|write|manage|documents/);
+    expect(text).not.toMatch(/"W"|"M"|write|manage|documents|begun/);
     expect(formatExnode(exnode, false)).toMatch(/"W".*"M"/s);
     expect(parseExnode(text, sha256).root).toBe(exnode.root);
   });

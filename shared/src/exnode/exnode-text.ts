@@ -61,6 +61,10 @@ const DOCUMENT = z.looseObject({
   requires: z.array(z.string().max(64)).max(64).default([]),
   extents: z.array(EXTENT).max(MAX_EXTENTS),
   documents: z.array(REPLICA).max(MAX_REPLICAS).optional(),
+  begun: z
+    .array(z.looseObject({ ...REPLICA.shape, start: POSITION, length: POSITION.min(1) }))
+    .max(MAX_ALL_REPLICAS)
+    .optional(),
 });
 
 type ReadExtent = z.output<typeof EXTENT>;
@@ -89,7 +93,7 @@ export function parseExnode(text: string, sha256: Sha256): Exnode {
     throw bad(`${issue?.path.join('.')}: ${issue?.message}`);
   }
   const { name, type, size, blockBytes, digests, root, requires, extents, ...more } = read.data;
-  const { exnode: _, sha256: digest, documents, ...unknown } = more;
+  const { exnode: _, sha256: digest, documents, begun, ...unknown } = more;
   const [required] = requires;
   if (required !== undefined) throw bad(`it requires ${shown(required)}, which is not known here`);
   const blocks = readBlocks(size, blockBytes, digests);
@@ -104,6 +108,10 @@ export function parseExnode(text: string, sha256: Sha256): Exnode {
   return {
     ...{ name, type, size, sha256: digest, blocks, root, extents: found },
     documents: documents?.map((one, i) => readReplica(one, `documents.${i}`)),
+    begun: begun?.map(({ start, length, ...one }, i) => ({
+      ...{ start, end: start + length },
+      replica: readReplica(one, `begun.${i}`),
+    })),
     unknown: kept(unknown),
   };
 }
@@ -119,8 +127,14 @@ export function formatExnode(exnode: Exnode, isShared: boolean): string {
   const documents = isShared
     ? undefined
     : exnode.documents?.map((one) => writtenReplica(one, false));
+  const begun = isShared
+    ? undefined
+    : exnode.begun?.map(({ start, end, replica }) => ({
+        ...writtenReplica(replica, false),
+        ...{ start, length: end - start },
+      }));
   const head = {
-    ...{ exnode: VERSION, name, type, size, sha256, documents },
+    ...{ exnode: VERSION, name, type, size, sha256, documents, begun },
     blockBytes: blocks.pieceBytes,
   };
   const lines = extents.map((extent) => JSON.stringify(written(extent, isShared)));

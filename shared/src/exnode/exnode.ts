@@ -43,6 +43,11 @@ export interface Extent extends ByteRange {
   readonly unknown?: Unknown | undefined;
 }
 
+/** A replica that is being stored: its allocation is not complete, or has not been verified. */
+export interface Begun extends ByteRange {
+  readonly replica: ExnodeReplica;
+}
+
 export interface Exnode {
   /** Name of the file, as somebody gave it: it is made safe before it is used. */
   readonly name: string;
@@ -59,6 +64,8 @@ export interface Exnode {
   readonly extents: readonly Extent[];
   /** Copies of this document to give away; only the owner's copy of the exNode lists them. */
   readonly documents?: readonly ExnodeReplica[] | undefined;
+  /** Replicas that are being stored; only the owner's copy of the exNode lists them. */
+  readonly begun?: readonly Begun[] | undefined;
   readonly unknown?: Unknown | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { type ErrorCode, MillraceError } from '../base/errors.ts';
-import { counts, type Finding, findingOf, type ReplicaState } from './findings.ts';
+import { counts, type Finding, findingOf, lastEnd, type ReplicaState } from './findings.ts';
 
 const replica = { read: 'http://a.example/', at: 0, expires: 1000 };
 
@@ -33,4 +33,15 @@ test('a replica counts if it is there, or if nobody has asked and its lease last
   // A place that still has it knows better than the exNode.
   expect(counts(replica, found('there'), 5000)).toBe(true);
   expect([999, 1000].map((now) => counts(replica, undefined, now))).toEqual([true, false]);
+});
+
+test('the last end is that of the replicas that are there, as their places tell it', () => {
+  const [a, b, c] = [{ ...replica }, { ...replica, expires: 3000 }, { ...replica, expires: 9000 }];
+  const found = new Map<typeof replica, Finding>([
+    [a, { state: 'there', expires: 5000 }],
+    [b, { state: 'there' }],
+    [c, { state: 'silent' }],
+  ]);
+  expect(lastEnd(found)).toBe(5000);
+  expect(lastEnd(new Map([[c, { state: 'gone' }]]))).toBeUndefined();
 });

@@ -70,3 +70,13 @@ export function counts(replica: ExnodeReplica, findings: Findings | undefined, n
   const finding = findings?.get(replica);
   return finding === undefined ? !isOver(replica, now) : finding.state === 'there';
 }
+
+/** Returns the last end of a lease of the replicas that are there; undefined: none is known. */
+export function lastEnd(findings: Findings): Millis | undefined {
+  let last: Millis | undefined;
+  for (const [replica, { state, expires = replica.expires }] of findings) {
+    if (state !== 'there' || expires === undefined) continue;
+    last = Math.max(last ?? expires, expires);
+  }
+  return last;
+}

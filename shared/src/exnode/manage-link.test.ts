@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { manageLinkIn, manageLinkOf } from './manage-link.ts';
+import { manageLinkIn, manageLinkOf, writeLinkOf } from './manage-link.ts';
 
 const ID = 'ABCDEFGHIJKLMNOP';
 const SECRET = 's'.repeat(32);
@@ -32,4 +32,11 @@ describe('the address that manages a replica', () => {
     expect(thrown).toThrow('manages another file');
     expect(thrown).not.toThrow(SECRET);
   });
+});
+
+test('the address that writes a replica is taken for the allocation that is read, and for no other', () => {
+  const write = manage.replace('/m/', '/w/');
+  expect(writeLinkOf({ read, at: 0, write })).toBe(write);
+  const wrong = [undefined, manage, `${write}/pull`, write.replace('ABC', 'XYZ'), 'x'];
+  for (const other of wrong) expect(writeLinkOf({ read, at: 0, write: other })).toBeUndefined();
 });

@@ -22,6 +22,20 @@ export function manageLinkOf({ read, manage }: ExnodeReplica): string | undefine
   throw new MillraceError('bad-exnode', `the address ${hideSecrets(manage)} ${what}`);
 }
 
+/**
+ * Returns the address that writes a replica's allocation.
+ *
+ * @returns undefined if the exNode names none, or one that is not a depot's for this allocation
+ */
+export function writeLinkOf({ read, write }: ExnodeReplica): string | undefined {
+  if (write === undefined || !URL.canParse(write)) return undefined;
+  const { pathname, search, href } = new URL(write);
+  const target = parseDepotTarget(`${pathname}${search}`);
+  const own = parseDepotTarget(new URL(read).pathname);
+  const isOwn = target?.kind === 'write' && own?.kind === 'read' && target.id === own.id;
+  return isOwn ? href : undefined;
+}
+
 /** Reads an address that manages an allocation. @returns undefined for all other texts */
 export function manageLinkIn(text: string): { url: string; id: string } | undefined {
   let url: URL;

@@ -1,7 +1,7 @@
 /** Walks over the replicas of an exNode, and changes them. */
 
 import type { ByteRange } from '../base/byte-range.ts';
-import type { Exnode, ExnodeReplica, Extent } from './exnode.ts';
+import type { Begun, Exnode, ExnodeReplica, Extent } from './exnode.ts';
 
 /** A replica, and the range of the file that it has; a copy of the exNode itself has none. */
 export interface Listed {
@@ -9,7 +9,7 @@ export interface Listed {
   readonly extent: ByteRange | undefined;
 }
 
-/** Lists all replicas: those of the file, then the copies of the exNode. */
+/** Lists all replicas that can be read: those of the file, then the copies of the exNode. */
 export function allReplicas({ extents, documents = [] }: Exnode): Listed[] {
   return [
     ...extents.flatMap((extent) => extent.replicas.map((replica) => ({ replica, extent }))),
@@ -34,5 +34,26 @@ export function withReplicas(
     return replicas.length === 0 ? [] : [{ ...extent, replicas }];
   });
   const documents = exnode.documents && changed(exnode.documents);
-  return { ...exnode, extents, documents: documents?.length === 0 ? undefined : documents };
+  const begun = (exnode.begun ?? []).flatMap((one) => {
+    const replica = change(one.replica);
+    return replica === undefined ? [] : { ...one, replica };
+  });
+  const left = documents?.length === 0 ? undefined : documents;
+  return withBegun({ ...exnode, extents, documents: left }, begun);
+}
+
+/** Returns an exNode with other replicas that are being stored. */
+export function withBegun(exnode: Exnode, begun: readonly Begun[]): Exnode {
+  return { ...exnode, begun: begun.length === 0 ? undefined : begun };
+}
+
+/** Lists a replica that has been stored and verified with its extent, and as begun no more. */
+export function withStored(exnode: Exnode, stored: Begun, replica: ExnodeReplica): Exnode {
+  const { start, end } = stored;
+  const at = exnode.extents.findIndex((extent) => extent.start === start && extent.end === end);
+  const extents = exnode.extents.map((extent, i) =>
+    i === at ? { ...extent, replicas: [...extent.replicas, replica] } : extent,
+  );
+  const begun = (exnode.begun ?? []).filter((one) => one.replica.read !== stored.replica.read);
+  return withBegun({ ...exnode, extents }, begun);
 }

@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import { mkdir, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { type ErrorCode, EXIT, type MillraceError } from '@millrace/shared/base/errors';
+import { type ErrorCode, EXIT, MillraceError } from '@millrace/shared/base/errors';
 import type { ManagedAllocation } from '@millrace/shared/exnode/allocations';
-import type { Exnode } from '@millrace/shared/exnode/exnode';
+import { type Exnode, MAX_EXNODE_BYTES } from '@millrace/shared/exnode/exnode';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
 import { lockFile } from '../../../engine/files/file-lock.ts';
 import type { Outcome } from '../../../engine/stored/manage-allocations.ts';
@@ -56,9 +56,16 @@ export async function changingOwned<T>(
   }
 }
 
-/** Writes an exNode in the place of the earlier one. @throws as `writeResult` */
+/**
+ * Writes an exNode in the place of the earlier one.
+ *
+ * @throws MillraceError `bad-exnode` if it is too long to be read again; as `writeResult`
+ */
 export async function writeOwned(given: string, exnode: Exnode, { cwd }: CliContext) {
   const text = formatExnode(exnode, false);
+  if (Buffer.byteLength(text) > MAX_EXNODE_BYTES) {
+    throw new MillraceError('bad-exnode', 'it would be longer than 16 MiB');
+  }
   await writeResult(resolve(cwd, given), text, { overwrites: true, mode: 0o600 });
 }
 

@@ -1,12 +1,13 @@
 /** Removes replicas of a stored file. */
 
-import { EXIT, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { EXIT, MillraceError } from '@millrace/shared/base/errors';
 import { allocationsOf, type ManagedAllocation } from '@millrace/shared/exnode/allocations';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
 import { manageLinkIn } from '@millrace/shared/exnode/manage-link';
 import { planTrim, seemsLost, without } from '@millrace/shared/exnode/trim';
 import { manageAllocations, type Outcome } from '../../../engine/stored/manage-allocations.ts';
 import { release, stateOfStored } from '../../../engine/upload/depot-client.ts';
+import { isGone } from '../../../engine/upload/reserve.ts';
 import type { CliContext, CommonOptions, Report } from '../../console/context.ts';
 import { UsageError } from '../../text/option-values.ts';
 import { findReplicas } from './find-replicas.ts';
@@ -100,12 +101,6 @@ async function confirmLost(manage: string, signal: AbortSignal): Promise<void> {
     throw error;
   }
   throw new MillraceError('malformed-response', 'the depot has it, but did not give it before');
-}
-
-function isGone(error: unknown): boolean {
-  return (
-    isMillraceError(error, 'no-such-allocation') || isMillraceError(error, 'allocation-expired')
-  );
 }
 
 /**

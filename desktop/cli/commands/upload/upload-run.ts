@@ -5,18 +5,14 @@ import { basename, dirname, resolve } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
-import { MAX_PLACES } from '@millrace/shared/exnode/places';
 import { fileError } from '../../../engine/files/file-error.ts';
 import { exists } from '../../../engine/files/file-steps.ts';
-import {
-  type DepotAccess,
-  type SpreadOptions,
-  spreadUpload,
-} from '../../../engine/upload/spread-upload.ts';
+import { type SpreadOptions, spreadUpload } from '../../../engine/upload/spread-upload.ts';
 import { upload } from '../../../engine/upload/upload.ts';
 import type { CliContext, CommonOptions, Report } from '../../console/context.ts';
-import { edgeOrigin, readToken } from '../../console/edge-link.ts';
+import { edgeOrigin } from '../../console/edge-link.ts';
 import { writeResult } from '../../console/result-file.ts';
+import { depotsOf } from '../../options/depots.ts';
 import { UsageError } from '../../text/option-values.ts';
 import { UploadView } from './upload-view.ts';
 
@@ -31,7 +27,6 @@ export interface UploadCommandOptions extends CommonOptions {
   readonly quiet?: boolean;
 }
 
-const TOKEN_VARIABLE = 'MILLRACE_DEPOT_TOKEN';
 const WEEK_MS = 7 * 86_400_000;
 /** Time without progress after which an upload is given up. */
 const RETRY_MS = 120_000;
@@ -44,7 +39,8 @@ export async function runUpload(
   context: CliContext,
 ): Promise<undefined> {
   const path = resolve(context.cwd, file);
-  const depots = await depotsOf(options, context);
+  const { edge = [undefined] } = options;
+  const depots = await depotsOf(edge.map(edgeOrigin), options.tokenFile, context);
   const name = safeFileName(options.name ?? basename(path));
   const view = new UploadView(report, context, name, options.quiet === true);
   const common: Omit<SpreadOptions, 'depots' | 'copies'> = {
@@ -75,26 +71,6 @@ export async function runUpload(
   } finally {
     view.end();
   }
-}
-
-/** Lists the depots with their tokens. @throws MillraceError `owner-token-required` */
-async function depotsOf(
-  { edge, tokenFile = [] }: UploadCommandOptions,
-  context: CliContext,
-): Promise<DepotAccess[]> {
-  const edges = [...new Set((edge ?? [undefined]).map(edgeOrigin))];
-  if (edges.length > MAX_PLACES) throw new UsageError(`name at most ${MAX_PLACES} depots (--edge)`);
-  if (tokenFile.length > 1 && tokenFile.length !== edges.length) {
-    throw new UsageError('give one --token-file for all depots, or one for each --edge, in order');
-  }
-  return Promise.all(
-    edges.map(async (origin, i) => {
-      const file = tokenFile[i] ?? tokenFile[0];
-      const token = await readToken(context, file, TOKEN_VARIABLE);
-      if (token !== undefined) return { edge: origin, token };
-      throw new MillraceError('owner-token-required', 'name a file with it: --token-file');
-    }),
-  );
 }
 
 /**

@@ -1,0 +1,92 @@
+/** Adds replicas of a stored file. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { EXIT } from '@millrace/shared/base/errors';
+import type { Exnode } from '@millrace/shared/exnode/exnode';
+import { lastEnd } from '@millrace/shared/exnode/findings';
+import { depotOf } from '@millrace/shared/exnode/layout';
+import { allReplicas } from '@millrace/shared/exnode/replicas';
+import { isDepotTarget } from '@millrace/shared/http/urls/depot-link';
+import { augmentExnode } from '../../../engine/stored/augment-exnode.ts';
+import type { CliContext, CommonOptions, Report } from '../../console/context.ts';
+import { edgeOrigin } from '../../console/edge-link.ts';
+import { depotsOf } from '../../options/depots.ts';
+import { readExnode } from '../../options/exnode-request.ts';
+import { UsageError } from '../../text/option-values.ts';
+import { AugmentView } from './augment-view.ts';
+import { findReplicas } from './find-replicas.ts';
+import { changingOwned, writeOwned } from './owned-exnode.ts';
+
+export interface AugmentCommandOptions extends CommonOptions {
+  readonly copies: number;
+  readonly edge?: readonly string[];
+  readonly tokenFile?: readonly string[];
+  readonly for?: Millis;
+  readonly quiet?: boolean;
+}
+
+const WEEK_MS: Millis = 7 * 86_400_000;
+/** Time without progress after which a depot is left. */
+const RETRY_MS: Millis = 120_000;
+
+/** Adds replicas. @returns the exit status @throws as `readExnode`, `depotsOf`, `augmentExnode` */
+export async function runAugment(
+  given: string,
+  options: AugmentCommandOptions,
+  report: Report,
+  context: CliContext,
+): Promise<number> {
+  if (/^https?:\/\//i.test(given)) {
+    throw new UsageError('a link cannot list new replicas: download the exNode, and name its file');
+  }
+  return changingOwned(given, context, () => augmentOwned(given, options, report, context));
+}
+
+async function augmentOwned(
+  given: string,
+  options: AugmentCommandOptions,
+  report: Report,
+  context: CliContext,
+): Promise<number> {
+  const { cwd, signal } = context;
+  const exnode = await readExnode(given, cwd, signal);
+  const depots = await depotsOf(namedDepots(options, exnode), options.tokenFile, context);
+  const findings = await findReplicas(exnode, false, report, context);
+  const wallClock = () => Date.now();
+  const usual = lastEnd(findings) ?? 0;
+  const asked = options.for === undefined ? usual : wallClock() + options.for;
+  const view = new AugmentView(report, context, exnode.name, options.quiet === true);
+  try {
+    const done = await augmentExnode({
+      ...{ exnode, findings, depots, copies: options.copies, retryMs: RETRY_MS, signal, wallClock },
+      // Copies that are given away may name ends that are over.
+      end: asked > wallClock() ? asked : wallClock() + WEEK_MS,
+      now: () => performance.now(),
+      write: (changed) => writeOwned(given, changed, context),
+      observe: view,
+    });
+    view.done(done, options.copies);
+    if (done.failure !== undefined) throw done.failure;
+    return done.missing.length > 0 ? EXIT.source : EXIT.ok;
+  } finally {
+    view.end();
+  }
+}
+
+/**
+ * Lists the addresses of the depots that the user has named. An exNode may come from anybody: the
+ * user's token goes to no depot only because an exNode names it.
+ *
+ * @throws UsageError if there is none
+ */
+function namedDepots({ edge }: AugmentCommandOptions, exnode: Exnode): string[] {
+  const usual = (process.env.MILLRACE_EDGE ?? '').split(',').map((text) => text.trim());
+  const named = edge ?? usual.filter((text) => text !== '');
+  if (named.length > 0) return named.map(edgeOrigin);
+  const stored = allReplicas(exnode).filter(({ replica: { read } }) =>
+    isDepotTarget(new URL(read).pathname),
+  );
+  const known = new Set(stored.map(({ replica }) => `--edge ${depotOf(replica)}`));
+  const such = known.size === 0 ? '--edge URL' : [...known].slice(0, 8).join(' ');
+  throw new UsageError(`name the depots that may store replicas, such as ${such}`);
+}

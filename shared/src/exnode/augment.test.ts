@@ -1,0 +1,244 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { seededRandom } from '../base/clock.ts';
+import { Augmentation, afterFailure, type Fill } from './augment.ts';
+import type { Exnode, ExnodeReplica, Extent } from './exnode.ts';
+import type { Finding, ReplicaState } from './findings.ts';
+import { depotOf } from './layout.ts';
+import { allReplicas } from './replicas.ts';
+
+const MIB = 2 ** 20;
+const STATES: readonly ReplicaState[] = [
+  ...(['there', 'there', 'there', 'silent', 'failing'] as const),
+  ...(['expired', 'gone', 'short', 'damaged'] as const),
+];
+const LOST: readonly (ReplicaState | undefined)[] = ['expired', 'gone', 'short', 'damaged'];
+
+const addressOf = (depot: number) => `http://d${depot}.example`;
+const replicaAt = (depot: number): ExnodeReplica => ({ read: `${addressOf(depot)}/x`, at: 0 });
+
+function exnodeOf(extents: readonly Extent[]): Exnode {
+  const size = extents.at(-1)?.end ?? 0;
+  const blocks = { algorithm: 'sha256', pieceBytes: MIB, hexes: [] } as const;
+  return { name: 'a', size, root: '', blocks, extents };
+}
+
+/** Makes an exNode, one MiB per extent, from the depots and states of the replicas of each. */
+function stored(shapes: readonly (readonly (readonly [number, ReplicaState])[])[]) {
+  const findings = new Map<ExnodeReplica, Finding>();
+  const extents = shapes.map((places, i): Extent => {
+    const replicas = places.map(([depot, state]) => {
+      const replica = replicaAt(depot);
+      findings.set(replica, { state });
+      return replica;
+    });
+    return { start: i * MIB, end: (i + 1) * MIB, replicas };
+  });
+  return { exnode: exnodeOf(extents), findings };
+}
+
+const shapes = fc.array(
+  fc.uniqueArray(fc.tuple(fc.nat(6), fc.constantFrom(...STATES)), {
+    selector: ([depot]) => depot,
+    maxLength: 5,
+  }),
+  { maxLength: 8 },
+);
+const counts = fc.integer({ min: 1, max: 5 });
+const named = fc.subarray([0, 1, 2, 3, 4, 5, 6]);
+
+describe('an augmentation', () => {
+  test('gives each extent as many replicas as asked for, each at another depot, or tells how many depots lack', () => {
+    let [whole, short] = [0, 0];
+    fc.assert(
+      fc.property(shapes, counts, named, fc.integer(), (places, copies, depots, seed) => {
+        const { exnode, findings } = stored(places);
+        const random = seededRandom(seed);
+        const plan = new Augmentation(exnode, findings, copies, depots.map(addressOf));
+        const stateOf = (replica: ExnodeReplica) => findings.get(replica)?.state;
+        const wrong = new Set<ExnodeReplica>();
+        const failed = new Set<string>();
+        const done = new Set<Fill>();
+        plan.place();
+        const anyOf = <T>(list: readonly T[]) => list[Math.floor(random() * list.length)] as T;
+        const good = allReplicas(exnode)
+          .map(({ replica }) => replica)
+          .filter((replica) => stateOf(replica) === 'there');
+        for (const underWay = new Set<Fill>(); depots.length > 0; ) {
+          const waits = plan.fills.some((fill) => !done.has(fill) && !underWay.has(fill));
+          if (underWay.size === 0 && !waits) break;
+          const begun = plan.next(addressOf(anyOf(depots)));
+          if (begun !== undefined) underWay.add(begun);
+          const fill = anyOf([...underWay]);
+          if (fill === undefined) continue;
+          expect(failed).not.toContain(fill.depot);
+          const fate = random();
+          if (fate < 0.6) {
+            underWay.delete(fill);
+            done.add(fill);
+          } else if (fate < 0.7) {
+            for (const own of [...underWay].filter(({ depot }) => depot === fill.depot)) {
+              plan.onGivenUp(own);
+              underWay.delete(own);
+            }
+            failed.add(fill.depot);
+            plan.onDepotFailed(fill.depot);
+            plan.place();
+          } else if (fate < 0.8 && good.length > 0) {
+            const source = anyOf(good);
+            wrong.add(source);
+            plan.onWrong(source);
+            plan.place();
+          }
+        }
+        // The rule once more, extent by extent.
+        let most = 0;
+        for (const extent of exnode.extents) {
+          const { start, replicas } = extent;
+          const its = plan.fills.filter((fill) => fill.start === start);
+          const right = replicas.filter((one) => stateOf(one) === 'there' && !wrong.has(one));
+          const holders = [...right.map(depotOf), ...its.map(({ depot }) => depot)];
+          expect(new Set(holders).size).toBe(holders.length);
+          expect(its.every((fill) => done.has(fill))).toBe(true);
+          const isMissing = plan.missing.some((range) => range.start === start);
+          expect(isMissing).toBe(right.length === 0);
+          // Nothing that may be right is doubled at its depot.
+          for (const replica of replicas) {
+            if (LOST.includes(stateOf(replica)) && !wrong.has(replica)) continue;
+            expect(its.map(({ depot }) => depot)).not.toContain(depotOf(replica));
+          }
+          if (isMissing) continue;
+          expect(its.length === 0 || holders.length <= copies).toBe(true);
+          most = Math.max(most, copies - holders.length);
+          const free = depots
+            .map(addressOf)
+            .filter((depot) => !failed.has(depot) && !holders.includes(depot))
+            .filter((depot) => !replicas.some((one) => isKept(one) && depotOf(one) === depot));
+          expect(holders.length >= copies || free.length === 0).toBe(true);
+        }
+        function isKept(replica: ExnodeReplica) {
+          return wrong.has(replica) || !LOST.includes(stateOf(replica));
+        }
+        expect(plan.shortage?.depots ?? 0).toBe(most);
+        if (most > 0) short++;
+        else if (done.size > 0) whole++;
+      }),
+      { numRuns: 1000 },
+    );
+    expect([whole > 50, short > 50]).toEqual([true, true]);
+  });
+
+  test('says at first how many depots lack, and where', () => {
+    const { exnode, findings } = stored([
+      [[0, 'there']],
+      [
+        [0, 'there'],
+        [1, 'silent'],
+      ],
+    ]);
+    const plan = new Augmentation(exnode, findings, 4, [addressOf(0), addressOf(1), addressOf(2)]);
+    // A silent depot may have its replica still.
+    expect(plan.shortage).toEqual({ depots: 2, range: { start: MIB, end: 2 * MIB } });
+    const few = new Augmentation(exnode, findings, 1, []);
+    few.place();
+    expect([few.shortage, few.fills]).toEqual([undefined, []]);
+  });
+
+  test('goes on with the replicas of an earlier run, and gives up those that are too many', () => {
+    const { exnode, findings } = stored([
+      [
+        [0, 'there'],
+        [1, 'gone'],
+      ],
+    ]);
+    const plan = new Augmentation(exnode, findings, 2, [1, 2].map(addressOf));
+    const range = { start: 0, end: MIB };
+    expect(plan.resume(range, addressOf(0))).toBeUndefined();
+    expect(plan.resume({ start: 0, end: 5 }, addressOf(3))).toBeUndefined();
+    const begun = plan.resume(range, addressOf(3));
+    expect(begun).toEqual({ ...range, depot: addressOf(3) });
+    expect(plan.resume(range, addressOf(4))).toBeUndefined();
+    plan.place();
+    expect(plan.fills).toEqual([begun]);
+    plan.onGivenUp(begun as Fill);
+    plan.place();
+    // The depot that has lost it comes after the one that never had it.
+    expect(plan.fills).toEqual([{ ...range, depot: addressOf(2) }]);
+  });
+
+  test('copies from replicas that it has stored, also where nothing else was left', () => {
+    const { exnode, findings } = stored([[[0, 'gone']]]);
+    const plan = new Augmentation(exnode, findings, 2, [1, 2].map(addressOf));
+    const range = { start: 0, end: MIB };
+    const begun = plan.resume(range, addressOf(3)) as Fill;
+    expect([plan.missing, plan.shortage]).toEqual([[range], undefined]);
+    const replica = replicaAt(3);
+    plan.onStored(begun, replica);
+    plan.place();
+    expect([plan.missing, plan.sources(range)]).toEqual([[], [replica]]);
+    expect(plan.fills).toEqual([begun, { ...range, depot: addressOf(1) }]);
+    plan.onWrong(replica);
+    expect([plan.missing, plan.fills.length]).toEqual([[range], 1]);
+  });
+
+  test('takes two names of one depot for one, once the depot has told the other', () => {
+    const { exnode, findings } = stored([[[0, 'there']]]);
+    const names = ['http://inside.example', addressOf(5)];
+    const plan = new Augmentation(exnode, findings, 2, names);
+    plan.place();
+    const fill = plan.next('http://inside.example') as Fill;
+    expect(plan.onAllocated(fill, addressOf(0))).toBe(false);
+    plan.place();
+    const other = plan.next(addressOf(5)) as Fill;
+    expect(plan.onAllocated(other, addressOf(5))).toBe(true);
+    expect(plan.fills).toEqual([other]);
+  });
+
+  test('asks a silent depot last', () => {
+    const other = [0, 'there'] as const;
+    const { exnode, findings } = stored([
+      [other, [1, 'silent']],
+      [other, [2, 'gone']],
+    ]);
+    const plan = new Augmentation(exnode, findings, 2, [1, 2].map(addressOf));
+    plan.place();
+    expect(plan.fills.map(({ depot }) => depot)).toEqual([addressOf(2), addressOf(2)]);
+  });
+
+  test('spreads what is copied over the depots, and over the sources', () => {
+    const { exnode, findings } = stored(
+      Array(6).fill([
+        [0, 'there'],
+        [1, 'there'],
+      ]),
+    );
+    const plan = new Augmentation(exnode, findings, 3, [2, 3, 4].map(addressOf));
+    plan.place();
+    const byDepot = Map.groupBy(plan.fills, ({ depot }) => depot);
+    expect([...byDepot.values()].map(({ length }) => length)).toEqual([2, 2, 2]);
+    const range = { start: 0, end: MIB };
+    const [first, second] = plan.sources(range) as [ExnodeReplica, ExnodeReplica];
+    plan.onUsed(first);
+    expect(plan.sources(range)).toEqual([second, first]);
+    plan.onWrong(second);
+    expect(plan.sources(range)).toEqual([first]);
+  });
+
+  test('does not let an exNode grow beyond what can be read again', () => {
+    const replicas = Array.from({ length: 64 }, (_, i) => replicaAt(i));
+    const findings = new Map(replicas.map((one, i) => [one, { state: i ? 'gone' : 'there' }]));
+    const exnode = exnodeOf([{ start: 0, end: MIB, replicas }]);
+    const make = (copies: number) =>
+      new Augmentation(exnode, findings as Map<ExnodeReplica, Finding>, copies, [addressOf(70)]);
+    expect(() => make(2)).toThrow(expect.objectContaining({ code: 'bad-exnode' }));
+    expect(make(1).fills).toEqual([]);
+  });
+});
+
+test('a replica that cannot be pulled is fed, and one with wrong bytes is filled anew by the client', () => {
+  expect(afterFailure('pull', 0, 'unreachable')).toEqual({ way: 'feed', anew: false });
+  expect(afterFailure('pull', 0, 'wrong')).toEqual({ way: 'feed', anew: true });
+  // The bytes before may be those of a pull.
+  expect(afterFailure('feed', 5, 'wrong')).toEqual({ way: 'feed', anew: true });
+  expect(afterFailure('feed', 0, 'wrong')).toBe('depot-failed');
+});
