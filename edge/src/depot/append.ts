@@ -11,8 +11,10 @@ import { RECORD_BYTES, SumsWriter } from '@millrace/shared/cdn/depot/sums';
 import type { Allocation } from './allocation.ts';
 import { openBoth } from './allocation-disk.ts';
 
-/** Bytes that are collected before they are written. */
+/** Memory of bytes that are collected before they are written. */
 const BATCH_BYTES = 512 * 1024;
+/** Memory that a piece takes besides its bytes: a client may send each byte by itself. */
+const PIECE_BYTES = 256;
 /**
  * Memory that an append takes at most: the batch that is written, the one that comes meanwhile, and
  * what the connection has read ahead.
@@ -54,6 +56,8 @@ export interface AppendOptions {
 export async function append(allocation: Allocation, options: AppendOptions): Promise<void> {
   const [data, sums] = await openBoth(allocation.folder, 'r+');
   try {
+    // Records of an append that failed before it was acknowledged could seem to follow new ones.
+    await sums.truncate(allocation.sums * RECORD_BYTES);
     await new Append(allocation, options, data, sums).run();
   } finally {
     allocation.mendHash();
@@ -74,6 +78,8 @@ class Append {
   #begunAt: Millis;
   #batch: Buffer[] = [];
   #batchBytes = 0;
+  /** Memory that the batch takes. */
+  #batchWeight = 0;
   /** The batch behind `#end` that is being written. */
   #writing:
     | { readonly batch: readonly Buffer[]; readonly bytes: number; done: Promise<void> }
@@ -118,7 +124,8 @@ class Append {
       makeRoom(this.#come + bytes.length);
       this.#batch.push(bytes);
       this.#batchBytes += bytes.length;
-      if (this.#batchBytes >= BATCH_BYTES) await this.#write();
+      this.#batchWeight += bytes.length + PIECE_BYTES;
+      if (this.#batchWeight >= BATCH_BYTES) await this.#write();
       if (this.#failure !== undefined) throw this.#failure;
       if (check !== undefined || this.#sync !== undefined) continue;
       const waiting = this.#come - this.#begunEnd;
@@ -155,6 +162,7 @@ class Append {
     if (bytes === 0) return;
     this.#batch = [];
     this.#batchBytes = 0;
+    this.#batchWeight = 0;
     const done = writeParts(this.#data, batch, this.#end);
     // The error goes to `#written`, which may not wait yet.
     done.catch(() => {});

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Log } from '@millrace/shared/base/log';
 import type { Owner } from '@millrace/shared/cdn/depot/owners-file';
+import { SumsWriter } from '@millrace/shared/cdn/depot/sums';
 import type { Owners } from '../policy/depot-owners.ts';
 import { DepotAdministration } from './administration.ts';
 import type { Allocation } from './allocation.ts';
@@ -98,6 +100,40 @@ describe('Depot', () => {
     expect(allocation.head.final).toMatchObject({ length: 700_000, sha256 });
     expect((await contentOf(find(await open(), made))).equals(content)).toBe(true);
     expect(again.usedBytes).toBe(700_000);
+  });
+
+  test('records of an append that failed before it was acknowledged do not follow later ones', async () => {
+    const depot = await open();
+    const made = await reserve(depot, 1_000_000);
+    const { allocation } = made;
+    const content = Buffer.alloc(201_072, 'def');
+    await send(depot, allocation, [Buffer.from(content.subarray(0, 131_072))]);
+    // As after an error of the disk: data and records are written, and nobody was told of them.
+    const writer = new SumsWriter(crc32, 131_072);
+    const records = [8_928, 56_608, 13_392].map((bytes) => {
+      writer.add(Buffer.alloc(bytes));
+      return writer.cut();
+    });
+    await appendFile(join(allocation.folder, 'sums'), Buffer.concat(records));
+    await appendFile(join(allocation.folder, 'data'), Buffer.alloc(78_928));
+    const left = new Error('left');
+    const parts = [Buffer.from(content.subarray(131_072)), left];
+    await expect(send(depot, allocation, parts)).rejects.toBe(left);
+    const again = find(await open(), made, 'write');
+    expect(again.offset).toBe(201_072);
+    expect((await contentOf(again)).equals(content)).toBe(true);
+  });
+
+  test('bytes that come one by one are stored', async () => {
+    const depot = await open();
+    const { allocation } = await reserve(depot, 10_000);
+    const content = Buffer.from(Array.from({ length: 10_000 }, (_, i) => (i * 7) & 255));
+    await send(
+      depot,
+      allocation,
+      [...content].map((byte) => Buffer.of(byte)),
+    );
+    expect((await contentOf(allocation)).equals(content)).toBe(true);
   });
 
   test('a lease that is changed while an upload completes takes nothing back from the disk', async () => {
