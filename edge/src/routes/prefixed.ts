@@ -134,6 +134,7 @@ export class PrefixedHandler {
       throw new MillraceError('method-not-allowed');
     if (!target.startsWith('/')) throw new MillraceError('not-a-proxy');
     const scope: Scope = localAccess?.scope(req.headers) ?? 'public';
+    exchange.scope = scope;
     if (req.headers['x-bigfile'] !== undefined) throw new MillraceError('inside-request-refused');
     if (namesInVia(listField(req.headers, 'via')).includes(name.toLowerCase())) {
       throw new MillraceError('loop-detected', name);

@@ -18,6 +18,7 @@ import type { Exchange } from '../clients/exchanges.ts';
 import type { Metrics } from '../figures/metrics.ts';
 import type { FileVersion, Pointer } from '../files/file-version.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
+import { sendMoved } from './send-moved.ts';
 
 export interface SendFileOptions {
   /** Name of this edge. */
@@ -69,6 +70,9 @@ export async function sendFile(
     policy.check(new URL(pointer.finalUrl), version.scope, exchange.grant);
     policy.checkFile(pointer);
   }
+  const found = { url: new URL(pointer.finalUrl), headers: version.fields, outcome };
+  // A client that knows the digest wants the bytes, from wherever they come.
+  if (version.digest === undefined && sendMoved(o, exchange, found)) return;
   const answer = decideAnswer(req.method ?? 'GET', req.headers, version);
   if (answer.kind === 'precondition-failed') throw new MillraceError('precondition-failed');
   if (answer.kind === 'unsatisfiable') {

@@ -15,6 +15,7 @@ import { checkDeclared } from '../egress/content-check.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
 import type { Metrics } from '../figures/metrics.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
+import { sendMoved } from './send-moved.ts';
 
 export interface SendTunnelledOptions {
   /** Name of this edge. */
@@ -65,13 +66,16 @@ export async function sendTunnelled(
     discard();
     throw error;
   }
-  exchange.bodyBytes = Number(head.headers['content-length'] ?? 0);
   const outcome: CacheOutcome = {
     hit: false,
     fwd: 'bypass',
     fwdStatus: response.status,
     detail: reason,
   };
+  if (sendMoved(o, exchange, { url: response.url, headers: head.headers, outcome })) {
+    return discard();
+  }
+  exchange.bodyBytes = Number(head.headers['content-length'] ?? 0);
   res.writeHead(head.status, {
     ...head.headers,
     via: viaItem(name),
