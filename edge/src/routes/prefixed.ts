@@ -19,7 +19,7 @@ import type { OnRefusal } from '../admission/admissions.ts';
 import type { Admission, ClientLimits } from '../admission/client-limits.ts';
 import { type OriginUse, together } from '../admission/origin-use.ts';
 import type { FileResolver } from '../agent/file-resolver.ts';
-import { tunnelRequestHeaders } from '../agent/tunnel.ts';
+import { ENCODED, isEncodedPart, tunnelRequestHeaders } from '../agent/tunnel.ts';
 import {
   canAnswer,
   connectionOf,
@@ -30,6 +30,7 @@ import {
 import type { Exchange, Exchanges } from '../clients/exchanges.ts';
 import type { ClientReaper } from '../clients/reaper.ts';
 import { recordTransfer } from '../clients/transfer-record.ts';
+import { begunBytes } from '../egress/answer-error.ts';
 import type { OriginClient, OriginRequest } from '../egress/origin-client.ts';
 import type { Scope } from '../files/file-version.ts';
 import { INGRESS } from '../files/path.ts';
@@ -160,19 +161,21 @@ export class PrefixedHandler {
     }
     exchange.kind = 'tunnel';
     const asked = { url, scope, grant, client: askedFor, signal };
-    const response = resolution.take() ?? (await this.#openTunnel(req, asked));
+    const response =
+      resolution.take() ?? (await this.#openTunnel(exchange, asked, resolution.reason));
     return sendTunnelled(this.#options, exchange, response, resolution.reason);
   }
 
   /**
    * Asks the origin with the client's method: the body that a GET brings would be for nobody. Only
-   * an origin that does not know HEAD is asked by GET.
+   * an origin that does not know HEAD is asked by GET. Of an encoded file no part is asked for.
    */
   async #openTunnel(
-    { method, headers }: IncomingMessage,
+    { req: { method, headers }, admission }: Exchange,
     asked: Omit<OriginRequest, 'method' | 'headers'>,
+    reason: string,
   ): Promise<HttpResponse> {
-    const { client } = this.#options;
+    const { client, chunkBytes, metrics } = this.#options;
     if (method === 'HEAD') {
       const head = await client.open({
         ...asked,
@@ -182,7 +185,15 @@ export class PrefixedHandler {
       if (!NO_HEAD.has(head.status)) return head;
       head.discard();
     }
-    return client.open({ ...asked, headers: tunnelRequestHeaders('GET', headers) });
+    const get = (ranges: boolean) =>
+      client.open({ ...asked, headers: tunnelRequestHeaders('GET', headers, ranges) });
+    const response = await get(reason !== ENCODED);
+    if (!isEncodedPart(response)) return response;
+    response.discard();
+    const bytes = begunBytes(response, chunkBytes);
+    admission.fetched(bytes);
+    metrics.originBytes.inc(bytes);
+    return get(false);
   }
 
   /** Reads the target and checks it against the policy. @returns the origin URL */

@@ -127,8 +127,15 @@ describe('ranges', () => {
     expect([empty.service, empty.length]).toEqual(['passed-through', 0]);
   });
 
-  test('of another encoding cannot be served', () => {
-    expect(withFields({ 'content-encoding': 'gzip' })).toMatchObject({
+  test('of an encoded file are passed through, and those that are encoded later break it', () => {
+    const gzip = { 'content-encoding': 'gzip' };
+    const passed = { service: 'passed-through', grades: { encoded: 'bad' } };
+    expect(withFields(gzip)).toMatchObject(passed);
+    expect(judge({ begin: answer({ ...gzip, 'content-range': undefined }, 200) })).toMatchObject({
+      ...passed,
+      length: 65_536,
+    });
+    expect(judge({ middle: middle(gzip) })).toMatchObject({
       service: 'none',
       grades: { encoded: 'bad' },
     });
