@@ -11,6 +11,7 @@ import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
 import { freshnessByDigest } from '@millrace/shared/cdn/chunks/pointer-life';
 import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { StartAttempt } from '@millrace/shared/cdn/fetch/competing-fetch';
+import { crossOriginFields } from '@millrace/shared/http/answers/cross-origin';
 import { readFreshness } from '@millrace/shared/http/answers/freshness';
 import {
   checkRangeAnswer,
@@ -75,7 +76,10 @@ export type Resolution =
       readonly take: () => HttpResponse | undefined;
     };
 
-/** Fields of the origin's answer that are passed to clients, besides Link, which is rebuilt. */
+/**
+ * Fields of the origin's answer that are passed to clients, besides Link, which is rebuilt, and
+ * those for pages of other sites, which are judged.
+ */
 const PASSED_FIELDS = [
   'content-type',
   'content-disposition',
@@ -264,7 +268,7 @@ function asPointer(found: Pointer): Pointer {
 
 /** @param url that the fields came from, after redirects */
 function passedFields(headers: Headers, url: URL): Record<string, string> {
-  const fields: Record<string, string> = {};
+  const fields = crossOriginFields(headers);
   for (const name of PASSED_FIELDS) {
     const value = listField(headers, name);
     if (value !== undefined && value.length <= MAX_PASSED_FIELD_CHARS) fields[name] = value;

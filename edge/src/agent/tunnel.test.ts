@@ -23,6 +23,14 @@ describe('a request that is passed through', () => {
   });
 });
 
+test('an answer that is passed through has what its origin lets pages of other sites do', () => {
+  const fields = { 'access-control-allow-origin': '*', 'timing-allow-origin': '*' };
+  const others = { 'access-control-allow-credentials': 'true' };
+  for (const status of [200, 304]) {
+    expect(head(status, { ...fields, ...others })).toEqual({ status, headers: fields });
+  }
+});
+
 describe('an encoded answer', () => {
   const ENCODED = {
     'content-encoding': 'gzip',

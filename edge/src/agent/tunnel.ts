@@ -8,6 +8,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
 import type { OriginPause } from '@millrace/shared/cdn/chunks/origin-pause';
+import { crossOriginFields } from '@millrace/shared/http/answers/cross-origin';
 import {
   checkIdentity,
   checkRangeAnswer,
@@ -113,7 +114,7 @@ export function tunnelHead(
     checkIdentity(headers);
     checkTunnelledRange(headers, requestHeaders);
   }
-  const out: Record<string, string> = {};
+  const out = crossOriginFields(headers);
   for (const name of PASSED) {
     const value = listField(headers, name);
     if (value !== undefined && value.length <= MAX_PASSED_FIELD_CHARS) out[name] = value;

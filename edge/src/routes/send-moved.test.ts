@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import type { Exchange } from '../clients/exchanges.ts';
 import { AllowList } from '../policy/allow-list.ts';
+import { LocalAccess } from '../policy/local-access.ts';
 import { OriginPolicy } from '../policy/policy.ts';
 import { sendMoved } from './send-moved.ts';
 
@@ -13,7 +14,10 @@ const HTML = { 'content-type': 'text/html' };
 function answered(
   asked: string,
   found: string,
-  of: Partial<Pick<Exchange, 'grant' | 'scope'>> = {},
+  {
+    localAccess,
+    ...of
+  }: Partial<Pick<Exchange, 'grant' | 'scope'> & { localAccess: LocalAccess }> = {},
   headers: Record<string, string> = HTML,
 ) {
   let sent: { status: number; headers: Record<string, string> } | undefined;
@@ -25,7 +29,7 @@ function answered(
   } as unknown as ServerResponse;
   const exchange = { res, url: new URL(asked), ...of } as Exchange;
   const outcome = { hit: false, fwd: 'uri-miss' } as const;
-  const isSent = sendMoved({ name: 'edge', policy: POLICY }, exchange, {
+  const isSent = sendMoved({ name: 'edge', policy: POLICY, localAccess }, exchange, {
     url: new URL(found),
     headers,
     outcome,
@@ -59,6 +63,15 @@ test('a file is sent under the URL that was asked for', () => {
   const headers = { 'content-type': 'application/gzip' };
   const to = 'http://listed.example/dir/';
   expect(answered('http://listed.example/dir', to, {}, headers)).toBeUndefined();
+});
+
+test('pages of other sites may follow where they may read the page, but not at the edge of one user', () => {
+  const fields = { 'access-control-allow-origin': '*' };
+  const moved = (o: { localAccess?: LocalAccess }) =>
+    answered('http://listed.example/a', 'http://listed.example/a/', o, { ...HTML, ...fields });
+  expect(moved({})?.headers).toMatchObject(fields);
+  const localAccess = new LocalAccess('a token of some length');
+  expect(moved({ localAccess })?.headers).not.toHaveProperty(['access-control-allow-origin']);
 });
 
 describe('a page behind a signed link', () => {

@@ -5,13 +5,24 @@
  */
 
 import { isMillraceError } from '@millrace/shared/base/errors';
+import { crossOriginFields } from '@millrace/shared/http/answers/cross-origin';
 import { isMovedPage } from '@millrace/shared/http/answers/moved-page';
 import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fields/cache-status';
 import type { Headers } from '@millrace/shared/http/fields/headers';
 import { viaItem } from '@millrace/shared/http/fields/via';
 import type { Exchange } from '../clients/exchanges.ts';
+import type { LocalAccess } from '../policy/local-access.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
+import { forPages } from './other-sites.ts';
 import { writeTarget } from './read-target.ts';
+
+export interface SendMovedOptions {
+  /** Name of this edge. */
+  readonly name: string;
+  readonly policy: OriginPolicy;
+  /** Set if the edge runs for one user. */
+  readonly localAccess?: LocalAccess | undefined;
+}
 
 /**
  * Answers with a redirect to a page that has moved.
@@ -21,10 +32,11 @@ import { writeTarget } from './read-target.ts';
  *   of the redirect
  */
 export function sendMoved(
-  { name, policy }: { readonly name: string; readonly policy: OriginPolicy },
+  o: SendMovedOptions,
   exchange: Exchange,
   found: { readonly url: URL; readonly headers: Headers; readonly outcome: CacheOutcome },
 ): boolean {
+  const { name, policy } = o;
   const { url, headers, outcome } = found;
   if (exchange.url === undefined || !isMovedPage(exchange.url, url, headers)) return false;
   const location = targetOf(url, exchange, policy);
@@ -32,6 +44,7 @@ export function sendMoved(
   exchange.res.writeHead(307, {
     // Without a host: the edge has many names, and the client knows the one that works for it.
     location,
+    ...forPages(o, crossOriginFields(headers)),
     'content-length': '0',
     // The origin may change its redirect at any time.
     'cache-control': 'no-store',
