@@ -18,6 +18,12 @@ describe('a request that is passed through', () => {
     expect(tunnelRequestHeaders('GET', { ...RESUMES, cookie: 'c' })).toEqual(RESUMES);
   });
 
+  test('names the types that the client accepts, if they are not too many', () => {
+    const accept = 'image/webp, */*';
+    expect(tunnelRequestHeaders('HEAD', { accept, 'accept-language': 'de' })).toEqual({ accept });
+    expect(tunnelRequestHeaders('GET', { accept: 'a/b, '.repeat(205) })).toEqual({});
+  });
+
   test('asks for no range of an encoded file, and keeps the conditions that are not about one', () => {
     expect(tunnelRequestHeaders('GET', RESUMES, false)).toEqual({ 'if-none-match': '"y"' });
   });

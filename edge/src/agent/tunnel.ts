@@ -24,6 +24,11 @@ import type { HttpResponse, Method } from '@millrace/shared/node/http-response';
 import type { Admission } from '../admission/client-limits.ts';
 import { answerError } from '../egress/answer-error.ts';
 
+/**
+ * Longest Accept that is passed on, characters. Only here it may choose among variants: no answer is
+ * kept for other clients.
+ */
+const MAX_ACCEPT_CHARS = 1024;
 /** Conditional fields go to the origin, which alone knows the file. */
 const CONDITIONAL = [
   'if-match',
@@ -65,6 +70,8 @@ export function tunnelRequestHeaders(
   ranges = true,
 ): Record<string, string> {
   const fields: Record<string, string> = {};
+  const accept = listField(headers, 'accept');
+  if (accept !== undefined && accept.length <= MAX_ACCEPT_CHARS) fields.accept = accept;
   for (const name of CONDITIONAL) {
     const value = listField(headers, name);
     if (value !== undefined) fields[name] = value;

@@ -205,7 +205,7 @@ describe('caching', () => {
     [{ 'cache-control': 'no-cache' }, 'fresh-never'],
     [{ 'cache-control': undefined }, 'fresh-guessed'],
     [{ 'cache-control': undefined, expires: new Date(AT + 3_600_000).toUTCString() }, 'fresh'],
-    [{ vary: 'Accept-Encoding' }, 'fresh'],
+    [{ vary: 'Accept-Encoding, Origin, User-Agent' }, 'fresh'],
   ])('with %j is possible', (changes, id) => {
     const { service, grades } = withFields(changes);
     expect([service, grades[id] !== undefined]).toEqual(['chunks', true]);
