@@ -16,8 +16,12 @@ const PIECE_BYTES = 4 * 1024 * 1024;
 const DRIPS = 100;
 /** Together the drips take more than twice the edge's limit on silence. */
 const DRIP_EVERY_MS = 65;
+/** Content of a file that is small. */
+const SMALL = contentOf('small', 1000);
 /** Methods, paths and ranges of the requests that reached the origin. */
 const asked: string[] = [];
+/** Accept of the requests for each path. */
+const accepted = new Map<string, (string | undefined)[]>();
 let server: Server;
 let edge: EdgeProcess;
 
@@ -25,6 +29,13 @@ beforeAll(async () => {
   server = createServer((req, res) => {
     const { pathname } = new URL(req.url as string, 'http://origin');
     asked.push(`${req.method} ${pathname} ${req.headers.range ?? ''}`.trim());
+    accepted.set(pathname, [...(accepted.get(pathname) ?? []), req.headers.accept]);
+    if (pathname === '/varies') {
+      const range = `bytes 0-${SMALL.length - 1}/${SMALL.length}`;
+      const fields = { 'content-range': range, etag: '"one"', vary: 'Origin, Accept, User-Agent' };
+      return void res.writeHead(206, { ...fields, 'cache-control': 'max-age=3600' }).end(SMALL);
+    }
+    if (pathname === '/small') return void res.end(SMALL);
     if (pathname === '/no-head' && req.method === 'HEAD') return void res.writeHead(405).end();
     if (pathname === '/content' || pathname === '/no-head') return void res.end(CONTENT);
     if (pathname === '/events') {
@@ -96,6 +107,16 @@ test('a client that pauses for longer than any limit on origins gets all of a fa
 test('a slow stream of small events is passed on to its end', async () => {
   const events = await fetchAll(of('/events'));
   expect([events.status, events.complete, events.body.length]).toEqual([200, true, DRIPS]);
+});
+
+test('the types that a client accepts choose only among answers that are kept for nobody', async () => {
+  for (const path of ['/small', '/small', '/varies', '/varies']) {
+    const got = await fetchAll(of(path), { headers: { accept: 'image/webp' } });
+    expect([got.status, got.digest]).toEqual([200, sha256(SMALL)]);
+  }
+  // The first answer is that to the question of the edge itself.
+  expect(accepted.get('/small')).toEqual([undefined, 'image/webp']);
+  expect(accepted.get('/varies')).toEqual([undefined]);
 });
 
 describe('a HEAD of a file that is passed through', () => {

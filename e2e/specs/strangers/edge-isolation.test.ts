@@ -25,7 +25,11 @@ describe('every answer to a prefixed URL keeps browsers from treating it as a pa
       policy: 'sandbox allow-downloads',
       sniffing: 'nosniff',
     });
-    for (const name of Object.keys(WEAKENING).slice(3)) expect(headers[name]).toBeUndefined();
+    expect(headers['service-worker-allowed']).toBeUndefined();
+    // The origin lets pages of other sites read its files. Of errors it says nothing.
+    for (const name of ['access-control-allow-origin', 'cross-origin-resource-policy'] as const) {
+      expect(headers[name]).toBe(expected < 400 ? WEAKENING[name] : undefined);
+    }
     expect(headers['content-security-policy-report-only']).toBeUndefined();
   };
   const signed = () => {
@@ -74,6 +78,44 @@ describe('every answer to a prefixed URL keeps browsers from treating it as a pa
     } finally {
       await client.close();
     }
+  });
+});
+
+describe('a preflight', () => {
+  const ask = (path: string, method = 'GET') => {
+    const headers = { origin: 'https://a.example', 'access-control-request-method': method };
+    const all = { ...headers, 'access-control-request-headers': 'range,if-none-match' };
+    return fetchAll(stage.edge.prefixed(stage.origin.url(path)), {
+      method: 'OPTIONS',
+      headers: all,
+    });
+  };
+  const allowed = ({ status, headers }: Fetched) => [
+    status,
+    headers['access-control-allow-origin'],
+    headers['access-control-allow-methods'],
+  ];
+
+  test('is allowed where the origin allows, of files in chunks and of others, known or not', async () => {
+    const headers = { 'access-control-allow-origin': 'https://a.example' };
+    stage.origin.add('/asked.iso', { body: DISK_IMAGE, headers });
+    stage.origin.add('/asked-whole.iso', { body: DISK_IMAGE, headers, noRanges: true });
+    for (const path of ['/asked.iso', '/asked.iso', '/asked-whole.iso', '/asked-whole.iso']) {
+      const got = await ask(path);
+      expect(allowed(got)).toEqual([204, 'https://a.example', 'GET, HEAD']);
+      expect(got.headers['access-control-allow-headers']).toMatch(/\brange, if-range\b/);
+    }
+  });
+
+  test('is allowed nothing where the origin allows nothing, or of another method', async () => {
+    const headers = { 'access-control-allow-origin': 'https://a.example', vary: 'Origin' };
+    stage.origin.add('/silent.iso', { body: DISK_IMAGE });
+    stage.origin.add('/varying.iso', { body: DISK_IMAGE, headers });
+    for (const path of ['/silent.iso', '/varying.iso']) {
+      expect(allowed(await ask(path))).toEqual([204, undefined, undefined]);
+    }
+    expect(allowed(await ask('/image.iso', 'PUT'))).toEqual([204, undefined, undefined]);
+    expect(allowed(await ask('/none'))).toEqual([404, undefined, undefined]);
   });
 });
 

@@ -233,6 +233,45 @@ withFirefox.describe('Firefox saves a file', () => {
   });
 });
 
+withBrowser.test('a page of another site reads of a file what its origin allows', async () => {
+  const { context, page } = await openPage(browser);
+  const headers = { 'access-control-expose-headers': 'Content-Range' };
+  const open = { ...headers, 'access-control-allow-origin': '*' };
+  const bodies = { body: DISK_IMAGE };
+  const urls = [
+    stage.origin.add('/open.iso', { ...bodies, headers: open }),
+    stage.origin.add('/open-whole.iso', { ...bodies, headers: open, noRanges: true }),
+    stage.origin.add('/closed.iso', { ...bodies, headers }),
+  ].map((url) => stage.edge.prefixed(url));
+  const body = Buffer.from('<!doctype html><title>any site</title>');
+  await page.goto(
+    stage.origin.add('/any.html', { body, headers: { 'content-type': 'text/html' } }),
+  );
+  const read = await page.evaluate(
+    (all) =>
+      Promise.all(
+        all.map((url) =>
+          // The condition needs a preflight.
+          fetch(url, { headers: { range: 'bytes=2-5', 'if-none-match': '"other"' } }).then(
+            async (answer) => [
+              answer.status,
+              answer.headers.get('content-range'),
+              [...new Uint8Array(await answer.arrayBuffer())].slice(0, 4),
+            ],
+            () => 'failed',
+          ),
+        ),
+      ),
+    urls,
+  );
+  expect(read).toEqual([
+    [206, `bytes 2-5/${DISK_IMAGE.length}`, [...DISK_IMAGE.subarray(2, 6)]],
+    [200, null, [...DISK_IMAGE.subarray(0, 4)]],
+    'failed',
+  ]);
+  await context.close();
+});
+
 withBrowser.describe('an edge of one user', () => {
   let own: EdgeProcess;
   let token: string;
@@ -304,6 +343,21 @@ withBrowser.describe('an edge of one user', () => {
     await page.keyboard.press('Enter');
     await page.waitForURL(/link=/);
     await context.close();
+  });
+
+  withBrowser.test('passes no allowance for other sites on, and answers no preflight', async () => {
+    const url = own.prefixed(stage.origin.url('/image.iso'));
+    for (const path of ['/image.iso', '/tunnel.iso']) {
+      const got = await fetchAll(own.prefixed(stage.origin.url(path)), {
+        headers: { 'x-millrace-token': token },
+      });
+      expect([got.status, got.headers['access-control-allow-origin']]).toEqual([200, undefined]);
+      expect(got.headers['cross-origin-resource-policy']).toBe('same-origin');
+    }
+    const asks = { origin: 'https://a.example', 'access-control-request-method': 'GET' };
+    const headers = { ...asks, 'x-millrace-token': token };
+    expect((await fetchAll(url, { method: 'OPTIONS', headers })).status).toBe(405);
+    expect((await fetchAll(url, { method: 'OPTIONS', headers: asks })).status).toBe(403);
   });
 
   withBrowser.test('answers nothing to a name that was pointed at it, on any path', async () => {

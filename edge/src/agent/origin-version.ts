@@ -11,8 +11,14 @@ import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
 import { freshnessByDigest } from '@millrace/shared/cdn/chunks/pointer-life';
 import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { StartAttempt } from '@millrace/shared/cdn/fetch/competing-fetch';
+import { crossOriginFields } from '@millrace/shared/http/answers/cross-origin';
 import { readFreshness } from '@millrace/shared/http/answers/freshness';
-import { checkRangeAnswer, judgeWhole } from '@millrace/shared/http/answers/range-contract';
+import {
+  checkRangeAnswer,
+  contentCoding,
+  judgeWhole,
+  judgeWholeAsSent,
+} from '@millrace/shared/http/answers/range-contract';
 import type { CacheOutcome } from '@millrace/shared/http/fields/cache-status';
 import { ifChanged } from '@millrace/shared/http/fields/conditions';
 import { parseContentRange } from '@millrace/shared/http/fields/content-range';
@@ -30,6 +36,7 @@ import { readChunk } from '../egress/origin-source.ts';
 import type { ChunkBuffer, ChunkMemory } from '../files/chunk-memory.ts';
 import { detached, type FileVersion, type Pointer, type Scope } from '../files/file-version.ts';
 import type { ChunkStore } from './chunk-store.ts';
+import { ENCODED } from './tunnel.ts';
 
 export interface OriginVersionOptions {
   readonly client: OriginClient;
@@ -69,7 +76,10 @@ export type Resolution =
       readonly take: () => HttpResponse | undefined;
     };
 
-/** Fields of the origin's answer that are passed to clients, besides Link, which is rebuilt. */
+/**
+ * Fields of the origin's answer that are passed to clients, besides Link, which is rebuilt, and
+ * those for pages of other sites, which are judged.
+ */
 const PASSED_FIELDS = [
   'content-type',
   'content-disposition',
@@ -119,6 +129,11 @@ export class OriginVersion {
     const { url, scope, known, digest } = question;
     const declared = digest !== undefined && checkDeclared(response, digest);
     if (status === 304 && known !== undefined) return confirmed(response, known);
+    if ((status === 200 || status === 206) && contentCoding(headers) !== undefined) {
+      // Ranges of it may be of the coded bytes, or coded themselves: only the whole is safe.
+      if (status === 200) judgeWholeAsSent(headers);
+      return this.#tunnel(ENCODED, response);
+    }
     if (status === 200) {
       judgeWhole(headers);
       return this.#tunnel('no-ranges', response);
@@ -253,7 +268,7 @@ function asPointer(found: Pointer): Pointer {
 
 /** @param url that the fields came from, after redirects */
 function passedFields(headers: Headers, url: URL): Record<string, string> {
-  const fields: Record<string, string> = {};
+  const fields = crossOriginFields(headers);
   for (const name of PASSED_FIELDS) {
     const value = listField(headers, name);
     if (value !== undefined && value.length <= MAX_PASSED_FIELD_CHARS) fields[name] = value;

@@ -115,6 +115,12 @@ describe('response head', () => {
     expect(head({ kind: 'not-modified' }, { fields: {} }).headers).toEqual({});
   });
 
+  test('not modified: pages of other sites may read it as they may read the file', () => {
+    const fields = { 'access-control-allow-origin': '*' };
+    expect(head({ kind: 'not-modified' }, { fields }).headers).toEqual(fields);
+    expect(head({ kind: 'whole' }, { fields }).headers).toMatchObject(fields);
+  });
+
   test('the fields of the version are not touched', () => {
     const fields = Object.freeze({ ...FIELDS });
     for (const answer of [{ kind: 'whole' } as const, ranges(true, [0, 250])])

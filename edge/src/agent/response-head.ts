@@ -3,6 +3,7 @@
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { SlicePlan } from '@millrace/shared/cdn/chunks/chunk-plan';
 import type { Answer } from '@millrace/shared/http/answers/answer';
+import { crossOriginFields } from '@millrace/shared/http/answers/cross-origin';
 import { formatContentRange } from '@millrace/shared/http/fields/content-range';
 import { type Multipart, multipart } from '@millrace/shared/http/messages/multipart';
 import { rebuildLinks } from '@millrace/shared/http/urls/link-rebuild';
@@ -38,9 +39,12 @@ export function responseHead(
   boundary: () => string,
 ): ResponseHead {
   if (answer.kind === 'not-modified') {
-    const headers = Object.fromEntries(
-      NOT_MODIFIED_FIELDS.flatMap((n) => (version.fields[n] ? [[n, version.fields[n]]] : [])),
-    );
+    // Browsers judge this answer, too, by what it lets pages of other sites do.
+    const headers = crossOriginFields(version.fields);
+    for (const name of NOT_MODIFIED_FIELDS) {
+      const value = version.fields[name];
+      if (value) headers[name] = value;
+    }
     return { status: 304, headers, body: undefined };
   }
   const type = version.fields['content-type'] ?? DEFAULT_TYPE;

@@ -8,10 +8,12 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
 import type { OriginPause } from '@millrace/shared/cdn/chunks/origin-pause';
+import { crossOriginFields } from '@millrace/shared/http/answers/cross-origin';
 import {
   checkIdentity,
   checkRangeAnswer,
-  judgeWhole,
+  contentCoding,
+  judgeWholeAsSent,
   readContentLength,
 } from '@millrace/shared/http/answers/range-contract';
 import { parseContentRange } from '@millrace/shared/http/fields/content-range';
@@ -22,6 +24,11 @@ import type { HttpResponse, Method } from '@millrace/shared/node/http-response';
 import type { Admission } from '../admission/client-limits.ts';
 import { answerError } from '../egress/answer-error.ts';
 
+/**
+ * Longest Accept that is passed on, characters. Only here it may choose among variants: no answer is
+ * kept for other clients.
+ */
+const MAX_ACCEPT_CHARS = 1024;
 /** Conditional fields go to the origin, which alone knows the file. */
 const CONDITIONAL = [
   'if-match',
@@ -45,6 +52,8 @@ const PASSED = [
   'date',
   'vary',
 ];
+/** Reason for a tunnel: the origin encodes the file although it is asked not to. */
+export const ENCODED = 'encoded';
 const PASSED_STATUSES: ReadonlySet<number> = new Set([200, 206, 304]);
 
 /**
@@ -52,18 +61,37 @@ const PASSED_STATUSES: ReadonlySet<number> = new Set([200, 206, 304]);
  *
  * A Range is passed on only if the answer to it can be checked: one range with a first byte. Others
  * are answered with the whole file, which is always right.
+ *
+ * @param ranges false: the client's Range is not passed on
  */
-export function tunnelRequestHeaders(method: Method, headers: Headers): Record<string, string> {
+export function tunnelRequestHeaders(
+  method: Method,
+  headers: Headers,
+  ranges = true,
+): Record<string, string> {
   const fields: Record<string, string> = {};
+  const accept = listField(headers, 'accept');
+  if (accept !== undefined && accept.length <= MAX_ACCEPT_CHARS) fields.accept = accept;
   for (const name of CONDITIONAL) {
     const value = listField(headers, name);
     if (value !== undefined) fields[name] = value;
   }
   const range = listField(headers, 'range');
-  const checkable = method === 'GET' && tunnelRange(headers) !== undefined;
+  const checkable = ranges && method === 'GET' && tunnelRange(headers) !== undefined;
   if (checkable && range !== undefined) fields.range = range;
   else delete fields['if-range'];
   return fields;
+}
+
+/**
+ * Returns true for a part of an encoded body, which no client gets: from the field alone nobody can
+ * tell whether the bytes are a part of the encoded file, or the part was encoded by itself.
+ */
+export function isEncodedPart({
+  status,
+  headers,
+}: Pick<HttpResponse, 'status' | 'headers'>): boolean {
+  return status === 206 && contentCoding(headers) !== undefined;
 }
 
 /** The part of the origin's header that is passed to the client. */
@@ -88,12 +116,12 @@ export function tunnelHead(
   if (status === 412) throw new MillraceError('precondition-failed');
   if (status === 416) throw new MillraceError('range-not-satisfiable');
   if (!PASSED_STATUSES.has(status)) throw answerError(response, pause, now);
-  if (status === 200) judgeWhole(headers);
+  if (status === 200) judgeWholeAsSent(headers);
   if (status === 206) {
     checkIdentity(headers);
     checkTunnelledRange(headers, requestHeaders);
   }
-  const out: Record<string, string> = {};
+  const out = crossOriginFields(headers);
   for (const name of PASSED) {
     const value = listField(headers, name);
     if (value !== undefined && value.length <= MAX_PASSED_FIELD_CHARS) out[name] = value;
@@ -102,9 +130,21 @@ export function tunnelHead(
   if (status !== 206) delete out['content-range'];
   const link = rebuildLinks(headers, response.url.href);
   if (link !== undefined) out.link = link;
+  const coding = contentCoding(headers);
+  if (coding !== undefined && status === 200) Object.assign(out, encodedFields(coding, out.etag));
   const length = readContentLength(headers);
   if (length !== undefined && status !== 304) out['content-length'] = String(length);
   return { status, headers: out };
+}
+
+/**
+ * Returns the fields that mark a whole encoded body. With them no client asks for a range that it
+ * would join to bytes of another coding: there are no ranges, and a weak tag is not for If-Range
+ * (RFC 9110 13.1.5). nginx sends the same where it compresses.
+ */
+function encodedFields(coding: string, etag: string | undefined): Record<string, string> {
+  const fields = { 'content-encoding': coding, 'accept-ranges': 'none' };
+  return etag?.startsWith('"') === true ? { ...fields, etag: `W/${etag}` } : fields;
 }
 
 export interface TunnelOptions {

@@ -10,6 +10,7 @@ import { chooseWaiting } from '@millrace/shared/cdn/clients/waiting-transfers';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import type { Admission } from '../admission/client-limits.ts';
 import type { Metrics } from '../figures/metrics.ts';
+import type { Scope } from '../files/file-version.ts';
 import { STREAM_BYTES, TRANSFER_BYTES, TUNNEL_BYTES } from '../memory/process-weights.ts';
 import { resetResponse, setPatience, streamOf, untakenBytes } from './connection.ts';
 import { requestBytes } from './request-weights.ts';
@@ -28,6 +29,8 @@ export interface Exchange {
   kind: 'file' | 'tunnel' | 'depot' | 'error';
   /** Grant of the signed link that the client has used. */
   grant?: LinkGrant;
+  /** Audience of the request; undefined: public. */
+  scope?: Scope;
   url: URL | undefined;
   /** Body bytes sent, and their total. */
   sentBytes: number;

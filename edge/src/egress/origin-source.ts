@@ -4,7 +4,7 @@
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { type ErrorCode, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { MIN_ORIGIN_TIMEOUT_MS } from '@millrace/shared/cdn/delivery/retry-timer';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { checkRangeAnswer } from '@millrace/shared/http/answers/range-contract';
@@ -35,7 +35,12 @@ export interface OriginSourceOptions {
 /** Most times that a request resumes after an origin has broken off, getting further each time. */
 const MAX_RESUMES = 16;
 /** Errors that show that the version is no longer current. */
-export const OUTDATED = ['version-changed', 'range-ignored', 'precondition-failed'] as const;
+export const OUTDATED: readonly ErrorCode[] = [
+  'version-changed',
+  'range-ignored',
+  'precondition-failed',
+  'wrong-encoding',
+];
 /** Statuses with which the target of an old redirect may have expired (signed links). */
 const EXPIRED: ReadonlySet<number> = new Set([400, 401, 403, 404, 410]);
 

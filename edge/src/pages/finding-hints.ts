@@ -91,10 +91,7 @@ const VARY: readonly Hint[] = [
     text: 'With mod_headers:',
     code: '<Location "/downloads/">\n  Header unset Vary\n</Location>',
   },
-  {
-    server: 'S3 and the like',
-    text: 'Vary: Origin comes with CORS rules on some stores. If the files need no CORS, remove the rules.',
-  },
+  { server: 'S3 and the like', text: 'Link to the bucket instead of the application.' },
 ];
 
 const only = (text: string): readonly Hint[] => [{ server: 'In general', text }];

@@ -71,7 +71,7 @@ const WORDS: Readonly<Record<FindingId, (values: Values) => readonly [string, st
   ],
   encoded: () => [
     'The file comes compressed',
-    'The origin sends a Content-Encoding that was not requested. Lengths and ranges are then those of another file.',
+    'The origin sends a Content-Encoding that was not requested. Edges pass such a file through as it comes, without ranges and without keeping it. Clients such as wget save it compressed.',
   ],
   'length-unknown': () => [
     'The length is not known',

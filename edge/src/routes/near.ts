@@ -10,7 +10,6 @@ import type { Log } from '@millrace/shared/base/log';
 import { type AddressedEdge, oneForEachAddress } from '@millrace/shared/cdn/near/one-address';
 import { hideSecrets } from '@millrace/shared/http/urls/depot-link';
 import { NEAR_PATH } from '@millrace/shared/http/urls/near-link';
-import { SIGNED_PATH } from '@millrace/shared/http/urls/signed-link';
 import type { ClientLimits } from '../admission/client-limits.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
 import type { Metrics } from '../figures/metrics.ts';
@@ -23,7 +22,7 @@ import type { ClientAddress } from '../policy/client-address.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { isEncrypted } from './own-address.ts';
-import { readTarget } from './read-target.ts';
+import { readTarget, writeTarget } from './read-target.ts';
 
 export interface NearOptions {
   readonly publicUrl: string | undefined;
@@ -125,8 +124,7 @@ export class NearHandler {
     const { url, permit } = readTarget(target, { policy, defaultScheme });
     const grant = permit === undefined ? undefined : policy.grant(permit, url, wallClock());
     policy.check(url, scope, grant);
-    const path = permit === undefined ? `/${url.href}` : `${SIGNED_PATH}${permit}/${url.href}`;
-    return { path, url };
+    return { path: writeTarget(url, permit), url };
   }
 
   /** Returns the edges that serve the file, the one that the client is sent to first. */

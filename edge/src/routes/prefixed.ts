@@ -7,6 +7,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import type { MemoryAccount } from '@millrace/shared/cdn/admission/memory-account';
+import { bringsFirstChunk } from '@millrace/shared/cdn/chunks/cache-outcome';
+import { asksForFile, isPreflight } from '@millrace/shared/http/answers/cross-origin';
 import { readDemands } from '@millrace/shared/http/answers/freshness';
 import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fields/cache-status';
 import { listField } from '@millrace/shared/http/fields/headers';
@@ -19,7 +21,8 @@ import type { OnRefusal } from '../admission/admissions.ts';
 import type { Admission, ClientLimits } from '../admission/client-limits.ts';
 import { type OriginUse, together } from '../admission/origin-use.ts';
 import type { FileResolver } from '../agent/file-resolver.ts';
-import { tunnelRequestHeaders } from '../agent/tunnel.ts';
+import type { Resolution } from '../agent/origin-version.ts';
+import { ENCODED, isEncodedPart, tunnelHead, tunnelRequestHeaders } from '../agent/tunnel.ts';
 import {
   canAnswer,
   connectionOf,
@@ -30,6 +33,7 @@ import {
 import type { Exchange, Exchanges } from '../clients/exchanges.ts';
 import type { ClientReaper } from '../clients/reaper.ts';
 import { recordTransfer } from '../clients/transfer-record.ts';
+import { begunBytes } from '../egress/answer-error.ts';
 import type { OriginClient, OriginRequest } from '../egress/origin-client.ts';
 import type { Scope } from '../files/file-version.ts';
 import { INGRESS } from '../files/path.ts';
@@ -37,6 +41,7 @@ import { problemReply } from '../listen/problem-reply.ts';
 import type { ClientRtts } from '../near/client-rtts.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
+import { sendPreflight } from './other-sites.ts';
 import { readTarget } from './read-target.ts';
 import { type SendFileOptions, sendFile } from './send-file.ts';
 import { type SendTunnelledOptions, sendTunnelled } from './send-tunnelled.ts';
@@ -130,10 +135,13 @@ export class PrefixedHandler {
   async #answer(exchange: Exchange, target: string): Promise<void> {
     const { req } = exchange;
     const { policy, resolver, localAccess, name } = this.#options;
-    if (req.method !== 'GET' && req.method !== 'HEAD')
+    // The edge of one user lets no page of another site ask.
+    const isAsked = localAccess === undefined && isPreflight(req.method, req.headers);
+    if (req.method !== 'GET' && req.method !== 'HEAD' && !isAsked)
       throw new MillraceError('method-not-allowed');
     if (!target.startsWith('/')) throw new MillraceError('not-a-proxy');
     const scope: Scope = localAccess?.scope(req.headers) ?? 'public';
+    exchange.scope = scope;
     if (req.headers['x-bigfile'] !== undefined) throw new MillraceError('inside-request-refused');
     if (namesInVia(listField(req.headers, 'via')).includes(name.toLowerCase())) {
       throw new MillraceError('loop-detected', name);
@@ -143,7 +151,12 @@ export class PrefixedHandler {
     const { grant, clientKey: askedFor } = exchange;
     const path = { ...INGRESS, grant, client: askedFor };
     const { signal } = exchange.controller;
+    if (isAsked && !asksForFile(req.headers)) {
+      return sendPreflight(this.#options, exchange, {}, { hit: false, fwd: 'bypass' });
+    }
     let resolution = await resolver.resolve(url, scope, demands, signal, path);
+    const asked = { url, scope, grant, client: askedFor, signal };
+    if (isAsked) return this.#allow(exchange, resolution, asked);
     if (resolution.kind === 'file') {
       try {
         return await sendFile(this.#options, exchange, resolution.pointer, resolution.outcome);
@@ -158,29 +171,72 @@ export class PrefixedHandler {
       }
     }
     exchange.kind = 'tunnel';
-    const asked = { url, scope, grant, client: askedFor, signal };
-    const response = resolution.take() ?? (await this.#openTunnel(req, asked));
+    const response =
+      resolution.take() ?? (await this.#openTunnel(exchange, asked, resolution.reason));
     return sendTunnelled(this.#options, exchange, response, resolution.reason);
+  }
+
+  /** Answers a preflight by what the origin says with the file. */
+  async #allow(
+    exchange: Exchange,
+    resolution: Resolution,
+    asked: Omit<OriginRequest, 'method' | 'headers'>,
+  ): Promise<void> {
+    const { chunkBytes, records, now } = this.#options;
+    if (resolution.kind === 'file') {
+      exchange.kind = 'file';
+      const { version } = resolution.pointer;
+      if (bringsFirstChunk(resolution.outcome)) {
+        exchange.admission.fetched(Math.min(chunkBytes, version.length));
+      }
+      return sendPreflight(this.#options, exchange, version.fields, resolution.outcome);
+    }
+    exchange.kind = 'tunnel';
+    const response =
+      resolution.take() ?? (await this.#openTunnel(exchange, asked, resolution.reason));
+    this.#discard(exchange, response);
+    // Throws for answers without the file.
+    tunnelHead(response, {}, records.pause(response.url), now());
+    const { status: fwdStatus, headers } = response;
+    const outcome = { hit: false, fwd: 'bypass', fwdStatus, detail: resolution.reason } as const;
+    sendPreflight(this.#options, exchange, headers, outcome);
+  }
+
+  /** Gives a body up. The client is charged for the bytes of it that the origin has begun to send. */
+  #discard({ admission }: Exchange, response: HttpResponse): void {
+    const { chunkBytes, metrics } = this.#options;
+    response.discard();
+    const bytes = begunBytes(response, chunkBytes);
+    admission.fetched(bytes);
+    metrics.originBytes.inc(bytes);
   }
 
   /**
    * Asks the origin with the client's method: the body that a GET brings would be for nobody. Only
-   * an origin that does not know HEAD is asked by GET.
+   * an origin that does not know HEAD is asked by GET. A preflight needs the header alone. Of an
+   * encoded file no part is asked for.
    */
   async #openTunnel(
-    { method, headers }: IncomingMessage,
+    exchange: Exchange,
     asked: Omit<OriginRequest, 'method' | 'headers'>,
+    reason: string,
   ): Promise<HttpResponse> {
     const { client } = this.#options;
-    if (method !== 'HEAD') {
-      return client.open({ ...asked, headers: tunnelRequestHeaders('GET', headers) });
+    const { method, headers } = exchange.req;
+    if (method !== 'GET') {
+      const fields = tunnelRequestHeaders('HEAD', headers);
+      const head = await client.open({ ...asked, method: 'HEAD', headers: fields });
+      if (!NO_HEAD.has(head.status)) return head;
+      head.discard();
+      // Without a range as well: the answer to a HEAD is that to a GET of the whole file.
+      return client.open({ ...asked, headers: fields });
     }
-    const fields = tunnelRequestHeaders(method, headers);
-    const head = await client.open({ ...asked, method, headers: fields });
-    if (!NO_HEAD.has(head.status)) return head;
-    head.discard();
-    // Without a range as well: the answer to a HEAD is that to a GET of the whole file.
-    return client.open({ ...asked, headers: fields });
+    const get = (ranges: boolean) =>
+      client.open({ ...asked, headers: tunnelRequestHeaders('GET', headers, ranges) });
+    const response = await get(reason !== ENCODED);
+    if (!isEncodedPart(response)) return response;
+    this.#discard(exchange, response);
+    return get(false);
   }
 
   /** Reads the target and checks it against the policy. @returns the origin URL */

@@ -1,4 +1,4 @@
-/** Reads the targets of requests for files: prefixed URLs, and signed links. */
+/** Reads and writes the targets of requests for files: prefixed URLs, and signed links. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { parsePrefixedTarget } from '@millrace/shared/http/urls/prefixed-url';
@@ -29,4 +29,9 @@ export function readTarget(
   // Before the link is read: its form does not matter here.
   if (!how.policy.takesLinks) throw new MillraceError('no-signed-links');
   return parseSignedTarget(target, how);
+}
+
+/** Writes the target for a canonical URL. @param permit of a signed link that covers it */
+export function writeTarget({ href }: URL, permit: string | undefined): string {
+  return permit === undefined ? `/${href}` : `${SIGNED_PATH}${permit}/${href}`;
 }

@@ -17,13 +17,18 @@ import { endResponse } from '../clients/connection.ts';
 import type { Exchange } from '../clients/exchanges.ts';
 import type { Metrics } from '../figures/metrics.ts';
 import type { FileVersion, Pointer } from '../files/file-version.ts';
+import type { LocalAccess } from '../policy/local-access.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
+import { forPages } from './other-sites.ts';
+import { sendMoved } from './send-moved.ts';
 
 export interface SendFileOptions {
   /** Name of this edge. */
   readonly name: string;
   readonly chunkBytes: number;
   readonly policy: OriginPolicy;
+  /** Set if the edge runs for one user. */
+  readonly localAccess?: LocalAccess | undefined;
   readonly chunks: ChunkStore;
   readonly metrics: Metrics;
   /** Called with the index and bytes of each chunk that goes to a client. */
@@ -69,6 +74,9 @@ export async function sendFile(
     policy.check(new URL(pointer.finalUrl), version.scope, exchange.grant);
     policy.checkFile(pointer);
   }
+  const found = { url: new URL(pointer.finalUrl), headers: version.fields, outcome };
+  // A client that knows the digest wants the bytes, from wherever they come.
+  if (version.digest === undefined && sendMoved(o, exchange, found)) return;
   const answer = decideAnswer(req.method ?? 'GET', req.headers, version);
   if (answer.kind === 'precondition-failed') throw new MillraceError('precondition-failed');
   if (answer.kind === 'unsatisfiable') {
@@ -76,7 +84,8 @@ export async function sendFile(
     throw new MillraceError('range-not-satisfiable', `the file has ${version.length} bytes`);
   }
   const boundary = () => randomBytes(16).toString('hex');
-  const head = responseHead(answer, version, chunkBytes, boundary);
+  const made = responseHead(answer, version, chunkBytes, boundary);
+  const head = { ...made, headers: forPages(o, made.headers) };
   // Caches on the way to the client must not give this content to clients that ask for another.
   if (version.digest !== undefined) head.headers.vary = KNOWN_DIGEST;
   const age = currentAge(pointer.freshness, o.wallClock());

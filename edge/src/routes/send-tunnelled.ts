@@ -14,7 +14,10 @@ import { begunBytes } from '../egress/answer-error.ts';
 import { checkDeclared } from '../egress/content-check.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
 import type { Metrics } from '../figures/metrics.ts';
+import type { LocalAccess } from '../policy/local-access.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
+import { forPages } from './other-sites.ts';
+import { sendMoved } from './send-moved.ts';
 
 export interface SendTunnelledOptions {
   /** Name of this edge. */
@@ -22,6 +25,8 @@ export interface SendTunnelledOptions {
   /** Bytes that a client is charged for a body that is given up, if its length is not known. */
   readonly chunkBytes: number;
   readonly policy: OriginPolicy;
+  /** Set if the edge runs for one user. */
+  readonly localAccess?: LocalAccess | undefined;
   readonly records: OriginRecords;
   readonly metrics: Metrics;
   /** Monotonic milliseconds. */
@@ -65,15 +70,18 @@ export async function sendTunnelled(
     discard();
     throw error;
   }
-  exchange.bodyBytes = Number(head.headers['content-length'] ?? 0);
   const outcome: CacheOutcome = {
     hit: false,
     fwd: 'bypass',
     fwdStatus: response.status,
     detail: reason,
   };
+  if (sendMoved(o, exchange, { url: response.url, headers: head.headers, outcome })) {
+    return discard();
+  }
+  exchange.bodyBytes = Number(head.headers['content-length'] ?? 0);
   res.writeHead(head.status, {
-    ...head.headers,
+    ...forPages(o, head.headers),
     via: viaItem(name),
     'cache-status': formatCacheStatus(name, outcome),
   });

@@ -65,8 +65,9 @@ describe('freshness', () => {
     ['a cookie', { 'set-cookie': ['a=b'] }, 'set-cookie'],
     ['one variant for all', { vary: '' }, undefined],
     ['variants by encoding', { vary: 'Accept-Encoding' }, undefined],
-    ['variants by something else', { vary: 'accept-encoding, User-Agent' }, 'vary-user-agent'],
-    ['variants by anything', { vary: '*' }, 'vary-any'],
+    ['variants by fields that no edge sends', { vary: 'Origin, User-Agent, Accept' }, undefined],
+    ['variants by anything', { vary: 'Accept, *' }, 'vary-any'],
+    ['variants by log-in', { vary: 'accept-encoding, Authorization' }, 'vary-authorization'],
     ['variants on several lines', { vary: ['accept-encoding', 'cookie'] }, 'vary-cookie'],
     ['private inside a string', cc('x="private, no-store"'), undefined],
   ])('storing: %s', (_, headers, reason) => {

@@ -7,6 +7,12 @@ import { type Headers, listField, splitList } from '../fields/headers.ts';
 import { parseHttpDate } from '../fields/http-date.ts';
 import { readKnownDigest } from '../fields/known-digest.ts';
 
+/**
+ * Members of Vary that keep a response from being stored: it may be for one visitor. Egress sends no
+ * field of a client with requests for files that are stored, so by all others there is one variant.
+ */
+const SELECTING: ReadonlySet<string> = new Set(['*', 'cookie', 'authorization']);
+
 /** Share of the time since Last-Modified for which a file without directives counts as fresh. */
 const HEURISTIC_SHARE = 0.1; // RFC 9111 4.2.2 names a tenth as typical
 
@@ -120,9 +126,8 @@ function whyNotStorable(
   if (directives.has('private')) return 'private';
   if (headers['set-cookie'] !== undefined) return 'set-cookie';
   const vary = splitList(listField(headers, 'vary') ?? '').map((name) => name.toLowerCase());
-  // Egress always requests the identity encoding, so the file does not vary by encoding.
-  const other = vary.find((name) => name !== 'accept-encoding');
-  return other === undefined ? undefined : `vary-${other === '*' ? 'any' : other}`;
+  const selecting = vary.find((name) => SELECTING.has(name));
+  return selecting === undefined ? undefined : `vary-${selecting === '*' ? 'any' : selecting}`;
 }
 
 function lifetime(headers: Headers, directives: ReadonlyMap<string, string>, date: number): number {

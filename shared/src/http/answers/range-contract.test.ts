@@ -4,7 +4,10 @@ import {
   checkIdentity,
   checkRangeAnswer,
   checkVersion,
+  contentCoding,
   judgeAnswer,
+  judgeWhole,
+  judgeWholeAsSent,
   namesOther,
   readContentLength,
 } from './range-contract.ts';
@@ -120,6 +123,22 @@ describe('the range contract', () => {
     expect(() => checkIdentity({ 'content-encoding': ' GZIP ' })).toThrow(
       expect.objectContaining({ code: 'wrong-encoding', detail: 'gzip' }),
     );
+  });
+
+  test('an encoded whole body counts by its bytes as they are sent, if its coding has a name', () => {
+    const gzip = { 'content-encoding': 'GZip', 'content-length': '12', etag: '"x"' };
+    expect(() => judgeWhole(gzip)).toThrow(expect.objectContaining({ code: 'wrong-encoding' }));
+    const validators = { etag: '"x"' };
+    expect(judgeWholeAsSent(gzip)).toEqual({ kind: 'whole', length: 12, validators });
+    expect(contentCoding(gzip)).toBe('gzip');
+    expect(contentCoding({ 'content-encoding': ['gzip', 'br'] })).toBe('gzip, br');
+    expect(contentCoding({ 'content-encoding': 'UTF-8' })).toBeUndefined();
+    for (const odd of ['gzip;q=1', 'gzip, ', 'a b', 'x'.repeat(41), Array(9).fill('gzip')]) {
+      const headers = { ...gzip, 'content-encoding': odd };
+      expect(() => judgeWholeAsSent(headers)).toThrow(
+        expect.objectContaining({ code: 'wrong-encoding' }),
+      );
+    }
   });
 
   test.each([

@@ -23,6 +23,9 @@ const NO_CODINGS: ReadonlySet<string> = new Set([
   ...['iso-8859-1', 'windows-1252', 'aws-chunked'],
 ]);
 
+/** Codings of a body: some tokens, comma-separated (RFC 9110 8.4), and few enough to pass on. */
+const CODINGS = /^[\w!#$%&'*+.^`|~-]{1,40}(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]{1,40}){0,7}$/;
+
 /** The version that an answer must be of. */
 export interface PinnedVersion {
   readonly length: number;
@@ -106,6 +109,20 @@ export function judgeAnswer(
  */
 export function judgeWhole(headers: Headers): Extract<Judged, { kind: 'whole' }> {
   checkIdentity(headers);
+  return judgeWholeAsSent(headers);
+}
+
+/**
+ * Judges the header of an answer with the whole file, whose body may be encoded: lengths are those
+ * of the body as it is sent.
+ *
+ * @throws MillraceError `wrong-encoding` for a coding without a proper name, and as `judgeWhole`
+ */
+export function judgeWholeAsSent(headers: Headers): Extract<Judged, { kind: 'whole' }> {
+  const coding = contentCoding(headers);
+  if (coding !== undefined && !CODINGS.test(coding)) {
+    throw new MillraceError('wrong-encoding', coding);
+  }
   const length = readContentLength(headers);
   const field = listField(headers, 'content-range');
   const stated = parseContentRange(field);
@@ -186,10 +203,14 @@ export function checkRangeAnswer(
  * @throws MillraceError `wrong-encoding`
  */
 export function checkIdentity(headers: Headers): void {
-  const encoding = listField(headers, 'content-encoding')?.trim().toLowerCase() ?? '';
-  if (!NO_CODINGS.has(encoding)) {
-    throw new MillraceError('wrong-encoding', encoding);
-  }
+  const coding = contentCoding(headers);
+  if (coding !== undefined) throw new MillraceError('wrong-encoding', coding);
+}
+
+/** Returns the coding of a body, in lower case; undefined: the body is the file itself. */
+export function contentCoding(headers: Headers): string | undefined {
+  const coding = listField(headers, 'content-encoding')?.trim().toLowerCase() ?? '';
+  return NO_CODINGS.has(coding) ? undefined : coding;
 }
 
 /**

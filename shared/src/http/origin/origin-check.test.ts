@@ -127,8 +127,15 @@ describe('ranges', () => {
     expect([empty.service, empty.length]).toEqual(['passed-through', 0]);
   });
 
-  test('of another encoding cannot be served', () => {
-    expect(withFields({ 'content-encoding': 'gzip' })).toMatchObject({
+  test('of an encoded file are passed through, and those that are encoded later break it', () => {
+    const gzip = { 'content-encoding': 'gzip' };
+    const passed = { service: 'passed-through', grades: { encoded: 'bad' } };
+    expect(withFields(gzip)).toMatchObject(passed);
+    expect(judge({ begin: answer({ ...gzip, 'content-range': undefined }, 200) })).toMatchObject({
+      ...passed,
+      length: 65_536,
+    });
+    expect(judge({ middle: middle(gzip) })).toMatchObject({
       service: 'none',
       grades: { encoded: 'bad' },
     });
@@ -198,7 +205,7 @@ describe('caching', () => {
     [{ 'cache-control': 'no-cache' }, 'fresh-never'],
     [{ 'cache-control': undefined }, 'fresh-guessed'],
     [{ 'cache-control': undefined, expires: new Date(AT + 3_600_000).toUTCString() }, 'fresh'],
-    [{ vary: 'Accept-Encoding' }, 'fresh'],
+    [{ vary: 'Accept-Encoding, Origin, User-Agent' }, 'fresh'],
   ])('with %j is possible', (changes, id) => {
     const { service, grades } = withFields(changes);
     expect([service, grades[id] !== undefined]).toEqual(['chunks', true]);

@@ -6,7 +6,12 @@
 import type { ByteRange } from '../../base/byte-range.ts';
 import { type ErrorCode, isMillraceError } from '../../base/errors.ts';
 import { readFreshness } from '../answers/freshness.ts';
-import { checkIdentity, checkRangeAnswer, readContentLength } from '../answers/range-contract.ts';
+import {
+  checkRangeAnswer,
+  contentCoding,
+  judgeWholeAsSent,
+  readContentLength,
+} from '../answers/range-contract.ts';
 import { parseContentRange } from '../fields/content-range.ts';
 import { type Headers, listField } from '../fields/headers.ts';
 import { canPin, matchVersion, readValidators, type Validators } from '../fields/validators.ts';
@@ -127,8 +132,11 @@ function judgeRanges(seen: OriginSighting): RangeVerdict {
   const { status, headers } = seen.begin;
   try {
     if (status === 416) return verdict('passed-through', 0, 'empty-file', 'limited');
+    if (contentCoding(headers) !== undefined) {
+      const length = status === 200 ? judgeWholeAsSent(headers).length : undefined;
+      return verdict('passed-through', length, 'encoded', 'bad');
+    }
     if (status === 200) {
-      checkIdentity(headers);
       return verdict('passed-through', readContentLength(headers), 'ranges-ignored', 'limited');
     }
     const { total } = checkRangeAnswer(headers, seen.beginAsked);

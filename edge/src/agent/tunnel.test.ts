@@ -1,0 +1,89 @@
+import { describe, expect, test } from '@jest/globals';
+import type { OriginPause } from '@millrace/shared/cdn/chunks/origin-pause';
+import type { Headers } from '@millrace/shared/http/fields/headers';
+import type { HttpResponse } from '@millrace/shared/node/http-response';
+import { isEncodedPart, tunnelHead, tunnelRequestHeaders } from './tunnel.ts';
+
+/** Makes the client's head from an answer of the origin. @param asked header of the request */
+function head(status: number, headers: Headers, asked: Headers = {}) {
+  const response = { status, headers, url: new URL('http://a.example/f') } as HttpResponse;
+  return tunnelHead(response, asked, {} as OriginPause, 0);
+}
+const refused = (code: string) => expect.objectContaining({ code });
+
+describe('a request that is passed through', () => {
+  const RESUMES = { range: 'bytes=9-', 'if-range': '"x"', 'if-none-match': '"y"' };
+
+  test('asks for the range of the client, under its conditions', () => {
+    expect(tunnelRequestHeaders('GET', { ...RESUMES, cookie: 'c' })).toEqual(RESUMES);
+  });
+
+  test('names the types that the client accepts, if they are not too many', () => {
+    const accept = 'image/webp, */*';
+    expect(tunnelRequestHeaders('HEAD', { accept, 'accept-language': 'de' })).toEqual({ accept });
+    expect(tunnelRequestHeaders('GET', { accept: 'a/b, '.repeat(205) })).toEqual({});
+  });
+
+  test('asks for no range of an encoded file, and keeps the conditions that are not about one', () => {
+    expect(tunnelRequestHeaders('GET', RESUMES, false)).toEqual({ 'if-none-match': '"y"' });
+  });
+});
+
+test('an answer that is passed through has what its origin lets pages of other sites do', () => {
+  const fields = { 'access-control-allow-origin': '*', 'timing-allow-origin': '*' };
+  const others = { 'access-control-allow-credentials': 'true' };
+  for (const status of [200, 304]) {
+    expect(head(status, { ...fields, ...others })).toEqual({ status, headers: fields });
+  }
+});
+
+describe('an encoded answer', () => {
+  const ENCODED = {
+    'content-encoding': 'gzip',
+    'content-length': '12',
+    'accept-ranges': 'bytes',
+    etag: '"x"',
+  };
+
+  test('is passed on whole with its coding, and nothing in it lets a client ask for a part', () => {
+    expect(head(200, ENCODED)).toEqual({
+      status: 200,
+      headers: {
+        'content-encoding': 'gzip',
+        'content-length': '12',
+        'accept-ranges': 'none',
+        etag: 'W/"x"',
+      },
+    });
+    expect(head(200, { ...ENCODED, etag: 'W/"x"' }).headers.etag).toBe('W/"x"');
+    expect(head(200, { 'content-encoding': 'br' }).headers).toEqual({
+      'content-encoding': 'br',
+      'accept-ranges': 'none',
+    });
+  });
+
+  test('that is a part of the file is refused, though it is the range that was asked for', () => {
+    const part = { ...ENCODED, 'content-range': 'bytes 0-11/50' };
+    expect(() => head(206, part, { range: 'bytes=0-11' })).toThrow(refused('wrong-encoding'));
+    expect(isEncodedPart({ status: 206, headers: part })).toBe(true);
+    expect(isEncodedPart({ status: 200, headers: part })).toBe(false);
+    expect(isEncodedPart({ status: 206, headers: {} })).toBe(false);
+  });
+
+  test('that is a part under status 200 is refused', () => {
+    const part = { ...ENCODED, 'content-range': 'bytes 0-11/50' };
+    expect(() => head(200, part)).toThrow(refused('wrong-range'));
+  });
+
+  test('with a coding that has parameters is refused', () => {
+    expect(() => head(200, { 'content-encoding': 'gzip;level=9' })).toThrow(
+      refused('wrong-encoding'),
+    );
+  });
+
+  test('does not count as encoded if the field names the encoding of a text', () => {
+    const plain = { ...ENCODED, 'content-encoding': 'UTF-8' };
+    const { 'content-encoding': _, ...passed } = ENCODED;
+    expect(head(200, plain).headers).toEqual(passed);
+  });
+});
