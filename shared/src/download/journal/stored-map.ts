@@ -88,14 +88,15 @@ export class StoredMap {
 
   /** Finds the first stored byte from `from` up to `limit`; `limit` if there is none. */
   nextStored(from: number, limit: number): number {
-    for (let at = from; at < limit; ) {
-      const block = Math.floor(at / this.blockBytes);
-      if (this.#complete[block] === 1) return at;
-      const part = this.#parts.get(block)?.ranges.find((r) => r.end > at);
-      if (part !== undefined) return Math.min(limit, Math.max(at, part.start));
-      at = (block + 1) * this.blockBytes;
+    if (from >= limit) return limit;
+    const complete = this.#complete.indexOf(1, Math.floor(from / this.blockBytes));
+    let next = complete < 0 ? limit : Math.max(from, complete * this.blockBytes);
+    for (const [block, { ranges }] of this.#parts) {
+      if ((block + 1) * this.blockBytes <= from || block * this.blockBytes >= next) continue;
+      const part = ranges.find(({ end }) => end > from);
+      if (part !== undefined) next = Math.min(next, Math.max(from, part.start));
     }
-    return limit;
+    return Math.min(limit, next);
   }
 
   /** Counts the stored bytes of `range`. */

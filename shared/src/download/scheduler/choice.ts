@@ -11,6 +11,7 @@ import { firstHeld, lastHeld } from './holdings.ts';
 import { tailOfOpenEnded } from './open-ended.ts';
 import {
   type Choice,
+  missingOf,
   type RunningRequest,
   redundantBytesToCome,
   sharedBytes,
@@ -88,14 +89,20 @@ function probeSilent(state: SchedulerState, source: KnownSource, now: Millis): C
   return choice;
 }
 
-/** Finds the first run of a request's missing bytes that a source has. */
+/**
+ * Finds the first run of a request's missing bytes that a source has. Bytes behind it may be stored:
+ * an answer may bring its parts in any order.
+ */
 function restFor(
   { stored }: SchedulerState,
   { holds }: KnownSource,
   { position, end }: RunningRequest,
 ): ByteRange | undefined {
-  const start = stored.nextMissing(position);
-  return start < end ? firstHeld(holds, { start, end }) : undefined;
+  for (const gap of stored.missing({ start: position, end })) {
+    const run = firstHeld(holds, gap);
+    if (run !== undefined) return run;
+  }
+  return undefined;
 }
 
 function newRequestTo(
@@ -158,8 +165,8 @@ function takeOverLast(
   fresh: NewRequest | undefined,
   now: Millis,
 ): Choice | undefined {
-  const tailOf = ({ position, end }: RunningRequest) =>
-    lastHeld(source.holds, { start: state.stored.nextMissing(position), end });
+  const tailOf = (request: RunningRequest) =>
+    lastHeld(source.holds, missingOf(request, state.stored));
   const last = slowest(state, now, (request) => tailOf(request) !== undefined);
   if (last === undefined) return undefined;
   const { request, pace } = last;
@@ -239,8 +246,15 @@ function duplicate(
   return { range: { start, end: Math.floor(start + bytes) }, redundant: true };
 }
 
-/** Gives bytes to a new request, and makes all other requests for them stop before. */
-function takeOver(state: SchedulerState, range: ByteRange): Choice {
+/**
+ * Gives bytes to a new request, and makes all other requests for them stop before. The new one asks
+ * for the first of them that are not stored, up to the next stored byte.
+ *
+ * @param wanted bytes of which the last one, at least, is not stored
+ */
+function takeOver(state: SchedulerState, wanted: ByteRange): Choice {
+  const start = state.stored.nextMissing(wanted.start);
+  const range = { start, end: state.stored.nextStored(start, wanted.end) };
   for (const request of state.running) {
     if (request.end > range.start && request.position < range.end) {
       // The bytes beyond the range are free again.

@@ -8,7 +8,7 @@ import { type ByteRange, rangeBytes } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
 import { ALIGN_BYTES, requestBytes } from './block-size.ts';
 import { shareBytes, sizeInput } from './free-space.ts';
-import type { RunningRequest } from './running-request.ts';
+import { missingOf, type RunningRequest } from './running-request.ts';
 import type { SchedulerState } from './scheduler-state.ts';
 import type { KnownSource } from './source-table.ts';
 
@@ -44,7 +44,7 @@ export function tailOfOpenEnded(
 ): ByteRange | undefined {
   const request = openEnded(state);
   if (request === undefined || request.source !== source.id) return undefined;
-  const rest = { start: state.stored.nextMissing(request.position), end: request.end };
+  const rest = missingOf(request, state.stored);
   const bytes = shareBytes(state, source, sizeInput(state, source, now));
   if (rangeBytes(rest) < 2 * bytes) return undefined;
   const start = Math.floor((rest.end - bytes) / ALIGN_BYTES) * ALIGN_BYTES;

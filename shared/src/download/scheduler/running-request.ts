@@ -114,3 +114,12 @@ export function redundantBytesToCome(
   }
   return sum;
 }
+
+/**
+ * Returns the bytes of a request from the first that is not stored to the last one; empty if all are.
+ * Between them some may be stored: an answer may bring its parts in any order.
+ */
+export function missingOf({ position, end }: RunningRequest, stored: StoredMap): ByteRange {
+  const gaps = stored.missing({ start: position, end });
+  return { start: gaps[0]?.start ?? end, end: gaps.at(-1)?.end ?? end };
+}

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { finish, KiB, MiB, type Reading, schedule, take } from '../../../testing/scheduled.ts';
+import type { ByteRange } from '../../base/byte-range.ts';
 import type { Assignment, SchedulerOptions } from './scheduler.ts';
 
 describe('the last requests', () => {
@@ -237,3 +238,28 @@ describe('redundancy', () => {
     expect(redundant.map((a) => a.range)).toEqual([{ start: 1000, end: 1000 + 100 * KiB }]);
   });
 });
+
+test.each([
+  ['end', { start: 192 * KiB, end: 256 * KiB }],
+  ['middle', { start: 64 * KiB, end: 128 * KiB }],
+])(
+  'a request that stands still, after an answer out of order brought its %s, is taken over without these bytes',
+  (_, part) => {
+    const scheduler = schedule({ length: 1024 * MiB }, ['near', 'far']);
+    const first = take(scheduler) as Reading;
+    expect(first.assignment.range).toEqual({ start: 0, end: 256 * KiB });
+    scheduler.addStored({ start: 256 * KiB, end: 1024 * MiB });
+    scheduler.onBytes(first.assignment, part, 10);
+    const asked: ByteRange[] = [];
+    for (let now = 1000; now < 60_000 && asked.length < 8; now += 200) {
+      const next = scheduler.next('near', now);
+      if (next === undefined) continue;
+      asked.push(next.range);
+      scheduler.onEnd(next, 'failed', now + 100);
+    }
+    expect(asked.length).toBeGreaterThan(0);
+    for (const range of asked) {
+      expect(scheduler.missing(range)).toEqual([range]);
+    }
+  },
+);

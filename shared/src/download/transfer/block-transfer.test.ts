@@ -3,6 +3,7 @@ import { freeSeats, TestSource, TransferWorld } from '../../../testing/transfer-
 import { RangeSet } from '../../base/byte-range.ts';
 import { MillraceError } from '../../base/errors.ts';
 import type { Seats } from './source-pool.ts';
+import type { OpenAnswer } from './transfer-ports.ts';
 
 const MiB = 1024 * 1024;
 const LENGTH = 12 * MiB + 12_345;
@@ -138,6 +139,24 @@ describe('a transfer', () => {
     expect(world.now).toBeLessThan(70_000);
     expect(world.stored.bytes).toBe(world.receivedBytes);
     expect(world.stored.bytes).toBeGreaterThan(0);
+  });
+
+  test('does not wait longer for a source that brings only bytes that are stored already', async () => {
+    const source = new TestSource('a', 'origin');
+    const world = new TransferWorld(LENGTH, [source]);
+    const again: OpenAnswer = {
+      checked: false,
+      async read(sink) {
+        await sink(0, world.data.subarray(0, 1000));
+        throw reset;
+      },
+    };
+    const transfer = world.transfer({
+      ...{ retryForMs: 10_000, connections: 1 },
+      open: () => world.wait(3000, new AbortController().signal).then(() => again),
+    });
+    await expect(world.until(transfer.run())).rejects.toBe(reset);
+    expect(world.now).toBeLessThan(20_000);
   });
 
   test('ends when its signal aborts, and keeps the bytes that have come', async () => {

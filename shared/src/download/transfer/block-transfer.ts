@@ -52,8 +52,7 @@ export class BlockTransfer<S extends TransferSource> {
     this.#running = new RequestsUnderWay(now);
     this.#patience = new Patience(this.#session, now);
     const { connections: most, known, scheduler } = options;
-    const beginsWithOne = scheduler.isOpenEnded;
-    this.#count = new ConnectionCount({ most, known, beginsWithOne }, now);
+    this.#count = new ConnectionCount({ most, known, beginsWithOne: scheduler.isOpenEnded }, now);
     scheduler.setConnections(this.#count.count);
     this.#distrust = new Distrust(options, (reason) => this.#end(reason));
   }
@@ -74,13 +73,13 @@ export class BlockTransfer<S extends TransferSource> {
    * @throws MillraceError; the signal's reason. The bytes received by then are stored.
    */
   async run(): Promise<void> {
-    const { scheduler, connections, pool } = this.#options;
-    const { signal } = this.#session;
+    const { scheduler, connections, pool, session } = this.#options;
+    const { signal } = session;
     const onAbort = () => this.#end(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
     try {
-      // Bytes can be taken back while the last requests end: then there is more to do.
+      // Bytes can be taken back while the last requests end.
       while (!scheduler.done && !this.#stop.signal.aborted) {
         this.#workers.clear();
         const others = Math.min(OWN_CONNECTIONS, Math.max(0, pool.sources.length - 1));
@@ -132,9 +131,8 @@ export class BlockTransfer<S extends TransferSource> {
   }
 
   /**
-   * Gives every source its own connection once there are several (LOCI 3.2.1: threads per server).
-   * Otherwise sources that never finish could hold all connections, and none would be left to take
-   * over their requests.
+   * Gives every source its own connection once there are several (LOCI 3.2.1: threads per server):
+   * sources that never finish could otherwise hold all connections.
    */
   #attend(): void {
     const [first, ...others] = this.#options.pool.admitted;
@@ -219,11 +217,11 @@ export class BlockTransfer<S extends TransferSource> {
     try {
       const answer = await open(source, range, running.abort.signal);
       running.heardAt = now();
-      // The answer that defines the file began before all other requests, and shows nothing new.
-      if (answer.defines !== true) source.onShown(request);
       if (answer.headMs !== undefined) this.#count.onHead(source.id, answer.headMs);
       running.checked = answer.checked;
       running.defines = answer.defines === true;
+      // The answer that defines the file began before all others, and shows nothing new.
+      if (!running.defines) source.onShown(request);
       await this.#read(running, answer);
       if (running.checked) for (const part of running.got.ranges) await store.confirm(part);
       running.checked = false;
@@ -269,7 +267,6 @@ export class BlockTransfer<S extends TransferSource> {
     const { source, assignment, got } = running;
     running.abort.signal.throwIfAborted();
     source.heardAt = running.heardAt = now();
-    this.#patience.onBytes(running.heardAt);
     this.#running.onBytes(running, bytes.length);
     source.health.onBytes();
     pool.onBytes(source, bytes.length);
@@ -288,8 +285,14 @@ export class BlockTransfer<S extends TransferSource> {
       const room = writer.write(position, wanted);
       got.add(range);
       source.gave(range, running.defines);
+      const before = scheduler.storedBytes;
       for (const late of scheduler.onBytes(assignment, range, now())) {
         this.#running.end(ENOUGH, (other) => other.assignment === late);
+      }
+      // Bytes that were stored already bring the download no further.
+      if (scheduler.storedBytes > before) {
+        source.broughtAt = running.heardAt;
+        this.#patience.onBytes(running.heardAt);
       }
       if (room !== undefined) wait = room.then(() => limit);
     }
@@ -318,13 +321,12 @@ export class BlockTransfer<S extends TransferSource> {
 
   async #onFailure(running: RequestUnderWay<S>, thrown: unknown): Promise<void> {
     if (this.#stop.signal.aborted) return;
-    const { pool } = this.#options;
     const { source, got } = running;
     const error = asMillraceError(thrown);
     if (endsDownload(error.row)) return this.#end(error);
-    // A source that has sent something meanwhile, on any connection, is reachable (ANYCAST 3.1.1).
-    const isThere = got.bytes > 0 || source.heardAt > running.startedAt;
-    pool.onFailure(source, error, isThere);
+    // A source that has brought something meanwhile, on any connection, is reachable (ANYCAST 3.1.1).
+    const isThere = source.broughtAt >= running.startedAt;
+    this.#options.pool.onFailure(source, error, isThere);
     this.#count.disturb(this.#session.now());
     if (source.health.quarantine !== undefined) {
       this.#session.onSourceFailed?.(source, error);

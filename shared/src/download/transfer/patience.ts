@@ -6,7 +6,7 @@
 import type { Millis } from '../../base/clock.ts';
 
 export interface PatienceOptions {
-  /** Longest time without a single byte from any source; undefined: for ever. */
+  /** Longest time without a single new byte from any source; undefined: for ever. */
   readonly retryForMs?: Millis | undefined;
   /** Longest time with no request under way; undefined: as long as `retryForMs`. */
   readonly yieldsAfterMs?: Millis | undefined;
@@ -25,7 +25,7 @@ export class Patience {
     this.#lastBytesAt = now;
   }
 
-  /** Notes that bytes have come. */
+  /** Notes that bytes have come that were not stored before. */
   onBytes(now: Millis): void {
     this.#lastBytesAt = now;
     this.#idleSince = undefined;

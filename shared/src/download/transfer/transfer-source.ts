@@ -25,6 +25,8 @@ export abstract class TransferSource {
   receivedBytes = 0;
   /** When its last bytes of the file came, monotonic milliseconds. */
   heardAt: Millis = Number.NEGATIVE_INFINITY;
+  /** When it last brought bytes that were not stored before, monotonic milliseconds. */
+  broughtAt: Millis = Number.NEGATIVE_INFINITY;
 
   constructor(health: SourceHealth) {
     this.health = health;
