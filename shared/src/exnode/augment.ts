@@ -1,7 +1,7 @@
 /**
- * Decides how replicas that are lost are replaced, and further ones added (LoRS augment, LOCI 2.3:
- * "add more replicas to a network file"): which extents lack how many replicas, which depots get
- * them, which replicas they are copied from, and what follows after a failure.
+ * Decides how replicas that are lost are replaced, and further ones added (LoRS augment, LOCI 2.3):
+ * which extents lack how many replicas, which depots get them, which replicas they are copied from,
+ * and what follows after a failure.
  */
 
 import { type ByteRange, rangeBytes } from '../base/byte-range.ts';
