@@ -27,6 +27,7 @@ export default {
       ...common,
       displayName: 'e2e',
       globalSetup: '<rootDir>/e2e/fixtures/global-setup.mjs',
+      globalTeardown: '<rootDir>/e2e/fixtures/global-teardown.mjs',
       roots: ['<rootDir>/e2e'],
       testMatch: ['**/specs/**/*.test.ts'],
     },

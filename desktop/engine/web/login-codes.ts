@@ -1,6 +1,7 @@
 /**
- * Codes that log in a page once and within a minute, because others may see the address with the
- * code.
+ * Codes that log in one page within a minute, because others may see the address with the code. The
+ * page may send its code again: a network that changes ends requests of browsers after the daemon
+ * has answered them.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
@@ -9,10 +10,16 @@ import type { Millis } from '@millrace/shared/base/clock';
 export const GOOD_FOR_MS = 60_000;
 const MAX_CODES = 32;
 
+interface Code {
+  readonly endsAt: Millis;
+  /** Digest of the text of the page that has used the code. */
+  page?: string;
+}
+
 export class LoginCodes {
   readonly #now: () => Millis;
-  /** Time at which each code expires, by digest, oldest first. */
-  readonly #codes = new Map<string, Millis>();
+  /** Codes by digest, oldest first. */
+  readonly #codes = new Map<string, Code>();
 
   /** @param now monotonic milliseconds */
   constructor(now: () => Millis) {
@@ -21,7 +28,7 @@ export class LoginCodes {
 
   make(): string {
     const code = randomBytes(16).toString('base64url');
-    this.#codes.set(digestOf(code), this.#now() + GOOD_FOR_MS);
+    this.#codes.set(digestOf(code), { endsAt: this.#now() + GOOD_FOR_MS });
     for (const old of this.#codes.keys()) {
       if (this.#codes.size <= MAX_CODES) break;
       this.#codes.delete(old);
@@ -29,12 +36,22 @@ export class LoginCodes {
     return code;
   }
 
-  /** Uses up a code. @returns whether it was valid */
-  take(code: string): boolean {
+  /**
+   * Uses up a code, except for the page that has used it first.
+   *
+   * @param page random text that only the page knows; without it nobody can use the code again
+   * @returns whether the code was valid
+   */
+  take(code: string, page?: string): boolean {
     const digest = digestOf(code);
-    const endsAt = this.#codes.get(digest);
-    this.#codes.delete(digest);
-    return endsAt !== undefined && this.#now() < endsAt;
+    const known = this.#codes.get(digest);
+    const asking = page === undefined ? undefined : digestOf(page);
+    if (known === undefined) return false;
+    const valid = this.#now() < known.endsAt && (known.page ?? asking) === asking;
+    // A code that anybody else has seen is not used again, not even by its page.
+    if (valid && asking !== undefined) known.page = asking;
+    else this.#codes.delete(digest);
+    return valid;
   }
 }
 

@@ -14,7 +14,7 @@ const METHODS = 'GET, POST, DELETE';
 
 const requestSchema = z.union([
   z.strictObject({ token: z.string() }),
-  z.strictObject({ code: z.string() }),
+  z.strictObject({ code: z.string(), page: z.string().min(16).max(64).optional() }),
 ]);
 
 export interface SessionRouteOptions {
@@ -62,7 +62,8 @@ export class SessionRoute {
     const { codes, secret, now } = this.#options;
     const wait = this.#guesses.waitMs(now());
     if (wait > 0) return { status: 429, retryAfterMs: wait };
-    const right = 'code' in given ? codes.take(given.code) : secret.matches(given.token);
+    const right =
+      'code' in given ? codes.take(given.code, given.page) : secret.matches(given.token);
     if (right && 'code' in given) this.#options.onCode();
     if (right) this.#guesses.onRight();
     else this.#guesses.onWrong(now());

@@ -20,7 +20,7 @@ import './style/settings.css';
 
 import { codeInFragment } from '@millrace/shared/bridge/page/session-api';
 import { createRoot } from 'react-dom/client';
-import { hasSession, logIn, type SessionAnswer } from './api/session.ts';
+import { hasSession, logInByCode, type SessionAnswer } from './api/session.ts';
 import { Actions } from './model/actions.ts';
 import { App } from './model/app.ts';
 import { Provider } from './view/common/context.tsx';
@@ -32,7 +32,7 @@ async function enter(): Promise<SessionAnswer | undefined> {
   const code = codeInFragment(location.hash);
   if (code === undefined) return undefined;
   history.replaceState(null, '', location.pathname);
-  return logIn({ code });
+  return logInByCode(code);
 }
 
 async function start(): Promise<void> {

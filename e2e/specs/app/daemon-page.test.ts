@@ -1,5 +1,6 @@
 /** The daemon as a page sees it: log-in, refused callers, and live updates. */
 
+import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -123,6 +124,21 @@ describe('log-in', () => {
     const code = url.slice(url.indexOf('=') + 1);
     expect((await logIn(daemon.port, { code })).status).toBe(204);
     expect((await logIn(daemon.port, { code })).status).toBe(401);
+    expect((await logIn(daemon.port, { code, page: 'x'.repeat(16) })).status).toBe(401);
+    await logIn(daemon.port, { token: daemon.token });
+  });
+
+  test('the page of a link may send its code again, as when the answer was lost', async () => {
+    const { url } = await daemon.call('millrace.loginLink');
+    const code = url.slice(url.indexOf('=') + 1);
+    const given = { code, page: randomBytes(16).toString('hex') };
+    expect((await logIn(daemon.port, given)).status).toBe(204);
+    const { status, cookie } = await logIn(daemon.port, given);
+    expect(status).toBe(204);
+    const page = await PageSocket.open(daemon.port, cookie);
+    page.close();
+    for (const other of [{ code }, { code, page: randomBytes(16).toString('hex') }, given])
+      expect((await logIn(daemon.port, other)).status).toBe(401);
     await logIn(daemon.port, { token: daemon.token });
   });
 

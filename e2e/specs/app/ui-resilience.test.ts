@@ -2,6 +2,7 @@
 
 import { expect, test } from '@jest/globals';
 import { SlowFiles } from '../../fixtures/origins/slow-files.ts';
+import { logIn } from '../../fixtures/pages/page-client.ts';
 import { rowOf, says, startUiDaemon } from '../../fixtures/pages/ui.ts';
 import { UiStage } from '../../fixtures/pages/ui-stage.ts';
 import { LONGEST_WAIT_MS, until } from '../../fixtures/until.ts';
@@ -58,6 +59,27 @@ ui.when('somebody who is not logged in', () => {
     await ui.page.reload();
     await rowOf(ui.page, 'interrupted.iso').waitFor();
     expect(await ui.page.content()).not.toContain(ui.daemon.token);
+  });
+
+  test('is logged in by a link though the network changed before the answer came', async () => {
+    const context = await ui.browser.newContext();
+    context.setDefaultTimeout(LONGEST_WAIT_MS);
+    const page = await context.newPage();
+    let lost = 0;
+    await page.route('**/session', async (route) => {
+      const request = route.request();
+      if (request.method() !== 'POST' || lost === 2) return route.continue();
+      lost++;
+      const { port } = ui.daemon;
+      const { status } = await logIn(port, JSON.parse(request.postData() ?? ''));
+      expect(status).toBe(204);
+      return route.abort('connectionreset');
+    });
+    const { url } = await ui.daemon.call('millrace.loginLink');
+    await page.goto(url);
+    await page.getByRole('row').filter({ hasText: 'interrupted.iso' }).waitFor();
+    expect(lost).toBe(2);
+    await context.close();
   });
 
   test('is told that a log-in link has been used', async () => {

@@ -1,6 +1,7 @@
 /** Logs in and out. Only the browser can see the page's cookie, so the page asks the daemon. */
 
 import { SESSION_PATH, type SessionRequest } from '@millrace/shared/bridge/page/session-api';
+import { retryDelay } from './retry-delay.ts';
 
 export type SessionAnswer = 'good' | 'refused' | 'slow' | 'offline';
 
@@ -17,6 +18,25 @@ async function ask(init: RequestInit): Promise<SessionAnswer> {
 export const hasSession = () => ask({ method: 'GET' });
 
 export const logOut = () => ask({ method: 'DELETE' });
+
+/** Times that a code is sent when no answer comes. */
+const ATTEMPTS = 5;
+
+/**
+ * Logs in with the code of a log-in link. A browser ends its requests with an error when the network
+ * changes, those to its own machine too, so the code is sent again when no answer comes.
+ */
+export async function logInByCode(code: string): Promise<SessionAnswer> {
+  const page = [...crypto.getRandomValues(new Uint8Array(16))]
+    .map((byte) => byte.toString(16).padStart(2, '0'))
+    .join('');
+  for (let attempt = 0; ; attempt++) {
+    const answer = await logIn({ code, page });
+    if (answer !== 'offline' || attempt + 1 === ATTEMPTS) return answer;
+    const delay = retryDelay(attempt, Math.random);
+    await new Promise((resolve) => setTimeout(resolve, delay));
+  }
+}
 
 export const logIn = (request: SessionRequest) =>
   ask({

@@ -11,8 +11,14 @@
 export const SESSION_PATH = '/session';
 export const RPC_PATH = '/jsonrpc';
 
-/** The daemon's token, or a code of `millrace.loginLink`, which is valid once, for a minute. */
-export type SessionRequest = { readonly token: string } | { readonly code: string };
+/**
+ * The daemon's token, or a code of `millrace.loginLink`, which is valid for a minute and for the
+ * first page that sends it. `page` is a random text of 16 to 64 characters that only this page
+ * knows: with it, the page may send its code again when the answer was lost on the way.
+ */
+export type SessionRequest =
+  | { readonly token: string }
+  | { readonly code: string; readonly page?: string };
 
 /** WebSocket close code: the session has ended; log in again. */
 export const SESSION_ENDED = 4401;
