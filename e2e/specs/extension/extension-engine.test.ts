@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, statSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -161,11 +161,16 @@ describe('faulty origins', () => {
     for (let again = 0; again < 2; again++) for (const name of missed()) await offerOne(name);
     expect(missed().map((name) => `${name}: ${refused[name]}`)).toEqual([]);
     const wrong: string[] = [];
-    for (const [name, { handOff, url, fileName }] of committed) {
+    for (const [name, { handOff, url, fileName, length }] of committed) {
       const { status, error } = await taker.ended(handOff);
       if (status === 'complete') {
-        const digest = await digestOf(join(browser.downloads, fileName)).catch(String);
+        const path = join(browser.downloads, fileName);
+        const digest = await digestOf(path).catch(String);
         if (versionsOf(name).some((version) => origin.digest(url, version) === digest)) continue;
+        const size = statSync(path, { throwIfNoEntry: false })?.size;
+        const others = (await readdir(browser.downloads)).filter((other) => other.includes(name));
+        wrong.push(`${name}: ${size} bytes of ${length}, ${digest}, beside ${others.join(', ')}`);
+        continue;
       } else if (classOf(name) === 'fatal-alone') continue;
       wrong.push(`${name}: ${error?.code ?? status}`);
     }
