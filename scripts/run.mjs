@@ -184,8 +184,8 @@ async function lint() {
   return statuses.find((status) => status !== 0) ?? 0;
 }
 
-/** End-to-end specs at once: at least four, since most processes of a spec wait. */
-const SPECS_AT_A_TIME = Math.max(4, Math.floor(availableParallelism() / 2));
+/** End-to-end specs at once: at least five, since most processes of a spec wait. */
+const SPECS_AT_A_TIME = Math.max(5, Math.floor(availableParallelism() / 2));
 const TESTS_AT_A_TIME = Math.max(2, availableParallelism());
 
 /** Environment variable that marks all processes of a test run. */
