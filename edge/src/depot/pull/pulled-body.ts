@@ -2,9 +2,8 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import { LeastPace } from '@millrace/shared/cdn/clients/least-pace';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
-import { LEAST_PACE, PACE_PAUSE_MS } from '../append.ts';
+import { PacedWait, TOO_SLOW } from '../paced-wait.ts';
 
 /** Memory of pieces that have come and are not stored yet, above which the source is held back. */
 export const QUEUE_BYTES = 256 * 1024;
@@ -26,18 +25,20 @@ export interface PulledBodyOptions {
 export class PulledBody {
   readonly #answer: Pick<HttpResponse, 'pipe' | 'discard'>;
   readonly #options: PulledBodyOptions;
-  readonly #pace = new LeastPace(LEAST_PACE, PACE_PAUSE_MS);
+  readonly #wait: PacedWait;
+  readonly #onAbort = () => this.#wait.wake();
   readonly #pieces: Buffer[] = [];
   #queued = 0;
   #came = 0;
   #resume: (() => void) | undefined;
   #ended = false;
   #failure: MillraceError | undefined;
-  #wake = () => {};
 
   constructor(answer: Pick<HttpResponse, 'pipe' | 'discard'>, options: PulledBodyOptions) {
     this.#answer = answer;
     this.#options = options;
+    this.#wait = new PacedWait(options.now);
+    options.signal.addEventListener('abort', this.#onAbort, { once: true });
     answer
       .pipe((piece, resume) => this.#take(piece, resume))
       .then(
@@ -58,19 +59,18 @@ export class PulledBody {
    * @throws MillraceError the failure of the source; the signal's reason
    */
   async next(): Promise<Buffer | undefined> {
-    const { signal, now } = this.#options;
-    const begunAt = now();
+    this.#wait.begin();
     for (;;) {
-      signal.throwIfAborted();
+      this.#options.signal.throwIfAborted();
       const piece = this.#shift();
       if (piece !== undefined) {
-        this.#pace.came(piece.length, now() - begunAt);
+        this.#wait.came(piece.length);
         this.#goOn();
         return piece;
       }
       if (this.#failure !== undefined) throw this.#failure;
       if (this.#ended) return undefined;
-      await this.#wait(begunAt + this.#pace.leftMs - now());
+      if (!(await this.#wait.more())) this.#fail(new MillraceError('origin-timeout', TOO_SLOW));
     }
   }
 
@@ -98,7 +98,7 @@ export class PulledBody {
     }
     this.#pieces.push(piece);
     this.#queued += piece.length + PIECE_BYTES;
-    this.#wake();
+    this.#wait.wake();
     if (this.#queued < QUEUE_BYTES) return true;
     this.#resume = resume;
     return false;
@@ -118,34 +118,18 @@ export class PulledBody {
       this.#fail(new MillraceError('wrong-length', `${this.#came} of ${bytes} bytes`));
     }
     this.#ended = true;
-    this.#wake();
+    this.#stopWaiting();
   }
 
   #fail(error: MillraceError): void {
     this.#failure ??= error;
     this.#answer.discard();
-    this.#wake();
+    this.#stopWaiting();
   }
 
-  /** Resolves when there may be something to read, or the source has been too slow. */
-  #wait(ms: Millis): Promise<void> {
-    const { signal } = this.#options;
-    return new Promise((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        this.#wake = () => {};
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const timer = setTimeout(
-        () => {
-          const words = `less than ${LEAST_PACE / 1024} KiB/s came`;
-          this.#fail(new MillraceError('origin-timeout', words));
-        },
-        Math.max(0, ms),
-      );
-      this.#wake = done;
-      signal.addEventListener('abort', done, { once: true });
-    });
+  #stopWaiting(): void {
+    this.#wait.wake();
+    this.#wait.end();
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
   }
 }

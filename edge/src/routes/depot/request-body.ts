@@ -3,9 +3,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { LeastPace } from '@millrace/shared/cdn/clients/least-pace';
 import { streamOf } from '../../clients/connection.ts';
-import { LEAST_PACE, PACE_PAUSE_MS } from '../../depot/append.ts';
+import { PacedWait, TOO_SLOW } from '../../depot/paced-wait.ts';
 
 /** Events after which there may be something to read, or will never be. */
 const EVENTS = ['readable', 'end', 'close', 'error', 'aborted'] as const;
@@ -14,14 +13,7 @@ export class RequestBody {
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
   readonly #signal: AbortSignal;
-  readonly #now: () => Millis;
-  readonly #pace = new LeastPace(LEAST_PACE, PACE_PAUSE_MS);
-  /** Ends the wait for bytes, if there is one. */
-  #wake: (() => void) | undefined;
-  /** Runs while bytes are waited for, and a little longer: each new one would cost as much again. */
-  #timer: NodeJS.Timeout | undefined;
-  /** When the client will have been too slow, unless bytes come. */
-  #lateAt: Millis = 0;
+  readonly #wait: PacedWait;
 
   /**
    * @param signal ends the reading
@@ -31,11 +23,11 @@ export class RequestBody {
     this.#req = req;
     this.#res = res;
     this.#signal = signal;
-    this.#now = now;
+    this.#wait = new PacedWait(now);
     // Without a listener, an error of the connection would also end the process.
-    const wake = () => this.#wake?.();
+    const wake = () => this.#wait.wake();
     for (const event of EVENTS) req.on(event, wake);
-    req.once('close', () => clearTimeout(this.#timer));
+    req.once('close', () => this.#wait.end());
     signal.addEventListener('abort', wake, { once: true });
     if (req.headers.expect !== undefined) res.writeContinue();
   }
@@ -48,12 +40,12 @@ export class RequestBody {
    *   signal
    */
   async next(): Promise<Buffer | undefined> {
-    const begunAt = this.#now();
+    this.#wait.begin();
     for (;;) {
       this.#signal.throwIfAborted();
       const bytes = this.#req.read() as Buffer | null;
       if (bytes !== null) {
-        this.#pace.came(bytes.length, this.#now() - begunAt);
+        this.#wait.came(bytes.length);
         return bytes;
       }
       if (this.#req.readableEnded) {
@@ -61,11 +53,7 @@ export class RequestBody {
         throw new MillraceError('interrupted', 'client left');
       }
       if (this.#req.destroyed) throw new MillraceError('interrupted', 'client left');
-      const leftMs = begunAt + this.#pace.leftMs - this.#now();
-      if (leftMs <= 0) {
-        throw new MillraceError('upload-too-slow', `less than ${LEAST_PACE / 1024} KiB/s came`);
-      }
-      await this.#wait(leftMs);
+      if (!(await this.#wait.more())) throw new MillraceError('upload-too-slow', TOO_SLOW);
     }
   }
 
@@ -90,24 +78,5 @@ export class RequestBody {
     const stream = streamOf(this.#res);
     if (stream === undefined) return this.#req.complete;
     return !stream.aborted && !stream.closed;
-  }
-
-  /** Resolves when there may be something to read, or the client has been too slow. */
-  async #wait(ms: Millis): Promise<void> {
-    this.#lateAt = this.#now() + ms;
-    this.#timer ??= setTimeout(() => this.#onTimer(), Math.max(0, ms));
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-    });
-    this.#wake = undefined;
-  }
-
-  /** Looks whether the client is too slow, or when it will be. */
-  #onTimer(): void {
-    this.#timer = undefined;
-    if (this.#wake === undefined) return;
-    const leftMs = this.#lateAt - this.#now();
-    if (leftMs > 0) this.#timer = setTimeout(() => this.#onTimer(), leftMs);
-    else this.#wake();
   }
 }
