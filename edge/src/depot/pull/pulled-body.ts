@@ -26,7 +26,7 @@ export class PulledBody {
   readonly #answer: Pick<HttpResponse, 'pipe' | 'discard'>;
   readonly #options: PulledBodyOptions;
   readonly #wait: PacedWait;
-  readonly #onAbort = () => this.#wait.wake();
+  readonly #onAbort = () => this.#stopWaiting();
   readonly #pieces: Buffer[] = [];
   #queued = 0;
   #came = 0;
