@@ -28,13 +28,8 @@ export function sealHead(key: Uint8Array, head: Head, nonce = randomBytes(NONCE_
 }
 
 /** Encrypts bytes, and proves them. @returns nonce, ciphertext and tag */
-export function seal(
-  key: Uint8Array,
-  nonce: Uint8Array,
-  bytes: Uint8Array,
-  more = new Uint8Array(),
-): Buffer {
-  const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(more);
+export function seal(key: Uint8Array, nonce: Uint8Array, bytes: Uint8Array): Buffer {
+  const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
   return Buffer.concat([nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
 }
 
