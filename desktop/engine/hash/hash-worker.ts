@@ -92,8 +92,11 @@ class File {
       const count = readSync(this.#fd, this.#buffer, 0, Math.min(READ_BYTES, end - at), at);
       if (count === 0) throw new Error('the file has become shorter');
       const plain = this.#buffer.subarray(0, count);
-      const bytes = cipher?.apply(at, plain) ?? plain;
-      for (const running of hashes) running.update(bytes);
+      const add = (bytes: Uint8Array) => {
+        for (const running of hashes) running.update(bytes);
+      };
+      if (cipher === undefined) add(plain);
+      else cipher.lend(at, plain, add);
       at += count;
     }
   }

@@ -18,7 +18,8 @@ export class DecryptingWriter implements RangeWriter {
   }
 
   write(position: number, bytes: Uint8Array): Promise<void> | undefined {
-    return this.#writer.write(position, this.#cipher.apply(position, bytes));
+    // The writer copies the bytes before it returns.
+    return this.#cipher.lend(position, bytes, (plain) => this.#writer.write(position, plain));
   }
 
   end(): Promise<void> {
