@@ -6,8 +6,8 @@ export function looksLikeMetalinkName(given: string): boolean {
 }
 
 /**
- * Returns true for a URL or path with the extension of an exNode, perhaps with the key or the root
- * behind it that a link has.
+ * Returns true for a URL or path with the extension of an exNode, perhaps followed by a key or a
+ * root: a link without its scheme is refused, and not downloaded as a file.
  */
 export function looksLikeExnodeName(given: string): boolean {
   return /\.exnode(?:#[kr]\.[^/]*)?$/i.test(pathOf(given));

@@ -25,9 +25,8 @@ const DOCUMENT: NamedDocument = {
  *   network and names hosts inside it; as `readNamedDocument`
  */
 export async function readExnode(given: string, cwd: string, signal: AbortSignal): Promise<Exnode> {
-  // A copy that was downloaded by other means is named with the key behind it.
-  const hasProof = /^https?:/i.test(given) || /\.exnode#[kr]\.[^/]*$/i.test(given);
-  const { link, proof } = hasProof ? splitLink(given) : { link: given, proof: {} };
+  const isLink = /^https?:\/\//i.test(given);
+  const { link, proof } = isLink ? splitLink(given) : { link: given, proof: {} };
   const body = await readNamedDocument(DOCUMENT, link, cwd, signal);
   const read = parseExnode(body.toString(), (bytes) =>
     createHash('sha256').update(bytes).digest('hex'),

@@ -1,5 +1,15 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, open, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import {
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -86,6 +96,14 @@ describe('the ciphertext of a file', () => {
       const body = Buffer.concat([begin as Buffer, end as Buffer]);
       expect(sha256(new BodyCipher(file.bodyKey).apply(0, body))).toBe(sha256(content));
       expect((await file.digests(signal)).sha256).toBe(sha256(content));
+    });
+  });
+
+  test('is not made of a file whose blocks would take too much memory', async () => {
+    await truncate(path, 2 ** 40 + 1);
+    await expect(EncryptedFile.open(path, folder)).rejects.toMatchObject({
+      code: 'bad-option',
+      detail: expect.stringContaining('1 TiB'),
     });
   });
 
