@@ -21,8 +21,9 @@ const DOCUMENT: NamedDocument = {
  *
  * @param given URL, or path relative to `cwd`
  * @returns the exNode, with the key of the URL if there is one
- * @throws MillraceError `bad-exnode`, also if the URL was made for another file; `wrong-key`; `source-refused` if it comes from outside the user's own
- *   network and names hosts inside it; as `readNamedDocument`
+ * @throws MillraceError `bad-exnode`, also if the URL was made for another file; `wrong-key`;
+ *   `source-refused` if it comes from outside the user's own network and names hosts inside it; as
+ *   `readNamedDocument`
  */
 export async function readExnode(given: string, cwd: string, signal: AbortSignal): Promise<Exnode> {
   const isLink = /^https?:\/\//i.test(given);
