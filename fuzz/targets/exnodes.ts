@@ -37,7 +37,7 @@ const replica = (host: string, at: number) => ({
 });
 const DOCUMENTS = [
   documentOf([{ start: 0, length: 2.5 * MIB, shards: [[replica('a.example', 0)]] }], {
-    ...{ type: 'text/plain', requires: [], sealed: 'x', documents: [replica('a.example', 0)] },
+    ...{ type: 'text/plain', requires: [], sealed: 'eHh4', documents: [replica('a.example', 0)] },
   }),
   documentOf([
     { start: 0, length: MIB, shards: [[replica('a.example', 7), replica('10.0.0.1', 0)]] },

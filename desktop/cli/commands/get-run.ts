@@ -2,7 +2,7 @@
 
 import { asMillraceError, EXIT, type MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
-import type { Exnode } from '@millrace/shared/exnode/exnode';
+import type { ReadableExnode } from '@millrace/shared/exnode/exnode';
 import { Download, type DownloadEvent } from '../../engine/download/download.ts';
 import { withoutLogin } from '../../engine/net/credentials.ts';
 import type { CliContext, CommonOptions, Report } from '../console/context.ts';
@@ -105,7 +105,8 @@ async function getDescribed(
 ): Promise<MillraceError | undefined> {
   // Imported here: most downloads have no exNode.
   const { exnodeRequest, readExnode } = await import('../options/exnode-request.ts');
-  const exnode = await readExnode(text, cwd, signal);
+  const { openExnode } = await import('../../engine/seal/sealed-head.ts');
+  const exnode = openExnode(await readExnode(text, cwd, signal));
   const request = exnodeRequest(exnode, wholeRequest(asked, cwd));
   return run(request, withoutLogin(text), view, signal, exnode);
 }
@@ -115,7 +116,7 @@ async function run(
   shown: string,
   view: TransferView,
   signal: AbortSignal,
-  exnode?: Exnode,
+  exnode?: ReadableExnode,
 ): Promise<MillraceError | undefined> {
   const startedAt = performance.now();
   try {

@@ -22,6 +22,7 @@ export function getCommand(context: CliContext): Command {
       'after',
       `
 An exNode, which "upload" writes, says which servers have which parts of a file.
+What follows # in a link to one is its key or its digest: put such a link in quotes.
 An interrupted download is resumed by the same command. Exit status: 0 done,
 2 usage, 3 network, 4 refused by the server, 5 checksum mismatch, 6 file system,
 7 the source is broken or the file changed, 130 interrupted, 1 anything else.

@@ -5,9 +5,12 @@ export function looksLikeMetalinkName(given: string): boolean {
   return /\.(meta4|metalink)$/i.test(pathOf(given));
 }
 
-/** Returns true for a URL or path with the extension of an exNode. */
+/**
+ * Returns true for a URL or path with the extension of an exNode, perhaps followed by a key or a
+ * root: a link without its scheme is refused, and not downloaded as a file.
+ */
 export function looksLikeExnodeName(given: string): boolean {
-  return /\.exnode$/i.test(pathOf(given));
+  return /\.exnode(?:#[kr]\.[^/]*)?$/i.test(pathOf(given));
 }
 
 function pathOf(given: string): string {

@@ -6,6 +6,7 @@ import type { DownloadRequest } from '@millrace/shared/download/request/request'
 import { type Exnode, MAX_EXNODE_BYTES } from '@millrace/shared/exnode/exnode';
 import { parseExnode } from '@millrace/shared/exnode/exnode-text';
 import { placesOf, privateHost } from '@millrace/shared/exnode/places';
+import { heldToLink, splitLink } from '@millrace/shared/exnode/seal';
 import { isPublicHost } from '@millrace/shared/http/urls/public-host';
 import { type NamedDocument, readNamedDocument } from './named-document.ts';
 
@@ -19,15 +20,20 @@ const DOCUMENT: NamedDocument = {
  * Reads an exNode.
  *
  * @param given URL, or path relative to `cwd`
- * @throws MillraceError `bad-exnode`; `source-refused` if it comes from outside the user's own
- *   network and names hosts inside it; as `readNamedDocument`
+ * @returns the exNode, with the key of the URL if there is one
+ * @throws MillraceError `bad-exnode`, also if the URL was made for another file; `wrong-key`;
+ *   `source-refused` if it comes from outside the user's own network and names hosts inside it; as
+ *   `readNamedDocument`
  */
 export async function readExnode(given: string, cwd: string, signal: AbortSignal): Promise<Exnode> {
-  const body = await readNamedDocument(DOCUMENT, given, cwd, signal);
-  const exnode = parseExnode(body.toString(), (bytes) =>
+  const isLink = /^https?:\/\//i.test(given);
+  const { link, proof } = isLink ? splitLink(given) : { link: given, proof: {} };
+  const body = await readNamedDocument(DOCUMENT, link, cwd, signal);
+  const read = parseExnode(body.toString(), (bytes) =>
     createHash('sha256').update(bytes).digest('hex'),
   );
-  const isFromOutside = URL.canParse(given) && isPublicHost(new URL(given).hostname);
+  const exnode = heldToLink(read, proof);
+  const isFromOutside = URL.canParse(link) && isPublicHost(new URL(link).hostname);
   const host = isFromOutside ? privateHost(exnode) : undefined;
   if (host === undefined) return exnode;
   throw new MillraceError(

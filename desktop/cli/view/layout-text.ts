@@ -28,10 +28,11 @@ const LABEL_CHARS = 11;
 
 /** Returns the document for programs. */
 export function layoutDocument({ exnode, layout, findings }: ShownLayout): object {
-  const { name, size, sha256, root } = exnode;
+  const { name, size, sha256, root, sealed } = exnode;
   const { extents, mayFail, weakest, missing, expires, completeUntil, depots } = layout;
   return {
-    ...{ name, size, sha256, root, extents, mayFail, weakest, missing },
+    ...{ name, size, sha256, root, encrypted: sealed !== undefined },
+    ...{ extents, mayFail, weakest, missing },
     ...{ expires: dateOf(expires), completeUntil: dateOf(completeUntil) },
     depots: depots.map((share) => ({ ...share, expires: dateOf(share.expires) })),
     replicas: findings && allReplicas(exnode).map((listed) => replicaDocument(listed, findings)),
@@ -66,6 +67,7 @@ export function layoutText(
   const when = (end: Millis) => `${dateOf(end)}, in ${leaseText(end - now)}`;
   add('size', formatBytes(exnode.size));
   if (exnode.sha256 !== undefined) add('digest', `sha-256=${exnode.sha256}`);
+  if (exnode.sealed !== undefined) add('encrypted', 'yes');
   add('extents', String(layout.extents));
   if (missing.length > 0) add('missing', style('bad', `nobody has ${shownRanges(missing)}`));
   else add('may fail', mayFailText(layout));

@@ -14,7 +14,7 @@ import type { DownloadRequest } from '@millrace/shared/download/request/request'
 import { Patience } from '@millrace/shared/download/transfer/patience';
 import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
 import type { Session } from '@millrace/shared/download/transfer/session';
-import type { Exnode } from '@millrace/shared/exnode/exnode';
+import type { ReadableExnode } from '@millrace/shared/exnode/exnode';
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import { listField } from '@millrace/shared/http/fields/headers';
 import { matchVersion } from '@millrace/shared/http/fields/validators';
@@ -50,7 +50,7 @@ export interface Findings {
 export interface AttemptOptions {
   readonly request: DownloadRequest;
   /** Description of the file by its parts: the only sources are the places that it names. */
-  readonly exnode: Exnode | undefined;
+  readonly exnode: ReadableExnode | undefined;
   readonly context: DownloadContext;
   readonly report: DownloadReport;
   readonly connections: Connections;
@@ -275,7 +275,7 @@ export class Attempt {
   }
 
   /** Fetches a file that an exNode describes: no answer has to say first what the file is. */
-  #fetchDescribed(exnode: Exnode): Promise<Fetched> {
+  #fetchDescribed(exnode: ReadableExnode): Promise<Fetched> {
     const [session, sources] = [this.#session, this.#sources];
     this.#find({ length: exnode.size });
     this.#described = new ExnodeDownload({ ...this.#options, exnode, session, sources });

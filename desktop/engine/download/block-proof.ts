@@ -7,7 +7,7 @@ import { type ByteRange, intersect, RangeSet, rangeBytes } from '@millrace/share
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { BlockTrust, type Given } from '@millrace/shared/download/exnode/block-trust';
 import { holdsOf } from '@millrace/shared/download/exnode/part-holds';
-import { blockRange, type Exnode } from '@millrace/shared/exnode/exnode';
+import { blockRange, type ReadableExnode } from '@millrace/shared/exnode/exnode';
 import type { FileHasher } from '../hash/file-hasher.ts';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { PlaceSource } from '../sources/place-source.ts';
@@ -16,7 +16,7 @@ import type { PlaceSource } from '../sources/place-source.ts';
 const SILENT_MS = 2000;
 
 export interface BlockProofOptions {
-  readonly exnode: Exnode;
+  readonly exnode: ReadableExnode;
   readonly file: PartialFile;
   readonly hasher: FileHasher;
   readonly sources: readonly PlaceSource[];
@@ -128,7 +128,9 @@ export class BlockProof {
     const { exnode, file, hasher, sources } = this.#options;
     const range = blockRange(exnode, block);
     const { removals } = file;
-    if ((await hasher.digestOf('sha256', range)) === exnode.blocks.hexes[block]) {
+    // Depots and exNodes know the ciphertext of an encrypted file, and the disk has the plain one.
+    const digest = await hasher.digestOf('sha256', range, exnode.bodyKey);
+    if (digest === exnode.blocks.hexes[block]) {
       const suspects = this.#trust.suspects(block);
       const digests = await this.#digests(suspects.map((one) => one.range));
       if (file.removals !== removals) return;

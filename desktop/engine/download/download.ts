@@ -6,7 +6,7 @@
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { type Note, noteOf } from '@millrace/shared/base/notes';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
-import type { Exnode } from '@millrace/shared/exnode/exnode';
+import type { ReadableExnode } from '@millrace/shared/exnode/exnode';
 import { FileReader } from '../partial/file-reader.ts';
 import { SegmentPool } from '../partial/segment-pool.ts';
 import { AwakeTime } from '../platform/awake-time.ts';
@@ -38,7 +38,7 @@ const MAX_RESTARTS = 3;
 
 export class Download {
   readonly #request: DownloadRequest;
-  readonly #exnode: Exnode | undefined;
+  readonly #exnode: ReadableExnode | undefined;
   readonly #context: DownloadContext;
   readonly #time = new AwakeTime();
   readonly #report: DownloadReport;
@@ -55,7 +55,7 @@ export class Download {
   #attempt: Attempt | undefined;
 
   /** @param exnode description of the file by its parts: only places that it names are asked */
-  constructor(request: DownloadRequest, context: DownloadContext, exnode?: Exnode) {
+  constructor(request: DownloadRequest, context: DownloadContext, exnode?: ReadableExnode) {
     this.#request = request;
     this.#exnode = exnode;
     this.#context = context;

@@ -7,7 +7,7 @@ import { type ByteRange, shownRanges } from '@millrace/shared/base/byte-range';
 import type { Digest } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
-import type { Exnode } from '@millrace/shared/exnode/exnode';
+import type { ReadableExnode } from '@millrace/shared/exnode/exnode';
 import { type Place, placesOf, unheld } from '@millrace/shared/exnode/places';
 import { FileCheck } from '../hash/file-check.ts';
 import type { PartialFile } from '../partial/partial-file.ts';
@@ -20,7 +20,7 @@ import type { DownloadWay } from './download-way.ts';
 import { FetchPasses } from './fetch-passes.ts';
 
 export interface ExnodeDownloadOptions extends Omit<DownloadWay, 'first' | 'file' | 'said'> {
-  readonly exnode: Exnode;
+  readonly exnode: ReadableExnode;
   readonly connections: Connections;
   /** Position from which bytes are wanted first; undefined: the order does not matter. */
   readonly preferred: number | undefined;
@@ -49,7 +49,8 @@ export class ExnodeDownload {
    */
   async run() {
     const { exnode, request, context, connections, sources, target, report } = this.#options;
-    const { size, sha256 } = exnode;
+    const { size, sha256, sealed, bodyKey } = exnode;
+    if (sealed !== undefined && bodyKey === undefined) throw new MillraceError('wrong-key');
     const digests: Digest[] = sha256 === undefined ? [] : [{ algorithm: 'sha256', hex: sha256 }];
     const check = new FileCheck([
       { by: 'the user', digests: request.digests },
@@ -120,6 +121,7 @@ export class ExnodeDownload {
       { ...this.#options, file },
       {
         length: exnode.size,
+        bodyKey: exnode.bodyKey,
         open: (source, range, signal) => source.openRange(range, undefined, signal),
       },
     );

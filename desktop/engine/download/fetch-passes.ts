@@ -18,6 +18,8 @@ export interface FetchPassOptions extends Pick<BlockTransferOptions<HttpSource>,
   readonly once?: boolean;
   /** True if one request may ask for all the rest while one connection is enough. */
   readonly isOpenEnded?: boolean;
+  /** Key by which bytes are decrypted before they are stored; undefined: they are stored as they come. */
+  readonly bodyKey?: Uint8Array | undefined;
 }
 
 /** A pass that has not begun: the caller adds the sources and runs the transfer. */
@@ -55,7 +57,7 @@ export class FetchPasses {
   /** Prepares a pass over all bytes that the partial file has not stored. */
   begin(
     { request, session, sources, pool, file }: Way,
-    { length, once = false, isOpenEnded = false, open, known }: FetchPassOptions,
+    { length, once = false, isOpenEnded = false, bodyKey, open, known }: FetchPassOptions,
   ): FetchPass {
     const { redundancy, connections, redundantShare } = request;
     const redundantBytes = once ? 0 : Math.floor(length * redundantShare);
@@ -65,7 +67,7 @@ export class FetchPasses {
     );
     for (const range of file.stored.ranges) scheduler.addStored(range);
     if (this.#preferred !== undefined) scheduler.prefer(this.#preferred);
-    const store = new PartialStore(file, pool);
+    const store = new PartialStore(file, pool, bodyKey);
     const options = { store, scheduler, pool: sources, connections, session };
     this.#pass = { scheduler, transfer: new BlockTransfer({ ...options, open, known }) };
     return this.#pass;

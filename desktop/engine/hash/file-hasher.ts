@@ -89,12 +89,17 @@ export class FileHasher {
   /**
    * Computes the digest of a range of the file as it is now.
    *
+   * @param bodyKey for the digest of the ciphertext that depots have of these bytes
    * @returns hexadecimal
    * @throws MillraceError `file-not-writable` if the file cannot be read
    */
-  async digestOf(algorithm: DigestAlgorithm, { start, end }: ByteRange): Promise<string> {
+  async digestOf(
+    algorithm: DigestAlgorithm,
+    { start, end }: ByteRange,
+    bodyKey?: Uint8Array,
+  ): Promise<string> {
     await this.#open();
-    const [hex] = await this.#thread.ask({ kind: 'range', algorithm, start, end });
+    const [hex] = await this.#thread.ask({ kind: 'range', algorithm, start, end, bodyKey });
     return hex as string;
   }
 

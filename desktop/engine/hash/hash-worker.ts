@@ -6,6 +6,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
+import { BodyCipher } from '../seal/body-cipher.ts';
 
 /** Requests to the thread, which answers them in order. */
 export type HashRequest =
@@ -17,12 +18,14 @@ export type HashRequest =
   | { readonly kind: 'restart' }
   /** Returns the digests of all bytes so far, one per algorithm. */
   | { readonly kind: 'digests' }
-  /** Returns a digest of some bytes of the file. */
+  /** Returns a digest of some bytes of the file, or of what they are encrypted to. */
   | {
       readonly kind: 'range';
       readonly algorithm: string;
       readonly start: number;
       readonly end: number;
+      /** Key of an encrypted file's body: the digest is that of its ciphertext. */
+      readonly bodyKey: Uint8Array | undefined;
     };
 
 /** A request with a number, because several requests may be open at once. */
@@ -74,9 +77,9 @@ class File {
     return this.#hashes.map((running) => running.copy().digest('hex'));
   }
 
-  range(algorithm: string, start: number, end: number): string {
+  range(algorithm: string, start: number, end: number, bodyKey: Uint8Array | undefined): string {
     const running = createHash(algorithm);
-    this.#read(start, end, [running]);
+    this.#read(start, end, [running], bodyKey && new BodyCipher(bodyKey));
     return running.digest('hex');
   }
 
@@ -84,11 +87,16 @@ class File {
     closeSync(this.#fd);
   }
 
-  #read(start: number, end: number, hashes: readonly Hash[]): void {
+  #read(start: number, end: number, hashes: readonly Hash[], cipher?: BodyCipher): void {
     for (let at = start; at < end; ) {
       const count = readSync(this.#fd, this.#buffer, 0, Math.min(READ_BYTES, end - at), at);
       if (count === 0) throw new Error('the file has become shorter');
-      for (const running of hashes) running.update(this.#buffer.subarray(0, count));
+      const plain = this.#buffer.subarray(0, count);
+      const add = (bytes: Uint8Array) => {
+        for (const running of hashes) running.update(bytes);
+      };
+      if (cipher === undefined) add(plain);
+      else cipher.lend(at, plain, add);
       at += count;
     }
   }
@@ -109,8 +117,8 @@ function answer(request: HashRequest): string[] | undefined {
     case 'digests':
       return file?.digests();
     case 'range': {
-      const { algorithm, start, end } = request;
-      return file === undefined ? undefined : [file.range(algorithm, start, end)];
+      const { algorithm, start, end, bodyKey } = request;
+      return file === undefined ? undefined : [file.range(algorithm, start, end, bodyKey)];
     }
   }
 }

@@ -18,9 +18,12 @@ import {
 } from '@millrace/shared/exnode/exnode';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
 import { type Placed, Placement } from '@millrace/shared/exnode/placement';
+import { type Head, linkWith, NEUTRAL_NAME, NEUTRAL_TYPE } from '@millrace/shared/exnode/seal';
 import { planSpread } from '@millrace/shared/exnode/spread';
+import { sealHead } from '../seal/sealed-head.ts';
 import { digestFile, type FileDigests } from './block-digests.ts';
 import { patiently } from './depot-pace.ts';
+import { EncryptedFile } from './encrypted-file.ts';
 import { storeText } from './store-text.ts';
 import { type Uploaded, type UploadObserver, type UploadOptions, upload } from './upload.ts';
 
@@ -35,20 +38,32 @@ export interface SpreadObserver extends UploadObserver {
   left(edge: string, error: MillraceError): void;
 }
 
-export interface SpreadOptions extends Omit<UploadOptions, 'edge' | 'token' | 'part' | 'observe'> {
+type EachUpload = 'edge' | 'token' | 'part' | 'observe' | 'encrypted';
+
+export interface SpreadOptions extends Omit<UploadOptions, EachUpload> {
   /** Depots of different addresses. */
   readonly depots: readonly DepotAccess[];
   /** Copies of each byte, 1 to the number of depots. */
   readonly copies: number;
+  /** True: depots get the ciphertext of the file, and learn neither its name nor its key. */
+  readonly encrypts?: boolean;
   readonly observe: SpreadObserver;
 }
 
+type OwnOptions = Omit<SpreadOptions, 'encrypts'> & Pick<UploadOptions, 'encrypted'>;
+
 export interface Spread {
+  /** The owner's exNode. */
   readonly exnode: Exnode;
-  /** Links to the copies of the exNode that may be given away. */
+  /** Name and digest of the plain file. */
+  readonly name: string;
+  readonly sha256: string;
+  /** Links to the copies of the exNode that may be given away; they hold its key or its root. */
   readonly links: readonly string[];
   /** Links to the whole file, for any program; none if it is stored in parts. */
   readonly wholes: readonly string[];
+  /** Key of what these links give; undefined: it is not encrypted. */
+  readonly bodyKey: Uint8Array | undefined;
   /** First end of a lease, Unix milliseconds. */
   readonly expires: Millis;
   /** Forgets where the parts are stored: the exNode is written. */
@@ -61,8 +76,19 @@ export interface Spread {
  *
  * @throws MillraceError as `upload`
  */
-export async function spreadUpload(options: SpreadOptions): Promise<Spread> {
-  const { path, depots, copies, name, signal } = options;
+export async function spreadUpload({ encrypts, ...options }: SpreadOptions): Promise<Spread> {
+  if (encrypts !== true) return spread(options);
+  const encrypted = await EncryptedFile.open(options.path, options.state);
+  try {
+    return await spread({ ...options, encrypted });
+  } finally {
+    await encrypted.close();
+  }
+}
+
+async function spread(options: OwnOptions): Promise<Spread> {
+  const { path, depots, copies, name, encrypted, signal } = options;
+  const neutral = encrypted === undefined ? name : NEUTRAL_NAME;
   const { size } = await stat(path).catch((cause: unknown) => {
     throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
   });
@@ -76,16 +102,19 @@ export async function spreadUpload(options: SpreadOptions): Promise<Spread> {
     throw error;
   };
   const found = new Map<Placed, Uploaded>();
-  const [digests] = await Promise.all([
-    digestFile(path, both).catch(failed),
-    storeAll({ ...options, signal: both }, placement, found, progress).catch(failed),
+  const stored = { ...options, name: neutral, signal: both };
+  const [read] = await Promise.all([
+    encrypted === undefined ? digestFile(path, both).catch(failed) : undefined,
+    storeAll(stored, placement, found, progress).catch(failed),
   ]);
+  const digests = read ?? (await (encrypted as EncryptedFile).digests(signal));
   const after = await stat(path).catch(() => undefined);
   // Parts are read one after the other: each is right by itself, whatever happens between them.
   if (digests.bytes !== size || after?.size !== size || after.mtimeMs !== digests.mtimeMs) {
     throw new MillraceError('file-has-changed');
   }
-  checkWholes(found, digests);
+  // Of an encrypted file, the digests of blocks were compared before each byte was sent.
+  if (encrypted === undefined) checkWholes(found, digests);
   const extents = plan.map((extent): Extent => {
     const { start, end } = extent;
     const replicas = placement.tasks.flatMap((task) =>
@@ -95,25 +124,37 @@ export async function spreadUpload(options: SpreadOptions): Promise<Spread> {
   });
   const { sha256, blocks } = digests;
   const root = rootOf(size, blocks, (bytes) => createHash('sha256').update(bytes).digest('hex'));
-  const shared: Exnode = { name, size, sha256, blocks, root, extents };
+  const own = encrypted && sealedMembers(encrypted.key, { name, sha256, root });
+  const shared: Exnode = { ...{ name, size, sha256, blocks, root, extents }, ...own };
   const left = depots.filter((_, depot) => !placement.isLost(depot));
   const documents = await storeDocuments(shared, { ...options, depots: left });
   return {
     exnode: { ...shared, documents },
-    links: documents.map(({ read }) => read),
+    ...{ name, sha256, bodyKey: encrypted?.bodyKey },
+    links: documents.map((document) => linkWith(document.read, shared)),
     wholes: copies === depots.length ? (extents[0]?.replicas ?? []).map(({ read }) => read) : [],
     expires: Math.min(
       ...[...documents, ...extents.flatMap(({ replicas }) => replicas)].map((r) => r.expires ?? 0),
     ),
     forget: async () => {
       for (const one of found.values()) await one.forget();
+      await encrypted?.forget();
     },
+  };
+}
+
+/** Returns the members by which the exNode of an encrypted file differs from that of a plain one. */
+function sealedMembers(key: Uint8Array, head: Head) {
+  return {
+    ...{ name: NEUTRAL_NAME, type: NEUTRAL_TYPE, sha256: undefined },
+    sealed: sealHead(key, head).toString('base64'),
+    key: Buffer.from(key).toString('base64url'),
   };
 }
 
 /** Uploads all extents: to each depot one after the other, to all depots at once. */
 async function storeAll(
-  options: SpreadOptions,
+  options: OwnOptions,
   placement: Placement,
   found: Map<Placed, Uploaded>,
   progress: CommonProgress,
@@ -154,7 +195,7 @@ export function leavesDepot(error: unknown): error is MillraceError {
 /** Stores the copy of the exNode to give away at each depot that takes one. */
 async function storeDocuments(
   exnode: Exnode,
-  { depots, forMs, signal, observe }: SpreadOptions,
+  { depots, forMs, signal, observe }: OwnOptions,
 ): Promise<ExnodeReplica[]> {
   const text = formatExnode(exnode, true);
   const name = `${exnode.name}.exnode`;

@@ -19,6 +19,8 @@ const RECORD = z.object({
   /** Length, and time of the last change: another one means another file. */
   bytes: z.number(),
   mtimeMs: z.number(),
+  /** Names the key that the bytes are encrypted with. */
+  keyId: z.string().optional(),
   allocated: z.object({
     read: z.string(),
     write: z.string(),
@@ -36,18 +38,22 @@ export interface FileState {
 export class UploadJournal {
   readonly #file: string;
   readonly #path: string;
+  readonly #keyId: string | undefined;
 
   /**
    * @param state folder for the state of programs
    * @param path the file, absolute
    * @param edge base URL of the depot
    * @param part of the file; undefined: all of it
+   * @param keyId names the key that it is encrypted with; undefined: it is not
    */
-  constructor(state: string, path: string, edge: string, part?: ByteRange) {
-    const of = part === undefined ? '' : `\n${part.start}-${part.end}`;
+  constructor(state: string, path: string, edge: string, part?: ByteRange, keyId?: string) {
+    const range = part === undefined ? '' : `\n${part.start}-${part.end}`;
+    const of = keyId === undefined ? range : `${range}\nencrypted`;
     const name = createHash('sha256').update(`${edge}\n${path}${of}`).digest('hex').slice(0, 32);
     this.#file = join(state, 'uploads', `${name}.json`);
     this.#path = path;
+    this.#keyId = keyId;
   }
 
   /** Keeps other processes from uploading the file there. @throws MillraceError `file-in-use` */
@@ -59,7 +65,7 @@ export class UploadJournal {
   /**
    * Returns the upload of the file that an earlier process has begun.
    *
-   * @returns also whether the file is still in this state
+   * @returns also whether the file is still in this state, and encrypted with the same key
    */
   async read({
     bytes,
@@ -70,12 +76,14 @@ export class UploadJournal {
     if (!result.success) return undefined;
     const { path, allocated, ...known } = result.data;
     if (path !== this.#path) return undefined;
-    return { allocated, isSame: known.bytes === bytes && known.mtimeMs === mtimeMs };
+    const isSame = known.bytes === bytes && known.mtimeMs === mtimeMs;
+    return { allocated, isSame: isSame && known.keyId === this.#keyId };
   }
 
   /** Writes the upload down; resolves when that survives a crash of the machine. */
   async write({ bytes, mtimeMs }: FileState, allocated: Allocated): Promise<void> {
-    const record = { format: 1, path: this.#path, bytes, mtimeMs, allocated };
+    const [path, keyId] = [this.#path, this.#keyId];
+    const record = { format: 1, path, bytes, mtimeMs, keyId, allocated };
     // For its user only: the record gives all rights to the file in the depot.
     await replaceFile(this.#file, JSON.stringify(record));
   }

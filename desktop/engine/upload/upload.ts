@@ -19,6 +19,7 @@ import {
   stateOf,
   type UploadState,
 } from './depot-client.ts';
+import type { EncryptedFile } from './encrypted-file.ts';
 import { FIRST_LEASE_MS, isGone, reserve } from './reserve.ts';
 import { Retry } from './retry.ts';
 import { type FileState, UploadJournal } from './upload-journal.ts';
@@ -33,6 +34,8 @@ export interface UploadOptions {
   readonly name: string;
   /** The part of the file that is stored; undefined: all of it. */
   readonly part?: ByteRange | undefined;
+  /** What is stored in place of the file: its ciphertext; undefined: the file itself. */
+  readonly encrypted?: EncryptedFile | undefined;
   /** Base URL of the depot. */
   readonly edge: string;
   readonly token: string;
@@ -81,8 +84,8 @@ export interface Uploaded {
  *   `file-has-changed`, `content-mismatch`; those of the depot and the network
  */
 export async function upload(options: UploadOptions): Promise<Uploaded> {
-  const { path, edge, state, part } = options;
-  const journal = new UploadJournal(state, path, edge, part);
+  const { path, edge, state, part, encrypted } = options;
+  const journal = new UploadJournal(state, path, edge, part, encrypted?.keyId);
   const file = await openPlain(path);
   try {
     const unlock = await journal.lock().catch((error: unknown) => {
@@ -247,6 +250,8 @@ class Upload {
   async #read(at: number, bytes: number): Promise<Buffer> {
     this.#options.signal.throwIfAborted();
     const position = this.#part.start + at;
+    const { encrypted } = this.#options;
+    if (encrypted !== undefined) return encrypted.read(position, bytes);
     const into = Buffer.allocUnsafe(bytes);
     const { buffer, bytesRead } = await this.#file.read(into, 0, bytes, position);
     if (bytesRead === 0) throw new MillraceError('file-has-changed', 'it has become shorter');

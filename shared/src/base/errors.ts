@@ -683,6 +683,14 @@ export const ERRORS = {
     title: 'The exNode cannot be used',
     advice: 'Get it again from where you found it, or ask whoever stored the file for a new one.',
   },
+  'wrong-key': {
+    status: 400,
+    ...means('client', 'no', 'kept'),
+    exit: EXIT.usage,
+    title: 'The key of the encrypted file is missing or wrong',
+    advice:
+      'Use the whole link, to its last character, in quotes: its key follows #. Nothing was written.',
+  },
   'bad-manifest': {
     status: 400,
     ...means('client', 'no', 'kept'),

@@ -8,6 +8,8 @@ import { formatExnode, parseExnode } from './exnode-text.ts';
 const MIB = 2 ** 20;
 const sha256: Sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
 const HEX = sha256(Buffer.from('block'));
+/** Text of a key. */
+const KEY = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8';
 
 /** An exNode of a size, with the given extents. */
 function exnodeOf(size: number, extents: readonly Extent[] = [], more: object = {}): Exnode {
@@ -69,7 +71,7 @@ describe('an exNode', () => {
           );
           const exnode = exnodeOf(size, extents, {
             begun,
-            ...{ type: 'text/plain', sha256: HEX, unknown: { sealed: { a: 1 }, files: [] } },
+            ...{ type: 'text/plain', sha256: HEX, unknown: { later: { a: 1 }, files: [] } },
           });
           const again = parseExnode(formatExnode(exnode, false), sha256);
           expect(JSON.parse(JSON.stringify(again))).toEqual(
@@ -92,6 +94,16 @@ describe('an exNode', () => {
     expect(parseExnode(text, sha256).root).toBe(exnode.root);
   });
 
+  test('of an encrypted file has its key in the copy of the owner only', () => {
+    const exnode = exnodeOf(MIB, [], { sealed: 'AAAA', key: KEY });
+    expect(parseExnode(formatExnode(exnode, false), sha256)).toMatchObject(exnode);
+    const shared = formatExnode(exnode, true);
+    expect(shared).not.toContain(KEY);
+    // Programs that cannot decrypt would take the ciphertext for the file.
+    expect(JSON.parse(shared).requires).toEqual(['sealed']);
+    expect(parseExnode(shared, sha256)).toMatchObject({ sealed: 'AAAA', key: undefined });
+  });
+
   test('has few enough blocks, whatever its size', () => {
     expect(blockBytesFor(0)).toBe(MIB);
     expect(blockBytesFor(2 ** 34)).toBe(MIB);
@@ -104,6 +116,10 @@ describe('an exNode', () => {
     ['another document', '{}', /not an exNode/],
     ['no object', 'null', /not an exNode/],
     ['a later version', '{"exnode":2}', /version 2 is not known/],
+    ['no sealed part', changed((d) => Object.assign(d, { requires: ['sealed'] })), /sealed/],
+    ['a sealed part', changed((d) => Object.assign(d, { sealed: '%' })), /sealed/],
+    ['a key for nothing', changed((d) => Object.assign(d, { key: KEY })), /sealed/],
+    ['no key', changed((d) => Object.assign(d, { sealed: 'AAAA', key: KEY.slice(1) })), /key/],
     ['what it requires', changed((d) => Object.assign(d, { requires: ['codes'] })), /codes/],
     ['a wrong root', changed((d) => Object.assign(d, { root: HEX })), /root/],
     ['a digest too few', changed((d) => Object.assign(d, { digests: '' })), /3 SHA-256/],

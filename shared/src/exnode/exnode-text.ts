@@ -26,12 +26,16 @@ import {
   rootOf,
   type Sha256,
 } from './exnode.ts';
+import { isKeyText, MAX_SEALED_BYTES } from './seal.ts';
 
 const VERSION = 1;
+/** What a document may require of its readers: the member that encrypted files have. */
+const KNOWN = ['sealed'];
 /** Most values inside each other, and most values of all. */
 const MAX_DEPTH = 32;
 const MAX_VALUES = 1_000_000;
 const DIGEST_BYTES = 32;
+const MAX_SEALED_TEXT = Math.ceil(MAX_SEALED_BYTES / 3) * 4;
 
 const SHA256 = z.string().regex(/^[0-9a-f]{64}$/);
 const URL_TEXT = z.string().max(8192);
@@ -58,6 +62,8 @@ const DOCUMENT = z.looseObject({
   blockBytes: z.int().min(MIN_BLOCK_BYTES).max(MAX_EXNODE_SIZE),
   digests: z.string().max(Math.ceil((MAX_EXNODE_BLOCKS * DIGEST_BYTES) / 3) * 4),
   root: SHA256,
+  sealed: z.base64().max(MAX_SEALED_TEXT).optional(),
+  key: z.string().max(64).optional(),
   requires: z.array(z.string().max(64)).max(64).default([]),
   extents: z.array(EXTENT).max(MAX_EXTENTS),
   documents: z.array(REPLICA).max(MAX_REPLICAS).optional(),
@@ -93,9 +99,13 @@ export function parseExnode(text: string, sha256: Sha256): Exnode {
     throw bad(`${issue?.path.join('.')}: ${issue?.message}`);
   }
   const { name, type, size, blockBytes, digests, root, requires, extents, ...more } = read.data;
-  const { exnode: _, sha256: digest, documents, begun, ...unknown } = more;
-  const [required] = requires;
+  const { exnode: _, sha256: digest, documents, begun, sealed, key, ...unknown } = more;
+  const required = requires.find((name) => !KNOWN.includes(name));
   if (required !== undefined) throw bad(`it requires ${shown(required)}, which is not known here`);
+  if (sealed === undefined && (requires.includes('sealed') || key !== undefined)) {
+    throw bad('the sealed part of an encrypted file is missing');
+  }
+  if (key !== undefined && !isKeyText(key)) throw bad('key is not a key');
   const blocks = readBlocks(size, blockBytes, digests);
   if (rootOf(size, blocks, sha256) !== root) throw bad('its root is not that of its digests');
   let replicas = 0;
@@ -106,7 +116,7 @@ export function parseExnode(text: string, sha256: Sha256): Exnode {
     return one;
   });
   return {
-    ...{ name, type, size, sha256: digest, blocks, root, extents: found },
+    ...{ name, type, size, sha256: digest, blocks, root, extents: found, sealed, key },
     documents: documents?.map((one, i) => readReplica(one, `documents.${i}`)),
     begun: begun?.map(({ start, length, ...one }, i) => ({
       ...{ start, end: start + length },
@@ -122,7 +132,7 @@ export function parseExnode(text: string, sha256: Sha256): Exnode {
  * @param isShared true for a copy to give away: it lets nobody change or delete what is stored
  */
 export function formatExnode(exnode: Exnode, isShared: boolean): string {
-  const { name, type, size, sha256, blocks, root, extents, unknown } = exnode;
+  const { name, type, size, sha256, blocks, root, extents, sealed, unknown } = exnode;
   const digests = base64(blocks.hexes);
   const documents = isShared
     ? undefined
@@ -136,6 +146,9 @@ export function formatExnode(exnode: Exnode, isShared: boolean): string {
   const head = {
     ...{ exnode: VERSION, name, type, size, sha256, documents, begun },
     blockBytes: blocks.pieceBytes,
+    // Readers that do not know encrypted files would take the ciphertext for the file.
+    ...(sealed === undefined ? {} : { requires: ['sealed'], sealed }),
+    ...(isShared ? {} : { key: exnode.key }),
   };
   const lines = extents.map((extent) => JSON.stringify(written(extent, isShared)));
   const start = JSON.stringify({ ...unknown, ...head, root, digests }).slice(0, -1);

@@ -66,7 +66,17 @@ export interface Exnode {
   readonly documents?: readonly ExnodeReplica[] | undefined;
   /** Replicas that are being stored; only the owner's copy of the exNode lists them. */
   readonly begun?: readonly Begun[] | undefined;
+  /** Head of an encrypted file, sealed; base64. Digests and root are then those of its ciphertext. */
+  readonly sealed?: string | undefined;
+  /** Key of an encrypted file, base64url; only the owner's copy of the exNode has it. */
+  readonly key?: string | undefined;
   readonly unknown?: Unknown | undefined;
+}
+
+/** An exNode whose file can be read: name, type and digest are those of the plain file. */
+export interface ReadableExnode extends Exnode {
+  /** Key of the body of an encrypted file. */
+  readonly bodyKey?: Uint8Array | undefined;
 }
 
 /** Computes a SHA-256. @returns lower-case hexadecimal */

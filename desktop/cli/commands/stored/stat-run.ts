@@ -4,6 +4,7 @@ import { EXIT } from '@millrace/shared/base/errors';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
 import { counts, type Findings } from '@millrace/shared/exnode/findings';
 import { layoutOf } from '@millrace/shared/exnode/layout';
+import { openExnode } from '../../../engine/seal/sealed-head.ts';
 import type { CliContext, CommonOptions, Report } from '../../console/context.ts';
 import { readExnode } from '../../options/exnode-request.ts';
 import { layoutDocument, layoutText } from '../../view/layout-text.ts';
@@ -14,14 +15,16 @@ export interface StatOptions extends CommonOptions {
   readonly verify?: boolean;
 }
 
-/** Shows the layout. @returns the exit status @throws as `readExnode`; `interrupted` */
+/** Shows the layout. @returns the exit status @throws as `readExnode`, `openExnode`; `interrupted` */
 export async function runStat(
   given: string,
   { check, verify }: StatOptions,
   report: Report,
   context: CliContext,
 ): Promise<number> {
-  const exnode = await readExnode(given, context.cwd, context.signal);
+  const read = await readExnode(given, context.cwd, context.signal);
+  // The layout is told without the key; with it, also what the file is.
+  const exnode = read.key === undefined ? read : openExnode(read);
   const asks = check === true || verify === true;
   const findings = asks ? await findReplicas(exnode, verify === true, report, context) : undefined;
   const now = Date.now();

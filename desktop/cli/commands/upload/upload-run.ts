@@ -20,6 +20,7 @@ export interface UploadCommandOptions extends CommonOptions {
   readonly edge?: readonly string[];
   readonly tokenFile?: readonly string[];
   readonly copies?: number;
+  readonly encrypt?: boolean;
   readonly output?: string;
   readonly overwrite?: boolean;
   readonly for?: number;
@@ -52,7 +53,9 @@ export async function runUpload(
   };
   try {
     const [first] = depots;
-    if (depots.length === 1 && first !== undefined && options.output === undefined) {
+    const encrypts = options.encrypt === true;
+    const isAlone = depots.length === 1 && options.output === undefined && !encrypts;
+    if (isAlone && first !== undefined) {
       view.done(await upload({ ...common, ...first }));
       return undefined;
     }
@@ -61,7 +64,7 @@ export async function runUpload(
       throw new UsageError('there are more --copies than depots (--edge)');
     const output = resolve(context.cwd, options.output ?? `${name}.exnode`);
     await checkFree(output, options.overwrite === true);
-    const spread = await spreadUpload({ ...common, depots, copies });
+    const spread = await spreadUpload({ ...common, depots, copies, encrypts });
     // For its user only: it gives all rights to what is stored.
     const overwrites = options.overwrite === true;
     await writeResult(output, formatExnode(spread.exnode, false), { overwrites, mode: 0o600 });

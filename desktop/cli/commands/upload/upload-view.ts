@@ -5,6 +5,7 @@ import type { Spread, SpreadObserver } from '../../../engine/upload/spread-uploa
 import type { Uploaded } from '../../../engine/upload/upload.ts';
 import type { CliContext, Report } from '../../console/context.ts';
 import { StoreProgress } from '../../view/store-progress.ts';
+import { decryptLine } from './decrypt-line.ts';
 
 export class UploadView implements SpreadObserver {
   readonly #report: Report;
@@ -55,20 +56,23 @@ export class UploadView implements SpreadObserver {
   }
 
   /** Shows a file that is stored in several depots. @param path of the exNode */
-  spread({ exnode, links, wholes, expires }: Spread, path: string): void {
+  spread(spread: Spread, path: string): void {
+    const { exnode, sha256, links, wholes, expires } = spread;
     this.end();
     const { ms } = this.#progress;
     const until = new Date(expires).toISOString();
     if (this.#report.json) {
-      const { size: bytes, sha256, root } = exnode;
+      const { size: bytes, root } = exnode;
       const members = { exnode: path, links, wholes, expires: until, bytes, sha256, root, ms };
-      this.#report.object({ event: 'done', ...members });
+      this.#report.object({ event: 'done', ...members, decrypt: decryptLine(spread) });
       return;
     }
     this.#progress.stored();
     for (const link of links) this.#out.stdout.write(`${link}\n`);
     if (this.#quiet) return;
     for (const link of wholes) this.#out.stdout.write(`  file     ${link}\n`);
+    const line = decryptLine(spread);
+    if (line !== undefined) this.#out.stdout.write(`  decrypt  ${line}\n`);
     this.#out.stdout.write(`  expires  ${until}\n`);
     this.#out.stdout.write(`  manage   ${path} (it gives all rights: keep it to yourself)\n`);
   }

@@ -29,8 +29,12 @@ export function uploadCommand(context: CliContext): Command {
       wholeNumber(1, 64),
     )
     .option(
+      '--encrypt',
+      'encrypt the file: depots get neither its bytes nor its name, and the link ends in its key',
+    )
+    .option(
       '-o, --output <file>',
-      'exNode that describes the file; written if there are several depots, or if you name it (default: NAME.exnode)',
+      'exNode that describes the file; written with several depots, with --encrypt, or if you name it (default: NAME.exnode)',
     )
     .option('--overwrite', 'replace an exNode of that name')
     .option(
@@ -52,7 +56,9 @@ yourself.
 With several depots (--edge A --edge B), each gets a copy; with fewer --copies, the
 file is stored in parts. The exNode says which depot has what. The links that are
 printed are copies of it to give away: "millrace get LINK" downloads the file from
-all depots at once. Exit status: 0 stored, otherwise as "get".`,
+all depots at once. What follows # in them is not sent to servers: the digest of
+the file, or with --encrypt its key. Give such a link away whole, and only to people
+who may read the file. Exit status: 0 stored, otherwise as "get".`,
     )
     .action(
       action<UploadCommandOptions, [string]>(context, async (report, options, file) => {
