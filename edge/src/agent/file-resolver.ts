@@ -10,8 +10,9 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { SingleFlight } from '@millrace/shared/base/single-flight';
+import { REVALIDATING } from '@millrace/shared/cdn/chunks/cache-outcome';
 import { afterFailure, isGoodFor, secondsLeft } from '@millrace/shared/cdn/chunks/pointer-life';
-import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
+import { isUsableMeanwhile, type RequestDemands } from '@millrace/shared/http/answers/freshness';
 import type { ClientOrigins } from '../admission/client-origins.ts';
 import { isPointer, type PointerCache, TUNNEL_VERDICT_MS } from '../cache/pointer-cache.ts';
 import type { Purges } from '../cache/purges.ts';
@@ -44,10 +45,17 @@ interface Question extends VersionQuestion {
   readonly path: Path;
 }
 
+/** Files at a time about which the origin is asked in the background. */
+const MAX_ASKING = 64;
+/** Detail of answers while another request has the origin asked. */
+const STALE = 'stale-while-revalidate';
+
 export class FileResolver {
   readonly #options: ResolverOptions;
   readonly #origin: OriginVersion;
   readonly #flights = new SingleFlight<string, Resolution>();
+  /** Files about which the origin is asked while clients get the stale version. */
+  readonly #asking = new Set<string>();
 
   constructor(options: ResolverOptions) {
     this.#options = options;
@@ -84,12 +92,38 @@ export class FileResolver {
         return { kind: 'file', pointer: entry, outcome: { hit: true, ttlSeconds } };
       }
     }
-    if (demands.onlyIfCached) throw new MillraceError('not-cached');
     const known = entry !== undefined && isPointer(entry) ? entry : undefined;
     const generation = this.#options.purges.current;
     const { grant, client } = path;
     const asked = { url, name, scope, grant, client, known, digest, generation, path };
-    return this.#found({ ...asked, demands: { ...demands, revalidate } }, signal);
+    const question = { ...asked, demands: { ...demands, revalidate } };
+    const meanwhile = revalidate ? undefined : this.#meanwhile(question, now);
+    if (meanwhile !== undefined) return meanwhile;
+    if (demands.onlyIfCached) throw new MillraceError('not-cached');
+    return this.#found(question, signal);
+  }
+
+  /**
+   * Answers with the stale pointer, and asks the origin for later clients, if the origin allows it
+   * (RFC 5861 3).
+   */
+  #meanwhile(question: Question, now: Millis): Resolution | undefined {
+    const { known, demands } = question;
+    if (known === undefined || demands.maxAgeMs !== undefined) return undefined;
+    if (!isUsableMeanwhile(known.freshness, now)) return undefined;
+    let detail: string = STALE;
+    if (!demands.onlyIfCached && !this.#asking.has(question.name)) {
+      // Without a place in the background, this client waits for the origin.
+      if (this.#asking.size === MAX_ASKING) return undefined;
+      this.#asking.add(question.name);
+      detail = REVALIDATING;
+      // The client may leave; the origin's silence ends the request.
+      void this.#found(question, new AbortController().signal)
+        .catch(() => {})
+        .finally(() => this.#asking.delete(question.name));
+    }
+    const ttlSeconds = secondsLeft(known.freshness, now);
+    return { kind: 'file', pointer: known, outcome: { hit: true, ttlSeconds, detail } };
   }
 
   /** Asks, or waits for the answer to another request with the same question. */

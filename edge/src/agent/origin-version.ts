@@ -6,13 +6,12 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
 import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
 import { freshnessByDigest } from '@millrace/shared/cdn/chunks/pointer-life';
 import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { StartAttempt } from '@millrace/shared/cdn/fetch/competing-fetch';
-import { crossOriginFields } from '@millrace/shared/http/answers/cross-origin';
-import { readFreshness } from '@millrace/shared/http/answers/freshness';
+import { type Freshness, readFreshness } from '@millrace/shared/http/answers/freshness';
+import { passedFields } from '@millrace/shared/http/answers/passed-fields';
 import {
   checkRangeAnswer,
   contentCoding,
@@ -22,10 +21,9 @@ import {
 import type { CacheOutcome } from '@millrace/shared/http/fields/cache-status';
 import { ifChanged } from '@millrace/shared/http/fields/conditions';
 import { parseContentRange } from '@millrace/shared/http/fields/content-range';
-import { type Headers, listField } from '@millrace/shared/http/fields/headers';
+import { listField } from '@millrace/shared/http/fields/headers';
 import { formatRange } from '@millrace/shared/http/fields/range-header';
 import { canPin, matchVersion, readValidators } from '@millrace/shared/http/fields/validators';
-import { rebuildLinks } from '@millrace/shared/http/urls/link-rebuild';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import { answerError, begunBytes } from '../egress/answer-error.ts';
@@ -75,20 +73,6 @@ export type Resolution =
       /** The response with the whole file, for the first caller that takes it. */
       readonly take: () => HttpResponse | undefined;
     };
-
-/**
- * Fields of the origin's answer that are passed to clients, besides Link, which is rebuilt, and
- * those for pages of other sites, which are judged.
- */
-const PASSED_FIELDS = [
-  'content-type',
-  'content-disposition',
-  'etag',
-  'last-modified',
-  'repr-digest',
-  'cache-control',
-  'expires',
-] as const;
 
 export class OriginVersion {
   readonly #options: OriginVersionOptions;
@@ -145,12 +129,17 @@ export class OriginVersion {
       throw answerError(response, this.#options.records.pause(response.url), this.#options.now());
     }
     const asked = { start: 0, end: this.#options.chunkBytes };
-    const { total, validators } = checkRangeAnswer(headers, asked);
+    const { range, total, validators } = checkRangeAnswer(headers, asked);
     const freshness = readFreshness(headers, response.requestedAt, response.arrivedAt);
     const tag = total === undefined ? undefined : versionTag(validators, total, digest);
     if (total === undefined) return this.#tunnel('unknown-length', response);
-    if (tag === undefined || !canPin(validators)) return this.#tunnel('no-validator', response);
-    if (freshness.notStorable !== undefined) return this.#tunnel(freshness.notStorable, response);
+    const wholeBody = range.end - range.start === total;
+    if (tag === undefined || !canPin(validators)) {
+      return this.#tunnel('no-validator', response, wholeBody);
+    }
+    if (freshness.notStorable !== undefined) {
+      return this.#tunnel(freshness.notStorable, response, wholeBody);
+    }
     const version = detached({
       url: url.href,
       scope,
@@ -158,7 +147,7 @@ export class OriginVersion {
       validators,
       digest,
       tag,
-      fields: passedFields(headers, response.url),
+      fields: passedFields(headers, response.url.href, wholeBody),
     });
     const proven = await this.#adoptFirstChunk(response, version, question.generation, signal);
     const verified = proven || declared ? true : undefined;
@@ -175,7 +164,7 @@ export class OriginVersion {
   }
 
   /** Resolves to a file that cannot be cut into chunks; a response with all of it can be taken. */
-  #tunnel(reason: string, response: HttpResponse): Resolution {
+  #tunnel(reason: string, response: HttpResponse, whole = response.status === 200): Resolution {
     let left: HttpResponse | undefined = response;
     const take = () => {
       const taken = left;
@@ -189,7 +178,7 @@ export class OriginVersion {
         this.#options.onOriginBytes(begunBytes(untaken, this.#options.chunkBytes));
       }
     };
-    if (response.status !== 200) discard();
+    if (!whole) discard();
     // All who wait for this resolution get it in the microtasks that follow.
     else setImmediate(discard);
     return { kind: 'tunnel', reason, take };
@@ -241,20 +230,31 @@ export class OriginVersion {
 /** Resolves to the known version, which the origin has confirmed. */
 function confirmed(response: HttpResponse, known: Pointer): Resolution {
   response.discard();
-  // Fields of a 304 replace the stored ones (RFC 9111 4.3.4).
+  // Fields of a 304 replace the stored ones (RFC 9111 3.2).
   const headers = { ...known.version.fields, ...response.headers };
-  const freshness = readFreshness(headers, response.requestedAt, response.arrivedAt);
-  const fields = { ...known.version.fields, ...passedFields(response.headers, response.url) };
-  const version = detached({ ...known.version, fields });
+  const stated = readFreshness(headers, response.requestedAt, response.arrivedAt);
+  const fresh = passedFields(response.headers, response.url.href, false);
+  const version = detached({ ...known.version, fields: { ...known.version.fields, ...fresh } });
   if (matchVersion(known.version.validators, readValidators(headers)) === 'different') {
     throw new MillraceError('version-changed', '304 with another validator');
   }
   const { verified } = known;
   return {
     kind: 'file',
-    pointer: asPointer({ version, freshness, finalUrl: response.url.href, verified }),
+    pointer: asPointer({
+      version,
+      // A file that must not be stored any more serves those who have asked.
+      freshness: stated.notStorable === undefined ? stated : unusable(stated),
+      finalUrl: response.url.href,
+      verified,
+    }),
     outcome: { hit: false, fwd: 'stale', fwdStatus: 304 },
   };
+}
+
+/** Freshness of a file that the origin is to be asked for each time. */
+function unusable({ initialAgeMs, arrivedAt }: Freshness): Freshness {
+  return { notStorable: undefined, initialAgeMs, arrivedAt, lifetimeMs: 0, staleIfErrorMs: 0 };
 }
 
 function asPointer(found: Pointer): Pointer {
@@ -264,16 +264,4 @@ function asPointer(found: Pointer): Pointer {
   const pointer = { ...found, finalUrl };
   if (version.digest === undefined) return pointer;
   return { ...pointer, freshness: freshnessByDigest(freshness, verified) };
-}
-
-/** @param url that the fields came from, after redirects */
-function passedFields(headers: Headers, url: URL): Record<string, string> {
-  const fields = crossOriginFields(headers);
-  for (const name of PASSED_FIELDS) {
-    const value = listField(headers, name);
-    if (value !== undefined && value.length <= MAX_PASSED_FIELD_CHARS) fields[name] = value;
-  }
-  const link = rebuildLinks(headers, url.href);
-  if (link !== undefined) fields.link = link;
-  return fields;
 }

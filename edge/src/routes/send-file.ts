@@ -87,7 +87,10 @@ export async function sendFile(
   const made = responseHead(answer, version, chunkBytes, boundary);
   const head = { ...made, headers: forPages(o, made.headers) };
   // Caches on the way to the client must not give this content to clients that ask for another.
-  if (version.digest !== undefined) head.headers.vary = KNOWN_DIGEST;
+  if (version.digest !== undefined) {
+    const { vary } = head.headers;
+    head.headers.vary = vary === undefined ? KNOWN_DIGEST : `${vary}, ${KNOWN_DIGEST}`;
+  }
   const age = currentAge(pointer.freshness, o.wallClock());
   Object.assign(head.headers, { via: viaItem(name), age: String(Math.floor(age / 1000)) });
   exchange.bodyBytes = head.body?.slices.bytes ?? 0;
