@@ -60,7 +60,9 @@ export async function cacheTests(args: readonly string[]): Promise<number> {
 
   const origin = await SuiteOrigin.start({ server: server.url, files: !plain });
   running.defer(() => origin.stop());
-  const edge = await EdgeProcess.start(['--allow-origin', '127.0.0.1', ...UNLIMITED]);
+  const rules = join(temporary.path, 'rules.json');
+  await writeFile(rules, JSON.stringify({ origins: [{ origin: '127.0.0.1', passAnswers: true }] }));
+  const edge = await EdgeProcess.start(['--rules-file', rules, ...UNLIMITED]);
   running.defer(() => edge.stop().then(() => undefined));
   const results = new Map([
     ['edge', await run(folder, origin.before(`${edge.url}/${origin.url}`), only)],

@@ -12,11 +12,17 @@ import { asMillraceError, isMillraceError, MillraceError } from '@millrace/share
 import { SingleFlight } from '@millrace/shared/base/single-flight';
 import { REVALIDATING } from '@millrace/shared/cdn/chunks/cache-outcome';
 import { afterFailure, isGoodFor, secondsLeft } from '@millrace/shared/cdn/chunks/pointer-life';
-import { isUsableMeanwhile, type RequestDemands } from '@millrace/shared/http/answers/freshness';
+import {
+  type Freshness,
+  isFresh,
+  isUsableMeanwhile,
+  type RequestDemands,
+} from '@millrace/shared/http/answers/freshness';
 import type { ClientOrigins } from '../admission/client-origins.ts';
 import { isPointer, type PointerCache, TUNNEL_VERDICT_MS } from '../cache/pointer-cache.ts';
 import type { Purges } from '../cache/purges.ts';
 import { pointerName, type Scope } from '../files/file-version.ts';
+import { AnsweredError } from '../files/origin-answer.ts';
 import { INGRESS, type Path } from '../files/path.ts';
 import type { Network } from '../peers/network.ts';
 import type { RemoteVersion } from '../peers/version-message.ts';
@@ -92,6 +98,7 @@ export class FileResolver {
         return { kind: 'file', pointer: entry, outcome: { hit: true, ttlSeconds } };
       }
     }
+    if (entry === undefined && !revalidate) this.#checkAnswered(name, scope, demands, now);
     const known = entry !== undefined && isPointer(entry) ? entry : undefined;
     const generation = this.#options.purges.current;
     const { grant, client } = path;
@@ -101,6 +108,14 @@ export class FileResolver {
     if (meanwhile !== undefined) return meanwhile;
     if (demands.onlyIfCached) throw new MillraceError('not-cached');
     return this.#found(question, signal);
+  }
+
+  /** @throws AnsweredError if the origin's answer without a file is kept, and still fresh */
+  #checkAnswered(name: string, scope: Scope, demands: RequestDemands, now: Millis): void {
+    const answer = this.#options.pointers.answer(name, scope);
+    if (answer === undefined || !isGoodFor(answer.freshness, demands, now)) return;
+    const ttlSeconds = secondsLeft(answer.freshness, now);
+    throw new AnsweredError(answer, { hit: true, ttlSeconds, detail: answer.code });
   }
 
   /**
@@ -171,10 +186,23 @@ export class FileResolver {
         await stillWanted(all);
         // The other node sees only this node, and counts no client.
         clientOrigins.admit(client, scope, url.origin, now());
-        const remote = await network.findVersion(url.href, demands, path, all);
+        const remote = await this.#ofNode(question, () =>
+          network.findVersion(url.href, demands, path, all),
+        );
         return remote === undefined ? fromOrigin(all).result : this.#learnt(question, remote);
       }),
     );
+  }
+
+  /** Asks another node. Errors of an origin whose own answers clients get have to come from there. */
+  async #ofNode<T>({ url }: Question, ask: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await ask();
+    } catch (error) {
+      const isOrigins = asMillraceError(error).row.scope === 'source';
+      if (isOrigins && this.#options.passesAnswers(url)) return undefined;
+      throw error;
+    }
   }
 
   /** Keeps another node's answer as if the origin had given it. */
@@ -199,7 +227,7 @@ export class FileResolver {
 
   /** Falls back on the known pointer if the origin cannot be reached. */
   async #orStale(
-    { name, scope, known }: Question,
+    { name, scope, known, generation }: Question,
     ask: () => Promise<Resolution>,
   ): Promise<Resolution> {
     try {
@@ -215,9 +243,17 @@ export class FileResolver {
       }
       // A file that the origin denies or no longer has must no longer be served from memory.
       if (after === 'forgotten') this.#options.pointers.drop(name, scope);
+      if (error instanceof AnsweredError && isKept(error.answer.freshness, now)) {
+        this.#options.pointers.putAnswer(name, scope, error.answer, generation);
+      }
       throw error;
     }
   }
+}
+
+/** Returns true for an answer that later clients may get as well. */
+function isKept(freshness: Freshness, now: Millis): boolean {
+  return freshness.notStorable === undefined && isFresh(freshness, now);
 }
 
 /**

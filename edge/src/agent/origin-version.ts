@@ -7,7 +7,7 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
-import { freshnessByDigest } from '@millrace/shared/cdn/chunks/pointer-life';
+import { afterFailure, freshnessByDigest } from '@millrace/shared/cdn/chunks/pointer-life';
 import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { StartAttempt } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { type Freshness, readFreshness } from '@millrace/shared/http/answers/freshness';
@@ -33,7 +33,9 @@ import type { OriginRecords } from '../egress/origin-records.ts';
 import { readChunk } from '../egress/origin-source.ts';
 import type { ChunkBuffer, ChunkMemory } from '../files/chunk-memory.ts';
 import { detached, type FileVersion, type Pointer, type Scope } from '../files/file-version.ts';
+import { AnsweredError } from '../files/origin-answer.ts';
 import type { ChunkStore } from './chunk-store.ts';
+import { readAnswer } from './read-answer.ts';
 import { ENCODED } from './tunnel.ts';
 
 export interface OriginVersionOptions {
@@ -45,6 +47,8 @@ export interface OriginVersionOptions {
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
   readonly onOriginBytes: (count: number) => void;
+  /** Returns true if clients get the origin's own answers where it has no file. */
+  readonly passesAnswers: (url: URL) => boolean;
 }
 
 /** A question about a file, and the client that asks. */
@@ -94,6 +98,7 @@ export class OriginVersion {
         range: formatRange({ start: 0, end: this.#options.chunkBytes }),
         ...(known === undefined ? {} : ifChanged(known.version.validators)),
       },
+      takesTargetless: this.#options.passesAnswers(url),
       signal,
     });
     try {
@@ -126,7 +131,7 @@ export class OriginVersion {
       return this.#tunnel('empty', response);
     }
     if (status !== 206) {
-      throw answerError(response, this.#options.records.pause(response.url), this.#options.now());
+      throw await this.#errorOf(response, question, signal);
     }
     const asked = { start: 0, end: this.#options.chunkBytes };
     const { range, total, validators } = checkRangeAnswer(headers, asked);
@@ -161,6 +166,29 @@ export class OriginVersion {
         stored: true,
       },
     };
+  }
+
+  /** Returns the error of an answer without a file; with the answer, if clients may get it. */
+  async #errorOf(
+    response: HttpResponse,
+    { url, known, digest }: VersionQuestion,
+    signal: AbortSignal,
+  ): Promise<MillraceError> {
+    const { records, now, passesAnswers, onOriginBytes } = this.#options;
+    const error = answerError(response, records.pause(response.url), now());
+    if (!passesAnswers(url) || digest !== undefined) return error;
+    // A file that may be used while its origin fails is better than the origin's apology.
+    if (afterFailure(error.code, known?.freshness, response.arrivedAt) === 'stale') return error;
+    const answer = await readAnswer(response, error, signal);
+    if (answer === undefined) return error;
+    onOriginBytes(answer.body.length);
+    const { status: fwdStatus } = response;
+    return new AnsweredError(answer, {
+      hit: false,
+      fwd: known === undefined ? 'uri-miss' : 'stale',
+      fwdStatus,
+      detail: error.code,
+    });
   }
 
   /** Resolves to a file that cannot be cut into chunks; a response with all of it can be taken. */

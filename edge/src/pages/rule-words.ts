@@ -6,7 +6,7 @@ import { spanWords } from './finding-words.ts';
 
 /** Makes a sentence for each rule that is set. */
 export function ruleWords(rule: OriginRule): string[] {
-  const { contentTypes, refuseContentTypes, maxFileSize, ignoreNoCache } = rule;
+  const { contentTypes, refuseContentTypes, maxFileSize, ignoreNoCache, passAnswers } = rule;
   const { quota, transfers, rate } = rule;
   const words: string[] = [];
   if (contentTypes !== undefined)
@@ -25,6 +25,9 @@ export function ruleWords(rule: OriginRule): string[] {
     words.push(
       'Only the origin decides when to look for a new version: a no-cache of clients is ignored.',
     );
+  }
+  if (passAnswers === true) {
+    words.push('Where the origin has no file, clients get its own answer, such as its error page.');
   }
   return words;
 }

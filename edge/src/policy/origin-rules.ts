@@ -24,6 +24,8 @@ export interface OriginRule {
   readonly maxFileSize?: number | undefined;
   /** True if clients do not decide when the origin is asked again. */
   readonly ignoreNoCache?: boolean | undefined;
+  /** True if clients get the origin's own answers where it has no file, such as its error pages. */
+  readonly passAnswers?: boolean | undefined;
   /** Bytes sent to clients of files of one host, per time (milliseconds). */
   readonly quota?: { readonly bytes: number; readonly per: number } | undefined;
   /** Transfers at once of files of one host. */
@@ -68,6 +70,7 @@ const LIMITS = {
   refuseContentTypes: z.array(typePattern).max(100).optional(),
   maxFileSize: unit(parseBytes).optional(),
   ignoreNoCache: z.boolean().optional(),
+  passAnswers: z.boolean().optional(),
   quota: z
     .strictObject({
       bytes: unit(parseBytes),

@@ -49,6 +49,7 @@ import type { ClientAddress } from '../policy/client-address.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
 import { sendPreflight } from './other-sites.ts';
 import { readTarget } from './read-target.ts';
+import { sendAnswer } from './send-answer.ts';
 import { type SendFileOptions, sendFile } from './send-file.ts';
 import { type SendTunnelledOptions, sendTunnelled } from './send-tunnelled.ts';
 
@@ -119,7 +120,9 @@ export class PrefixedHandler {
     this.#options.transfers.add(exchange);
     let failure: MillraceError | undefined;
     try {
-      await this.#answer(exchange, target);
+      await this.#answer(exchange, target).catch((error: unknown) =>
+        sendAnswer(this.#options, exchange, error),
+      );
     } catch (error) {
       failure = this.#failed(exchange, error);
     } finally {

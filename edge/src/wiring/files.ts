@@ -92,6 +92,7 @@ export function openFiles(
     now,
     wallClock,
     onOriginBytes,
+    passesAnswers: (url) => policy.rule(url).passAnswers === true,
   });
   const inside = new InsideHandler({
     name: config.name,
