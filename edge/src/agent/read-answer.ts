@@ -6,6 +6,7 @@ import { answerFreshness, isPassable } from '@millrace/shared/http/answers/passe
 import { passedFields } from '@millrace/shared/http/answers/passed-fields';
 import { contentCoding } from '@millrace/shared/http/answers/range-contract';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
+import { ownFields } from '../files/file-version.ts';
 import type { OriginAnswer } from '../files/origin-answer.ts';
 
 /** Longest time for the whole body, milliseconds. */
@@ -32,7 +33,7 @@ export async function readAnswer(
   const { code, detail, retryAfterMs } = error;
   return {
     ...{ code, detail, retryAfterMs, status, body },
-    fields: passedFields(headers, url.href, true),
+    fields: ownFields(passedFields(headers, url.href, true)),
     freshness: answerFreshness(status, headers, requestedAt, arrivedAt),
     finalUrl: url.href,
   };

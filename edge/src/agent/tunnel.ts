@@ -205,8 +205,7 @@ function isUnaskedWhole({ status, headers }: HttpResponse, requestHeaders: Heade
   if (status !== 206 || requestHeaders.range !== undefined) return false;
   const stated = parseContentRange(singleField(headers, 'content-range'));
   if (stated?.kind !== 'range' || stated.range.start !== 0) return false;
-  const { total } = stated;
-  return stated.range.end === total && (readContentLength(headers) ?? total) === total;
+  return stated.range.end === stated.total && readContentLength(headers) === stated.total;
 }
 
 function tunnelRange(headers: Headers): { from: number; to: number | undefined } | undefined {
