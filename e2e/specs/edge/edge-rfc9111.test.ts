@@ -22,7 +22,14 @@ beforeAll(async () => {
   origin = await ScriptedOrigin.start();
   const rules = join(folder.path, 'rules.json');
   const passing = { origin: '127.0.0.1/pages', passAnswers: true };
-  await writeFile(rules, JSON.stringify({ origins: [{ origin: '127.0.0.1' }, passing] }));
+  const timed = { origin: '127.0.0.1/timed', fresh: '1h', staleWhileRevalidate: '1h' };
+  const changed = {
+    origin: '127.0.0.1/changed',
+    dropFields: ['X-Powered-By'],
+    addFields: { 'Cache-Control': 'max-age=86400, immutable' },
+  };
+  const origins = [{ origin: '127.0.0.1' }, passing, timed, changed];
+  await writeFile(rules, JSON.stringify({ origins }));
   edge = await EdgeProcess.start(['--rules-file', rules]);
 });
 afterAll(async () => {
@@ -169,6 +176,34 @@ describe('freshness', () => {
     await get(url);
     const got = await get(url, { 'cache-control': 'max-age=0' });
     expect(got.body.toString()).toBe('new');
+  });
+});
+
+describe('a rule for an origin', () => {
+  test.each([
+    ['lets a file without a time be fresh', { 'cache-control': '' }, 1],
+    ['replaces the time of the origin', { 'cache-control': 'max-age=0' }, 1],
+    ['does not replace no-cache', { 'cache-control': 'no-cache' }, 2],
+    ['does not have a private file stored', { 'cache-control': 'private' }, 2],
+  ])('%s', async (name, headers, requests) => {
+    const path = `/timed/${encodeURIComponent(name)}`;
+    const url = origin.script(path, file('timed', headers));
+    for (let i = 0; i < 2; i++) expect(await text(url)).toBe('timed');
+    expect(origin.asked(path)).toHaveLength(requests);
+  });
+
+  test.each(['max-age=60', 'no-store'])('changes fields of an answer with %s', async (cc) => {
+    const headers = { 'cache-control': cc, 'x-powered-by': 'PHP', 'x-other': '1' };
+    const url = origin.script(`/changed/${cc}`, file('changed', headers));
+    for (let i = 0; i < 2; i++) {
+      const got = await get(url);
+      expect(got.headers).toMatchObject({
+        'x-other': '1',
+        'cache-control': 'max-age=86400, immutable',
+      });
+      expect(got.headers['x-powered-by']).toBeUndefined();
+    }
+    expect(origin.asked(`/changed/${cc}`)).toHaveLength(cc === 'no-store' ? 2 : 1);
   });
 });
 

@@ -10,7 +10,12 @@ import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
 import { afterFailure, freshnessByDigest } from '@millrace/shared/cdn/chunks/pointer-life';
 import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { StartAttempt } from '@millrace/shared/cdn/fetch/competing-fetch';
-import { type Freshness, readFreshness } from '@millrace/shared/http/answers/freshness';
+import {
+  type Freshness,
+  type FreshTimes,
+  readFreshness,
+  withTimes,
+} from '@millrace/shared/http/answers/freshness';
 import { passedFields } from '@millrace/shared/http/answers/passed-fields';
 import {
   checkRangeAnswer,
@@ -21,7 +26,7 @@ import {
 import type { CacheOutcome } from '@millrace/shared/http/fields/cache-status';
 import { ifChanged } from '@millrace/shared/http/fields/conditions';
 import { parseContentRange } from '@millrace/shared/http/fields/content-range';
-import { listField } from '@millrace/shared/http/fields/headers';
+import { type Headers, listField } from '@millrace/shared/http/fields/headers';
 import { formatRange } from '@millrace/shared/http/fields/range-header';
 import { canPin, matchVersion, readValidators } from '@millrace/shared/http/fields/validators';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
@@ -49,6 +54,8 @@ export interface OriginVersionOptions {
   readonly onOriginBytes: (count: number) => void;
   /** Returns true if clients get the origin's own answers where it has no file. */
   readonly passesAnswers: (url: URL) => boolean;
+  /** Returns the times of the rule for an origin. */
+  readonly times: (url: URL) => FreshTimes;
 }
 
 /** A question about a file, and the client that asks. */
@@ -117,7 +124,11 @@ export class OriginVersion {
     const { status, headers } = response;
     const { url, scope, known, digest } = question;
     const declared = digest !== undefined && checkDeclared(response, digest);
-    if (status === 304 && known !== undefined) return confirmed(response, known);
+    if (status === 304 && known !== undefined) {
+      // Fields of a 304 replace the stored ones (RFC 9111 3.2).
+      const merged = { ...known.version.fields, ...headers };
+      return confirmed(response, known, merged, this.#freshness(url, merged, response));
+    }
     if ((status === 200 || status === 206) && contentCoding(headers) !== undefined) {
       // Ranges of it may be of the coded bytes, or coded themselves: only the whole is safe.
       if (status === 200) judgeWholeAsSent(headers);
@@ -135,7 +146,7 @@ export class OriginVersion {
     }
     const asked = { start: 0, end: this.#options.chunkBytes };
     const { range, total, validators } = checkRangeAnswer(headers, asked);
-    const freshness = readFreshness(headers, response.requestedAt, response.arrivedAt);
+    const freshness = this.#freshness(url, headers, response);
     const tag = total === undefined ? undefined : versionTag(validators, total, digest);
     if (total === undefined) return this.#tunnel('unknown-length', response);
     const wholeBody = range.end - range.start === total;
@@ -166,6 +177,14 @@ export class OriginVersion {
         stored: true,
       },
     };
+  }
+
+  #freshness(url: URL, headers: Headers, { requestedAt, arrivedAt }: HttpResponse): Freshness {
+    return withTimes(
+      readFreshness(headers, requestedAt, arrivedAt),
+      headers,
+      this.#options.times(url),
+    );
   }
 
   /** Returns the error of an answer without a file; with the answer, if clients may get it. */
@@ -256,11 +275,13 @@ export class OriginVersion {
 }
 
 /** Resolves to the known version, which the origin has confirmed. */
-function confirmed(response: HttpResponse, known: Pointer): Resolution {
+function confirmed(
+  response: HttpResponse,
+  known: Pointer,
+  headers: Headers,
+  stated: Freshness,
+): Resolution {
   response.discard();
-  // Fields of a 304 replace the stored ones (RFC 9111 3.2).
-  const headers = { ...known.version.fields, ...response.headers };
-  const stated = readFreshness(headers, response.requestedAt, response.arrivedAt);
   const fresh = passedFields(response.headers, response.url.href, false);
   const version = detached({ ...known.version, fields: { ...known.version.fields, ...fresh } });
   if (matchVersion(known.version.validators, readValidators(headers)) === 'different') {

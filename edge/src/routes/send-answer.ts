@@ -9,6 +9,7 @@ import type { Exchange } from '../clients/exchanges.ts';
 import type { Metrics } from '../figures/metrics.ts';
 import { AnsweredError } from '../files/origin-answer.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
+import { changeFields } from '../policy/origin-rules.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { forPages } from './other-sites.ts';
 
@@ -45,13 +46,15 @@ export async function sendAnswer(
   const length = String(body.length);
   const headers = { ...fields, 'content-length': length };
   o.policy.checkAnswer(url, { url: new URL(answer.finalUrl), headers });
+  const changed = { ...fields };
+  changeFields(o.policy.rule(url), changed);
   exchange.kind = 'tunnel';
   const sent = req.method === 'HEAD' || status === 204 ? 0 : body.length;
   if (!outcome.hit) exchange.admission.fetched(body.length);
   exchange.bodyBytes = sent;
   const age = Math.floor(currentAge(freshness, o.wallClock()) / 1000);
   res.writeHead(status, {
-    ...forPages(o, fields),
+    ...forPages(o, changed),
     ...(status === 204 ? {} : { 'content-length': length }),
     ...(outcome.hit ? { age: String(age) } : {}),
     via: viaItem(o.name),

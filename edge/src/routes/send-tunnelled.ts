@@ -15,6 +15,7 @@ import { checkDeclared } from '../egress/content-check.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
 import type { Metrics } from '../figures/metrics.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
+import { changeFields } from '../policy/origin-rules.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { forPages } from './other-sites.ts';
 import { sendMoved } from './send-moved.ts';
@@ -79,6 +80,7 @@ export async function sendTunnelled(
   if (sendMoved(o, exchange, { url: response.url, headers: head.headers, outcome })) {
     return discard();
   }
+  changeFields(policy.rule(url), head.headers);
   exchange.bodyBytes = Number(head.headers['content-length'] ?? 0);
   res.writeHead(head.status, {
     ...forPages(o, head.headers),

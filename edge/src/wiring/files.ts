@@ -93,6 +93,7 @@ export function openFiles(
     wallClock,
     onOriginBytes,
     passesAnswers: (url) => policy.rule(url).passAnswers === true,
+    times: (url) => policy.rule(url),
   });
   const inside = new InsideHandler({
     name: config.name,

@@ -12,6 +12,7 @@ import {
   parseCacheControl,
   readDemands,
   readFreshness,
+  withTimes,
 } from './freshness.ts';
 
 const NOW = Date.UTC(2024, 0, 1);
@@ -213,4 +214,36 @@ describe('an answer that may be used while the origin is asked', () => {
 
 test('must-understand lets a cache that does store, whatever no-store says', () => {
   expect(read(cc('max-age=60, no-store, must-understand')).notStorable).toBeUndefined();
+});
+
+describe('the times of a rule', () => {
+  const times = { fresh: HOUR, staleWhileRevalidate: 2000, staleIfError: 3000 };
+
+  test('begin when the answer arrives', () => {
+    const headers = { ...cc('max-age=5'), age: '7200' };
+    const f = withTimes(read(headers), headers, times);
+    expect(isFresh(f, NOW + HOUR - 1)).toBe(true);
+    expect(isFresh(f, NOW + HOUR)).toBe(false);
+    expect([
+      isUsableMeanwhile(f, NOW + HOUR + 1999),
+      isUsableOnError(f, NOW + HOUR + 2999),
+    ]).toEqual([true, true]);
+  });
+
+  test('do not replace no-cache, nor must-revalidate for stale files', () => {
+    const asked = cc('no-cache');
+    expect(withTimes(read(asked), asked, times)).toEqual(read(asked));
+    const strict = cc('must-revalidate');
+    const f = withTimes(read(strict), strict, times);
+    expect([f.lifetimeMs, f.staleIfErrorMs, f.staleWhileRevalidateMs]).toEqual([
+      HOUR,
+      0,
+      undefined,
+    ]);
+  });
+
+  test('without a rule leave everything as it was', () => {
+    const f = read(cc('max-age=5'));
+    expect(withTimes(f, cc('max-age=5'), {})).toBe(f);
+  });
 });

@@ -87,6 +87,37 @@ export function readFreshness(headers: Headers, requestedAt: number, arrivedAt: 
   };
 }
 
+/** Times of an operator's rule, milliseconds, in place of those that the origin states. */
+export interface FreshTimes {
+  readonly fresh?: number | undefined;
+  readonly staleWhileRevalidate?: number | undefined;
+  readonly staleIfError?: number | undefined;
+}
+
+/**
+ * Applies a rule's times, which begin when the answer arrives. What the origin forbids stays forbidden:
+ * to store the file, to use it unasked (no-cache), to use it when it is stale (must-revalidate).
+ */
+export function withTimes(stated: Freshness, headers: Headers, times: FreshTimes): Freshness {
+  const { fresh, staleWhileRevalidate, staleIfError } = times;
+  if (fresh === undefined && staleWhileRevalidate === undefined && staleIfError === undefined) {
+    return stated;
+  }
+  const directives =
+    targetedDirectives(headers) ?? parseCacheControl(listField(headers, 'cache-control'));
+  if (directives.has('no-cache')) return stated;
+  const lifetimeMs = fresh === undefined ? stated.lifetimeMs : stated.initialAgeMs + fresh;
+  if (directives.has('must-revalidate') || directives.has('proxy-revalidate')) {
+    return { ...stated, lifetimeMs };
+  }
+  return {
+    ...stated,
+    lifetimeMs,
+    staleWhileRevalidateMs: staleWhileRevalidate ?? stated.staleWhileRevalidateMs,
+    staleIfErrorMs: staleIfError ?? stated.staleIfErrorMs,
+  };
+}
+
 /** Returns the age at `now`, in milliseconds (RFC 9111 4.2.3). */
 export function currentAge(f: Freshness, now: number): number {
   return f.initialAgeMs + Math.max(0, now - f.arrivedAt);

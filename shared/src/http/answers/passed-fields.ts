@@ -51,6 +51,11 @@ const WITHHELD_GROUPS =
 /** Fields about the bytes of a message, true of the file only where the message has all of it. */
 const OF_BODY: ReadonlySet<string> = new Set(['content-md5', 'digest']);
 
+/** Fields that tell the versions of a file apart, or what it contains. */
+const OF_VERSION: ReadonlySet<string> = new Set([
+  ...['content-type', 'etag', 'last-modified', 'repr-digest', 'date', 'vary', ...OF_BODY],
+]);
+
 /** Fields that a file needs most: they have room before all others. */
 const FIRST = [
   ...['content-type', 'content-disposition', 'etag', 'last-modified', 'repr-digest'],
@@ -93,6 +98,14 @@ export function passedFields(
 /** Removes the fields about the bytes of the whole file, for an answer with a part of it. */
 export function withoutWholeBody(fields: Record<string, string>): void {
   for (const name of OF_BODY) delete fields[name];
+}
+
+/**
+ * Returns true for a field that an operator may drop or set: one of the file, but none by which the
+ * file's parts and versions are told apart.
+ */
+export function isFieldOfFile(name: string): boolean {
+  return NAME.test(name) && !isWithheld(name) && !OF_VERSION.has(name);
 }
 
 /** Returns true for a field that does not go to clients as the origin has written it. */
