@@ -273,6 +273,14 @@ describe('an origin’s own answer without a file', () => {
     expect(origin.asked(path)).toHaveLength(2);
   });
 
+  test('comes as well where the file was passed through before', async () => {
+    const secret = file('secret', { 'cache-control': 'no-store' });
+    const url = origin.script('/pages/tunnel', secret, page(410));
+    await get(url);
+    const got = await get(url);
+    expect([got.status, got.body.toString()]).toEqual([410, '<p>410</p>']);
+  });
+
   test('does not go to clients that know Millrace, which get the code', async () => {
     const url = origin.script('/pages/aware', page(404, { 'cache-control': 'max-age=60' }));
     for (let i = 0; i < 2; i++) {

@@ -85,6 +85,11 @@ export function asksForMore(headers: Headers): boolean {
   return ['range', ...CONDITIONAL].some((name) => headers[name] !== undefined);
 }
 
+/** Returns true for a status of an answer with the file, or about the client's range or conditions. */
+export function isOfFile(status: number): boolean {
+  return PASSED_STATUSES.has(status) || status === 412 || status === 416;
+}
+
 /** The part of the origin's header that is passed to the client. */
 export interface TunnelHead {
   readonly status: number;
