@@ -9,10 +9,13 @@
  *
  * `npm run bench -- hostile [--minutes N]`: hostile clients beside honest ones.
  *
+ * `npm run bench -- cache-tests FOLDER`: the public suite of tests for HTTP caches.
+ *
  * `npm run bench -- memory`: an edge's memory under floods of requests from strangers.
  */
 
 import { nginxOrComplain } from '../fixtures/origins/nginx.ts';
+import { cacheTests } from './cache-tests.ts';
 import { decision } from './decision.ts';
 import { depot } from './depot.ts';
 import { download } from './download.ts';
@@ -57,6 +60,7 @@ const PROGRAMS = new Map<string, (args: readonly string[]) => Promise<number>>([
   ['fuzz', fuzz],
   ['hostile', hostile],
   ['memory', memory],
+  ['cache-tests', cacheTests],
 ]);
 
 const WITHOUT = `Without a name: ${[...BENCHMARKS.keys()].join(', ')}. The others have options of their own.`;

@@ -25,7 +25,13 @@ function setUp(withNetwork: boolean) {
   const resolver = new FileResolver({
     client: { open: ask('origin') },
     records: { pause: () => ({ check() {} }) },
-    pointers: { load: async () => undefined, isDoubted: () => false, drop() {} },
+    pointers: {
+      load: async () => undefined,
+      isDoubted: () => false,
+      answer: () => undefined,
+      drop() {},
+    },
+    passesAnswers: () => false,
     purges: new Purges(),
     clientOrigins: { admit() {} },
     network: withNetwork ? network : undefined,

@@ -10,12 +10,19 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { SingleFlight } from '@millrace/shared/base/single-flight';
+import { REVALIDATING } from '@millrace/shared/cdn/chunks/cache-outcome';
 import { afterFailure, isGoodFor, secondsLeft } from '@millrace/shared/cdn/chunks/pointer-life';
-import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
+import {
+  type Freshness,
+  isFresh,
+  isUsableMeanwhile,
+  type RequestDemands,
+} from '@millrace/shared/http/answers/freshness';
 import type { ClientOrigins } from '../admission/client-origins.ts';
 import { isPointer, type PointerCache, TUNNEL_VERDICT_MS } from '../cache/pointer-cache.ts';
 import type { Purges } from '../cache/purges.ts';
 import { pointerName, type Scope } from '../files/file-version.ts';
+import { AnsweredError } from '../files/origin-answer.ts';
 import { INGRESS, type Path } from '../files/path.ts';
 import type { Network } from '../peers/network.ts';
 import type { RemoteVersion } from '../peers/version-message.ts';
@@ -44,10 +51,17 @@ interface Question extends VersionQuestion {
   readonly path: Path;
 }
 
+/** Files at a time about which the origin is asked in the background. */
+const MAX_ASKING = 64;
+/** Detail of answers while another request has the origin asked. */
+const STALE = 'stale-while-revalidate';
+
 export class FileResolver {
   readonly #options: ResolverOptions;
   readonly #origin: OriginVersion;
   readonly #flights = new SingleFlight<string, Resolution>();
+  /** Files about which the origin is asked while clients get the stale version. */
+  readonly #asking = new Set<string>();
 
   constructor(options: ResolverOptions) {
     this.#options = options;
@@ -84,12 +98,47 @@ export class FileResolver {
         return { kind: 'file', pointer: entry, outcome: { hit: true, ttlSeconds } };
       }
     }
-    if (demands.onlyIfCached) throw new MillraceError('not-cached');
+    if (entry === undefined && !revalidate) this.#checkAnswered(name, scope, demands, now);
     const known = entry !== undefined && isPointer(entry) ? entry : undefined;
     const generation = this.#options.purges.current;
     const { grant, client } = path;
     const asked = { url, name, scope, grant, client, known, digest, generation, path };
-    return this.#found({ ...asked, demands: { ...demands, revalidate } }, signal);
+    const question = { ...asked, demands: { ...demands, revalidate } };
+    const meanwhile = revalidate ? undefined : this.#meanwhile(question, now);
+    if (meanwhile !== undefined) return meanwhile;
+    if (demands.onlyIfCached) throw new MillraceError('not-cached');
+    return this.#found(question, signal);
+  }
+
+  /** @throws AnsweredError if the origin's answer without a file is kept, and still fresh */
+  #checkAnswered(name: string, scope: Scope, demands: RequestDemands, now: Millis): void {
+    const answer = this.#options.pointers.answer(name, scope);
+    if (answer === undefined || !isGoodFor(answer.freshness, demands, now)) return;
+    const ttlSeconds = secondsLeft(answer.freshness, now);
+    throw new AnsweredError(answer, { hit: true, ttlSeconds, detail: answer.code });
+  }
+
+  /**
+   * Answers with the stale pointer, and asks the origin for later clients, if the origin allows it
+   * (RFC 5861 3).
+   */
+  #meanwhile(question: Question, now: Millis): Resolution | undefined {
+    const { known, demands } = question;
+    if (known === undefined || demands.maxAgeMs !== undefined) return undefined;
+    if (!isUsableMeanwhile(known.freshness, now)) return undefined;
+    let detail: string = STALE;
+    if (!demands.onlyIfCached && !this.#asking.has(question.name)) {
+      // Without a place in the background, this client waits for the origin.
+      if (this.#asking.size === MAX_ASKING) return undefined;
+      this.#asking.add(question.name);
+      detail = REVALIDATING;
+      // The client may leave; the origin's silence ends the request.
+      void this.#found(question, new AbortController().signal)
+        .catch(() => {})
+        .finally(() => this.#asking.delete(question.name));
+    }
+    const ttlSeconds = secondsLeft(known.freshness, now);
+    return { kind: 'file', pointer: known, outcome: { hit: true, ttlSeconds, detail } };
   }
 
   /** Asks, or waits for the answer to another request with the same question. */
@@ -137,10 +186,23 @@ export class FileResolver {
         await stillWanted(all);
         // The other node sees only this node, and counts no client.
         clientOrigins.admit(client, scope, url.origin, now());
-        const remote = await network.findVersion(url.href, demands, path, all);
+        const remote = await this.#ofNode(question, () =>
+          network.findVersion(url.href, demands, path, all),
+        );
         return remote === undefined ? fromOrigin(all).result : this.#learnt(question, remote);
       }),
     );
+  }
+
+  /** Asks another node. Errors of an origin whose own answers clients get have to come from there. */
+  async #ofNode<T>({ url }: Question, ask: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await ask();
+    } catch (error) {
+      const isOrigins = asMillraceError(error).row.scope === 'source';
+      if (isOrigins && this.#options.passesAnswers(url)) return undefined;
+      throw error;
+    }
   }
 
   /** Keeps another node's answer as if the origin had given it. */
@@ -165,7 +227,7 @@ export class FileResolver {
 
   /** Falls back on the known pointer if the origin cannot be reached. */
   async #orStale(
-    { name, scope, known }: Question,
+    { name, scope, known, generation }: Question,
     ask: () => Promise<Resolution>,
   ): Promise<Resolution> {
     try {
@@ -181,9 +243,17 @@ export class FileResolver {
       }
       // A file that the origin denies or no longer has must no longer be served from memory.
       if (after === 'forgotten') this.#options.pointers.drop(name, scope);
+      if (error instanceof AnsweredError && isKept(error.answer.freshness, now)) {
+        this.#options.pointers.putAnswer(name, scope, error.answer, generation);
+      }
       throw error;
     }
   }
+}
+
+/** Returns true for an answer that later clients may get as well. */
+function isKept(freshness: Freshness, now: Millis): boolean {
+  return freshness.notStorable === undefined && isFresh(freshness, now);
 }
 
 /**

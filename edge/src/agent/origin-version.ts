@@ -6,13 +6,17 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
 import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
-import { freshnessByDigest } from '@millrace/shared/cdn/chunks/pointer-life';
+import { afterFailure, freshnessByDigest } from '@millrace/shared/cdn/chunks/pointer-life';
 import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { StartAttempt } from '@millrace/shared/cdn/fetch/competing-fetch';
-import { crossOriginFields } from '@millrace/shared/http/answers/cross-origin';
-import { readFreshness } from '@millrace/shared/http/answers/freshness';
+import {
+  type Freshness,
+  type FreshTimes,
+  readFreshness,
+  withTimes,
+} from '@millrace/shared/http/answers/freshness';
+import { passedFields } from '@millrace/shared/http/answers/passed-fields';
 import {
   checkRangeAnswer,
   contentCoding,
@@ -25,7 +29,6 @@ import { parseContentRange } from '@millrace/shared/http/fields/content-range';
 import { type Headers, listField } from '@millrace/shared/http/fields/headers';
 import { formatRange } from '@millrace/shared/http/fields/range-header';
 import { canPin, matchVersion, readValidators } from '@millrace/shared/http/fields/validators';
-import { rebuildLinks } from '@millrace/shared/http/urls/link-rebuild';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import { answerError, begunBytes } from '../egress/answer-error.ts';
@@ -35,7 +38,9 @@ import type { OriginRecords } from '../egress/origin-records.ts';
 import { readChunk } from '../egress/origin-source.ts';
 import type { ChunkBuffer, ChunkMemory } from '../files/chunk-memory.ts';
 import { detached, type FileVersion, type Pointer, type Scope } from '../files/file-version.ts';
+import { AnsweredError } from '../files/origin-answer.ts';
 import type { ChunkStore } from './chunk-store.ts';
+import { readAnswer } from './read-answer.ts';
 import { ENCODED } from './tunnel.ts';
 
 export interface OriginVersionOptions {
@@ -47,6 +52,10 @@ export interface OriginVersionOptions {
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
   readonly onOriginBytes: (count: number) => void;
+  /** Returns true if clients get the origin's own answers where it has no file. */
+  readonly passesAnswers: (url: URL) => boolean;
+  /** Returns the times of the rule for an origin. */
+  readonly times: (url: URL) => FreshTimes;
 }
 
 /** A question about a file, and the client that asks. */
@@ -76,20 +85,6 @@ export type Resolution =
       readonly take: () => HttpResponse | undefined;
     };
 
-/**
- * Fields of the origin's answer that are passed to clients, besides Link, which is rebuilt, and
- * those for pages of other sites, which are judged.
- */
-const PASSED_FIELDS = [
-  'content-type',
-  'content-disposition',
-  'etag',
-  'last-modified',
-  'repr-digest',
-  'cache-control',
-  'expires',
-] as const;
-
 export class OriginVersion {
   readonly #options: OriginVersionOptions;
 
@@ -110,6 +105,7 @@ export class OriginVersion {
         range: formatRange({ start: 0, end: this.#options.chunkBytes }),
         ...(known === undefined ? {} : ifChanged(known.version.validators)),
       },
+      takesTargetless: this.#options.passesAnswers(url),
       signal,
     });
     try {
@@ -128,7 +124,11 @@ export class OriginVersion {
     const { status, headers } = response;
     const { url, scope, known, digest } = question;
     const declared = digest !== undefined && checkDeclared(response, digest);
-    if (status === 304 && known !== undefined) return confirmed(response, known);
+    if (status === 304 && known !== undefined) {
+      // Fields of a 304 replace the stored ones (RFC 9111 3.2).
+      const merged = { ...known.version.fields, ...headers };
+      return confirmed(response, known, merged, this.#freshness(url, merged, response));
+    }
     if ((status === 200 || status === 206) && contentCoding(headers) !== undefined) {
       // Ranges of it may be of the coded bytes, or coded themselves: only the whole is safe.
       if (status === 200) judgeWholeAsSent(headers);
@@ -142,15 +142,20 @@ export class OriginVersion {
       return this.#tunnel('empty', response);
     }
     if (status !== 206) {
-      throw answerError(response, this.#options.records.pause(response.url), this.#options.now());
+      throw await this.#errorOf(response, question, signal);
     }
     const asked = { start: 0, end: this.#options.chunkBytes };
-    const { total, validators } = checkRangeAnswer(headers, asked);
-    const freshness = readFreshness(headers, response.requestedAt, response.arrivedAt);
+    const { range, total, validators } = checkRangeAnswer(headers, asked);
+    const freshness = this.#freshness(url, headers, response);
     const tag = total === undefined ? undefined : versionTag(validators, total, digest);
     if (total === undefined) return this.#tunnel('unknown-length', response);
-    if (tag === undefined || !canPin(validators)) return this.#tunnel('no-validator', response);
-    if (freshness.notStorable !== undefined) return this.#tunnel(freshness.notStorable, response);
+    const wholeBody = range.end - range.start === total;
+    if (tag === undefined || !canPin(validators)) {
+      return this.#tunnel('no-validator', response, wholeBody);
+    }
+    if (freshness.notStorable !== undefined) {
+      return this.#tunnel(freshness.notStorable, response, wholeBody);
+    }
     const version = detached({
       url: url.href,
       scope,
@@ -158,7 +163,7 @@ export class OriginVersion {
       validators,
       digest,
       tag,
-      fields: passedFields(headers, response.url),
+      fields: passedFields(headers, response.url.href, wholeBody),
     });
     const proven = await this.#adoptFirstChunk(response, version, question.generation, signal);
     const verified = proven || declared ? true : undefined;
@@ -174,8 +179,39 @@ export class OriginVersion {
     };
   }
 
+  #freshness(url: URL, headers: Headers, { requestedAt, arrivedAt }: HttpResponse): Freshness {
+    return withTimes(
+      readFreshness(headers, requestedAt, arrivedAt),
+      headers,
+      this.#options.times(url),
+    );
+  }
+
+  /** Returns the error of an answer without a file; with the answer, if clients may get it. */
+  async #errorOf(
+    response: HttpResponse,
+    { url, known, digest }: VersionQuestion,
+    signal: AbortSignal,
+  ): Promise<MillraceError> {
+    const { records, now, passesAnswers, onOriginBytes } = this.#options;
+    const error = answerError(response, records.pause(response.url), now());
+    if (!passesAnswers(url) || digest !== undefined) return error;
+    // A file that may be used while its origin fails is better than the origin's apology.
+    if (afterFailure(error.code, known?.freshness, response.arrivedAt) === 'stale') return error;
+    const answer = await readAnswer(response, error, signal);
+    if (answer === undefined) return error;
+    onOriginBytes(answer.body.length);
+    const { status: fwdStatus } = response;
+    return new AnsweredError(answer, {
+      hit: false,
+      fwd: known === undefined ? 'uri-miss' : 'stale',
+      fwdStatus,
+      detail: error.code,
+    });
+  }
+
   /** Resolves to a file that cannot be cut into chunks; a response with all of it can be taken. */
-  #tunnel(reason: string, response: HttpResponse): Resolution {
+  #tunnel(reason: string, response: HttpResponse, whole = response.status === 200): Resolution {
     let left: HttpResponse | undefined = response;
     const take = () => {
       const taken = left;
@@ -189,7 +225,7 @@ export class OriginVersion {
         this.#options.onOriginBytes(begunBytes(untaken, this.#options.chunkBytes));
       }
     };
-    if (response.status !== 200) discard();
+    if (!whole) discard();
     // All who wait for this resolution get it in the microtasks that follow.
     else setImmediate(discard);
     return { kind: 'tunnel', reason, take };
@@ -239,22 +275,35 @@ export class OriginVersion {
 }
 
 /** Resolves to the known version, which the origin has confirmed. */
-function confirmed(response: HttpResponse, known: Pointer): Resolution {
+function confirmed(
+  response: HttpResponse,
+  known: Pointer,
+  headers: Headers,
+  stated: Freshness,
+): Resolution {
   response.discard();
-  // Fields of a 304 replace the stored ones (RFC 9111 4.3.4).
-  const headers = { ...known.version.fields, ...response.headers };
-  const freshness = readFreshness(headers, response.requestedAt, response.arrivedAt);
-  const fields = { ...known.version.fields, ...passedFields(response.headers, response.url) };
-  const version = detached({ ...known.version, fields });
+  const fresh = passedFields(response.headers, response.url.href, false);
+  const version = detached({ ...known.version, fields: { ...known.version.fields, ...fresh } });
   if (matchVersion(known.version.validators, readValidators(headers)) === 'different') {
     throw new MillraceError('version-changed', '304 with another validator');
   }
   const { verified } = known;
   return {
     kind: 'file',
-    pointer: asPointer({ version, freshness, finalUrl: response.url.href, verified }),
+    pointer: asPointer({
+      version,
+      // A file that must not be stored any more serves those who have asked.
+      freshness: stated.notStorable === undefined ? stated : unusable(stated),
+      finalUrl: response.url.href,
+      verified,
+    }),
     outcome: { hit: false, fwd: 'stale', fwdStatus: 304 },
   };
+}
+
+/** Freshness of a file that the origin is to be asked for each time. */
+function unusable({ initialAgeMs, arrivedAt }: Freshness): Freshness {
+  return { notStorable: undefined, initialAgeMs, arrivedAt, lifetimeMs: 0, staleIfErrorMs: 0 };
 }
 
 function asPointer(found: Pointer): Pointer {
@@ -264,16 +313,4 @@ function asPointer(found: Pointer): Pointer {
   const pointer = { ...found, finalUrl };
   if (version.digest === undefined) return pointer;
   return { ...pointer, freshness: freshnessByDigest(freshness, verified) };
-}
-
-/** @param url that the fields came from, after redirects */
-function passedFields(headers: Headers, url: URL): Record<string, string> {
-  const fields = crossOriginFields(headers);
-  for (const name of PASSED_FIELDS) {
-    const value = listField(headers, name);
-    if (value !== undefined && value.length <= MAX_PASSED_FIELD_CHARS) fields[name] = value;
-  }
-  const link = rebuildLinks(headers, url.href);
-  if (link !== undefined) fields.link = link;
-  return fields;
 }

@@ -4,6 +4,7 @@ import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { SlicePlan } from '@millrace/shared/cdn/chunks/chunk-plan';
 import type { Answer } from '@millrace/shared/http/answers/answer';
 import { crossOriginFields } from '@millrace/shared/http/answers/cross-origin';
+import { withoutWholeBody } from '@millrace/shared/http/answers/passed-fields';
 import { formatContentRange } from '@millrace/shared/http/fields/content-range';
 import { type Multipart, multipart } from '@millrace/shared/http/messages/multipart';
 import { rebuildLinks } from '@millrace/shared/http/urls/link-rebuild';
@@ -23,7 +24,9 @@ export interface BodyPlan {
 }
 
 /** Fields of the origin that a 304 repeats (RFC 9110 15.4.5). */
-const NOT_MODIFIED_FIELDS = ['cache-control', 'etag', 'expires'];
+const NOT_MODIFIED_FIELDS = [
+  ...['cache-control', 'cdn-cache-control', 'content-location', 'date', 'etag', 'expires', 'vary'],
+];
 const DEFAULT_TYPE = 'application/octet-stream';
 
 /**
@@ -67,6 +70,7 @@ export function responseHead(
   }
 
   const { ranges, outOfOrder } = answer;
+  withoutWholeBody(headers);
   const slices = new SlicePlan(ranges, chunkBytes);
   const [first] = ranges;
   if (ranges.length === 1 && first !== undefined && !outOfOrder) {

@@ -37,6 +37,34 @@ test('an answer that is passed through has what its origin lets pages of other s
   }
 });
 
+describe('a part that is the whole file', () => {
+  const WHOLE = { 'content-range': 'bytes 0-8/9', 'content-length': '9' };
+
+  test('answers a client that has asked for no part', () => {
+    expect(head(206, WHOLE)).toEqual({ status: 200, headers: { 'content-length': '9' } });
+  });
+
+  test('stays a part for a client that has asked for it', () => {
+    expect(head(206, WHOLE, { range: 'bytes=0-' }).status).toBe(206);
+  });
+
+  test.each([
+    { ...WHOLE, 'content-range': 'bytes 0-8/10' },
+    { ...WHOLE, 'content-range': 'bytes 1-9/9' },
+    { ...WHOLE, 'content-range': 'bytes 0-8/*' },
+    { ...WHOLE, 'content-length': '8' },
+    { 'content-range': 'bytes 0-8/9' },
+  ])('must be so for certain: %j', (headers) => {
+    expect(() => head(206, headers)).toThrow(refused('wrong-range'));
+  });
+
+  test('is not taken for the file if it is encoded', () => {
+    expect(() => head(206, { ...WHOLE, 'content-encoding': 'gzip' })).toThrow(
+      refused('wrong-encoding'),
+    );
+  });
+});
+
 describe('an encoded answer', () => {
   const ENCODED = {
     'content-encoding': 'gzip',

@@ -8,7 +8,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
 import type { OriginPause } from '@millrace/shared/cdn/chunks/origin-pause';
-import { crossOriginFields } from '@millrace/shared/http/answers/cross-origin';
+import { passedFields } from '@millrace/shared/http/answers/passed-fields';
 import {
   checkIdentity,
   checkRangeAnswer,
@@ -19,7 +19,6 @@ import {
 import { parseContentRange } from '@millrace/shared/http/fields/content-range';
 import { type Headers, listField, singleField } from '@millrace/shared/http/fields/headers';
 import { parseRange } from '@millrace/shared/http/fields/range-header';
-import { rebuildLinks } from '@millrace/shared/http/urls/link-rebuild';
 import type { HttpResponse, Method } from '@millrace/shared/node/http-response';
 import type { Admission } from '../admission/client-limits.ts';
 import { answerError } from '../egress/answer-error.ts';
@@ -37,21 +36,8 @@ const CONDITIONAL = [
   'if-unmodified-since',
   'if-range',
 ];
-const PASSED = [
-  'content-type',
-  'content-disposition',
-  'content-range',
-  'accept-ranges',
-  'etag',
-  'last-modified',
-  'repr-digest',
-  'content-digest',
-  'cache-control',
-  'expires',
-  'age',
-  'date',
-  'vary',
-];
+/** Fields of the message itself, which a tunnel sends on as it comes. */
+const OF_MESSAGE = ['content-range', 'accept-ranges', 'content-digest', 'age'];
 /** Reason for a tunnel: the origin encodes the file although it is asked not to. */
 export const ENCODED = 'encoded';
 const PASSED_STATUSES: ReadonlySet<number> = new Set([200, 206, 304]);
@@ -94,6 +80,16 @@ export function isEncodedPart({
   return status === 206 && contentCoding(headers) !== undefined;
 }
 
+/** Returns true for a request with a range or conditions, which the origin alone can judge. */
+export function asksForMore(headers: Headers): boolean {
+  return ['range', ...CONDITIONAL].some((name) => headers[name] !== undefined);
+}
+
+/** Returns true for a status of an answer with the file, or about the client's range or conditions. */
+export function isOfFile(status: number): boolean {
+  return PASSED_STATUSES.has(status) || status === 412 || status === 416;
+}
+
 /** The part of the origin's header that is passed to the client. */
 export interface TunnelHead {
   readonly status: number;
@@ -112,24 +108,22 @@ export function tunnelHead(
   pause: OriginPause,
   now: number,
 ): TunnelHead {
-  const { status, headers } = response;
+  const { headers } = response;
+  const status = isUnaskedWhole(response, requestHeaders) ? 200 : response.status;
   if (status === 412) throw new MillraceError('precondition-failed');
   if (status === 416) throw new MillraceError('range-not-satisfiable');
   if (!PASSED_STATUSES.has(status)) throw answerError(response, pause, now);
   if (status === 200) judgeWholeAsSent(headers);
-  if (status === 206) {
-    checkIdentity(headers);
-    checkTunnelledRange(headers, requestHeaders);
-  }
-  const out = crossOriginFields(headers);
-  for (const name of PASSED) {
+  if (response.status === 206) checkIdentity(headers);
+  if (status === 206) checkTunnelledRange(headers, requestHeaders);
+  // A part keeps its digests as well: it goes to the client as it is.
+  const out = passedFields(headers, response.url.href, true);
+  for (const name of OF_MESSAGE) {
     const value = listField(headers, name);
     if (value !== undefined && value.length <= MAX_PASSED_FIELD_CHARS) out[name] = value;
   }
   // The whole file has no range (RFC 9110 14.4): a client might take it for a part.
   if (status !== 206) delete out['content-range'];
-  const link = rebuildLinks(headers, response.url.href);
-  if (link !== undefined) out.link = link;
   const coding = contentCoding(headers);
   if (coding !== undefined && status === 200) Object.assign(out, encodedFields(coding, out.etag));
   const length = readContentLength(headers);
@@ -209,6 +203,14 @@ export async function pipeTunnel(
     signal.removeEventListener('abort', giveUp);
     res.off('drain', goOn);
   }
+}
+
+/** Returns true for a part that is the whole file, for a client that has asked for no part. */
+function isUnaskedWhole({ status, headers }: HttpResponse, requestHeaders: Headers): boolean {
+  if (status !== 206 || requestHeaders.range !== undefined) return false;
+  const stated = parseContentRange(singleField(headers, 'content-range'));
+  if (stated?.kind !== 'range' || stated.range.start !== 0) return false;
+  return stated.range.end === stated.total && readContentLength(headers) === stated.total;
 }
 
 function tunnelRange(headers: Headers): { from: number; to: number | undefined } | undefined {

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { silentLog } from '@millrace/shared/base/log';
 import { type Pointer, scopedKey } from '../files/file-version.ts';
+import type { OriginAnswer } from '../files/origin-answer.ts';
 import { DiskCache } from './disk-cache.ts';
 import { isPointer, PointerCache } from './pointer-cache.ts';
+import { newPurge, Purges } from './purges.ts';
 
 const URL_A = 'https://example.com/a';
 const VERDICT = { reason: 'no-ranges', until: 1000 };
@@ -130,5 +132,51 @@ describe('PointerCache', () => {
   test('the two kinds of entry are told apart', () => {
     expect(isPointer(pointer('a'))).toBe(true);
     expect(isPointer(VERDICT)).toBe(false);
+  });
+});
+
+describe('an answer without a file', () => {
+  const answer = (body: string): OriginAnswer => ({
+    code: 'origin-not-found',
+    detail: 'it answered 404',
+    retryAfterMs: undefined,
+    status: 404,
+    fields: {},
+    body: Buffer.from(body),
+    freshness: pointer('a').freshness,
+    finalUrl: URL_A,
+  });
+
+  test('takes the place of the file, and a file takes its place', async () => {
+    const cache = new PointerCache(disk);
+    cache.put(URL_A, 'public', pointer('a'));
+    cache.putAnswer(URL_A, 'public', answer('gone'), 0);
+    expect(await cache.load(URL_A, 'public')).toBeUndefined();
+    expect(cache.answer(URL_A, 'public')?.body.toString()).toBe('gone');
+    expect(cache.answer(URL_A, 'private')).toBeUndefined();
+    cache.put(URL_A, 'public', pointer('b'));
+    expect(cache.answer(URL_A, 'public')).toBeUndefined();
+  });
+
+  test('does not outlive a purge, or one that began before its request ended', async () => {
+    const purges = new Purges();
+    const cache = new PointerCache(undefined, purges);
+    const before = purges.current;
+    cache.putAnswer(URL_A, 'public', answer('old'), before);
+    await purges.purge(newPurge({ kind: 'all' }, 0), false);
+    expect(cache.answer(URL_A, 'public')).toBeUndefined();
+    cache.putAnswer(URL_A, 'public', answer('late'), before);
+    expect(cache.answer(URL_A, 'public')).toBeUndefined();
+  });
+
+  test('has a small part of the memory, however many strangers ask for', () => {
+    const bytes = 16 * 2 ** 20;
+    const cache = new PointerCache(undefined, undefined, bytes);
+    cache.put(URL_A, 'public', pointer('a'));
+    for (let i = 0; i < 100; i++) {
+      cache.putAnswer(`${URL_A}/${i}`, 'public', answer('x'.repeat(64 * 1024)), 0);
+    }
+    expect(cache.bytes).toBeLessThan(bytes / 8);
+    expect(cache.get(URL_A, 'public')).toEqual(pointer('a'));
   });
 });

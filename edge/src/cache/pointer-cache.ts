@@ -17,9 +17,10 @@ import {
   scopedKey,
   urlOfPointer,
 } from '../files/file-version.ts';
+import type { OriginAnswer } from '../files/origin-answer.ts';
 import type { DiskCache } from './disk-cache.ts';
 import { Purges } from './purges.ts';
-import { pointerBytes } from './weights.ts';
+import { answerBytes, pointerBytes } from './weights.ts';
 
 /** Lifetime of the verdict that a file can only be tunnelled. */
 export const TUNNEL_VERDICT_MS = 60_000;
@@ -27,6 +28,8 @@ export const TUNNEL_VERDICT_MS = 60_000;
 const DEFAULT_MAX_BYTES = 32 * 1024 * 1024;
 /** Share of the memory for files in doubt, of which only the name is remembered. */
 const DOUBTED_SHARE = 1 / 16;
+/** Share of the memory for answers without a file, which strangers can ask for at will. */
+const ANSWERS_SHARE = 1 / 16;
 const NOTHING: ChunkBuffer = { data: Buffer.alloc(0), release() {} };
 
 interface Marked {
@@ -35,10 +38,17 @@ interface Marked {
   readonly generation: number;
 }
 
+interface MarkedAnswer {
+  readonly answer: OriginAnswer;
+  readonly generation: number;
+}
+
 export class PointerCache {
   readonly #entries: LRUCache<string, Marked>;
   /** Files that turned out to have changed: other nodes' pointers to them are not trusted. */
   readonly #doubted: LRUCache<string, true>;
+  /** Answers of origins without a file; in memory only. */
+  readonly #answers: LRUCache<string, MarkedAnswer>;
   readonly #disk: DiskCache | undefined;
   readonly #purges: Purges;
   /** Called with each pointer that is learnt to be current. */
@@ -49,18 +59,23 @@ export class PointerCache {
     this.#disk = disk;
     this.#purges = purges;
     this.#entries = new LRUCache({
-      maxSize: Math.ceil(maxBytes * (1 - DOUBTED_SHARE)),
+      maxSize: Math.ceil(maxBytes * (1 - DOUBTED_SHARE - ANSWERS_SHARE)),
       sizeCalculation: ({ entry }, key) => pointerBytes(key, entry),
     });
     this.#doubted = new LRUCache({
       maxSize: Math.ceil(maxBytes * DOUBTED_SHARE),
       sizeCalculation: (_value, key) => ENTRY_BYTES + textBytes(key),
     });
+    this.#answers = new LRUCache({
+      maxSize: Math.ceil(maxBytes * ANSWERS_SHARE),
+      sizeCalculation: ({ answer }, key) => answerBytes(key, answer),
+    });
   }
 
   /** Bytes that the entries weigh in memory. */
   get bytes(): number {
-    return this.#entries.calculatedSize + this.#doubted.calculatedSize;
+    const answers = this.#answers.calculatedSize;
+    return this.#entries.calculatedSize + this.#doubted.calculatedSize + answers;
   }
 
   /** Files known in memory. */
@@ -98,6 +113,7 @@ export class PointerCache {
   put(url: string, scope: Scope, entry: PointerEntry, generation = this.#purges.current): void {
     if (this.#isVoid(url, { entry, generation })) return;
     this.#keep(scopedKey(scope, url), { entry, generation });
+    this.#answers.delete(scopedKey(scope, url));
     this.#doubted.delete(scopedKey(scope, url));
     if (!isPointer(entry)) this.#disk?.delete(diskKey(scope, url));
     else {
@@ -107,6 +123,24 @@ export class PointerCache {
       this.#disk?.put(key, meta, data, () => sha256(data), undefined, pointerBytes(key, entry));
       this.onPointer(entry);
     }
+  }
+
+  /** Returns the origin's answer without a file that is kept in place of one. */
+  answer(name: string, scope: Scope): OriginAnswer | undefined {
+    const key = scopedKey(scope, name);
+    const marked = this.#answers.get(key);
+    if (marked === undefined) return undefined;
+    if (!this.#purges.isVoid(urlOfPointer(name), undefined, marked.generation))
+      return marked.answer;
+    this.#answers.delete(key);
+    return undefined;
+  }
+
+  /** Keeps an answer without a file in place of what is known of the file. */
+  putAnswer(name: string, scope: Scope, answer: OriginAnswer, generation: number): void {
+    if (this.#purges.isVoid(urlOfPointer(name), undefined, generation)) return;
+    this.drop(name, scope);
+    this.#answers.set(ownText(scopedKey(scope, name)), { answer, generation });
   }
 
   /** True from the moment a version turned out not to be current until the current one is known. */
@@ -122,6 +156,7 @@ export class PointerCache {
       this.#doubted.set(ownText(scopedKey(scope, url)), true);
     }
     this.#entries.delete(scopedKey(scope, url));
+    this.#answers.delete(scopedKey(scope, url));
     this.#disk?.delete(diskKey(scope, url));
   }
 

@@ -9,6 +9,7 @@ import {
   textBytes,
 } from '@millrace/shared/cdn/admission/memory-weight';
 import type { FileVersion, PointerEntry } from '../files/file-version.ts';
+import type { OriginAnswer } from '../files/origin-answer.ts';
 
 /**
  * A chunk's own objects: the chunk, its loan of memory, the Buffer and its ArrayBuffer, and the
@@ -38,6 +39,12 @@ export function pointerBytes(key: string, entry: PointerEntry): number {
   if (!('version' in entry)) return own + OBJECT_BYTES + textBytes(entry.reason);
   const { version, finalUrl } = entry;
   return own + 2 * OBJECT_BYTES + versionBytes(version) + textBytes(finalUrl);
+}
+
+/** Weighs an answer without a file in memory, with its body. */
+export function answerBytes(key: string, { fields, body, detail, finalUrl }: OriginAnswer): number {
+  const texts = textBytes(key) + textBytes(detail) + textBytes(finalUrl) + fieldsBytes(fields);
+  return ENTRY_BYTES + 4 * OBJECT_BYTES + texts + body.length;
 }
 
 /**

@@ -59,6 +59,8 @@ export interface OriginRequest {
    * asked for redirects as well.
    */
   readonly admits?: ((url: URL) => boolean) | undefined;
+  /** True if a redirect that says no target is an answer, and not an error. */
+  readonly takesTargetless?: boolean | undefined;
   /** Header fields besides those every request has. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
@@ -259,6 +261,7 @@ export class OriginClient {
         throw error;
       }
       if (!isRedirect(answer.status)) return answer;
+      if (request.takesTargetless === true && answer.headers.location === undefined) return answer;
       answer.discard();
       waited += answer.arrivedAt - answer.requestedAt;
       if (waited > CHAIN_TIMEOUTS * this.#options.timeoutMs) {

@@ -80,6 +80,11 @@ export function detached(version: FileVersion): FileVersion {
   };
 }
 
+/** Copies header fields, so that they keep nothing else in memory. */
+export function ownFields(fields: Readonly<Record<string, string>>): Record<string, string> {
+  return ownTexts(fields) as Record<string, string>;
+}
+
 /** Copies a text of one byte per character, so that it shares no memory with its source. */
 export function ownText(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');

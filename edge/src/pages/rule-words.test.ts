@@ -15,6 +15,12 @@ test('each rule has a sentence, and an origin without rules none', () => {
           transfers: 500,
           rate: '50MiB/s',
           ignoreNoCache: true,
+          fresh: '1h',
+          staleWhileRevalidate: '60s',
+          staleIfError: '7d',
+          dropFields: ['X-Powered-By'],
+          addFields: { 'Cache-Control': 'immutable' },
+          passAnswers: true,
         },
       ],
     }),
@@ -28,6 +34,12 @@ test('each rule has a sentence, and an origin without rules none', () => {
     'At most 500 transfers at a time.',
     'At most 50 MiB/s for all transfers together.',
     expect.stringContaining('no-cache'),
+    'Files count as current for 1 hour, if their origin lets caches keep them.',
+    'For 1 minute after that, clients get them at once, while the origin is asked.',
+    'For 7 days after that, clients get them while the origin fails.',
+    'Clients do not get these fields: x-powered-by.',
+    'The edge sets these fields: cache-control.',
+    expect.stringContaining('error page'),
   ]);
   expect(rule('https://b.example/x')).toEqual([]);
 });

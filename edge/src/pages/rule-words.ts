@@ -6,7 +6,7 @@ import { spanWords } from './finding-words.ts';
 
 /** Makes a sentence for each rule that is set. */
 export function ruleWords(rule: OriginRule): string[] {
-  const { contentTypes, refuseContentTypes, maxFileSize, ignoreNoCache } = rule;
+  const { contentTypes, refuseContentTypes, maxFileSize, ignoreNoCache, passAnswers } = rule;
   const { quota, transfers, rate } = rule;
   const words: string[] = [];
   if (contentTypes !== undefined)
@@ -25,6 +25,27 @@ export function ruleWords(rule: OriginRule): string[] {
     words.push(
       'Only the origin decides when to look for a new version: a no-cache of clients is ignored.',
     );
+  }
+  const { fresh, staleWhileRevalidate, staleIfError, dropFields = [], addFields = {} } = rule;
+  if (fresh !== undefined) {
+    words.push(
+      `Files count as current for ${spanWords(fresh / 1000)}, if their origin lets caches keep them.`,
+    );
+  }
+  if (staleWhileRevalidate !== undefined) {
+    const span = spanWords(staleWhileRevalidate / 1000);
+    words.push(`For ${span} after that, clients get them at once, while the origin is asked.`);
+  }
+  if (staleIfError !== undefined) {
+    const span = spanWords(staleIfError / 1000);
+    words.push(`For ${span} after that, clients get them while the origin fails.`);
+  }
+  if (dropFields.length > 0)
+    words.push(`Clients do not get these fields: ${dropFields.join(', ')}.`);
+  const added = Object.keys(addFields);
+  if (added.length > 0) words.push(`The edge sets these fields: ${added.join(', ')}.`);
+  if (passAnswers === true) {
+    words.push('Where the origin has no file, clients get its own answer, such as its error page.');
   }
   return words;
 }

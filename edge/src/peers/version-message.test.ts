@@ -40,6 +40,17 @@ describe('a message between nodes about a file', () => {
     expect(isFresh(read.pointer.freshness, 50_048_000)).toBe(false);
   });
 
+  test('has fields with digits apart, which nodes of earlier versions would refuse', () => {
+    const fields = { etag: '"abc"', 'x-amz-id-2': 'a', p3p: 'b' };
+    const freshness = { ...pointer.freshness, staleWhileRevalidateMs: 5000 };
+    const told = { ...pointer, version: { ...pointer.version, fields }, freshness };
+    const text = writeVersion(told, 1_000_000);
+    expect(JSON.parse(text).fields).toEqual({ etag: '"abc"' });
+    const read = readVersion(text, URL, 0);
+    expect(read).toMatchObject({ pointer: { version: { fields } } });
+    expect(read).toMatchObject({ pointer: { freshness: { staleWhileRevalidateMs: 5000 } } });
+  });
+
   test('may say that the file can only be tunnelled', () => {
     const read = readVersion(writeTunnel('vary-x-user'), URL, 0);
     expect(read).toEqual({ kind: 'tunnel', reason: 'vary-x-user' });

@@ -24,6 +24,13 @@ export type RemoteVersion =
 const duration = z.number().min(0).max(1e15);
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
+/** Names of fields that nodes of every version read. */
+const PLAIN_NAME = /^[a-z-]{1,40}$/;
+const FIELDS = z.record(
+  z.string().regex(/^[\w!#$%&'*+.^|~\x60-]{1,100}$/),
+  z.string().max(MAX_PASSED_FIELD_CHARS).regex(FIELD_VALUE),
+);
+
 const MESSAGE = z.union([
   z.object({ tunnel: z.string().regex(/^[\x21-\x7e]{1,200}$/) }),
   z.object({
@@ -35,12 +42,15 @@ const MESSAGE = z.union([
       lastModifiedIsStrong: z.boolean().optional(),
     }),
     fields: z.record(
-      z.string().regex(/^[a-z-]{1,40}$/),
+      z.string().regex(PLAIN_NAME),
       z.string().max(MAX_PASSED_FIELD_CHARS).regex(FIELD_VALUE),
     ),
+    /** Fields whose names nodes of earlier versions refuse. */
+    more: FIELDS.optional(),
     ageMs: duration,
     lifetimeMs: duration,
     staleIfErrorMs: duration,
+    staleWhileRevalidateMs: duration.optional(),
     finalUrl: z.url({ protocol: /^https?$/ }).max(8192),
   }),
 ]);
@@ -48,16 +58,21 @@ const MESSAGE = z.union([
 /** Writes a pointer, with ages instead of times, because clocks of nodes differ. */
 export function writeVersion(pointer: Pointer, now: number): string {
   const { version, freshness, finalUrl } = pointer;
-  const { length, validators, fields } = version;
-  const { lifetimeMs, staleIfErrorMs } = freshness;
+  const { length, validators } = version;
+  const all = Object.entries(version.fields);
+  const fields = Object.fromEntries(all.filter(([name]) => PLAIN_NAME.test(name)));
+  const more = Object.fromEntries(all.filter(([name]) => !PLAIN_NAME.test(name)));
+  const { lifetimeMs, staleIfErrorMs, staleWhileRevalidateMs } = freshness;
   const ageMs = currentAge(freshness, now);
   return JSON.stringify({
     length,
     validators,
     fields,
+    more,
     ageMs,
     lifetimeMs,
     staleIfErrorMs,
+    staleWhileRevalidateMs,
     finalUrl,
   });
 }
@@ -82,7 +97,8 @@ export function readVersion(
 ): RemoteVersion {
   const message = readOrThrow(MESSAGE, JSON.parse(text));
   if ('tunnel' in message) return { kind: 'tunnel', reason: message.tunnel };
-  const { length, fields, ageMs, lifetimeMs, staleIfErrorMs, finalUrl } = message;
+  const { length, ageMs, lifetimeMs, staleIfErrorMs, staleWhileRevalidateMs, finalUrl } = message;
+  const fields = { ...message.fields, ...message.more };
   const validators = definedOnly(message.validators);
   const tag = versionTag(validators, length, digest);
   if (tag === undefined || !canPin(validators)) throw new Error('nothing pins the version');
@@ -93,6 +109,7 @@ export function readVersion(
     arrivedAt: now,
     lifetimeMs,
     staleIfErrorMs,
+    ...(staleWhileRevalidateMs === undefined ? {} : { staleWhileRevalidateMs }),
   };
   return { kind: 'file', pointer: { version, freshness, finalUrl } };
 }

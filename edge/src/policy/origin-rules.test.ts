@@ -89,6 +89,12 @@ describe('a file that cannot be used', () => {
     ],
     ['{"defaults": {"transfers": 0}}', /transfers/],
     ['{"defaults": {"rate": "0"}}', /rate: a rate must be more than 0/],
+    ['{"defaults": {"fresh": "-1h"}}', /fresh/],
+    ['{"defaults": {"staleIfError": "400d"}}', /staleIfError/],
+    ['{"defaults": {"dropFields": ["ETag"]}}', /dropFields\.0: is not a field of a file/],
+    ['{"defaults": {"addFields": {"Set-Cookie": "a=b"}}}', /addFields/],
+    ['{"defaults": {"addFields": {"Content-Security-Policy": "x"}}}', /addFields/],
+    ['{"defaults": {"addFields": {"X-A": "a\\r\\nb"}}}', /addFields/],
     [JSON.stringify({ origins: Array(1001).fill({ origin: '*' }) }), /origins: Too big/],
   ])('%s is refused with the reason', (text, reason) => {
     expect(() => new OriginRules(text)).toThrow(

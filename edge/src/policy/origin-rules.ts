@@ -6,16 +6,29 @@
 
 import { readFileSync, statSync } from 'node:fs';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { MAX_RULES, MAX_RULES_FILE_BYTES } from '@millrace/shared/base/limits';
+import {
+  MAX_PASSED_FIELD_CHARS,
+  MAX_RULES,
+  MAX_RULES_FILE_BYTES,
+} from '@millrace/shared/base/limits';
 import { parseBytes, parseDuration, parseRate } from '@millrace/shared/base/unit-options';
 import { formatBytes } from '@millrace/shared/base/units';
+import type { FreshTimes } from '@millrace/shared/http/answers/freshness';
+import { isFieldOfFile } from '@millrace/shared/http/answers/passed-fields';
 import { fileWords } from '@millrace/shared/node/files/file-words';
 import { tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import { OriginPattern } from './origin-pattern.ts';
 
-/** Files of an origin that are served, and limits on their use. */
-export interface OriginRule {
+/**
+ * Files of an origin that are served, for how long they are taken for current (milliseconds), and
+ * limits on their use.
+ */
+export interface OriginRule extends FreshTimes {
+  /** Fields that clients do not get, names in lower case. */
+  readonly dropFields?: readonly string[] | undefined;
+  /** Fields that clients get in place of the origin's, names in lower case. */
+  readonly addFields?: Readonly<Record<string, string>> | undefined;
   /** Only these types, as `type/subtype` or `type/*`; undefined: any. */
   readonly contentTypes?: readonly string[] | undefined;
   /** All types but these. */
@@ -24,6 +37,8 @@ export interface OriginRule {
   readonly maxFileSize?: number | undefined;
   /** True if clients do not decide when the origin is asked again. */
   readonly ignoreNoCache?: boolean | undefined;
+  /** True if clients get the origin's own answers where it has no file, such as its error pages. */
+  readonly passAnswers?: boolean | undefined;
   /** Bytes sent to clients of files of one host, per time (milliseconds). */
   readonly quota?: { readonly bytes: number; readonly per: number } | undefined;
   /** Transfers at once of files of one host. */
@@ -63,11 +78,32 @@ const typePattern = z
   .regex(/^(\*\/\*|[a-z0-9][\w.+-]*\/([a-z0-9][\w.+-]*|\*))$/i, 'must be like video/mp4 or video/*')
   .transform((text) => text.toLowerCase());
 
+/** Longest time for which a rule may have files taken for current. */
+const MAX_FRESH_MS = 366 * 86_400_000;
+const time = unit(parseDuration).pipe(z.number().min(0).max(MAX_FRESH_MS));
+
+/** Most fields that a rule drops, or adds. */
+const MAX_RULE_FIELDS = 20;
+const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
+const fieldName = z
+  .string()
+  .transform((name) => name.toLowerCase())
+  .refine(isFieldOfFile, 'is not a field of a file that a rule may change');
+
 const LIMITS = {
   contentTypes: z.array(typePattern).min(1).max(100).optional(),
   refuseContentTypes: z.array(typePattern).max(100).optional(),
   maxFileSize: unit(parseBytes).optional(),
   ignoreNoCache: z.boolean().optional(),
+  passAnswers: z.boolean().optional(),
+  fresh: time.optional(),
+  staleWhileRevalidate: time.optional(),
+  staleIfError: time.optional(),
+  dropFields: z.array(fieldName).max(MAX_RULE_FIELDS).optional(),
+  addFields: z
+    .record(fieldName, z.string().max(MAX_PASSED_FIELD_CHARS).regex(FIELD_VALUE))
+    .refine((fields) => Object.keys(fields).length <= MAX_RULE_FIELDS, 'has too many fields')
+    .optional(),
   quota: z
     .strictObject({
       bytes: unit(parseBytes),
@@ -183,6 +219,15 @@ export class OriginRules {
     }
     return { says: 'none', privateToo: false, rule: this.#defaults };
   }
+}
+
+/** Changes the header of an answer to a client as a rule says. */
+export function changeFields(
+  { dropFields = [], addFields }: Pick<OriginRule, 'dropFields' | 'addFields'>,
+  headers: Record<string, string>,
+): void {
+  for (const name of dropFields) delete headers[name];
+  Object.assign(headers, addFields);
 }
 
 /**

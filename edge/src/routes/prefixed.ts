@@ -22,7 +22,13 @@ import type { Admission, ClientLimits } from '../admission/client-limits.ts';
 import { type OriginUse, together } from '../admission/origin-use.ts';
 import type { FileResolver } from '../agent/file-resolver.ts';
 import type { Resolution } from '../agent/origin-version.ts';
-import { ENCODED, isEncodedPart, tunnelHead, tunnelRequestHeaders } from '../agent/tunnel.ts';
+import {
+  asksForMore,
+  ENCODED,
+  isEncodedPart,
+  tunnelHead,
+  tunnelRequestHeaders,
+} from '../agent/tunnel.ts';
 import {
   canAnswer,
   connectionOf,
@@ -43,6 +49,7 @@ import type { ClientAddress } from '../policy/client-address.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
 import { sendPreflight } from './other-sites.ts';
 import { readTarget } from './read-target.ts';
+import { sendAnswer } from './send-answer.ts';
 import { type SendFileOptions, sendFile } from './send-file.ts';
 import { type SendTunnelledOptions, sendTunnelled } from './send-tunnelled.ts';
 
@@ -113,7 +120,9 @@ export class PrefixedHandler {
     this.#options.transfers.add(exchange);
     let failure: MillraceError | undefined;
     try {
-      await this.#answer(exchange, target);
+      await this.#answer(exchange, target).catch((error: unknown) =>
+        sendAnswer(this.#options, exchange, error),
+      );
     } catch (error) {
       failure = this.#failed(exchange, error);
     } finally {
@@ -172,8 +181,21 @@ export class PrefixedHandler {
     }
     exchange.kind = 'tunnel';
     const response =
-      resolution.take() ?? (await this.#openTunnel(exchange, asked, resolution.reason));
+      this.#taken(exchange, resolution) ??
+      (await this.#openTunnel(exchange, asked, resolution.reason));
     return sendTunnelled(this.#options, exchange, response, resolution.reason);
+  }
+
+  /** Returns the answer that has told the version, if it is an answer to this request as well. */
+  #taken(
+    exchange: Exchange,
+    { take }: Extract<Resolution, { kind: 'tunnel' }>,
+  ): HttpResponse | undefined {
+    const response = take();
+    // The whole file as a part: whoever wants another part, or has conditions, asks the origin.
+    if (response?.status !== 206 || !asksForMore(exchange.req.headers)) return response;
+    this.#discard(exchange, response);
+    return undefined;
   }
 
   /** Answers a preflight by what the origin says with the file. */

@@ -18,6 +18,7 @@ import type { Exchange } from '../clients/exchanges.ts';
 import type { Metrics } from '../figures/metrics.ts';
 import type { FileVersion, Pointer } from '../files/file-version.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
+import { changeFields } from '../policy/origin-rules.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { forPages } from './other-sites.ts';
 import { sendMoved } from './send-moved.ts';
@@ -86,8 +87,12 @@ export async function sendFile(
   const boundary = () => randomBytes(16).toString('hex');
   const made = responseHead(answer, version, chunkBytes, boundary);
   const head = { ...made, headers: forPages(o, made.headers) };
+  if (exchange.url !== undefined) changeFields(policy.rule(exchange.url), head.headers);
   // Caches on the way to the client must not give this content to clients that ask for another.
-  if (version.digest !== undefined) head.headers.vary = KNOWN_DIGEST;
+  if (version.digest !== undefined) {
+    const { vary } = head.headers;
+    head.headers.vary = vary === undefined ? KNOWN_DIGEST : `${vary}, ${KNOWN_DIGEST}`;
+  }
   const age = currentAge(pointer.freshness, o.wallClock());
   Object.assign(head.headers, { via: viaItem(name), age: String(Math.floor(age / 1000)) });
   exchange.bodyBytes = head.body?.slices.bytes ?? 0;

@@ -7,14 +7,17 @@ import { listField } from '@millrace/shared/http/fields/headers';
 import { readKnownDigest } from '@millrace/shared/http/fields/known-digest';
 import { viaItem } from '@millrace/shared/http/fields/via';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
-import { pipeTunnel, type TunnelHead, tunnelHead } from '../agent/tunnel.ts';
+import { readAnswer } from '../agent/read-answer.ts';
+import { isOfFile, pipeTunnel, type TunnelHead, tunnelHead } from '../agent/tunnel.ts';
 import { endResponse } from '../clients/connection.ts';
 import type { Exchange } from '../clients/exchanges.ts';
-import { begunBytes } from '../egress/answer-error.ts';
+import { answerError, begunBytes } from '../egress/answer-error.ts';
 import { checkDeclared } from '../egress/content-check.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
 import type { Metrics } from '../figures/metrics.ts';
+import { AnsweredError } from '../files/origin-answer.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
+import { changeFields } from '../policy/origin-rules.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { forPages } from './other-sites.ts';
 import { sendMoved } from './send-moved.ts';
@@ -56,6 +59,15 @@ export async function sendTunnelled(
     exchange.admission.fetched(bytes);
     metrics.originBytes.inc(bytes);
   };
+  if (policy.rule(url).passAnswers === true && !isOfFile(response.status)) {
+    // Errors of the table stay for what clients do not get.
+    const error = answerError(response, records.pause(response.url), now());
+    const answer = await readAnswer(response, error, controller.signal);
+    if (answer !== undefined) {
+      const { status: fwdStatus } = response;
+      throw new AnsweredError(answer, { hit: false, fwd: 'bypass', fwdStatus, detail: reason });
+    }
+  }
   let head: TunnelHead;
   const contentRange = listField(response.headers, 'content-range');
   if (response.status === 416 && contentRange !== undefined) {
@@ -79,6 +91,7 @@ export async function sendTunnelled(
   if (sendMoved(o, exchange, { url: response.url, headers: head.headers, outcome })) {
     return discard();
   }
+  changeFields(policy.rule(url), head.headers);
   exchange.bodyBytes = Number(head.headers['content-length'] ?? 0);
   res.writeHead(head.status, {
     ...forPages(o, head.headers),

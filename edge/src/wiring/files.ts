@@ -92,6 +92,8 @@ export function openFiles(
     now,
     wallClock,
     onOriginBytes,
+    passesAnswers: (url) => policy.rule(url).passAnswers === true,
+    times: (url) => policy.rule(url),
   });
   const inside = new InsideHandler({
     name: config.name,

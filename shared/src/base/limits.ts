@@ -37,6 +37,9 @@ export const MAX_DOWNLOAD_REDIRECTS = 20;
 /** Longest field value of an origin that is kept and passed on. */
 export const MAX_PASSED_FIELD_CHARS = 4096;
 
+/** Longest answer without a file that an edge passes on as the origin has written it. */
+export const MAX_ANSWER_BYTES = 64 * KiB;
+
 /** A Retry-After longer than this is passed on to the client instead of being waited for. */
 export const MAX_RETRY_AFTER_WAIT_MS = 30_000;
 

@@ -2,6 +2,9 @@
 
 import type { CacheOutcome } from '../../http/fields/cache-status.ts';
 
+/** Detail of a hit for whose sake the origin is asked meanwhile. */
+export const REVALIDATING = 'revalidating';
+
 /** Where a chunk was found: `peer` is another node, `source` the origin. */
 export type Tier = 'memory' | 'disk' | 'peer' | 'source';
 
@@ -24,6 +27,8 @@ export function withFirstChunk(
 
 /** Returns true if the first chunk was fetched to learn the current version. */
 export function bringsFirstChunk(outcome: CacheOutcome): boolean {
-  if (outcome.hit || outcome.collapsed === true) return false;
+  // The answer comes later, and may bring a chunk: the client that caused it is charged.
+  if (outcome.hit) return outcome.detail === REVALIDATING;
+  if (outcome.collapsed === true) return false;
   return outcome.stored === true || (outcome.detail === 'peer' && outcome.fwd === 'uri-miss');
 }

@@ -6,11 +6,13 @@ import {
   currentAge,
   DEFAULT_STALE_IF_ERROR_MS,
   isFresh,
+  isUsableMeanwhile,
   isUsableOnError,
   MAX_HEURISTIC_MS,
   parseCacheControl,
   readDemands,
   readFreshness,
+  withTimes,
 } from './freshness.ts';
 
 const NOW = Date.UTC(2024, 0, 1);
@@ -22,6 +24,10 @@ function read(headers: Headers) {
   return readFreshness({ date: at(0), ...headers }, NOW, NOW);
 }
 const cc = (value: string) => ({ 'cache-control': value });
+const cdn = (targeted: string, value: string) => ({
+  ...cc(value),
+  'cdn-cache-control': targeted,
+});
 
 describe('freshness', () => {
   test.each<[string, Headers, number]>([
@@ -52,6 +58,17 @@ describe('freshness', () => {
     ['modified after it was sent', { 'last-modified': at(HOUR) }, 0],
     ['Expires wins over the heuristic', { 'last-modified': at(-HOUR), expires: at(5000) }, 5000],
     ['nothing at all', {}, 0],
+    ['CDN-Cache-Control wins', { ...cc('max-age=5'), 'cdn-cache-control': 'max-age=60' }, 60_000],
+    ['CDN-Cache-Control wins over no-cache', cdn('max-age=60', 'no-cache'), 60_000],
+    ['no-cache of CDN-Cache-Control', cdn('no-cache', 'max-age=60'), 0],
+    ['a malformed CDN-Cache-Control', cdn('max-age=60, &&&', 'max-age=5'), 5000],
+    ['a quoted number in CDN-Cache-Control', cdn('max-age="60"', 'max-age=5'), 5000],
+    ['an empty CDN-Cache-Control', cdn('', 'max-age=5'), 5000],
+    [
+      'Expires does not count beside CDN-Cache-Control',
+      { 'cdn-cache-control': 'foo', expires: at(HOUR) },
+      0,
+    ],
     ['a malformed Last-Modified', { 'last-modified': 'yesterday' }, 0],
   ])('lifetime: %s', (_, headers, ms) => {
     expect(read(headers).lifetimeMs).toBe(ms);
@@ -160,5 +177,73 @@ describe('freshness', () => {
         if (!isFresh(f, NOW)) expect(isFresh(f, NOW + laterMs)).toBe(false);
       }),
     );
+  });
+});
+
+describe('Age', () => {
+  test.each([
+    ['7200, 0', 7_200_000],
+    ['0, 7200', 0],
+    ['2147483648', 2 ** 31 * 1000],
+    ['99999999999999999999', 2 ** 31 * 1000],
+    ['abc', 0],
+    ['-5', 0],
+    ['7200.0', 0],
+  ])('"%s" makes the answer %d ms old', (age, ms) => {
+    expect(read({ age }).initialAgeMs).toBe(ms);
+  });
+});
+
+describe('an answer that may be used while the origin is asked', () => {
+  const f = read(cc('max-age=60, stale-while-revalidate=30'));
+
+  test('is used in that time, and not later', () => {
+    expect([59_999, 89_999, 90_000].map((ms) => isUsableMeanwhile(f, NOW + ms))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(isFresh(f, NOW + 60_000)).toBe(false);
+  });
+
+  test.each(['must-revalidate', 'no-cache', 's-maxage=60'])('is not used with %s', (directive) => {
+    const strict = read(cc(`max-age=60, stale-while-revalidate=30, ${directive}`));
+    expect(strict.staleWhileRevalidateMs).toBeUndefined();
+  });
+});
+
+test('must-understand lets a cache that does store, whatever no-store says', () => {
+  expect(read(cc('max-age=60, no-store, must-understand')).notStorable).toBeUndefined();
+});
+
+describe('the times of a rule', () => {
+  const times = { fresh: HOUR, staleWhileRevalidate: 2000, staleIfError: 3000 };
+
+  test('begin when the answer arrives', () => {
+    const headers = { ...cc('max-age=5'), age: '7200' };
+    const f = withTimes(read(headers), headers, times);
+    expect(isFresh(f, NOW + HOUR - 1)).toBe(true);
+    expect(isFresh(f, NOW + HOUR)).toBe(false);
+    expect([
+      isUsableMeanwhile(f, NOW + HOUR + 1999),
+      isUsableOnError(f, NOW + HOUR + 2999),
+    ]).toEqual([true, true]);
+  });
+
+  test('do not replace no-cache, nor must-revalidate for stale files', () => {
+    const asked = cc('no-cache');
+    expect(withTimes(read(asked), asked, times)).toEqual(read(asked));
+    const strict = cc('must-revalidate');
+    const f = withTimes(read(strict), strict, times);
+    expect([f.lifetimeMs, f.staleIfErrorMs, f.staleWhileRevalidateMs]).toEqual([
+      HOUR,
+      0,
+      undefined,
+    ]);
+  });
+
+  test('without a rule leave everything as it was', () => {
+    const f = read(cc('max-age=5'));
+    expect(withTimes(f, cc('max-age=5'), {})).toBe(f);
   });
 });

@@ -22,8 +22,20 @@ const HEURISTIC_SHARE = 0.1; // RFC 9111 4.2.2 names a tenth as typical
  */
 export const MAX_HEURISTIC_MS = 60_000;
 
+/** Directives that forbid the use of a stale response (RFC 9111 4.2.4, 5.2.2.10). */
+const MUST_ASK = ['must-revalidate', 'proxy-revalidate', 's-maxage', 'no-cache'];
+
 /** Time, in ms, for which a stale pointer may be served while the origin is down (RFC 5861 4). */
 export const DEFAULT_STALE_IF_ERROR_MS = 24 * 3_600_000;
+
+/** Longest CDN-Cache-Control that is read. */
+const MAX_TARGETED_CHARS = 1024;
+const BARE_ITEM = String.raw`(?:-?\d{1,15}(?:\.\d{1,3})?|"(?:[ !#-\[\]-~]|\\["\\])*"|[A-Za-z*][\w!#$%&'*+.^|~:/\x60-]*|\?[01])`;
+const PARAMETER = `(?:; *[a-z*][a-z0-9_.*-]*(?:=${BARE_ITEM})?)`;
+const MEMBER = `[A-Za-z*][A-Za-z0-9_.*-]*(?:=${BARE_ITEM})?${PARAMETER}*`;
+/** A dictionary of structured fields without inner lists (RFC 9651 3.2); keys may be in capitals. */
+const DICTIONARY = new RegExp(`^${MEMBER}(?:[ \\t]*,[ \\t]*${MEMBER})*$`);
+const PARAMETERS = new RegExp(PARAMETER, 'g');
 
 export interface Freshness {
   /** The reason why the response must not be stored; undefined: it may be stored. */
@@ -36,6 +48,11 @@ export interface Freshness {
   readonly lifetimeMs: number;
   /** Milliseconds after its lifetime for which it may be used while the origin is unreachable. */
   readonly staleIfErrorMs: number;
+  /**
+   * Milliseconds after its lifetime for which it may be used while the origin is asked (RFC 5861 3);
+   * default 0.
+   */
+  readonly staleWhileRevalidateMs?: number | undefined;
 }
 
 /**
@@ -45,23 +62,59 @@ export interface Freshness {
  * @param arrivedAt Unix milliseconds at which the response header arrived
  */
 export function readFreshness(headers: Headers, requestedAt: number, arrivedAt: number): Freshness {
-  const directives = parseCacheControl(listField(headers, 'cache-control'));
+  const targeted = targetedDirectives(headers);
+  const directives = targeted ?? parseCacheControl(listField(headers, 'cache-control'));
   const date = parseHttpDate(listField(headers, 'date')) ?? arrivedAt;
-  const ageField = Number(/^\d{1,9}$/.exec(listField(headers, 'age')?.trim() ?? '')?.[0] ?? 0);
+  // The first member counts where there are several (RFC 9111 5.1).
+  const stated = splitList(listField(headers, 'age') ?? '')[0];
   const initialAgeMs = Math.max(
     0,
     arrivedAt - date,
-    ageField * 1000 + Math.max(0, arrivedAt - requestedAt),
+    (seconds(stated) ?? 0) + Math.max(0, arrivedAt - requestedAt),
   );
-  const mustAsk = ['must-revalidate', 'proxy-revalidate', 's-maxage', 'no-cache'];
+  const staleMs = (name: string, otherwise: number) =>
+    MUST_ASK.some((directive) => directives.has(directive))
+      ? 0
+      : (seconds(directives.get(name)) ?? otherwise);
+  const staleWhileRevalidateMs = staleMs('stale-while-revalidate', 0);
   return {
     notStorable: whyNotStorable(headers, directives),
     initialAgeMs,
     arrivedAt,
-    lifetimeMs: lifetime(headers, directives, date),
-    staleIfErrorMs: mustAsk.some((name) => directives.has(name))
-      ? 0
-      : (seconds(directives.get('stale-if-error')) ?? DEFAULT_STALE_IF_ERROR_MS),
+    lifetimeMs: lifetime(headers, directives, date, targeted !== undefined),
+    staleIfErrorMs: staleMs('stale-if-error', DEFAULT_STALE_IF_ERROR_MS),
+    ...(staleWhileRevalidateMs > 0 ? { staleWhileRevalidateMs } : {}),
+  };
+}
+
+/** Times of an operator's rule, milliseconds, in place of those that the origin states. */
+export interface FreshTimes {
+  readonly fresh?: number | undefined;
+  readonly staleWhileRevalidate?: number | undefined;
+  readonly staleIfError?: number | undefined;
+}
+
+/**
+ * Applies a rule's times, which begin when the answer arrives. What the origin forbids stays forbidden:
+ * to store the file, to use it unasked (no-cache), to use it when it is stale (must-revalidate).
+ */
+export function withTimes(stated: Freshness, headers: Headers, times: FreshTimes): Freshness {
+  const { fresh, staleWhileRevalidate, staleIfError } = times;
+  if (fresh === undefined && staleWhileRevalidate === undefined && staleIfError === undefined) {
+    return stated;
+  }
+  const directives =
+    targetedDirectives(headers) ?? parseCacheControl(listField(headers, 'cache-control'));
+  if (directives.has('no-cache')) return stated;
+  const lifetimeMs = fresh === undefined ? stated.lifetimeMs : stated.initialAgeMs + fresh;
+  if (directives.has('must-revalidate') || directives.has('proxy-revalidate')) {
+    return { ...stated, lifetimeMs };
+  }
+  return {
+    ...stated,
+    lifetimeMs,
+    staleWhileRevalidateMs: staleWhileRevalidate ?? stated.staleWhileRevalidateMs,
+    staleIfErrorMs: staleIfError ?? stated.staleIfErrorMs,
   };
 }
 
@@ -78,6 +131,11 @@ export function isFresh(f: Freshness, now: number): boolean {
 /** Returns true while the response may be used if the origin cannot be reached. */
 export function isUsableOnError(f: Freshness, now: number): boolean {
   return currentAge(f, now) < f.lifetimeMs + f.staleIfErrorMs;
+}
+
+/** Returns true while the response may be used although the origin is only being asked. */
+export function isUsableMeanwhile(f: Freshness, now: number): boolean {
+  return currentAge(f, now) < f.lifetimeMs + (f.staleWhileRevalidateMs ?? 0);
 }
 
 /** The demands that a client's request makes on a stored response (RFC 9111 5.2.1). */
@@ -122,7 +180,8 @@ function whyNotStorable(
   headers: Headers,
   directives: ReadonlyMap<string, string>,
 ): string | undefined {
-  if (directives.has('no-store')) return 'no-store';
+  // Whoever understands the status may store the response (RFC 9111 5.2.2.3).
+  if (directives.has('no-store') && !directives.has('must-understand')) return 'no-store';
   if (directives.has('private')) return 'private';
   if (headers['set-cookie'] !== undefined) return 'set-cookie';
   const vary = splitList(listField(headers, 'vary') ?? '').map((name) => name.toLowerCase());
@@ -130,13 +189,34 @@ function whyNotStorable(
   return selecting === undefined ? undefined : `vary-${selecting === '*' ? 'any' : selecting}`;
 }
 
-function lifetime(headers: Headers, directives: ReadonlyMap<string, string>, date: number): number {
+/**
+ * Reads the directives for caches of a network such as this one (RFC 9213), which replace those of
+ * Cache-Control, and Expires.
+ *
+ * @returns undefined if there are none, or if they are malformed: then they do not count
+ */
+function targetedDirectives(headers: Headers): ReadonlyMap<string, string> | undefined {
+  const field = listField(headers, 'cdn-cache-control')?.trim() ?? '';
+  if (field === '' || field.length > MAX_TARGETED_CHARS || !DICTIONARY.test(field))
+    return undefined;
+  const directives = parseCacheControl(field.replace(PARAMETERS, ''));
+  const numbers = ['max-age', 's-maxage'].map((name) => directives.get(name));
+  if (numbers.some((n) => n !== undefined && !/^-?\d+$/.test(n))) return undefined;
+  return /(?:max-age|s-maxage)="/i.test(field) ? undefined : directives;
+}
+
+function lifetime(
+  headers: Headers,
+  directives: ReadonlyMap<string, string>,
+  date: number,
+  isTargeted: boolean,
+): number {
   if (directives.has('no-cache')) return 0;
   const explicit = seconds(directives.get('s-maxage')) ?? seconds(directives.get('max-age'));
   if (explicit !== undefined) return explicit;
   // A malformed number in an explicit directive means stale, not "use the heuristic".
   if (directives.has('s-maxage') || directives.has('max-age')) return 0;
-  const expires = listField(headers, 'expires');
+  const expires = isTargeted ? undefined : listField(headers, 'expires');
   if (expires !== undefined) return Math.max(0, (parseHttpDate(expires) ?? 0) - date);
   const lastModified = parseHttpDate(listField(headers, 'last-modified'));
   if (lastModified === undefined) return 0;

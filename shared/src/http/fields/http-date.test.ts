@@ -20,6 +20,7 @@ describe('HTTP dates', () => {
     ['Saturday, 01-Jan-00 00:00:00 GMT', Date.UTC(2000, 0, 1)],
     ['Thu, 29 Feb 2024 00:00:00 GMT', Date.UTC(2024, 1, 29)],
     ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
+    ['thu, 01 JAN 1970 00:00:00 gmt', 0],
     ['Sat, 31 Dec 2016 23:59:60 GMT', Date.UTC(2017, 0, 1)],
   ])('%s is understood', (text, time) => {
     expect(parseHttpDate(text)).toBe(time);
@@ -37,7 +38,6 @@ describe('HTTP dates', () => {
     'Sun, 06 Nov 1994 08:49:37 UTC',
     'Sun, 06 Nov 1994 08:49:37 +0000',
     'Sun, 6 Nov 1994 08:49:37 GMT',
-    'Sun, 06 nov 1994 08:49:37 GMT',
     'Sun, 06 Foo 1994 08:49:37 GMT',
     'Sun, 00 Nov 1994 08:49:37 GMT',
     'Thu, 31 Nov 1994 08:49:37 GMT',

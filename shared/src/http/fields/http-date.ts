@@ -1,10 +1,13 @@
-/** HTTP dates (RFC 9110 5.6.7): the preferred form and the two obsolete ones. */
+/**
+ * HTTP dates (RFC 9110 5.6.7): the preferred form and the two obsolete ones. Some servers write other
+ * letters in capitals, which leaves no doubt about the date.
+ */
 
-const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
+const MONTHS = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ');
 
-const IMF = /^[A-Z][a-z]{2}, (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT$/;
-const RFC850 = /^[A-Z][a-z]{5,8}, (\d{2})-([A-Z][a-z]{2})-(\d{2}) (\d{2}):(\d{2}):(\d{2}) GMT$/;
-const ASCTIME = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d{2}):(\d{2}):(\d{2}) (\d{4})$/;
+const IMF = /^[A-Z][a-z]{2}, (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT$/i;
+const RFC850 = /^[A-Z][a-z]{5,8}, (\d{2})-([A-Z][a-z]{2})-(\d{2}) (\d{2}):(\d{2}):(\d{2}) GMT$/i;
+const ASCTIME = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d{2}):(\d{2}):(\d{2}) (\d{4})$/i;
 
 /**
  * Reads an HTTP date.
@@ -39,7 +42,7 @@ function toTime(
   minute: string | undefined,
   second: string | undefined,
 ): number | undefined {
-  const month = MONTHS.indexOf(monthName ?? '');
+  const month = MONTHS.indexOf((monthName ?? '').toLowerCase());
   const [d, h, m, s] = [Number(day), Number(hour), Number(minute), Number(second)];
   // 60 is a leap second.
   if (month < 0 || d < 1 || h > 23 || m > 59 || s > 60) return undefined;
