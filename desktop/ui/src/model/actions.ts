@@ -8,6 +8,7 @@ import { canPause, canResume, canRetry, isQueued, type Remedy } from './failure.
 import { gidAt, indexOf } from './list-window.ts';
 import { mustAsk, onlyEntries } from './removal.ts';
 import { choose, type Modifiers, NO_SELECTION, step } from './selection.ts';
+import { ShareActions } from './share-actions.ts';
 import { copyText, shell } from './shell.ts';
 
 /** Time, ms, for which undoing is offered; Ctrl+Z and the trash offer it for days. */
@@ -15,12 +16,14 @@ export const UNDO_MS = 10_000;
 
 export class Actions {
   readonly #app: App;
+  readonly shares: ShareActions;
   #moves = Promise.resolve();
   /** The message that offers to undo the last removal. */
   #undoToast: number | undefined;
 
   constructor(app: App) {
     this.#app = app;
+    this.shares = new ShareActions(app);
   }
 
   open(dialog: DialogState | undefined): void {
