@@ -58,7 +58,7 @@ export class Outgoing {
     }
   }
 
-  /** Offers a file of the user. @throws MillraceError `bad-option` if it is none */
+  /** Offers a file of the user. @throws MillraceError `bad-option` if it cannot be read */
   async offer(path: string): Promise<OutgoingView> {
     const file = await plainFile(path);
     await this.#makePlace();

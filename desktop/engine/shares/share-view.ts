@@ -7,7 +7,7 @@ import type { ShareView } from '@millrace/shared/bridge/rpc/share-api';
 import { shownState } from '@millrace/shared/share/share-state';
 import type { KeptShare } from '../store/share-store.ts';
 
-/** What is known only while the daemon runs. */
+/** State of a file that ends with the daemon. */
 export interface ShareProgress {
   readonly sentBytes: number;
   readonly changing?: 'extending' | 'revoking' | undefined;

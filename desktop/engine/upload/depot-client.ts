@@ -115,7 +115,7 @@ export async function allocate(
   return read(ALLOCATED, text);
 }
 
-/** What an owner may still store in a depot: bytes in all and of one file, and for how long. */
+/** Limits of an owner in a depot: bytes that are left, bytes of one file, and the longest time. */
 export type DepotRoom = z.output<typeof ROOM>;
 
 /** Asks a depot what the owner of a token may store. @throws as `allocate` */

@@ -8,7 +8,7 @@ import { canPause, canResume, canRetry, isQueued, type Remedy } from './failure.
 import { gidAt, indexOf } from './list-window.ts';
 import { mustAsk, onlyEntries } from './removal.ts';
 import { choose, type Modifiers, NO_SELECTION, step } from './selection.ts';
-import { ShareActions } from './share-actions.ts';
+import { ShareActions } from './shares/share-actions.ts';
 import { copyText, shell } from './shell.ts';
 
 /** Time, ms, for which undoing is offered; Ctrl+Z and the trash offer it for days. */
@@ -23,7 +23,11 @@ export class Actions {
 
   constructor(app: App) {
     this.#app = app;
-    this.shares = new ShareActions(app);
+    this.shares = new ShareActions(app, {
+      copyText,
+      offerFile: async (file) => shell?.offerFile(file),
+      show: () => app.store.set({ section: 'shared', sideOpen: false }),
+    });
   }
 
   open(dialog: DialogState | undefined): void {

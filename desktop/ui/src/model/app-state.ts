@@ -58,7 +58,7 @@ export interface AppState {
   readonly settings: AppSettings | undefined;
   readonly speed: SpeedHistory;
   readonly view: View;
-  /** What the page shows beside the side bar. */
+  /** Content beside the side bar. */
   readonly section: 'downloads' | 'shared';
   /** Files that were sent, newest first; undefined: not read yet. */
   readonly shares: readonly ShareView[] | undefined;

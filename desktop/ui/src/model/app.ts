@@ -18,7 +18,7 @@ import {
   withRevision,
 } from './list-window.ts';
 import { NO_SELECTION, within, without } from './selection.ts';
-import { withShares } from './shares.ts';
+import { withShares } from './shares/shares.ts';
 import { Rows, Store } from './store.ts';
 import { withoutToast, withToast } from './toasts.ts';
 

@@ -3,7 +3,7 @@
 import { Icon } from '@millrace/shared/ui/icons';
 import { useEffect, useState } from 'react';
 import { isMetalinkName, readMetalinkFiles } from '../../model/metalinks.ts';
-import { isDescription } from '../../model/shares.ts';
+import { isDescription } from '../../model/shares/shares.ts';
 import { MAX_TEXT_CHARS } from '../../model/text-pieces.ts';
 import { useActions, useApp, useText } from '../common/context.tsx';
 

@@ -2,7 +2,7 @@
 
 import { Icon, type IconName, Logo } from '@millrace/shared/ui/icons';
 import { countOf, STATE_FILTERS, type StateFilter, type View } from '../../model/filter.ts';
-import { liveCount } from '../../model/shares.ts';
+import { liveCount } from '../../model/shares/shares.ts';
 import { clock, rate } from '../../text/format.ts';
 import { categoryName, isKnown } from '../common/category-name.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';

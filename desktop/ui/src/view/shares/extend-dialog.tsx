@@ -1,7 +1,7 @@
 /** Extends the time for which a file is stored. */
 
 import { useState } from 'react';
-import { secondsOf, type Term } from '../../model/shares.ts';
+import { secondsOf, type Term } from '../../model/shares/shares.ts';
 import { useActions, useAppState, useText } from '../common/context.tsx';
 import { Dialog, DialogForm } from '../common/dialog.tsx';
 import { TermChoice } from './term-choice.tsx';

@@ -1,7 +1,7 @@
 /** The dialog for sending files: which ones, for how long, and to which depots. */
 
 import { type ChangeEvent, useEffect, useRef, useState } from 'react';
-import { secondsOf, type Term } from '../../model/shares.ts';
+import { secondsOf, type Term } from '../../model/shares/shares.ts';
 import { bytes, hostOf, percent } from '../../text/format.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
 import { Dialog, DialogForm } from '../common/dialog.tsx';

@@ -6,7 +6,7 @@ import { Empty, Loading } from '@millrace/shared/ui/empty';
 import { IconButton } from '@millrace/shared/ui/icon-button';
 import { Icon } from '@millrace/shared/ui/icons';
 import { Bar } from '@millrace/shared/ui/row-signs';
-import { sentPart } from '../../model/shares.ts';
+import { sentPart } from '../../model/shares/shares.ts';
 import { bytes, dateTime, percent } from '../../text/format.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
 import { useNow } from '../common/now.ts';

@@ -1,7 +1,7 @@
 /** The choice of the time for which a file is stored. */
 
 import { Choice } from '@millrace/shared/ui/fields';
-import { TERMS, type Term } from '../../model/shares.ts';
+import { TERMS, type Term } from '../../model/shares/shares.ts';
 import { useText } from '../common/context.tsx';
 
 interface TermChoiceProps {

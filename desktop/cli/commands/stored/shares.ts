@@ -1,9 +1,9 @@
 /** `millrace shares`: lists the files that the app has sent. */
 
 import { Command } from 'commander';
-import { action, type CliContext, type CommonOptions } from '../console/context.ts';
-import { withDaemon } from '../console/daemon-link.ts';
-import { shareLines } from '../view/share-text.ts';
+import { action, type CliContext, type CommonOptions } from '../../console/context.ts';
+import { withDaemon } from '../../console/daemon-link.ts';
+import { shareLines } from '../../view/share-text.ts';
 
 export function sharesCommand(context: CliContext): Command {
   return new Command('shares')

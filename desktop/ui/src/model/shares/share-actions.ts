@@ -6,8 +6,28 @@ import {
   type Outgoing,
   type ShareView,
 } from '@millrace/shared/bridge/rpc/share-api';
-import type { App } from './app.ts';
-import { copyText, shell } from './shell.ts';
+import type { Connection } from '../../api/connection.ts';
+import type { Text } from '../../text/text.ts';
+
+/** Parts of the page that these actions need. */
+export interface SharePage {
+  readonly text: Text;
+  readonly call: Connection['call'];
+  attempt<T>(call: Promise<T>): Promise<T | undefined>;
+  toast(
+    text: string,
+    more?: { kind?: 'bad'; action?: { label: string; run: () => void } },
+  ): unknown;
+}
+
+/** Parts of the app's window or the browser that these actions need. */
+export interface ShareWindow {
+  copyText(text: string): Promise<boolean>;
+  /** Names a file to the daemon; undefined: its bytes have to be copied. */
+  offerFile(file: File): Promise<Outgoing | undefined>;
+  /** Shows the files that were sent. */
+  show(): void;
+}
 
 export interface SendOptions {
   readonly seconds: number;
@@ -16,14 +36,16 @@ export interface SendOptions {
 }
 
 export class ShareActions {
-  readonly #app: App;
+  readonly #app: SharePage;
+  readonly #window: ShareWindow;
 
-  constructor(app: App) {
+  constructor(app: SharePage, window: ShareWindow) {
     this.#app = app;
+    this.#window = window;
   }
 
   show(): void {
-    this.#app.store.set({ section: 'shared', sideOpen: false });
+    this.#window.show();
   }
 
   /**
@@ -38,7 +60,7 @@ export class ShareActions {
     onCopied: (bytes: number) => void,
     signal: AbortSignal,
   ): Promise<ShareView> {
-    const named = await shell?.offerFile(file);
+    const named = await this.#window.offerFile(file);
     const outgoing = named ?? (await this.#copy(file, onCopied, signal));
     return this.#app.call('millrace.share', { file: outgoing.file, ...options });
   }
@@ -46,7 +68,7 @@ export class ShareActions {
   async copyLink({ link }: ShareView): Promise<void> {
     if (link === undefined) return;
     const { text } = this.#app;
-    if (await copyText(link)) this.#app.toast(text.t('word.copied'));
+    if (await this.#window.copyText(link)) this.#app.toast(text.t('word.copied'));
     else this.#app.toast(text.t('share.notCopied'), { kind: 'bad' });
   }
 
