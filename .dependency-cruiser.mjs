@@ -19,6 +19,7 @@ const PARTS = {
     `${SHARED}/cdn/routing/hrw[.]ts`,
     `${SHARED}/download/request/harmful-name[.]ts`,
   ],
+  [`${SHARED}/share`]: [`${SHARED}/base`],
   [`${SHARED}/bridge`]: [`${SHARED}/(base|download)`],
   'shared/node': [`${SHARED}/(base|http)`],
   'shared/testing': [SHARED],
@@ -34,7 +35,7 @@ const PARTS = {
   'desktop/native-host': [`${SHARED}/(base|bridge|download)`, 'desktop/(local|client)'],
   'desktop/shell': [`${SHARED}/(base|bridge|download|text)`, 'desktop/(local|native-host)'],
   'desktop/cli': [SHARED, 'shared/node', 'desktop/(local|client|engine|native-host)'],
-  'desktop/ui': [`${SHARED}/(base|bridge|text)`, 'shared/(style|ui)'],
+  'desktop/ui': [`${SHARED}/(base|bridge|text|share)`, 'shared/(style|ui)'],
   'extension/src': [
     `${SHARED}/(base|http|download|bridge|schema|text)`,
     `${SHARED}/cdn/routing/hrw[.]ts`,

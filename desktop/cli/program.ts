@@ -20,6 +20,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
     stream: async () => (await import('./commands/stream.ts')).streamCommand,
   },
   'Send files:': {
+    shares: async () => (await import('./commands/stored/shares.ts')).sharesCommand,
     upload: async () => (await import('./commands/upload/upload.ts')).uploadCommand,
     stat: async () => (await import('./commands/stored/stat.ts')).statCommand,
     augment: async () => (await import('./commands/stored/augment.ts')).augmentCommand,

@@ -6,7 +6,7 @@ import type {
   ShellPlatform,
   ShellPreferences,
 } from '@millrace/shared/bridge/page/shell-api';
-import { contextBridge, ipcRenderer } from 'electron';
+import { contextBridge, ipcRenderer, webUtils } from 'electron';
 import { channel, MESSAGE_CHANNEL, type ShellCall } from './logic/payload-channels.ts';
 
 const listeners = new Set<(message: ShellMessage) => void>();
@@ -24,6 +24,11 @@ const api: ShellApi = {
   openFile: (gid) => call('openFile', gid),
   showInFolder: (gid) => call('showInFolder', gid),
   chooseFolder: (start) => call('chooseFolder', start),
+  offerFile: async (file) => {
+    // Only files that the user has dropped or picked have a path: a page cannot make one.
+    const path = webUtils?.getPathForFile(file as File) ?? '';
+    return path === '' ? undefined : call('offerFile', path);
+  },
   copyText: (text) => call('copyText', text),
   getPreferences: () => call('getPreferences'),
   setPreferences: (changes: Partial<ShellPreferences>) => call('setPreferences', changes),

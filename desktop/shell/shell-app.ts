@@ -152,6 +152,7 @@ export class ShellApp {
         openFile: (gid) => openFile(this.#supervisor.link, gid, this.#words),
         showInFolder: (gid) => showInFolder(this.#supervisor.link, gid, this.#words),
         chooseFolder: (start) => this.#chooseFolder(start),
+        offerFile: (path) => this.#supervisor.link?.call('millrace.offerFile', { path }),
         copyText: async (text) => {
           await this.#clipboard.write(text);
           return {};

@@ -23,10 +23,13 @@ import { HostMemory } from '../queue/host-memory.ts';
 import { SharedRate } from '../queue/shared-rate.ts';
 import { RpcServer } from '../rpc/server.ts';
 import { Settings } from '../settings/settings.ts';
+import { Outgoing } from '../shares/outgoing.ts';
+import { Shares } from '../shares/shares.ts';
 import { damageTeller } from '../store/damaged-rows.ts';
 import { openDatabase } from '../store/database.ts';
 import { DetailStore } from '../store/detail-store.ts';
 import { DownloadStore } from '../store/download-store.ts';
+import { ShareStore } from '../store/share-store.ts';
 import { HostStore, SettingStore } from '../store/small-stores.ts';
 import { TrashStore } from '../store/trash-store.ts';
 import { LocalEdge, usableEdges } from '../views/app-settings.ts';
@@ -137,6 +140,14 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     now,
     clock: () => performance.now(),
   });
+  const shares = new Shares({
+    store: new ShareStore(db, tell),
+    depots: () => settings.depots,
+    state,
+    now,
+    clock: () => performance.now(),
+  });
+  const outgoing = new Outgoing(state, () => performance.now());
   const ended = Promise.withResolvers<void>();
   let opened: RpcServer | undefined;
   try {
@@ -147,6 +158,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       downloadLogs,
       local,
       offers,
+      shares,
+      outgoing,
       token,
       state,
       version: VERSION,
@@ -171,6 +184,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       offers.close();
       await server.close();
       await streams.close();
+      await shares.close();
       downloadLogs.close();
       await manager.close();
       await names.close();
@@ -181,6 +195,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     opened = server;
     await writeAddress(state, { ...address, pid: process.pid, version: VERSION });
     manager.start();
+    await outgoing.sweep(shares.copies);
+    shares.start();
     names.sweep();
     manager.checkKept(check.signal).catch((error) => onNote(`The list was not checked: ${error}`));
     return { url: address.url, token, manager, ended: ended.promise, close };

@@ -9,17 +9,21 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { RPC_PATH, SESSION_ENDED, SESSION_PATH } from '@millrace/shared/bridge/page/session-api';
+import { OUTGOING_PATH } from '@millrace/shared/bridge/rpc/share-api';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Manager } from '../downloads/manager.ts';
 import type { ParseMetalink } from '../downloads/metalinks.ts';
 import type { Streams } from '../downloads/streams.ts';
 import type { Offers } from '../offers/offers.ts';
+import type { Outgoing } from '../shares/outgoing.ts';
+import type { Shares } from '../shares/shares.ts';
 import { type LocalEdge, settingsOf } from '../views/app-settings.ts';
 import type { DownloadLogs } from '../views/download-logs.ts';
 import { ConnectionPlaces } from '../web/connection-places.ts';
 import { type GuardOptions, isLoopback, isOwnOrigin, refuse, Secret } from '../web/guard.ts';
 import { GOOD_FOR_MS, LoginCodes } from '../web/login-codes.ts';
 import { LoginPages } from '../web/login-page.ts';
+import { takePiece } from '../web/outgoing-route.ts';
 import { refusePage } from '../web/page-guard.ts';
 import { RequestBodies } from '../web/request-bodies.ts';
 import { SessionRoute } from '../web/session-route.ts';
@@ -40,6 +44,8 @@ export interface RpcServerOptions {
   readonly downloadLogs: DownloadLogs;
   readonly local: LocalEdge;
   readonly offers: Offers;
+  readonly shares: Shares;
+  readonly outgoing: Outgoing;
   readonly token: string;
   readonly state: string;
   readonly version: string;
@@ -102,6 +108,7 @@ export class RpcServer {
     this.#live = new LiveFeed({
       manager: options.manager,
       downloadLogs: options.downloadLogs,
+      shares: options.shares.list,
       settings: () => settingsOf(options.manager, options.local.url),
       clock: () => performance.now(),
     });
@@ -204,10 +211,12 @@ export class RpcServer {
 
   async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const path = pathOf(req);
-    const own = path === RPC_PATH || path === SESSION_PATH;
+    const isPiece = path.startsWith(OUTGOING_PATH);
+    const own = path === RPC_PATH || path === SESSION_PATH || isPiece;
     const refusal = (own ? refuse : refusePage)(req, this.#guard as GuardOptions);
     if (refusal !== undefined) return say(res, refusal.status, refusal.reason);
     if (path === SESSION_PATH) return this.#login.serve(req, res);
+    if (isPiece) return takePiece(req, res, this.#options.outgoing, this.#trust(req).trusted);
     return own ? this.#answer(req, res) : this.#page.serve(req, res, path);
   }
 

@@ -5,6 +5,7 @@
 
 import { MAX_EDGES } from '@millrace/shared/bridge/rpc/edge-api';
 import { MAX_CONCURRENT } from '@millrace/shared/bridge/rpc/settings-api';
+import { MAX_DEPOTS } from '@millrace/shared/bridge/rpc/share-api';
 import { DAYS, MAX_WINDOWS, type ScheduleWindow } from '@millrace/shared/download/queue/schedule';
 import {
   type Category,
@@ -15,6 +16,7 @@ import { readList, readOrThrow, tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import type { SettingStore } from '../store/small-stores.ts';
 import { type AppOptions, appSchema, damagedParts } from './app-options.ts';
+import { depotSchema, type KeptDepot } from './kept-depots.ts';
 import { edgeSchema, type KeptEdge } from './kept-edges.ts';
 
 export interface Limits {
@@ -58,6 +60,7 @@ export class Settings {
   #aria2: Readonly<Record<string, string>>;
   #dir: string | undefined;
   #edges: readonly KeptEdge[];
+  #depots: readonly KeptDepot[];
   #app: AppOptions;
 
   constructor(store: SettingStore) {
@@ -68,6 +71,7 @@ export class Settings {
     this.#aria2 = read(store, 'aria2', optionsSchema) ?? {};
     this.#dir = read(store, 'dir', z.string());
     this.#edges = readItems(store, 'edges', edgeSchema)?.slice(0, MAX_EDGES) ?? [];
+    this.#depots = readItems(store, 'depots', depotSchema)?.slice(0, MAX_DEPOTS) ?? [];
     this.#app = readApp(store);
   }
 
@@ -117,6 +121,16 @@ export class Settings {
   set edges(edges: readonly KeptEdge[]) {
     this.#edges = edges;
     this.#store.set('edges', edges);
+  }
+
+  /** Depots that the user has set up, with the user's tokens. */
+  get depots(): readonly KeptDepot[] {
+    return this.#depots;
+  }
+
+  set depots(depots: readonly KeptDepot[]) {
+    this.#depots = depots;
+    this.#store.set('depots', depots);
   }
 
   /** Settings of the page and the shell, and defaults of new downloads. */

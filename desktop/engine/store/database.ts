@@ -84,7 +84,7 @@ function replaceDamaged(path: string, now: number, why: string): OpenedDatabase 
 }
 
 /** Tables whose rows are copied; the contents of the others follow from them or are rebuilt. */
-const SAVED = ['downloads', 'trash', 'settings', 'hosts', 'details'];
+const SAVED = ['downloads', 'trash', 'settings', 'hosts', 'details', 'shares'];
 
 /** Copies the rows that can still be read. @returns the number of downloads */
 function salvage(from: string, to: DatabaseSync): number {

@@ -131,6 +131,15 @@ const MIGRATIONS: readonly string[] = [
   UPDATE downloads SET active_ms = finished_at - started_at
     WHERE finished_at > started_at AND state = 'complete';
   `,
+  `
+  -- Files that the user has sent. An exNode gives all rights to what is stored.
+  CREATE TABLE shares (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL UNIQUE,
+    value TEXT NOT NULL,
+    exnode TEXT
+  ) STRICT;
+  `,
 ];
 
 /**

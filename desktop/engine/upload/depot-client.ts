@@ -47,6 +47,12 @@ const STORED = z.object({
   pull: PULL.optional(),
 });
 const BLOCKS = z.object({ blocks: z.array(z.string().length(64)).max(MAX_EXNODE_BLOCKS) });
+const ROOM = z.object({
+  owner: z.string().max(100),
+  bytes: z.int().min(0),
+  each: z.int().min(0).optional(),
+  seconds: z.int().min(0),
+});
 /** Longest answer with the digests of blocks. */
 const MAX_BLOCKS_BYTES = MAX_PROBLEM_BYTES + 70 * MAX_EXNODE_BLOCKS;
 
@@ -107,6 +113,18 @@ export async function allocate(
     signal,
   });
   return read(ALLOCATED, text);
+}
+
+/** Limits of an owner in a depot: bytes that are left, bytes of one file, and the longest time. */
+export type DepotRoom = z.output<typeof ROOM>;
+
+/** Asks a depot what the owner of a token may store. @throws as `allocate` */
+export async function roomOf(edge: string, token: string, signal: AbortSignal): Promise<DepotRoom> {
+  const headers = { authorization: `Bearer ${token}` };
+  return read(
+    ROOM,
+    (await exchange({ method: 'GET', url: `${edge}/-/depot`, headers, signal })).text,
+  );
 }
 
 /** Gives a lease another end. @returns the end. @throws as `allocate` */

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { newName, replaceFile } from '@millrace/shared/node/files/replace-file';
@@ -92,6 +92,18 @@ export class UploadJournal {
   async remove(): Promise<void> {
     for (const path of [this.#file, newName(this.#file)]) await rm(path, { force: true });
   }
+}
+
+/** Lists the allocations of all uploads that are remembered. @param state as of the journals */
+export async function rememberedUploads(state: string): Promise<Allocated[]> {
+  const folder = join(state, 'uploads');
+  const names = await readdir(folder).catch((): string[] => []);
+  const texts = await Promise.all(
+    names
+      .filter((name) => name.endsWith('.json'))
+      .map((name) => readFile(join(folder, name), 'utf8').catch(() => '')),
+  );
+  return texts.flatMap((text) => tryRead(RECORD, parseJson(text)).data?.allocated ?? []);
 }
 
 function parseJson(text: string): unknown {

@@ -25,6 +25,8 @@ export function settingsOf(manager: Manager, local: string | undefined): AppSett
     dir: manager.dir,
     categories,
     edges: edgesOf(manager.settings, local),
+    // Without their tokens.
+    depots: manager.settings.depots.map(({ url, name }) => ({ url, name })),
     limits: {
       limit: limits.limit ?? null,
       concurrent: limits.concurrent,

@@ -7,6 +7,7 @@ export interface ShellCalls {
   readonly openFile: string;
   readonly showInFolder: string;
   readonly chooseFolder: string | undefined;
+  readonly offerFile: string;
   readonly copyText: string;
   readonly getPreferences: undefined;
   readonly setPreferences: Partial<ShellPreferences>;

@@ -14,6 +14,7 @@ export const PARSERS: Parsers = {
   openFile: gid,
   showInFolder: gid,
   chooseFolder: (value) => (value === undefined ? undefined : text(value, MAX_PATH_CHARS)),
+  offerFile: (value) => text(value, MAX_PATH_CHARS),
   copyText: (value) => text(value, MAX_COPY_CHARS),
   getPreferences: nothing,
   setPreferences: (value) => readChanges(value) ?? refuse('preferences'),

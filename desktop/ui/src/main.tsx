@@ -6,6 +6,7 @@ import '@millrace/shared/style/base.css';
 import '@millrace/shared/style/controls.css';
 import '@millrace/shared/style/states.css';
 import './style/layout.css';
+import './style/shares.css';
 import './style/side-bar.css';
 import './style/tool-bar.css';
 import './style/states.css';

@@ -52,6 +52,7 @@ const PAGES = [
   'Folders',
   'Categories',
   'Edges',
+  'Depots',
   'Limits',
   'Schedule',
   'Proxy',

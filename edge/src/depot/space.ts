@@ -64,6 +64,13 @@ export class Space {
     refuse(this.#ledger.charge(head.id, bytes, allowance));
   }
 
+  /** Returns the bytes and the number of allocations that an owner may still have. */
+  left({ name, bytes, count }: Owner): { readonly bytes: number; readonly count: number } {
+    const used = this.#ledger.used(name);
+    const free = Math.min(this.#ledger.quotaBytes - this.#ledger.usedBytes, bytes - used.bytes);
+    return { bytes: Math.max(0, free), count: Math.max(0, count - used.leases) };
+  }
+
   /** Finds the owner of an allocation, and what they may have. */
   limitsOf({ owner: name }: Head): { owner: Owner | undefined; allowance: Allowance } {
     const owner = this.#owners.named(name);

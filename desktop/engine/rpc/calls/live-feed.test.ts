@@ -56,6 +56,7 @@ beforeEach(() => {
   daemon = new FakeDaemon();
   const { manager, downloadLogs } = daemon;
   feed = new LiveFeed({
+    shares: { listen: () => () => {}, view: () => undefined },
     manager,
     downloadLogs,
     settings: () => settingsOf(manager, undefined),

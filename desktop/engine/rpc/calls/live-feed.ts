@@ -14,6 +14,7 @@ import { figuresOf } from '@millrace/shared/bridge/rpc/row-patch';
 import type { AppSettings } from '@millrace/shared/bridge/rpc/settings-api';
 import type { Manager } from '../../downloads/manager.ts';
 import type { ManagerEvent } from '../../queue/records.ts';
+import type { ShareList } from '../../shares/share-list.ts';
 import type { DownloadLogs } from '../../views/download-logs.ts';
 import { type Counts, countsOf, totalsOf } from '../../views/totals.ts';
 import { viewOf } from '../../views/view.ts';
@@ -23,6 +24,7 @@ import type { Subscriber } from './dispatcher.ts';
 export interface LiveFeedOptions {
   readonly manager: Manager;
   readonly downloadLogs: DownloadLogs;
+  readonly shares: Pick<ShareList, 'listen' | 'view'>;
   readonly settings: () => AppSettings;
   /** Monotonic milliseconds. */
   readonly clock: () => Millis;
@@ -46,11 +48,12 @@ export class LiveFeed {
   readonly #options: LiveFeedOptions;
   readonly #watchers = new Map<Subscriber, Watcher>();
   readonly #known = new WeakSet<Subscriber>();
-  readonly #stopListening: () => void;
+  readonly #stopListening: readonly (() => void)[];
   /** The fields that decide a download's place in the lists, joined as text, by gid. */
   readonly #places = new Map<string, string>();
   readonly #changed = new Set<string>();
   readonly #gone = new Set<string>();
+  readonly #sharesChanged = new Set<string>();
   #notes: { gid: string; text: string }[] = [];
   #settingsChanged = false;
   /** Figures of each running download as last sent, as JSON, by gid. */
@@ -64,7 +67,10 @@ export class LiveFeed {
 
   constructor(options: LiveFeedOptions) {
     this.#options = options;
-    this.#stopListening = options.manager.listen((event) => this.#onEvent(event));
+    this.#stopListening = [
+      options.manager.listen((event) => this.#onEvent(event)),
+      options.shares.listen((id) => this.#onShare(id)),
+    ];
   }
 
   /** Number that rises when a list may have other downloads or another order. */
@@ -100,7 +106,7 @@ export class LiveFeed {
   }
 
   close(): void {
-    this.#stopListening();
+    for (const stop of this.#stopListening) stop();
     clearTimeout(this.#timer);
     this.#watchers.clear();
   }
@@ -119,6 +125,12 @@ export class LiveFeed {
       const { gid, text } = event;
       if (this.#notes.length < MAX_NOTES) this.#notes.push({ gid, text });
     }
+    this.#arm();
+  }
+
+  #onShare(id: string): void {
+    if (this.#watchers.size === 0) return;
+    this.#sharesChanged.add(id);
     this.#arm();
   }
 
@@ -193,6 +205,7 @@ export class LiveFeed {
     if (this.#gone.size > MAX_ROWS) update.incomplete = true;
     else if (this.#gone.size > 0) update.gone = [...this.#gone];
     if (this.#notes.length > 0) update.notes = this.#notes;
+    this.#addShares(update);
     if (this.#settingsChanged) update.settings = settings();
     const totals = totalsOf(manager, this.#countsNow());
     const text = JSON.stringify(totals);
@@ -202,6 +215,15 @@ export class LiveFeed {
     if (count > this.#samples) update.newSpeed = downloadLogs.speed.since(this.#samples);
     this.#samples = count;
     return Object.keys(update).length > 1 ? update : undefined;
+  }
+
+  #addShares(update: Mutable<LiveUpdate>): void {
+    const { shares } = this.#options;
+    const ids = [...this.#sharesChanged];
+    const views = ids.flatMap((id) => shares.view(id) ?? []);
+    const gone = ids.filter((id) => shares.view(id) === undefined);
+    if (views.length > 0) update.shares = views;
+    if (gone.length > 0) update.goneShares = gone;
   }
 
   *#rows(onlyFigures: boolean): Generator<RowPatch> {
@@ -236,6 +258,7 @@ export class LiveFeed {
   #forgetChanges(): void {
     this.#changed.clear();
     this.#gone.clear();
+    this.#sharesChanged.clear();
     this.#notes = [];
     this.#settingsChanged = false;
   }

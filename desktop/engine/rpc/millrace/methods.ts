@@ -21,6 +21,7 @@ import { exchangeMethods } from './exchange.ts';
 import { offerMethods } from './offers.ts';
 import { type MillraceOptions, methodsOf, subscriberOf } from './params.ts';
 import { settingMethods } from './settings.ts';
+import { shareMethods } from './shares.ts';
 import { trashMethods } from './trash.ts';
 
 /** Most finished downloads that are searched for expired links. */
@@ -35,6 +36,7 @@ export function millraceMethods(options: MillraceOptions): Map<string, Method> {
     ...exchangeMethods(options.manager),
     ...addingMethods(options),
     ...edgeMethods(options),
+    ...shareMethods(options),
     ...offerMethods(options),
     ...connectionMethods(options),
     ...discovery(options),

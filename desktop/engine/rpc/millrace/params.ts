@@ -9,6 +9,8 @@ import type { ParseMetalink } from '../../downloads/metalinks.ts';
 import type { Streams } from '../../downloads/streams.ts';
 import type { Offers } from '../../offers/offers.ts';
 import { check } from '../../settings/checks.ts';
+import type { Outgoing } from '../../shares/outgoing.ts';
+import type { Shares } from '../../shares/shares.ts';
 import type { LocalEdge } from '../../views/app-settings.ts';
 import type { DownloadLogs } from '../../views/download-logs.ts';
 import type { CallContext, Method, Subscriber } from '../calls/dispatcher.ts';
@@ -24,6 +26,8 @@ export interface MillraceOptions {
   readonly downloadLogs: DownloadLogs;
   readonly local: LocalEdge;
   readonly offers: Offers;
+  readonly shares: Shares;
+  readonly outgoing: Outgoing;
   readonly version: string;
   readonly state: string;
   readonly parseMetalink: ParseMetalink;

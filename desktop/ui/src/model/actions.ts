@@ -8,6 +8,7 @@ import { canPause, canResume, canRetry, isQueued, type Remedy } from './failure.
 import { gidAt, indexOf } from './list-window.ts';
 import { mustAsk, onlyEntries } from './removal.ts';
 import { choose, type Modifiers, NO_SELECTION, step } from './selection.ts';
+import { ShareActions } from './shares/share-actions.ts';
 import { copyText, shell } from './shell.ts';
 
 /** Time, ms, for which undoing is offered; Ctrl+Z and the trash offer it for days. */
@@ -15,12 +16,18 @@ export const UNDO_MS = 10_000;
 
 export class Actions {
   readonly #app: App;
+  readonly shares: ShareActions;
   #moves = Promise.resolve();
   /** The message that offers to undo the last removal. */
   #undoToast: number | undefined;
 
   constructor(app: App) {
     this.#app = app;
+    this.shares = new ShareActions(app, {
+      copyText,
+      offerFile: async (file) => shell?.offerFile(file),
+      show: () => app.store.set({ section: 'shared', sideOpen: false }),
+    });
   }
 
   open(dialog: DialogState | undefined): void {

@@ -4,6 +4,7 @@ import type { MetalinkFile } from '@millrace/shared/bridge/rpc/adding-api';
 import type { DownloadDetail, SpeedHistory } from '@millrace/shared/bridge/rpc/detail-api';
 import type { Totals } from '@millrace/shared/bridge/rpc/list-api';
 import type { AppSettings } from '@millrace/shared/bridge/rpc/settings-api';
+import type { ShareView } from '@millrace/shared/bridge/rpc/share-api';
 import type { RemovalSummary } from '@millrace/shared/bridge/rpc/trash-api';
 import type { LinkState } from '../api/connection.ts';
 import { FIRST_VIEW, type View } from './filter.ts';
@@ -15,6 +16,7 @@ export type SettingsPage =
   | 'folders'
   | 'categories'
   | 'edges'
+  | 'depots'
   | 'limits'
   | 'schedule'
   | 'proxy'
@@ -32,6 +34,9 @@ export interface GivenMetalink {
 
 export type DialogState =
   | { readonly kind: 'add'; readonly text: string; readonly metalinks: readonly GivenMetalink[] }
+  /** Files to send; none: the user chooses one in the dialog. */
+  | { readonly kind: 'send'; readonly files: readonly File[] }
+  | { readonly kind: 'extend'; readonly id: string }
   | { readonly kind: 'new-link'; readonly gid: string }
   | { readonly kind: 'change'; readonly gid: string }
   | {
@@ -53,6 +58,10 @@ export interface AppState {
   readonly settings: AppSettings | undefined;
   readonly speed: SpeedHistory;
   readonly view: View;
+  /** Content beside the side bar. */
+  readonly section: 'downloads' | 'shared';
+  /** Files that were sent, newest first; undefined: not read yet. */
+  readonly shares: readonly ShareView[] | undefined;
   readonly list: ListWindow;
   readonly listState: 'loading' | 'ready' | { readonly failed: string };
   readonly selection: Selection;
@@ -73,6 +82,8 @@ export const FIRST_STATE: AppState = {
   settings: undefined,
   speed: NO_SPEED,
   view: FIRST_VIEW,
+  section: 'downloads',
+  shares: undefined,
   list: EMPTY_WINDOW,
   listState: 'loading',
   selection: NO_SELECTION,

@@ -18,6 +18,7 @@ import {
   withRevision,
 } from './list-window.ts';
 import { NO_SELECTION, within, without } from './selection.ts';
+import { withShares } from './shares/shares.ts';
 import { Rows, Store } from './store.ts';
 import { withoutToast, withToast } from './toasts.ts';
 
@@ -78,7 +79,7 @@ export class App {
     const query = ++this.#query;
     // The user must not change downloads that are selected but hidden.
     const selection = showsOthers(this.state.view, view) ? NO_SELECTION : this.state.selection;
-    this.store.set({ view, sideOpen: false, selection });
+    this.store.set({ view, sideOpen: false, selection, section: 'downloads' });
     await this.#readPage(0, query, true);
   }
 
@@ -161,6 +162,7 @@ export class App {
   async #open(): Promise<void> {
     try {
       await this.#watch(this.state.panelOpen ? this.state.selection.focus : undefined);
+      await this.#readShares();
       this.#reads = new PageReads();
       // The daemon may be another one now, with another order.
       const { list } = this.state;
@@ -183,6 +185,11 @@ export class App {
     const { totals, settings, speed, detail: given } = await this.call('millrace.watch', asked);
     this.applySettings(settings);
     this.store.set({ totals, speed, detail: given });
+  }
+
+  async #readShares(): Promise<void> {
+    const { shares } = await this.call('millrace.shares', {});
+    this.store.set({ shares });
   }
 
   #onLink(link: LinkState): void {
@@ -214,12 +221,15 @@ export class App {
     this.store.set({
       list,
       selection: without(before.selection, [...gone, ...left]),
+      ...(before.shares && { shares: withShares(before.shares, update) }),
       ...(totals === undefined ? {} : { totals }),
       ...(newSpeed === undefined ? {} : { speed: appendSpeed(before.speed, newSpeed) }),
       ...(detail === undefined ? {} : { detail: patchDetail(before.detail, detail) }),
     });
     if (changed) this.#rereadSoon();
-    if (update.incomplete) void this.#checkSelection();
+    if (!update.incomplete) return;
+    void this.#checkSelection();
+    void this.#readShares().catch(() => undefined);
   }
 
   /** Checks the selection: a selected download may have gone without a notice. */

@@ -139,4 +139,19 @@ export interface Placeholders {
   readonly 'schedule.now.limit': 'rate';
   readonly 'when.today': 'time';
   readonly 'when.yesterday': 'time';
+  readonly 'depots.remove': 'name';
+  readonly 'depots.ok': 'bytes' | 'time';
+  readonly 'depots.each': 'bytes';
+  readonly 'depots.days.one': 'n';
+  readonly 'depots.days.other': 'n';
+  readonly 'depots.hours.one': 'n';
+  readonly 'depots.hours.other': 'n';
+  readonly 'send.working': 'part';
+  readonly 'send.notCopied': 'status';
+  readonly 'share.revoked': 'name';
+  readonly 'share.until': 'when';
+  readonly 'share.places.one': 'n';
+  readonly 'share.places.other': 'n';
+  readonly 'share.state.revoking': 'n';
+  readonly 'extend.title': 'name';
 }

@@ -21,7 +21,11 @@ const CHANGE_BYTES = 4096;
  * @throws MillraceError
  */
 export async function answerStored(request: DepotRequest, target: DepotTarget): Promise<void> {
-  if (target.kind === 'create') return create(request, ownerOf(request), target.query);
+  if (target.kind === 'create') {
+    const owner = ownerOf(request);
+    if (request.req.method === 'GET') return showRoom(request, owner);
+    return create(request, owner, target.query);
+  }
   if (target.kind === 'put') {
     const owner = ownerOf(request);
     return put(request, owner, readPathName(target.name), target.query);
@@ -35,6 +39,15 @@ export async function answerStored(request: DepotRequest, target: DepotTarget): 
   return request.req.method === 'HEAD'
     ? showState(request, allocation)
     : patch(request, allocation);
+}
+
+/** Answers GET of the depot: what its owner may still store, and for how long. */
+function showRoom({ res, options }: DepotRequest, owner: Owner): void {
+  const { depot, maxLeaseMs } = options;
+  const { bytes, count } = depot.space.left(owner);
+  const seconds = Math.floor(Math.min(maxLeaseMs, owner.forMs) / 1000);
+  const each = owner.each === Infinity ? undefined : owner.each;
+  sendJson(res, 200, { owner: owner.name, bytes, each, count, seconds });
 }
 
 /** Finds the allocation of a capability. @throws MillraceError as `Depot.find` */

@@ -61,7 +61,7 @@ export interface DepotHandlerOptions {
 
 /** Methods by the kind of target. */
 const METHODS: Readonly<Record<DepotTarget['kind'], readonly string[]>> = {
-  create: ['POST', 'OPTIONS'],
+  create: ['GET', 'POST', 'OPTIONS'],
   put: ['PUT', 'OPTIONS'],
   read: ['GET', 'HEAD', 'OPTIONS'],
   write: ['HEAD', 'PATCH', 'OPTIONS'],

@@ -15,6 +15,7 @@ import { LIST_ROWS } from './list-rows.ts';
 import { OFFER_ROWS } from './offer-rows.ts';
 import type { Given, Gives } from './row.ts';
 import { SETTINGS_ROWS } from './settings-rows.ts';
+import { SHARE_ROWS } from './share-rows.ts';
 import { TRASH_ROWS } from './trash-rows.ts';
 
 export const CONTRACT = {
@@ -25,6 +26,7 @@ export const CONTRACT = {
   ...EXCHANGE_ROWS,
   ...SETTINGS_ROWS,
   ...EDGE_ROWS,
+  ...SHARE_ROWS,
   ...OFFER_ROWS,
   ...CONNECTION_ROWS,
 };

@@ -3,6 +3,8 @@
  * page runs in both, so everything here is an extra.
  */
 
+import type { Outgoing } from '../rpc/share-api.ts';
+
 export const SHELL_PLATFORMS = ['linux', 'win32', 'darwin'] as const;
 export type ShellPlatform = (typeof SHELL_PLATFORMS)[number];
 
@@ -68,6 +70,14 @@ export interface ShellApi {
   showInFolder(gid: string): Promise<ShellAnswer>;
   /** Lets the user choose a folder. @returns its absolute path, null if they cancel */
   chooseFolder(start?: string): Promise<string | null>;
+  /**
+   * Names a file that the user has dropped or picked to the daemon, which may then send it. The page
+   * itself cannot name paths.
+   *
+   * @param file a `File` of the page
+   * @returns undefined if it is not a file of this machine
+   */
+  offerFile(file: object): Promise<Outgoing | undefined>;
   /** Copies to the clipboard, which the page itself may not touch. */
   copyText(text: string): Promise<ShellAnswer>;
   getPreferences(): Promise<ShellPreferences>;
@@ -86,6 +96,7 @@ export const SHELL_API_MEMBERS = [
   'chooseFolder',
   'copyText',
   'getPreferences',
+  'offerFile',
   'onMessage',
   'openFile',
   'platform',

@@ -31,3 +31,12 @@ export const edgeTest = named('EdgeTest', 'The outcome of testing an edge.', {
     .optional()
     .describe('Why it is not ok.'),
 });
+
+export const depotUrl = z
+  .string()
+  .describe('Base URL: scheme, host and port; tells it from all others.');
+
+export const depotEntry = named('DepotEntry', 'A depot that is set up. Its token is never told.', {
+  url: depotUrl,
+  name: z.string().describe('Name that the user gave it, may be empty.'),
+});

@@ -1,7 +1,7 @@
 /** The daemon's settings, limits and schedule, as it shows them. */
 
 import * as z from 'zod';
-import { edgeEntry } from './edge-results.ts';
+import { depotEntry, edgeEntry } from './edge-results.ts';
 import { count, named, rate, time } from './named.ts';
 import { DENSITIES, THEMES, WEEKDAYS } from './values.ts';
 
@@ -66,6 +66,7 @@ export const appSettings = named('AppSettings', 'All settings.', {
   dir: z.string().describe('Download folder, absolute.'),
   categories: z.array(categoryView),
   edges: z.array(edgeEntry),
+  depots: z.array(depotEntry),
   limits: limitsView,
   windows: z.array(windowView),
   proxy: z

@@ -38,6 +38,18 @@ export const LOG_EVENTS = [
   'note',
 ] as const;
 
+/** `revoking`: about to be revoked, which can be undone until `revokeAt`. */
+export const SHARE_STATES = [
+  'waiting',
+  'sending',
+  'paused',
+  'failed',
+  'shared',
+  'expired',
+  'revoking',
+  'revoked',
+] as const;
+
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 export const THEMES = ['system', 'light', 'dark'] as const;
 export const DENSITIES = ['comfortable', 'compact'] as const;

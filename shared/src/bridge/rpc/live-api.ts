@@ -9,6 +9,7 @@ import type { DownloadView } from './daemon-api.ts';
 import type { DownloadDetail, LogEntry, SpeedHistory } from './detail-api.ts';
 import type { Totals } from './list-api.ts';
 import type { AppSettings } from './settings-api.ts';
+import type { ShareView } from './share-api.ts';
 
 export const ON_UPDATE = 'millrace.onUpdate';
 
@@ -55,6 +56,10 @@ export interface LiveUpdate {
   readonly newSpeed?: SpeedHistory;
   readonly settings?: AppSettings;
   readonly detail?: DetailPatch;
+  /** Files that were sent: new and changed ones, complete. */
+  readonly shares?: readonly ShareView[];
+  /** Ids of files that were sent and are not in the list any more. */
+  readonly goneShares?: readonly string[];
   /** Messages of the engine about downloads, to show for a moment. */
   readonly notes?: readonly { readonly gid: string; readonly text: string }[];
 }

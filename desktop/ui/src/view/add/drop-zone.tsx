@@ -3,6 +3,7 @@
 import { Icon } from '@millrace/shared/ui/icons';
 import { useEffect, useState } from 'react';
 import { isMetalinkName, readMetalinkFiles } from '../../model/metalinks.ts';
+import { isDescription } from '../../model/shares/shares.ts';
 import { MAX_TEXT_CHARS } from '../../model/text-pieces.ts';
 import { useActions, useApp, useText } from '../common/context.tsx';
 
@@ -38,7 +39,10 @@ export function DropZone() {
       const given = [links, ...read].filter((one) => one !== '').join('\n');
       if (given !== '' || metalinks.length > 0) {
         actions.open({ kind: 'add', text: given, metalinks });
+        return;
       }
+      const others = files.filter(({ name }) => !isDescription(name));
+      if (others.length > 0) actions.open({ kind: 'send', files: others });
     };
     const onPaste = (event: ClipboardEvent) => {
       const target = event.target as Element;

@@ -187,6 +187,7 @@ export function KeysDialog() {
   const text = useText();
   const keys = [
     [text.t('keys.add'), ['N']],
+    [text.t('keys.send'), ['S']],
     [text.t('keys.paste'), ['Ctrl', 'V']],
     [text.t('keys.search'), ['/']],
     [text.t('keys.move'), ['↑', '↓', 'Home', 'End']],

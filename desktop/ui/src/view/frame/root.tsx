@@ -14,6 +14,9 @@ import { DownloadList } from '../list/list.tsx';
 import { ToolBar } from '../list/tool-bar.tsx';
 import { RemoveDialog, TrashDialog } from '../list/trash-dialogs.tsx';
 import { SettingsDialog } from '../settings/settings.tsx';
+import { ExtendDialog } from '../shares/extend-dialog.tsx';
+import { SendDialog } from '../shares/send-dialog.tsx';
+import { SharedBar, SharedList } from '../shares/shared-list.tsx';
 import { LinkBanner } from './link-banner.tsx';
 import { LogIn } from './log-in.tsx';
 import { useShellMessages } from './shell-messages.ts';
@@ -35,6 +38,7 @@ function Page() {
   const app = useApp();
   const search = useRef<HTMLInputElement>(null);
   const panelOpen = useAppState(hasPanel);
+  const section = useAppState((state) => state.section);
   const sideOpen = useAppState((state) => state.sideOpen);
   const dialog = useAppState((state) => state.dialog);
   const offline = useAppState(({ link, known }) => link.kind === 'lost' && known);
@@ -50,9 +54,9 @@ function Page() {
         <div className="side-veil" onClick={() => app.store.set({ sideOpen: false })} />
       )}
       <main className="main">
-        <ToolBar search={search} />
+        {section === 'shared' ? <SharedBar /> : <ToolBar search={search} />}
         <LinkBanner />
-        <DownloadList />
+        {section === 'shared' ? <SharedList /> : <DownloadList />}
       </main>
       {panelOpen && <Details />}
       {dialog !== undefined && <OpenDialog dialog={dialog} />}
@@ -63,7 +67,8 @@ function Page() {
 }
 
 /** Returns true if the panel is shown: an empty list has no details to show. */
-function hasPanel({ panelOpen, selection, list }: AppState): boolean {
+function hasPanel({ panelOpen, selection, list, section }: AppState): boolean {
+  if (section === 'shared') return false;
   return panelOpen && (selection.focus !== undefined || list.total > 0);
 }
 
@@ -71,6 +76,10 @@ function OpenDialog({ dialog }: { dialog: DialogState }) {
   switch (dialog.kind) {
     case 'add':
       return <AddDialog initialText={dialog.text} initialMetalinks={dialog.metalinks} />;
+    case 'send':
+      return <SendDialog files={dialog.files} />;
+    case 'extend':
+      return <ExtendDialog id={dialog.id} />;
     case 'new-link':
       return <NewLinkDialog gid={dialog.gid} />;
     case 'change':
@@ -106,6 +115,7 @@ function useKeys(search: SearchField): void {
       else if (typing || control || event.altKey) return;
       else if (event.key === '/') search.current?.select();
       else if (event.key === 'n') actions.add();
+      else if (event.key === 's') actions.open({ kind: 'send', files: [] });
       else if (event.key === '?') actions.open({ kind: 'keys' });
       else if (event.key === 'Escape') goBack();
       else return;

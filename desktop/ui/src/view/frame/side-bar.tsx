@@ -2,10 +2,13 @@
 
 import { Icon, type IconName, Logo } from '@millrace/shared/ui/icons';
 import { countOf, STATE_FILTERS, type StateFilter, type View } from '../../model/filter.ts';
+import { liveCount } from '../../model/shares/shares.ts';
 import { clock, rate } from '../../text/format.ts';
 import { categoryName, isKnown } from '../common/category-name.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
 import { Sparkline } from '../list/sparkline.tsx';
+
+const NONE: readonly never[] = [];
 
 export function SideBar() {
   const text = useText();
@@ -22,10 +25,19 @@ export function SideBar() {
           <Icon name="add" />
           {text.t('bar.add')}
         </button>
+        <button
+          type="button"
+          className="button"
+          onClick={() => actions.open({ kind: 'send', files: [] })}
+        >
+          <Icon name="up" />
+          {text.t('bar.send')}
+        </button>
       </div>
       <div className="side-filters">
         <Filters />
         <Categories />
+        <SharedItem />
       </div>
       <Speed />
       <TrashItem />
@@ -34,6 +46,29 @@ export function SideBar() {
         <span>{text.t('side.settings')}</span>
       </button>
     </nav>
+  );
+}
+
+function SharedItem() {
+  const text = useText();
+  const actions = useActions();
+  const count = useAppState(({ shares }) => liveCount(shares ?? NONE));
+  const chosen = useAppState(({ section }) => section === 'shared');
+  return (
+    <ul>
+      <li>
+        <button
+          type="button"
+          className={`side-item${chosen ? ' chosen' : ''}`}
+          aria-current={chosen ? 'true' : undefined}
+          onClick={() => actions.shares.show()}
+        >
+          <Icon name="up" />
+          <span className="cut">{text.t('side.shared')}</span>
+          <span className="count figures">{count > 0 ? text.number(count) : ''}</span>
+        </button>
+      </li>
+    </ul>
   );
 }
 
@@ -108,7 +143,8 @@ function FilterItem({ icon, label, count, alarm, choose, isChosen }: FilterProps
   const app = useApp();
   const text = useText();
   const view = useAppState((state) => state.view);
-  const chosen = isChosen(view);
+  const isList = useAppState(({ section }) => section === 'downloads');
+  const chosen = isList && isChosen(view);
   return (
     <li>
       <button

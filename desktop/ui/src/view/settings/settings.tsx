@@ -8,6 +8,7 @@ import { useApp, useAppState, useText } from '../common/context.tsx';
 import { Dialog } from '../common/dialog.tsx';
 import { AppearancePage, LanguagePage } from './appearance-page.tsx';
 import { CategoriesPage } from './categories-page.tsx';
+import { DepotsPage } from './depots-page.tsx';
 import { EdgesPage } from './edges-page.tsx';
 import { ExchangePage } from './exchange-page.tsx';
 import { FoldersPage } from './folders-page.tsx';
@@ -22,6 +23,7 @@ const PAGES: readonly (readonly [SettingsPage, IconName, (props: PageProps) => R
     ['folders', 'folder', FoldersPage],
     ['categories', 'categories', CategoriesPage],
     ['edges', 'edge', EdgesPage],
+    ['depots', 'archives', DepotsPage],
     ['limits', 'limit', LimitsPage],
     ['schedule', 'schedule', SchedulePage],
     ['proxy', 'proxy', ProxyPage],

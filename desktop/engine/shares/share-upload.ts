@@ -1,0 +1,59 @@
+/** Uploads a file that the user sends, by the engine of `millrace upload`, and keeps its exNode. */
+
+import { rm } from 'node:fs/promises';
+import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { KeptDepot } from '../settings/kept-depots.ts';
+import type { KeptShare } from '../store/share-store.ts';
+import { spreadUpload } from '../upload/spread-upload.ts';
+import { keptError, type ShareList } from './share-list.ts';
+import { firstEnd, placesOf } from './stored-share.ts';
+
+export interface ShareUpload {
+  readonly id: string;
+  readonly list: ShareList;
+  /** Depots that are set up. */
+  readonly known: readonly KeptDepot[];
+  /** Folder of the upload's own journals: another one of the same file is not to take its space. */
+  readonly folder: string;
+  readonly retryMs: Millis;
+  /** Monotonic milliseconds. */
+  readonly clock: () => Millis;
+  readonly signal: AbortSignal;
+}
+
+/** Uploads a file. @throws MillraceError as `spreadUpload`; `owner-token-required` */
+export async function uploadShare(upload: ShareUpload): Promise<void> {
+  const { id, list, known, folder, retryMs, clock, signal } = upload;
+  const share = list.get(id) as KeptShare;
+  const depots = share.depots.map((edge) => {
+    const token = known.find(({ url }) => url === edge)?.token;
+    if (token === undefined) throw new MillraceError('owner-token-required', edge);
+    return { edge, token };
+  });
+  const onSent = (sentBytes: number) => {
+    if (list.get(id)?.trouble !== undefined) list.change(id, { trouble: undefined });
+    list.setProgress(id, { sentBytes });
+  };
+  const spread = await spreadUpload({
+    ...{ path: share.path, name: share.name, depots, copies: share.copies },
+    ...{ forMs: share.seconds * 1000, state: folder, retryMs, signal, now: clock },
+    observe: {
+      begun: (_bytes, stored) => onSent(stored),
+      sent: onSent,
+      retried: (error) => list.change(id, { trouble: keptError(error) }),
+      anew: () => onSent(0),
+      left: (_edge, error) => list.change(id, { trouble: keptError(error) }),
+    },
+  });
+  const { exnode, links, wholes } = spread;
+  const stored: KeptShare = {
+    ...(list.get(id) as KeptShare),
+    ...{ state: 'shared', bytes: exnode.size, link: wholes[0] ?? links[0] },
+    ...{ wholeFile: wholes.length > 0, expires: firstEnd(exnode), trouble: undefined },
+    places: placesOf(exnode),
+  };
+  list.keepExnode(stored, exnode);
+  await spread.forget();
+  await rm(folder, { recursive: true, force: true });
+}

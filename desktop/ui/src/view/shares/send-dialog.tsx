@@ -1,0 +1,155 @@
+/** The dialog for sending files: which ones, for how long, and to which depots. */
+
+import { type ChangeEvent, useEffect, useRef, useState } from 'react';
+import { secondsOf, type Term } from '../../model/shares/shares.ts';
+import { bytes, hostOf, percent } from '../../text/format.ts';
+import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
+import { Dialog, DialogForm } from '../common/dialog.tsx';
+import { TermChoice } from './term-choice.tsx';
+
+/** Most files that are sent at a time. */
+const MAX_FILES = 20;
+
+export function SendDialog({ files: given }: { files: readonly File[] }) {
+  const text = useText();
+  const app = useApp();
+  const actions = useActions();
+  const depots = useAppState(({ settings }) => settings?.depots ?? NONE);
+  const [files, setFiles] = useState<readonly File[]>(given.slice(0, MAX_FILES));
+  const [term, setTerm] = useState<Term>('week');
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
+  const [copied, setCopied] = useState<number | undefined>(undefined);
+  const stop = useRef(new AbortController());
+  // A dialog that is closed sends nothing more.
+  useEffect(() => {
+    const controller = new AbortController();
+    stop.current = controller;
+    return () => controller.abort();
+  }, []);
+  if (depots.length === 0) return <NoDepot />;
+
+  const chosen = depots.map(({ url }) => url).filter((url) => !left.has(url));
+  const all = files.reduce((sum, { size }) => sum + size, 0);
+  const submit = async () => {
+    const { signal } = stop.current;
+    const options = { seconds: secondsOf(term), depots: chosen };
+    setCopied(0);
+    let before = 0;
+    for (const [i, file] of files.entries()) {
+      const onCopied = (now: number) => setCopied(before + now);
+      const sent = await app.attempt(actions.shares.send(file, options, onCopied, signal));
+      if (signal.aborted) return;
+      if (sent === undefined) {
+        // The files that were sent before are in the list.
+        setFiles(files.slice(i));
+        setCopied(undefined);
+        return;
+      }
+      before += file.size;
+    }
+    actions.open(undefined);
+    actions.shares.show();
+  };
+  const part = all === 0 ? 1 : (copied ?? 0) / all;
+  return (
+    <Dialog title={text.t('bar.send')}>
+      <DialogForm
+        submit={
+          copied === undefined
+            ? text.t('send.submit')
+            : text.t('send.working', { part: percent(text, part) })
+        }
+        disabled={copied !== undefined || files.length === 0 || chosen.length === 0}
+        onSubmit={() => void submit()}
+      >
+        <p className="quiet">{text.t('send.text')}</p>
+        <Files files={files} onChoose={setFiles} />
+        <TermChoice term={term} onChange={setTerm} />
+        <fieldset className="field send-depots">
+          <legend className="label">{text.t('send.depots')}</legend>
+          {depots.map(({ url, name }) => (
+            <label key={url} className="check">
+              <input
+                type="checkbox"
+                checked={!left.has(url)}
+                onChange={() => setLeft(toggled(left, url))}
+              />
+              <span>{name === '' ? hostOf(url) : name}</span>
+            </label>
+          ))}
+        </fieldset>
+        {depots.length > 1 && <p className="note">{text.t('send.depots.note')}</p>}
+      </DialogForm>
+    </Dialog>
+  );
+}
+
+const NONE: readonly never[] = [];
+
+function toggled(left: ReadonlySet<string>, url: string): ReadonlySet<string> {
+  const next = new Set(left);
+  if (!next.delete(url)) next.add(url);
+  return next;
+}
+
+interface FilesProps {
+  readonly files: readonly File[];
+  readonly onChoose: (files: readonly File[]) => void;
+}
+
+function Files({ files, onChoose }: FilesProps) {
+  const text = useText();
+  const picker = useRef<HTMLInputElement>(null);
+  const choose = ({ target }: ChangeEvent<HTMLInputElement>) => {
+    const picked = [...(target.files ?? [])].slice(0, MAX_FILES);
+    if (picked.length > 0) onChoose(picked);
+    // The same file can be chosen again.
+    target.value = '';
+  };
+  return (
+    <div className="field">
+      {files.length > 0 && (
+        <ul className="send-files">
+          {files.map(({ name, size }, i) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: two files may have the same name.
+            <li key={i}>
+              <span className="cut" title={name}>
+                {name}
+              </span>
+              <span className="note figures">{bytes(text, size)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <div>
+        <button type="button" className="button" onClick={() => picker.current?.click()}>
+          {text.t(files.length === 0 ? 'send.choose' : 'send.chooseOther')}
+        </button>
+      </div>
+      <input
+        ref={picker}
+        type="file"
+        multiple
+        hidden
+        aria-label={text.t('send.choose')}
+        onChange={choose}
+      />
+    </div>
+  );
+}
+
+function NoDepot() {
+  const text = useText();
+  const actions = useActions();
+  return (
+    <Dialog title={text.t('bar.send')} size="small">
+      <DialogForm
+        submit={text.t('send.toSettings')}
+        onSubmit={() => actions.openSettings('depots')}
+      >
+        <p>{text.t('send.text')}</p>
+        <p>{text.t('send.noDepot')}</p>
+      </DialogForm>
+    </Dialog>
+  );
+}

@@ -1,0 +1,197 @@
+/** Files that are sent from the page: a real daemon, a real depot, a real browser. */
+
+import { execFile } from 'node:child_process';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from '@jest/globals';
+import type { ShareView } from '@millrace/shared/bridge/rpc/share-api';
+import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
+import { barriers, fits } from '../../fixtures/pages/axe.ts';
+import { startUiDaemon } from '../../fixtures/pages/ui.ts';
+import { UiStage } from '../../fixtures/pages/ui-stage.ts';
+import { DepotStage, OWNER_TOKEN } from '../../fixtures/stages/depot-stage.ts';
+import { until } from '../../fixtures/until.ts';
+
+const MIB = 1024 * 1024;
+const DAY_MS = 86_400_000;
+
+const depots = await DepotStage.set();
+// So that an upload does not get to its end before its daemon is killed.
+await depots.setOwners('alice', 'rate=10MiB/s', 'bytes=500MiB', 'for=60d');
+const depot = await depots.start();
+const ui = new UiStage('sending files from the interface');
+
+/** Downloads a link as anybody would. @returns the digest, or the status of a refusal */
+async function curl(link: string): Promise<string> {
+  const to = join(ui.folder, 'curled');
+  const format = ['-w', '%{http_code}'];
+  const { stdout } = await promisify(execFile)('curl', ['-sS', '-o', to, ...format, link]);
+  return stdout === '200' ? sha256(await readFile(to)) : stdout;
+}
+
+async function shareOf(name: string): Promise<ShareView | undefined> {
+  const { shares } = await ui.daemon.call('millrace.shares');
+  return shares.find((share) => share.name === name);
+}
+
+async function reaches(name: string, state: ShareView['state']): Promise<ShareView> {
+  let share: ShareView | undefined;
+  await until(async () => {
+    share = await shareOf(name);
+    if (share?.state === 'failed' && state !== 'failed') {
+      throw new Error(`${name} failed: ${JSON.stringify(share.trouble)}`);
+    }
+    return share?.state === state && share.changing === undefined;
+  });
+  return share as ShareView;
+}
+
+const rowOf = (name: string) => ui.page.getByRole('listitem').filter({ hasText: name });
+
+ui.when('files that are sent', () => {
+  const content = contentOf('a talk', 9 * MIB + 17);
+  const name = 'talk.tar';
+
+  test('need a depot: the page leads to the settings, which show what the depot allows', async () => {
+    const { page } = ui;
+    await page.getByRole('button', { name: 'Shared' }).click();
+    await page.getByText('You have not sent anything yet').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Add a depot' }).click();
+    await page.getByLabel('Address of the depot').fill(depot.url);
+    await page.getByLabel('Your token').fill(OWNER_TOKEN);
+    await page.getByRole('button', { name: 'Add depot' }).click();
+    await page.getByRole('button', { name: /^Check/ }).click();
+    await page.getByText(/500\s?MiB free · keeps files for up to 30 days/).waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    const told = [
+      await ui.daemon.call('millrace.getSettings'),
+      await page.content(),
+      ui.daemon.log,
+    ];
+    expect(JSON.stringify(told)).toContain(new URL(depot.url).host);
+    expect(JSON.stringify(told)).not.toContain(OWNER_TOKEN);
+  });
+
+  test('go from the browser to the depot, and anybody with the link gets their bytes', async () => {
+    const { page } = ui;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('main').getByRole('button', { name: 'Send a file' }).click();
+    const file = { name, mimeType: 'application/x-tar', buffer: content };
+    await page.locator('input[type="file"]').setInputFiles(file);
+    await page.getByRole('dialog').getByText(name).waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    const { link, expires = 0 } = await reaches(name, 'shared');
+    expect(expires).toBeGreaterThan(Date.now() + 6 * DAY_MS);
+    await rowOf(name)
+      .getByRole('button', { name: /^Copy link/ })
+      .click();
+    await page.getByText('Copied').waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(link);
+    expect(await curl(link as string)).toBe(sha256(content));
+    // The daemon's copy is of no more use.
+    await until(async () => (await readdir(join(ui.folder, 'state', 'outgoing'))).length === 0);
+  });
+
+  test('look right in both themes and in a narrow window', async () => {
+    const { page } = ui;
+    for (const theme of ['dark', 'light'] as const) {
+      await ui.daemon.call('millrace.setSettings', { appearance: { theme } });
+      await page.locator(`html[data-theme="${theme}"]`).waitFor();
+      expect(await barriers(page)).toEqual([]);
+    }
+    await page.setViewportSize({ width: 400, height: 700 });
+    await fits(page);
+    await rowOf(name)
+      .getByRole('button', { name: /^Copy link/ })
+      .click({ trial: true });
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  test('are extended, and the link stays the same', async () => {
+    const { page } = ui;
+    const before = await reaches(name, 'shared');
+    await rowOf(name)
+      .getByRole('button', { name: /Extend/ })
+      .click();
+    await page.getByRole('radio', { name: 'A month' }).check();
+    await page.getByRole('dialog').getByRole('button', { name: 'Extend', exact: true }).click();
+    await until(async () => ((await shareOf(name))?.expires ?? 0) > Date.now() + 29 * DAY_MS);
+    expect((await reaches(name, 'shared')).link).toBe(before.link);
+  });
+
+  test('are offered when they are dropped; links become downloads as before', async () => {
+    const { page } = ui;
+    const drop = (named: string) =>
+      page.evaluate((given) => {
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File(['bytes'], given));
+        document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true }));
+      }, named);
+    await drop('dropped.bin');
+    await page.getByRole('dialog', { name: 'Send a file' }).getByText('dropped.bin').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await drop('list.txt');
+    await page.getByRole('dialog', { name: 'Add downloads' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
+  test('are revoked ten seconds later, unless that is undone', async () => {
+    const { page } = ui;
+    const { link = '' } = await reaches(name, 'shared');
+    const revoke = () =>
+      rowOf(name)
+        .getByRole('button', { name: /Revoke/ })
+        .click();
+    await revoke();
+    await rowOf(name).getByRole('button', { name: /^Undo/ }).click();
+    await reaches(name, 'shared');
+    expect(await curl(link)).toBe(sha256(content));
+    await revoke();
+    expect((await reaches(name, 'revoking')).link).toBe(link);
+    await reaches(name, 'revoked');
+    expect(await curl(link)).toMatch(/^4(04|10)$/);
+    await rowOf(name)
+      .getByRole('button', { name: /Forget/ })
+      .click();
+    await page.getByText('You have not sent anything yet').waitFor();
+    expect(ui.problems).toEqual([]);
+  });
+
+  test('are no paths that a page names: only holders of the token may do that', async () => {
+    const asked = { path: join(ui.folder, 'state', 'daemon-token') };
+    for (const method of ['millrace.share', 'millrace.offerFile']) {
+      const answer = await ui.page.evaluate(
+        async ([name, params]) => {
+          const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: name, params: [params] });
+          return (await fetch('/jsonrpc', { method: 'POST', body })).json();
+        },
+        [method, asked] as const,
+      );
+      expect(answer.error).toMatchObject({ message: 'Unauthorized' });
+    }
+    expect((await ui.daemon.call('millrace.shares')).shares).toEqual([]);
+  });
+
+  test('go on after a kill of the daemon, without sending anew what is stored', async () => {
+    const large = contentOf('killed', 30 * MIB);
+    const path = join(ui.folder, 'killed.bin');
+    await writeFile(path, large);
+    const stored = () => readdir(join(depots.depotDir, 'objects'), { recursive: true });
+    const before = (await stored()).filter((one) => /data$/.test(one)).length;
+    await ui.daemon.call('millrace.share', { path, seconds: 3600 });
+    await until(async () => ((await shareOf('killed.bin'))?.sentBytes ?? 0) > 4 * MIB);
+    await ui.daemon.stop('SIGKILL');
+    ui.daemon = await startUiDaemon(ui.folder);
+    const { link = '' } = await reaches('killed.bin', 'shared');
+    expect(await curl(link)).toBe(sha256(large));
+    // The file, and the copy of its exNode: an upload that began anew would have made another one.
+    expect((await stored()).filter((one) => /data$/.test(one)).length).toBe(before + 2);
+    expect(await readdir(join(ui.folder, 'state', 'shares'))).toEqual([]);
+  });
+});

@@ -1,0 +1,58 @@
+/** Files that the user has sent, and the depots that store them. */
+
+import * as z from 'zod';
+import { failure } from './download-results.ts';
+import { depotEntry, depotUrl } from './edge-results.ts';
+import { count, named, time } from './named.ts';
+import { SHARE_STATES } from './values.ts';
+
+export const depots = named('Depots', 'All depots that are set up.', {
+  depots: z.array(depotEntry),
+});
+export const depotCheck = named('DepotCheck', 'What a depot allows.', {
+  url: depotUrl,
+  ok: z.boolean(),
+  owner: z.string().optional().describe('Name of the owner that the token belongs to.'),
+  bytesLeft: count.optional().describe('Bytes that may still be stored.'),
+  eachBytes: count.optional().describe('Most bytes of one file; absent: no limit of its own.'),
+  maxSeconds: count.optional().describe('Longest time that files are stored at a time.'),
+  problem: failure.optional().describe('Why it is not ok.'),
+});
+
+const shareId = z.string().describe('32 hexadecimal digits.');
+
+export const sharePlace = named('SharePlace', 'A depot that stores a file, or is to store it.', {
+  depot: depotUrl,
+  bytes: count.describe('Bytes of the file that it has, each counted once.'),
+  expires: time.optional(),
+});
+export const shareView = named('ShareView', 'A file that the user has sent.', {
+  id: shareId,
+  name: z.string(),
+  bytes: count.describe('Bytes of the file.'),
+  state: z.enum(SHARE_STATES),
+  changing: z
+    .enum(['extending', 'revoking'])
+    .optional()
+    .describe('Depots are being asked for that.'),
+  sentBytes: count.describe('Over all copies.'),
+  totalBytes: count.describe('Over all copies.'),
+  seconds: count.describe('Time to store the file that was asked for.'),
+  createdAt: time,
+  link: z.string().optional().describe('The link to give away.'),
+  wholeFile: z
+    .boolean()
+    .describe('True: `link` is the file itself, for any program. False: an exNode, for Millrace.'),
+  expires: time.optional().describe('The first end of a lease, Unix milliseconds.'),
+  revokeAt: time.optional().describe('The file is revoked then, unless that is undone before.'),
+  places: z.array(sharePlace),
+  trouble: failure.optional().describe('What went wrong last; it is tried again while sending.'),
+});
+export const shares = named('Shares', 'All files that the user has sent, newest first.', {
+  shares: z.array(shareView),
+});
+export const outgoing = named('Outgoing', 'A file that may be sent.', {
+  file: shareId,
+  name: z.string(),
+  bytes: count,
+});

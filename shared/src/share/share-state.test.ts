@@ -1,0 +1,56 @@
+/** States of files that were sent. */
+
+import { expect, test } from '@jest/globals';
+import {
+  afterRestart,
+  allows,
+  nextRevocation,
+  type Share,
+  shownState,
+  toStart,
+} from './share-state.ts';
+
+const share = (id: string, more: Partial<Share> = {}): Share => ({
+  ...{ id, state: 'waiting', createdAt: 0 },
+  ...more,
+});
+
+test('a file whose lease is over has expired, and can be forgotten but not extended', () => {
+  const one = share('a', { state: 'shared', expires: 1000 });
+  expect([shownState(one, 999), shownState(one, 1000)]).toEqual(['shared', 'expired']);
+  expect([allows(one, 'extend', 999), allows(one, 'extend', 1000)]).toEqual([true, false]);
+  expect(allows(one, 'forget', 1000)).toBe(true);
+});
+
+test('while a file is about to be revoked, that can only be undone', () => {
+  const one = share('a', { state: 'shared', expires: 1e9, revokeAt: 10 });
+  expect(shownState(one, 0)).toBe('revoking');
+  expect(allows(one, 'undo', 0)).toBe(true);
+  for (const action of ['extend', 'revoke', 'forget', 'pause'] as const) {
+    expect(allows(one, action, 0)).toBe(false);
+  }
+});
+
+test('uploads start in the order in which they came, a few at a time', () => {
+  const shares = [
+    share('new', { createdAt: 3 }),
+    share('runs', { state: 'sending' }),
+    share('goes', { createdAt: 1, revokeAt: 5 }),
+    share('old', { createdAt: 2 }),
+    share('rests', { state: 'paused' }),
+  ];
+  const ids = (atATime: number) => toStart(shares, atATime).map(({ id }) => id);
+  expect([ids(1), ids(2), ids(9)]).toEqual([[], ['old'], ['old', 'new']]);
+});
+
+test('an upload that a restart has interrupted waits for its turn; a paused one stays paused', () => {
+  expect(afterRestart('sending')).toBe('waiting');
+  for (const state of ['paused', 'failed', 'shared', 'revoked'] as const) {
+    expect(afterRestart(state)).toBe(state);
+  }
+});
+
+test('the next revocation is the earliest one', () => {
+  expect(nextRevocation([share('a')])).toBeUndefined();
+  expect(nextRevocation([share('a', { revokeAt: 7 }), share('b', { revokeAt: 3 })])).toBe(3);
+});
