@@ -41,10 +41,11 @@ export class UploadJournal {
    * @param state folder for the state of programs
    * @param path the file, absolute
    * @param edge base URL of the depot
-   * @param part of the file; undefined: all of it
+   * @param part of the file, or the name of what is made of it; undefined: all of it
    */
-  constructor(state: string, path: string, edge: string, part?: ByteRange) {
-    const of = part === undefined ? '' : `\n${part.start}-${part.end}`;
+  constructor(state: string, path: string, edge: string, part?: ByteRange | string) {
+    const named = typeof part === 'object' ? `${part.start}-${part.end}` : part;
+    const of = named === undefined ? '' : `\n${named}`;
     const name = createHash('sha256').update(`${edge}\n${path}${of}`).digest('hex').slice(0, 32);
     this.#file = join(state, 'uploads', `${name}.json`);
     this.#path = path;

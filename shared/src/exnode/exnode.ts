@@ -7,6 +7,7 @@
 import type { ByteRange } from '../base/byte-range.ts';
 import type { Millis } from '../base/clock.ts';
 import type { PieceDigests } from '../base/digest.ts';
+import type { CodedExtent } from './coded.ts';
 
 /** Longest document, in bytes of UTF-8. */
 export const MAX_EXNODE_BYTES = 16 * 1024 * 1024;
@@ -62,6 +63,8 @@ export interface Exnode {
   readonly root: string;
   /** Extents in the order in which they were written. They may overlap and leave gaps. */
   readonly extents: readonly Extent[];
+  /** Extents that are kept in coded shards. They may overlap the others. */
+  readonly coded?: readonly CodedExtent[] | undefined;
   /** Copies of this document to give away; only the owner's copy of the exNode lists them. */
   readonly documents?: readonly ExnodeReplica[] | undefined;
   /** Replicas that are being stored; only the owner's copy of the exNode lists them. */

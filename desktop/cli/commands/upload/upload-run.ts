@@ -7,19 +7,26 @@ import { safeFileName } from '@millrace/shared/download/request/file-name';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
 import { fileError } from '../../../engine/files/file-error.ts';
 import { exists } from '../../../engine/files/file-steps.ts';
-import { type SpreadOptions, spreadUpload } from '../../../engine/upload/spread-upload.ts';
+import {
+  type DepotAccess,
+  type Spread,
+  type SpreadOptions,
+  spreadUpload,
+} from '../../../engine/upload/spread-upload.ts';
+import { stripeUpload } from '../../../engine/upload/stripe-upload.ts';
 import { upload } from '../../../engine/upload/upload.ts';
 import type { CliContext, CommonOptions, Report } from '../../console/context.ts';
 import { edgeOrigin } from '../../console/edge-link.ts';
 import { writeResult } from '../../console/result-file.ts';
 import { depotsOf } from '../../options/depots.ts';
-import { UsageError } from '../../text/option-values.ts';
+import { type StripeValue, UsageError } from '../../text/option-values.ts';
 import { UploadView } from './upload-view.ts';
 
 export interface UploadCommandOptions extends CommonOptions {
   readonly edge?: readonly string[];
   readonly tokenFile?: readonly string[];
   readonly copies?: number;
+  readonly stripe?: StripeValue;
   readonly output?: string;
   readonly overwrite?: boolean;
   readonly for?: number;
@@ -51,17 +58,18 @@ export async function runUpload(
     observe: view,
   };
   try {
+    if (options.stripe !== undefined && options.copies !== undefined) {
+      throw new UsageError('--stripe stores no copies: leave out --copies');
+    }
     const [first] = depots;
-    if (depots.length === 1 && first !== undefined && options.output === undefined) {
+    if (options.stripe === undefined && first !== undefined && isSingle(depots, options)) {
       view.done(await upload({ ...common, ...first }));
       return undefined;
     }
-    const copies = options.copies ?? depots.length;
-    if (copies > depots.length)
-      throw new UsageError('there are more --copies than depots (--edge)');
+    const store = storing(common, depots, options);
     const output = resolve(context.cwd, options.output ?? `${name}.exnode`);
     await checkFree(output, options.overwrite === true);
-    const spread = await spreadUpload({ ...common, depots, copies });
+    const spread = await store();
     // For its user only: it gives all rights to what is stored.
     const overwrites = options.overwrite === true;
     await writeResult(output, formatExnode(spread.exnode, false), { overwrites, mode: 0o600 });
@@ -71,6 +79,32 @@ export async function runUpload(
   } finally {
     view.end();
   }
+}
+
+function isSingle(depots: readonly DepotAccess[], { output }: UploadCommandOptions): boolean {
+  return depots.length === 1 && output === undefined;
+}
+
+/**
+ * Returns the function that uploads the file in the way that the user wants.
+ *
+ * @throws UsageError if there are too few depots for it
+ */
+function storing(
+  common: Omit<SpreadOptions, 'depots' | 'copies'>,
+  depots: readonly DepotAccess[],
+  { copies = depots.length, stripe }: UploadCommandOptions,
+): () => Promise<Spread> {
+  if (stripe === undefined) {
+    if (copies <= depots.length) return () => spreadUpload({ ...common, depots, copies });
+    throw new UsageError('there are more --copies than depots (--edge)');
+  }
+  const { data, parity } = stripe;
+  if (data + parity <= depots.length) return () => stripeUpload({ ...common, depots, ...stripe });
+  const needed = `--stripe ${data}+${parity} takes ${data + parity} depots (--edge)`;
+  throw new UsageError(
+    `${needed}, and there ${depots.length === 1 ? 'is 1' : `are ${depots.length}`}`,
+  );
 }
 
 /**
