@@ -50,3 +50,107 @@ test('a striped file has a shard at each depot, and the command needs as many', 
   expect((await stat(exnode)).mode & 0o777).toBe(0o600);
   expect(await readdir(join(env.MILLRACE_STATE, 'uploads'))).toEqual([]);
 });
+
+/** Copies the exNode, with other members. */
+async function changed(name: string, change: (document: Document) => void): Promise<string> {
+  const document = JSON.parse(await readFile(exnode, 'utf8'));
+  change(document);
+  const path = join(stage.folder, `${name}.exnode`);
+  await writeFile(path, JSON.stringify(document));
+  return path;
+}
+
+/** Downloads by an exNode. @returns exit status, digest of the file, and events */
+async function get(from: string, name: string, ...options: string[]) {
+  const path = join(stage.folder, name);
+  const { code, stdout } = await runCli(['get', from, '-o', path, '--json', ...options], env);
+  const bytes = await readFile(path).catch(() => Buffer.of());
+  return { code, digest: sha256(bytes), events: eventsOf(stdout), stdout };
+}
+
+test('a layout says that any two depots may fail, and finds out which shards are wrong', async () => {
+  const stated = await runCli(['stat', exnode, '--verify', '--json'], env);
+  const layout = JSON.parse(stated.stdout);
+  expect([stated.code, layout]).toMatchObject([0, { mayFail: 2, missing: [] }]);
+  const all = layout.depots.reduce((sum: number, { bytes }: Document) => sum + bytes, 0);
+  expect(all / BYTES).toBeGreaterThan(1.4);
+  expect((await runCli(['stat', exnode], env)).stdout).toContain('any 2 of 6 depots');
+  const augmented = await runCli(
+    [
+      'augment',
+      exnode,
+      '--copies',
+      '1',
+      '--edge',
+      edges[0]?.url ?? '',
+      '--token-file',
+      stage.tokenFile,
+    ],
+    env,
+  );
+  expect([augmented.code, augmented.stderr]).toEqual([2, expect.stringContaining('coded shards')]);
+  const refreshed = await runCli(['refresh', exnode, '--for', '9d', '--json'], env);
+  expect(refreshed.code).toBe(0);
+  expect(JSON.parse(refreshed.stdout).depots.length).toBe(6);
+});
+
+test('is downloaded by its data alone while all depots are there', async () => {
+  const { code, digest, events } = await get(exnode, 'all.bin');
+  expect([code, digest]).toEqual([0, sha256(content)]);
+  expect(events.at(-1)).toMatchObject({ event: 'done', receivedBytes: BYTES });
+});
+
+test('is complete although parity and data of depots are wrong', async () => {
+  // What one depot has is said to be at another place of its stream: bytes that are none of its.
+  const lying = await changed('lying', ({ extents }) => {
+    const url = extents[0].shards[0][0].read;
+    for (const { shards } of extents) {
+      for (const [replica] of shards)
+        if (replica?.read === url) replica.read = extents[0].shards[1][0].read;
+    }
+  });
+  const { code, digest, events } = await get(lying, 'lying.bin');
+  expect([code, digest]).toEqual([0, sha256(content)]);
+  expect(events.at(-1).receivedBytes).toBeLessThan(1.5 * BYTES);
+});
+
+test('is complete although two depots die, before and while it is downloaded; not if three do', async () => {
+  const [first, second, third] = edges
+    .map((edge) => ({ edge, rank: random() }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ edge }) => edge) as [EdgeProcess, EdgeProcess, EdgeProcess];
+  const path = join(stage.folder, 'during.bin');
+  const args = ['get', exnode, '-o', path, '--json'];
+  const run = new CliProcess([...args, '--limit', '2M'], env);
+  let text = '';
+  run.child.stdout?.on('data', (data) => {
+    text += data;
+  });
+  await until(() => {
+    if (run.child.exitCode !== null) throw new Error(`it has ended: ${text}`);
+    return eventsOf(text).some(({ storedBytes = 0 }) => storedBytes > MIB);
+  });
+  await first.stop('SIGKILL');
+  await until(() => {
+    if (run.child.exitCode !== null) throw new Error(`it has ended: ${text}`);
+    return eventsOf(text).some(({ storedBytes = 0 }) => storedBytes > 4 * MIB);
+  });
+  // The rest is fetched by another process, and from even fewer depots.
+  run.child.kill('SIGKILL');
+  await run.result;
+  await second.stop('SIGKILL');
+  const resumed = await get(exnode, 'during.bin');
+  expect([resumed.code, resumed.digest]).toEqual([0, sha256(content)]);
+  expect(resumed.events.find(({ event }) => event === 'start').resumedBytes).toBeGreaterThan(0);
+
+  const before = await get(exnode, 'before.bin');
+  expect([before.code, before.digest]).toEqual([0, sha256(content)]);
+  // Parity replaces bytes, and comes beside none of them.
+  expect(before.events.at(-1).receivedBytes).toBeLessThan(1.1 * BYTES);
+
+  await third.stop('SIGKILL');
+  const lost = await get(exnode, 'lost.bin', '--retry-for', '1s');
+  expect([lost.code, lost.stdout]).toEqual([7, expect.stringContaining('rest-missing')]);
+  const checked = await runCli(['stat', exnode, '--check', '--json'], env);
+  expect([checked.code, JSON.parse(checked.stdout).mayFail]).toEqual([7, 0]);
+}, 120_000);
