@@ -6,28 +6,35 @@
 import { type ByteRange, shownRanges } from '@millrace/shared/base/byte-range';
 import { isMillraceError, isOfSource, MillraceError } from '@millrace/shared/base/errors';
 import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
-import { blockRange } from '@millrace/shared/exnode/exnode';
+import { blockRange, type Exnode } from '@millrace/shared/exnode/exnode';
 import { usedReplicas } from '@millrace/shared/exnode/places';
 import { solvableBlocks } from '@millrace/shared/exnode/row-solver';
 import type { PartialFile } from '../partial/partial-file.ts';
 import { CodedSource } from '../sources/coded-source.ts';
+import type { Connections } from '../sources/connections.ts';
 import { ParityBlocks } from '../sources/parity-blocks.ts';
 import type { PlaceSource } from '../sources/place-source.ts';
 import type { BlockProof } from './block-proof.ts';
-import type { ExnodeDownloadOptions } from './exnode-download.ts';
+import type { DownloadWay } from './download-way.ts';
 
 /** Silence after which parity may replace what a place was asked for. */
 const SILENT_MS = 2000;
 
+export interface ParityOfDownload
+  extends Pick<DownloadWay, 'session' | 'context' | 'report' | 'sources'> {
+  readonly exnode: Exnode;
+  readonly connections: Connections;
+}
+
 export class Parity {
-  readonly #options: ExnodeDownloadOptions;
+  readonly #options: ParityOfDownload;
   readonly #blocks: ParityBlocks;
   #places: readonly PlaceSource[] = [];
   #proof: BlockProof | undefined;
   #source: CodedSource | undefined;
   #begunAt = 0;
 
-  constructor(options: ExnodeDownloadOptions) {
+  constructor(options: ParityOfDownload) {
     this.#options = options;
     const { exnode, context, connections, session, report } = options;
     this.#blocks = new ParityBlocks({
@@ -45,7 +52,7 @@ export class Parity {
   }
 
   /** The session of transfers: bytes of parity count as received, and what is solved does not. */
-  get session(): ExnodeDownloadOptions['session'] {
+  get session(): ParityOfDownload['session'] {
     const { session } = this.#options;
     return {
       ...session,

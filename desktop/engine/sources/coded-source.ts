@@ -8,7 +8,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { ReedSolomon, type Shard } from '@millrace/shared/code/reed-solomon';
 import type { Holds } from '@millrace/shared/download/scheduler/holdings';
 import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
-import type { CodedExtent } from '@millrace/shared/exnode/coded';
+import type { CodedExtent } from '@millrace/shared/exnode/exnode';
 import {
   type Column,
   columnWith,

@@ -6,9 +6,10 @@
 
 import { createHash } from 'node:crypto';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import { type CodedExtent, shardBytes } from '@millrace/shared/exnode/coded';
+import { shardBytes } from '@millrace/shared/exnode/coded';
 import {
   blockBytesFor,
+  type CodedExtent,
   type Exnode,
   type ExnodeReplica,
   rootOf,

@@ -1,15 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  blockInColumn,
-  type CodedExtent,
-  columnAt,
-  columnRange,
-  columnsOf,
-  shardBytes,
-  unitsOf,
-} from './coded.ts';
-import type { Exnode, ExnodeReplica } from './exnode.ts';
+import { blockInColumn, columnAt, columnRange, columnsOf, shardBytes, unitsOf } from './coded.ts';
+import type { CodedExtent, Exnode, ExnodeReplica } from './exnode.ts';
 import { coverage, layoutOf } from './layout.ts';
 import { planTrim } from './trim.ts';
 

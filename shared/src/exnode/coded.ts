@@ -6,30 +6,12 @@
  */
 
 import type { ByteRange } from '../base/byte-range.ts';
-import type { ExnodeReplica, Unknown } from './exnode.ts';
+import type { CodedExtent, CodedLayout, ExnodeReplica } from './exnode.ts';
 
 /** Largest unit, and so largest block of a file that is coded: a column is solved in memory. */
 export const MAX_UNIT_BYTES = 16 * 1024 * 1024;
 /** Most units of all coded extents. */
 export const MAX_UNITS = 65_536;
-
-/** How the bytes of a coded extent are laid out. */
-export interface CodedLayout extends ByteRange {
-  /** Number of data shards. */
-  readonly data: number;
-  /** Number of parity shards. */
-  readonly parity: number;
-  /** Bytes: whole blocks. */
-  readonly unit: number;
-}
-
-export interface CodedExtent extends CodedLayout {
-  /** SHA-256 of each block of each parity shard, lower-case hexadecimal. */
-  readonly parityHexes: readonly (readonly string[])[];
-  /** Replicas of each shard, data first. A data shard of a short extent may have no bytes. */
-  readonly shards: readonly (readonly ExnodeReplica[])[];
-  readonly unknown?: Unknown | undefined;
-}
 
 /** A unit of a data shard: bytes of the file. */
 export interface Unit extends ByteRange {

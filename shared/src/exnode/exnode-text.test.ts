@@ -2,8 +2,14 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isMillraceError } from '../base/errors.ts';
-import type { CodedExtent } from './coded.ts';
-import { blockBytesFor, type Exnode, type Extent, rootOf, type Sha256 } from './exnode.ts';
+import {
+  blockBytesFor,
+  type CodedExtent,
+  type Exnode,
+  type Extent,
+  rootOf,
+  type Sha256,
+} from './exnode.ts';
 import { formatExnode, parseExnode } from './exnode-text.ts';
 
 const MIB = 2 ** 20;

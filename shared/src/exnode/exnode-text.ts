@@ -13,9 +13,10 @@ import { shown } from '../base/shown.ts';
 import { MAX_DATA, MAX_PARITY } from '../code/reed-solomon.ts';
 import { parseOriginUrl } from '../http/urls/prefixed-url.ts';
 import { tryRead } from '../schema/read.ts';
-import { type CodedExtent, columnsOf, MAX_UNIT_BYTES, MAX_UNITS, shardBytes } from './coded.ts';
+import { columnsOf, MAX_UNIT_BYTES, MAX_UNITS, shardBytes } from './coded.ts';
 import {
   bytesOfHex,
+  type CodedExtent,
   type Exnode,
   type ExnodeReplica,
   type Extent,

@@ -7,7 +7,6 @@
 import type { ByteRange } from '../base/byte-range.ts';
 import type { Millis } from '../base/clock.ts';
 import type { PieceDigests } from '../base/digest.ts';
-import type { CodedExtent } from './coded.ts';
 
 /** Longest document, in bytes of UTF-8. */
 export const MAX_EXNODE_BYTES = 16 * 1024 * 1024;
@@ -41,6 +40,24 @@ export interface ExnodeReplica {
 /** A range of the file, and its copies. */
 export interface Extent extends ByteRange {
   readonly replicas: readonly ExnodeReplica[];
+  readonly unknown?: Unknown | undefined;
+}
+
+/** How the bytes of a coded extent are laid out. */
+export interface CodedLayout extends ByteRange {
+  /** Number of data shards. */
+  readonly data: number;
+  /** Number of parity shards. */
+  readonly parity: number;
+  /** Bytes: whole blocks. */
+  readonly unit: number;
+}
+
+export interface CodedExtent extends CodedLayout {
+  /** SHA-256 of each block of each parity shard, lower-case hexadecimal. */
+  readonly parityHexes: readonly (readonly string[])[];
+  /** Replicas of each shard, data first. A data shard of a short extent may have no bytes. */
+  readonly shards: readonly (readonly ExnodeReplica[])[];
   readonly unknown?: Unknown | undefined;
 }
 

@@ -1,8 +1,15 @@
 /** Walks over the replicas of an exNode, and changes them. */
 
 import { type ByteRange, rangeBytes } from '../base/byte-range.ts';
-import { blockInColumn, type CodedExtent, columnRange, shardBytes } from './coded.ts';
-import { type Begun, blockRange, type Exnode, type ExnodeReplica, type Extent } from './exnode.ts';
+import { blockInColumn, columnRange, shardBytes } from './coded.ts';
+import {
+  type Begun,
+  blockRange,
+  type CodedExtent,
+  type Exnode,
+  type ExnodeReplica,
+  type Extent,
+} from './exnode.ts';
 
 /** A replica, and the range of the file that it is for; a copy of the exNode itself has none. */
 export interface Listed {

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type CodedExtent, columnsOf, unitsOf } from './coded.ts';
+import { columnsOf, unitsOf } from './coded.ts';
+import type { CodedExtent } from './exnode.ts';
 import { columnOf, columnWith, solvableBlocks } from './row-solver.ts';
 
 /** Blocks of 2 bytes; shards without replicas. */

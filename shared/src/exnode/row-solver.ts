@@ -5,7 +5,8 @@
  */
 
 import type { ByteRange } from '../base/byte-range.ts';
-import { blockInColumn, type CodedExtent, columnAt, columnRange, columnsOf } from './coded.ts';
+import { blockInColumn, columnAt, columnRange, columnsOf } from './coded.ts';
+import type { CodedExtent } from './exnode.ts';
 
 /** What is known about blocks and places. */
 export interface SolverState {

@@ -6,8 +6,8 @@
 
 import { type ByteRange, rangeBytes } from '../base/byte-range.ts';
 import { MillraceError } from '../base/errors.ts';
-import { type CodedLayout, MAX_UNIT_BYTES } from './coded.ts';
-import { blockBytesFor } from './exnode.ts';
+import { MAX_UNIT_BYTES } from './coded.ts';
+import { blockBytesFor, type CodedLayout } from './exnode.ts';
 
 /** Most bytes of a row, parity included, unless its units are single blocks. */
 const MAX_ROW_BYTES = 32 * 1024 * 1024;
