@@ -77,14 +77,9 @@ export class BlockProof {
     return this.#proven.covers(block);
   }
 
-  /** Number that changes whenever other blocks are proven, or may be brought by others. */
+  /** Number that changes whenever other blocks are proven, or turn out wrong. */
   get stamp(): number {
     return this.#proven.bytes + this.#wrongBlocks / 2 ** 20;
-  }
-
-  /** Returns true if a source may bring a block now. */
-  mayBring(source: PartSource, { start }: ByteRange): boolean {
-    return this.#trust.mayBring(source.id, start / this.#options.exnode.blocks.pieceBytes);
   }
 
   /** Proves the blocks that have become complete. To be called after bytes have been stored. */

@@ -114,12 +114,15 @@ export class Parity {
     return new MillraceError('rest-missing', detail, { cause: error });
   }
 
+  /**
+   * Tells whether a place can be asked for a block. One that has sent it wrong may be asked once
+   * more: then it is left, and the block is solved.
+   */
   #canCome(block: ByteRange): boolean {
     return this.#places.some(
       (place) =>
         this.#isLive(place) &&
-        place.parts.some(({ start, end }) => start <= block.start && block.end <= end) &&
-        this.#proof?.mayBring(place, block) !== false,
+        place.parts.some(({ start, end }) => start <= block.start && block.end <= end),
     );
   }
 

@@ -22,8 +22,9 @@ import type { Opened } from './source-answer.ts';
 
 /** Bytes of each shard that are solved at a time, and handed on at a time. */
 const PIECE_BYTES = 64 * 1024;
-/** Solved columns that are kept until their blocks have been taken. */
-const MAX_COLUMNS = 2;
+/** Most bytes of solved blocks that are kept for further requests, and the fewest columns. */
+const MAX_SOLVED_BYTES = 64 * 1024 * 1024;
+const MIN_COLUMNS = 2;
 
 export interface CodedSourceOptions {
   readonly extents: readonly CodedExtent[];
@@ -147,8 +148,10 @@ export class CodedSource extends HttpSource {
     solving.catch(() => {
       if (this.#columns.get(key) === solving) this.#columns.delete(key);
     });
+    const bytes = blockBytes * Math.max(...extents.map(({ parity }) => parity));
+    const most = Math.max(MIN_COLUMNS, Math.floor(MAX_SOLVED_BYTES / bytes));
     for (const oldest of this.#columns.keys()) {
-      if (this.#columns.size > MAX_COLUMNS) this.#columns.delete(oldest);
+      if (this.#columns.size > most) this.#columns.delete(oldest);
     }
     return solving;
   }

@@ -1,6 +1,9 @@
 /** Files in coded shards: striped uploads, and downloads although depots are dead. */
 
+import { once } from 'node:events';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { seededRandom } from '../../../shared/src/base/clock.ts';
@@ -51,6 +54,49 @@ test('a striped file has a shard at each depot, and the command needs as many', 
   expect(await readdir(join(env.MILLRACE_STATE, 'uploads'))).toEqual([]);
 });
 
+test('an upload that is killed while one depot is stuck sends no stored byte again', async () => {
+  // What is appended at this depot's public address waits, until it is let through.
+  let target = '';
+  let isOpen = false;
+  const stuck = Promise.withResolvers<void>();
+  const front = createServer((request, response) => {
+    if (request.method === 'PATCH' && request.url?.includes('/depot/w/') && !isOpen) {
+      stuck.resolve();
+      return;
+    }
+    const { method, headers, url } = request;
+    const onward = httpRequest(`${target}${url}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on('error', () => response.destroy());
+    request.pipe(onward);
+  }).listen(0, '127.0.0.1');
+  await once(front, 'listening');
+  const address = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+  try {
+    const folder = join(stage.folder, 'stuck');
+    const last = await stage.start('--depot-dir', folder, '--public-url', address);
+    target = last.url;
+    const args = uploading([...edges.slice(1), last], '--stripe', '4+2');
+    const path = join(stage.folder, 'resumed.exnode');
+    const run = new CliProcess([...args, '-o', path], env);
+    await stuck.promise;
+    run.child.kill('SIGKILL');
+    await run.result;
+    isOpen = true;
+    const { code, stdout } = await runCli([...args, '-o', path], env);
+    const [start] = eventsOf(stdout);
+    expect([code, start]).toMatchObject([0, { event: 'start' }]);
+    expect(await readdir(join(env.MILLRACE_STATE, 'uploads'))).toEqual([]);
+    const got = await get(path, 'resumed.bin');
+    expect([got.code, got.digest]).toEqual([0, sha256(content)]);
+  } finally {
+    front.closeAllConnections();
+    front.close();
+  }
+});
+
 /** Copies the exNode, with other members. */
 async function changed(name: string, change: (document: Document) => void): Promise<string> {
   const document = JSON.parse(await readFile(exnode, 'utf8'));
@@ -94,10 +140,11 @@ test('a layout says that any two depots may fail, and finds out which shards are
   expect(JSON.parse(refreshed.stdout).depots.length).toBe(6);
 });
 
-test('is downloaded by its data alone while all depots are there', async () => {
+test('is downloaded from all depots at once', async () => {
   const { code, digest, events } = await get(exnode, 'all.bin');
   expect([code, digest]).toEqual([0, sha256(content)]);
-  expect(events.at(-1)).toMatchObject({ event: 'done', receivedBytes: BYTES });
+  // A depot that seems late may be replaced by parity.
+  expect(events.at(-1).receivedBytes).toBeLessThan(1.3 * BYTES);
 });
 
 test('is complete although parity and data of depots are wrong', async () => {
@@ -109,7 +156,8 @@ test('is complete although parity and data of depots are wrong', async () => {
         if (replica?.read === url) replica.read = extents[0].shards[1][0].read;
     }
   });
-  const { code, digest, events } = await get(lying, 'lying.bin');
+  const { code, digest, events, stdout } = await get(lying, 'lying.bin');
+  if (code !== 0) throw new Error(stdout);
   expect([code, digest]).toEqual([0, sha256(content)]);
   expect(events.at(-1).receivedBytes).toBeLessThan(1.5 * BYTES);
 });
@@ -145,8 +193,8 @@ test('is complete although two depots die, before and while it is downloaded; no
 
   const before = await get(exnode, 'before.bin');
   expect([before.code, before.digest]).toEqual([0, sha256(content)]);
-  // Parity replaces bytes, and comes beside none of them.
-  expect(before.events.at(-1).receivedBytes).toBeLessThan(1.1 * BYTES);
+  // As much parity comes as it replaces, not a second file.
+  expect(before.events.at(-1).receivedBytes).toBeLessThan(1.3 * BYTES);
 
   await third.stop('SIGKILL');
   const lost = await get(exnode, 'lost.bin', '--retry-for', '1s');
