@@ -99,7 +99,7 @@ export class Parity {
     const state = {
       isProven: (block: ByteRange) => this.#proof?.isProven(block) === true,
       canCome: (block: ByteRange) => this.#canCome(block),
-      parityOf: this.#blocks.of.bind(this.#blocks),
+      parityOf: this.#blocks.answering.bind(this.#blocks),
     };
     const solvable = new Set(
       solvableBlocks(exnode.coded ?? [], pieceBytes, state).map(({ start }) => start),

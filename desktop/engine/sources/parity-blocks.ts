@@ -47,6 +47,15 @@ export class ParityBlocks {
     return numbers.filter((parity) => this.#replicas(extent, parity).length > 0);
   }
 
+  /** Lists the parity shards of an extent at depots that have not failed since they last sent. */
+  answering(extent: CodedExtent): number[] {
+    return this.of(extent).filter((parity) =>
+      this.#replicas(extent, parity).some(
+        (replica) => this.#health(depotOf(replica)).lastFailure === undefined,
+      ),
+    );
+  }
+
   /**
    * Reads blocks of a column.
    *
