@@ -12,7 +12,8 @@ const PARTS = {
   [`${SHARED}/text`]: [`${SHARED}/base`],
   [`${SHARED}/http`]: [`${SHARED}/base`],
   [`${SHARED}/cdn`]: [`${SHARED}/(base|http)`],
-  [`${SHARED}/exnode`]: [`${SHARED}/(base|http|schema)`],
+  [`${SHARED}/code`]: [],
+  [`${SHARED}/exnode`]: [`${SHARED}/(base|code|http|schema)`],
   [`${SHARED}/download`]: [`${SHARED}/(base|http)`, `${SHARED}/cdn/routing/hrw[.]ts`],
   [`${SHARED}/sync`]: [
     `${SHARED}/(base|http|schema)`,
@@ -21,7 +22,7 @@ const PARTS = {
   ],
   [`${SHARED}/share`]: [`${SHARED}/base`],
   [`${SHARED}/bridge`]: [`${SHARED}/(base|download)`],
-  'shared/node': [`${SHARED}/(base|http)`],
+  'shared/node': [`${SHARED}/(base|code|http)`],
   'shared/testing': [SHARED],
   'shared/style': [],
   'shared/ui': [`${SHARED}/base`, 'shared/style'],

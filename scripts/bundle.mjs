@@ -13,6 +13,7 @@ export const COMMANDS = {
   millrace: 'desktop/cli/main.ts',
   daemon: 'desktop/engine/daemon/main.ts',
   'hash-worker': 'desktop/engine/hash/hash-worker.ts',
+  'stripe-worker': 'desktop/engine/upload/stripe-worker.ts',
   'native-host': 'desktop/native-host/main.ts',
 };
 

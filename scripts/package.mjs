@@ -41,6 +41,7 @@ function bundleDaemon() {
       main: 'desktop/engine/daemon/main.ts',
       // Each thread needs a file of its own.
       'hash-worker': 'desktop/engine/hash/hash-worker.ts',
+      'stripe-worker': 'desktop/engine/upload/stripe-worker.ts',
     },
     { 'desktop/ui/dist': '../../ui/dist' },
   );

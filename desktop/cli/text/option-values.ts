@@ -8,6 +8,7 @@ import {
 } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { parseRate } from '@millrace/shared/base/unit-options';
+import { MAX_DATA, MAX_PARITY } from '@millrace/shared/code/reed-solomon';
 import { InvalidArgumentError } from 'commander';
 
 /** A mistake in the user's command; printed as commander prints its own. */
@@ -41,6 +42,23 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
     if (/^[+-]?\d+$/.test(text.trim()) && number >= min && number <= max) return number;
     throw new InvalidArgumentError(`a whole number from ${min} to ${max} is needed`);
   };
+}
+
+/** Numbers of data and of parity shards. */
+export interface StripeValue {
+  readonly data: number;
+  readonly parity: number;
+}
+
+/** Reads numbers of shards, such as `4+2`. */
+export function stripeValue(text: string): StripeValue {
+  const [data = 0, parity = 0] = /^\s*(\d+)\+(\d+)\s*$/.exec(text)?.slice(1).map(Number) ?? [];
+  if (data >= 1 && data <= MAX_DATA && parity >= 1 && parity <= MAX_PARITY) {
+    return { data, parity };
+  }
+  throw new InvalidArgumentError(
+    `two numbers are needed, such as 4+2: up to ${MAX_DATA} parts and ${MAX_PARITY} of parity`,
+  );
 }
 
 /** Reads a rate in bytes per second, or `none`: commander does not let null through. */

@@ -39,10 +39,10 @@ export function layoutDocument({ exnode, layout, findings }: ShownLayout): objec
   };
 }
 
-function replicaDocument({ replica, extent }: Listed, findings: Findings): object {
+function replicaDocument({ replica, extent, shard }: Listed, findings: Findings): object {
   const { state, error, wrong, expires } = findings.get(replica) as Finding;
   const { code, message } = error ?? {};
-  const range = { start: extent?.start, end: extent?.end };
+  const range = { start: extent?.start, end: extent?.end, shard: shard?.index };
   const told = dateOf(expires ?? replica.expires);
   return { read: replica.read, ...range, state, code, message, wrong, expires: told };
 }
@@ -68,9 +68,9 @@ export function layoutText(
   add('size', formatBytes(exnode.size));
   if (exnode.sha256 !== undefined) add('digest', `sha-256=${exnode.sha256}`);
   if (exnode.sealed !== undefined) add('encrypted', 'yes');
-  add('extents', String(layout.extents));
+  add('extents', `${layout.extents}${codesText(exnode)}`);
   if (missing.length > 0) add('missing', style('bad', `nobody has ${shownRanges(missing)}`));
-  else add('may fail', mayFailText(layout));
+  else add('may fail', mayFailText(exnode, layout));
   if (expires !== undefined) add('first end', when(expires));
   if (completeUntil !== undefined) add('complete', `until ${when(completeUntil)}`);
   if (layout.depots.length > 0) lines.push('', ...depotTable(shown, now, width, style));
@@ -78,9 +78,16 @@ export function layoutText(
   return lines;
 }
 
-function mayFailText({ mayFail, weakest, depots }: Layout): string {
+/** Names the codes of extents, such as ` (4+2 shards)`. */
+function codesText({ coded = [] }: Exnode): string {
+  const codes = new Set(coded.map(({ data, parity }) => `${data}+${parity}`));
+  return codes.size === 0 ? '' : ` (${[...codes].join(', ')} shards)`;
+}
+
+function mayFailText(exnode: Exnode, { mayFail, weakest, depots }: Layout): string {
   if (weakest === undefined) return 'all depots: the file is empty';
   if (mayFail > 0) return `any ${mayFail} of ${depots.length} depots`;
+  if (exnode.coded !== undefined) return `no depot, without losing ${shownRanges([weakest])}`;
   return `no depot: one alone has ${shownRanges([weakest])}`;
 }
 

@@ -7,25 +7,34 @@ import { type ByteRange, intersect, RangeSet, rangeBytes } from '@millrace/share
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { BlockTrust, type Given } from '@millrace/shared/download/exnode/block-trust';
 import { holdsOf } from '@millrace/shared/download/exnode/part-holds';
+import type { Holds } from '@millrace/shared/download/scheduler/holdings';
 import { blockRange, type ReadableExnode } from '@millrace/shared/exnode/exnode';
 import type { FileHasher } from '../hash/file-hasher.ts';
 import type { PartialFile } from '../partial/partial-file.ts';
-import type { PlaceSource } from '../sources/place-source.ts';
+import type { HttpSource } from '../sources/http-source.ts';
 
 /** Silence after which another source may bring a block that one alone was to bring. */
 const SILENT_MS = 2000;
+
+/** A source that has parts of the file, which change. */
+export interface PartSource extends HttpSource {
+  /** The parts that it has now, ascending and disjoint. */
+  readonly parts: readonly ByteRange[];
+  /** Sets which of its parts it may bring now. */
+  setHolds(holds: Holds): void;
+}
 
 export interface BlockProofOptions {
   readonly exnode: ReadableExnode;
   readonly file: PartialFile;
   readonly hasher: FileHasher;
-  readonly sources: readonly PlaceSource[];
+  readonly sources: readonly PartSource[];
   /** Returns true while requests to a source are under way. */
-  readonly isAsked: (source: PlaceSource) => boolean;
+  readonly isAsked: (source: PartSource) => boolean;
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /** Called with a source that has sent wrong bytes and is not used any more. */
-  readonly onLeft: (source: PlaceSource, error: MillraceError) => void;
+  readonly onLeft: (source: PartSource, error: MillraceError) => void;
   /** Called when a block has to be fetched again, and when others may bring one. */
   readonly onWrong: () => void;
   /** Called with the error that ends the proof. */
@@ -61,6 +70,16 @@ export class BlockProof {
   /** Number of blocks that had a wrong digest, each time that they had. */
   get wrongBlocks(): number {
     return this.#wrongBlocks;
+  }
+
+  /** Returns true if a block of the file is stored, and has the right digest. */
+  isProven(block: ByteRange): boolean {
+    return this.#proven.covers(block);
+  }
+
+  /** Number that changes whenever other blocks are proven, or turn out wrong. */
+  get stamp(): number {
+    return this.#proven.bytes + this.#wrongBlocks / 2 ** 20;
   }
 
   /** Proves the blocks that have become complete. To be called after bytes have been stored. */
@@ -155,7 +174,7 @@ export class BlockProof {
   }
 
   /** Computes digests in a wrong block: of the largest part that each source alone has given. */
-  async #given(range: ByteRange, parts: readonly PlaceSource[]): Promise<Given[]> {
+  async #given(range: ByteRange, parts: readonly PartSource[]): Promise<Given[]> {
     const found = parts.flatMap((source) => {
       const own = new RangeSet(source.given.ranges.flatMap((one) => intersect(one, range) ?? []));
       for (const other of parts) {
@@ -183,7 +202,7 @@ export class BlockProof {
   }
 
   /** Returns true for a source that can be asked, unless it keeps a request waiting. */
-  #isLively(source: PlaceSource): boolean {
+  #isLively(source: PartSource): boolean {
     const now = this.#options.now();
     if ((source.health.usableAt() ?? Infinity) > now) return false;
     return !this.#options.isAsked(source) || now - source.heardAt < SILENT_MS;

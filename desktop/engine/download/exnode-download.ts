@@ -8,16 +8,17 @@ import type { Digest } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
 import type { ReadableExnode } from '@millrace/shared/exnode/exnode';
-import { type Place, placesOf, unheld } from '@millrace/shared/exnode/places';
+import { coverage } from '@millrace/shared/exnode/layout';
+import { type Place, placesOf, unheld, usedReplicas } from '@millrace/shared/exnode/places';
 import { FileCheck } from '../hash/file-check.ts';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { Connections } from '../sources/connections.ts';
-import type { PlaceSource } from '../sources/place-source.ts';
-import { BlockProof } from './block-proof.ts';
+import { BlockProof, type PartSource } from './block-proof.ts';
 import { whileDiskIsFull } from './disk-full.ts';
 import type { Described } from './download-types.ts';
 import type { DownloadWay } from './download-way.ts';
 import { FetchPasses } from './fetch-passes.ts';
+import { Parity } from './parity.ts';
 
 export interface ExnodeDownloadOptions extends Omit<DownloadWay, 'first' | 'file' | 'said'> {
   readonly exnode: ReadableExnode;
@@ -31,7 +32,8 @@ export interface ExnodeDownloadOptions extends Omit<DownloadWay, 'first' | 'file
 export class ExnodeDownload {
   readonly #options: ExnodeDownloadOptions;
   readonly #places: readonly Place[];
-  #sources: readonly PlaceSource[] = [];
+  #sources: readonly PartSource[] = [];
+  readonly #parity: Parity | undefined;
   #proof: BlockProof | undefined;
   readonly #passes: FetchPasses;
 
@@ -39,6 +41,7 @@ export class ExnodeDownload {
     this.#options = options;
     this.#passes = new FetchPasses(options.preferred);
     this.#places = placesOf(options.exnode, Date.now());
+    if (options.exnode.coded !== undefined) this.#parity = new Parity(options);
   }
 
   /**
@@ -58,9 +61,11 @@ export class ExnodeDownload {
     ]);
     // Every byte is checked, so it may come by any way.
     connections.trustDigest();
-    this.#sources = this.#places.map((place, i) => connections.place(place, i, context.random));
-    for (const source of this.#sources) sources.add(source);
+    const places = this.#places.map((place, i) => connections.place(place, i, context.random));
     const file = await target.openDescribed(exnode);
+    const parity = this.#parity?.begin(file, places);
+    this.#sources = parity === undefined ? places : [...places, parity];
+    for (const source of this.#sources) sources.add(source);
     const resumedBytes = file.stored.bytes;
     const { path } = file;
     this.#options.onOpened(file, { path, length: size, contentType: exnode.type });
@@ -78,6 +83,7 @@ export class ExnodeDownload {
       onFailed: (error) => this.#passes.transfer?.stop(error),
     });
     this.#proof = proof;
+    this.#parity?.setProof(proof);
     // Blocks of an earlier run are proven first: nobody can be blamed for wrong ones.
     while (!(await proof.finish())) {
       const before = proof.wrongBlocks;
@@ -108,7 +114,9 @@ export class ExnodeDownload {
 
   /** @throws MillraceError `rest-missing` that names what no place has */
   #checkHeld(file: PartialFile): void {
-    const gaps = unheld(this.#options.exnode.size, this.#places);
+    const { exnode } = this.#options;
+    const solved = coverage({ ...exnode, extents: [] }, usedReplicas(exnode, Date.now()));
+    const gaps = unheld(exnode.size, this.#places).flatMap((gap) => solved.missing(gap));
     const missing = gaps.flatMap((gap) => file.stored.missing(gap));
     if (missing.length === 0) return;
     throw new MillraceError('rest-missing', `nobody has ${shownRanges(missing)} any more`);
@@ -117,8 +125,9 @@ export class ExnodeDownload {
   /** Transfers until every byte is stored. */
   async #fetch(file: PartialFile): Promise<void> {
     const { exnode, report } = this.#options;
+    const session = this.#parity?.session ?? this.#options.session;
     const { scheduler, transfer } = this.#passes.begin(
-      { ...this.#options, file },
+      { ...this.#options, file, session },
       {
         length: exnode.size,
         bodyKey: exnode.bodyKey,
@@ -129,6 +138,8 @@ export class ExnodeDownload {
     report.setState('running');
     try {
       await transfer.run();
+    } catch (error) {
+      throw this.#parity?.failureOf(error) ?? error;
     } finally {
       this.#passes.end();
     }

@@ -1,10 +1,9 @@
 /** Checks which replicas of an exNode are there, by asking for one byte of each. */
 
-import { rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Finding, Findings } from '@millrace/shared/exnode/findings';
-import type { Listed } from '@millrace/shared/exnode/replicas';
+import { type Listed, replicaBytes } from '@millrace/shared/exnode/replicas';
 import { listField } from '@millrace/shared/http/fields/headers';
 import { parseHttpDate } from '@millrace/shared/http/fields/http-date';
 import type { HttpSource } from '../sources/http-source.ts';
@@ -23,14 +22,15 @@ export function checkReplicas(options: AskOptions): Promise<Findings> {
 
 /** Asks for the first byte of a replica. @throws MillraceError */
 export async function checkOne(
-  { replica: { at }, extent }: Listed,
+  listed: Listed,
   source: HttpSource,
   signal: AbortSignal,
 ): Promise<Finding> {
+  const { at } = listed.replica;
   const opened = await source.openRange({ start: at, end: at + 1 }, undefined, signal);
   opened.discard();
   const length = lengthOf(opened);
-  const needed = at + (extent === undefined ? 1 : rangeBytes(extent));
+  const needed = at + Math.max(1, replicaBytes(listed));
   if (length < needed) {
     throw new MillraceError('wrong-length', `${length} bytes instead of ${needed}`);
   }

@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { blockRange, type Exnode } from '@millrace/shared/exnode/exnode';
+import type { Exnode } from '@millrace/shared/exnode/exnode';
 import type { Finding, Findings } from '@millrace/shared/exnode/findings';
-import type { Listed } from '@millrace/shared/exnode/replicas';
+import { type Listed, replicaBlock, replicaBytes } from '@millrace/shared/exnode/replicas';
 import type { HttpSource } from '../sources/http-source.ts';
 import { type AskOptions, askReplicas } from './ask-replicas.ts';
 import { checkOne, endOf, lengthOf } from './check-replicas.ts';
@@ -26,17 +26,18 @@ export function verifyReplicas(options: VerifyOptions): Promise<Findings> {
 }
 
 async function verifyOne(
-  { replica, extent }: Listed,
+  listed: Listed,
   source: HttpSource,
   options: VerifyOptions,
 ): Promise<Finding> {
   // A copy of the exNode has no blocks.
-  if (extent === undefined) return checkOne({ replica, extent }, source, options.signal);
-  const reading = new ReplicaReading(options.exnode, extent);
-  while (reading.at < extent.end) {
+  if (listed.extent === undefined) return checkOne(listed, source, options.signal);
+  const end = replicaBytes(listed);
+  const reading = new ReplicaReading(options.exnode, listed);
+  while (reading.at < end) {
     const before = reading.at;
-    const asked = { start: before, end: extent.end };
-    const failure = await readOn(reading, asked, replica.at - extent.start, source, options).then(
+    const asked = { start: before, end };
+    const failure = await readOn(reading, asked, listed.replica.at, source, options).then(
       () => new MillraceError('wrong-range', 'it sends less than a block at a time'),
       (error: unknown) => error,
     );
@@ -49,7 +50,7 @@ async function verifyOne(
 /**
  * Reads as much of a replica as one answer brings.
  *
- * @param ahead position in what the URL serves, less that in the file
+ * @param ahead position of the replica in what the URL serves
  * @throws MillraceError
  */
 async function readOn(
@@ -81,9 +82,10 @@ async function readOn(
 /** The state of reading one replica. */
 class ReplicaReading {
   readonly #exnode: Exnode;
-  /** Position in the file of the first byte whose block has not been compared. */
-  at: number;
-  #block: number;
+  readonly #listed: Listed;
+  /** Position in the replica of the first byte whose block has not been compared. */
+  at = 0;
+  #block = 0;
   #hash = createHash('sha256');
   #taken = 0;
   #wrong = 0;
@@ -91,10 +93,9 @@ class ReplicaReading {
   /** End of the lease, as the latest answer told. */
   #expires: Millis | undefined;
 
-  constructor(exnode: Exnode, { start }: ByteRange) {
+  constructor(exnode: Exnode, listed: Listed) {
     this.#exnode = exnode;
-    this.at = start;
-    this.#block = this.at / exnode.blocks.pieceBytes;
+    this.#listed = listed;
   }
 
   /** Forgets the bytes of the block that an earlier answer has not brought to its end. */
@@ -108,12 +109,12 @@ class ReplicaReading {
   take(at: number, bytes: Uint8Array): void {
     if (at !== this.#taken) throw new MillraceError('wrong-range', 'bytes come out of order');
     for (let rest = bytes; rest.length > 0; ) {
-      const { end } = blockRange(this.#exnode, this.#block);
-      const own = rest.subarray(0, end - this.#taken);
+      const { range } = replicaBlock(this.#exnode, this.#listed, this.#block);
+      const own = rest.subarray(0, range.end - this.#taken);
       this.#hash.update(own);
       this.#taken += own.length;
       rest = rest.subarray(own.length);
-      if (this.#taken === end) this.#compare();
+      if (this.#taken === range.end) this.#compare();
     }
   }
 
@@ -130,9 +131,10 @@ class ReplicaReading {
   }
 
   #compare(): void {
-    if (this.#hash.digest('hex') !== this.#exnode.blocks.hexes[this.#block]) {
+    const { hex, block } = replicaBlock(this.#exnode, this.#listed, this.#block);
+    if (this.#hash.digest('hex') !== hex) {
       this.#wrong++;
-      this.#firstWrong ??= this.#block;
+      this.#firstWrong ??= block;
     }
     this.#hash = createHash('sha256');
     this.#block++;

@@ -56,7 +56,7 @@ export class Retry {
 }
 
 /** Returns true for failures that pass: of the network, of a busy depot, of a turn that was lost. */
-function mayRetry(error: MillraceError): boolean {
+export function mayRetry(error: MillraceError): boolean {
   return isPassing(error.row) || RETRIED.has(error.code);
 }
 

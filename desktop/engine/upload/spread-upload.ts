@@ -193,9 +193,14 @@ export function leavesDepot(error: unknown): error is MillraceError {
 }
 
 /** Stores the copy of the exNode to give away at each depot that takes one. */
-async function storeDocuments(
+export async function storeDocuments(
   exnode: Exnode,
-  { depots, forMs, signal, observe }: OwnOptions,
+  {
+    depots,
+    forMs,
+    signal,
+    observe,
+  }: Pick<SpreadOptions, 'depots' | 'forMs' | 'signal' | 'observe'>,
 ): Promise<ExnodeReplica[]> {
   const text = formatExnode(exnode, true);
   const name = `${exnode.name}.exnode`;

@@ -44,11 +44,18 @@ export class UploadJournal {
    * @param state folder for the state of programs
    * @param path the file, absolute
    * @param edge base URL of the depot
-   * @param part of the file; undefined: all of it
+   * @param part of the file, or the name of what is made of it; undefined: all of it
    * @param keyId names the key that it is encrypted with; undefined: it is not
    */
-  constructor(state: string, path: string, edge: string, part?: ByteRange, keyId?: string) {
-    const range = part === undefined ? '' : `\n${part.start}-${part.end}`;
+  constructor(
+    state: string,
+    path: string,
+    edge: string,
+    part?: ByteRange | string,
+    keyId?: string,
+  ) {
+    const named = typeof part === 'object' ? `${part.start}-${part.end}` : part;
+    const range = named === undefined ? '' : `\n${named}`;
     const of = keyId === undefined ? range : `${range}\nencrypted`;
     const name = createHash('sha256').update(`${edge}\n${path}${of}`).digest('hex').slice(0, 32);
     this.#file = join(state, 'uploads', `${name}.json`);

@@ -2,7 +2,14 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isMillraceError } from '../base/errors.ts';
-import { blockBytesFor, type Exnode, type Extent, rootOf, type Sha256 } from './exnode.ts';
+import {
+  blockBytesFor,
+  type CodedExtent,
+  type Exnode,
+  type Extent,
+  rootOf,
+  type Sha256,
+} from './exnode.ts';
 import { formatExnode, parseExnode } from './exnode-text.ts';
 
 const MIB = 2 ** 20;
@@ -47,6 +54,34 @@ const extent = (more: object) =>
   changed((document) => Object.assign((document.extents as object[])[0] as object, more));
 const shard = (...replicas: object[]) => extent({ shards: [replicas] });
 
+const DIGEST = Buffer.from(HEX, 'hex').toString('base64');
+const CODED: CodedExtent = {
+  ...{
+    start: 0,
+    end: 3 * MIB,
+    data: 2,
+    parity: 1,
+    unit: MIB,
+    parityHexes: [[HEX, sha256(Buffer.of())]],
+  },
+  shards: ['a', 'b', 'c'].map((host) => [replica(`https://${host}.example/x`)]),
+};
+
+/** A document with a coded extent, whose members are changed. */
+function coded(more: object): string {
+  const document = JSON.parse(formatExnode({ ...WHOLE, extents: [], coded: [CODED] }, false));
+  Object.assign(document.extents[0], more);
+  return JSON.stringify(document);
+}
+
+/** Short texts of huge extents would be many units. */
+function manyUnits(): string {
+  const size = 2 ** 34;
+  const hexes = Array.from({ length: 8192 }, () => HEX);
+  const one = { ...CODED, end: size, parityHexes: [hexes], shards: [[], [], []] };
+  return formatExnode({ ...exnodeOf(size), coded: Array(5).fill(one) }, false);
+}
+
 describe('an exNode', () => {
   test('is read as it was written, also with members that have no meaning here', () => {
     fc.assert(
@@ -81,6 +116,19 @@ describe('an exNode', () => {
         },
       ),
     );
+  });
+
+  test('with coded shards is read as it was written, and older readers must refuse it', () => {
+    const exnode: Exnode = { ...WHOLE, extents: [], coded: [{ ...CODED, unknown: { hint: 'x' } }] };
+    const text = formatExnode(exnode, false);
+    expect(JSON.parse(text).requires).toEqual(['codes']);
+    expect(JSON.parse(formatExnode(WHOLE, false)).requires).toBe(undefined);
+    expect(JSON.parse(JSON.stringify(parseExnode(text, sha256)))).toEqual(
+      JSON.parse(JSON.stringify(exnode)),
+    );
+    const lost = { ...CODED, shards: CODED.shards.map((shard, i) => (i === 1 ? [] : shard)) };
+    const again = parseExnode(formatExnode({ ...exnode, coded: [lost] }, true), sha256);
+    expect(again.coded?.[0]?.shards[1]).toEqual([]);
   });
 
   test('to give away has no capability but that of reading', () => {
@@ -120,7 +168,11 @@ describe('an exNode', () => {
     ['a sealed part', changed((d) => Object.assign(d, { sealed: '%' })), /sealed/],
     ['a key for nothing', changed((d) => Object.assign(d, { key: KEY })), /sealed/],
     ['no key', changed((d) => Object.assign(d, { sealed: 'AAAA', key: KEY.slice(1) })), /key/],
-    ['what it requires', changed((d) => Object.assign(d, { requires: ['codes'] })), /codes/],
+    [
+      'what it requires',
+      changed((d) => Object.assign(d, { requires: ['codes', 'later'] })),
+      /later/,
+    ],
     ['a wrong root', changed((d) => Object.assign(d, { root: HEX })), /root/],
     ['a digest too few', changed((d) => Object.assign(d, { digests: '' })), /3 SHA-256/],
     ['no base64', changed((d) => Object.assign(d, { digests: '****' })), /base64/],
@@ -134,8 +186,17 @@ describe('an exNode', () => {
     ['an extent that ends in a block', extent({ start: 0, length: 5 }), /whole blocks/],
     ['an empty extent', extent({ length: 0 }), /length/],
     ['half a byte', extent({ start: 0.5 }), /start/],
-    ['coded shards', extent({ data: 4, parity: 2 }), /coded shards/],
-    ['an extent without a replica', shard(), /shards/],
+    ['too few shards', extent({ data: 4, parity: 2 }), /as many shards/],
+    ['an extent without a replica', shard(), /no replica/],
+    ['data without parity', coded({ data: 2, parity: 0 }), /2\+0 shards/],
+    ['too many data shards', coded({ data: 33 }), /33\+1 shards/],
+    ['units of half a block', coded({ unit: 1.5 * MIB }), /whole blocks/],
+    ['no unit', coded({ unit: undefined }), /whole blocks/],
+    ['a huge unit', coded({ unit: 32 * MIB }), /unit/],
+    ['a parity digest too few', coded({ parityDigests: '' }), /2 SHA-256/],
+    ['a shard too few', coded({ shards: [[], []] }), /as many shards/],
+    ['replicas of nothing', coded({ length: MIB, unit: 2 * MIB, parityDigests: DIGEST }), /empty/],
+    ['too many units', manyUnits(), /65536 units/],
     ['a file URL', shard({ read: 'file:///etc/passwd' }), /extents.0.shards.0.0.read/],
     ['a password', shard({ read: 'https://u:p@a.example/' }), /user name or password/],
     ['no URL', shard({ read: 'x' }), /cannot be fetched/],

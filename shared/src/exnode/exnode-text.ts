@@ -6,13 +6,17 @@
  */
 
 import * as z from 'zod';
+import { type ByteRange, rangeBytes } from '../base/byte-range.ts';
 import type { PieceDigests } from '../base/digest.ts';
 import { isMillraceError, MillraceError } from '../base/errors.ts';
 import { shown } from '../base/shown.ts';
+import { MAX_DATA, MAX_PARITY } from '../code/reed-solomon.ts';
 import { parseOriginUrl } from '../http/urls/prefixed-url.ts';
 import { tryRead } from '../schema/read.ts';
+import { columnsOf, MAX_UNIT_BYTES, MAX_UNITS, shardBytes } from './coded.ts';
 import {
   bytesOfHex,
+  type CodedExtent,
   type Exnode,
   type ExnodeReplica,
   type Extent,
@@ -29,8 +33,10 @@ import {
 import { isKeyText, MAX_SEALED_BYTES } from './seal.ts';
 
 const VERSION = 1;
-/** What a document may require of its readers: the member that encrypted files have. */
-const KNOWN = ['sealed'];
+/** What a document may require of its readers: the member of encrypted files, and coded shards. */
+const SEALED = 'sealed';
+const CODES = 'codes';
+const KNOWN: ReadonlySet<string> = new Set([SEALED, CODES]);
 /** Most values inside each other, and most values of all. */
 const MAX_DEPTH = 32;
 const MAX_VALUES = 1_000_000;
@@ -52,7 +58,12 @@ const EXTENT = z.looseObject({
   length: POSITION.min(1),
   data: z.int().default(1),
   parity: z.int().default(0),
-  shards: z.array(z.array(REPLICA).min(1).max(MAX_REPLICAS)).min(1).max(48),
+  unit: z.int().min(MIN_BLOCK_BYTES).max(MAX_UNIT_BYTES).optional(),
+  parityDigests: z.string().optional(),
+  shards: z
+    .array(z.array(REPLICA).max(MAX_REPLICAS))
+    .min(1)
+    .max(MAX_DATA + MAX_PARITY),
 });
 const DOCUMENT = z.looseObject({
   name: z.string().min(1).max(1024),
@@ -100,23 +111,34 @@ export function parseExnode(text: string, sha256: Sha256): Exnode {
   }
   const { name, type, size, blockBytes, digests, root, requires, extents, ...more } = read.data;
   const { exnode: _, sha256: digest, documents, begun, sealed, key, ...unknown } = more;
-  const required = requires.find((name) => !KNOWN.includes(name));
+  const required = requires.find((feature) => !KNOWN.has(feature));
   if (required !== undefined) throw bad(`it requires ${shown(required)}, which is not known here`);
-  if (sealed === undefined && (requires.includes('sealed') || key !== undefined)) {
+  if (sealed === undefined && (requires.includes(SEALED) || key !== undefined)) {
     throw bad('the sealed part of an encrypted file is missing');
   }
   if (key !== undefined && !isKeyText(key)) throw bad('key is not a key');
   const blocks = readBlocks(size, blockBytes, digests);
   if (rootOf(size, blocks, sha256) !== root) throw bad('its root is not that of its digests');
   let replicas = 0;
-  const found = extents.map((extent, i) => {
-    const one = readExtent(extent, size, blockBytes, `extents.${i}`);
-    replicas += one.replicas.length;
+  for (const { shards } of extents) {
+    for (const { length } of shards) replicas += length;
     if (replicas > MAX_ALL_REPLICAS) throw bad(`it has more than ${MAX_ALL_REPLICAS} replicas`);
-    return one;
-  });
+  }
+  const found: Extent[] = [];
+  const coded: CodedExtent[] = [];
+  for (const [i, extent] of extents.entries()) {
+    const where = `extents.${i}`;
+    const { data, parity } = extent;
+    const range = rangeOf(extent, size, blockBytes, where);
+    if (data === 1 && parity === 0) found.push(readExtent(extent, range, where));
+    else coded.push(readCoded(extent, range, blockBytes, where));
+  }
+  const units = coded.reduce((sum, one) => sum + rangeBytes(one) / one.unit, 0);
+  if (units > MAX_UNITS) throw bad(`it has more than ${MAX_UNITS} units`);
+  if (sealed !== undefined && coded.length > 0) throw bad('an encrypted file is in coded shards');
   return {
     ...{ name, type, size, sha256: digest, blocks, root, extents: found, sealed, key },
+    coded: coded.length === 0 ? undefined : coded,
     documents: documents?.map((one, i) => readReplica(one, `documents.${i}`)),
     begun: begun?.map(({ start, length, ...one }, i) => ({
       ...{ start, end: start + length },
@@ -132,7 +154,7 @@ export function parseExnode(text: string, sha256: Sha256): Exnode {
  * @param isShared true for a copy to give away: it lets nobody change or delete what is stored
  */
 export function formatExnode(exnode: Exnode, isShared: boolean): string {
-  const { name, type, size, sha256, blocks, root, extents, sealed, unknown } = exnode;
+  const { name, type, size, sha256, blocks, root, extents, coded = [], sealed, unknown } = exnode;
   const digests = base64(blocks.hexes);
   const documents = isShared
     ? undefined
@@ -147,10 +169,14 @@ export function formatExnode(exnode: Exnode, isShared: boolean): string {
     ...{ exnode: VERSION, name, type, size, sha256, documents, begun },
     blockBytes: blocks.pieceBytes,
     // Readers that do not know encrypted files would take the ciphertext for the file.
-    ...(sealed === undefined ? {} : { requires: ['sealed'], sealed }),
+    ...(sealed === undefined ? {} : { requires: [SEALED], sealed }),
+    ...(coded.length === 0 ? {} : { requires: [CODES] }),
     ...(isShared ? {} : { key: exnode.key }),
   };
-  const lines = extents.map((extent) => JSON.stringify(written(extent, isShared)));
+  const lines = [
+    ...extents.map((extent) => JSON.stringify(written(extent, isShared))),
+    ...coded.map((extent) => JSON.stringify(writtenCoded(extent, isShared))),
+  ];
   const start = JSON.stringify({ ...unknown, ...head, root, digests }).slice(0, -1);
   return `${start},"extents":[\n${lines.join(',\n')}\n]}\n`;
 }
@@ -158,6 +184,16 @@ export function formatExnode(exnode: Exnode, isShared: boolean): string {
 function written({ start, end, replicas, unknown }: Extent, isShared: boolean): object {
   const shard = replicas.map((replica) => writtenReplica(replica, isShared));
   return { ...unknown, start, length: end - start, shards: [shard] };
+}
+
+function writtenCoded(extent: CodedExtent, isShared: boolean): object {
+  const { start, end, data, parity, unit, parityHexes, shards, unknown } = extent;
+  return {
+    ...unknown,
+    ...{ start, length: end - start, data, parity, unit },
+    parityDigests: base64(parityHexes.flat()),
+    shards: shards.map((shard) => shard.map((replica) => writtenReplica(replica, isShared))),
+  };
 }
 
 function writtenReplica(replica: ExnodeReplica, isShared: boolean): object {
@@ -178,23 +214,60 @@ function readBlocks(size: number, blockBytes: number, digests: string): PieceDig
   if (bytes?.length !== count * DIGEST_BYTES) {
     throw bad(`digests is not the base64 of ${count} SHA-256`);
   }
-  const hexes = Array.from({ length: count }, (_, i) => hexOf(bytes, i * DIGEST_BYTES));
-  return { algorithm: 'sha256', pieceBytes: blockBytes, hexes };
+  return { algorithm: 'sha256', pieceBytes: blockBytes, hexes: hexesOf(bytes) };
 }
 
-function readExtent(read: ReadExtent, size: number, blockBytes: number, where: string): Extent {
-  const { start, length, data, parity, shards, ...unknown } = read;
-  if (data !== 1 || parity !== 0 || shards.length !== 1) {
-    throw bad(`${where} is kept in coded shards, which are not known here`);
-  }
+/** @throws MillraceError `bad-exnode` if an extent is not one of whole blocks of the file */
+function rangeOf(read: ReadExtent, size: number, blockBytes: number, where: string): ByteRange {
+  const { start, length } = read;
   const end = start + length;
   if (end > size) throw bad(`${where} ends behind the file`);
   if (start % blockBytes !== 0 || (end % blockBytes !== 0 && end !== size)) {
     throw bad(`${where} is not made of whole blocks`);
   }
+  return { start, end };
+}
+
+function readExtent(read: ReadExtent, range: ByteRange, where: string): Extent {
+  const { start: _, length: __, data: ___, parity: ____, shards, ...unknown } = read;
   const [shard = []] = shards;
+  if (shards.length !== 1) throw bad(`${where} has not as many shards as it says`);
+  if (shard.length === 0) throw bad(`${where} has no replica`);
   const replicas = shard.map((replica, i) => readReplica(replica, `${where}.shards.0.${i}`));
-  return { start, end, replicas, unknown: kept(unknown) };
+  return { ...range, replicas, unknown: kept(unknown) };
+}
+
+function readCoded(
+  read: ReadExtent,
+  range: ByteRange,
+  blockBytes: number,
+  where: string,
+): CodedExtent {
+  const { start: _, length: __, data, parity, unit = 0, shards, ...more } = read;
+  const { parityDigests = '', ...unknown } = more;
+  if (data < 1 || data > MAX_DATA || parity < 1 || parity > MAX_PARITY) {
+    throw bad(`${where} is kept in ${data}+${parity} shards, which are not known here`);
+  }
+  if (shards.length !== data + parity) throw bad(`${where} has not as many shards as it says`);
+  if (unit === 0 || unit % blockBytes !== 0) throw bad(`${where}.unit is not of whole blocks`);
+  const layout = { ...range, data, parity, unit };
+  const columns = columnsOf(layout, blockBytes);
+  const bytes = decoded(parityDigests);
+  const count = columns * parity;
+  if (bytes?.length !== count * DIGEST_BYTES) {
+    throw bad(`${where}.parityDigests is not the base64 of ${count} SHA-256`);
+  }
+  const hexes = hexesOf(bytes);
+  const found = shards.map((shard, i) => {
+    if (shard.length > 0 && shardBytes(layout, i) === 0) throw bad(`${where}.shards.${i} is empty`);
+    return shard.map((replica, j) => readReplica(replica, `${where}.shards.${i}.${j}`));
+  });
+  return {
+    ...layout,
+    parityHexes: found.slice(data).map((_, j) => hexes.slice(j * columns, (j + 1) * columns)),
+    shards: found,
+    unknown: kept(unknown),
+  };
 }
 
 function readReplica(read: ReadReplica, where: string): ExnodeReplica {
@@ -250,6 +323,11 @@ function decoded(text: string): Uint8Array | undefined {
   } catch {
     return undefined;
   }
+}
+
+function hexesOf(bytes: Uint8Array): string[] {
+  const count = bytes.length / DIGEST_BYTES;
+  return Array.from({ length: count }, (_, i) => hexOf(bytes, i * DIGEST_BYTES));
 }
 
 function hexOf(bytes: Uint8Array, start: number): string {

@@ -43,6 +43,24 @@ export interface Extent extends ByteRange {
   readonly unknown?: Unknown | undefined;
 }
 
+/** How the bytes of a coded extent are laid out. */
+export interface CodedLayout extends ByteRange {
+  /** Number of data shards. */
+  readonly data: number;
+  /** Number of parity shards. */
+  readonly parity: number;
+  /** Bytes: whole blocks. */
+  readonly unit: number;
+}
+
+export interface CodedExtent extends CodedLayout {
+  /** SHA-256 of each block of each parity shard, lower-case hexadecimal. */
+  readonly parityHexes: readonly (readonly string[])[];
+  /** Replicas of each shard, data first. A data shard of a short extent may have no bytes. */
+  readonly shards: readonly (readonly ExnodeReplica[])[];
+  readonly unknown?: Unknown | undefined;
+}
+
 /** A replica that is being stored: its allocation is not complete, or has not been verified. */
 export interface Begun extends ByteRange {
   readonly replica: ExnodeReplica;
@@ -62,6 +80,8 @@ export interface Exnode {
   readonly root: string;
   /** Extents in the order in which they were written. They may overlap and leave gaps. */
   readonly extents: readonly Extent[];
+  /** Extents that are kept in coded shards. They may overlap the others. */
+  readonly coded?: readonly CodedExtent[] | undefined;
   /** Copies of this document to give away; only the owner's copy of the exNode lists them. */
   readonly documents?: readonly ExnodeReplica[] | undefined;
   /** Replicas that are being stored; only the owner's copy of the exNode lists them. */

@@ -28,7 +28,10 @@ export interface Finding {
   readonly error?: MillraceError | undefined;
   /** End of the lease as the place tells it, Unix milliseconds. */
   readonly expires?: Millis | undefined;
-  /** Number of blocks whose digest is wrong, and the first of them. */
+  /**
+   * Number of blocks whose digest is wrong, and the block of the file that the first of them is, or
+   * is computed from.
+   */
   readonly wrong?: { readonly blocks: number; readonly first: number } | undefined;
 }
 

@@ -7,8 +7,9 @@
 import { type ByteRange, RangeSet } from '../base/byte-range.ts';
 import type { Millis } from '../base/clock.ts';
 import { isPublicHost } from '../http/urls/public-host.ts';
-import type { Exnode, ExnodeReplica, Extent } from './exnode.ts';
-import { isOver } from './layout.ts';
+import { unitsOf } from './coded.ts';
+import type { Exnode, ExnodeReplica } from './exnode.ts';
+import { coverage, isOver } from './layout.ts';
 import { allReplicas } from './replicas.ts';
 
 /** Most places that are used. */
@@ -38,26 +39,38 @@ export interface Place {
  *
  * @param now Unix milliseconds
  */
-export function placesOf({ size, extents }: Exnode, now: Millis): Place[] {
-  const lasting = placesWith(extents, (replica) => !isOver(replica, now));
-  const isOwners = extents.some(({ replicas }) => replicas.some(({ manage }) => manage));
-  if (isOwners || unheld(size, lasting).length === 0) return lasting;
-  return placesWith(extents, () => true);
+export function placesOf(exnode: Exnode, now: Millis): Place[] {
+  return placesWith(exnode, usedReplicas(exnode, now));
+}
+
+/** Returns the function that tells whether a replica is used, as described for `placesOf`. */
+export function usedReplicas(exnode: Exnode, now: Millis): (replica: ExnodeReplica) => boolean {
+  const isLasting = (replica: ExnodeReplica) => !isOver(replica, now);
+  const isOwners = allReplicas(exnode).some(({ replica, extent }) => extent && replica.manage);
+  const isComplete = coverage(exnode, isLasting).covers({ start: 0, end: exnode.size });
+  return isOwners || isComplete ? isLasting : () => true;
 }
 
 function placesWith(
-  extents: readonly Extent[],
+  { extents, coded = [] }: Exnode,
   isListed: (replica: ExnodeReplica) => boolean,
 ): Place[] {
   const byOrigin = new Map<string, PlacePart[]>();
-  for (const { start, end, replicas } of extents) {
-    for (const replica of replicas) {
-      if (!isListed(replica)) continue;
-      const { read, at } = replica;
-      const { origin } = new URL(read);
-      const parts = byOrigin.get(origin) ?? [];
-      parts.push({ start, end, url: read, at });
-      byOrigin.set(origin, parts);
+  const add = ({ start, end }: ByteRange, read: string, at: number) => {
+    const { origin } = new URL(read);
+    const parts = byOrigin.get(origin) ?? [];
+    parts.push({ start, end, url: read, at });
+    byOrigin.set(origin, parts);
+  };
+  for (const extent of extents) {
+    for (const { read, at } of extent.replicas.filter(isListed)) add(extent, read, at);
+  }
+  for (const extent of coded) {
+    for (const [i, replicas] of extent.shards.slice(0, extent.data).entries()) {
+      const units = unitsOf(extent, i);
+      for (const { read, at } of replicas.filter(isListed)) {
+        for (const unit of units) add(unit, read, at + unit.at);
+      }
     }
   }
   const layers = [...byOrigin].flatMap(([origin, parts]) =>

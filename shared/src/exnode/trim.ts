@@ -1,10 +1,11 @@
 /** Decides what a trim removes, so that nothing is lost unless everything is to be. */
 
-import { RangeSet, shownRanges } from '../base/byte-range.ts';
+import { type RangeSet, shownRanges } from '../base/byte-range.ts';
 import { MillraceError } from '../base/errors.ts';
 import { allocationsOf, type ManagedAllocation } from './allocations.ts';
 import type { Exnode, ExnodeReplica } from './exnode.ts';
 import type { Finding, Findings } from './findings.ts';
+import { coverage } from './layout.ts';
 import { withReplicas } from './replicas.ts';
 
 /** Choice of the replicas that are removed: those of any kind that is set. */
@@ -41,13 +42,18 @@ export function planTrim(
   const removed = new Set(chosen.flatMap(({ replicas }) => replicas));
   const isUseless = (replica: ExnodeReplica) => isLost(found(replica)) || isDamaged(found(replica));
   checkLeft(
-    rangesOf(exnode, (replica) => removed.has(replica)),
-    rangesOf(exnode, (replica) => !removed.has(replica)),
+    goingFrom(
+      exnode,
+      (replica) => removed.has(replica),
+      () => true,
+    ),
+    coverage(exnode, (replica) => !removed.has(replica)),
     'no other replica is listed',
   );
+  const isUseful = (replica: ExnodeReplica) => !isUseless(replica);
   checkLeft(
-    rangesOf(exnode, (replica) => removed.has(replica) && !isUseless(replica)),
-    rangesOf(exnode, (replica) => !removed.has(replica) && found(replica).state === 'there'),
+    goingFrom(exnode, (replica) => removed.has(replica) && isUseful(replica), isUseful),
+    coverage(exnode, (replica) => !removed.has(replica) && found(replica).state === 'there'),
     'no other depot answers for them',
   );
   return chosen;
@@ -74,9 +80,19 @@ function isDamaged({ state }: Finding): boolean {
   return state === 'damaged' || state === 'short';
 }
 
-function rangesOf({ extents }: Exnode, has: (replica: ExnodeReplica) => boolean): RangeSet {
-  const held = extents.filter(({ replicas }) => replicas.some(has));
-  return new RangeSet(held.sort((a, b) => a.start - b.start));
+/**
+ * Lists the bytes that may be lost: those of extents of which a replica goes.
+ *
+ * @param counts tells of which replicas bytes could be had before
+ */
+function goingFrom(
+  exnode: Exnode,
+  goes: (replica: ExnodeReplica) => boolean,
+  counts: (replica: ExnodeReplica) => boolean,
+): RangeSet {
+  const extents = exnode.extents.filter(({ replicas }) => replicas.some(goes));
+  const coded = exnode.coded?.filter(({ shards }) => shards.flat().some(goes));
+  return coverage({ ...exnode, extents, coded }, counts);
 }
 
 /** @throws MillraceError `last-replica` if bytes go and do not stay */

@@ -1,7 +1,7 @@
 /** Adds replicas of a stored file. */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { EXIT } from '@millrace/shared/base/errors';
+import { EXIT, MillraceError } from '@millrace/shared/base/errors';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
 import { lastEnd } from '@millrace/shared/exnode/findings';
 import { depotOf } from '@millrace/shared/exnode/layout';
@@ -50,6 +50,10 @@ async function augmentOwned(
 ): Promise<number> {
   const { cwd, signal } = context;
   const exnode = await readExnode(given, cwd, signal);
+  if (exnode.coded !== undefined) {
+    const what = 'augment cannot rebuild coded shards yet';
+    throw new MillraceError('bad-option', `${what}: download the file, and upload it again`);
+  }
   const depots = await depotsOf(namedDepots(options, exnode), options.tokenFile, context);
   const findings = await findReplicas(exnode, false, report, context);
   const wallClock = () => Date.now();

@@ -1,9 +1,9 @@
 /** Asks the depots of an exNode for its replicas, and shows how far that is. */
 
-import { rangeBytes } from '@millrace/shared/base/byte-range';
 import { RateMeter } from '@millrace/shared/download/figures/rate-meter';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
 import type { Findings } from '@millrace/shared/exnode/findings';
+import { allReplicas, replicaBytes } from '@millrace/shared/exnode/replicas';
 import { checkReplicas } from '../../../engine/stored/check-replicas.ts';
 import { verifyReplicas } from '../../../engine/stored/verify-replicas.ts';
 import type { CliContext, Report } from '../../console/context.ts';
@@ -31,8 +31,7 @@ export async function findReplicas(
   if (!reads) return checkReplicas(asked);
   const isTerminal = stderr === process.stderr && process.stderr.isTTY === true;
   const line = new MovingLine(stderr, isTerminal && !report.json);
-  const sizes = exnode.extents.map((extent) => rangeBytes(extent) * extent.replicas.length);
-  const length = sizes.reduce((sum, bytes) => sum + bytes, 0);
+  const length = allReplicas(exnode).reduce((sum, listed) => sum + replicaBytes(listed), 0);
   const rate = new RateMeter(performance.now());
   let storedBytes = 0;
   const show = () => {

@@ -3,7 +3,7 @@
 import { parseDuration } from '@millrace/shared/base/unit-options';
 import { Command } from 'commander';
 import { action, type CliContext } from '../../console/context.ts';
-import { reading, repeated, urlValue, wholeNumber } from '../../text/option-values.ts';
+import { reading, repeated, stripeValue, urlValue, wholeNumber } from '../../text/option-values.ts';
 import type { UploadCommandOptions } from './upload-run.ts';
 
 export function uploadCommand(context: CliContext): Command {
@@ -33,6 +33,11 @@ export function uploadCommand(context: CliContext): Command {
       'encrypt the file: depots get neither its bytes nor its name, and the link ends in its key',
     )
     .option(
+      '--stripe <k+m>',
+      'store the file in K parts and M of parity, each at another depot, such as 4+2: any M depots may fail',
+      stripeValue,
+    )
+    .option(
       '-o, --output <file>',
       'exNode that describes the file; written with several depots, with --encrypt, or if you name it (default: NAME.exnode)',
     )
@@ -54,7 +59,8 @@ is printed manages the file: "curl -X DELETE ADDRESS" removes it. Keep that one 
 yourself.
 
 With several depots (--edge A --edge B), each gets a copy; with fewer --copies, the
-file is stored in parts. The exNode says which depot has what. The links that are
+file is stored in parts. With --stripe 4+2, six depots store half as much again as
+the file has, and any two of them may be lost. The exNode says which depot has what. The links that are
 printed are copies of it to give away: "millrace get LINK" downloads the file from
 all depots at once. What follows # in them is not sent to servers: the digest of
 the file, or with --encrypt its key. Give such a link away whole, and only to people

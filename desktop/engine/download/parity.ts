@@ -1,0 +1,137 @@
+/**
+ * The parity of a download from an exNode with coded extents: tells the coded source which places
+ * can still be asked, reads what is stored, and counts what is received.
+ */
+
+import { type ByteRange, shownRanges } from '@millrace/shared/base/byte-range';
+import { isMillraceError, isOfSource, MillraceError } from '@millrace/shared/base/errors';
+import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
+import { blockRange, type Exnode } from '@millrace/shared/exnode/exnode';
+import { usedReplicas } from '@millrace/shared/exnode/places';
+import { solvableBlocks } from '@millrace/shared/exnode/row-solver';
+import type { PartialFile } from '../partial/partial-file.ts';
+import { CodedSource } from '../sources/coded-source.ts';
+import type { Connections } from '../sources/connections.ts';
+import { ParityBlocks } from '../sources/parity-blocks.ts';
+import type { PlaceSource } from '../sources/place-source.ts';
+import type { BlockProof } from './block-proof.ts';
+import type { DownloadWay } from './download-way.ts';
+
+/** Silence after which parity may replace what a place was asked for. */
+const SILENT_MS = 2000;
+
+export interface ParityOfDownload
+  extends Pick<DownloadWay, 'session' | 'context' | 'report' | 'sources'> {
+  readonly exnode: Exnode;
+  readonly connections: Connections;
+}
+
+export class Parity {
+  readonly #options: ParityOfDownload;
+  readonly #blocks: ParityBlocks;
+  #places: readonly PlaceSource[] = [];
+  #proof: BlockProof | undefined;
+  #source: CodedSource | undefined;
+  #begunAt = 0;
+
+  constructor(options: ParityOfDownload) {
+    this.#options = options;
+    const { exnode, context, connections, session, report } = options;
+    this.#blocks = new ParityBlocks({
+      isUsed: usedReplicas(exnode, Date.now()),
+      open: (url) => connections.source('mirror', url, context.random),
+      random: context.random,
+      now: session.now,
+      onBytes: (count, signal) => session.onBytes(this.#source as CodedSource, count, signal),
+      onWrong: (depot, error) => {
+        const source = connections.source('mirror', `${depot}/`, context.random);
+        source.health.quarantineFor(error);
+        report.sourceFailed(source, error);
+      },
+    });
+  }
+
+  /** The session of transfers: bytes of parity count as received, and what is solved does not. */
+  get session(): ParityOfDownload['session'] {
+    const { session } = this.#options;
+    return {
+      ...session,
+      onBytes: (source, count, signal) =>
+        source === this.#source ? undefined : session.onBytes(source, count, signal),
+    };
+  }
+
+  /** Makes the source. */
+  begin(file: PartialFile, places: readonly PlaceSource[]): CodedSource {
+    const { exnode, context, session } = this.#options;
+    this.#places = places;
+    this.#begunAt = session.now();
+    this.#source = new CodedSource({
+      extents: exnode.coded ?? [],
+      blockBytes: exnode.blocks.pieceBytes,
+      state: {
+        isProven: (block) => this.#proof?.isProven(block) === true,
+        canCome: (block) => this.#canCome(block),
+      },
+      parity: this.#blocks,
+      stamp: () => {
+        const live = this.#places.map((place) => `${this.#isLive(place)} ${place.parts.length}`);
+        return `${this.#proof?.stamp} ${live.join()}`;
+      },
+      readStored: (into, position) => file.read(into, position),
+      health: new SourceHealth(context.random),
+    });
+    return this.#source;
+  }
+
+  /** Sets the proof of the blocks. */
+  setProof(proof: BlockProof): void {
+    this.#proof = proof;
+  }
+
+  /**
+   * Returns what a failure of places means if bytes are lost by it; undefined: nothing more is known.
+   */
+  failureOf(error: unknown): MillraceError | undefined {
+    if (!isMillraceError(error) || !isOfSource(error.row)) return undefined;
+    const { exnode } = this.#options;
+    const { pieceBytes, hexes } = exnode.blocks;
+    const state = {
+      isProven: (block: ByteRange) => this.#proof?.isProven(block) === true,
+      canCome: (block: ByteRange) => this.#canCome(block),
+      parityOf: this.#blocks.answering.bind(this.#blocks),
+    };
+    const solvable = new Set(
+      solvableBlocks(exnode.coded ?? [], pieceBytes, state).map(({ start }) => start),
+    );
+    const lost = hexes
+      .map((_, block) => blockRange(exnode, block))
+      .filter(
+        (block) => !state.isProven(block) && !state.canCome(block) && !solvable.has(block.start),
+      );
+    if (lost.length === 0) return undefined;
+    const detail = `too few depots answer for ${shownRanges(lost)}: ${error.message}`;
+    return new MillraceError('rest-missing', detail, { cause: error });
+  }
+
+  /**
+   * Tells whether a place can be asked for a block. One that has sent it wrong may be asked once
+   * more: then it is left, and the block is solved.
+   */
+  #canCome(block: ByteRange): boolean {
+    return this.#places.some(
+      (place) =>
+        this.#isLive(place) &&
+        place.parts.some(({ start, end }) => start <= block.start && block.end <= end),
+    );
+  }
+
+  /** Returns true for a place that can be asked, unless it keeps a request waiting. */
+  #isLive(place: PlaceSource): boolean {
+    const { session, sources } = this.#options;
+    if (place.health.quarantine !== undefined || place.health.lastFailure !== undefined)
+      return false;
+    if (sources.active(place) === 0) return true;
+    return session.now() - Math.max(place.heardAt, this.#begunAt) < SILENT_MS;
+  }
+}

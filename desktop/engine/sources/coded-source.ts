@@ -1,0 +1,203 @@
+/**
+ * The parity of an exNode as a source: it has the blocks that are to be solved, and computes them
+ * from parity and from blocks that are stored. What it gives is proven as the bytes of any other.
+ */
+
+import type { ByteRange } from '@millrace/shared/base/byte-range';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { ReedSolomon, type Shard } from '@millrace/shared/code/reed-solomon';
+import type { Holds } from '@millrace/shared/download/scheduler/holdings';
+import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
+import type { CodedExtent } from '@millrace/shared/exnode/exnode';
+import {
+  type Column,
+  columnWith,
+  type SolverState,
+  solvableBlocks,
+} from '@millrace/shared/exnode/row-solver';
+import { fastestKernel } from '@millrace/shared/node/gf-kernel';
+import { HttpSource } from './http-source.ts';
+import type { ParityBlocks } from './parity-blocks.ts';
+import type { Opened } from './source-answer.ts';
+
+/** Bytes of each shard that are solved at a time, and handed on at a time. */
+const PIECE_BYTES = 64 * 1024;
+/** Most bytes of solved blocks that are kept for further requests, and the fewest columns. */
+const MAX_SOLVED_BYTES = 64 * 1024 * 1024;
+const MIN_COLUMNS = 2;
+
+export interface CodedSourceOptions {
+  readonly extents: readonly CodedExtent[];
+  readonly blockBytes: number;
+  readonly state: Omit<SolverState, 'parityOf'>;
+  readonly parity: ParityBlocks;
+  /** Changes whenever another block is proven, or places can be asked that could not. */
+  readonly stamp: () => string;
+  /** Reads bytes of the stream that are stored and proven. */
+  readonly readStored: (into: Buffer, position: number) => Promise<number>;
+  readonly health: SourceHealth;
+}
+
+/** Solved blocks of a column, by their position in the file. */
+type Solved = ReadonlyMap<number, Uint8Array>;
+
+export class CodedSource extends HttpSource {
+  readonly #options: CodedSourceOptions;
+  readonly #kernel = fastestKernel();
+  readonly #state: SolverState;
+  #holds: Holds | undefined;
+  #parts: readonly ByteRange[] = [];
+  #stamp: string | undefined;
+  /** Columns that are being solved, or have been, the latest last. */
+  readonly #columns = new Map<string, Promise<Solved>>();
+
+  constructor(options: CodedSourceOptions) {
+    const get = () => Promise.reject(new MillraceError('internal', 'parity is asked for blocks'));
+    const url = 'http://parity.invalid/';
+    const fields = { for: () => ({}) };
+    super({
+      kind: 'mirror',
+      label: 'parity',
+      url,
+      edge: undefined,
+      fields,
+      get,
+      health: options.health,
+    });
+    this.#options = options;
+    const { parity } = options;
+    this.#state = { ...options.state, parityOf: (extent) => parity.of(extent) };
+    this.version = { length: Number.MAX_SAFE_INTEGER, validators: {} };
+  }
+
+  override get id(): string {
+    return 'parity';
+  }
+
+  /** The blocks that it can solve now, ascending. */
+  get parts(): readonly ByteRange[] {
+    const { extents, blockBytes, parity } = this.#options;
+    const usable = extents.map((extent) => parity.of(extent).join());
+    const stamp = `${this.#options.stamp()} ${usable.join(';')}`;
+    if (stamp !== this.#stamp) this.#parts = solvableBlocks(extents, blockBytes, this.#state);
+    this.#stamp = stamp;
+    return this.#parts;
+  }
+
+  override get holds(): Holds | undefined {
+    return this.#holds;
+  }
+
+  /** Sets which of its parts it may bring now. */
+  setHolds(holds: Holds): void {
+    this.#holds = holds;
+  }
+
+  /**
+   * Solves bytes of one block.
+   *
+   * @throws MillraceError if too little parity can be had; the signal's reason
+   */
+  override async openRange(
+    asked: ByteRange,
+    _pinned: unknown,
+    signal: AbortSignal,
+  ): Promise<Opened> {
+    const { extents, blockBytes } = this.#options;
+    const at = Math.floor(asked.start / blockBytes) * blockBytes;
+    const block = (await this.#solved(extents, blockBytes, at, signal)).get(at);
+    if (block === undefined || asked.end > at + block.length) {
+      throw new MillraceError('origin-error', 'these bytes cannot be solved now');
+    }
+    const bytes = block.subarray(asked.start - at, asked.end - at);
+    return {
+      ...{ kind: 'range', range: asked, version: this.version as NonNullable<typeof this.version> },
+      ...{ headers: {}, checked: false, headMs: 0, isPlain: true },
+      async read(sink) {
+        for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
+          await sink(asked.start + from, bytes.subarray(from, from + PIECE_BYTES));
+        }
+      },
+      discard() {},
+    };
+  }
+
+  /** Solves the column of a block, unless that has been done for another block of it. */
+  async #solved(
+    extents: readonly CodedExtent[],
+    blockBytes: number,
+    at: number,
+    signal: AbortSignal,
+  ): Promise<Solved> {
+    const running = [...this.#columns.values()];
+    for (const earlier of running) {
+      const solved = await earlier.catch(() => undefined);
+      if (solved?.has(at)) return solved;
+    }
+    signal.throwIfAborted();
+    const column = columnWith(extents, blockBytes, at, this.#state);
+    if (column === undefined) throw new MillraceError('origin-error', 'too little parity is left');
+    const key = `${column.extent.start}-${column.number}`;
+    const same = this.#columns.get(key);
+    if (same !== undefined) {
+      const solved = await same.catch(() => undefined);
+      if (solved?.has(at)) return solved;
+    }
+    const solving = this.#solve(column, signal);
+    this.#columns.set(key, solving);
+    solving.catch(() => {
+      if (this.#columns.get(key) === solving) this.#columns.delete(key);
+    });
+    const bytes = blockBytes * Math.max(...extents.map(({ parity }) => parity));
+    const most = Math.max(MIN_COLUMNS, Math.floor(MAX_SOLVED_BYTES / bytes));
+    for (const oldest of this.#columns.keys()) {
+      if (this.#columns.size > most) this.#columns.delete(oldest);
+    }
+    return solving;
+  }
+
+  async #solve(column: Column, signal: AbortSignal): Promise<Solved> {
+    const { parity, readStored } = this.#options;
+    const { extent, known, lacking, range } = column;
+    if (lacking.length === 0) return new Map();
+    const code = new ReedSolomon(extent.data, extent.parity, this.#kernel);
+    const read = await parity.read(extent, column, lacking.length, signal);
+    const solved = lacking.map(([, { start, end }]) => new Uint8Array(end - start));
+    const length = range.end - range.start;
+    for (let at = 0; at < length; at += PIECE_BYTES) {
+      const end = Math.min(length, at + PIECE_BYTES);
+      const shards: Shard[] = read.map((one) => ({
+        index: extent.data + one.parity,
+        bytes: one.bytes.subarray(at, end),
+      }));
+      for (const [index, block] of known) {
+        const own = block === undefined ? 0 : Math.min(end - at, block.end - block.start - at);
+        const bytes = Buffer.alloc(Math.max(0, own));
+        if (block !== undefined && bytes.length > 0)
+          await readAll(readStored, bytes, block.start + at);
+        shards.push({ index, bytes });
+      }
+      const pieces = lacking.map(([index]) => ({ index, bytes: new Uint8Array(end - at) }));
+      code.solve(shards, pieces);
+      for (const [i, { bytes }] of pieces.entries()) {
+        const own = solved[i] as Uint8Array;
+        if (at < own.length) own.set(bytes.subarray(0, own.length - at), at);
+      }
+      signal.throwIfAborted();
+    }
+    return new Map(lacking.map(([, { start }], i) => [start, solved[i] as Uint8Array]));
+  }
+}
+
+/** Reads stored bytes. @throws MillraceError `origin-error` if they are not stored any more */
+async function readAll(
+  readStored: CodedSourceOptions['readStored'],
+  into: Buffer,
+  position: number,
+): Promise<void> {
+  for (let got = 0; got < into.length; ) {
+    const count = await readStored(into.subarray(got), position + got);
+    if (count === 0) throw new MillraceError('origin-error', 'the file has become shorter');
+    got += count;
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * A thread that reads a file row by row for a striped upload: it computes parity and digests, and
+ * gives each row to the thread that serves connections. It answers a `StripeReader`.
+ */
+
+import { createHash, type Hash } from 'node:crypto';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+import { ReedSolomon } from '@millrace/shared/code/reed-solomon';
+import { blockBytesFor } from '@millrace/shared/exnode/exnode';
+import { Stripe } from '@millrace/shared/exnode/stripe';
+import { fastestKernel } from '@millrace/shared/node/gf-kernel';
+import type { FileState } from './upload-journal.ts';
+
+/** What the thread is to read. */
+export interface StripeTask {
+  readonly path: string;
+  /** The file must be in this state, from the first byte to the last. */
+  readonly state: FileState;
+  readonly data: number;
+  readonly parity: number;
+  /** The first row. */
+  readonly from: number;
+  /** True to compute digests as well: the first row is 0. */
+  readonly digests: boolean;
+}
+
+/** Digests of a striped file; all SHA-256 in lower-case hexadecimal. */
+export interface StripeDigests {
+  readonly sha256: string;
+  /** Of each block of the file. */
+  readonly blocks: readonly string[];
+  /** Of each block of the parity shards: rows, then shards, then blocks of the row's unit. */
+  readonly parity: readonly (readonly (readonly string[])[])[];
+  /** Of the stream of each depot. */
+  readonly streams: readonly string[];
+}
+
+export type StripeMessage =
+  /** A row: what each depot stores of it. */
+  | { readonly kind: 'row'; readonly row: number; readonly pieces: readonly Uint8Array[] }
+  | { readonly kind: 'end'; readonly digests: StripeDigests | undefined }
+  | { readonly kind: 'changed'; readonly why: string };
+
+class StripeReading {
+  readonly #task: StripeTask;
+  readonly #fd: number;
+  readonly #stripe: Stripe;
+  readonly #code: ReedSolomon;
+  readonly #blockBytes: number;
+  readonly #file: Hash | undefined;
+  readonly #streams: readonly Hash[];
+  readonly #blocks: string[] = [];
+  readonly #parity: string[][][] = [];
+  #row: number;
+  isOver = false;
+
+  constructor(task: StripeTask) {
+    const { path, state, data, parity, from, digests } = task;
+    this.#task = task;
+    this.#fd = openSync(path, 'r');
+    this.#stripe = new Stripe(state.bytes, data, parity);
+    this.#code = new ReedSolomon(data, parity, fastestKernel());
+    this.#blockBytes = blockBytesFor(state.bytes);
+    this.#row = from;
+    this.#file = digests ? createHash('sha256') : undefined;
+    const streams = digests ? this.#stripe.depots : 0;
+    this.#streams = Array.from({ length: streams }, () => createHash('sha256'));
+  }
+
+  /** Reads the next row, or tells that all have been read. @throws Error if the file has changed */
+  next(): StripeMessage {
+    const row = this.#row;
+    if (row === this.#task.from) this.#checkState();
+    if (row >= this.#stripe.rows) {
+      this.isOver = true;
+      closeSync(this.#fd);
+      return { kind: 'end', digests: this.#digests() };
+    }
+    this.#row++;
+    const { data, depots } = this.#stripe;
+    const shards = Array.from(
+      { length: depots },
+      (_, shard) => new Uint8Array(this.#stripe.pieceBytes(row, shard)),
+    );
+    let at = this.#stripe.rowRange(row).start;
+    for (const shard of shards.slice(0, data)) {
+      this.#read(shard, at);
+      at += shard.length;
+    }
+    // The last row is given out only if the file is still the same: it completes the uploads.
+    if (row === this.#stripe.rows - 1) this.#checkState();
+    this.#code.encode(shards.slice(0, data), shards.slice(data));
+    const pieces = shards.map(
+      (_, depot) => shards[this.#stripe.shardAt(depot, row)] as Uint8Array<ArrayBuffer>,
+    );
+    if (this.#file !== undefined) this.#hash(this.#file, shards, pieces);
+    return { kind: 'row', row, pieces };
+  }
+
+  #hash(file: Hash, shards: readonly Uint8Array[], pieces: readonly Uint8Array[]): void {
+    for (const shard of shards.slice(0, this.#stripe.data)) {
+      file.update(shard);
+      this.#blocks.push(...this.#blockDigests(shard));
+    }
+    this.#parity.push(shards.slice(this.#stripe.data).map((shard) => this.#blockDigests(shard)));
+    for (const [depot, piece] of pieces.entries()) this.#streams[depot]?.update(piece);
+  }
+
+  #blockDigests(shard: Uint8Array): string[] {
+    const hexes: string[] = [];
+    for (let at = 0; at < shard.length; at += this.#blockBytes) {
+      const block = shard.subarray(at, at + this.#blockBytes);
+      hexes.push(createHash('sha256').update(block).digest('hex'));
+    }
+    return hexes;
+  }
+
+  #digests(): StripeDigests | undefined {
+    if (this.#file === undefined) return undefined;
+    return {
+      sha256: this.#file.digest('hex'),
+      blocks: this.#blocks,
+      parity: this.#parity,
+      streams: this.#streams.map((hash) => hash.digest('hex')),
+    };
+  }
+
+  #read(into: Uint8Array, start: number): void {
+    for (let got = 0; got < into.length; ) {
+      const count = readSync(this.#fd, into, got, into.length - got, start + got);
+      if (count === 0) throw new Error('it has become shorter');
+      got += count;
+    }
+  }
+
+  #checkState(): void {
+    const { size, mtimeMs } = fstatSync(this.#fd);
+    const { bytes, mtimeMs: before } = this.#task.state;
+    if (size !== bytes || mtimeMs !== before) throw new Error('it has been written to');
+  }
+}
+
+let reading: StripeReading | undefined;
+
+// Each message asks for one more row.
+parentPort?.on('message', () => {
+  let message: StripeMessage;
+  try {
+    reading ??= new StripeReading(workerData as StripeTask);
+    if (reading.isOver) return;
+    message = reading.next();
+  } catch (error) {
+    message = { kind: 'changed', why: (error as Error).message };
+  }
+  const pieces = message.kind === 'row' ? message.pieces : [];
+  parentPort?.postMessage(
+    message,
+    pieces.map(({ buffer }) => buffer as ArrayBuffer),
+  );
+});

@@ -1,0 +1,204 @@
+/** Files in coded shards: striped uploads, and downloads although depots are dead. */
+
+import { once } from 'node:events';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { seededRandom } from '../../../shared/src/base/clock.ts';
+import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
+import { CliProcess, type EdgeProcess, runCli } from '../../fixtures/programs/processes.ts';
+import { DepotStage } from '../../fixtures/stages/depot-stage.ts';
+import { until } from '../../fixtures/until.ts';
+
+const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+process.stderr.write(`code tests: MILLRACE_TEST_SEED=${seed}\n`);
+const random = seededRandom(seed);
+
+const MIB = 1024 * 1024;
+const BYTES = 10 * MIB + 12_345;
+
+const stage = await DepotStage.set();
+const content = contentOf('in coded shards', BYTES);
+const file = join(stage.folder, 'set.bin');
+await writeFile(file, content);
+const edges = await Promise.all(
+  ['a', 'b', 'c', 'd', 'e', 'f'].map((name) =>
+    stage.start('--depot-dir', join(stage.folder, name)),
+  ),
+);
+const env = { MILLRACE_STATE: join(stage.folder, 'state') };
+const exnode = join(stage.folder, 'set.exnode');
+
+// biome-ignore lint/suspicious/noExplicitAny: a document of the command line
+type Document = any;
+
+const uploading = (to: readonly EdgeProcess[], ...options: string[]) => [
+  ...['upload', file, ...to.flatMap(({ url }) => ['--edge', url])],
+  ...['--token-file', stage.tokenFile, '--json', ...options],
+];
+const eventsOf = (text: string): Document[] =>
+  text
+    .slice(0, text.lastIndexOf('\n') + 1)
+    .split('\n')
+    .flatMap((line) => (line === '' ? [] : JSON.parse(line)));
+
+test('a striped file has a shard at each depot, and the command needs as many', async () => {
+  const few = await runCli(uploading(edges.slice(1), '--stripe', '4+2'), env);
+  expect([few.code, few.stderr]).toEqual([2, expect.stringContaining('4+2 takes 6 depots')]);
+  const { code, stdout } = await runCli(uploading(edges, '--stripe', '4+2', '-o', exnode), env);
+  const done = eventsOf(stdout).at(-1);
+  expect([code, done]).toMatchObject([0, { event: 'done', bytes: BYTES, sha256: sha256(content) }]);
+  expect((await stat(exnode)).mode & 0o777).toBe(0o600);
+  expect(await readdir(join(env.MILLRACE_STATE, 'uploads'))).toEqual([]);
+});
+
+test('an upload that is killed while one depot is stuck sends no stored byte again', async () => {
+  // What is appended at this depot's public address waits, until it is let through.
+  let target = '';
+  let isOpen = false;
+  const stuck = Promise.withResolvers<void>();
+  const front = createServer((request, response) => {
+    if (request.method === 'PATCH' && request.url?.includes('/depot/w/') && !isOpen) {
+      stuck.resolve();
+      return;
+    }
+    const { method, headers, url } = request;
+    const onward = httpRequest(`${target}${url}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on('error', () => response.destroy());
+    request.pipe(onward);
+  }).listen(0, '127.0.0.1');
+  await once(front, 'listening');
+  const address = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+  try {
+    const folder = join(stage.folder, 'stuck');
+    const last = await stage.start('--depot-dir', folder, '--public-url', address);
+    target = last.url;
+    const args = uploading([...edges.slice(1), last], '--stripe', '4+2');
+    const path = join(stage.folder, 'resumed.exnode');
+    const run = new CliProcess([...args, '-o', path], env);
+    await stuck.promise;
+    run.child.kill('SIGKILL');
+    await run.result;
+    isOpen = true;
+    const { code, stdout } = await runCli([...args, '-o', path], env);
+    const [start] = eventsOf(stdout);
+    expect([code, start]).toMatchObject([0, { event: 'start' }]);
+    expect(await readdir(join(env.MILLRACE_STATE, 'uploads'))).toEqual([]);
+    const got = await get(path, 'resumed.bin');
+    expect([got.code, got.digest]).toEqual([0, sha256(content)]);
+  } finally {
+    front.closeAllConnections();
+    front.close();
+  }
+});
+
+/** Copies the exNode, with other members. */
+async function changed(name: string, change: (document: Document) => void): Promise<string> {
+  const document = JSON.parse(await readFile(exnode, 'utf8'));
+  change(document);
+  const path = join(stage.folder, `${name}.exnode`);
+  await writeFile(path, JSON.stringify(document));
+  return path;
+}
+
+/** Downloads by an exNode. @returns exit status, digest of the file, and events */
+async function get(from: string, name: string, ...options: string[]) {
+  const path = join(stage.folder, name);
+  const { code, stdout } = await runCli(['get', from, '-o', path, '--json', ...options], env);
+  const bytes = await readFile(path).catch(() => Buffer.of());
+  return { code, digest: sha256(bytes), events: eventsOf(stdout), stdout };
+}
+
+test('a layout says that any two depots may fail, and finds out which shards are wrong', async () => {
+  const stated = await runCli(['stat', exnode, '--verify', '--json'], env);
+  const layout = JSON.parse(stated.stdout);
+  expect([stated.code, layout]).toMatchObject([0, { mayFail: 2, missing: [] }]);
+  const all = layout.depots.reduce((sum: number, { bytes }: Document) => sum + bytes, 0);
+  expect(all / BYTES).toBeGreaterThan(1.4);
+  expect((await runCli(['stat', exnode], env)).stdout).toContain('any 2 of 6 depots');
+  const augmented = await runCli(
+    [
+      'augment',
+      exnode,
+      '--copies',
+      '1',
+      '--edge',
+      edges[0]?.url ?? '',
+      '--token-file',
+      stage.tokenFile,
+    ],
+    env,
+  );
+  expect([augmented.code, augmented.stderr]).toEqual([2, expect.stringContaining('coded shards')]);
+  const refreshed = await runCli(['refresh', exnode, '--for', '9d', '--json'], env);
+  expect(refreshed.code).toBe(0);
+  expect(JSON.parse(refreshed.stdout).depots.length).toBe(6);
+});
+
+test('is downloaded from all depots at once', async () => {
+  const { code, digest, events } = await get(exnode, 'all.bin');
+  expect([code, digest]).toEqual([0, sha256(content)]);
+  // A depot that seems late may be replaced by parity.
+  expect(events.at(-1).receivedBytes).toBeLessThan(1.3 * BYTES);
+});
+
+test('is complete although parity and data of depots are wrong', async () => {
+  // What one depot has is said to be at another place of its stream: bytes that are none of its.
+  const lying = await changed('lying', ({ extents }) => {
+    const url = extents[0].shards[0][0].read;
+    for (const { shards } of extents) {
+      for (const [replica] of shards)
+        if (replica?.read === url) replica.read = extents[0].shards[1][0].read;
+    }
+  });
+  const { code, digest, events, stdout } = await get(lying, 'lying.bin');
+  if (code !== 0) throw new Error(stdout);
+  expect([code, digest]).toEqual([0, sha256(content)]);
+  expect(events.at(-1).receivedBytes).toBeLessThan(1.5 * BYTES);
+});
+
+test('is complete although two depots die, before and while it is downloaded; not if three do', async () => {
+  const [first, second, third] = edges
+    .map((edge) => ({ edge, rank: random() }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ edge }) => edge) as [EdgeProcess, EdgeProcess, EdgeProcess];
+  const path = join(stage.folder, 'during.bin');
+  const args = ['get', exnode, '-o', path, '--json'];
+  const run = new CliProcess([...args, '--limit', '2M'], env);
+  let text = '';
+  run.child.stdout?.on('data', (data) => {
+    text += data;
+  });
+  await until(() => {
+    if (run.child.exitCode !== null) throw new Error(`it has ended: ${text}`);
+    return eventsOf(text).some(({ storedBytes = 0 }) => storedBytes > MIB);
+  });
+  await first.stop('SIGKILL');
+  await until(() => {
+    if (run.child.exitCode !== null) throw new Error(`it has ended: ${text}`);
+    return eventsOf(text).some(({ storedBytes = 0 }) => storedBytes > 4 * MIB);
+  });
+  // The rest is fetched by another process, and from even fewer depots.
+  run.child.kill('SIGKILL');
+  await run.result;
+  await second.stop('SIGKILL');
+  const resumed = await get(exnode, 'during.bin');
+  expect([resumed.code, resumed.digest]).toEqual([0, sha256(content)]);
+  expect(resumed.events.find(({ event }) => event === 'start').resumedBytes).toBeGreaterThan(0);
+
+  const before = await get(exnode, 'before.bin');
+  expect([before.code, before.digest]).toEqual([0, sha256(content)]);
+  // As much parity comes as it replaces, not a second file.
+  expect(before.events.at(-1).receivedBytes).toBeLessThan(1.3 * BYTES);
+
+  await third.stop('SIGKILL');
+  const lost = await get(exnode, 'lost.bin', '--retry-for', '1s');
+  expect([lost.code, lost.stdout]).toEqual([7, expect.stringContaining('rest-missing')]);
+  const checked = await runCli(['stat', exnode, '--check', '--json'], env);
+  expect([checked.code, JSON.parse(checked.stdout).mayFail]).toEqual([7, 0]);
+}, 120_000);
