@@ -6,6 +6,7 @@ test('accepts the payloads that the page sends', () => {
   expect(PARSERS.openFile('0123456789abcdef')).toBe('0123456789abcdef');
   expect(PARSERS.chooseFolder(undefined)).toBeUndefined();
   expect(PARSERS.chooseFolder('/home/me')).toBe('/home/me');
+  expect(PARSERS.offerFile('/home/me/talk.tar')).toBe('/home/me/talk.tar');
   expect(PARSERS.setPreferences({ notifications: false })).toEqual({ notifications: false });
 });
 
@@ -15,6 +16,7 @@ test.each<[keyof typeof PARSERS, unknown]>([
   ['showInFolder', { toString: () => '0123456789abcdef' }],
   ['chooseFolder', 'x'.repeat(5000)],
   ['chooseFolder', null],
+  ['offerFile', ['/etc/passwd']],
   ['copyText', 5],
   ['setPreferences', { shell: true }],
   ['getPreferences', {}],

@@ -25,7 +25,8 @@ export class Actions {
     this.#app = app;
     this.shares = new ShareActions(app, {
       copyText,
-      offerFile: async (file) => shell?.offerFile(file),
+      // A file that the window cannot name is copied.
+      offerFile: async (file) => shell?.offerFile(file).catch(() => undefined),
       show: () => app.store.set({ section: 'shared', sideOpen: false }),
     });
   }
