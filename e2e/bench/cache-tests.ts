@@ -129,7 +129,7 @@ async function run(folder: string, base: string, only: readonly string[]): Promi
     text += part;
   });
   await once(child, 'close');
-  // Whatever the suite prints comes before the results.
+  // The results are the last line: the suite prints words of its own before.
   return JSON.parse(text.slice(text.lastIndexOf('\n'))) as Row[];
 }
 

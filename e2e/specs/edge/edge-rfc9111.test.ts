@@ -1,6 +1,6 @@
 /**
- * What an edge keeps of an origin's answer, and for how long: the causes of failures that the public
- * suite http-tests/cache-tests has found. An Age makes answers stale at once, so that nothing waits.
+ * Fields and freshness of an origin's answer at an edge: the causes of failures that the public suite
+ * http-tests/cache-tests has found. An Age makes answers stale at once, so that no test waits.
  */
 
 import { writeFile } from 'node:fs/promises';

@@ -180,7 +180,7 @@ function whyNotStorable(
   headers: Headers,
   directives: ReadonlyMap<string, string>,
 ): string | undefined {
-  // Whoever understands the status may store the response (RFC 9111 5.2.2.3).
+  // A cache that understands the status may store the response (RFC 9111 5.2.2.3).
   if (directives.has('no-store') && !directives.has('must-understand')) return 'no-store';
   if (directives.has('private')) return 'private';
   if (headers['set-cookie'] !== undefined) return 'set-cookie';
