@@ -9,7 +9,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { ReedSolomon } from '@millrace/shared/code/reed-solomon';
 import { blockBytesFor } from '@millrace/shared/exnode/exnode';
 import { Stripe } from '@millrace/shared/exnode/stripe';
-import { fastestKernel } from '@millrace/shared/node/gf-kernel';
+import { fastestKernel } from '@millrace/shared/node/code/gf-kernel';
 import type { FileState } from './upload-journal.ts';
 
 /** What the thread is to read. */
