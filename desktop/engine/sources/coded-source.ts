@@ -15,7 +15,7 @@ import {
   type SolverState,
   solvableBlocks,
 } from '@millrace/shared/exnode/row-solver';
-import { fastestKernel } from '@millrace/shared/node/gf-kernel';
+import { fastestKernel } from '@millrace/shared/node/code/gf-kernel';
 import { HttpSource } from './http-source.ts';
 import type { ParityBlocks } from './parity-blocks.ts';
 import type { Opened } from './source-answer.ts';

@@ -164,7 +164,7 @@ describe('the key of a file', () => {
       const body = await read(file, 0, BYTES);
       await changeUnnoticed(Math.floor(random() * MIB));
       await expect(read(file, 0, MIB)).rejects.toMatchObject({ code: 'file-has-changed' });
-      // What both may have is still what was encrypted first.
+      // Blocks that did not change are still read as they were encrypted first.
       expect(await read(file, 8 * MIB, BYTES)).toEqual(body.subarray(8 * MIB));
     });
   });

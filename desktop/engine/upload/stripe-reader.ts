@@ -16,7 +16,7 @@ interface Waiting {
   readonly piece: Uint8Array;
 }
 
-/** What has been read for one depot, and not been taken. */
+/** Bytes that were read for one depot, and that nobody has taken yet. */
 class Lane {
   readonly waiting: Waiting[] = [];
   isOpen = true;
@@ -51,7 +51,7 @@ export class StripeReader {
     this.#worker.on('error', (cause) => {
       this.#fail(new MillraceError('internal', 'the reading thread has ended', { cause }));
     });
-    // Whoever waits for the end is told; nobody has to.
+    // The end may fail before anybody waits for it.
     this.#ended.promise.catch(() => {});
     for (let i = 0; i < ROWS_AHEAD; i++) this.#worker.postMessage(0);
   }

@@ -22,7 +22,7 @@ export interface SpaceOptions {
   readonly state: string;
 }
 
-/** What is to be stored, and for how long. */
+/** The space that an upload needs at a depot, and for how long. */
 export interface SpaceWish {
   readonly bytes: number;
   /** Name that the stored bytes get. */

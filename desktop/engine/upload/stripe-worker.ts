@@ -9,10 +9,10 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { ReedSolomon } from '@millrace/shared/code/reed-solomon';
 import { blockBytesFor } from '@millrace/shared/exnode/exnode';
 import { Stripe } from '@millrace/shared/exnode/stripe';
-import { fastestKernel } from '@millrace/shared/node/gf-kernel';
+import { fastestKernel } from '@millrace/shared/node/code/gf-kernel';
 import type { FileState } from './upload-journal.ts';
 
-/** What the thread is to read. */
+/** The file that the thread reads, and how it is coded. */
 export interface StripeTask {
   readonly path: string;
   /** The file must be in this state, from the first byte to the last. */

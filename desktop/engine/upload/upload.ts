@@ -34,7 +34,7 @@ export interface UploadOptions {
   readonly name: string;
   /** The part of the file that is stored; undefined: all of it. */
   readonly part?: ByteRange | undefined;
-  /** What is stored in place of the file: its ciphertext; undefined: the file itself. */
+  /** The ciphertext, which is stored in place of the file; undefined: the file itself is stored. */
   readonly encrypted?: EncryptedFile | undefined;
   /** Base URL of the depot. */
   readonly edge: string;

@@ -54,8 +54,8 @@ test('a striped file has a shard at each depot, and the command needs as many', 
   expect(await readdir(join(env.MILLRACE_STATE, 'uploads'))).toEqual([]);
 });
 
-test('an upload that is killed while one depot is stuck sends no stored byte again', async () => {
-  // What is appended at this depot's public address waits, until it is let through.
+test('an upload that is killed while one depot is stuck is finished by the same command', async () => {
+  // Appends at this depot's public address wait until they are let through.
   let target = '';
   let isOpen = false;
   const stuck = Promise.withResolvers<void>();
@@ -148,7 +148,7 @@ test('is downloaded from all depots at once', async () => {
 });
 
 test('is complete although parity and data of depots are wrong', async () => {
-  // What one depot has is said to be at another place of its stream: bytes that are none of its.
+  // The exNode names another place of a depot's stream, so that its bytes are wrong.
   const lying = await changed('lying', ({ extents }) => {
     const url = extents[0].shards[0][0].read;
     for (const { shards } of extents) {

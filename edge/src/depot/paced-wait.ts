@@ -4,7 +4,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { LeastPace } from '@millrace/shared/cdn/clients/least-pace';
 import { LEAST_PACE, PACE_PAUSE_MS } from './append.ts';
 
-/** What is said of a body that came too slowly. */
+/** Detail of the error of a body that came too slowly. */
 export const TOO_SLOW = `less than ${LEAST_PACE / 1024} KiB/s came`;
 
 export class PacedWait {

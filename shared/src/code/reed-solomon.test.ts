@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { simdKernel } from '../../node/gf-kernel.ts';
+import { simdKernel } from '../../node/code/gf-kernel.ts';
 import { inverse, inverted, product, times } from './gf256.ts';
 import { type Kernel, TABLE_KERNEL } from './kernel.ts';
 import { MAX_DATA, MAX_PARITY, ReedSolomon } from './reed-solomon.ts';

@@ -33,7 +33,7 @@ import {
 import { isKeyText, MAX_SEALED_BYTES } from './seal.ts';
 
 const VERSION = 1;
-/** What a document may require of its readers: the member of encrypted files, and coded shards. */
+/** Features that a document may require of its reader: the member of encrypted files, coded shards. */
 const SEALED = 'sealed';
 const CODES = 'codes';
 const KNOWN: ReadonlySet<string> = new Set([SEALED, CODES]);

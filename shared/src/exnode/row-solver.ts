@@ -8,7 +8,7 @@ import type { ByteRange } from '../base/byte-range.ts';
 import { blockInColumn, columnAt, columnRange, columnsOf } from './coded.ts';
 import type { CodedExtent } from './exnode.ts';
 
-/** What is known about blocks and places. */
+/** Tells which blocks and places can be used. */
 export interface SolverState {
   /** Returns true if a block is stored, and has the right digest. */
   isProven(block: ByteRange): boolean;

@@ -31,10 +31,10 @@ const HEAD = z.object({
   root: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
-/** What only holders of the key know of a file, and the root that it belongs to. */
+/** A head: the facts that only holders of the key know of a file, and the root that it belongs to. */
 export type Head = z.output<typeof HEAD>;
 
-/** What a link says about the exNode behind it. */
+/** The key or the root that a link has, by which the exNode behind it is proven. */
 export interface LinkProof {
   readonly key?: string | undefined;
   readonly root?: string | undefined;

@@ -1,7 +1,7 @@
 /**
  * Parity that another implementation has computed: github.com/klauspost/reedsolomon v1.14.2, with
  * its default matrix. Byte j of data shard i is (31 i + 7 j + 13 i j + 1) mod 256, for 16 bytes. A Go
- * program of twenty lines has called New(k, m) and Encode, and printed the SHA-256 of the parity
+ * program of forty lines has called New(k, m) and Encode, and printed the SHA-256 of the parity
  * shards one after the other, and the first parity shard.
  */
 

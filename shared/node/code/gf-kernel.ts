@@ -4,8 +4,8 @@
  * products at a time. The module is assembled here: there is one function, and no compiler to trust.
  */
 
-import { type Matrix, times } from '../src/code/gf256.ts';
-import { type Kernel, TABLE_KERNEL } from '../src/code/kernel.ts';
+import { type Matrix, times } from '../../src/code/gf256.ts';
+import { type Kernel, TABLE_KERNEL } from '../../src/code/kernel.ts';
 
 /** Bytes of each shard that are worked on at a time: inputs and outputs stay in the cache. */
 const TILE_BYTES = 8192;
