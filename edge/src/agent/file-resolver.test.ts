@@ -27,6 +27,7 @@ function setUp(withNetwork: boolean) {
     records: { pause: () => ({ check() {} }) },
     pointers: { load: async () => undefined, isDoubted: () => false, drop() {} },
     purges: new Purges(),
+    streams: { find: () => undefined },
     clientOrigins: { admit() {} },
     network: withNetwork ? network : undefined,
     chunkBytes: 65_536,

@@ -9,14 +9,13 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
 import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
 import { freshnessByDigest } from '@millrace/shared/cdn/chunks/pointer-life';
-import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
+import { isStreamTag, versionTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { StartAttempt } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { crossOriginFields } from '@millrace/shared/http/answers/cross-origin';
 import { readFreshness } from '@millrace/shared/http/answers/freshness';
 import {
   checkRangeAnswer,
   contentCoding,
-  judgeWhole,
   judgeWholeAsSent,
 } from '@millrace/shared/http/answers/range-contract';
 import type { CacheOutcome } from '@millrace/shared/http/fields/cache-status';
@@ -36,6 +35,8 @@ import { readChunk } from '../egress/origin-source.ts';
 import type { ChunkBuffer, ChunkMemory } from '../files/chunk-memory.ts';
 import { detached, type FileVersion, type Pointer, type Scope } from '../files/file-version.ts';
 import type { ChunkStore } from './chunk-store.ts';
+import type { RunningStream } from './running-stream.ts';
+import type { Streams } from './streams.ts';
 import { ENCODED } from './tunnel.ts';
 
 export interface OriginVersionOptions {
@@ -43,6 +44,7 @@ export interface OriginVersionOptions {
   readonly records: OriginRecords;
   readonly chunks: ChunkStore;
   readonly memory: ChunkMemory;
+  readonly streams: Streams;
   readonly chunkBytes: number;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
@@ -68,6 +70,14 @@ export interface VersionQuestion {
 /** The file's present state. */
 export type Resolution =
   | { readonly kind: 'file'; readonly pointer: Pointer; readonly outcome: CacheOutcome }
+  /** A file that its origin sends whole, and of which the end has not come. */
+  | {
+      readonly kind: 'stream';
+      readonly stream: RunningStream;
+      /** Its length is that of the stream, or -1 while nobody knows it. */
+      readonly pointer: Pointer;
+      readonly outcome: CacheOutcome;
+    }
   | {
       readonly kind: 'tunnel';
       /** One word: why the file cannot be cut into chunks. */
@@ -108,7 +118,7 @@ export class OriginVersion {
       client,
       headers: {
         range: formatRange({ start: 0, end: this.#options.chunkBytes }),
-        ...(known === undefined ? {} : ifChanged(known.version.validators)),
+        ...(known === undefined ? {} : unlessChanged(known.version)),
       },
       signal,
     });
@@ -134,10 +144,7 @@ export class OriginVersion {
       if (status === 200) judgeWholeAsSent(headers);
       return this.#tunnel(ENCODED, response);
     }
-    if (status === 200) {
-      judgeWhole(headers);
-      return this.#tunnel('no-ranges', response);
-    }
+    if (status === 200) return this.#whole(response, question);
     if (status === 416 && parseContentRange(listField(headers, 'content-range'))?.total === 0) {
       return this.#tunnel('empty', response);
     }
@@ -172,6 +179,19 @@ export class OriginVersion {
         stored: true,
       },
     };
+  }
+
+  /** Keeps the chunks of a whole answer while it passes, if they may be kept. */
+  #whole(response: HttpResponse, question: VersionQuestion): Resolution {
+    const { streams } = this.#options;
+    // Content that was requested by its digest is not known before its end.
+    const reason = question.digest !== undefined ? 'no-ranges' : streams.refuses(response);
+    if (reason !== undefined) return this.#tunnel(reason, response);
+    const fields = passedFields(response.headers, response.url);
+    const begun = streams.begin(response, question, fields);
+    const fwd = question.known === undefined ? 'uri-miss' : 'stale';
+    const outcome = { hit: false, fwd, fwdStatus: 200, stored: true } as const;
+    return { kind: 'stream', ...begun, outcome };
   }
 
   /** Resolves to a file that cannot be cut into chunks; a response with all of it can be taken. */
@@ -238,6 +258,16 @@ export class OriginVersion {
   }
 }
 
+/**
+ * Asks for a file only if it has changed. A weak tag may confirm a version that is one answer, as a
+ * whole (RFC 9111 4.3.1): no other bytes are joined to it.
+ */
+function unlessChanged({ tag, validators }: FileVersion): Record<string, string> {
+  const { etag, weakEtag } = validators;
+  const isWeak = isStreamTag(tag) && etag === undefined && weakEtag !== undefined;
+  return isWeak ? { 'if-none-match': weakEtag } : ifChanged(validators);
+}
+
 /** Resolves to the known version, which the origin has confirmed. */
 function confirmed(response: HttpResponse, known: Pointer): Resolution {
   response.discard();
@@ -249,10 +279,10 @@ function confirmed(response: HttpResponse, known: Pointer): Resolution {
   if (matchVersion(known.version.validators, readValidators(headers)) === 'different') {
     throw new MillraceError('version-changed', '304 with another validator');
   }
-  const { verified } = known;
+  const { verified, chunks } = known;
   return {
     kind: 'file',
-    pointer: asPointer({ version, freshness, finalUrl: response.url.href, verified }),
+    pointer: asPointer({ version, freshness, finalUrl: response.url.href, verified, chunks }),
     outcome: { hit: false, fwd: 'stale', fwdStatus: 304 },
   };
 }

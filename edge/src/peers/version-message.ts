@@ -3,7 +3,7 @@
  */
 
 import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
-import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
+import { isStreamTag, versionTag } from '@millrace/shared/cdn/chunks/version-tag';
 import { currentAge, type Freshness } from '@millrace/shared/http/answers/freshness';
 import { canPin } from '@millrace/shared/http/fields/validators';
 import { readOrThrow } from '@millrace/shared/schema/read';
@@ -42,6 +42,8 @@ const MESSAGE = z.union([
     lifetimeMs: duration,
     staleIfErrorMs: duration,
     finalUrl: z.url({ protocol: /^https?$/ }).max(8192),
+    /** Only for files that came in one stream: validators do not tell it. */
+    tag: z.string().refine(isStreamTag).optional(),
   }),
 ]);
 
@@ -59,6 +61,7 @@ export function writeVersion(pointer: Pointer, now: number): string {
     lifetimeMs,
     staleIfErrorMs,
     finalUrl,
+    ...(isStreamTag(version.tag) ? { tag: version.tag } : {}),
   });
 }
 
@@ -84,8 +87,9 @@ export function readVersion(
   if ('tunnel' in message) return { kind: 'tunnel', reason: message.tunnel };
   const { length, fields, ageMs, lifetimeMs, staleIfErrorMs, finalUrl } = message;
   const validators = definedOnly(message.validators);
-  const tag = versionTag(validators, length, digest);
-  if (tag === undefined || !canPin(validators)) throw new Error('nothing pins the version');
+  const pinned = canPin(validators) ? versionTag(validators, length, digest) : undefined;
+  const tag = digest === undefined ? (message.tag ?? pinned) : pinned;
+  if (tag === undefined) throw new Error('nothing pins the version');
   const version: FileVersion = { url, scope: 'public', length, validators, digest, tag, fields };
   const freshness: Freshness = {
     notStorable: undefined,
