@@ -149,3 +149,37 @@ test.each([
     expect((await get(url)).digest).toBe(sha256(CONTENT.subarray(0, 1000)));
   expect(origin.count(path)).toBe(2);
 });
+
+test('a lost chunk comes from a second stream with the same bytes, and never from another', async () => {
+  const small = await EdgeProcess.start([
+    ...['--allow-origin', '127.0.0.1', '--chunk-size', String(CHUNK), '--log-level', 'warn'],
+    ...['--cache-memory', '2M'],
+  ]);
+  try {
+    const ask = async (path: string) => {
+      const body = contentOf(path, 900_000);
+      const known = origin.files.get(path) ?? { body, headers: FRESH };
+      const url = origin.add(path, known);
+      const got = await fetchAll(small.prefixed(url));
+      return { complete: got.complete, digest: got.digest };
+    };
+    const all = (path: string) => ({ complete: true, digest: sha256(file(path).body) });
+    const pushOut = async () => {
+      for (const path of ['/b', '/c', '/d', '/e']) await ask(path);
+    };
+    expect(await ask('/a')).toEqual(all('/a'));
+    await pushOut();
+    expect(await ask('/a')).toEqual(all('/a'));
+    expect(origin.count('/a')).toBe(2);
+    await pushOut();
+    // The origin has another file by now, which it says nowhere.
+    const other = Buffer.from(file('/a').body);
+    other[500_000] = (other[500_000] as number) ^ 1;
+    file('/a').body = other;
+    const changed = await ask('/a');
+    expect(changed.complete ? changed : all('/a')).toEqual(all('/a'));
+    expect(await ask('/a')).toEqual(all('/a'));
+  } finally {
+    await small.stop('SIGKILL');
+  }
+});
