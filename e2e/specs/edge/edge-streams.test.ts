@@ -22,7 +22,7 @@ let edge: EdgeProcess;
 
 const options = () => [
   ...['--allow-origin', '127.0.0.1', '--chunk-size', String(CHUNK), '--log-level', 'warn'],
-  ...['--cache-memory', '2M', '--cache-dir', folder, '--cache-disk', '64M'],
+  ...['--cache-memory', '32M', '--cache-dir', folder, '--cache-disk', '64M'],
 ];
 
 beforeAll(async () => {

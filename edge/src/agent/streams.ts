@@ -7,11 +7,12 @@ import { randomBytes } from 'node:crypto';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { OBJECT_BYTES } from '@millrace/shared/cdn/admission/memory-weight';
-import { StreamDigests, whyNotStreamed } from '@millrace/shared/cdn/chunks/stream-plan';
+import { StreamDigests } from '@millrace/shared/cdn/chunks/stream-plan';
 import { isStreamTag, streamTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { readFreshness } from '@millrace/shared/http/answers/freshness';
 import { checkIdentity, judgeWhole } from '@millrace/shared/http/answers/range-contract';
+import { whyNotStreamed } from '@millrace/shared/http/answers/whole-answer';
 import { ifSame } from '@millrace/shared/http/fields/conditions';
 import { matchVersion, readValidators } from '@millrace/shared/http/fields/validators';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
@@ -62,7 +63,7 @@ export interface StreamQuestion {
   readonly generation: number;
 }
 
-/** What is known of a version: all of it, or a stream whose end has not come. */
+/** State of a version: a whole file, or a stream whose end has not come. */
 export type Settled =
   | { readonly kind: 'file'; readonly pointer: Pointer }
   | { readonly kind: 'stream'; readonly stream: RunningStream; readonly pointer: Pointer };

@@ -110,7 +110,7 @@ async function pour(
     }
     const tail = stream.tail(position);
     if (tail !== undefined) {
-      // Whoever is at the tail is the one for whom the bytes come.
+      // The client at the tail is the one for whom the bytes come.
       admission.fetched(tail.length);
       await write(tail);
       position += tail.length;

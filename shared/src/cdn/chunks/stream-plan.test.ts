@@ -1,31 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  aloneUntil,
-  MAX_STREAM_CHUNKS,
-  mayRunTo,
-  StreamDigests,
-  whyNotStreamed,
-} from './stream-plan.ts';
+import { aloneUntil, MAX_STREAM_CHUNKS, mayRunTo, StreamDigests } from './stream-plan.ts';
 
 const MiB = 1024 * 1024;
-const AT = { requestedAt: 0, arrivedAt: 0 };
 const digest = (byte: number) => new Uint8Array(32).fill(byte);
-
-describe('a whole answer', () => {
-  const chunked = { 'transfer-encoding': 'chunked' };
-  test.each([
-    ['with a lifetime', { ...chunked, 'cache-control': 'max-age=60' }, undefined, undefined],
-    ['with a weak tag', { ...chunked, etag: 'W/"a"' }, undefined, undefined],
-    ['with a date', { 'last-modified': 'Thu, 01 Jan 1970 00:00:00 GMT' }, 5, undefined],
-    ['that nothing describes', chunked, undefined, 'no-ranges'],
-    ['that the connection ends', { etag: '"a"' }, undefined, 'no-end'],
-    ['that is too large', { etag: '"a"' }, 101, 'too-large'],
-    ['for one client', { ...chunked, etag: '"a"', 'cache-control': 'private' }, 5, 'private'],
-    ['with events', { ...chunked, etag: '"a"', 'content-type': 'text/event-stream' }, 5, 'events'],
-  ])('%s', (_name, headers, length, reason) => {
-    expect(whyNotStreamed(headers, length, 100, AT)).toBe(reason);
-  });
-});
 
 test('an abandoned stream brings a small file to its end, and little of a large one', () => {
   expect(aloneUntil(0, undefined)).toBe(4 * MiB);

@@ -1,12 +1,7 @@
 /**
- * Decisions about files that come in one stream, from origins without ranges: which answers are
- * kept, how far a stream may run ahead of its clients, and whether a second pass brings the same
- * bytes as the first.
+ * Decisions about files that come in one stream, from origins without ranges: how far a stream may
+ * run ahead of its clients, and whether a second pass brings the same bytes as the first.
  */
-
-import { isFresh, readFreshness } from '../../http/answers/freshness.ts';
-import { type Headers, listField } from '../../http/fields/headers.ts';
-import { readValidators } from '../../http/fields/validators.ts';
 
 /** Bytes of a SHA-256 that are kept for each chunk, to compare a second pass with the first. */
 const DIGEST_BYTES = 12;
@@ -15,33 +10,6 @@ const DIGEST_CHARS = (DIGEST_BYTES * 4) / 3;
 export const MAX_STREAM_CHUNKS = 3000;
 /** Bytes that an abandoned stream may still bring, so that a small file is kept for others. */
 const ALONE_BYTES = 4 * 1024 * 1024;
-
-/**
- * Returns why a whole answer is not kept, in one word; undefined: it is kept.
- *
- * @param headers of a 200 without a content coding
- * @param length its Content-Length, if it has one
- * @param maxBytes length of the largest file that the cache takes
- * @param at when it was requested and when it arrived, Unix milliseconds
- */
-export function whyNotStreamed(
-  headers: Headers,
-  length: number | undefined,
-  maxBytes: number,
-  at: { readonly requestedAt: number; readonly arrivedAt: number },
-): string | undefined {
-  const freshness = readFreshness(headers, at.requestedAt, at.arrivedAt);
-  if (freshness.notStorable !== undefined) return freshness.notStorable;
-  // The end of a connection may be the end of the file, or a failure.
-  const isFramed = length !== undefined || listField(headers, 'transfer-encoding') !== undefined;
-  if (!isFramed) return 'no-end';
-  if (length !== undefined && length > maxBytes) return 'too-large';
-  // Events are for the clients that listen now, and never make a chunk.
-  if (listField(headers, 'content-type')?.startsWith('text/event-stream') === true) return 'events';
-  const { etag, weakEtag, lastModified } = readValidators(headers);
-  const hasValidator = (etag ?? weakEtag ?? lastModified) !== undefined;
-  return hasValidator || isFresh(freshness, at.arrivedAt) ? undefined : 'no-ranges';
-}
 
 /**
  * Returns the position up to which a stream may run without a client.
