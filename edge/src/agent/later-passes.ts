@@ -78,10 +78,6 @@ export class LaterPasses {
     return this.#wait(pass, index, range.end, signal, observer);
   }
 
-  close(): void {
-    for (const { stream } of this.#passes.values()) stream.fail(new MillraceError('draining'));
-  }
-
   #begin(request: ChunkRequest, digests: string): Pass {
     const { version } = request;
     const { again, onEnd, keep, memory } = this.#options;

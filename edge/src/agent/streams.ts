@@ -277,12 +277,6 @@ export class Streams implements ChunkSource {
     }
   }
 
-  /** Ends all streams. */
-  close(): void {
-    for (const stream of this.#byTag.values()) stream.fail(new MillraceError('draining'));
-    this.#later.close();
-  }
-
   #digests({ version }: ChunkRequest): string | undefined {
     const entry = this.#options.pointers.get(pointerName(version), version.scope);
     if (entry === undefined || !isPointer(entry)) return undefined;

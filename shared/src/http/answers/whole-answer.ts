@@ -1,4 +1,4 @@
-/** Which whole answers, of origins without ranges, may be kept for other clients (RFC 9111 3). */
+/** The rule by which whole answers, of origins without ranges, are kept for others (RFC 9111 3). */
 
 import { type Headers, listField } from '../fields/headers.ts';
 import { readValidators } from '../fields/validators.ts';
