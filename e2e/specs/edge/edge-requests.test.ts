@@ -301,7 +301,7 @@ describe('out-of-order delivery', () => {
 });
 
 describe('tunnels', () => {
-  test.each(['no-ranges', 'no-store', 'private', 'set-cookie', 'vary-cookie', 'no-validators'])(
+  test.each(['no-store', 'private', 'set-cookie', 'vary-cookie', 'no-validators'])(
     '%s: passed through, and Cache-Status says so',
     async (fault) => {
       const got = await fetchAll(edge.prefixed(origin.url(fault)));

@@ -10,6 +10,7 @@ import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
 import { type PlannedChunk, PrefetchPlan } from '@millrace/shared/cdn/upkeep/prefetch-plan';
 import type { ChunkStore } from '../agent/chunk-store.ts';
 import type { FileResolver } from '../agent/file-resolver.ts';
+import type { Resolution } from '../agent/origin-version.ts';
 import type { Pointer } from '../files/file-version.ts';
 import { type DigestCheck, digestCheck } from './digest-check.ts';
 import type { PrefetchBeat } from './prefetch-beat.ts';
@@ -87,7 +88,8 @@ export class PrefetchRun {
     if (resolution.kind === 'tunnel') {
       throw new MillraceError('not-cacheable', resolution.reason);
     }
-    const { pointer } = resolution;
+    const pointer =
+      resolution.kind === 'file' ? resolution.pointer : await this.#streamed(resolution);
     const plan = new PrefetchPlan(pointer.version.length, chunkBytes);
     this.#plan = plan;
     this.#check = digestCheck(sha256, pointer);
@@ -101,6 +103,22 @@ export class PrefetchRun {
     signal.throwIfAborted();
     if (!plan.done) throw new MillraceError('internal', 'a prefetch ended before its end');
     return this.#check?.end();
+  }
+
+  /** Waits for the end of a file that comes in one stream. @throws MillraceError of the stream */
+  async #streamed({ stream, pointer }: Extract<Resolution, { kind: 'stream' }>): Promise<Pointer> {
+    const follower = stream.follow();
+    try {
+      while (!stream.ended) {
+        follower.at(stream.received);
+        await stream.changed(this.#controller.signal);
+      }
+    } finally {
+      follower.leave();
+    }
+    const { error, length = 0 } = stream;
+    if (error !== undefined) throw error;
+    return { ...pointer, version: { ...pointer.version, length } };
   }
 
   /** Fetches one chunk after the other. While clients have transfers, only the first lane does. */

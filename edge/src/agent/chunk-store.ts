@@ -114,6 +114,13 @@ export class ChunkStore {
     return true;
   }
 
+  /** Stores a chunk that came in a stream; it becomes void with a purge like all others. */
+  store(chunk: Chunk): void {
+    if (this.#isVoid(chunk.version, chunk.generation)) return;
+    this.#options.cache.put(chunk);
+    this.#toDisk(chunk);
+  }
+
   /** Returns true if the chunk is on this machine apart from any cache: in the node's own depot. */
   isLocal(request: ChunkRequest): boolean {
     return this.#options.source.isLocal?.(request) === true;
@@ -145,7 +152,8 @@ export class ChunkStore {
 
   /** Decides which node serves the chunk, and fetches it accordingly. */
   #flight(key: string, request: ChunkRequest, signal: AbortSignal, path: Path) {
-    const isShared = request.version.scope === 'public' && !this.isLocal(request);
+    const isHere = this.isLocal(request) || this.#options.source.isOwn?.(request) === true;
+    const isShared = request.version.scope === 'public' && !isHere;
     const network = isShared ? this.#options.network : undefined;
     return this.#flights.get(this.#named(request), path, signal, {
       route: () => network?.route(request, path, 0, new Set()),

@@ -33,6 +33,7 @@ function setUp(withNetwork: boolean) {
     },
     passesAnswers: () => false,
     purges: new Purges(),
+    streams: { find: () => undefined },
     clientOrigins: { admit() {} },
     network: withNetwork ? network : undefined,
     chunkBytes: 65_536,

@@ -86,6 +86,13 @@ export class FileResolver {
     const now = this.#options.wallClock();
     const { digest } = demands;
     const name = pointerName({ url: url.href, digest });
+    const running = digest === undefined ? this.#options.streams.find(url.href, scope) : undefined;
+    if (running !== undefined && !demands.revalidate) {
+      if (isGoodFor(running.pointer.freshness, demands, now)) {
+        const outcome = { hit: false, fwd: 'uri-miss', collapsed: true } as const;
+        return { kind: 'stream', ...running, outcome };
+      }
+    }
     const entry = await this.#options.pointers.load(name, scope);
     const revalidate = demands.revalidate || this.#options.pointers.isDoubted(name, scope);
     if (entry !== undefined && !isPointer(entry)) {
@@ -99,7 +106,8 @@ export class FileResolver {
       }
     }
     if (entry === undefined && !revalidate) this.#checkAnswered(name, scope, demands, now);
-    const known = entry !== undefined && isPointer(entry) ? entry : undefined;
+    const stored = entry !== undefined && isPointer(entry) ? entry : undefined;
+    const known = running?.pointer ?? stored;
     const generation = this.#options.purges.current;
     const { grant, client } = path;
     const asked = { url, name, scope, grant, client, known, digest, generation, path };
@@ -217,12 +225,21 @@ export class FileResolver {
   /** Keeps the resolution for later requests. */
   #kept({ name, scope, generation }: Question, resolution: Resolution): Resolution {
     const { pointers, wallClock } = this.#options;
+    const settled = this.#settled(resolution);
+    // Its pointer is kept once it is complete.
+    if (settled.kind === 'stream') return settled;
     const entry =
-      resolution.kind === 'file'
-        ? resolution.pointer
-        : { reason: resolution.reason, until: wallClock() + TUNNEL_VERDICT_MS };
+      settled.kind === 'file'
+        ? settled.pointer
+        : { reason: settled.reason, until: wallClock() + TUNNEL_VERDICT_MS };
     pointers.put(name, scope, entry, generation);
-    return resolution;
+    return settled;
+  }
+
+  /** Takes what is known by now of a file that came in one stream. @throws MillraceError */
+  #settled(resolution: Resolution): Resolution {
+    if (resolution.kind !== 'file') return resolution;
+    return { ...resolution, ...this.#options.streams.settled(resolution.pointer) };
   }
 
   /** Falls back on the known pointer if the origin cannot be reached. */
@@ -239,7 +256,7 @@ export class FileResolver {
       if (after === 'stale' && known !== undefined) {
         const ttlSeconds = secondsLeft(known.freshness, now);
         const outcome = { hit: true, ttlSeconds, detail: 'stale-origin-down' } as const;
-        return { kind: 'file', pointer: known, outcome };
+        return this.#settled({ kind: 'file', pointer: known, outcome });
       }
       // A file that the origin denies or no longer has must no longer be served from memory.
       if (after === 'forgotten') this.#options.pointers.drop(name, scope);

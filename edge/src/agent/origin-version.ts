@@ -8,7 +8,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
 import { afterFailure, freshnessByDigest } from '@millrace/shared/cdn/chunks/pointer-life';
-import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
+import { isStreamTag, versionTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { StartAttempt } from '@millrace/shared/cdn/fetch/competing-fetch';
 import {
   type Freshness,
@@ -20,7 +20,6 @@ import { passedFields } from '@millrace/shared/http/answers/passed-fields';
 import {
   checkRangeAnswer,
   contentCoding,
-  judgeWhole,
   judgeWholeAsSent,
 } from '@millrace/shared/http/answers/range-contract';
 import type { CacheOutcome } from '@millrace/shared/http/fields/cache-status';
@@ -41,6 +40,8 @@ import { detached, type FileVersion, type Pointer, type Scope } from '../files/f
 import { AnsweredError } from '../files/origin-answer.ts';
 import type { ChunkStore } from './chunk-store.ts';
 import { readAnswer } from './read-answer.ts';
+import type { RunningStream } from './running-stream.ts';
+import type { Streams } from './streams.ts';
 import { ENCODED } from './tunnel.ts';
 
 export interface OriginVersionOptions {
@@ -48,6 +49,7 @@ export interface OriginVersionOptions {
   readonly records: OriginRecords;
   readonly chunks: ChunkStore;
   readonly memory: ChunkMemory;
+  readonly streams: Streams;
   readonly chunkBytes: number;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
@@ -77,6 +79,14 @@ export interface VersionQuestion {
 /** The file's present state. */
 export type Resolution =
   | { readonly kind: 'file'; readonly pointer: Pointer; readonly outcome: CacheOutcome }
+  /** A file that its origin sends whole, and of which the end has not come. */
+  | {
+      readonly kind: 'stream';
+      readonly stream: RunningStream;
+      /** Its length is that of the stream, or -1 while nobody knows it. */
+      readonly pointer: Pointer;
+      readonly outcome: CacheOutcome;
+    }
   | {
       readonly kind: 'tunnel';
       /** One word: why the file cannot be cut into chunks. */
@@ -103,7 +113,7 @@ export class OriginVersion {
       client,
       headers: {
         range: formatRange({ start: 0, end: this.#options.chunkBytes }),
-        ...(known === undefined ? {} : ifChanged(known.version.validators)),
+        ...(known === undefined ? {} : unlessChanged(known.version)),
       },
       takesTargetless: this.#options.passesAnswers(url),
       signal,
@@ -134,10 +144,7 @@ export class OriginVersion {
       if (status === 200) judgeWholeAsSent(headers);
       return this.#tunnel(ENCODED, response);
     }
-    if (status === 200) {
-      judgeWhole(headers);
-      return this.#tunnel('no-ranges', response);
-    }
+    if (status === 200) return this.#whole(response, question);
     if (status === 416 && parseContentRange(listField(headers, 'content-range'))?.total === 0) {
       return this.#tunnel('empty', response);
     }
@@ -210,6 +217,20 @@ export class OriginVersion {
     });
   }
 
+  /** Keeps the chunks of a whole answer while it passes, if they may be kept. */
+  #whole(response: HttpResponse, question: VersionQuestion): Resolution {
+    const { streams } = this.#options;
+    // Content that was requested by its digest is not known before its end.
+    const reason =
+      question.digest !== undefined ? 'no-ranges' : streams.refuses(response, question.url);
+    if (reason !== undefined) return this.#tunnel(reason, response);
+    const fields = passedFields(response.headers, response.url.href, true);
+    const begun = streams.begin(response, question, fields);
+    const fwd = question.known === undefined ? 'uri-miss' : 'stale';
+    const outcome = { hit: false, fwd, fwdStatus: 200, stored: true } as const;
+    return { kind: 'stream', ...begun, outcome };
+  }
+
   /** Resolves to a file that cannot be cut into chunks; a response with all of it can be taken. */
   #tunnel(reason: string, response: HttpResponse, whole = response.status === 200): Resolution {
     let left: HttpResponse | undefined = response;
@@ -274,6 +295,16 @@ export class OriginVersion {
   }
 }
 
+/**
+ * Asks for a file only if it has changed. A weak tag may confirm a version that is one answer, as a
+ * whole (RFC 9111 4.3.1): no other bytes are joined to it.
+ */
+function unlessChanged({ tag, validators }: FileVersion): Record<string, string> {
+  const { etag, weakEtag } = validators;
+  const isWeak = isStreamTag(tag) && etag === undefined && weakEtag !== undefined;
+  return isWeak ? { 'if-none-match': weakEtag } : ifChanged(validators);
+}
+
 /** Resolves to the known version, which the origin has confirmed. */
 function confirmed(
   response: HttpResponse,
@@ -287,7 +318,7 @@ function confirmed(
   if (matchVersion(known.version.validators, readValidators(headers)) === 'different') {
     throw new MillraceError('version-changed', '304 with another validator');
   }
-  const { verified } = known;
+  const { verified, chunks } = known;
   return {
     kind: 'file',
     pointer: asPointer({
@@ -296,6 +327,7 @@ function confirmed(
       freshness: stated.notStorable === undefined ? stated : unusable(stated),
       finalUrl: response.url.href,
       verified,
+      chunks,
     }),
     outcome: { hit: false, fwd: 'stale', fwdStatus: 304 },
   };

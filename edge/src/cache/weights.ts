@@ -38,7 +38,8 @@ export function pointerBytes(key: string, entry: PointerEntry): number {
   const own = ENTRY_BYTES + OBJECT_BYTES + textBytes(key);
   if (!('version' in entry)) return own + OBJECT_BYTES + textBytes(entry.reason);
   const { version, finalUrl } = entry;
-  return own + 2 * OBJECT_BYTES + versionBytes(version) + textBytes(finalUrl);
+  const texts = textBytes(finalUrl) + textBytes(entry.chunks);
+  return own + 2 * OBJECT_BYTES + versionBytes(version) + texts;
 }
 
 /** Weighs an answer without a file in memory, with its body. */

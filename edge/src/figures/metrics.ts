@@ -10,6 +10,11 @@ export class Metrics {
     'origin_bytes_total',
     'Body bytes received from origins; of a body that is given up, at most a chunk',
   );
+  readonly streams = this.#counter(
+    'streams_total',
+    'Files of origins without ranges received in one stream, by pass (first, or later because chunks were lost) and end',
+    ['pass', 'end'],
+  );
   readonly chunks = this.#counter(
     'chunks_total',
     'Chunks delivered, by the place where they were found',

@@ -37,6 +37,8 @@ export interface ChunkSource {
   lateAfterMs(request: ChunkRequest): Millis;
   /** True for chunks that are on this machine already: no node is asked, and no cache keeps them. */
   isLocal?(request: ChunkRequest): boolean;
+  /** True for chunks that only this node can fetch: those of a stream that it has received. */
+  isOwn?(request: ChunkRequest): boolean;
 }
 
 /** Returns the name that a chunk is cached under. */

@@ -51,6 +51,8 @@ export interface Pointer {
   readonly finalUrl: string;
   /** True if the content is known to have the digest that was asked for. */
   readonly verified?: true | undefined;
+  /** Digests of the chunks of a file that came in one stream (`StreamDigests`), in the same order. */
+  readonly chunks?: string | undefined;
 }
 
 /** Names a pointer: content that was requested by its digest has a pointer of its own. */

@@ -63,7 +63,7 @@ const WORDS: Readonly<Record<FindingId, (values: Values) => readonly [string, st
   ],
   'ranges-ignored': () => [
     'Ranges are ignored',
-    'The origin sends the whole file instead of the requested part. Edges pass such a file through in one piece: it is not kept, and a broken download starts again.',
+    'The origin sends the whole file instead of the requested part. Edges keep such a file as it passes, if it has a version or a lifetime; the first client waits for all that is before its part, and what an edge has lost comes again as a whole.',
   ],
   'ranges-wrong': (v) => [
     'Ranges are answered wrongly',

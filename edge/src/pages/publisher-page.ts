@@ -58,6 +58,11 @@ const SERVICES: Readonly<Record<Service, readonly [string, string, Grade]>> = {
     'The file is cut into chunks, fetched once, and kept for everybody.',
     'good',
   ],
+  streamed: [
+    'This edge keeps it once it has passed',
+    'Its origin sends no parts: the first client gets the file as it comes, and all others get it from the cache, with ranges.',
+    'limited',
+  ],
   'passed-through': [
     'This edge serves it, but cannot keep it',
     'The file is passed through in one piece: every download goes to the origin. The reasons are below.',

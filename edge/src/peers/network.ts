@@ -7,6 +7,7 @@ import type { Millis, Random } from '@millrace/shared/base/clock';
 import { isMillraceError } from '@millrace/shared/base/errors';
 import { BUFFER_BYTES_PER_CLIENT } from '@millrace/shared/base/limits';
 import { onwardSalt, routingKey } from '@millrace/shared/cdn/chunks/chunk-name';
+import { isStreamTag } from '@millrace/shared/cdn/chunks/version-tag';
 import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
 import { depotFileId, depotTagOf } from '@millrace/shared/cdn/depot/depot-file';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
@@ -72,12 +73,14 @@ export class Network {
    * @param askHolder true if a retry may ask a node that probably has the chunk before the origin
    */
   route(
-    { version: { url }, range }: ChunkRequest,
+    { version: { url, tag }, range: asked }: ChunkRequest,
     path: Path,
     attempt: number,
     tried: ReadonlySet<string>,
     askHolder = true,
   ): Route<ForwardTarget> {
+    // A file that came in one stream is at the node that asked for it, from the first chunk on.
+    const range = isStreamTag(tag) ? { start: 0, end: 1 } : asked;
     const key = routingKey({ url, range, salt: onwardSalt(path.salt, attempt) });
     const isRetry = attempt > 0 || path.salt !== '';
     const plainKey = askHolder && isRetry ? routingKey({ url, range, salt: '' }) : undefined;

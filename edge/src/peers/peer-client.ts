@@ -159,6 +159,7 @@ export class PeerClient {
     const name = formatChunkName({ ...first, salt: '', tag });
     const fields = {
       ...cacheControl(demands),
+      [INSIDE.streams]: '1',
       ...(path.grant === undefined ? {} : { [INSIDE.permit]: path.grant.permit }),
       ...this.#purged(first.url, undefined),
     };

@@ -3,7 +3,7 @@
  */
 
 import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
-import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
+import { isStreamTag, versionTag } from '@millrace/shared/cdn/chunks/version-tag';
 import { currentAge, type Freshness } from '@millrace/shared/http/answers/freshness';
 import { canPin } from '@millrace/shared/http/fields/validators';
 import { readOrThrow } from '@millrace/shared/schema/read';
@@ -52,6 +52,8 @@ const MESSAGE = z.union([
     staleIfErrorMs: duration,
     staleWhileRevalidateMs: duration.optional(),
     finalUrl: z.url({ protocol: /^https?$/ }).max(8192),
+    /** Only for files that came in one stream: validators do not tell it. */
+    tag: z.string().refine(isStreamTag).optional(),
   }),
 ]);
 
@@ -74,6 +76,7 @@ export function writeVersion(pointer: Pointer, now: number): string {
     staleIfErrorMs,
     staleWhileRevalidateMs,
     finalUrl,
+    ...(isStreamTag(version.tag) ? { tag: version.tag } : {}),
   });
 }
 
@@ -100,8 +103,9 @@ export function readVersion(
   const { length, ageMs, lifetimeMs, staleIfErrorMs, staleWhileRevalidateMs, finalUrl } = message;
   const fields = { ...message.fields, ...message.more };
   const validators = definedOnly(message.validators);
-  const tag = versionTag(validators, length, digest);
-  if (tag === undefined || !canPin(validators)) throw new Error('nothing pins the version');
+  const pinned = canPin(validators) ? versionTag(validators, length, digest) : undefined;
+  const tag = digest === undefined ? (message.tag ?? pinned) : pinned;
+  if (tag === undefined) throw new Error('nothing pins the version');
   const version: FileVersion = { url, scope: 'public', length, validators, digest, tag, fields };
   const freshness: Freshness = {
     notStorable: undefined,

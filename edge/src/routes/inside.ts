@@ -10,7 +10,7 @@ import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import type { MemoryAccount } from '@millrace/shared/cdn/admission/memory-account';
 import { type ChunkName, parseChunkName } from '@millrace/shared/cdn/chunks/chunk-name';
-import { digestOfTag } from '@millrace/shared/cdn/chunks/version-tag';
+import { digestOfTag, isStreamTag } from '@millrace/shared/cdn/chunks/version-tag';
 import {
   depotFileId,
   isDepotHost,
@@ -24,12 +24,14 @@ import { viaItem } from '@millrace/shared/http/fields/via';
 import { resetConnection } from '@millrace/shared/node/reset-connection';
 import type { ChunkStore } from '../agent/chunk-store.ts';
 import type { FileResolver } from '../agent/file-resolver.ts';
+import { wholePointer } from '../agent/whole-pointer.ts';
 import type { Purges } from '../cache/purges.ts';
 import { writeLoaned } from '../clients/loaned-write.ts';
 import type { Depot } from '../depot/depot.ts';
 import type { Metrics } from '../figures/metrics.ts';
 import type { Chunk } from '../files/chunk.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';
+import type { Pointer } from '../files/file-version.ts';
 import { isToDepot, type Path } from '../files/path.ts';
 import { problemReply } from '../listen/problem-reply.ts';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
@@ -205,11 +207,11 @@ export class InsideHandler {
         signal,
         path,
       );
-      if (resolution.kind === 'file') policy.checkFile(resolution.pointer);
-      const body =
-        resolution.kind === 'file'
-          ? writeVersion(resolution.pointer, wallClock())
-          : writeTunnel(resolution.reason);
+      const pointer = await wholePointer(resolution, signal);
+      if (pointer !== undefined) policy.checkFile(pointer);
+      const isUsable = pointer !== undefined && (!isStreamed(pointer) || readsStreams(req));
+      const reason = resolution.kind === 'tunnel' ? resolution.reason : 'no-ranges';
+      const body = isUsable ? writeVersion(pointer, wallClock()) : writeTunnel(reason);
       this.#sendText(req, res, body);
     } finally {
       stop();
@@ -252,7 +254,7 @@ export class InsideHandler {
       }
     } else metrics.insideChunks.inc({ tier: 'memory' });
     try {
-      await this.#send(req, res, chunk, signal);
+      await this.#send(req, res, chunk, request.version.length, signal);
     } finally {
       chunk.release();
     }
@@ -262,11 +264,13 @@ export class InsideHandler {
     req: IncomingMessage,
     res: ServerResponse,
     chunk: Chunk,
+    fileBytes: number,
     signal: AbortSignal,
   ): Promise<void> {
     const digest = `sha-256=:${(await chunk.digest()).toString('base64')}:`;
     signal.throwIfAborted();
-    const length = String(chunk.version.length);
+    // A chunk that came in a stream was stored before the file's length was known.
+    const length = String(fileBytes);
     res.writeHead(200, {
       'content-type': OCTETS,
       'content-length': String(chunk.data.length),
@@ -316,4 +320,13 @@ export class InsideHandler {
     const { name, load } = this.#options;
     return { via: viaItem(name), [INSIDE.load]: String(load()) };
   }
+}
+
+/** Returns true if the asking node knows files that came in one stream. */
+function readsStreams(req: IncomingMessage): boolean {
+  return singleField(req.headers, INSIDE.streams) !== undefined;
+}
+
+function isStreamed({ version }: Pointer): boolean {
+  return isStreamTag(version.tag);
 }

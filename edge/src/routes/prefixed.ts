@@ -51,6 +51,7 @@ import { sendPreflight } from './other-sites.ts';
 import { readTarget } from './read-target.ts';
 import { sendAnswer } from './send-answer.ts';
 import { type SendFileOptions, sendFile } from './send-file.ts';
+import { sendStream } from './send-stream.ts';
 import { type SendTunnelledOptions, sendTunnelled } from './send-tunnelled.ts';
 
 export interface PrefixedOptions extends SendFileOptions, SendTunnelledOptions {
@@ -163,7 +164,7 @@ export class PrefixedHandler {
     if (isAsked && !asksForFile(req.headers)) {
       return sendPreflight(this.#options, exchange, {}, { hit: false, fwd: 'bypass' });
     }
-    let resolution = await resolver.resolve(url, scope, demands, signal, path);
+    let resolution = settle(await resolver.resolve(url, scope, demands, signal, path));
     const asked = { url, scope, grant, client: askedFor, signal };
     if (isAsked) return this.#allow(exchange, resolution, asked);
     if (resolution.kind === 'file') {
@@ -174,10 +175,14 @@ export class PrefixedHandler {
       }
       // The client has seen nothing of the old version yet: it gets the new one.
       const anew = { ...demands, revalidate: true };
-      resolution = await resolver.resolve(url, scope, anew, signal, path);
+      resolution = settle(await resolver.resolve(url, scope, anew, signal, path));
       if (resolution.kind === 'file') {
         return sendFile(this.#options, exchange, resolution.pointer, resolution.outcome);
       }
+    }
+    if (resolution.kind === 'stream') {
+      const { stream, pointer, outcome } = resolution;
+      return sendStream(this.#options, exchange, stream, pointer, outcome);
     }
     exchange.kind = 'tunnel';
     const response =
@@ -212,6 +217,10 @@ export class PrefixedHandler {
         exchange.admission.fetched(Math.min(chunkBytes, version.length));
       }
       return sendPreflight(this.#options, exchange, version.fields, resolution.outcome);
+    }
+    if (resolution.kind === 'stream') {
+      const { pointer, outcome } = resolution;
+      return sendPreflight(this.#options, exchange, pointer.version.fields, outcome);
     }
     exchange.kind = 'tunnel';
     const response =
@@ -338,4 +347,14 @@ export class PrefixedHandler {
     const shown = url === undefined ? undefined : hideSecrets(`${url.origin}${url.pathname}`);
     recordTransfer(this.#options, exchange, { url: shown }, failure);
   }
+}
+
+/** A stream that has ended by now is a file like all others. */
+function settle(resolution: Resolution): Resolution {
+  if (resolution.kind !== 'stream') return resolution;
+  const { stream, pointer, outcome } = resolution;
+  const { length, error } = stream;
+  if (!stream.ended || error !== undefined || length === undefined) return resolution;
+  const version = { ...pointer.version, length };
+  return { kind: 'file', pointer: { ...pointer, version }, outcome };
 }

@@ -4,6 +4,7 @@ import { ClientOrigins } from '../admission/client-origins.ts';
 import { ChunkStore } from '../agent/chunk-store.ts';
 import { DepotSource } from '../agent/depot-source.ts';
 import { FileResolver } from '../agent/file-resolver.ts';
+import { Streams } from '../agent/streams.ts';
 import type { Depot } from '../depot/depot.ts';
 import { OriginClient, originShare } from '../egress/origin-client.ts';
 import { OriginRecords } from '../egress/origin-records.ts';
@@ -25,6 +26,12 @@ export interface Files {
   /** Counts bytes that come from origins. */
   readonly onOriginBytes: (count: number) => void;
 }
+
+/** Bytes that a stream without ranges may run ahead of its clients, and its share of the memory. */
+const MAX_AHEAD_BYTES = 64 * 1024 * 1024;
+const AHEAD_SHARE = 1 / 4;
+/** Largest file without ranges that is kept, as a share of the tier that keeps it. */
+const STREAM_SHARE = 1 / 2;
 
 /**
  * Opens the parts that fetch files: origins, chunks, versions, the handler of other nodes.
@@ -66,19 +73,41 @@ export function openFiles(
   });
   const records = new OriginRecords();
   const origin = new OriginSource({ client, records, pointers, memory, now, onOriginBytes });
-  const source = new DepotSource({ origin, depot, peers: depots, memory, now });
+  const depotSource = new DepotSource({ origin, depot, peers: depots, memory, now });
+  const tierBytes = disk === undefined ? config.cacheMemory : config.cacheDisk;
+  const streams = new Streams({
+    client,
+    records,
+    pointers,
+    purges,
+    memory,
+    chunkBytes: config.chunkSize,
+    aheadBytes: Math.max(
+      2 * config.chunkSize,
+      Math.min(MAX_AHEAD_BYTES, config.cacheMemory * AHEAD_SHARE),
+    ),
+    maxBytes: tierBytes * STREAM_SHARE,
+    source: depotSource,
+    times: (url) => policy.rule(url),
+    onOriginBytes,
+    onPass: (pass, end) => metrics.streams.inc({ pass, end }),
+    now,
+  });
+  account.share('streams', () => streams.bytes);
   const chunks = new ChunkStore({
     cache,
     memory,
     disk,
     purges,
-    source,
+    source: streams,
     network,
     now,
     onRaced: (winner) => metrics.races.inc({ winner: winner === 0 ? 'first' : 'retry' }),
     onFetched: (hop, requests) =>
       metrics.fetches.inc({ hop: String(hop), requests: requests > 1 ? 'several' : 'one' }),
   });
+  streams.keep = (chunk) => chunks.store(chunk);
+  streams.peek = (request) => chunks.peek(request);
   const resolver = new FileResolver({
     client,
     clientOrigins,
@@ -87,6 +116,7 @@ export function openFiles(
     purges,
     chunks,
     memory,
+    streams,
     network,
     chunkBytes: config.chunkSize,
     now,

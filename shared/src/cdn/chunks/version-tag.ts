@@ -7,7 +7,9 @@
 import type { Validators } from '../../http/fields/validators.ts';
 
 /** Characters of a tag: unreserved ones of RFC 3986 and percent-escapes, without commas. */
-const TAG = /^[emd]\.[A-Za-z0-9._~%-]{1,900}$/;
+const TAG = /^[emds]\.[A-Za-z0-9._~%-]{1,900}$/;
+/** The version of a file that came in one stream, with the name that an edge has given it. */
+const STREAM_TAG = /^s\.[0-9a-f]{32}$/;
 /** A client's digest, before the tag of the version or alone. */
 const DIGEST_TAG = /^d\.([0-9a-f]{64})(?:\.|$)/;
 
@@ -37,6 +39,21 @@ export function digestTag(digest: string): string {
 /** Returns the SHA-256 that is part of a tag; undefined if there is none. */
 export function digestOfTag(tag: string): string | undefined {
   return DIGEST_TAG.exec(tag)?.[1];
+}
+
+/**
+ * Makes the tag of one answer of an origin without ranges. Such a version is one answer, whatever
+ * its validators say: no other answer shares its tag unless all its bytes were compared.
+ *
+ * @param id random, 32 hexadecimal digits
+ */
+export function streamTag(id: string): string {
+  return `s.${id}`;
+}
+
+/** Returns true for a tag that `streamTag` has made. */
+export function isStreamTag(tag: string): boolean {
+  return STREAM_TAG.test(tag);
 }
 
 /**
@@ -71,6 +88,8 @@ export function isVersionTag(text: string): boolean {
  */
 export function versionOfTag(tag: string, length: number): Validators | undefined {
   if (!isVersionTag(tag)) return undefined;
+  // The name alone pins such a version: validators could not make an origin send a part of it.
+  if (isStreamTag(tag)) return {};
   const digest = digestOfTag(tag);
   const own = withoutDigest(tag) ?? '';
   const text = own.slice(2);

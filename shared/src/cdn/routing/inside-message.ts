@@ -26,6 +26,8 @@ export const INSIDE = {
   finalUrl: 'x-millrace-final-url',
   /** `version`: asks for the current version, not for the chunk. */
   want: 'x-millrace-want',
+  /** In questions for a version: the asking node knows files that came in one stream. */
+  streams: 'x-millrace-streams',
   /** Purges that cover the requested chunk, as the asking node knows them. */
   purges: 'x-millrace-purges',
   /** Port that the asking node listens on, so that the asked one can ask back. */

@@ -82,14 +82,12 @@ describe('judgeOrigin', () => {
 });
 
 describe('ranges', () => {
-  test('that are ignored mean that the file is passed through', () => {
+  test('that are ignored mean that the file is kept as it passes', () => {
     const begin = answer({ 'content-range': undefined, 'content-length': `${LENGTH}` }, 200);
     const { service, length, grades } = judge({ begin, middle: undefined });
-    expect([service, length, grades['ranges-ignored']]).toEqual([
-      'passed-through',
-      LENGTH,
-      'limited',
-    ]);
+    expect([service, length, grades['ranges-ignored']]).toEqual(['streamed', LENGTH, 'limited']);
+    const mine = answer({ ...begin.headers, 'cache-control': 'private' }, 200);
+    expect(judge({ begin: mine, middle: undefined }).service).toBe('passed-through');
   });
 
   test.each([

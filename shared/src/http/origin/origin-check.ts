@@ -12,6 +12,7 @@ import {
   judgeWholeAsSent,
   readContentLength,
 } from '../answers/range-contract.ts';
+import { whyNotStreamed } from '../answers/whole-answer.ts';
 import { parseContentRange } from '../fields/content-range.ts';
 import { type Headers, listField } from '../fields/headers.ts';
 import { canPin, matchVersion, readValidators, type Validators } from '../fields/validators.ts';
@@ -55,10 +56,10 @@ export interface OriginSighting {
 }
 
 /**
- * The way in which an edge can serve the file: in chunks that it caches, passed through as a whole,
- * or not at all.
+ * The way in which an edge can serve the file: in chunks that it caches, in one stream that it
+ * caches as it passes, passed through as a whole, or not at all.
  */
-export type Service = 'chunks' | 'passed-through' | 'none';
+export type Service = 'chunks' | 'streamed' | 'passed-through' | 'none';
 
 export interface OriginReport {
   readonly service: Service;
@@ -137,7 +138,12 @@ function judgeRanges(seen: OriginSighting): RangeVerdict {
       return verdict('passed-through', length, 'encoded', 'bad');
     }
     if (status === 200) {
-      return verdict('passed-through', readContentLength(headers), 'ranges-ignored', 'limited');
+      const length = readContentLength(headers);
+      const { requestedAt, arrivedAt } = seen.begin;
+      const freshness = readFreshness(headers, requestedAt, arrivedAt);
+      const why = whyNotStreamed(headers, length, Number.POSITIVE_INFINITY, freshness);
+      const service = why === undefined ? 'streamed' : 'passed-through';
+      return verdict(service, length, 'ranges-ignored', 'limited');
     }
     const { total } = checkRangeAnswer(headers, seen.beginAsked);
     if (seen.bodyFault !== undefined) return broken(total, seen.bodyFault);

@@ -1,0 +1,136 @@
+/**
+ * Answers a request with a file that its origin sends whole, while it comes: what has been stored so
+ * far, then what follows. Ranges are ignored until the end is known (RFC 9110 14.2).
+ */
+
+import { MillraceError } from '@millrace/shared/base/errors';
+import { decideAnswer } from '@millrace/shared/http/answers/answer';
+import { currentAge } from '@millrace/shared/http/answers/freshness';
+import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fields/cache-status';
+import { viaItem } from '@millrace/shared/http/fields/via';
+import { sleep } from '@millrace/shared/node/sleep';
+import { responseHead } from '../agent/response-head.ts';
+import type { RunningStream } from '../agent/running-stream.ts';
+import { endResponse } from '../clients/connection.ts';
+import type { Exchange } from '../clients/exchanges.ts';
+import { writeLoaned } from '../clients/loaned-write.ts';
+import type { Pointer } from '../files/file-version.ts';
+import { changeFields } from '../policy/origin-rules.ts';
+import { forPages } from './other-sites.ts';
+import type { SendFileOptions } from './send-file.ts';
+import { sendMoved } from './send-moved.ts';
+
+/**
+ * Sends a file from a stream.
+ *
+ * @returns resolves when the client's socket has taken every byte
+ * @throws MillraceError; if the header has not been sent, nothing has
+ */
+export async function sendStream(
+  o: SendFileOptions,
+  exchange: Exchange,
+  stream: RunningStream,
+  pointer: Pointer,
+  outcome: CacheOutcome,
+): Promise<void> {
+  const { req, res, controller } = exchange;
+  const version = { ...pointer.version, length: stream.length ?? 0 };
+  const { policy, name, chunkBytes, wallClock } = o;
+  exchange.kind = 'file';
+  policy.check(new URL(pointer.finalUrl), version.scope, exchange.grant);
+  policy.checkFile({ ...pointer, version });
+  const found = { url: new URL(pointer.finalUrl), headers: version.fields, outcome };
+  if (sendMoved(o, exchange, found)) return;
+  const headers = { ...req.headers };
+  delete headers.range;
+  const answer = decideAnswer(req.method ?? 'GET', headers, version);
+  if (answer.kind === 'precondition-failed') throw new MillraceError('precondition-failed');
+  if (answer.kind === 'unsatisfiable')
+    throw new MillraceError('internal', 'no range was asked for');
+  const made = responseHead(answer, version, chunkBytes, () => '');
+  if (exchange.url !== undefined) changeFields(policy.rule(exchange.url), made.headers);
+  const head = forPages(o, made.headers);
+  if (stream.length === undefined) delete head['content-length'];
+  // A client that took it for resumable now would ask for a part that has not come.
+  if (made.status === 200) head['accept-ranges'] = 'none';
+  const age = currentAge(pointer.freshness, wallClock());
+  Object.assign(head, {
+    via: viaItem(name),
+    age: String(Math.floor(age / 1000)),
+    'cache-status': formatCacheStatus(name, outcome),
+  });
+  exchange.bodyBytes = stream.length ?? 0;
+  if (made.status !== 200 || req.method === 'HEAD') {
+    res.writeHead(made.status, head).end();
+    return;
+  }
+  const follower = stream.follow();
+  try {
+    res.writeHead(200, head);
+    res.flushHeaders();
+    await pour(o, exchange, stream, (position) => follower.at(position));
+  } finally {
+    follower.leave();
+  }
+  controller.signal.throwIfAborted();
+  await endResponse(res);
+}
+
+/** Writes the body, as fast as the client takes it. */
+async function pour(
+  { chunks, chunkBytes, policy, metrics, now }: SendFileOptions,
+  exchange: Exchange,
+  stream: RunningStream,
+  onSent: (position: number) => void,
+): Promise<void> {
+  const { res, admission, controller, url } = exchange;
+  const { signal } = controller;
+  const maxFileSize = url === undefined ? undefined : policy.rule(url).maxFileSize;
+  let held = 0;
+  exchange.heldBytes = () => held;
+  const write = async (bytes: Buffer) => {
+    held = bytes.length;
+    admission.sent(bytes.length, now());
+    exchange.sentBytes += bytes.length;
+    metrics.sentToClient(bytes.length);
+    // The file's length was not known before.
+    if (exchange.sentBytes > (maxFileSize ?? Number.POSITIVE_INFINITY)) {
+      throw new MillraceError('file-too-large');
+    }
+    await new Promise<void>((resolve, reject) => {
+      writeLoaned(res, bytes, (error) => (error == null ? resolve() : reject(error)));
+    });
+    held = 0;
+    const wait = admission.waitMs(now());
+    if (wait > 0) await sleep(wait, signal);
+  };
+  for (let position = 0; ; onSent(position)) {
+    signal.throwIfAborted();
+    if (stream.error !== undefined) throw stream.error;
+    if (position >= stream.received) {
+      if (stream.ended) return;
+      await stream.changed(signal);
+      continue;
+    }
+    const tail = stream.tail(position);
+    if (tail !== undefined) {
+      // The client at the tail is the one for whom the bytes come.
+      admission.fetched(tail.length);
+      await write(tail);
+      position += tail.length;
+      continue;
+    }
+    const { chunk, tier } = await chunks.get(
+      stream.request(Math.floor(position / chunkBytes)),
+      signal,
+    );
+    try {
+      metrics.chunks.inc({ tier });
+      const bytes = chunk.data.subarray(position % chunkBytes);
+      await write(bytes);
+      position += bytes.length;
+    } finally {
+      chunk.release();
+    }
+  }
+}
