@@ -69,6 +69,31 @@ describe('DiskCache', () => {
     expect(await get(cache, 'b', 5)).toBeUndefined();
   });
 
+  test('a record is there from the moment it is put, written or not', async () => {
+    const cache = await open();
+    const written = put(cache, 'a', 'hello', { more: 1 });
+    const early = get(cache, 'a', 5);
+    expect([cache.has('a'), cache.count]).toEqual([true, 0]);
+    expect(await early).toBe('hello');
+    await written;
+    expect([cache.has('a'), cache.count]).toEqual([true, 1]);
+    expect(await get(cache, 'a', 5)).toBe('hello');
+  });
+
+  test('a record that is forgotten, or put again, before it is written does not come back', async () => {
+    const cache = await open();
+    const writes = [put(cache, 'a', 'hello'), put(cache, 'b', 'first'), put(cache, 'b', 'other')];
+    cache.delete('a');
+    expect(await get(cache, 'a', 5)).toBeUndefined();
+    expect(await get(cache, 'b', 5)).toBe('other');
+    await Promise.all(writes);
+    expect(await get(cache, 'a', 5)).toBeUndefined();
+    expect(await get(cache, 'b', 5)).toBe('other');
+    expect(cache.count).toBe(1);
+    const after = await open();
+    expect([await get(after, 'a', 5), await get(after, 'b', 5)]).toEqual([undefined, 'other']);
+  });
+
   test('a restart finds what an earlier run has stored', async () => {
     const before = await open();
     for (const key of ['a', 'b', 'c']) await put(before, key, `text of ${key}`);

@@ -65,6 +65,8 @@ export class DiskCache {
   /** Name of the record -> bytes, least recently used first. */
   readonly #index: KeepingLru<number>;
   readonly #queue: QueuedWrite[] = [];
+  /** The newest write of each record that is not on disk yet: it is read from memory. */
+  readonly #unwritten = new Map<string, QueuedWrite>();
   #queuedBytes = 0;
   #queuedDataBytes = 0;
   #writing = 0;
@@ -132,7 +134,7 @@ export class DiskCache {
 
   /** Returns true if there is a record, damaged or not. */
   has(key: string): boolean {
-    return this.#index.peek(recordName(key)) !== undefined;
+    return this.#unwritten.has(key) || this.#index.peek(recordName(key)) !== undefined;
   }
 
   /**
@@ -146,6 +148,8 @@ export class DiskCache {
     bytes: number,
     allocate: (bytes: number) => ChunkBuffer,
   ): Promise<StoredRecord | undefined> {
+    const unwritten = this.#unwritten.get(key);
+    if (unwritten?.data.length === bytes) return copied(unwritten, allocate(bytes));
     const name = recordName(key);
     if (this.#index.get(name) === undefined) return undefined;
     const path = pathOfRecord(name);
@@ -192,12 +196,15 @@ export class DiskCache {
     }
     this.#queuedBytes += bytes;
     this.#queuedDataBytes += data.length;
-    this.#queue.push({ key, meta: { ...meta, key }, data, digest, done, bytes });
+    const write = { key, meta: { ...meta, key }, data, digest, done, bytes };
+    this.#unwritten.set(key, write);
+    this.#queue.push(write);
     this.#writeNext();
   }
 
   /** Forgets a record. */
   delete(key: string): void {
+    this.#unwritten.delete(key);
     this.#index.delete(recordName(key));
   }
 
@@ -221,6 +228,7 @@ export class DiskCache {
           this.#writing--;
           this.#queuedBytes -= write.bytes;
           this.#queuedDataBytes -= write.data.length;
+          if (this.#isWanted(write)) this.#unwritten.delete(write.key);
           write.done();
           this.#writeNext();
         });
@@ -228,7 +236,13 @@ export class DiskCache {
     if (this.#writing === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
+  /** Returns false if the record has been forgotten, or put again. */
+  #isWanted(write: QueuedWrite): boolean {
+    return this.#unwritten.get(write.key) === write;
+  }
+
   async #write(write: QueuedWrite): Promise<void> {
+    if (!this.#isWanted(write)) return;
     const name = recordName(write.key);
     const path = pathOfRecord(name);
     const head = encodeHead(write.meta, write.data.length, await write.digest());
@@ -242,6 +256,7 @@ export class DiskCache {
         await file.close();
       }
       await mkdir(join(this.#options.dir, path.slice(0, 2)), { recursive: true });
+      if (!this.#isWanted(write)) return await rm(aside, { force: true });
       await rename(aside, join(this.#options.dir, path));
     } catch (error) {
       await rm(aside, { force: true }).catch(() => {});
@@ -276,6 +291,20 @@ export class DiskCache {
       { err: error, dir: this.#options.dir },
       `cannot ${what} the disk cache`,
     );
+  }
+}
+
+/** Copies a record that is not on disk yet. */
+async function copied(
+  { meta, data, digest }: QueuedWrite,
+  buffer: ChunkBuffer,
+): Promise<StoredRecord> {
+  data.copy(buffer.data);
+  try {
+    return { meta, buffer, digest: await digest() };
+  } catch (error) {
+    buffer.release();
+    throw error;
   }
 }
 

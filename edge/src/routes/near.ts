@@ -22,7 +22,7 @@ import type { ClientAddress } from '../policy/client-address.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { isEncrypted } from './own-address.ts';
-import { readTarget, writeTarget } from './read-target.ts';
+import { readTarget, writeTarget } from './send/read-target.ts';
 
 export interface NearOptions {
   readonly publicUrl: string | undefined;

@@ -47,12 +47,12 @@ import { problemReply } from '../listen/problem-reply.ts';
 import type { ClientRtts } from '../near/client-rtts.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
-import { sendPreflight } from './other-sites.ts';
-import { readTarget } from './read-target.ts';
-import { sendAnswer } from './send-answer.ts';
-import { type SendFileOptions, sendFile } from './send-file.ts';
-import { sendStream } from './send-stream.ts';
-import { type SendTunnelledOptions, sendTunnelled } from './send-tunnelled.ts';
+import { sendPreflight } from './send/other-sites.ts';
+import { readTarget } from './send/read-target.ts';
+import { sendAnswer } from './send/send-answer.ts';
+import { type SendFileOptions, sendFile } from './send/send-file.ts';
+import { sendStream } from './send/send-stream.ts';
+import { type SendTunnelledOptions, sendTunnelled } from './send/send-tunnelled.ts';
 
 export interface PrefixedOptions extends SendFileOptions, SendTunnelledOptions {
   readonly defaultScheme: 'http' | 'https';

@@ -12,7 +12,7 @@ import type { ClientAddress } from '../policy/client-address.ts';
 import { LocalAccess } from '../policy/local-access.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { PrefixedHandler } from '../routes/prefixed.ts';
-import type { SendFileOptions } from '../routes/send-file.ts';
+import type { SendFileOptions } from '../routes/send/send-file.ts';
 import type { Files } from './files.ts';
 import type { NodeContext } from './node-context.ts';
 import type { Storage } from './storage.ts';

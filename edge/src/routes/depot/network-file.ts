@@ -8,7 +8,7 @@ import type { DepotFiles, KnownFile } from '../../agent/depot-files.ts';
 import type { Exchange } from '../../clients/exchanges.ts';
 import type { ClientUse } from '../../depot/client-use.ts';
 import type { Pointer } from '../../files/file-version.ts';
-import { type SendFileOptions, sendFile } from '../send-file.ts';
+import { type SendFileOptions, sendFile } from '../send/send-file.ts';
 import { fileFields } from './download.ts';
 
 export interface NetworkFileOptions extends SendFileOptions {

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
-import type { Exchange } from '../clients/exchanges.ts';
-import { AllowList } from '../policy/allow-list.ts';
-import { LocalAccess } from '../policy/local-access.ts';
-import { OriginPolicy } from '../policy/policy.ts';
+import type { Exchange } from '../../clients/exchanges.ts';
+import { AllowList } from '../../policy/allow-list.ts';
+import { LocalAccess } from '../../policy/local-access.ts';
+import { OriginPolicy } from '../../policy/policy.ts';
 import { sendMoved } from './send-moved.ts';
 
 const POLICY = new OriginPolicy(new AllowList(['listed.example']));

@@ -10,9 +10,9 @@ import { isMovedPage } from '@millrace/shared/http/answers/moved-page';
 import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fields/cache-status';
 import type { Headers } from '@millrace/shared/http/fields/headers';
 import { viaItem } from '@millrace/shared/http/fields/via';
-import type { Exchange } from '../clients/exchanges.ts';
-import type { LocalAccess } from '../policy/local-access.ts';
-import type { OriginPolicy } from '../policy/policy.ts';
+import type { Exchange } from '../../clients/exchanges.ts';
+import type { LocalAccess } from '../../policy/local-access.ts';
+import type { OriginPolicy } from '../../policy/policy.ts';
 import { forPages } from './other-sites.ts';
 import { writeTarget } from './read-target.ts';
 

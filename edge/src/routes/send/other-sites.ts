@@ -7,8 +7,8 @@ import { preflightFields, withoutCrossOrigin } from '@millrace/shared/http/answe
 import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fields/cache-status';
 import type { Headers } from '@millrace/shared/http/fields/headers';
 import { viaItem } from '@millrace/shared/http/fields/via';
-import type { Exchange } from '../clients/exchanges.ts';
-import type { LocalAccess } from '../policy/local-access.ts';
+import type { Exchange } from '../../clients/exchanges.ts';
+import type { LocalAccess } from '../../policy/local-access.ts';
 
 /** Returns the header of an answer, without allowances of the origin if the edge is of one user. */
 export function forPages(

@@ -4,13 +4,13 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { currentAge } from '@millrace/shared/http/answers/freshness';
 import { formatCacheStatus } from '@millrace/shared/http/fields/cache-status';
 import { viaItem } from '@millrace/shared/http/fields/via';
-import { canAnswer, endResponse } from '../clients/connection.ts';
-import type { Exchange } from '../clients/exchanges.ts';
-import type { Metrics } from '../figures/metrics.ts';
-import { AnsweredError } from '../files/origin-answer.ts';
-import type { LocalAccess } from '../policy/local-access.ts';
-import { changeFields } from '../policy/origin-rules.ts';
-import type { OriginPolicy } from '../policy/policy.ts';
+import { canAnswer, endResponse } from '../../clients/connection.ts';
+import type { Exchange } from '../../clients/exchanges.ts';
+import type { Metrics } from '../../figures/metrics.ts';
+import { AnsweredError } from '../../files/origin-answer.ts';
+import type { LocalAccess } from '../../policy/local-access.ts';
+import { changeFields } from '../../policy/origin-rules.ts';
+import type { OriginPolicy } from '../../policy/policy.ts';
 import { forPages } from './other-sites.ts';
 
 export interface SendAnswerOptions {

@@ -3,7 +3,7 @@
 import { MillraceError } from '@millrace/shared/base/errors';
 import { parsePrefixedTarget } from '@millrace/shared/http/urls/prefixed-url';
 import { parseSignedTarget, SIGNED_PATH } from '@millrace/shared/http/urls/signed-link';
-import type { OriginPolicy } from '../policy/policy.ts';
+import type { OriginPolicy } from '../../policy/policy.ts';
 
 export interface FileTarget {
   /** URL of the file at its origin, canonical. */
