@@ -101,7 +101,7 @@ describe('resuming', () => {
   });
 
   test('a file that changes during the run is fetched whole, in its new version', async () => {
-    const url = origin.url('changed-in-the-middle', { size, seed: 'changing' });
+    const url = origin.url('cut-and-changed', { size, seed: 'changing' });
     const result = await runCli(['get', url, '-d', stage.folder]);
     expect(result.code).toBe(0);
     expect(result.stdout).toMatch(/has changed at the source/);
