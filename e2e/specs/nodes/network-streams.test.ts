@@ -6,7 +6,7 @@ import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { StreamOrigin } from '../../fixtures/origins/stream-origin.ts';
 import { Cluster } from '../../fixtures/programs/cluster.ts';
 
-const CONTENT = contentOf('network streams', 2 * 1024 * 1024 + 777);
+const CONTENT = contentOf('network streams', 512 * 1024 + 777);
 let origin: StreamOrigin;
 let cluster: Cluster;
 

@@ -4,7 +4,7 @@ import type { Pointer } from '../files/file-version.ts';
 import type { Resolution } from './origin-version.ts';
 
 /** Time for which another node waits for the end of a stream whose length is not known. */
-const STREAM_WAIT_MS = 10_000;
+const STREAM_WAIT_MS = 4000;
 
 /**
  * Waits until the length of a file is known, for some time.
