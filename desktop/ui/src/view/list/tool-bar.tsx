@@ -15,23 +15,30 @@ import { Tool } from './tool.tsx';
 const TYPING_MS = 150;
 
 export function ToolBar({ search }: { search: RefObject<HTMLInputElement | null> }) {
-  const text = useText();
-  const app = useApp();
-  const sideOpen = useAppState((state) => state.sideOpen);
   const selected = useAppState(({ selection }) => selection.gids.size);
   return (
     <header className="tool-bar">
-      <IconButton
-        name="menu"
-        label={text.t('side.show')}
-        isLarge
-        className="only-narrow"
-        aria-expanded={sideOpen}
-        onClick={() => app.store.set({ sideOpen: !sideOpen })}
-      />
+      <SideButton />
       <Search field={search} />
       {selected > 1 ? <SelectionTools count={selected} /> : <ListTools />}
     </header>
+  );
+}
+
+/** Shows the side bar where there is no room for it beside the list. */
+export function SideButton() {
+  const text = useText();
+  const app = useApp();
+  const sideOpen = useAppState((state) => state.sideOpen);
+  return (
+    <IconButton
+      name="menu"
+      label={text.t('side.show')}
+      isLarge
+      className="only-narrow"
+      aria-expanded={sideOpen}
+      onClick={() => app.store.set({ sideOpen: !sideOpen })}
+    />
   );
 }
 

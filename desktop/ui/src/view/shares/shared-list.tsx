@@ -8,25 +8,17 @@ import { Icon } from '@millrace/shared/ui/icons';
 import { Bar } from '@millrace/shared/ui/row-signs';
 import { sentPart } from '../../model/shares/shares.ts';
 import { bytes, dateTime, percent } from '../../text/format.ts';
-import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
+import { useActions, useAppState, useText } from '../common/context.tsx';
 import { useNow } from '../common/now.ts';
+import { SideButton } from '../list/tool-bar.tsx';
 import { stateOf } from './share-words.ts';
 
 /** The bar above the list. */
 export function SharedBar() {
   const text = useText();
-  const app = useApp();
-  const sideOpen = useAppState((state) => state.sideOpen);
   return (
     <header className="tool-bar">
-      <IconButton
-        name="menu"
-        label={text.t('side.show')}
-        isLarge
-        className="only-narrow"
-        aria-expanded={sideOpen}
-        onClick={() => app.store.set({ sideOpen: !sideOpen })}
-      />
+      <SideButton />
       <h2 className="bar-title">{text.t('side.shared')}</h2>
     </header>
   );
