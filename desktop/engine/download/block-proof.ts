@@ -7,22 +7,13 @@ import { type ByteRange, intersect, RangeSet, rangeBytes } from '@millrace/share
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { BlockTrust, type Given } from '@millrace/shared/download/exnode/block-trust';
 import { holdsOf } from '@millrace/shared/download/exnode/part-holds';
-import type { Holds } from '@millrace/shared/download/scheduler/holdings';
 import { blockRange, type ReadableExnode } from '@millrace/shared/exnode/exnode';
 import type { FileHasher } from '../hash/file-hasher.ts';
 import type { PartialFile } from '../partial/partial-file.ts';
-import type { HttpSource } from '../sources/http-source.ts';
+import type { PartSource } from '../sources/place-source.ts';
 
 /** Silence after which another source may bring a block that one alone was to bring. */
 const SILENT_MS = 2000;
-
-/** A source that has parts of the file, which change. */
-export interface PartSource extends HttpSource {
-  /** The parts that it has now, ascending and disjoint. */
-  readonly parts: readonly ByteRange[];
-  /** Sets which of its parts it may bring now. */
-  setHolds(holds: Holds): void;
-}
 
 export interface BlockProofOptions {
   readonly exnode: ReadableExnode;

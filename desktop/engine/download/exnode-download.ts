@@ -13,7 +13,8 @@ import { type Place, placesOf, unheld, usedReplicas } from '@millrace/shared/exn
 import { FileCheck } from '../hash/file-check.ts';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { Connections } from '../sources/connections.ts';
-import { BlockProof, type PartSource } from './block-proof.ts';
+import type { PartSource } from '../sources/place-source.ts';
+import { BlockProof } from './block-proof.ts';
 import { whileDiskIsFull } from './disk-full.ts';
 import type { Described } from './download-types.ts';
 import type { DownloadWay } from './download-way.ts';

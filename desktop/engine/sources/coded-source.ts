@@ -6,7 +6,6 @@
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { ReedSolomon, type Shard } from '@millrace/shared/code/reed-solomon';
-import type { Holds } from '@millrace/shared/download/scheduler/holdings';
 import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import type { CodedExtent } from '@millrace/shared/exnode/exnode';
 import {
@@ -16,8 +15,8 @@ import {
   solvableBlocks,
 } from '@millrace/shared/exnode/row-solver';
 import { fastestKernel } from '@millrace/shared/node/code/gf-kernel';
-import { HttpSource } from './http-source.ts';
 import type { ParityBlocks } from './parity-blocks.ts';
+import { PartSource } from './place-source.ts';
 import type { Opened } from './source-answer.ts';
 
 /** Bytes of each shard that are solved at a time, and handed on at a time. */
@@ -41,11 +40,10 @@ export interface CodedSourceOptions {
 /** Solved blocks of a column, by their position in the file. */
 type Solved = ReadonlyMap<number, Uint8Array>;
 
-export class CodedSource extends HttpSource {
+export class CodedSource extends PartSource {
   readonly #options: CodedSourceOptions;
   readonly #kernel = fastestKernel();
   readonly #state: SolverState;
-  #holds: Holds | undefined;
   #parts: readonly ByteRange[] = [];
   #stamp: string | undefined;
   /** Columns that are being solved, or have been, the latest last. */
@@ -82,15 +80,6 @@ export class CodedSource extends HttpSource {
     if (stamp !== this.#stamp) this.#parts = solvableBlocks(extents, blockBytes, this.#state);
     this.#stamp = stamp;
     return this.#parts;
-  }
-
-  override get holds(): Holds | undefined {
-    return this.#holds;
-  }
-
-  /** Sets which of its parts it may bring now. */
-  setHolds(holds: Holds): void {
-    this.#holds = holds;
   }
 
   /**

@@ -23,12 +23,28 @@ export interface PlaceSourceOptions {
   readonly open: (url: string) => HttpSource;
 }
 
-export class PlaceSource extends HttpSource {
+/** A source that has parts of the file, which change. */
+export abstract class PartSource extends HttpSource {
+  #holds: Holds | undefined;
+
+  /** The parts that it has now, ascending and disjoint. */
+  abstract get parts(): readonly ByteRange[];
+
+  override get holds(): Holds | undefined {
+    return this.#holds;
+  }
+
+  /** Sets which of its parts it may bring now. */
+  setHolds(holds: Holds): void {
+    this.#holds = holds;
+  }
+}
+
+export class PlaceSource extends PartSource {
   readonly #open: (url: string) => HttpSource;
   readonly #index: number;
   #parts: readonly PlacePart[];
   readonly #files = new Map<string, HttpSource>();
-  #holds: Holds | undefined;
 
   constructor({ place, index, health, open }: PlaceSourceOptions) {
     const { origin, parts } = place;
@@ -49,15 +65,6 @@ export class PlaceSource extends HttpSource {
   /** The parts that it still has, ascending and disjoint. */
   get parts(): readonly PlacePart[] {
     return this.#parts;
-  }
-
-  override get holds(): Holds | undefined {
-    return this.#holds;
-  }
-
-  /** Sets which of its parts it may bring now. */
-  setHolds(holds: Holds): void {
-    this.#holds = holds;
   }
 
   /**
