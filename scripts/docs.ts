@@ -181,7 +181,7 @@ function metrics(rows: readonly MetricRow[]): string {
   const head = ['| metric | type | labels | meaning |', '|---|---|---|---|'];
   const row = ({ name, type, labels, help }: MetricRow) =>
     `| \`${name}\` | ${type} | ${labels.map((l) => `\`${l}\``).join(', ')} | ${escapeCell(help)} |`;
-  const own = rows.filter(({ name }) => !/^millrace_(process|nodejs)_/.test(name));
+  const own = rows.filter(({ name }) => !/^(process|nodejs)_/.test(name));
   return [...head, ...own.map(row)].join('\n');
 }
 

@@ -34,12 +34,23 @@ describe('systemd unit', () => {
           .replace('/etc/millrace', folder),
       );
 
-  test('starts the edge with options that it takes', () => {
+  test('starts an edge by itself with options that it takes, and no secret', () => {
     const config = readConfig(options(), {});
     expect(config.allowOrigin).toEqual(['downloads.example.com']);
     expect(config.cacheDir).toBe(folder);
-    expect(config.secretFile).toBeDefined();
-    expect(config.adminTokenFile).toBeDefined();
+    expect(config.secretFile).toBeUndefined();
+    expect(unit).not.toMatch(/^LoadCredential/m);
+  });
+
+  test.each([
+    ['network', 'secretFile'],
+    ['admin', 'adminTokenFile'],
+  ] as const)('%s.conf beside it gives a secret', (name, setting) => {
+    const text = read(`systemd/millrace-edge.service.d/${name}.conf`);
+    const [, credential] = /^LoadCredential=(\w+):\/etc\/millrace\/\w+$/m.exec(text) ?? [];
+    const [, variable = '', file] = /^Environment=(\w+)=%d\/(\w+)$/m.exec(text) ?? [];
+    expect(file).toBe(credential);
+    expect(readConfig(options(), { [variable]: join(folder, `${file}`) })[setting]).toBeDefined();
   });
 
   test('does not kill before the time for transfers is over', () => {
@@ -48,10 +59,30 @@ describe('systemd unit', () => {
   });
 });
 
+test('the example of edge.yaml has settings that an edge takes, those in comments too', () => {
+  const text = read('edge.yaml');
+  const config = (lines: string) => {
+    const file = join(folder, 'example.yaml');
+    writeFileSync(file, lines);
+    return readConfig(['--config', file], {});
+  };
+  expect(config(text)).toMatchObject({ host: '0.0.0.0', allowOrigin: ['downloads.example.com'] });
+  // Files of the example do not exist here.
+  const all = text.replace(/^# (?=[a-z-]+: )/gm, '').replace(/^tls-.*$/gm, '');
+  expect(
+    config(`${all}\nsecret-file: ${join(folder, 'secret')}\ncache-dir: ${folder}\n`),
+  ).toMatchObject({
+    workers: 4,
+    name: 'edge-1',
+    publicUrl: 'https://edge.example.net',
+  });
+});
+
 /** A service of the compose file. */
 interface Service {
   readonly environment?: Record<string, string>;
   readonly stop_grace_period?: string;
+  readonly ports?: readonly string[];
 }
 const { services: compose } = parse(read('compose/compose.yaml'), { merge: true }) as {
   services: Record<string, Service>;
@@ -74,6 +105,12 @@ describe('compose file', () => {
     );
   });
 
+  test('publishes all ports on loopback only, as it says', () => {
+    for (const { ports = [] } of Object.values(compose)) {
+      for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+    }
+  });
+
   test('has four of them, which find each other by one name', () => {
     expect(edges).toHaveLength(4);
     const names = edges.map(([, { environment }]) => environment?.MILLRACE_EDGE_PEERS);
@@ -84,7 +121,6 @@ describe('compose file', () => {
 describe('compose file for a zone', () => {
   interface ZoneService extends Service {
     readonly environment: Record<string, string>;
-    readonly ports?: readonly string[];
     readonly stop_grace_period: string;
   }
   const { services } = parse(read('compose/zone.yaml'), { merge: true }) as {

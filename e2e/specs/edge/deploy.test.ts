@@ -24,7 +24,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { fetchAll } from '../../fixtures/clients/http-client.ts';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { programOrComplain } from '../../fixtures/not-tested.ts';
-import { temporaryFolder } from '../../fixtures/programs/processes.ts';
+import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
 import {
   copyInto,
@@ -160,7 +160,12 @@ async function exitOf(child: ReturnType<typeof spawnAsNobody>): Promise<number |
 }
 
 describe('compose file', () => {
-  const env = { MILLRACE_ALLOW_ORIGIN: 'downloads.example.com', MILLRACE_SECRET: 'x'.repeat(20) };
+  const secret = 'x'.repeat(20);
+  const env = {
+    MILLRACE_ALLOW_ORIGIN: 'downloads.example.com',
+    MILLRACE_SECRET: secret,
+    MILLRACE_TOKEN: secret,
+  };
 
   withTool(
     'docker-compose',
@@ -189,7 +194,10 @@ describe('compose file', () => {
           if (type === 'bind') await stat(source.replace(/\/dashboards$/, ''));
         }
       }
-      const without = await run(compose, ['-f', file, 'config', '-q'], { MILLRACE_SECRET: 'x' });
+      const without = await run(compose, ['-f', file, 'config', '-q'], {
+        MILLRACE_SECRET: 'x',
+        MILLRACE_TOKEN: 'x',
+      });
       expect(without.output).toMatch(/MILLRACE_ALLOW_ORIGIN/);
       expect(output).not.toMatch(/DNS|udp/);
     },
@@ -233,6 +241,21 @@ describe('Prometheus', () => {
     },
   );
 
+  withTool('promtool', 'finds nothing wrong with the metrics of an edge', async (promtool) => {
+    const edge = await EdgeProcess.start(['--allow-origin', '127.0.0.1']);
+    const file = join(folder.path, 'metrics');
+    try {
+      const text = await (await fetch(`${edge.url}/-/metrics`)).text();
+      expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
+      expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds /m);
+      await writeFile(file, text);
+    } finally {
+      await edge.stop();
+    }
+    const { output } = await run('sh', ['-c', `'${promtool}' check metrics < '${file}'`]);
+    expect(output).toBe('');
+  });
+
   test('alerts use metrics that an edge has', async () => {
     const rules = await readFile(join(DEPLOY, 'prometheus/alerts.yml'), 'utf8');
     const asked = new Set(rules.match(/\bmillrace_[a-z_]+\b/g));
@@ -242,8 +265,6 @@ describe('Prometheus', () => {
       sources.map((name) => readFile(join(ROOT, 'edge/src', name), 'utf8')),
     );
     for (const name of asked) {
-      // The metrics of the process come from the library.
-      if (/^millrace_process_/.test(name)) continue;
       expect([name, code.join().includes(`'${name.slice('millrace_'.length)}'`)]).toEqual([
         name,
         true,
@@ -262,6 +283,8 @@ describe('systemd unit', () => {
     await cp(join(DEPLOY, 'systemd/millrace-edge.service'), unit);
     const text = await readFile(unit, 'utf8');
     await writeFile(unit, text.replace('/usr/bin/node', process.execPath));
+    // The unit is read together with the files for a network and for administration.
+    await cp(join(DEPLOY, 'systemd/millrace-edge.service.d'), `${unit}.d`, { recursive: true });
     const verified = await run('systemd-analyze', ['verify', unit]);
     expect([verified.status, verified.output]).toEqual([0, '']);
     const args = ['security', '--offline=yes', '--threshold=20', unit];

@@ -128,7 +128,12 @@ export class Metrics {
   });
 
   constructor() {
-    collectDefaultMetrics({ register: this.registry, prefix: 'millrace_' });
+    // Dashboards for programs on Node know these under the library's own names.
+    collectDefaultMetrics({ register: this.registry });
+    // Prometheus takes names with this ending for counters; the metrics without it say the same.
+    for (const what of ['handles', 'requests', 'resources']) {
+      this.registry.removeSingleMetric(`nodejs_active_${what}_total`);
+    }
   }
 
   /** Counts body bytes that were sent to a client. */
