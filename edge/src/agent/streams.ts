@@ -124,7 +124,11 @@ export class Streams implements ChunkSource {
     const found = this.#first.get(scopedKey(scope, url));
     if (found === undefined) return undefined;
     const { stream, pointer } = found;
-    const isVoid = this.#options.purges.isVoid(url, stream.version.tag, stream.generation);
+    const { purges } = this.#options;
+    const { version, generation } = stream;
+    const isVoid =
+      purges.isVoid(url, version.tag, generation) ||
+      purges.isVoidByLabel(version.fields, generation);
     return isVoid || !stream.keeps ? undefined : { stream, pointer: asPointer(stream, pointer) };
   }
 

@@ -48,7 +48,8 @@ export async function sendStream(
   if (answer.kind === 'unsatisfiable')
     throw new MillraceError('internal', 'no range was asked for');
   const made = responseHead(answer, version, chunkBytes, () => '');
-  if (exchange.url !== undefined) changeFields(policy.rule(exchange.url), made.headers);
+  if (exchange.url !== undefined)
+    changeFields(policy.rule(exchange.url), made.headers, req.headers.origin);
   const head = forPages(o, made.headers);
   if (stream.length === undefined) delete head['content-length'];
   // A client that took it for resumable now would ask for a part that has not come.
