@@ -118,8 +118,9 @@ export class FileResolver {
     const stored = entry !== undefined && isPointer(entry) ? entry : undefined;
     const known = running?.pointer ?? stored;
     const generation = this.#options.purges.current;
-    const { grant, client } = path;
-    const asked = { url, name, scope, grant, client, known, digest, generation, path };
+    const { grant, client, onInterim } = path;
+    const who = { grant, client, onInterim };
+    const asked = { url, name, scope, ...who, known, digest, generation, path };
     const question = { ...asked, demands: { ...demands, revalidate } };
     const meanwhile = revalidate ? undefined : this.#meanwhile(question, now);
     if (meanwhile !== undefined) return meanwhile;
@@ -150,7 +151,7 @@ export class FileResolver {
       this.#asking.add(question.name);
       detail = REVALIDATING;
       // The client may leave; the origin's silence ends the request.
-      void this.#found(question, new AbortController().signal)
+      void this.#found({ ...question, onInterim: undefined }, new AbortController().signal)
         .catch(() => {})
         .finally(() => this.#asking.delete(question.name));
     }

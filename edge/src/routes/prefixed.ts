@@ -42,6 +42,7 @@ import { problemReply } from '../listen/problem-reply.ts';
 import type { ClientRtts } from '../near/client-rtts.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
+import { interimTo } from './send/interim.ts';
 import { openTunnel } from './send/open-tunnel.ts';
 import { allowPages, sendPreflight, sendRuledPreflight } from './send/other-sites.ts';
 import { readTarget } from './send/read-target.ts';
@@ -152,7 +153,8 @@ export class PrefixedHandler {
     const url = this.#admit(exchange, target, scope);
     const demands = policy.demands(url, readDemands(req.headers));
     const { grant, clientKey: askedFor } = exchange;
-    const path = { ...INGRESS, grant, client: askedFor };
+    const onInterim = interimTo(this.#options, exchange);
+    const path = { ...INGRESS, grant, client: askedFor, onInterim };
     const { signal } = exchange.controller;
     const { cors } = policy.rule(url);
     if (isAsked && cors !== undefined) return sendRuledPreflight(this.#options, exchange, cors);
@@ -160,7 +162,7 @@ export class PrefixedHandler {
       return sendPreflight(this.#options, exchange, {}, { hit: false, fwd: 'bypass' });
     }
     let resolution = settled(await resolver.resolve(url, scope, demands, signal, path));
-    const asked = { url, scope, grant, client: askedFor, signal };
+    const asked = { url, scope, grant, client: askedFor, onInterim, signal };
     if (isAsked) return this.#allow(exchange, resolution, asked);
     if (resolution.kind === 'file') {
       try {
