@@ -9,7 +9,7 @@ import type { Log } from '@millrace/shared/base/log';
 import type { MemoryAccount } from '@millrace/shared/cdn/admission/memory-account';
 import { bringsFirstChunk } from '@millrace/shared/cdn/chunks/cache-outcome';
 import { asksForFile, isPreflight } from '@millrace/shared/http/answers/cross-origin';
-import { readDemands } from '@millrace/shared/http/answers/freshness';
+import { type RequestDemands, readDemands } from '@millrace/shared/http/answers/freshness';
 import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fields/cache-status';
 import { listField } from '@millrace/shared/http/fields/headers';
 import { resumesOnReset } from '@millrace/shared/http/fields/prefer';
@@ -161,7 +161,10 @@ export class PrefixedHandler {
     if (isAsked && !asksForFile(req.headers)) {
       return sendPreflight(this.#options, exchange, {}, { hit: false, fwd: 'bypass' });
     }
-    let resolution = settled(await resolver.resolve(url, scope, demands, signal, path));
+    const asksForPart = req.method === 'GET' && req.headers.range !== undefined;
+    const resolve = async (wanted: RequestDemands) =>
+      settled(await resolver.resolve(url, scope, wanted, signal, path), asksForPart);
+    let resolution = await resolve(demands);
     const asked = { url, scope, grant, client: askedFor, onInterim, signal };
     if (isAsked) return this.#allow(exchange, resolution, asked);
     if (resolution.kind === 'file') {
@@ -172,7 +175,7 @@ export class PrefixedHandler {
       }
       // The client has seen nothing of the old version yet: it gets the new one.
       const anew = { ...demands, revalidate: true };
-      resolution = settled(await resolver.resolve(url, scope, anew, signal, path));
+      resolution = await resolve(anew);
       if (resolution.kind === 'file') {
         return sendFile(this.#options, exchange, resolution.pointer, resolution.outcome);
       }
