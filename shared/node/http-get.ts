@@ -2,6 +2,7 @@
 
 import type { Dispatcher } from 'undici';
 import { MillraceError } from '../src/base/errors.ts';
+import type { Headers } from '../src/http/fields/headers.ts';
 import { requestTarget } from '../src/http/urls/prefixed-url.ts';
 import { Deadline } from './deadline.ts';
 import { HttpResponse, type Method } from './http-response.ts';
@@ -17,6 +18,8 @@ export interface HttpGetOptions {
   readonly headMs?: number;
   /** Called when the body has been read, discarded, or broken off; not called if no head came. */
   readonly onDone?: () => void;
+  /** Called for each interim answer (1xx). @param headers names in lower case */
+  readonly onInterim?: ((status: number, headers: Headers) => void) | undefined;
 }
 
 /**
@@ -48,7 +51,7 @@ function dispatch(
   url: URL,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
-  { method = 'GET', headMs, onDone }: HttpGetOptions,
+  { method = 'GET', headMs, onDone, onInterim }: HttpGetOptions,
 ): Promise<HttpResponse> {
   const requestedAt = Date.now();
   return new Promise((resolve, reject) => {
@@ -82,7 +85,7 @@ function dispatch(
           if (headMs !== undefined) headDeadline.set(headMs);
         },
         onResponseStart(controller, status, fields) {
-          if (status < 200) return; // 103 and the like
+          if (status < 200) return onInterim?.(status, fields);
           const coding = fields['transfer-encoding'];
           if (coding !== undefined && !isPlainlyChunked(coding)) {
             // Undici would pass the body on as it was on the way.

@@ -57,6 +57,17 @@ export function signLink(url: URL, expires: number, below: boolean, secret: stri
   });
 }
 
+/**
+ * Makes a permit for another URL of the same file, with the end of one that has been checked.
+ *
+ * @throws MillraceError `link-invalid` for a text that is no permit
+ */
+export function signAnew(permit: string, url: URL, secret: string): string {
+  const parsed = parsePermit(permit);
+  if (parsed === undefined) throw new MillraceError('link-invalid');
+  return signLink(url, parsed.expires, false, secret);
+}
+
 /** Rights that a valid permit gives beyond the URL that it was checked for. */
 export interface LinkGrant {
   /** The permit as it was in the link. */

@@ -83,7 +83,6 @@ export class SuiteOrigin {
     if (test !== undefined) this.#latest.set(test, only(req.rawHeaders, BOOKKEEPING));
     const to = `${test === undefined ? this.#options.server : this.#entry}${path}`;
     const got = await ask(to, req, without(req.rawHeaders, ['host', 'connection']), res);
-    got.on('data', (d) => console.error(path, String(d)));
     res.sendDate = false;
     res.writeHead(got.statusCode ?? 502, got.statusMessage, bodyHeaders(got.rawHeaders));
     got.pipe(res);

@@ -1,18 +1,23 @@
 /** Files of origins without ranges or length: one stream, kept as it passes. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { fetchAll, openResponse, readAll } from '../../fixtures/clients/http-client.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
-import { StreamOrigin } from '../../fixtures/origins/stream-origin.ts';
+import { type StreamedFile, StreamOrigin } from '../../fixtures/origins/stream-origin.ts';
+import { ADMIN_TOKEN, ask } from '../../fixtures/programs/admin-client.ts';
 import { EdgeProcess } from '../../fixtures/programs/processes.ts';
 import { until } from '../../fixtures/until.ts';
 
 const MiB = 1024 * 1024;
 const CHUNK = 64 * 1024;
 const CONTENT = contentOf('streams', 3 * MiB + 12_345);
+/** Longer than a stream runs ahead of its clients. */
+const LARGE = contentOf('large streams', 20 * MiB);
 const FRESH = { 'cache-control': 'max-age=3600' };
 /** An archive as code hosts build it on demand. */
 const ARCHIVE = { etag: 'W/"archive"', 'cache-control': 'max-age=0' };
@@ -23,10 +28,12 @@ let edge: EdgeProcess;
 const options = () => [
   ...['--allow-origin', '127.0.0.1', '--chunk-size', String(CHUNK), '--log-level', 'warn'],
   ...['--cache-memory', '32M', '--cache-dir', folder, '--cache-disk', '64M'],
+  ...['--admin-token-file', join(folder, 'token')],
 ];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'millrace-streams-'));
+  await writeFile(join(folder, 'token'), ADMIN_TOKEN);
   origin = await StreamOrigin.start();
   edge = await EdgeProcess.start(options());
 });
@@ -156,7 +163,7 @@ test('a lost chunk comes from a second stream with the same bytes, and never fro
     ...['--cache-memory', '2M'],
   ]);
   try {
-    const ask = async (path: string) => {
+    const read = async (path: string) => {
       const body = contentOf(path, 900_000);
       const known = origin.files.get(path) ?? { body, headers: FRESH };
       const url = origin.add(path, known);
@@ -165,21 +172,124 @@ test('a lost chunk comes from a second stream with the same bytes, and never fro
     };
     const all = (path: string) => ({ complete: true, digest: sha256(file(path).body) });
     const pushOut = async () => {
-      for (const path of ['/b', '/c', '/d', '/e']) await ask(path);
+      for (const path of ['/b', '/c', '/d', '/e']) await read(path);
     };
-    expect(await ask('/a')).toEqual(all('/a'));
+    expect(await read('/a')).toEqual(all('/a'));
     await pushOut();
-    expect(await ask('/a')).toEqual(all('/a'));
+    expect(await read('/a')).toEqual(all('/a'));
     expect(origin.count('/a')).toBe(2);
     await pushOut();
     // The origin has another file by now, which it says nowhere.
     const other = Buffer.from(file('/a').body);
     other[500_000] = (other[500_000] as number) ^ 1;
     file('/a').body = other;
-    const changed = await ask('/a');
+    const changed = await read('/a');
     expect(changed.complete ? changed : all('/a')).toEqual(all('/a'));
-    expect(await ask('/a')).toEqual(all('/a'));
+    expect(await read('/a')).toEqual(all('/a'));
   } finally {
     await small.stop('SIGKILL');
   }
 });
+
+describe('while a stream runs', () => {
+  /** Adds a file whose stream stops after a bit more than 1 MiB, and begins to read it. */
+  const begin = async (path: string, hasLength: boolean, more: Partial<StreamedFile> = {}) => {
+    const held = { body: CONTENT, headers: FRESH, hasLength, holdAt: MiB + 5000, ...more };
+    const url = origin.add(path, held);
+    const leaving = new AbortController();
+    const first = await openResponse(edge.prefixed(url), { signal: leaving.signal });
+    return { url, first, leaving };
+  };
+  const part = (start: number, end: number) => sha256(CONTENT.subarray(start, end));
+
+  test('parts come as soon as their bytes have passed, if the length is known', async () => {
+    const { url, first } = await begin('/part', true);
+    const early = await get(url, { range: 'bytes=70000-199999' });
+    expect([early.status, early.digest]).toEqual([206, part(70_000, 200_000)]);
+    expect(early.headers['content-range']).toBe(`bytes 70000-199999/${CONTENT.length}`);
+    const late = get(url, { range: 'bytes=-1000' });
+    await until(async () => (await edge.status()).transfers.active === 2);
+    origin.release('/part');
+    const { status, digest } = await late;
+    expect([status, digest]).toEqual([206, part(CONTENT.length - 1000, CONTENT.length)]);
+    expect((await readAll(first)).digest).toBe(whole.digest);
+    expect(origin.count('/part')).toBe(1);
+  });
+
+  test('the whole file comes instead of a part, if the length is not known', async () => {
+    const { url, first } = await begin('/no-part', false);
+    const asked = get(url, { range: 'bytes=0-9' });
+    await until(async () => (await edge.status()).transfers.active === 2);
+    origin.release('/no-part');
+    expect(await asked).toMatchObject(whole);
+    expect((await readAll(first)).digest).toBe(whole.digest);
+  });
+
+  test.each([true, false])('a purge has later clients ask anew (length: %s)', async (hasLength) => {
+    const path = `/purged-${hasLength}`;
+    // The first client reads nothing until the stream has stopped far ahead of it.
+    const body = hasLength ? LARGE : CONTENT;
+    const { url, first } = await begin(path, hasLength, { body });
+    const purged = await ask(edge, 'POST', 'purge', { url });
+    expect(purged.status).toBe(200);
+    const other = Buffer.from(body).reverse();
+    file(path).body = other;
+    file(path).holdAt = undefined;
+    expect(await get(url)).toMatchObject({ complete: true, digest: sha256(other) });
+    origin.release(path);
+    // The old stream's client gets the old file, or a reset.
+    const old = await readAll(first);
+    if (old.complete) expect(old.digest).toBe(sha256(body));
+    expect(await get(url)).toMatchObject({ complete: true, digest: sha256(other) });
+    expect(origin.count(path)).toBe(2);
+  });
+
+  test('it ends soon after its only client has left', async () => {
+    const { url, leaving } = await begin('/left', true, { body: LARGE });
+    const failed = async () => {
+      const text = await (await fetch(`${edge.url}/-/metrics`)).text();
+      const found = /^millrace_streams_total\{[^}]*failed[^}]*\} (\d+)$/m.exec(text);
+      return Number(found?.[1] ?? 0);
+    };
+    const before = await failed();
+    leaving.abort();
+    origin.release('/left');
+    await until(async () => (await failed()) > before);
+    expect(await get(url)).toMatchObject({ complete: true, digest: sha256(LARGE) });
+    expect(origin.count('/left')).toBe(2);
+  });
+});
+
+test.each([
+  ['more', 1000],
+  ['less', -1000],
+])(
+  'an origin that states %s bytes than it sends makes no client take them for all',
+  async (name, by) => {
+    let answers = 0;
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => {
+        answers++;
+        const length = CONTENT.length + by;
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n`);
+        socket.write('cache-control: max-age=3600\r\netag: "lie"\r\n\r\n');
+        socket.end(CONTENT);
+      });
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    try {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/${name}`;
+      for (let i = 0; i < 2; i++) {
+        const got = await get(url);
+        // Of too long a body HTTP has only the bytes that the length names.
+        if (by > 0) expect(got.complete && got.status === 200).toBe(false);
+        else if (got.complete)
+          expect(got.digest).toBe(sha256(CONTENT.subarray(0, CONTENT.length + by)));
+      }
+      expect(answers).toBeGreaterThan(0);
+    } finally {
+      server.close();
+    }
+  },
+);

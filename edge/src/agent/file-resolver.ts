@@ -11,7 +11,12 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { SingleFlight } from '@millrace/shared/base/single-flight';
 import { REVALIDATING } from '@millrace/shared/cdn/chunks/cache-outcome';
-import { afterFailure, isGoodFor, secondsLeft } from '@millrace/shared/cdn/chunks/pointer-life';
+import {
+  afterFailure,
+  isGoodFor,
+  isGoodForReload,
+  secondsLeft,
+} from '@millrace/shared/cdn/chunks/pointer-life';
 import {
   type Freshness,
   isFresh,
@@ -100,7 +105,11 @@ export class FileResolver {
       const isKnown = now < entry.until && !this.#options.pointers.isDoubted(name, scope);
       if (isKnown) return { kind: 'tunnel', reason: entry.reason, take: () => undefined };
     } else if (entry !== undefined && !revalidate) {
-      if (isGoodFor(entry.freshness, demands, now)) {
+      const { freshness, version } = entry;
+      const isGood =
+        isGoodFor(freshness, demands, now) ||
+        isGoodForReload(freshness, version.fields, demands, now);
+      if (isGood) {
         const ttlSeconds = secondsLeft(entry.freshness, now);
         return { kind: 'file', pointer: entry, outcome: { hit: true, ttlSeconds } };
       }
@@ -109,8 +118,9 @@ export class FileResolver {
     const stored = entry !== undefined && isPointer(entry) ? entry : undefined;
     const known = running?.pointer ?? stored;
     const generation = this.#options.purges.current;
-    const { grant, client } = path;
-    const asked = { url, name, scope, grant, client, known, digest, generation, path };
+    const { grant, client, onInterim } = path;
+    const who = { grant, client, onInterim };
+    const asked = { url, name, scope, ...who, known, digest, generation, path };
     const question = { ...asked, demands: { ...demands, revalidate } };
     const meanwhile = revalidate ? undefined : this.#meanwhile(question, now);
     if (meanwhile !== undefined) return meanwhile;
@@ -141,7 +151,7 @@ export class FileResolver {
       this.#asking.add(question.name);
       detail = REVALIDATING;
       // The client may leave; the origin's silence ends the request.
-      void this.#found(question, new AbortController().signal)
+      void this.#found({ ...question, onInterim: undefined }, new AbortController().signal)
         .catch(() => {})
         .finally(() => this.#asking.delete(question.name));
     }
@@ -176,7 +186,7 @@ export class FileResolver {
     // A request that a signed link has let in must not fail with requests that have none, and after
     // a purge no request joins one from before it.
     const who = path.grant === undefined ? scope : 'signed';
-    const what = `${question.name}${this.#options.purges.era(url.href, undefined)}`;
+    const what = `${question.name}${this.#options.purges.eraOfQuestion(url.href)}`;
     const name = `origin ${who} ${what}`;
     const fromOrigin = (end: AbortSignal) =>
       this.#flights.run(name, end, (all) =>

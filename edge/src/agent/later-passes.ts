@@ -10,7 +10,8 @@ import type { HttpResponse } from '@millrace/shared/node/http-response';
 import type { Chunk } from '../files/chunk.ts';
 import type { ChunkBuffer, ChunkMemory } from '../files/chunk-memory.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';
-import { type Follower, RunningStream } from './running-stream.ts';
+import type { Follower } from './follower.ts';
+import { RunningStream } from './running-stream.ts';
 
 export interface LaterPassesOptions {
   readonly memory: ChunkMemory;
@@ -113,7 +114,7 @@ export class LaterPasses {
     });
     const pass: Pass = { stream, follower: stream.follow(), waiters, idle: undefined };
     this.#passes.set(version.tag, pass);
-    again(request, new AbortController().signal).then(
+    again(request, stream.stopped).then(
       (response) => {
         if (stream.ended) response.discard();
         else stream.run(response);
@@ -158,7 +159,9 @@ export class LaterPasses {
       if (waiting.size === 0 && waiters.get(index) === waiting) waiters.delete(index);
       if (waiters.size === 0 && !stream.ended) {
         clearTimeout(pass.idle);
-        pass.idle = setTimeout(() => follower.leave(), IDLE_MS).unref();
+        // Before its answer there is nothing to go on with for a later request.
+        if (!stream.begun) stream.fail(new MillraceError('interrupted', 'nobody waits for it'));
+        else pass.idle = setTimeout(() => follower.leave(), IDLE_MS).unref();
       }
     }
   }

@@ -38,6 +38,7 @@ import { readChunk } from '../egress/origin-source.ts';
 import type { ChunkBuffer, ChunkMemory } from '../files/chunk-memory.ts';
 import { detached, type FileVersion, type Pointer, type Scope } from '../files/file-version.ts';
 import { AnsweredError } from '../files/origin-answer.ts';
+import type { OnInterim } from '../files/path.ts';
 import type { ChunkStore } from './chunk-store.ts';
 import { readAnswer } from './read-answer.ts';
 import type { RunningStream } from './running-stream.ts';
@@ -68,6 +69,8 @@ export interface VersionQuestion {
   readonly grant: LinkGrant | undefined;
   /** The client for which the origin is asked. */
   readonly client?: string | undefined;
+  /** Takes interim answers, for the client. */
+  readonly onInterim?: OnInterim | undefined;
   /** Pointer known so far. */
   readonly known: Pointer | undefined;
   /** SHA-256 that the content must have, hexadecimal, if the client has asked for one. */
@@ -104,7 +107,7 @@ export class OriginVersion {
 
   /** @throws MillraceError; the signal's reason */
   async ask(question: VersionQuestion, signal: AbortSignal): Promise<Resolution> {
-    const { url, scope, grant, client, known } = question;
+    const { url, scope, grant, client, known, onInterim } = question;
     this.#options.records.pause(url).check(this.#options.now());
     const response = await this.#options.client.open({
       url,
@@ -116,6 +119,7 @@ export class OriginVersion {
         ...(known === undefined ? {} : unlessChanged(known.version)),
       },
       takesTargetless: this.#options.passesAnswers(url),
+      onInterim,
       signal,
     });
     try {

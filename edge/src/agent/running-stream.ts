@@ -13,6 +13,7 @@ import { Chunk } from '../files/chunk.ts';
 import type { ChunkBuffer, ChunkMemory } from '../files/chunk-memory.ts';
 import { type ChunkRequest, chunkKey } from '../files/chunk-request.ts';
 import type { FileVersion } from '../files/file-version.ts';
+import type { Follower } from './follower.ts';
 
 /** A version whose length may not be known yet. */
 export type StreamedVersion = Omit<FileVersion, 'length'> & { readonly length: number | undefined };
@@ -36,13 +37,6 @@ export interface RunningStreamOptions {
   readonly onOriginBytes: (count: number) => void;
   /** Called once, when it is complete (`error` absent) or has failed. */
   readonly onEnd: (stream: RunningStream, error?: MillraceError) => void;
-}
-
-/** A client's place in a stream. */
-export interface Follower {
-  /** Tells how far the client is, bytes. */
-  at(position: number): void;
-  leave(): void;
 }
 
 /** Time for which a stream that another node reads waits for the next request, milliseconds. */
@@ -92,6 +86,22 @@ export class RunningStream {
 
   get generation(): number {
     return this.#options.generation;
+  }
+
+  /** Aborted when it fails. */
+  get stopped(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** True once there is an answer. */
+  get begun(): boolean {
+    return this.#response !== undefined;
+  }
+
+  /** Bytes that may still come while it has no clients; 0 while it has some. */
+  get aloneBytes(): number {
+    const until = Math.min(this.#aloneUntil, this.length ?? this.#aloneUntil);
+    return this.#ended || this.#positions.size > 0 ? 0 : Math.max(0, until - this.#received);
   }
 
   /** Bytes that clients may read. */

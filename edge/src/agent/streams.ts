@@ -124,8 +124,17 @@ export class Streams implements ChunkSource {
     const found = this.#first.get(scopedKey(scope, url));
     if (found === undefined) return undefined;
     const { stream, pointer } = found;
-    const isVoid = this.#options.purges.isVoid(url, stream.version.tag, stream.generation);
-    return isVoid || !stream.keeps ? undefined : { stream, pointer: asPointer(stream, pointer) };
+    return this.#isVoid(stream) || !stream.keeps
+      ? undefined
+      : { stream, pointer: asPointer(stream, pointer) };
+  }
+
+  #isVoid({ version, generation }: RunningStream): boolean {
+    const { purges } = this.#options;
+    return (
+      purges.isVoid(version.url, version.tag, generation) ||
+      purges.isVoidByLabel(version.fields, generation)
+    );
   }
 
   /**
@@ -271,6 +280,10 @@ export class Streams implements ChunkSource {
         if (chunk !== undefined) return this.#copied(chunk);
         if (first.error !== undefined) throw first.error;
         if (first.ended) return undefined;
+        // What was kept of it is void: waiting for its end would be in vain.
+        if (first.received >= range.end && this.#isVoid(first)) {
+          throw new MillraceError('version-changed', 'it was purged');
+        }
         await first.changed(signal);
         observer.onBytes(0);
       }

@@ -25,6 +25,7 @@ export const TARGET = z
     z.object({ kind: z.literal('url'), url }),
     z.object({ kind: z.literal('version'), url, tag: z.string().max(1000) }),
     z.object({ kind: z.literal('prefix'), prefix: url }),
+    z.object({ kind: z.literal('label'), label: z.string().max(200) }),
     z.object({ kind: z.literal('all') }),
   ])
   .refine((target) => isTarget(target as PurgeTarget), 'is not in its canonical form');
@@ -60,9 +61,10 @@ export const PURGE_BODY = z.union(
   [
     z.strictObject({ url, version: z.string().max(1000).optional(), network }),
     z.strictObject({ prefix: url, network }),
+    z.strictObject({ label: z.string().max(200), network }),
     z.strictObject({ all: z.literal(true), network }),
   ],
-  'exactly one of url (with or without version), prefix or "all": true is needed; only network may be added',
+  'exactly one of url (with or without version), prefix, label or "all": true is needed; only network may be added',
 );
 
 export const PREFETCH_BODY = z.strictObject({

@@ -130,8 +130,12 @@ export class PointerCache {
     const key = scopedKey(scope, name);
     const marked = this.#answers.get(key);
     if (marked === undefined) return undefined;
-    if (!this.#purges.isVoid(urlOfPointer(name), undefined, marked.generation))
-      return marked.answer;
+    const { answer, generation } = marked;
+    const url = urlOfPointer(name);
+    const isVoid =
+      this.#purges.isVoid(url, undefined, generation) ||
+      this.#purges.isVoidByLabel(answer.fields, generation);
+    if (!isVoid) return answer;
     this.#answers.delete(key);
     return undefined;
   }
@@ -139,6 +143,7 @@ export class PointerCache {
   /** Keeps an answer without a file in place of what is known of the file. */
   putAnswer(name: string, scope: Scope, answer: OriginAnswer, generation: number): void {
     if (this.#purges.isVoid(urlOfPointer(name), undefined, generation)) return;
+    if (this.#purges.isVoidByLabel(answer.fields, generation)) return;
     this.drop(name, scope);
     this.#answers.set(ownText(scopedKey(scope, name)), { answer, generation });
   }
@@ -168,8 +173,9 @@ export class PointerCache {
   }
 
   #isVoid(name: string, { entry, generation }: Marked): boolean {
-    const tag = isPointer(entry) ? entry.version.tag : undefined;
-    return this.#purges.isVoid(urlOfPointer(name), tag, generation);
+    const version = isPointer(entry) ? entry.version : undefined;
+    if (this.#purges.isVoid(urlOfPointer(name), version?.tag, generation)) return true;
+    return version !== undefined && this.#purges.isVoidByLabel(version.fields, generation);
   }
 }
 

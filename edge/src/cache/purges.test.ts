@@ -164,3 +164,40 @@ test('a line whose only damage is behind its checksum is damaged', () => {
   expect(readPurgeLines(text)).toEqual([line]);
   expect(readPurgeLines(text.replace(' ', '!'))).toBeUndefined();
 });
+
+describe('purges of labels', () => {
+  const fields = { 'surrogate-key': 'r-1 "odd=%l~', 'cache-tag': 'other' };
+  const label = (text: string): PurgeTarget => ({ kind: 'label', label: text });
+
+  test.each(['r-1', '"odd=%l~', 'other'])(
+    'of %s are told to other nodes, and held',
+    async (text) => {
+      const [told, telling] = [new Purges(), new Purges()];
+      await telling.purge(newPurge(label('nothing'), 1), false);
+      expect(telling.toldOfLabels(fields)).toBeUndefined();
+      await telling.purge(newPurge(label(text), 2), false);
+      told.hear(A, undefined, telling.toldOfLabels(fields));
+      expect(told.isVoidByLabel(fields, 0)).toBe(true);
+      expect(told.isVoidByLabel({ 'surrogate-key': 'nothing' }, 0)).toBe(false);
+      expect(told.isVoidByLabel(fields, told.current)).toBe(false);
+    },
+  );
+
+  test('hold over restarts', async () => {
+    const first = await Purges.open(dir, log);
+    const before = stored(first);
+    await first.purge(newPurge(label('r-1'), 1), true);
+    await first.close();
+    const next = await Purges.open(dir, log);
+    expect(next.isVoidByLabel(fields, next.readMark(before))).toBe(true);
+    expect(next.isVoidByLabel(fields, next.current)).toBe(false);
+    expect(next.shared.purges.map(({ target }) => target)).toEqual([label('r-1')]);
+    await next.close();
+  });
+
+  test('in a form that no node writes are not heard', () => {
+    const purges = new Purges();
+    purges.hear(A, undefined, 'lA=id-1 l%zz=id-2 l*=id-3 l=id-4');
+    expect(purges.count).toBe(0);
+  });
+});

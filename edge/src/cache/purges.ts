@@ -13,11 +13,12 @@ import {
   type PurgeLogSnapshot,
 } from '@millrace/shared/cdn/upkeep/purge-log';
 import { type PurgeTarget, prefixesOf } from '@millrace/shared/cdn/upkeep/purge-target';
+import { asLabel, readLabels } from '@millrace/shared/http/fields/labels';
 import { PurgeFile, type PurgeLine } from './purge-file.ts';
 
 /** Most purges told with a request to another node: more than can cover any URL. */
 const MAX_TOLD = 40;
-const TOLD = /^(u|v|a|p\d{1,4})=([A-Za-z0-9~-]{1,64})$/;
+const TOLD = /^(u|v|a|p\d{1,4}|l[\w.%~!*'()-]{1,400})=([A-Za-z0-9~-]{1,64})$/;
 
 /** Generations reserved for one run of the edge: more than it can begin. */
 const RUN = 2 ** 32;
@@ -70,6 +71,23 @@ export class Purges {
   /** Returns true if entries fetched in a generation may no longer be used. */
   isVoid(url: string, tag: string | undefined, generation: number): boolean {
     return this.#generations.isVoid(url, tag, generation);
+  }
+
+  /**
+   * Returns true if what is known of a file may no longer be used because of a purge of a label. It
+   * concerns the pointer alone: chunks of a version that the origin confirms are right, and some
+   * nodes have them without labels.
+   *
+   * @param fields of the origin's answer
+   */
+  isVoidByLabel(fields: Readonly<Record<string, string>>, generation: number): boolean {
+    return this.#generations.isVoidByLabel(() => readLabels(fields), generation);
+  }
+
+  /** Addition to the name of a question about a file, as `era`: its labels are not known yet. */
+  eraOfQuestion(url: string): string {
+    const newest = this.#generations.newestForUnknown(url);
+    return newest === 0 ? '' : ` ${newest}`;
   }
 
   /** Addition to the name of a fetch, so that no request joins one from before a purge. */
@@ -135,6 +153,15 @@ export class Purges {
     return purges.map(({ target, id }) => `${mark(target)}=${id}`).join(' ');
   }
 
+  /**
+   * Returns the newest purge of a label of a file, to be told to the node that has named the file: its
+   * copy may be older than that. The text is as that of `told`.
+   */
+  toldOfLabels(fields: Readonly<Record<string, string>>): string | undefined {
+    const purge = this.#generations.newestOfLabels(readLabels(fields));
+    return purge === undefined ? undefined : `${mark(purge.target)}=${purge.id}`;
+  }
+
   /** Carries out the purges that an asking node has told. */
   hear(url: string, tag: string | undefined, told: string | undefined): void {
     if (told === undefined) return;
@@ -197,6 +224,7 @@ export function newPurge(target: PurgeTarget, at: number): LoggedPurge {
 /** Abbreviates a target, for a node that has the URL and version that it covers. */
 function mark(target: PurgeTarget): string {
   if (target.kind === 'prefix') return `p${target.prefix.length}`;
+  if (target.kind === 'label') return `l${encodeURIComponent(target.label)}`;
   return target.kind[0] as string;
 }
 
@@ -207,6 +235,16 @@ function targetOf(form: string, url: string, tag: string | undefined): PurgeTarg
     return version === undefined ? undefined : { kind: 'version', url, tag: version };
   }
   if (form === 'a') return { kind: 'all' };
+  if (form.startsWith('l')) return labelOf(form.slice(1));
   const prefix = prefixesOf(url).find(({ length }) => form === `p${length}`);
   return prefix === undefined ? undefined : { kind: 'prefix', prefix };
+}
+
+function labelOf(text: string): PurgeTarget | undefined {
+  try {
+    const label = decodeURIComponent(text);
+    return asLabel(label) === label ? { kind: 'label', label } : undefined;
+  } catch {
+    return undefined;
+  }
 }

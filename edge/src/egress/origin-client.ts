@@ -9,6 +9,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_REDIRECTS } from '@millrace/shared/base/limits';
 import { FairTurns } from '@millrace/shared/cdn/admission/fair-turns';
 import { type OriginPlace, OriginPlaces } from '@millrace/shared/cdn/admission/origin-places';
+import { interimReader } from '@millrace/shared/http/answers/interim-answer';
 import { isRedirect, redirectTarget } from '@millrace/shared/http/answers/redirect';
 import { viaItem } from '@millrace/shared/http/fields/via';
 import type { Hop } from '@millrace/shared/http/origin/origin-check';
@@ -21,7 +22,7 @@ import { RangeClient } from '@millrace/shared/node/range-client';
 import type { OnRefusal } from '../admission/admissions.ts';
 import type { ClientOrigins } from '../admission/client-origins.ts';
 import type { Scope } from '../files/file-version.ts';
-import { isNodeClient } from '../files/path.ts';
+import { isNodeClient, type OnInterim } from '../files/path.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { publicLookup } from '../policy/public-address.ts';
 import { BodyPace } from './body-pace.ts';
@@ -66,6 +67,8 @@ export interface OriginRequest {
   readonly signal: AbortSignal;
   /** Called when a request goes out, after it has waited for a connection. */
   readonly onSent?: () => void;
+  /** Called for interim answers that may go to a client; a few at most. */
+  readonly onInterim?: OnInterim | undefined;
   /** Called with each redirect before it is followed. */
   readonly onRedirect?: (hop: Hop) => void;
 }
@@ -234,8 +237,10 @@ export class OriginClient {
     await agents.ready();
     check();
     const pool = agents.get(url.origin);
-    const { method = 'GET', signal } = request;
-    return httpGet(pool, url, this.#headers(request), signal, { method, headMs, onDone });
+    const { method = 'GET', signal, onInterim } = request;
+    const interim = onInterim && { onInterim: interimReader(url.href, onInterim) };
+    const options = { method, headMs, onDone, ...interim };
+    return httpGet(pool, url, this.#headers(request), signal, options);
   }
 
   async #follow<A extends HttpAnswer>(request: OriginRequest, send: Send<A>): Promise<A> {

@@ -1,5 +1,6 @@
 /** How a request has come through the network so far. */
 
+import type { InterimAnswer } from '@millrace/shared/http/answers/interim-answer';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
 
 /** Most names of nodes in one field of a request: a longer list is not read. */
@@ -18,7 +19,15 @@ export interface Path {
   readonly grant?: LinkGrant | undefined;
   /** Requester for which origins are asked: the client's key, or the asking node. */
   readonly client?: string | undefined;
+  /**
+   * Passes interim answers of the origin on, if this request is the one for which it is asked. Other
+   * nodes are not told them, nor clients that join the question of another one.
+   */
+  readonly onInterim?: OnInterim | undefined;
 }
+
+/** Passes an interim answer on to the client. */
+export type OnInterim = (answer: InterimAnswer) => void;
 
 /** The path of a request that enters the network here. */
 export const INGRESS: Path = { hops: 0, salt: '', via: [], avoid: [] };

@@ -21,6 +21,9 @@ test('each rule has a sentence, and an origin without rules none', () => {
           dropFields: ['X-Powered-By'],
           addFields: { 'Cache-Control': 'immutable' },
           passAnswers: true,
+          ignoreQuery: ['utm_*', 'fbclid'],
+          passLabels: true,
+          cors: { origins: ['https://app.example'] },
         },
       ],
     }),
@@ -38,8 +41,11 @@ test('each rule has a sentence, and an origin without rules none', () => {
     'For 1 minute after that, clients get them at once, while the origin is asked.',
     'For 7 days after that, clients get them while the origin fails.',
     'Clients do not get these fields: x-powered-by.',
+    'Clients get the labels of files.',
     'The edge sets these fields: cache-control.',
     expect.stringContaining('error page'),
+    expect.stringContaining('ignored: utm_*, fbclid;'),
+    expect.stringContaining('Pages of https://app.example may read files'),
   ]);
   expect(rule('https://b.example/x')).toEqual([]);
 });

@@ -1,13 +1,14 @@
 /** The rules for an origin in plain words, for its publisher. */
 
 import { formatBytes, formatRate } from '@millrace/shared/base/units';
+import type { IgnoredQuery } from '@millrace/shared/http/urls/ignored-query';
 import type { OriginRule } from '../policy/origin-rules.ts';
 import { spanWords } from './finding-words.ts';
 
 /** Makes a sentence for each rule that is set. */
 export function ruleWords(rule: OriginRule): string[] {
   const { contentTypes, refuseContentTypes, maxFileSize, ignoreNoCache, passAnswers } = rule;
-  const { quota, transfers, rate } = rule;
+  const { quota, transfers, rate, ignoreQuery, passLabels, cors } = rule;
   const words: string[] = [];
   if (contentTypes !== undefined)
     words.push(`Only files of these types: ${contentTypes.join(', ')}.`);
@@ -42,10 +43,24 @@ export function ruleWords(rule: OriginRule): string[] {
   }
   if (dropFields.length > 0)
     words.push(`Clients do not get these fields: ${dropFields.join(', ')}.`);
+  if (passLabels === true) words.push('Clients get the labels of files.');
   const added = Object.keys(addFields);
   if (added.length > 0) words.push(`The edge sets these fields: ${added.join(', ')}.`);
   if (passAnswers === true) {
     words.push('Where the origin has no file, clients get its own answer, such as its error page.');
   }
+  if (ignoreQuery !== undefined) words.push(queryWords(ignoreQuery));
+  if (cors !== undefined) {
+    const who = cors.origins === '*' ? 'all sites' : cors.origins.join(', ');
+    words.push(`Pages of ${who} may read files, whatever their origin says about other sites.`);
+  }
   return words;
+}
+
+function queryWords(ignored: IgnoredQuery): string {
+  const same = 'links that differ only in them lead to one file, which is fetched without them';
+  if (ignored === 'all') return `All query parameters are ignored: ${same}.`;
+  return 'names' in ignored
+    ? `These query parameters are ignored: ${ignored.names.join(', ')}; ${same}.`
+    : `All query parameters but these are ignored: ${ignored.allBut.join(', ')}; ${same}.`;
 }

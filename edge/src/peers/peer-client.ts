@@ -30,6 +30,7 @@ import type { ChunkRequest } from '../files/chunk-request.ts';
 import { type Path, TO_DEPOT } from '../files/path.ts';
 import type { ClusterAuth } from './cluster-auth.ts';
 import { readStoredFile, type StoredFile } from './depot-message.ts';
+import { LabelPurges } from './label-purges.ts';
 import type { ForwardTarget, Membership } from './membership.ts';
 import { malformed, problemOf, readBody } from './peer-answers.ts';
 import { textDigest } from './text-digest.ts';
@@ -77,10 +78,12 @@ export class PeerClient {
   readonly #tagKey = randomBytes(16);
   /** Tags of the latest clients: making one costs more than the rest of a request's head. */
   readonly #tags = new LRUCache<string, string>({ max: MAX_TAGS });
+  readonly #labelPurges: LabelPurges;
 
   constructor(options: PeerClientOptions) {
     this.#options = options;
     this.#turns = new FairTurns(options.connections);
+    this.#labelPurges = new LabelPurges(options.purges);
   }
 
   close(): void {
@@ -157,15 +160,17 @@ export class PeerClient {
     const { digest } = demands;
     const tag = digest === undefined ? undefined : digestTag(digest);
     const name = formatChunkName({ ...first, salt: '', tag });
-    const fields = {
-      ...cacheControl(demands),
-      [INSIDE.streams]: '1',
-      ...(path.grant === undefined ? {} : { [INSIDE.permit]: path.grant.permit }),
-      ...this.#purged(first.url, undefined),
-    };
-    return this.#question(peer, name, fields, path, signal, (text) =>
-      readVersion(text, first.url, this.#options.wallClock(), digest),
-    );
+    return this.#labelPurges.ask(first.url, (told) => {
+      const fields = {
+        ...cacheControl(demands),
+        [INSIDE.streams]: '1',
+        ...(path.grant === undefined ? {} : { [INSIDE.permit]: path.grant.permit }),
+        ...(told === undefined ? {} : { [INSIDE.purges]: told }),
+      };
+      return this.#question(peer, name, fields, path, signal, (text) =>
+        readVersion(text, first.url, this.#options.wallClock(), digest),
+      );
+    });
   }
 
   /**

@@ -95,6 +95,11 @@ describe('a file that cannot be used', () => {
     ['{"defaults": {"addFields": {"Set-Cookie": "a=b"}}}', /addFields/],
     ['{"defaults": {"addFields": {"Content-Security-Policy": "x"}}}', /addFields/],
     ['{"defaults": {"addFields": {"X-A": "a\\r\\nb"}}}', /addFields/],
+    ['{"defaults": {"ignoreQuery": true}}', /ignoreQuery: must be "all", a list/],
+    ['{"defaults": {"ignoreQuery": ["*"]}}', /ignoreQuery/],
+    ['{"defaults": {"cors": {"origins": "https://a.example"}}}', /cors\.origins: must be/],
+    ['{"defaults": {"cors": {"origins": ["https://a.example/"]}}}', /cors\.origins/],
+    ['{"defaults": {"cors": {"origins": "*", "credentials": true}}}', /credentials/],
     [JSON.stringify({ origins: Array(1001).fill({ origin: '*' }) }), /origins: Too big/],
   ])('%s is refused with the reason', (text, reason) => {
     expect(() => new OriginRules(text)).toThrow(

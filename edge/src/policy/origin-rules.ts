@@ -13,12 +13,16 @@ import {
 } from '@millrace/shared/base/limits';
 import { parseBytes, parseDuration, parseRate } from '@millrace/shared/base/unit-options';
 import { formatBytes } from '@millrace/shared/base/units';
+import { applyCors, type CorsRule } from '@millrace/shared/http/answers/cors-rule';
 import type { FreshTimes } from '@millrace/shared/http/answers/freshness';
 import { isFieldOfFile } from '@millrace/shared/http/answers/passed-fields';
+import { LABEL_FIELDS } from '@millrace/shared/http/fields/labels';
+import type { IgnoredQuery } from '@millrace/shared/http/urls/ignored-query';
 import { fileWords } from '@millrace/shared/node/files/file-words';
 import { tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import { OriginPattern } from './origin-pattern.ts';
+import { corsForm, IGNORE_QUERY } from './rule-forms.ts';
 
 /**
  * Files of an origin that are served, for how long they are taken for current (milliseconds), and
@@ -29,6 +33,12 @@ export interface OriginRule extends FreshTimes {
   readonly dropFields?: readonly string[] | undefined;
   /** Fields that clients get in place of the origin's, names in lower case. */
   readonly addFields?: Readonly<Record<string, string>> | undefined;
+  /** Query parameters that name no other file. */
+  readonly ignoreQuery?: IgnoredQuery | undefined;
+  /** True if clients get the fields with the labels of files, which are for caches. */
+  readonly passLabels?: boolean | undefined;
+  /** Pages of other sites that may read files; undefined: as the origin says. */
+  readonly cors?: CorsRule | undefined;
   /** Only these types, as `type/subtype` or `type/*`; undefined: any. */
   readonly contentTypes?: readonly string[] | undefined;
   /** All types but these. */
@@ -104,6 +114,9 @@ const LIMITS = {
     .record(fieldName, z.string().max(MAX_PASSED_FIELD_CHARS).regex(FIELD_VALUE))
     .refine((fields) => Object.keys(fields).length <= MAX_RULE_FIELDS, 'has too many fields')
     .optional(),
+  ignoreQuery: IGNORE_QUERY.optional(),
+  passLabels: z.boolean().optional(),
+  cors: corsForm(time).optional(),
   quota: z
     .strictObject({
       bytes: unit(parseBytes),
@@ -221,13 +234,20 @@ export class OriginRules {
   }
 }
 
-/** Changes the header of an answer to a client as a rule says. */
+/**
+ * Changes the header of an answer to a client as a rule says.
+ *
+ * @param page origin of the page that asks: the request's field Origin
+ */
 export function changeFields(
-  { dropFields = [], addFields }: Pick<OriginRule, 'dropFields' | 'addFields'>,
+  { dropFields = [], addFields, passLabels, cors }: OriginRule,
   headers: Record<string, string>,
+  page: string | undefined,
 ): void {
+  if (passLabels !== true) for (const name of LABEL_FIELDS) delete headers[name];
   for (const name of dropFields) delete headers[name];
   Object.assign(headers, addFields);
+  if (cors !== undefined) applyCors(cors, page, headers);
 }
 
 /**

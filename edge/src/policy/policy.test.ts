@@ -162,6 +162,34 @@ describe('OriginPolicy', () => {
   });
 });
 
+test('a signed link may have parameters to ignore, whether it was signed with them or not', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-test-'));
+  const [linkSecretFile, rulesFile] = [join(folder, 'secrets'), join(folder, 'rules')];
+  writeFileSync(linkSecretFile, SECRET);
+  writeFileSync(rulesFile, JSON.stringify({ defaults: { ignoreQuery: ['utm_*'] } }));
+  const policy = new OriginPolicy(new AllowList([]), { rulesFile, linkSecretFile });
+  rmSync(folder, { recursive: true });
+  const [plain, tracked, other] = ['?v=1', '?utm_x=2&v=1', '?utm_x=2&v=2'].map(
+    (query) => new URL(`https://a.example/f${query}`),
+  ) as [URL, URL, URL];
+  expect(policy.named(tracked).href).toBe(plain.href);
+  const sign = (url: URL) => signLink(url, 2_000_000_000, false, SECRET);
+  for (const [permit, asked] of [
+    [sign(plain), tracked],
+    [sign(tracked), tracked],
+    [sign(plain), plain],
+  ] as const) {
+    const grant = policy.grantFor(permit, asked, 0);
+    expect(policy.check(policy.named(asked), 'public', grant)).toBe(false);
+    // Other nodes check the grant for the file's name alone.
+    expect(policy.grant(grant.permit, plain).covers(plain)).toBe(true);
+  }
+  for (const asked of [other, plain]) {
+    expect(() => policy.grantFor(sign(tracked), asked, 0)).toThrow(refused('link-invalid'));
+  }
+  expect(() => policy.grantFor(sign(tracked), tracked, 2e12)).toThrow(refused('link-expired'));
+});
+
 describe('the digest of a policy', () => {
   const digest = (entries: string[], files: { rules?: object; secrets?: string } = {}) => {
     const folder = mkdtempSync(join(tmpdir(), 'millrace-digest-'));
@@ -197,6 +225,9 @@ describe('the digest of a policy', () => {
       digest([], origins({ allow: 'signed' })),
       digest([], origins({ maxFileSize: '1GiB' })),
       digest([], { rules: { defaults: { contentTypes: ['video/*'] } } }),
+      digest([], origins({ ignoreQuery: 'all' })),
+      digest([], origins({ ignoreQuery: ['v'] })),
+      digest([], origins({ ignoreQuery: { allBut: ['v'] } })),
       digest([], { secrets: SECRET }),
       digest([], { secrets: `${SECRET}\nanother secret of them` }),
     ];

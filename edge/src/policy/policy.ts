@@ -11,8 +11,14 @@ import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
 import { readContentLength } from '@millrace/shared/http/answers/range-contract';
 import { parseContentRange } from '@millrace/shared/http/fields/content-range';
 import { listField } from '@millrace/shared/http/fields/headers';
+import { withoutIgnored } from '@millrace/shared/http/urls/ignored-query';
 import type { HttpAnswer } from '@millrace/shared/node/http-response';
-import { checkLink, type LinkGrant, readLinkSecrets } from '@millrace/shared/node/link-signature';
+import {
+  checkLink,
+  type LinkGrant,
+  readLinkSecrets,
+  signAnew,
+} from '@millrace/shared/node/link-signature';
 import type { Pointer, Scope } from '../files/file-version.ts';
 import type { AllowList } from './allow-list.ts';
 import { hasBadPort } from './bad-ports.ts';
@@ -153,6 +159,39 @@ export class OriginPolicy {
   grant(permit: string, url: URL, now = 0): LinkGrant {
     if (!this.takesLinks) throw new MillraceError('no-signed-links');
     return checkLink(permit, url, this.#secrets, now);
+  }
+
+  /**
+   * Names the file that a client asks for: the URL without the parameters that the rule ignores. The
+   * file is kept, purged, pinned, signed and asked for under that URL, also at its origin: with the
+   * parameters of one visitor, the origin could answer for that visitor, and all others would get it.
+   *
+   * @param url canonical
+   */
+  named(url: URL): URL {
+    const { ignoreQuery } = this.rule(url);
+    return ignoreQuery === undefined ? url : withoutIgnored(url, ignoreQuery);
+  }
+
+  /**
+   * Checks the permit of a signed link that a client uses. The link may name its file with parameters
+   * that the rule ignores, and may be signed for the URL with or without them.
+   *
+   * @param asked URL of the link, canonical
+   * @param now Unix milliseconds
+   * @returns a grant for the file as it is named
+   * @throws MillraceError as `grant`
+   */
+  grantFor(permit: string, asked: URL, now: number): LinkGrant {
+    const url = this.named(asked);
+    try {
+      return this.grant(permit, url, now);
+    } catch (error) {
+      if (url.href === asked.href || !isMillraceError(error, 'link-invalid')) throw error;
+    }
+    this.grant(permit, asked, now);
+    const [secret = ''] = this.#secrets;
+    return this.grant(signAnew(permit, url, secret), url, now);
   }
 
   /** Finds the rule for files of an origin. */

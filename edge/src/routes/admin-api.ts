@@ -7,6 +7,7 @@ import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import {
   type PurgeTarget,
   parseFileUrl,
+  parseLabel,
   parsePrefix,
   parseVersion,
 } from '@millrace/shared/cdn/upkeep/purge-target';
@@ -39,7 +40,7 @@ export async function adminApi(server: FastifyInstance, o: AdminApiOptions): Pro
     throw new MillraceError('token-required', 'or the capability of the pin');
   };
   const fileUrl = (text: string) => {
-    const url = parseFileUrl(text, config.defaultScheme);
+    const url = policy.named(parseFileUrl(text, config.defaultScheme));
     policy.check(url, 'public');
     return url;
   };
@@ -50,7 +51,10 @@ export async function adminApi(server: FastifyInstance, o: AdminApiOptions): Pro
 
   server.post('/-/purge', token, async (request) => {
     const body = readBody(PURGE_BODY, request.body);
-    return administration.purge(targetOf(body, config.defaultScheme), body.network === true);
+    return administration.purge(
+      targetOf(body, config.defaultScheme, policy),
+      body.network === true,
+    );
   });
 
   server.post('/-/prefetch', token, async (request, reply) => {
@@ -117,10 +121,15 @@ export function readBody<S extends z.ZodType>(schema: S, body: unknown): z.infer
   throw new MillraceError('bad-option', `${path === '' ? 'the body' : path}: ${issue?.message}`);
 }
 
-function targetOf(body: z.infer<typeof PURGE_BODY>, scheme: 'http' | 'https'): PurgeTarget {
+function targetOf(
+  body: z.infer<typeof PURGE_BODY>,
+  scheme: 'http' | 'https',
+  policy: OriginPolicy,
+): PurgeTarget {
   if ('all' in body) return { kind: 'all' };
+  if ('label' in body) return parseLabel(body.label);
   if ('prefix' in body) return parsePrefix(body.prefix, scheme);
-  const { href } = parseFileUrl(body.url, scheme);
+  const { href } = policy.named(parseFileUrl(body.url, scheme));
   if (body.version === undefined) return { kind: 'url', url: href };
   return { kind: 'version', url: href, tag: parseVersion(body.version) };
 }

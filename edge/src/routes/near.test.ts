@@ -29,7 +29,7 @@ function stage() {
   const places = undefined;
   const handler = new NearHandler({
     ...{ publicUrl, defaultScheme: 'https', localAccess: undefined, log: silentLog },
-    policy: { takesLinks: false, check() {} },
+    policy: { takesLinks: false, check() {}, named: (url: URL) => url },
     limits: { admit: () => ({ release() {} }) },
     clientAddress: { of: () => CLIENT },
     transfers: { draining: false, takesClients: true },

@@ -122,9 +122,11 @@ export class NearHandler {
     const { policy, defaultScheme, localAccess, wallClock } = this.#options;
     const scope = localAccess?.scope(req.headers) ?? 'public';
     const { url, permit } = readTarget(target, { policy, defaultScheme });
-    const grant = permit === undefined ? undefined : policy.grant(permit, url, wallClock());
-    policy.check(url, scope, grant);
-    return { path: writeTarget(url, permit), url };
+    const grant = permit === undefined ? undefined : policy.grantFor(permit, url, wallClock());
+    const named = policy.named(url);
+    policy.check(named, scope, grant);
+    // The target as the client has it: another edge may have other rules.
+    return { path: writeTarget(url, permit), url: named };
   }
 
   /** Returns the edges that serve the file, the one that the client is sent to first. */

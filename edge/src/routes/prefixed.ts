@@ -9,7 +9,7 @@ import type { Log } from '@millrace/shared/base/log';
 import type { MemoryAccount } from '@millrace/shared/cdn/admission/memory-account';
 import { bringsFirstChunk } from '@millrace/shared/cdn/chunks/cache-outcome';
 import { asksForFile, isPreflight } from '@millrace/shared/http/answers/cross-origin';
-import { readDemands } from '@millrace/shared/http/answers/freshness';
+import { type RequestDemands, readDemands } from '@millrace/shared/http/answers/freshness';
 import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fields/cache-status';
 import { listField } from '@millrace/shared/http/fields/headers';
 import { resumesOnReset } from '@millrace/shared/http/fields/prefer';
@@ -22,13 +22,8 @@ import type { Admission, ClientLimits } from '../admission/client-limits.ts';
 import { type OriginUse, together } from '../admission/origin-use.ts';
 import type { FileResolver } from '../agent/file-resolver.ts';
 import type { Resolution } from '../agent/origin-version.ts';
-import {
-  asksForMore,
-  ENCODED,
-  isEncodedPart,
-  tunnelHead,
-  tunnelRequestHeaders,
-} from '../agent/tunnel.ts';
+import { settled } from '../agent/settled.ts';
+import { asksForMore, tunnelHead } from '../agent/tunnel.ts';
 import {
   canAnswer,
   connectionOf,
@@ -47,7 +42,9 @@ import { problemReply } from '../listen/problem-reply.ts';
 import type { ClientRtts } from '../near/client-rtts.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
-import { sendPreflight } from './send/other-sites.ts';
+import { interimTo } from './send/interim.ts';
+import { openTunnel } from './send/open-tunnel.ts';
+import { allowPages, sendPreflight, sendRuledPreflight } from './send/other-sites.ts';
 import { readTarget } from './send/read-target.ts';
 import { sendAnswer } from './send/send-answer.ts';
 import { type SendFileOptions, sendFile } from './send/send-file.ts';
@@ -70,9 +67,6 @@ export interface PrefixedOptions extends SendFileOptions, SendTunnelledOptions {
   readonly transfers: Exchanges;
   readonly log: Log;
 }
-
-/** Statuses of origins that do not know HEAD (RFC 9110 15.5.6, 15.6.2). */
-const NO_HEAD: ReadonlySet<number> = new Set([405, 501]);
 
 export class PrefixedHandler {
   readonly #options: PrefixedOptions;
@@ -100,7 +94,7 @@ export class PrefixedHandler {
       const error = asMillraceError(thrown);
       this.#options.metrics.requests.inc({ kind: 'error', status: String(error.row.status) });
       this.#options.metrics.errors.inc({ code: error.code });
-      return this.#refuse(res, error);
+      return this.#refuse(res, error, {});
     }
     this.#options.clientRtts.measure(req, res, client);
     const exchange: Exchange = {
@@ -159,13 +153,19 @@ export class PrefixedHandler {
     const url = this.#admit(exchange, target, scope);
     const demands = policy.demands(url, readDemands(req.headers));
     const { grant, clientKey: askedFor } = exchange;
-    const path = { ...INGRESS, grant, client: askedFor };
+    const onInterim = interimTo(this.#options, exchange);
+    const path = { ...INGRESS, grant, client: askedFor, onInterim };
     const { signal } = exchange.controller;
+    const { cors } = policy.rule(url);
+    if (isAsked && cors !== undefined) return sendRuledPreflight(this.#options, exchange, cors);
     if (isAsked && !asksForFile(req.headers)) {
       return sendPreflight(this.#options, exchange, {}, { hit: false, fwd: 'bypass' });
     }
-    let resolution = settle(await resolver.resolve(url, scope, demands, signal, path));
-    const asked = { url, scope, grant, client: askedFor, signal };
+    const asksForPart = req.method === 'GET' && req.headers.range !== undefined;
+    const resolve = async (wanted: RequestDemands) =>
+      settled(await resolver.resolve(url, scope, wanted, signal, path), asksForPart);
+    let resolution = await resolve(demands);
+    const asked = { url, scope, grant, client: askedFor, onInterim, signal };
     if (isAsked) return this.#allow(exchange, resolution, asked);
     if (resolution.kind === 'file') {
       try {
@@ -175,7 +175,7 @@ export class PrefixedHandler {
       }
       // The client has seen nothing of the old version yet: it gets the new one.
       const anew = { ...demands, revalidate: true };
-      resolution = settle(await resolver.resolve(url, scope, anew, signal, path));
+      resolution = await resolve(anew);
       if (resolution.kind === 'file') {
         return sendFile(this.#options, exchange, resolution.pointer, resolution.outcome);
       }
@@ -233,6 +233,15 @@ export class PrefixedHandler {
     sendPreflight(this.#options, exchange, headers, outcome);
   }
 
+  #openTunnel(
+    exchange: Exchange,
+    asked: Omit<OriginRequest, 'method' | 'headers'>,
+    reason: string,
+  ): Promise<HttpResponse> {
+    const discard = (response: HttpResponse) => this.#discard(exchange, response);
+    return openTunnel(this.#options.client, exchange.req, asked, reason, discard);
+  }
+
   /** Gives a body up. The client is charged for the bytes of it that the origin has begun to send. */
   #discard({ admission }: Exchange, response: HttpResponse): void {
     const { chunkBytes, metrics } = this.#options;
@@ -242,40 +251,13 @@ export class PrefixedHandler {
     metrics.originBytes.inc(bytes);
   }
 
-  /**
-   * Asks the origin with the client's method: the body that a GET brings would be for nobody. Only
-   * an origin that does not know HEAD is asked by GET. A preflight needs the header alone. Of an
-   * encoded file no part is asked for.
-   */
-  async #openTunnel(
-    exchange: Exchange,
-    asked: Omit<OriginRequest, 'method' | 'headers'>,
-    reason: string,
-  ): Promise<HttpResponse> {
-    const { client } = this.#options;
-    const { method, headers } = exchange.req;
-    if (method !== 'GET') {
-      const fields = tunnelRequestHeaders('HEAD', headers);
-      const head = await client.open({ ...asked, method: 'HEAD', headers: fields });
-      if (!NO_HEAD.has(head.status)) return head;
-      head.discard();
-      // Without a range as well: the answer to a HEAD is that to a GET of the whole file.
-      return client.open({ ...asked, headers: fields });
-    }
-    const get = (ranges: boolean) =>
-      client.open({ ...asked, headers: tunnelRequestHeaders('GET', headers, ranges) });
-    const response = await get(reason !== ENCODED);
-    if (!isEncodedPart(response)) return response;
-    this.#discard(exchange, response);
-    return get(false);
-  }
-
   /** Reads the target and checks it against the policy. @returns the origin URL */
   #admit(exchange: Exchange, target: string, scope: Scope): URL {
     const { policy, originUse, defaultScheme, wallClock, now } = this.#options;
-    const { url, permit } = readTarget(target, { policy, defaultScheme });
+    const { url: asked, permit } = readTarget(target, { policy, defaultScheme });
+    const url = policy.named(asked);
     exchange.url = url;
-    if (permit !== undefined) exchange.grant = policy.grant(permit, url, wallClock());
+    if (permit !== undefined) exchange.grant = policy.grantFor(permit, asked, wallClock());
     policy.check(url, scope, exchange.grant);
     const use = originUse.admit(url, policy.rule(url), exchange.client, now());
     exchange.admission = together(exchange.admission, use);
@@ -319,7 +301,7 @@ export class PrefixedHandler {
     }
     if (canAnswer(res)) {
       exchange.kind = 'error';
-      this.#refuse(res, error);
+      this.#refuse(res, error, allowPages(this.#options, exchange));
     } else if (!isComplete(res)) {
       // Anything but a reset could be taken for the end of the file.
       this.#options.metrics.resets.inc({ code: error.code });
@@ -328,13 +310,15 @@ export class PrefixedHandler {
     return error;
   }
 
-  #refuse(res: ServerResponse, error: MillraceError): void {
+  /** @param more fields of the answer */
+  #refuse(res: ServerResponse, error: MillraceError, more: Record<string, string>): void {
     const { status, headers, body } = problemReply(error);
     // A connection takes memory as well.
     if (error.code === 'out-of-memory') res.shouldKeepAlive = false;
     const outcome: CacheOutcome = { hit: false, fwd: 'bypass', detail: error.code };
     res.writeHead(status, {
       ...headers,
+      ...more,
       via: viaItem(this.#options.name),
       'cache-status': formatCacheStatus(this.#options.name, outcome),
     });
@@ -347,14 +331,4 @@ export class PrefixedHandler {
     const shown = url === undefined ? undefined : hideSecrets(`${url.origin}${url.pathname}`);
     recordTransfer(this.#options, exchange, { url: shown }, failure);
   }
-}
-
-/** A stream that has ended by now is a file like all others. */
-function settle(resolution: Resolution): Resolution {
-  if (resolution.kind !== 'stream') return resolution;
-  const { stream, pointer, outcome } = resolution;
-  const { length, error } = stream;
-  if (!stream.ended || error !== undefined || length === undefined) return resolution;
-  const version = { ...pointer.version, length };
-  return { kind: 'file', pointer: { ...pointer, version }, outcome };
 }

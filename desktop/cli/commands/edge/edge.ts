@@ -26,6 +26,7 @@ import { edgeStartCommand } from './start.ts';
 
 interface PurgeOptions extends EdgeOptions {
   readonly prefix?: boolean;
+  readonly label?: boolean;
   readonly etag?: string;
   readonly all?: boolean;
   readonly network?: boolean;
@@ -76,8 +77,12 @@ function addPurge(parent: Command, context: CliContext): void {
   const command = parent
     .command('purge')
     .description('purge files from the cache')
-    .argument('[url...]', 'files, or with --prefix folders and hosts')
+    .argument('[url...]', 'files; with --prefix folders and hosts, with --label labels')
     .option('--prefix', 'purge all files below each URL, which ends with a slash')
+    .option(
+      '--label',
+      'purge all files whose origin gave them the label (Surrogate-Key, Cache-Tag)',
+    )
     .option(
       '--etag <etag>',
       'only the version with this ETag, written as clients see it, with the quotes',
@@ -102,17 +107,24 @@ function addPurge(parent: Command, context: CliContext): void {
 
 /** Returns the bodies of the purge requests. @throws UsageError for contradictory options */
 function purgeBodies(
-  { prefix, etag, all, network }: PurgeOptions,
+  { prefix, label, etag, all, network }: PurgeOptions,
   urls: readonly string[],
 ): object[] {
-  if (all === true && (urls.length > 0 || prefix === true || etag !== undefined)) {
+  if (
+    all === true &&
+    (urls.length > 0 || prefix === true || label === true || etag !== undefined)
+  ) {
     throw new UsageError('--all purges everything: give no URL with it');
   }
   if (prefix === true && etag !== undefined) {
     throw new UsageError('--etag is for one file, --prefix for many');
   }
+  if (label === true && (prefix === true || etag !== undefined)) {
+    throw new UsageError('--label names files by their labels: --prefix and --etag are for URLs');
+  }
   if (all === true) return [{ all, network }];
   if (urls.length === 0) throw new UsageError('name what is to be purged, or --all');
+  if (label === true) return urls.map((url) => ({ label: url, network }));
   return urls.map((url) =>
     prefix === true ? { prefix: url, network } : { url, version: etag, network },
   );

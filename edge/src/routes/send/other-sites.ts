@@ -1,14 +1,21 @@
 /**
  * Answers for pages of other sites, which browsers judge by fields of the answer: such a page may do
- * with a file what its origin lets everybody do, and at the edge of one user nothing.
+ * with a file what its origin or a rule lets it do, and at the edge of one user nothing.
  */
 
-import { preflightFields, withoutCrossOrigin } from '@millrace/shared/http/answers/cross-origin';
+import type { ServerResponse } from 'node:http';
+import { applyCors, type CorsRule, corsPreflight } from '@millrace/shared/http/answers/cors-rule';
+import {
+  asksForFile,
+  preflightFields,
+  withoutCrossOrigin,
+} from '@millrace/shared/http/answers/cross-origin';
 import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fields/cache-status';
 import type { Headers } from '@millrace/shared/http/fields/headers';
 import { viaItem } from '@millrace/shared/http/fields/via';
 import type { Exchange } from '../../clients/exchanges.ts';
 import type { LocalAccess } from '../../policy/local-access.ts';
+import type { OriginPolicy } from '../../policy/policy.ts';
 
 /** Returns the header of an answer, without allowances of the origin if the edge is of one user. */
 export function forPages(
@@ -16,6 +23,30 @@ export function forPages(
   headers: Record<string, string>,
 ): Record<string, string> {
   return localAccess === undefined ? headers : withoutCrossOrigin(headers);
+}
+
+/** Returns the fields by which pages that a rule allows may read an error. */
+export function allowPages(
+  {
+    localAccess,
+    policy,
+  }: { readonly localAccess?: LocalAccess | undefined; readonly policy: OriginPolicy },
+  { req, url }: Exchange,
+): Record<string, string> {
+  const cors = url === undefined || localAccess !== undefined ? undefined : policy.rule(url).cors;
+  const fields: Record<string, string> = {};
+  if (cors !== undefined) applyCors(cors, req.headers.origin, fields);
+  return fields;
+}
+
+/** Answers a preflight by the rule for the origin, which is not asked. */
+export function sendRuledPreflight(
+  { name }: { readonly name: string },
+  { req, res }: Exchange,
+  cors: CorsRule,
+): void {
+  const fields = asksForFile(req.headers) ? corsPreflight(cors, req.headers.origin) : {};
+  endPreflight(name, res, fields, { hit: false, fwd: 'bypass', detail: 'rule' });
 }
 
 /**
@@ -29,8 +60,17 @@ export function sendPreflight(
   fields: Headers,
   outcome: CacheOutcome,
 ): void {
+  endPreflight(name, res, preflightFields(fields), outcome);
+}
+
+function endPreflight(
+  name: string,
+  res: ServerResponse,
+  fields: Record<string, string>,
+  outcome: CacheOutcome,
+): void {
   res.writeHead(204, {
-    ...preflightFields(fields),
+    ...fields,
     allow: 'GET, HEAD',
     via: viaItem(name),
     'cache-status': formatCacheStatus(name, outcome),

@@ -47,7 +47,7 @@ export async function sendAnswer(
   const headers = { ...fields, 'content-length': length };
   o.policy.checkAnswer(url, { url: new URL(answer.finalUrl), headers });
   const changed = { ...fields };
-  changeFields(o.policy.rule(url), changed);
+  changeFields(o.policy.rule(url), changed, req.headers.origin);
   exchange.kind = 'tunnel';
   const sent = req.method === 'HEAD' || status === 204 ? 0 : body.length;
   if (!outcome.hit) exchange.admission.fetched(body.length);

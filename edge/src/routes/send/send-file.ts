@@ -86,8 +86,10 @@ export async function sendFile(
   }
   const boundary = () => randomBytes(16).toString('hex');
   const made = responseHead(answer, version, chunkBytes, boundary);
+  if (exchange.url !== undefined) {
+    changeFields(policy.rule(exchange.url), made.headers, req.headers.origin);
+  }
   const head = { ...made, headers: forPages(o, made.headers) };
-  if (exchange.url !== undefined) changeFields(policy.rule(exchange.url), head.headers);
   // Caches on the way to the client must not give this content to clients that ask for another.
   if (version.digest !== undefined) {
     const { vary } = head.headers;

@@ -1,9 +1,10 @@
 /**
  * Answers a request with a file that its origin sends whole, while it comes: what has been stored so
- * far, then what follows. Ranges are ignored until the end is known (RFC 9110 14.2).
+ * far, then what follows. Ranges are ignored until the length is known (RFC 9110 14.2).
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
+import { bringsFirstChunk } from '@millrace/shared/cdn/chunks/cache-outcome';
 import { decideAnswer } from '@millrace/shared/http/answers/answer';
 import { currentAge } from '@millrace/shared/http/answers/freshness';
 import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fields/cache-status';
@@ -48,7 +49,8 @@ export async function sendStream(
   if (answer.kind === 'unsatisfiable')
     throw new MillraceError('internal', 'no range was asked for');
   const made = responseHead(answer, version, chunkBytes, () => '');
-  if (exchange.url !== undefined) changeFields(policy.rule(exchange.url), made.headers);
+  if (exchange.url !== undefined)
+    changeFields(policy.rule(exchange.url), made.headers, req.headers.origin);
   const head = forPages(o, made.headers);
   if (stream.length === undefined) delete head['content-length'];
   // A client that took it for resumable now would ask for a part that has not come.
@@ -61,6 +63,8 @@ export async function sendStream(
   });
   exchange.bodyBytes = stream.length ?? 0;
   if (made.status !== 200 || req.method === 'HEAD') {
+    // Without a body to send, the stream that this request has begun goes on alone.
+    if (bringsFirstChunk(outcome)) exchange.admission.fetched(stream.aloneBytes);
     res.writeHead(made.status, head).end();
     return;
   }
@@ -71,6 +75,8 @@ export async function sendStream(
     await pour(o, exchange, stream, (position) => follower.at(position));
   } finally {
     follower.leave();
+    // The last one to leave is charged for what still comes.
+    exchange.admission.fetched(stream.aloneBytes);
   }
   controller.signal.throwIfAborted();
   await endResponse(res);

@@ -91,7 +91,7 @@ export async function sendTunnelled(
   if (sendMoved(o, exchange, { url: response.url, headers: head.headers, outcome })) {
     return discard();
   }
-  changeFields(policy.rule(url), head.headers);
+  changeFields(policy.rule(url), head.headers, req.headers.origin);
   exchange.bodyBytes = Number(head.headers['content-length'] ?? 0);
   res.writeHead(head.status, {
     ...forPages(o, head.headers),

@@ -7,6 +7,7 @@ import {
   type Freshness,
   isFresh,
   isUsableOnError,
+  parseCacheControl,
   type RequestDemands,
 } from '../../http/answers/freshness.ts';
 
@@ -47,6 +48,20 @@ export function isGoodFor(
   now: Millis,
 ): boolean {
   return isFresh(freshness, now) && currentAge(freshness, now) <= maxAgeMs;
+}
+
+/**
+ * Returns true if a fresh pointer answers a reload, because the file does not change while it is fresh
+ * (RFC 8246). A client that wants the origin to be asked sends no-cache.
+ */
+export function isGoodForReload(
+  freshness: Freshness,
+  fields: Readonly<Record<string, string>>,
+  { maxAgeMs }: Pick<RequestDemands, 'maxAgeMs'>,
+  now: Millis,
+): boolean {
+  if (maxAgeMs !== 0 || !isFresh(freshness, now)) return false;
+  return parseCacheControl(fields['cache-control']).has('immutable');
 }
 
 /**

@@ -38,6 +38,30 @@ describe('Generations', () => {
     expect(generations.covering(url, tag)).toHaveLength(isVoid ? 1 : 0);
   });
 
+  test('a purge of a label makes files with it void, and those whose labels are lost', () => {
+    const generations = new Generations();
+    generations.purge({ kind: 'label', label: 'a' }, 'id-1');
+    const between = generations.current;
+    generations.purge({ kind: 'label', label: 'b' }, 'id-2');
+    const isVoid = (labels: string[], at: number) => generations.isVoidByLabel(() => labels, at);
+    expect([['a'], ['b'], ['x', 'b'], ['*'], ['c'], []].map((l) => isVoid(l, 0))).toEqual([
+      ...[true, true, true, true, false, false],
+    ]);
+    expect([['a'], ['b'], ['*']].map((l) => isVoid(l, between))).toEqual([false, true, true]);
+    expect(isVoid(['b', '*'], generations.current)).toBe(false);
+    // Chunks and files without labels are as they were; but no question joins one from before.
+    expect(generations.isVoid(A, 'e.1', 0)).toBe(false);
+    expect([generations.newest(A, undefined), generations.newestForUnknown(A)]).toEqual([0, 2]);
+  });
+
+  test('a label in a full table becomes a purge of everything', () => {
+    const generations = new Generations({ maxPurges: 4 });
+    for (let i = 0; i < 5; i++) generations.purge({ kind: 'label', label: `l${i}` }, `id-${i}`);
+    expect(generations.isVoid(B, undefined, 0)).toBe(true);
+    expect(generations.isVoidByLabel(() => ['l4'], generations.current - 1)).toBe(true);
+    expect(generations.isVoid(B, undefined, generations.current)).toBe(false);
+  });
+
   test('an id that has been carried out changes nothing', () => {
     const generations = new Generations();
     generations.purge(file(A), 'id-1');

@@ -4,10 +4,11 @@
  * later purge covers it. So a fetch that was under way during a purge brings nothing back.
  *
  * The table is bounded. When it is full, the older half of its purges is widened: purges of
- * versions to the file, of files to the folder, of folders to the host, of hosts to everything that
- * was stored before. Nothing purged ever comes back; entries purged in excess are fetched again.
+ * versions to the file, of files to the folder, of folders to the host, of hosts and labels to
+ * everything that was stored before. Nothing purged ever comes back; entries purged in excess are fetched again.
  */
 
+import { ANY_LABEL } from '../../http/fields/labels.ts';
 import { withoutDigest } from '../chunks/version-tag.ts';
 import { type PurgeTarget, prefixesOf, targetKey, widened } from './purge-target.ts';
 
@@ -32,6 +33,8 @@ export class Generations {
   #purges = new Map<string, Purge>();
   #chars = 0;
   #prefixes = 0;
+  /** Newest purge of any label. */
+  #newestLabel: Purge | undefined;
   #all: Purge | undefined;
   #current = 0;
   /**
@@ -112,6 +115,35 @@ export class Generations {
     return newest;
   }
 
+  /**
+   * Generation of the newest purge that may cover a file whose labels are not known yet; 0 if none
+   * does.
+   */
+  newestForUnknown(url: string): number {
+    return Math.max(this.newest(url, undefined), this.#newestLabel?.generation ?? 0);
+  }
+
+  /** Returns the newest purge of one of a file's labels. */
+  newestOfLabels(labels: readonly string[]): Purge | undefined {
+    if (labels.includes(ANY_LABEL)) return this.#newestLabel;
+    let newest: Purge | undefined;
+    for (const label of labels) {
+      const purge = this.#purges.get(targetKey({ kind: 'label', label }));
+      if (purge !== undefined && purge.generation > (newest?.generation ?? 0)) newest = purge;
+    }
+    return newest;
+  }
+
+  /**
+   * Returns true if a file that was stored in a generation has been purged since by a label.
+   *
+   * @param labels reads the labels of the file; called only if it matters
+   */
+  isVoidByLabel(labels: () => readonly string[], generation: number): boolean {
+    if (generation >= (this.#newestLabel?.generation ?? 0)) return false;
+    return generation < (this.newestOfLabels(labels())?.generation ?? 0);
+  }
+
   /** Returns the few purges that cover a file or a version of it. */
   covering(url: string, tag: string | undefined): Purge[] {
     if (this.count === 0) return [];
@@ -138,6 +170,9 @@ export class Generations {
     if (!purges.delete(key)) this.#chars += key.length;
     else if (purge.target.kind === 'prefix') this.#prefixes--;
     if (purge.target.kind === 'prefix') this.#prefixes++;
+    if (purge.target.kind === 'label' && purge.generation > (this.#newestLabel?.generation ?? 0)) {
+      this.#newestLabel = purge;
+    }
     purges.set(key, purge);
   }
 

@@ -1,6 +1,10 @@
-/** Targets of purges: one file, one version of it, all files under a prefix, or everything. */
+/**
+ * Targets of purges: one file, one version of it, all files under a prefix or with a label, or
+ * everything.
+ */
 
 import { MillraceError } from '../../base/errors.ts';
+import { asLabel } from '../../http/fields/labels.ts';
 import { parseOriginUrl, parsePrefixedTarget } from '../../http/urls/prefixed-url.ts';
 import { isVersionTag, versionTag } from '../chunks/version-tag.ts';
 
@@ -10,6 +14,8 @@ export type PurgeTarget =
   | { readonly kind: 'version'; readonly url: string; readonly tag: string }
   /** All files whose canonical URL begins with the prefix. @property prefix ends with a slash */
   | { readonly kind: 'prefix'; readonly prefix: string }
+  /** All files that their origin gave the label. @property label as `asLabel` makes it */
+  | { readonly kind: 'label'; readonly label: string }
   | { readonly kind: 'all' };
 
 /**
@@ -27,6 +33,8 @@ export function targetKey(target: PurgeTarget): string {
       return `v ${target.tag} ${target.url}`;
     case 'prefix':
       return `p ${target.prefix}`;
+    case 'label':
+      return `l ${target.label}`;
     case 'all':
       return 'a';
   }
@@ -51,6 +59,7 @@ export function prefixesOf(url: string): string[] {
 export function isTarget(target: PurgeTarget): boolean {
   try {
     if (target.kind === 'all') return true;
+    if (target.kind === 'label') return asLabel(target.label) === target.label;
     if (target.kind === 'prefix') {
       const { prefix } = target;
       return parseOriginUrl(prefix).href === prefix && prefixesOf(prefix).at(-1) === prefix;
@@ -64,11 +73,11 @@ export function isTarget(target: PurgeTarget): boolean {
 
 /**
  * Returns the next larger target that covers all of this one: a version's file, a file's folder, a
- * folder's host, then everything.
+ * folder's host, then everything; a label's files may be anywhere.
  */
 export function widened(target: PurgeTarget): PurgeTarget {
   if (target.kind === 'version') return { kind: 'url', url: target.url };
-  if (target.kind === 'all') return target;
+  if (target.kind === 'all' || target.kind === 'label') return { kind: 'all' };
   const prefixes = prefixesOf(target.kind === 'url' ? target.url : target.prefix);
   if (target.kind === 'url') return { kind: 'prefix', prefix: prefixes.at(-1) as string };
   if (prefixes.length <= 1) return { kind: 'all' };
@@ -110,6 +119,17 @@ export function parsePrefix(text: string, defaultScheme: 'http' | 'https'): Purg
     throw new MillraceError('bad-url', `a prefix has at most ${MAX_PREFIX_DEPTH} folders`);
   }
   return { kind: 'prefix', prefix: href };
+}
+
+/**
+ * Reads a label as an operator writes it.
+ *
+ * @throws MillraceError `bad-option`
+ */
+export function parseLabel(text: string): PurgeTarget {
+  const label = asLabel(text);
+  if (label !== undefined) return { kind: 'label', label };
+  throw new MillraceError('bad-option', 'a label is one word of Surrogate-Key or Cache-Tag');
 }
 
 /**

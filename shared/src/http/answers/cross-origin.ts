@@ -4,7 +4,7 @@
  * and answers to preflights (Fetch, 3.3.2).
  *
  * An edge has one variant of a file and asks for it without Origin. So it passes on what an origin
- * says to everybody, and allows nothing by itself.
+ * says to everybody, and allows nothing by itself; a rule of its operator may (`cors-rule.ts`).
  */
 
 import { type Headers, listField, splitList } from '../fields/headers.ts';
@@ -36,7 +36,13 @@ const REQUEST_FIELDS = [
   ...['cache-control', 'pragma', 'prefer', KNOWN_DIGEST],
 ].join(', ');
 /** Time for which a browser may keep the answer to a preflight, seconds. */
-const PREFLIGHT_SECONDS = 600;
+export const PREFLIGHT_SECONDS = 600;
+/** Fields of an answer that pages need for ranges and versions, and those of the edge itself. */
+export const EXPOSED_FIELDS: readonly string[] = [
+  ...['accept-ranges', 'content-range', 'content-length', 'content-encoding', 'etag', 'date'],
+  ...['repr-digest', 'content-digest', 'content-disposition', 'link', 'location', 'retry-after'],
+  ...['age', 'cache-status', 'preference-applied'],
+];
 
 /** Returns the fields for pages of other sites of an origin's answer, as far as they are passed on. */
 export function crossOriginFields(headers: Headers): Record<string, string> {
@@ -53,6 +59,13 @@ export function crossOriginFields(headers: Headers): Record<string, string> {
 /** Returns a header without the fields for pages of other sites. */
 export function withoutCrossOrigin<T>(headers: Readonly<Record<string, T>>): Record<string, T> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => FIELDS[name] === undefined));
+}
+
+/** Removes the fields that say which pages may read a file, but for those about its use and timing. */
+export function withoutCors(headers: Record<string, string>): void {
+  for (const name of Object.keys(headers)) {
+    if (name.startsWith('access-control-')) delete headers[name];
+  }
 }
 
 /** Returns true for a browser's question whether a page may send a request. */
@@ -73,12 +86,26 @@ export function asksForFile(headers: Headers): boolean {
  */
 export function preflightFields(fields: Headers): Record<string, string> {
   const allowed = crossOriginFields(fields)[ALLOW_ORIGIN];
-  if (allowed === undefined) return {};
+  return allowed === undefined ? {} : preflightAnswer(allowed);
+}
+
+/**
+ * Makes the fields of an answer to a preflight that lets a page ask for a file.
+ *
+ * @param allowed value of Access-Control-Allow-Origin
+ * @param more fields of requests that the page may set
+ * @param seconds for which a browser may keep the answer
+ */
+export function preflightAnswer(
+  allowed: string,
+  more: readonly string[] = [],
+  seconds = PREFLIGHT_SECONDS,
+): Record<string, string> {
   return {
     [ALLOW_ORIGIN]: allowed,
     'access-control-allow-methods': [...METHODS].join(', '),
-    'access-control-allow-headers': REQUEST_FIELDS,
-    'access-control-max-age': String(PREFLIGHT_SECONDS),
+    'access-control-allow-headers': [REQUEST_FIELDS, ...more].join(', '),
+    'access-control-max-age': String(seconds),
   };
 }
 

@@ -6,6 +6,7 @@
 
 import { MAX_PASSED_FIELD_CHARS } from '../../base/limits.ts';
 import { type Headers, listField, splitList } from '../fields/headers.ts';
+import { ANY_LABEL, LABEL_FIELDS } from '../fields/labels.ts';
 import { rebuildLinks } from '../urls/link-rebuild.ts';
 import { crossOriginFields } from './cross-origin.ts';
 
@@ -60,6 +61,7 @@ const OF_VERSION: ReadonlySet<string> = new Set([
 const FIRST = [
   ...['content-type', 'content-disposition', 'etag', 'last-modified', 'repr-digest'],
   ...['cache-control', 'cdn-cache-control', 'expires', 'date', 'vary'],
+  ...LABEL_FIELDS,
 ];
 
 /**
@@ -83,6 +85,11 @@ export function passedFields(
     const value = listField(headers, name);
     if (value === undefined || name in fields || connection.has(name)) continue;
     if (isWithheld(name) || (!whole && OF_BODY.has(name))) continue;
+    if (value.length > MAX_PASSED_FIELD_CHARS && LABEL_FIELDS.includes(name)) {
+      // Labels that are lost would keep the file from being purged by them.
+      fields[name] = ANY_LABEL;
+      continue;
+    }
     if (value.length > MAX_PASSED_FIELD_CHARS || !NAME.test(name) || !VALUE.test(value)) continue;
     const chars = name.length + value.length;
     if (chars > room || count === MAX_FIELDS) continue;
