@@ -74,7 +74,7 @@ describe('push', () => {
       ['c', true, 49, 0],
     ]);
     expect((await folders.stage.sent()).bytes).toBe(0);
-    // The script is no file of the folder, also when it is published again.
+    // The folder's script does not belong to its files.
     const { size } = await stat(script);
     expect(size).toBeGreaterThan(10_000);
     expect(Object.keys(await published(dir))).toContain('millrace-sync.sh');
@@ -87,7 +87,7 @@ describe('push', () => {
     await hosts.add('bare');
     await hosts.giveCurl('bare', undefined);
     const fooled = await hosts.add('fooled');
-    // What this host fetches is another script, which must not run.
+    // The curl of this host brings another script, which must not run.
     const ran = join(fooled, 'ran');
     const other = `echo 'touch "${ran}"' >"$out"`;
     const curl = `while [ "$1" != -- ]; do [ "$1" != -o ] || out=$2; shift; done\n${other}\n`;

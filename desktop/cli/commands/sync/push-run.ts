@@ -1,9 +1,10 @@
 /** Carries out `millrace sync push`, the other half of cosync (WORLDS 4.2). */
 
 import { createHash, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Digest } from '@millrace/shared/base/digest';
-import { asMillraceError, EXIT, MillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, type ErrorCode, EXIT, MillraceError } from '@millrace/shared/base/errors';
 import { REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';
 import { bootstrapScript } from '@millrace/shared/sync/bootstrap';
 import type { Manifest } from '@millrace/shared/sync/manifest';
@@ -44,6 +45,8 @@ interface HostResult extends PushOutcome {
 type Bootstrap = Omit<Parameters<typeof bootstrapScript>[0], 'dir' | 'token'>;
 
 const PROGRESS_MS = 200;
+/** Errors of another file in the place of the script: a longer one, or one that an edge has compared. */
+const OTHER_CONTENT: readonly ErrorCode[] = ['wrong-length', 'precondition-failed'];
 const TOKEN_BYTES = 16;
 
 /**
@@ -129,7 +132,7 @@ async function prepare(
     const { edges } = fetcher;
     const script = scriptOf(manifest, { edges: edges.map(({ url }) => url), direct });
     const url = options.script ?? manifest.url + SCRIPT_NAME;
-    if (!isUrl) await replace(join(dirname(path), SCRIPT_NAME), script.text);
+    if (!isUrl) await writeScript(join(dirname(path), SCRIPT_NAME), script.text);
     // Also brings the script to the edge, before all hosts ask for it.
     await fetcher.small(url, script, signal).catch((cause: unknown) => {
       throw notServed(asMillraceError(cause), url, isUrl ? undefined : dirname(path));
@@ -139,6 +142,12 @@ async function prepare(
   } finally {
     await fetcher.close();
   }
+}
+
+/** Writes the script, but leaves the same one alone: caches take a later date for a new version. */
+async function writeScript(path: string, text: string): Promise<void> {
+  const there = await readFile(path, 'utf8').catch(() => undefined);
+  if (there !== text) await replace(path, text);
 }
 
 function scriptOf(manifest: Manifest, options: Parameters<typeof syncScript>[1]) {
@@ -151,8 +160,7 @@ function scriptOf(manifest: Manifest, options: Parameters<typeof syncScript>[1])
 function notServed(error: MillraceError, url: string, folder: string | undefined): MillraceError {
   if (error.code === 'interrupted') return error;
   const { detail } = error;
-  // A longer file is another file.
-  const code = error.code === 'wrong-length' ? 'checksum-mismatch' : error.code;
+  const code = OTHER_CONTENT.includes(error.code) ? 'checksum-mismatch' : error.code;
   const hint =
     folder === undefined
       ? `${url} is not the script of this manifest and these edges: publish it with "sync publish --script" and the same --edge`
