@@ -9,10 +9,9 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_REDIRECTS } from '@millrace/shared/base/limits';
 import { FairTurns } from '@millrace/shared/cdn/admission/fair-turns';
 import { type OriginPlace, OriginPlaces } from '@millrace/shared/cdn/admission/origin-places';
-import { isRedirect, redirectTarget } from '@millrace/shared/http/answers/redirect';
+import { isRedirect } from '@millrace/shared/http/answers/redirect';
 import { viaItem } from '@millrace/shared/http/fields/via';
 import type { Hop } from '@millrace/shared/http/origin/origin-check';
-import { parseOriginUrl } from '@millrace/shared/http/urls/prefixed-url';
 import { httpGet } from '@millrace/shared/node/http-get';
 import type { HttpAnswer, HttpResponse, Method } from '@millrace/shared/node/http-response';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
@@ -26,6 +25,7 @@ import type { OriginPolicy } from '../policy/policy.ts';
 import { publicLookup } from '../policy/public-address.ts';
 import { BodyPace } from './body-pace.ts';
 import { OriginAgents } from './origin-agents.ts';
+import { originTarget, RedirectFields } from './redirects.ts';
 
 export interface OriginClientOptions {
   readonly policy: OriginPolicy;
@@ -241,6 +241,7 @@ export class OriginClient {
   async #follow<A extends HttpAnswer>(request: OriginRequest, send: Send<A>): Promise<A> {
     let url = request.url;
     let waited = 0;
+    const fields = new RedirectFields(this.#options.policy.rule(request.url).redirectFields);
     for (let hop = 0; ; hop++) {
       const { client, scope, grant } = request;
       const anywhere =
@@ -260,8 +261,9 @@ export class OriginClient {
         use.done();
         throw error;
       }
-      if (!isRedirect(answer.status)) return answer;
+      if (!isRedirect(answer.status)) return fields.addTo(answer);
       if (request.takesTargetless === true && answer.headers.location === undefined) return answer;
+      fields.take(answer.headers);
       answer.discard();
       waited += answer.arrivedAt - answer.requestedAt;
       if (waited > CHAIN_TIMEOUTS * this.#options.timeoutMs) {
@@ -349,13 +351,4 @@ function originTurns(connections: number): number {
 
 function tooManyOrigins(detail: string): MillraceError {
   return new MillraceError('too-many-origins', detail, { retryAfterMs: BUSY_RETRY_MS });
-}
-
-function originTarget(response: HttpAnswer): URL {
-  const target = redirectTarget(response.headers, response.url);
-  try {
-    return parseOriginUrl(target.href);
-  } catch (cause) {
-    throw new MillraceError('bad-redirect', target.protocol, { cause });
-  }
 }

@@ -50,11 +50,10 @@ import type { LocalAccess } from '../policy/local-access.ts';
 import { sendPreflight } from './send/other-sites.ts';
 import { readTarget } from './send/read-target.ts';
 import { sendAnswer } from './send/send-answer.ts';
-import { type SendFileOptions, sendFile } from './send/send-file.ts';
-import { sendStream } from './send/send-stream.ts';
 import { type SendTunnelledOptions, sendTunnelled } from './send/send-tunnelled.ts';
+import { type SendVersionOptions, sendVersion } from './send/send-version.ts';
 
-export interface PrefixedOptions extends SendFileOptions, SendTunnelledOptions {
+export interface PrefixedOptions extends SendVersionOptions, SendTunnelledOptions {
   readonly defaultScheme: 'http' | 'https';
   readonly limits: ClientLimits;
   readonly originUse: OriginUse;
@@ -169,21 +168,15 @@ export class PrefixedHandler {
     if (isAsked) return this.#allow(exchange, resolution, asked);
     if (resolution.kind === 'file') {
       try {
-        return await sendFile(this.#options, exchange, resolution.pointer, resolution.outcome);
+        return await sendVersion(this.#options, exchange, resolution);
       } catch (error) {
         if (!isMillraceError(error, 'version-changed') || exchange.res.headersSent) throw error;
       }
       // The client has seen nothing of the old version yet: it gets the new one.
       const anew = { ...demands, revalidate: true };
       resolution = settle(await resolver.resolve(url, scope, anew, signal, path));
-      if (resolution.kind === 'file') {
-        return sendFile(this.#options, exchange, resolution.pointer, resolution.outcome);
-      }
     }
-    if (resolution.kind === 'stream') {
-      const { stream, pointer, outcome } = resolution;
-      return sendStream(this.#options, exchange, stream, pointer, outcome);
-    }
+    if (resolution.kind !== 'tunnel') return sendVersion(this.#options, exchange, resolution);
     exchange.kind = 'tunnel';
     const response =
       this.#taken(exchange, resolution) ??
