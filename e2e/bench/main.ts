@@ -11,11 +11,15 @@
  *
  * `npm run bench -- cache-tests FOLDER`: the public suite of tests for HTTP caches.
  *
+ * `npm run bench -- clients [NAME]...`: package managers and other clients of public services through
+ * the presets of an edge.
+ *
  * `npm run bench -- memory`: an edge's memory under floods of requests from strangers.
  */
 
 import { nginxOrComplain } from '../fixtures/origins/nginx.ts';
 import { cacheTests } from './cache-tests.ts';
+import { clients } from './clients.ts';
 import { decision } from './decision.ts';
 import { depot } from './depot.ts';
 import { download } from './download.ts';
@@ -61,6 +65,7 @@ const PROGRAMS = new Map<string, (args: readonly string[]) => Promise<number>>([
   ['hostile', hostile],
   ['memory', memory],
   ['cache-tests', cacheTests],
+  ['clients', clients],
 ]);
 
 const WITHOUT = `Without a name: ${[...BENCHMARKS.keys()].join(', ')}. The others have options of their own.`;
