@@ -8,6 +8,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryFolder } from '../fixtures/programs/processes.ts';
 import * as downloads from '../fixtures/services/downloads.ts';
+import { SKOPEO } from '../fixtures/services/images.ts';
 import * as managers from '../fixtures/services/package-managers.ts';
 import { isInstalled, type ServiceClient } from '../fixtures/services/service-client.ts';
 import { ServiceStage } from '../fixtures/services/service-stage.ts';
@@ -15,6 +16,7 @@ import { ServiceStage } from '../fixtures/services/service-stage.ts';
 const CLIENTS: readonly ServiceClient[] = [
   ...Object.values(managers),
   ...Object.values(downloads),
+  SKOPEO,
 ].toSorted((a, b) => a.preset.localeCompare(b.preset) || a.name.localeCompare(b.name));
 
 const PASSES = ['cold', 'warm', 'down', 'down, stale'] as const;

@@ -23,6 +23,7 @@ import type { Scope } from '../files/file-version.ts';
 import { isNodeClient } from '../files/path.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { publicLookup } from '../policy/public-address.ts';
+import { AnonymousTokens } from './anonymous-tokens.ts';
 import { BodyPace } from './body-pace.ts';
 import { OriginAgents } from './origin-agents.ts';
 import { originTarget, RedirectFields } from './redirects.ts';
@@ -112,10 +113,12 @@ export class OriginClient {
   readonly #turns: FairTurns;
   readonly #rangeTurns: FairTurns;
   readonly #idleTimer: NodeJS.Timeout;
+  readonly #tokens: AnonymousTokens;
 
   constructor(options: OriginClientOptions) {
     this.#options = options;
     const { maxOrigins: max, connections, now } = options;
+    this.#tokens = new AnonymousTokens(now);
     this.#places = new OriginPlaces({ max, share: originShare(max) });
     this.#turns = new FairTurns(connections);
     this.#rangeTurns = new FairTurns(connections);
@@ -162,7 +165,7 @@ export class OriginClient {
       let givenUp = false;
       try {
         use.check();
-        const answer = await transport.ranges.open(url, this.#headers(request), request.signal, {
+        const answer = await transport.ranges.open(url, this.#headers(request, url), request.signal, {
           onSent: request.onSent,
           onDone: () => {
             end();
@@ -235,12 +238,13 @@ export class OriginClient {
     check();
     const pool = agents.get(url.origin);
     const { method = 'GET', signal } = request;
-    return httpGet(pool, url, this.#headers(request), signal, { method, headMs, onDone });
+    return httpGet(pool, url, this.#headers(request, url), signal, { method, headMs, onDone });
   }
 
   async #follow<A extends HttpAnswer>(request: OriginRequest, send: Send<A>): Promise<A> {
     let url = request.url;
     let waited = 0;
+    const tokensFor = new Set<string>();
     const fields = new RedirectFields(this.#options.policy.rule(request.url).redirectFields);
     for (let hop = 0; ; hop++) {
       const { client, scope, grant } = request;
@@ -261,6 +265,12 @@ export class OriginClient {
         use.done();
         throw error;
       }
+      if (answer.status === 401 && (await this.#getsToken(request, url, answer, tokensFor))) {
+        answer.discard();
+        tokensFor.add(url.href);
+        hop--;
+        continue;
+      }
       if (!isRedirect(answer.status)) return fields.addTo(answer);
       if (request.takesTargetless === true && answer.headers.location === undefined) return answer;
       fields.take(answer.headers);
@@ -276,6 +286,22 @@ export class OriginClient {
       request.onRedirect?.({ status: answer.status, from: url.href, to: target.href });
       url = target;
     }
+  }
+
+  /** Gets a token for everybody where a rule says which server has it; once for a URL. */
+  async #getsToken(
+    request: OriginRequest,
+    asked: URL,
+    { headers }: HttpAnswer,
+    triedFor: ReadonlySet<string>,
+  ): Promise<boolean> {
+    const { tokenServer } = this.#options.policy.rule(asked);
+    if (tokenServer === undefined || triedFor.has(asked.href)) return false;
+    const { scope, client, signal } = request;
+    const admits = (url: URL) => url.origin + url.pathname === tokenServer;
+    return this.#tokens.get(asked, headers, tokenServer, (url) =>
+      this.open({ url, scope, client, signal, admits }),
+    );
   }
 
   /** @throws MillraceError `too-many-origins` */
@@ -303,8 +329,11 @@ export class OriginClient {
     }
   }
 
-  #headers(request: OriginRequest): Record<string, string> {
+  #headers(request: OriginRequest, url: URL): Record<string, string> {
+    const { accept } = this.#options.policy.rule(url);
     return {
+      ...(accept === undefined ? {} : { accept }),
+      ...this.#tokens.fieldsFor(url),
       'accept-encoding': 'identity',
       'user-agent': 'Millrace/0.1',
       via: viaItem(this.#options.name),

@@ -48,6 +48,10 @@ export interface OriginRule extends FreshTimes {
   readonly redirectFields?: readonly string[] | undefined;
   /** Hosts whose links in pages clients get as links through this edge. */
   readonly edgeLinks?: readonly string[] | undefined;
+  /** Accept of the edge's requests, for origins that choose an answer by it. */
+  readonly accept?: string | undefined;
+  /** URL of the server that gives tokens for public images to everybody, without a query. */
+  readonly tokenServer?: string | undefined;
   /** Bytes sent to clients of files of one host, per time (milliseconds). */
   readonly quota?: { readonly bytes: number; readonly per: number } | undefined;
   /** Transfers at once of files of one host. */
@@ -121,6 +125,11 @@ const LIMITS = {
   sameForAll: z.boolean().optional(),
   immutable: z.array(pathPart).max(MAX_RULE_NAMES).optional(),
   redirectFields: z.array(fieldName).max(MAX_RULE_FIELDS).optional(),
+  accept: z.string().max(1000).regex(FIELD_VALUE).optional(),
+  tokenServer: z
+    .string()
+    .regex(/^https?:\/\/[a-z0-9.-]+(?::\d{1,5})?\/[\w./-]*$/, 'must be a URL without a query')
+    .optional(),
   edgeLinks: z.array(linkHost).max(MAX_RULE_NAMES).optional(),
   fresh: time.optional(),
   staleWhileRevalidate: time.optional(),

@@ -16,6 +16,8 @@ interface PresetOrigin {
   readonly sameForAll?: boolean;
   readonly redirectFields?: readonly string[];
   readonly edgeLinks?: readonly string[];
+  readonly accept?: string;
+  readonly tokenServer?: string;
 }
 
 export interface Preset {
@@ -31,6 +33,22 @@ const FILES = { fresh: '10m', staleIfError: '30d', sameForAll: true } as const;
 
 /** Packages of Debian and Ubuntu: files of the pool and those named by digests never change. */
 const APT = { fresh: '2m', staleIfError: '7d', immutable: ['/pool/', '/by-hash/'] } as const;
+
+/** Images of containers: blobs are named by their digests, and manifests of a type that clients know. */
+const IMAGES = {
+  fresh: '1m',
+  staleIfError: '30d',
+  sameForAll: true,
+  passAnswers: true,
+  immutable: ['/blobs/'],
+  accept: [
+    'application/vnd.oci.image.index.v1+json',
+    'application/vnd.oci.image.manifest.v1+json',
+    'application/vnd.docker.distribution.manifest.list.v2+json',
+    'application/vnd.docker.distribution.manifest.v2+json',
+    '*/*;q=0.1',
+  ].join(', '),
+} as const;
 
 export const PRESETS = {
   debian: {
@@ -123,6 +141,27 @@ export const PRESETS = {
       // Files of cdn-lfs are named by their digests; those of Xet have signed links.
       { origin: '*.huggingface.co', ...FILES },
       { origin: '*.hf.co', ...FILES },
+    ],
+  },
+  containers: {
+    title: 'public images of Docker Hub, GitHub, Quay and Microsoft',
+    origins: [
+      {
+        origin: 'registry-1.docker.io/v2',
+        ...IMAGES,
+        tokenServer: 'https://auth.docker.io/token',
+      },
+      { origin: 'production.cloudflare.docker.com', ...FILES },
+      {
+        origin: 'docker-images-prod.6aa30f8b08e16409b46e0173d6de2f56.r2.cloudflarestorage.com',
+        ...FILES,
+      },
+      { origin: 'ghcr.io/v2', ...IMAGES, tokenServer: 'https://ghcr.io/token' },
+      { origin: 'pkg-containers.githubusercontent.com', ...FILES },
+      { origin: 'quay.io/v2', ...IMAGES, tokenServer: 'https://quay.io/v2/auth' },
+      { origin: '*.quay.io', ...FILES },
+      { origin: 'mcr.microsoft.com/v2', ...IMAGES },
+      { origin: '*.data.mcr.microsoft.com', ...FILES },
     ],
   },
   conda: {
