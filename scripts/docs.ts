@@ -8,6 +8,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { buildProgram } from '../desktop/cli/program.ts';
 import { type LimitSource, RESOURCES, type ResourceRow } from '../edge/src/admission/resources.ts';
 import { edgeCommand } from '../edge/src/config/config.ts';
+import { PRESETS, type Preset } from '../edge/src/policy/presets.ts';
 import { ERRORS } from '../shared/src/base/errors.ts';
 import { edgeMetrics, type MetricRow } from './edge-metrics.ts';
 import { placeholders } from './placeholders.ts';
@@ -27,6 +28,7 @@ export const DOCUMENTS: Readonly<Record<string, Generated>> = {
   },
   'desktop/RPC.md': { methods: rpcMethods, objects: rpcObjects },
   'edge/README.md': { admission, 'edge options': () => options(edgeCommand()) },
+  'edge/PRESETS.md': { presets },
   'edge/METRICS.md': { metrics: async () => metrics(await edgeMetrics()) },
   'desktop/ui/src/text/placeholders.ts': () => placeholdersIn('desktop/ui/src/text/en.json'),
   'desktop/shell/text/placeholders.ts': () => placeholdersIn('desktop/shell/text/en.json'),
@@ -52,6 +54,20 @@ export async function generate(path: string, text: string): Promise<string> {
     whole = withPart(whole, name, await make());
   }
   return whole;
+}
+
+/** Makes a table of the presets of an edge, with a row for each host. */
+function presets(): string {
+  const rows = Object.entries<Preset>(PRESETS).flatMap(([name, { title, origins }]) =>
+    origins.map(({ origin, ...rule }, index) => {
+      const members = Object.entries(rule).map(([member, value]) =>
+        value === true ? member : `${member} ${[value].flat().join(' ')}`,
+      );
+      const first = index === 0 ? `\`${name}\`: ${title}` : '';
+      return `| ${first} | \`${origin}\` | ${members.join('; ').replaceAll('*', '\\*')} |`;
+    }),
+  );
+  return ['| preset | host | rules |', '|---|---|---|', ...rows].join('\n');
 }
 
 function withPart(text: string, name: string, part: string): string {

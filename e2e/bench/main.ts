@@ -13,11 +13,15 @@
  *
  * `npm run bench -- push [--hosts N] [--files N]`: a folder pushed to hosts over real sshd.
  *
+ * `npm run bench -- clients [NAME]...`: package managers and other clients of public services through
+ * the presets of an edge.
+ *
  * `npm run bench -- memory`: an edge's memory under floods of requests from strangers.
  */
 
 import { nginxOrComplain } from '../fixtures/origins/nginx.ts';
 import { cacheTests } from './cache-tests.ts';
+import { clients } from './clients.ts';
 import { decision } from './decision.ts';
 import { depot } from './depot.ts';
 import { download } from './download.ts';
@@ -65,6 +69,7 @@ const PROGRAMS = new Map<string, (args: readonly string[]) => Promise<number>>([
   ['memory', memory],
   ['push', push],
   ['cache-tests', cacheTests],
+  ['clients', clients],
 ]);
 
 const WITHOUT = `Without a name: ${[...BENCHMARKS.keys()].join(', ')}. The others have options of their own.`;

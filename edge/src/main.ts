@@ -35,10 +35,11 @@ async function main(): Promise<void> {
 /** Warns of settings that are probably not meant. */
 function warn(config: Config, log: Logger<string>): void {
   if (cluster.isWorker) return; // the supervisor has warned already
-  const { allowOrigin, localTokenFile, linkSecretFile, rulesFile } = config;
+  const { allowOrigin, preset, localTokenFile, linkSecretFile, rulesFile } = config;
   const unlisted = rulesFile === undefined || OriginRules.fromFile(rulesFile).servesNothing;
   const signed = linkSecretFile !== undefined;
-  if (allowOrigin.length === 0 && localTokenFile === undefined && unlisted && !signed) {
+  const listed = allowOrigin.length + preset.length > 0;
+  if (!listed && localTokenFile === undefined && unlisted && !signed) {
     log.warn({}, 'no --allow-origin given: this edge will serve nothing');
   }
   if (config.peers.length > 0 && config.secretFile === undefined) {

@@ -70,6 +70,18 @@ describe('settings', () => {
     );
   });
 
+  test('presets are named on the command line or in the file, and listed by --help', async () => {
+    expect(readConfig([], {}).preset).toEqual([]);
+    expect(readConfig(['--preset', 'debian', '--preset', 'pypi'], {}).preset).toEqual([
+      'debian',
+      'pypi',
+    ]);
+    const path = await file('preset: [github, go]\n');
+    expect(readConfig(['--config', path], {}).preset).toEqual(['github', 'go']);
+    expect(stopped(['--preset', 'debain'])[0]).toMatch(/--preset: must be one of debian, ubuntu/);
+    expect(stopped(['--help'])[0]).toMatch(/Presets:\n {2}debian {7}packages and images of Debian/);
+  });
+
   test('files of the policy are read at the start, and named if they cannot be used', async () => {
     const rules = await file('{"origins": [{"origin": "a.example"}]}');
     const secrets = await file('a secret of publishers');

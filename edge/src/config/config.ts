@@ -15,6 +15,7 @@ import { fileWords } from '@millrace/shared/node/files/file-words';
 import { tryRead } from '@millrace/shared/schema/read';
 import { Command, CommanderError, Option } from 'commander';
 import type { ProxyField, parseNetwork } from '../policy/client-address.ts';
+import { PRESET_NAMES, PRESETS, type PresetName } from '../policy/presets.ts';
 import { checkDepot, type DepotConfig } from './depot-settings.ts';
 import { type ReachConfig, type ReachRead, readReach } from './reach-config.ts';
 import type { Setting } from './readers.ts';
@@ -33,6 +34,7 @@ export interface Config extends ReachConfig, DepotConfig {
   readonly httpAnswers: 'serve' | 'redirect';
   readonly name: string;
   readonly allowOrigin: readonly string[];
+  readonly preset: readonly PresetName[];
   readonly rulesFile: string | undefined;
   readonly linkSecretFile: string | undefined;
   readonly defaultScheme: 'http' | 'https';
@@ -116,6 +118,7 @@ export function readConfig(
   checkTls(config);
   checkMemory(config);
   const allowOrigin = config.allowOrigin ?? [];
+  const preset = config.preset ?? [];
   const peers = config.peers ?? [];
   const trustedProxy = config.trustedProxy ?? [];
   const name = config.name ?? `${hostname()}:${config.port}`.replace(/[^A-Za-z0-9._:-]/g, '-');
@@ -124,7 +127,7 @@ export function readConfig(
   };
   checkDepot(config, stop);
   const reach = readReach(raw as unknown as ReachRead, stop);
-  return { ...config, ...reach, allowOrigin, peers, trustedProxy, name };
+  return { ...config, ...reach, allowOrigin, preset, peers, trustedProxy, name };
 }
 
 /** Returns true if there are files that are read again on SIGHUP. */
@@ -150,7 +153,10 @@ ${envName('cache-memory')}; lists separated by commas) or in the configuration
 file, YAML or JSON, by its name without the dashes. Flags win over environment,
 environment over file.
 
-Sizes: 64K, 256MiB, 10GB. Times: 500ms, 10s, 5m.`,
+Sizes: 64K, 256MiB, 10GB. Times: 500ms, 10s, 5m.
+
+Presets:
+${PRESET_NAMES.map((name) => `  ${name.padEnd(12)} ${PRESETS[name].title}`).join('\n')}`,
     );
   for (const [name, setting] of Object.entries<Setting>(SETTINGS)) {
     const text = setting.default === undefined ? '' : ` (default: ${setting.default})`;

@@ -11,6 +11,7 @@ import * as z from 'zod';
 import { AllowList } from '../policy/allow-list.ts';
 import { parseNetwork } from '../policy/client-address.ts';
 import { OriginRules } from '../policy/origin-rules.ts';
+import { PRESET_NAMES } from '../policy/presets.ts';
 import { DEPOT_SETTINGS } from './depot-settings.ts';
 import { REACH_SETTINGS } from './reach-settings.ts';
 import { count, parseBaseUrl, readSecret, type Setting, text, usable } from './readers.ts';
@@ -74,6 +75,13 @@ export const SETTINGS = {
         context.addIssue({ code: 'custom', message: (error as MillraceError).detail });
       }
     }),
+    default: undefined,
+    repeatable: true,
+  },
+  preset: {
+    argument: '<name>',
+    help: `well-known service to serve, with the hosts that it redirects to and rules for its files: ${PRESET_NAMES.join(', ')}; own rules come before them`,
+    schema: z.array(z.enum(PRESET_NAMES, `must be one of ${PRESET_NAMES.join(', ')}`)),
     default: undefined,
     repeatable: true,
   },

@@ -10,10 +10,9 @@ import { MAX_REDIRECTS } from '@millrace/shared/base/limits';
 import { FairTurns } from '@millrace/shared/cdn/admission/fair-turns';
 import { type OriginPlace, OriginPlaces } from '@millrace/shared/cdn/admission/origin-places';
 import { interimReader } from '@millrace/shared/http/answers/interim-answer';
-import { isRedirect, redirectTarget } from '@millrace/shared/http/answers/redirect';
+import { isRedirect } from '@millrace/shared/http/answers/redirect';
 import { viaItem } from '@millrace/shared/http/fields/via';
 import type { Hop } from '@millrace/shared/http/origin/origin-check';
-import { parseOriginUrl } from '@millrace/shared/http/urls/prefixed-url';
 import { httpGet } from '@millrace/shared/node/http-get';
 import type { HttpAnswer, HttpResponse, Method } from '@millrace/shared/node/http-response';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
@@ -25,8 +24,10 @@ import type { Scope } from '../files/file-version.ts';
 import { isNodeClient, type OnInterim } from '../files/path.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { publicLookup } from '../policy/public-address.ts';
+import { AnonymousTokens } from './anonymous-tokens.ts';
 import { BodyPace } from './body-pace.ts';
 import { OriginAgents } from './origin-agents.ts';
+import { originTarget, RedirectFields } from './redirects.ts';
 
 export interface OriginClientOptions {
   readonly policy: OriginPolicy;
@@ -115,10 +116,12 @@ export class OriginClient {
   readonly #turns: FairTurns;
   readonly #rangeTurns: FairTurns;
   readonly #idleTimer: NodeJS.Timeout;
+  readonly #tokens: AnonymousTokens;
 
   constructor(options: OriginClientOptions) {
     this.#options = options;
     const { maxOrigins: max, connections, now } = options;
+    this.#tokens = new AnonymousTokens(now);
     this.#places = new OriginPlaces({ max, share: originShare(max) });
     this.#turns = new FairTurns(connections);
     this.#rangeTurns = new FairTurns(connections);
@@ -165,13 +168,18 @@ export class OriginClient {
       let givenUp = false;
       try {
         use.check();
-        const answer = await transport.ranges.open(url, this.#headers(request), request.signal, {
-          onSent: request.onSent,
-          onDone: () => {
-            end();
-            if (!givenUp) use.done();
+        const answer = await transport.ranges.open(
+          url,
+          this.#headers(request, url),
+          request.signal,
+          {
+            onSent: request.onSent,
+            onDone: () => {
+              end();
+              if (!givenUp) use.done();
+            },
           },
-        });
+        );
         if (answer.plain || answer.status !== 206) {
           return {
             ...answer,
@@ -240,12 +248,14 @@ export class OriginClient {
     const { method = 'GET', signal, onInterim } = request;
     const interim = onInterim && { onInterim: interimReader(url.href, onInterim) };
     const options = { method, headMs, onDone, ...interim };
-    return httpGet(pool, url, this.#headers(request), signal, options);
+    return httpGet(pool, url, this.#headers(request, url), signal, options);
   }
 
   async #follow<A extends HttpAnswer>(request: OriginRequest, send: Send<A>): Promise<A> {
     let url = request.url;
     let waited = 0;
+    const tokensFor = new Set<string>();
+    const fields = new RedirectFields(this.#options.policy.rule(request.url).redirectFields);
     for (let hop = 0; ; hop++) {
       const { client, scope, grant } = request;
       const anywhere =
@@ -265,8 +275,15 @@ export class OriginClient {
         use.done();
         throw error;
       }
-      if (!isRedirect(answer.status)) return answer;
+      if (answer.status === 401 && (await this.#getsToken(request, url, answer, tokensFor))) {
+        answer.discard();
+        tokensFor.add(url.href);
+        hop--;
+        continue;
+      }
+      if (!isRedirect(answer.status)) return fields.addTo(answer);
       if (request.takesTargetless === true && answer.headers.location === undefined) return answer;
+      fields.take(answer.headers);
       answer.discard();
       waited += answer.arrivedAt - answer.requestedAt;
       if (waited > CHAIN_TIMEOUTS * this.#options.timeoutMs) {
@@ -279,6 +296,22 @@ export class OriginClient {
       request.onRedirect?.({ status: answer.status, from: url.href, to: target.href });
       url = target;
     }
+  }
+
+  /** Gets a token for everybody where a rule says which server has it; once for a URL. */
+  async #getsToken(
+    request: OriginRequest,
+    asked: URL,
+    { headers }: HttpAnswer,
+    triedFor: ReadonlySet<string>,
+  ): Promise<boolean> {
+    const { tokenServer } = this.#options.policy.rule(asked);
+    if (tokenServer === undefined || triedFor.has(asked.href)) return false;
+    const { scope, client, signal } = request;
+    const admits = (url: URL) => url.origin + url.pathname === tokenServer;
+    return this.#tokens.get(asked, headers, tokenServer, (url) =>
+      this.open({ url, scope, client, signal, admits }),
+    );
   }
 
   /** @throws MillraceError `too-many-origins` */
@@ -306,8 +339,11 @@ export class OriginClient {
     }
   }
 
-  #headers(request: OriginRequest): Record<string, string> {
+  #headers(request: OriginRequest, url: URL): Record<string, string> {
+    const { accept } = this.#options.policy.rule(url);
     return {
+      ...(accept === undefined ? {} : { accept }),
+      ...this.#tokens.fieldsFor(url),
       'accept-encoding': 'identity',
       'user-agent': 'Millrace/0.1',
       via: viaItem(this.#options.name),
@@ -354,13 +390,4 @@ function originTurns(connections: number): number {
 
 function tooManyOrigins(detail: string): MillraceError {
   return new MillraceError('too-many-origins', detail, { retryAfterMs: BUSY_RETRY_MS });
-}
-
-function originTarget(response: HttpAnswer): URL {
-  const target = redirectTarget(response.headers, response.url);
-  try {
-    return parseOriginUrl(target.href);
-  } catch (cause) {
-    throw new MillraceError('bad-redirect', target.protocol, { cause });
-  }
 }

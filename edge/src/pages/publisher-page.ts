@@ -7,6 +7,7 @@ import type { Finding, Grade } from '@millrace/shared/http/origin/origin-finding
 import type { Snippet } from '@millrace/shared/http/urls/link-snippets';
 import type { IconName } from '@millrace/shared/style/icon-paths';
 import type { CheckResult } from '../check/link-check.ts';
+import type { Preset } from '../policy/presets.ts';
 import { findingHints } from './finding-hints.ts';
 import { findingWords, GRADE_WORDS } from './finding-words.ts';
 import { type Html, html } from './html.ts';
@@ -18,6 +19,7 @@ export interface PublisherPage {
   readonly base: string;
   /** Origins that are served; some by signed links only. */
   readonly served: readonly { readonly origin: string; readonly signed: boolean }[];
+  readonly presets: readonly { readonly name: string; readonly preset: Preset }[];
   /** True if signed links let through origins that are not listed. */
   readonly takesLinks: boolean;
   readonly chunkBytes: number;
@@ -98,13 +100,14 @@ function form({ typed, outcome }: PublisherPage): Html {
 </section>`;
 }
 
-function explanation({ base, served, takesLinks, chunkBytes, edges }: PublisherPage): Html {
+function explanation(page: PublisherPage): Html {
+  const { base, served, presets, takesLinks, chunkBytes, edges } = page;
   return html`<div class="columns">
 <section class="card"><h2>How the edge works</h2>
 <p>Put its address before the URL of the file:</p>
 <pre tabindex="0"><code>${base}/<b>https://example.com/file.iso</b></code></pre>
 <p class="quiet">It fetches the file in pieces of ${formatBytes(chunkBytes)}, in parallel, keeps them, and serves them to everybody who asks. Browsers, curl, wget and download managers work as they are: whole files, ranges, resumed downloads.</p></section>
-<section class="card"><h2>What this edge serves</h2>${servedList(served, takesLinks)}</section>
+<section class="card"><h2>What this edge serves</h2>${served.length === 0 && presets.length > 0 ? undefined : servedList(served, takesLinks)}${presetList(presets)}</section>
 ${edges.length === 0 ? undefined : html`<section class="card"><h2>Edges of this network</h2><ul class="plain">${edges.map(({ name, healthy }) => html`<li><code>${name}</code>${healthy ? undefined : html` <span class="quiet">cannot be reached at present</span>`}</li>`)}</ul></section>`}
 </div>`;
 }
@@ -125,6 +128,14 @@ function servedList(served: PublisherPage['served'], takesLinks: boolean): Html 
         html`<li><code>${origin === '*' ? 'any public origin' : origin}</code>${signed ? html` <span class="quiet">by signed links</span>` : undefined}</li>`,
     )}${more > 0 ? html`<li class="quiet">and ${String(more)} more</li>` : undefined}</ul>
 ${takesLinks ? html`<p class="quiet">Files of other servers are served by links that the operator has signed.</p>` : undefined}`;
+}
+
+function presetList(presets: PublisherPage['presets']): Html | undefined {
+  if (presets.length === 0) return undefined;
+  return html`<ul class="plain presets">${presets.map(
+    ({ name, preset }) =>
+      html`<li><b>${name}</b>: ${preset.title} <span class="quiet">${preset.origins.map(({ origin }) => origin).join(', ')}</span></li>`,
+  )}</ul>`;
 }
 
 function answer(outcome: Outcome): Html {

@@ -41,6 +41,21 @@ export function ruleWords(rule: OriginRule): string[] {
     const span = spanWords(staleIfError / 1000);
     words.push(`For ${span} after that, clients get them while the origin fails.`);
   }
+  const { immutable = [], sameForAll, redirectFields = [], edgeLinks = [] } = rule;
+  if (immutable.length > 0) {
+    words.push(`Files with these parts of paths never change: ${immutable.join(', ')}.`);
+  }
+  if (sameForAll === true) {
+    words.push(
+      'Files are the same for all: cookies of the origin keep none of them from being kept.',
+    );
+  }
+  if (redirectFields.length > 0) {
+    words.push(`Clients get these fields of redirects: ${redirectFields.join(', ')}.`);
+  }
+  if (edgeLinks.length > 0) {
+    words.push(`Links of pages to these hosts lead through this edge: ${edgeLinks.join(', ')}.`);
+  }
   if (dropFields.length > 0)
     words.push(`Clients do not get these fields: ${dropFields.join(', ')}.`);
   if (passLabels === true) words.push('Clients get the labels of files.');

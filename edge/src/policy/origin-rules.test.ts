@@ -144,3 +144,44 @@ describe('a file that is checked against a rule', () => {
     else expect(held).toThrow(expect.objectContaining({ code }));
   });
 });
+
+describe('files that never change', () => {
+  const file = {
+    origins: [
+      { origin: 'a.example', fresh: '1m', maxFileSize: '1MiB', immutable: ['.deb', '/pool/'] },
+    ],
+  };
+  test.each([
+    ['/pool/a.txt', true],
+    ['/x/pool/y/a', true],
+    ['/a.deb', true],
+    ['/a.deb?x=.deb', true],
+    ['/a.debs', false],
+    ['/?x=.deb', false],
+    ['/pool', false],
+    ['/my.pool/a', false],
+  ])('%s: %j', (path, lasts) => {
+    const { rule } = check(file, `https://a.example${path}`);
+    expect(rule.fresh).toBe(lasts ? 365 * 86_400_000 : 60_000);
+    expect(rule.maxFileSize).toBe(MiB);
+  });
+
+  test.each([
+    ['deb', 'must be like .deb or /pool/'],
+    ['/', 'must be like .deb or /pool/'],
+    ['', 'must be like .deb or /pool/'],
+  ])('%j is refused', (part, why) => {
+    const broken = { origins: [{ origin: 'a.example', immutable: [part] }] };
+    expect(() => rules(broken)).toThrow(
+      expect.objectContaining({ code: 'bad-option', detail: `origins.0.immutable.0: ${why}` }),
+    );
+  });
+
+  test('fields that a message needs are not taken from redirects', () => {
+    for (const redirectFields of [['Location'], ['ETag'], ['Set-Cookie'], ['Content-Length']]) {
+      expect(() => rules({ origins: [{ origin: 'a.example', redirectFields }] })).toThrow(
+        expect.objectContaining({ code: 'bad-option' }),
+      );
+    }
+  });
+});

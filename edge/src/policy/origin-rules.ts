@@ -49,6 +49,19 @@ export interface OriginRule extends FreshTimes {
   readonly ignoreNoCache?: boolean | undefined;
   /** True if clients get the origin's own answers where it has no file, such as its error pages. */
   readonly passAnswers?: boolean | undefined;
+  /**
+   * Files that never change under their names: endings of paths such as `.deb`, or folders between
+   * slashes such as `/pool/`.
+   */
+  readonly immutable?: readonly string[] | undefined;
+  /** Fields of redirects that go to clients with the file that they lead to, names in lower case. */
+  readonly redirectFields?: readonly string[] | undefined;
+  /** Hosts whose links in pages clients get as links through this edge. */
+  readonly edgeLinks?: readonly string[] | undefined;
+  /** Accept of the edge's requests, for origins that choose an answer by it. */
+  readonly accept?: string | undefined;
+  /** URL of the server that gives tokens for public images to everybody, without a query. */
+  readonly tokenServer?: string | undefined;
   /** Bytes sent to clients of files of one host, per time (milliseconds). */
   readonly quota?: { readonly bytes: number; readonly per: number } | undefined;
   /** Transfers at once of files of one host. */
@@ -100,12 +113,34 @@ const fieldName = z
   .transform((name) => name.toLowerCase())
   .refine(isFieldOfFile, 'is not a field of a file that a rule may change');
 
+/** Longest time that counts for files that never change: the longest that RFC 9111 suggests is a year. */
+const FOR_EVER_MS = 365 * 86_400_000;
+/** Most names in a list of a rule, and their longest. */
+const MAX_RULE_NAMES = 50;
+const pathPart = z
+  .string()
+  .max(200)
+  .regex(/^(?:\/[^\s/]+\/|\.[^\s/]+)$/, 'must be like .deb or /pool/');
+const linkHost = z
+  .string()
+  .max(300)
+  .regex(/^[a-z0-9.-]+(?::\d{1,5})?$/, 'must be a host name in lower case');
+
 const LIMITS = {
   contentTypes: z.array(typePattern).min(1).max(100).optional(),
   refuseContentTypes: z.array(typePattern).max(100).optional(),
   maxFileSize: unit(parseBytes).optional(),
   ignoreNoCache: z.boolean().optional(),
   passAnswers: z.boolean().optional(),
+  sameForAll: z.boolean().optional(),
+  immutable: z.array(pathPart).max(MAX_RULE_NAMES).optional(),
+  redirectFields: z.array(fieldName).max(MAX_RULE_FIELDS).optional(),
+  accept: z.string().max(1000).regex(FIELD_VALUE).optional(),
+  tokenServer: z
+    .string()
+    .regex(/^https?:\/\/[a-z0-9.-]+(?::\d{1,5})?\/[\w./-]*$/, 'must be a URL without a query')
+    .optional(),
+  edgeLinks: z.array(linkHost).max(MAX_RULE_NAMES).optional(),
   fresh: time.optional(),
   staleWhileRevalidate: time.optional(),
   staleIfError: time.optional(),
@@ -153,6 +188,8 @@ interface Entry {
   readonly pattern: OriginPattern;
   readonly says: Says;
   readonly rule: OriginRule;
+  /** The same for files that never change. */
+  readonly lasting: OriginRule;
 }
 
 export class OriginRules {
@@ -184,6 +221,7 @@ export class OriginRules {
       says:
         allow === 'signed' ? ('signed' as const) : allow ? ('serve' as const) : ('refuse' as const),
       rule,
+      lasting: { ...rule, fresh: FOR_EVER_MS, staleIfError: FOR_EVER_MS },
     }));
     // The narrowest first; equals in the order of the file.
     this.#entries = entries.sort((a, b) => b.pattern.narrowness - a.pattern.narrowness);
@@ -223,15 +261,23 @@ export class OriginRules {
 
   /** Looks a canonical URL up. */
   check(url: URL): RuleVerdict {
-    for (const { pattern, says, rule } of this.#entries) {
+    for (const { pattern, says, rule: usual, lasting } of this.#entries) {
       // A path that some origin might read as forbidden is forbidden; a path is served only if it
       // is allowed in every reading.
       const covers = pattern.covers(url);
       if (says === 'serve' ? !covers : !pattern.mayCover(url)) continue;
+      const rule = isImmutable(usual, url) ? lasting : usual;
       return { says, privateToo: says !== 'refuse' && pattern.literal && covers, rule };
     }
     return { says: 'none', privateToo: false, rule: this.#defaults };
   }
+}
+
+/** Returns true for the URL of a file that a rule says never changes. */
+function isImmutable({ immutable = [] }: OriginRule, { pathname }: URL): boolean {
+  return immutable.some((part) =>
+    part.endsWith('/') ? pathname.includes(part) : pathname.endsWith(part),
+  );
 }
 
 /**

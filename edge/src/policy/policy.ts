@@ -26,14 +26,18 @@ import {
   checkAgainstRule,
   type OriginRule,
   OriginRules,
+  type RuleVerdict,
   type ServedOrigin,
 } from './origin-rules.ts';
 import type { OwnAddresses } from './own-addresses.ts';
+import { type PresetName, presetRules } from './presets.ts';
 import { checkLiteral } from './public-address.ts';
 
 export interface PolicyFiles {
   readonly rulesFile: string | undefined;
   readonly linkSecretFile: string | undefined;
+  /** Presets whose origins are served; none by default. */
+  readonly preset?: readonly PresetName[];
 }
 
 /** Length of the policy's digest, hexadecimal digits. */
@@ -46,6 +50,8 @@ export class OriginPolicy {
   readonly #files: PolicyFiles;
   /** Addresses of this machine, which are connected to only if they are listed. */
   readonly own: OwnAddresses | undefined;
+  /** Rules of the presets, which count where the operator's say nothing. */
+  readonly #presets: OriginRules;
   #rules: OriginRules;
   #secrets: readonly string[];
   #digest: string;
@@ -58,6 +64,7 @@ export class OriginPolicy {
     this.#allowed = allowed;
     this.own = own;
     this.#files = files;
+    this.#presets = new OriginRules(presetRules(this.presets));
     this.#rules = readRules(files);
     this.#secrets = readSecrets(files);
     this.#digest = this.#computeDigest();
@@ -95,7 +102,10 @@ export class OriginPolicy {
 
   #computeDigest(): string {
     const listed = this.#allowed.entries.map((entry) => entry.trim()).toSorted();
-    const text = JSON.stringify([listed, this.#rules.text, this.#secrets]);
+    const text = JSON.stringify([
+      ...[listed, this.#rules.text, this.#secrets],
+      ...(this.#presets.servesNothing ? [] : [this.#presets.text]),
+    ]);
     return createHash('sha256').update(text).digest('hex').slice(0, DIGEST_CHARS);
   }
 
@@ -116,7 +126,7 @@ export class OriginPolicy {
     // Files of depots have names there, which only nodes may ask each other for.
     if (isDepotHost(url.hostname)) throw new MillraceError('origin-not-allowed', url.host);
     const listed = this.#allowed.check(url);
-    const ruled = this.#rules.check(url);
+    const ruled = this.#verdict(url);
     if (hasBadPort(url)) {
       throw new MillraceError('origin-not-allowed', `port ${url.port} is of another protocol`);
     }
@@ -144,10 +154,27 @@ export class OriginPolicy {
     }
   }
 
-  /** Served origins: those of the allow-list, then those of the rules. */
+  /** Served origins besides those of presets: those of the allow-list, then those of the rules. */
   get served(): readonly ServedOrigin[] {
     const listed = this.#allowed.entries.map((origin) => ({ origin, signed: false, rule: {} }));
     return [...listed, ...this.#rules.served];
+  }
+
+  /** Names of the presets, each of them once, in the order of the alphabet. */
+  get presets(): readonly PresetName[] {
+    return [...new Set(this.#files.preset)].toSorted();
+  }
+
+  /**
+   * Looks a URL up in the operator's rules, then in those of the presets. What `defaults` of the
+   * operator's say comes before what a preset says. A preset never leads to private addresses.
+   */
+  #verdict(url: URL): RuleVerdict {
+    const own = this.#rules.check(url);
+    if (own.says !== 'none') return own;
+    const preset = this.#presets.check(url);
+    if (preset.says === 'none') return own;
+    return { ...preset, privateToo: false, rule: { ...preset.rule, ...own.rule } };
   }
 
   /**
@@ -196,7 +223,7 @@ export class OriginPolicy {
 
   /** Finds the rule for files of an origin. */
   rule(url: URL): OriginRule {
-    return this.#rules.check(url).rule;
+    return this.#verdict(url).rule;
   }
 
   /**

@@ -45,13 +45,12 @@ import type { LocalAccess } from '../policy/local-access.ts';
 import { interimTo } from './send/interim.ts';
 import { openTunnel } from './send/open-tunnel.ts';
 import { allowPages, sendPreflight, sendRuledPreflight } from './send/other-sites.ts';
-import { readTarget } from './send/read-target.ts';
+import { asksForRegistry, readTarget } from './send/read-target.ts';
 import { sendAnswer } from './send/send-answer.ts';
-import { type SendFileOptions, sendFile } from './send/send-file.ts';
-import { sendStream } from './send/send-stream.ts';
 import { type SendTunnelledOptions, sendTunnelled } from './send/send-tunnelled.ts';
+import { type SendVersionOptions, sendVersion } from './send/send-version.ts';
 
-export interface PrefixedOptions extends SendFileOptions, SendTunnelledOptions {
+export interface PrefixedOptions extends SendVersionOptions, SendTunnelledOptions {
   readonly defaultScheme: 'http' | 'https';
   readonly limits: ClientLimits;
   readonly originUse: OriginUse;
@@ -67,6 +66,13 @@ export interface PrefixedOptions extends SendFileOptions, SendTunnelledOptions {
   readonly transfers: Exchanges;
   readonly log: Log;
 }
+
+/** Answer to a client that asks whether a mirror of images is here. */
+const REGISTRY_FIELDS = {
+  'content-type': 'application/json',
+  'content-length': '2',
+  'docker-distribution-api-version': 'registry/2.0',
+};
 
 export class PrefixedHandler {
   readonly #options: PrefixedOptions;
@@ -150,6 +156,7 @@ export class PrefixedHandler {
     if (namesInVia(listField(req.headers, 'via')).includes(name.toLowerCase())) {
       throw new MillraceError('loop-detected', name);
     }
+    if (asksForRegistry(target)) return void exchange.res.writeHead(200, REGISTRY_FIELDS).end('{}');
     const url = this.#admit(exchange, target, scope);
     const demands = policy.demands(url, readDemands(req.headers));
     const { grant, clientKey: askedFor } = exchange;
@@ -169,21 +176,15 @@ export class PrefixedHandler {
     if (isAsked) return this.#allow(exchange, resolution, asked);
     if (resolution.kind === 'file') {
       try {
-        return await sendFile(this.#options, exchange, resolution.pointer, resolution.outcome);
+        return await sendVersion(this.#options, exchange, resolution);
       } catch (error) {
         if (!isMillraceError(error, 'version-changed') || exchange.res.headersSent) throw error;
       }
       // The client has seen nothing of the old version yet: it gets the new one.
       const anew = { ...demands, revalidate: true };
       resolution = await resolve(anew);
-      if (resolution.kind === 'file') {
-        return sendFile(this.#options, exchange, resolution.pointer, resolution.outcome);
-      }
     }
-    if (resolution.kind === 'stream') {
-      const { stream, pointer, outcome } = resolution;
-      return sendStream(this.#options, exchange, stream, pointer, outcome);
-    }
+    if (resolution.kind !== 'tunnel') return sendVersion(this.#options, exchange, resolution);
     exchange.kind = 'tunnel';
     const response =
       this.#taken(exchange, resolution) ??

@@ -21,6 +21,7 @@ import { ruleWords } from '../pages/rule-words.ts';
 import type { Membership } from '../peers/membership.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
+import { PRESETS } from '../policy/presets.ts';
 import { edgeName } from '../workers/worker-link.ts';
 import { ownBase } from './own-address.ts';
 
@@ -82,6 +83,7 @@ async function showPage(o: PublishRoutesOptions, request: FastifyRequest, reply:
     edge: edgeName(config),
     base,
     served: o.policy.served,
+    presets: o.policy.presets.map((name) => ({ name, preset: PRESETS[name] })),
     takesLinks: o.policy.takesLinks,
     chunkBytes: config.chunkSize,
     edges: distinct(membership.publicEdges()),

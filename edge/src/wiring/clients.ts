@@ -120,6 +120,7 @@ export async function openClients(
   };
   const prefixed = new PrefixedHandler({
     ...sending,
+    publicUrl: config.publicUrl,
     defaultScheme: config.defaultScheme,
     limits,
     originUse,

@@ -17,22 +17,31 @@ import type { Exchange } from '../../clients/exchanges.ts';
 import { writeLoaned } from '../../clients/loaned-write.ts';
 import type { Pointer } from '../../files/file-version.ts';
 import { changeFields } from '../../policy/origin-rules.ts';
+import type { LinkPrefixer } from './link-prefixer.ts';
 import { forPages } from './other-sites.ts';
 import type { SendFileOptions } from './send-file.ts';
 import { sendMoved } from './send-moved.ts';
 
+/** What is read of a stream; a file that is complete can be read in the same way. */
+export type Poured = Pick<
+  RunningStream,
+  'length' | 'received' | 'aloneBytes' | 'ended' | 'error' | 'changed' | 'tail' | 'request'
+> & { follow(): { at(position: number): void; leave(): void } };
+
 /**
  * Sends a file from a stream.
  *
+ * @param links changes the links of a page, whose length and digests are then other ones
  * @returns resolves when the client's socket has taken every byte
  * @throws MillraceError; if the header has not been sent, nothing has
  */
 export async function sendStream(
   o: SendFileOptions,
   exchange: Exchange,
-  stream: RunningStream,
+  stream: Poured,
   pointer: Pointer,
   outcome: CacheOutcome,
+  links?: LinkPrefixer,
 ): Promise<void> {
   const { req, res, controller } = exchange;
   const version = { ...pointer.version, length: stream.length ?? 0 };
@@ -52,7 +61,8 @@ export async function sendStream(
   if (exchange.url !== undefined)
     changeFields(policy.rule(exchange.url), made.headers, req.headers.origin);
   const head = forPages(o, made.headers);
-  if (stream.length === undefined) delete head['content-length'];
+  if (stream.length === undefined || links !== undefined) delete head['content-length'];
+  if (links !== undefined) asOtherBytes(head);
   // A client that took it for resumable now would ask for a part that has not come.
   if (made.status === 200) head['accept-ranges'] = 'none';
   const age = currentAge(pointer.freshness, wallClock());
@@ -72,7 +82,7 @@ export async function sendStream(
   try {
     res.writeHead(200, head);
     res.flushHeaders();
-    await pour(o, exchange, stream, (position) => follower.at(position));
+    await pour(o, exchange, stream, links, (position) => follower.at(position));
   } finally {
     follower.leave();
     // The last one to leave is charged for what still comes.
@@ -82,11 +92,22 @@ export async function sendStream(
   await endResponse(res);
 }
 
+/** Fields of the origin's bytes, which a page with other links does not have. */
+const OF_BYTES = ['repr-digest', 'digest', 'content-md5', 'content-digest'];
+const NOTHING = Buffer.alloc(0);
+
+/** Changes a header to that of a page with other links: its tag is weak, as for a compressed file. */
+function asOtherBytes(head: Record<string, string>): void {
+  for (const name of OF_BYTES) delete head[name];
+  if (head.etag?.startsWith('"') === true) head.etag = `W/${head.etag}`;
+}
+
 /** Writes the body, as fast as the client takes it. */
 async function pour(
   { chunks, chunkBytes, policy, metrics, now }: SendFileOptions,
   exchange: Exchange,
-  stream: RunningStream,
+  stream: Poured,
+  links: LinkPrefixer | undefined,
   onSent: (position: number) => void,
 ): Promise<void> {
   const { res, admission, controller, url } = exchange;
@@ -94,7 +115,9 @@ async function pour(
   const maxFileSize = url === undefined ? undefined : policy.rule(url).maxFileSize;
   let held = 0;
   exchange.heldBytes = () => held;
-  const write = async (bytes: Buffer) => {
+  const write = async (piece: Buffer, end = false) => {
+    const bytes = links === undefined ? piece : end ? links.end() : links.push(piece);
+    if (bytes.length === 0) return;
     held = bytes.length;
     admission.sent(bytes.length, now());
     exchange.sentBytes += bytes.length;
@@ -114,7 +137,7 @@ async function pour(
     signal.throwIfAborted();
     if (stream.error !== undefined) throw stream.error;
     if (position >= stream.received) {
-      if (stream.ended) return;
+      if (stream.ended) return links && write(NOTHING, true);
       await stream.changed(signal);
       continue;
     }

@@ -242,6 +242,17 @@ describe('the times of a rule', () => {
     ]);
   });
 
+  test.each<[string, Headers, string | undefined]>([
+    ['a cookie', { 'set-cookie': 'a=b', ...cc('max-age=5') }, undefined],
+    ['Vary with Authorization', { vary: 'Authorization, Accept-Encoding' }, undefined],
+    ['Vary with all', { vary: 'Cookie, *' }, 'vary-any'],
+    ['private', { 'set-cookie': 'a=b', ...cc('private') }, 'private'],
+    ['no-store', { vary: 'cookie', ...cc('no-store') }, 'no-store'],
+  ])('where files are the same for all, %s: not kept because of %j', (_, headers, why) => {
+    expect(read(headers).notStorable).toBeDefined();
+    expect(withTimes(read(headers), headers, { sameForAll: true }).notStorable).toBe(why);
+  });
+
   test('without a rule leave everything as it was', () => {
     const f = read(cc('max-age=5'));
     expect(withTimes(f, cc('max-age=5'), {})).toBe(f);

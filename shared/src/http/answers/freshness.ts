@@ -92,14 +92,23 @@ export interface FreshTimes {
   readonly fresh?: number | undefined;
   readonly staleWhileRevalidate?: number | undefined;
   readonly staleIfError?: number | undefined;
+  /**
+   * True if the origin's files are the same for all: its cookies, and Vary with Cookie or
+   * Authorization, which caches do not send it, keep no file from being stored.
+   */
+  readonly sameForAll?: boolean | undefined;
 }
 
 /**
  * Applies a rule's times, which begin when the answer arrives. What the origin forbids stays forbidden:
  * to store the file, to use it unasked (no-cache), to use it when it is stale (must-revalidate).
  */
-export function withTimes(stated: Freshness, headers: Headers, times: FreshTimes): Freshness {
+export function withTimes(read: Freshness, headers: Headers, times: FreshTimes): Freshness {
   const { fresh, staleWhileRevalidate, staleIfError } = times;
+  const stated =
+    times.sameForAll === true && read.notStorable !== undefined
+      ? { ...read, notStorable: whyNotStorableForAll(headers) }
+      : read;
   if (fresh === undefined && staleWhileRevalidate === undefined && staleIfError === undefined) {
     return stated;
   }
@@ -184,9 +193,21 @@ function whyNotStorable(
   if (directives.has('no-store') && !directives.has('must-understand')) return 'no-store';
   if (directives.has('private')) return 'private';
   if (headers['set-cookie'] !== undefined) return 'set-cookie';
-  const vary = splitList(listField(headers, 'vary') ?? '').map((name) => name.toLowerCase());
+  const vary = varyNames(headers);
   const selecting = vary.find((name) => SELECTING.has(name));
   return selecting === undefined ? undefined : `vary-${selecting === '*' ? 'any' : selecting}`;
+}
+
+/** The same for an origin whose files are the same for all. */
+function whyNotStorableForAll(headers: Headers): string | undefined {
+  const directives =
+    targetedDirectives(headers) ?? parseCacheControl(listField(headers, 'cache-control'));
+  const vary = varyNames(headers).includes('*') ? '*' : '';
+  return whyNotStorable({ vary }, directives);
+}
+
+function varyNames(headers: Headers): string[] {
+  return splitList(listField(headers, 'vary') ?? '').map((name) => name.toLowerCase());
 }
 
 /**
