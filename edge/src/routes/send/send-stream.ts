@@ -3,6 +3,7 @@
  * far, then what follows. Ranges are ignored until the end is known (RFC 9110 14.2).
  */
 
+import { RangeSet } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { decideAnswer } from '@millrace/shared/http/answers/answer';
 import { currentAge } from '@millrace/shared/http/answers/freshness';
@@ -65,6 +66,7 @@ export async function sendStream(
     return;
   }
   const follower = stream.follow();
+  exchange.taken = { version: version.tag, length: undefined, ranges: new RangeSet() };
   try {
     res.writeHead(200, head);
     res.flushHeaders();
@@ -73,6 +75,7 @@ export async function sendStream(
     follower.leave();
   }
   controller.signal.throwIfAborted();
+  exchange.taken.length = stream.length;
   await endResponse(res);
 }
 
@@ -99,6 +102,10 @@ async function pour(
     }
     await new Promise<void>((resolve, reject) => {
       writeLoaned(res, bytes, (error) => (error == null ? resolve() : reject(error)));
+    });
+    exchange.taken?.ranges.add({
+      start: exchange.sentBytes - bytes.length,
+      end: exchange.sentBytes,
     });
     held = 0;
     const wait = admission.waitMs(now());
