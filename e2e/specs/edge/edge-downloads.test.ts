@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { geoDatabase } from '@millrace/shared/testing/geo-database';
 import { fetchAll, openResponse } from '../../fixtures/clients/http-client.ts';
+import { contentOf } from '../../fixtures/origins/content.ts';
 import { ask } from '../../fixtures/programs/admin-client.ts';
 import { type EdgeProcess, runCli } from '../../fixtures/programs/processes.ts';
-import { AdminStage } from '../../fixtures/stages/admin-stage.ts';
+import { AdminStage, FRESH } from '../../fixtures/stages/admin-stage.ts';
 import { until } from '../../fixtures/until.ts';
 
 const stage = await AdminStage.set();
@@ -52,7 +53,10 @@ test.each([1, 2])('downloads in %s processes are counted once, and kept', async 
     ...['--workers', `${workers}`],
   ];
   const edge = await stage.start(...options);
-  const { url } = stage.publish(500_000);
+  const url = stage.origin.url(`/counted-${workers}.iso`);
+  // The query is a secret, and no part of the file's name.
+  const body = contentOf('counted', 500_000);
+  stage.origin.add(`/counted-${workers}.iso?token=secret`, { body, ...FRESH });
   const through = edge.prefixed(`${url}?token=secret`);
   const get = (client: string, range: string) =>
     fetchAll(through, { headers: { 'x-forwarded-for': client, range, connection: 'close' } });

@@ -16,6 +16,7 @@ import { checkLink, type LinkGrant, readLinkSecrets } from '@millrace/shared/nod
 import type { Pointer, Scope } from '../files/file-version.ts';
 import type { AllowList } from './allow-list.ts';
 import { hasBadPort } from './bad-ports.ts';
+import { OriginKeys } from './origin-keys.ts';
 import {
   checkAgainstRule,
   type OriginRule,
@@ -28,6 +29,7 @@ import { checkLiteral } from './public-address.ts';
 export interface PolicyFiles {
   readonly rulesFile: string | undefined;
   readonly linkSecretFile: string | undefined;
+  readonly originKeysFile?: string | undefined;
 }
 
 /** Length of the policy's digest, hexadecimal digits. */
@@ -41,6 +43,7 @@ export class OriginPolicy {
   /** Addresses of this machine, which are connected to only if they are listed. */
   readonly own: OwnAddresses | undefined;
   #rules: OriginRules;
+  #keys: OriginKeys;
   #secrets: readonly string[];
   #digest: string;
 
@@ -54,6 +57,7 @@ export class OriginPolicy {
     this.#files = files;
     this.#rules = readRules(files);
     this.#secrets = readSecrets(files);
+    this.#keys = readKeys(files);
     this.#digest = this.#computeDigest();
   }
 
@@ -68,7 +72,7 @@ export class OriginPolicy {
         log.error({ what, reason: error.detail }, 'policy cannot be read: the old one still holds');
       }
     };
-    const { rulesFile, linkSecretFile } = this.#files;
+    const { rulesFile, linkSecretFile, originKeysFile } = this.#files;
     if (rulesFile !== undefined) {
       attempt('--rules-file', () => {
         this.#rules = readRules(this.#files);
@@ -79,7 +83,17 @@ export class OriginPolicy {
         this.#secrets = readSecrets(this.#files);
       });
     }
+    if (originKeysFile !== undefined) {
+      attempt('--origin-keys-file', () => {
+        this.#keys = readKeys(this.#files);
+      });
+    }
     this.#digest = this.#computeDigest();
+  }
+
+  /** What the edge shows to origins that let only it in. */
+  get keys(): OriginKeys {
+    return this.#keys;
   }
 
   /** Digest of everything that decides what is served: edges with the same one serve the same. */
@@ -89,7 +103,7 @@ export class OriginPolicy {
 
   #computeDigest(): string {
     const listed = this.#allowed.entries.map((entry) => entry.trim()).toSorted();
-    const text = JSON.stringify([listed, this.#rules.text, this.#secrets]);
+    const text = JSON.stringify([listed, this.#rules.text, this.#secrets, this.#keys.text]);
     return createHash('sha256').update(text).digest('hex').slice(0, DIGEST_CHARS);
   }
 
@@ -120,7 +134,11 @@ export class OriginPolicy {
       (ruled.says === 'signed' && isGranted(url, grant, true)) ||
       (ruled.says === 'none' && (listed.allowed || isGranted(url, grant, false)));
     if (!allowed) throw new MillraceError('origin-not-allowed', url.host);
-    if (listed.privateToo || ruled.privateToo) return true;
+    // The edge has a key to these files: clients need a link that its operator has signed.
+    if (this.#keys.isPrivate(url) && !isGranted(url, grant, true)) {
+      throw new MillraceError('origin-not-allowed', `${url.host} is for signed links`);
+    }
+    if (listed.privateToo || ruled.privateToo || this.#keys.of(url) !== undefined) return true;
     // Neither a signature nor the token opens the operator's network.
     checkLiteral(url, this.own);
     return false;
@@ -212,6 +230,10 @@ function isGranted(url: URL, grant: LinkGrant | undefined, sameOrigin: boolean):
 
 function readRules({ rulesFile }: PolicyFiles): OriginRules {
   return rulesFile === undefined ? new OriginRules('{}') : OriginRules.fromFile(rulesFile);
+}
+
+function readKeys({ originKeysFile }: PolicyFiles): OriginKeys {
+  return originKeysFile === undefined ? new OriginKeys([]) : OriginKeys.fromFile(originKeysFile);
 }
 
 function readSecrets({ linkSecretFile }: PolicyFiles): readonly string[] {
