@@ -1,6 +1,7 @@
 /** The dashboard: polls the edge, and shows its figures. */
 
 import { admissionPanel } from './admission.js';
+import { followDownloads } from './downloads.js';
 import { clientsPanel, errorsPanel, filesPanel, processesPanel, tiles } from './lists.js';
 import { bytesPanel, eventsChart, tiersPanel, windowPanel } from './panels.js';
 import { peersPanel } from './peers.js';
@@ -146,4 +147,5 @@ document.addEventListener('visibilitychange', () => {
   else void poll();
 });
 addEventListener('resize', draw);
+followDownloads();
 void poll();

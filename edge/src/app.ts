@@ -19,6 +19,7 @@ import { OwnAddresses } from './policy/own-addresses.ts';
 import { OriginPolicy } from './policy/policy.ts';
 import { openClients } from './wiring/clients.ts';
 import { openDepot, openDepotServer } from './wiring/depot.ts';
+import { openDownloads } from './wiring/downloads.ts';
 import { openFiles } from './wiring/files.ts';
 import {
   addAdminGauges,
@@ -27,7 +28,7 @@ import {
   addClientGauges,
 } from './wiring/gauges.ts';
 import { guardMemory } from './wiring/memory.ts';
-import { openNear } from './wiring/near.ts';
+import { openNear, openPlaces } from './wiring/near.ts';
 import { nodeContext } from './wiring/node-context.ts';
 import { openPeers } from './wiring/peers.ts';
 import { openPorts } from './wiring/ports.ts';
@@ -101,8 +102,19 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       ? undefined
       : new Figures(metrics, config.chunkSize, wallClock);
   figures?.start();
-  const clients = await openClients(context, storage, files, policy, transfers, figures);
-  const near = await openNear(context, peers, clients, policy, transfers, room);
+  const places = await openPlaces(context);
+  const downloads = openDownloads(context);
+  const clients = await openClients(
+    context,
+    storage,
+    files,
+    policy,
+    transfers,
+    figures,
+    downloads,
+    places,
+  );
+  const near = openNear(context, peers, clients, policy, transfers, room, places);
   const upkeep = await openUpkeep(context, storage, peers, files, policy, transfers);
   const depots = openDepotServer(
     context,
@@ -133,7 +145,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   if (config.anycast !== undefined) addAnycastGauge(metrics, () => anycast?.announced ?? false);
   const parts = {
     ...{ policy, transfers, storage, peers, files, clients, near, upkeep, figures, zone },
-    ...{ depots, depotAdministration: depot?.administration },
+    ...{ depots, downloads, depotAdministration: depot?.administration },
   };
   await addRoutes(ports.server, context, {
     ...parts,
@@ -192,6 +204,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       await ports.close();
       await files.client.close();
       await clients.close();
+      await downloads?.close();
       await depot?.close();
       await upkeep.endedSessions.close();
       await storage.close();

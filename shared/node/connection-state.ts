@@ -3,6 +3,7 @@
 import type { LookupFunction } from 'node:net';
 import { MillraceError } from '../src/base/errors.ts';
 import type { MessageHead } from '../src/http/messages/message-head.ts';
+import type { ClientTls } from './open-socket.ts';
 import type { PieceReader } from './piece-reader.ts';
 
 export interface RangeConnectionOptions {
@@ -14,6 +15,8 @@ export interface RangeConnectionOptions {
   readonly headTimeoutMs?: number;
   /** True to accept answers that break the rules of HTTP as long as they are not ambiguous. */
   readonly mends?: boolean;
+  /** Returns certificates for connections to an origin. */
+  readonly tls?: (url: URL) => ClientTls | undefined;
 }
 
 interface Waiting<T> {

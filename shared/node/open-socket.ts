@@ -15,6 +15,13 @@ import {
  */
 export const ADDRESS_ATTEMPT_MS = 1000;
 
+/** Certificate and key that are shown to an origin, and authorities for its own, PEM. */
+export interface ClientTls {
+  readonly cert?: Buffer | undefined;
+  readonly key?: Buffer | undefined;
+  readonly ca?: Buffer | undefined;
+}
+
 export interface SocketOptions {
   readonly lookup?: LookupFunction | undefined;
   /** Memory to read into, and the callback for received bytes; undefined: the socket's own events. */
@@ -27,12 +34,13 @@ export interface SocketOptions {
   readonly onSession?: ((session: Buffer) => void) | undefined;
   /** A connection to the origin that TLS is to be spoken over, such as a tunnel. */
   readonly over?: Socket | undefined;
+  readonly shown?: ClientTls | undefined;
 }
 
 /** Opens a socket to an origin. @param url URL of the origin; only scheme, host and port count */
 export function openSocket(
   url: URL,
-  { lookup, onread, onConnect, session, onSession, over }: SocketOptions,
+  { lookup, onread, onConnect, session, onSession, over, shown }: SocketOptions,
 ): Socket {
   const secure = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -49,6 +57,7 @@ export function openSocket(
   // Loaded only when needed, because it takes 3 MB of memory.
   const socket = process.getBuiltinModule('node:tls').connect({
     ...options,
+    ...shown,
     ...(over === undefined ? {} : { socket: over }),
     // Addresses are not sent as names (RFC 6066, 3); the certificate must be for them all the same.
     ...(isIP(host) === 0 ? { servername: host } : {}),

@@ -60,7 +60,7 @@ export class RangeConnection {
       callback: (count: number, buffer: Uint8Array) => this.#onRead(count, buffer),
     };
     const how = { lookup: options.lookup, onread, onConnect: () => this.#onConnect() };
-    this.#socket = opened ?? openSocket(url, { ...tls, ...how });
+    this.#socket = opened ?? openSocket(url, { ...tls, ...how, shown: options.tls?.(url) });
     // A deadline instead of a limit on silence, because a TLS handshake may drip as well.
     if (opened === undefined) this.#deadline.set(options.connectTimeoutMs);
     else this.#onConnect();

@@ -5,8 +5,8 @@
 
 import type { Place } from '../src/cdn/near/places.ts';
 
-/** A network in CIDR notation, IPv4, and its place. */
-export type Located = readonly [network: string, place: Place];
+/** A network in CIDR notation, IPv4, with its place and the code of its country. */
+export type Located = readonly [network: string, place: Place, country?: string];
 
 const MARKER = '\xab\xcd\xefMaxMind.com';
 /** Bits of a record, of which each node of the tree has two. */
@@ -26,10 +26,12 @@ type Child = { readonly node: number } | { readonly data: number } | undefined;
 export function geoDatabase(places: readonly Located[], type = 'Test-City'): Uint8Array {
   const nodes: [Child, Child][] = [[undefined, undefined]];
   const data: number[] = [];
-  for (const [network, { latitude, longitude }] of places) {
+  for (const [network, { latitude, longitude }, country] of places) {
     insert(nodes, bitsOf(network), data.length);
     const location = map({ latitude: double(latitude), longitude: double(longitude) });
-    data.push(...map({ location }));
+    const inCountry: Record<string, Bytes> =
+      country === undefined ? {} : { country: map({ iso_code: text(country) }) };
+    data.push(...map({ location, ...inCountry }));
   }
   const tree = nodes.flat().flatMap((child) => encode(child, nodes.length));
   const metadata = map({

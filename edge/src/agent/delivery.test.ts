@@ -98,7 +98,13 @@ function setUp() {
       spare: () => true,
       waitsForMemory: () => true,
       begin() {},
-      observe: { chunk() {}, retry() {}, sent() {}, window: (size) => windows.push(size) },
+      observe: {
+        chunk() {},
+        retry() {},
+        sent() {},
+        taken() {},
+        window: (size) => windows.push(size),
+      },
     });
     const ended = delivery.run();
     // A test that fails leaves the response unfinished, with timers that would never stop.

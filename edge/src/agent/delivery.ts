@@ -4,6 +4,7 @@
  */
 
 import type { ServerResponse } from 'node:http';
+import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { BUFFER_BYTES_PER_CLIENT } from '@millrace/shared/base/limits';
 import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
@@ -56,6 +57,8 @@ interface DeliveryObserver {
   window(chunks: number): void;
   /** Body bytes handed to the client's socket. */
   sent(bytes: number): void;
+  /** Bytes of the file that the kernel has taken for the client. */
+  taken(range: ByteRange): void;
 }
 
 export class Delivery {
@@ -208,7 +211,9 @@ export class Delivery {
       this.#writing.delete(write);
       found.chunk.release();
       // An error means that the client is gone, which the signal says as well.
-      if (error == null) this.#driver.sent(slice);
+      if (error != null) return;
+      observe.taken(plan.slices.at(slice).range);
+      this.#driver.sent(slice);
     });
   }
 

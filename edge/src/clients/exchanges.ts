@@ -1,6 +1,7 @@
 /** The requests of clients that are under way: counted, drained, sent elsewhere, cut off. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RangeSet } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { RefusalOutcome } from '@millrace/shared/cdn/admission/refusal-log';
@@ -32,6 +33,8 @@ export interface Exchange {
   /** Audience of the request; undefined: public. */
   scope?: Scope;
   url: URL | undefined;
+  /** Bytes of the file that the client has taken; undefined while there are none. */
+  taken?: TakenOfFile;
   /** Body bytes sent, and their total. */
   sentBytes: number;
   bodyBytes: number;
@@ -41,6 +44,16 @@ export interface Exchange {
   pace?: ReaderPace | undefined;
   /** True if the client has said that it continues elsewhere after a reset. */
   readonly aware: boolean;
+}
+
+/** Bytes that a client has taken of one version of a file. */
+export interface TakenOfFile {
+  /** Tells versions of the file apart. */
+  readonly version: string;
+  /** Bytes of the file; undefined: unknown. */
+  length: number | undefined;
+  /** Those that the kernel has taken for the client. */
+  readonly ranges: RangeSet;
 }
 
 /**

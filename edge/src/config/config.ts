@@ -37,6 +37,7 @@ export interface Config extends ReachConfig, DepotConfig {
   readonly preset: readonly PresetName[];
   readonly rulesFile: string | undefined;
   readonly linkSecretFile: string | undefined;
+  readonly originKeysFile: string | undefined;
   readonly defaultScheme: 'http' | 'https';
   readonly cacheMemory: number;
   /** Memory of this process, bytes; undefined: derived from the cache's. */
@@ -132,8 +133,8 @@ export function readConfig(
 
 /** Returns true if there are files that are read again on SIGHUP. */
 export function canReload(config: Config): boolean {
-  const { tlsCert, rulesFile, linkSecretFile, geoip, depotOwnersFile } = config;
-  const files = [tlsCert, rulesFile, linkSecretFile, geoip, depotOwnersFile];
+  const { tlsCert, rulesFile, linkSecretFile, originKeysFile, geoip, depotOwnersFile } = config;
+  const files = [tlsCert, rulesFile, linkSecretFile, originKeysFile, geoip, depotOwnersFile];
   return files.some((file) => file !== undefined);
 }
 

@@ -10,6 +10,7 @@ import { readLinkSecrets } from '@millrace/shared/node/link-signature';
 import * as z from 'zod';
 import { AllowList } from '../policy/allow-list.ts';
 import { parseNetwork } from '../policy/client-address.ts';
+import { OriginKeys } from '../policy/origin-keys.ts';
 import { OriginRules } from '../policy/origin-rules.ts';
 import { PRESET_NAMES } from '../policy/presets.ts';
 import { DEPOT_SETTINGS } from './depot-settings.ts';
@@ -95,6 +96,12 @@ export const SETTINGS = {
     argument: '<file>',
     help: 'file with the secrets of signed links, one per line; the first signs new links; read again on SIGHUP',
     schema: usable(readLinkSecrets),
+    default: undefined,
+  },
+  'origin-keys-file': {
+    argument: '<file>',
+    help: 'JSON file, mode 0600, with what this edge shows to origins that let only it in (keys of S3, header fields, certificates) and with second origins; read again on SIGHUP',
+    schema: usable(OriginKeys.fromFile),
     default: undefined,
   },
   'default-scheme': {

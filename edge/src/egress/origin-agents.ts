@@ -3,19 +3,23 @@
  * closed.
  */
 
+import type { ClientTls } from '@millrace/shared/node/open-socket';
 import type { Pool } from 'undici';
 
 type Undici = typeof import('undici');
 
 export class OriginAgents {
   readonly #options: Pool.Options;
+  readonly #tls: ((url: URL) => ClientTls | undefined) | undefined;
   readonly #pools = new Map<string, Pool>();
   /** undici, loaded when first needed: it would take a good part of an edge's start. */
   #loading: Promise<void> | undefined;
   #undici: Undici | undefined;
   #closed = false;
 
-  constructor(options: Pool.Options) {
+  /** @param tls returns certificates for connections to an origin */
+  constructor(tls: ((url: URL) => ClientTls | undefined) | undefined, options: Pool.Options) {
+    this.#tls = tls;
     this.#options = options;
   }
 
@@ -35,7 +39,10 @@ export class OriginAgents {
     if (this.#closed || this.#undici === undefined) throw new Error('there are no pools');
     let pool = this.#pools.get(origin);
     if (pool === undefined) {
-      pool = new this.#undici.Pool(origin, this.#options);
+      const { connect } = this.#options;
+      const shown = this.#tls?.(new URL(origin));
+      const options = { ...this.#options, connect: { ...Object(connect), ...shown } };
+      pool = new this.#undici.Pool(origin, shown === undefined ? this.#options : options);
       this.#pools.set(origin, pool);
     }
     return pool;

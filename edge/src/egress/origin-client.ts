@@ -3,7 +3,6 @@
  * that each hop is checked against the policy.
  */
 
-import type { LookupFunction } from 'node:net';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_REDIRECTS } from '@millrace/shared/base/limits';
@@ -17,7 +16,6 @@ import { httpGet } from '@millrace/shared/node/http-get';
 import type { HttpAnswer, HttpResponse, Method } from '@millrace/shared/node/http-response';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import { networkError } from '@millrace/shared/node/network-error';
-import { RangeClient } from '@millrace/shared/node/range-client';
 import type { OnRefusal } from '../admission/admissions.ts';
 import type { ClientOrigins } from '../admission/client-origins.ts';
 import type { Scope } from '../files/file-version.ts';
@@ -26,17 +24,20 @@ import type { OriginPolicy } from '../policy/policy.ts';
 import { publicLookup } from '../policy/public-address.ts';
 import { AnonymousTokens } from './anonymous-tokens.ts';
 import { BodyPace } from './body-pace.ts';
-import { OriginAgents } from './origin-agents.ts';
+import { originShare, originTurns } from './client-shares.ts';
+import type { OriginAccess } from './origin-access.ts';
 import { originTarget, RedirectFields } from './redirects.ts';
+import {
+  KEEP_ALIVE_MS,
+  openTransport,
+  type Transport,
+  type TransportOptions,
+} from './transport.ts';
 
-export interface OriginClientOptions {
+export interface OriginClientOptions extends TransportOptions {
   readonly policy: OriginPolicy;
   /** This node's name: goes into Via, so that a loop of edges is noticed. */
   readonly name: string;
-  /** Connections to one origin at a time. */
-  readonly connections: number;
-  /** Longest time for an origin to connect, to answer, and to send nothing, milliseconds. */
-  readonly timeoutMs: number;
   /** Origins with connections at a time. */
   readonly maxOrigins: number;
   /** Bounds the origins that a client makes this edge ask over time. */
@@ -45,6 +46,8 @@ export interface OriginClientOptions {
   readonly now: () => Millis;
   /** Called for clients that are refused an origin, or lose it to another client. */
   readonly onRefusal?: OnRefusal;
+  /** Gets requests into origins that let only this edge in; undefined: there are none. */
+  readonly access?: OriginAccess | undefined;
 }
 
 export interface OriginRequest {
@@ -74,12 +77,6 @@ export interface OriginRequest {
   readonly onRedirect?: (hop: Hop) => void;
 }
 
-/** Two ways to the same origins: a general client, and the narrow one for ranges. */
-interface Transport {
-  readonly agents: OriginAgents;
-  readonly ranges: RangeClient;
-}
-
 /** An origin's place, for the length of one request. */
 interface Use {
   /** Ends the request. */
@@ -91,13 +88,6 @@ interface Use {
 /** Sends one request of a chain of redirects, and ends its use of the origin's place. */
 type Send<A> = (url: URL, transport: Transport, use: Use) => Promise<A>;
 
-const MAX_CONNECT_MS = 10_000;
-/** Part of all origins that one client may have requests to at a time. */
-const CLIENT_SHARE = 1 / 4;
-/** Part of the connections to one origin that tunnels and version requests of one client may take. */
-const CLIENT_CONNECTIONS_SHARE = 3 / 4;
-/** Longest time that an idle connection is kept, whatever the origin's Keep-Alive field allows. */
-const KEEP_ALIVE_MS: Millis = 30_000;
 /** Idle time after which an origin is forgotten. */
 const IDLE_ORIGIN_MS: Millis = KEEP_ALIVE_MS + 5000;
 const IDLE_CHECK_MS: Millis = 10_000;
@@ -128,8 +118,8 @@ export class OriginClient {
     this.#idleTimer = setInterval(() => {
       for (const origin of this.#places.takeIdle(now() - IDLE_ORIGIN_MS)) this.#cutOff(origin);
     }, IDLE_CHECK_MS).unref();
-    this.#publicOnly = this.#transport(publicLookup(undefined, options.policy.own));
-    this.#anywhere = this.#transport(undefined);
+    this.#publicOnly = openTransport(options, publicLookup(undefined, options.policy.own));
+    this.#anywhere = openTransport(options, undefined);
   }
 
   /** Origins with requests under way. */
@@ -149,8 +139,8 @@ export class OriginClient {
    * @throws MillraceError for anything that prevents a response; not for its status
    */
   open(request: OriginRequest): Promise<HttpResponse> {
-    return this.#follow(request, (url, transport, use) =>
-      this.#getInTurn(url, transport, request, use),
+    return this.#send(request, (asked) =>
+      this.#follow(asked, (url, transport, use) => this.#getInTurn(url, transport, asked, use)),
     );
   }
 
@@ -161,6 +151,10 @@ export class OriginClient {
    * @throws MillraceError as `open`
    */
   openRange(request: OriginRequest): Promise<HttpAnswer> {
+    return this.#send(request, (asked) => this.#rangeOf(asked));
+  }
+
+  #rangeOf(request: OriginRequest): Promise<HttpAnswer> {
     return this.#follow(request, async (url, transport, use) => {
       const { client = '', signal } = request;
       const end = await this.#rangeTurns.take(url.origin, client, signal);
@@ -168,18 +162,14 @@ export class OriginClient {
       let givenUp = false;
       try {
         use.check();
-        const answer = await transport.ranges.open(
-          url,
-          this.#headers(request, url),
-          request.signal,
-          {
-            onSent: request.onSent,
-            onDone: () => {
-              end();
-              if (!givenUp) use.done();
-            },
+        const fields = await this.#headers(url, request);
+        const answer = await transport.ranges.open(url, fields, request.signal, {
+          onSent: request.onSent,
+          onDone: () => {
+            end();
+            if (!givenUp) use.done();
           },
-        );
+        });
         if (answer.plain || answer.status !== 206) {
           return {
             ...answer,
@@ -247,8 +237,8 @@ export class OriginClient {
     const pool = agents.get(url.origin);
     const { method = 'GET', signal, onInterim } = request;
     const interim = onInterim && { onInterim: interimReader(url.href, onInterim) };
-    const options = { method, headMs, onDone, ...interim };
-    return httpGet(pool, url, this.#headers(request, url), signal, options);
+    const fields = await this.#headers(url, request);
+    return httpGet(pool, url, fields, signal, { method, headMs, onDone, ...interim });
   }
 
   async #follow<A extends HttpAnswer>(request: OriginRequest, send: Send<A>): Promise<A> {
@@ -339,7 +329,16 @@ export class OriginClient {
     }
   }
 
-  #headers(request: OriginRequest, url: URL): Record<string, string> {
+  /** Sends a request to its origin, or to the second one that it has. */
+  #send<A extends HttpAnswer>(
+    request: OriginRequest,
+    send: (request: OriginRequest) => Promise<A>,
+  ): Promise<A> {
+    const { access } = this.#options;
+    return access === undefined ? send(request) : access.send(request, send);
+  }
+
+  async #headers(url: URL, request: OriginRequest): Promise<Record<string, string>> {
     const { accept } = this.#options.policy.rule(url);
     return {
       ...(accept === undefined ? {} : { accept }),
@@ -348,44 +347,9 @@ export class OriginClient {
       'user-agent': 'Millrace/0.1',
       via: viaItem(this.#options.name),
       ...request.headers,
+      ...(await this.#options.access?.fields(url, request.method ?? 'GET')),
     };
   }
-
-  #transport(lookup: LookupFunction | undefined): Transport {
-    const { timeoutMs, connections } = this.#options;
-    const connectTimeoutMs = Math.min(timeoutMs, MAX_CONNECT_MS);
-    const withLookup = lookup === undefined ? {} : { lookup };
-    const agents = new OriginAgents({
-      connections,
-      pipelining: 1,
-      // The window counts on one connection per chunk in flight.
-      allowH2: false,
-      connect: { timeout: connectTimeoutMs, ...withLookup },
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      keepAliveMaxTimeout: KEEP_ALIVE_MS,
-      maxHeaderSize: 32 * 1024,
-    });
-    const ranges = new RangeClient({
-      connections,
-      timeoutMs,
-      connectTimeoutMs,
-      headTimeoutMs: timeoutMs,
-      ...withLookup,
-    });
-    return { agents, ranges };
-  }
-}
-
-/** Returns the most origins that one client may have requests to at a time. */
-export function originShare(maxOrigins: number): number {
-  return Math.ceil(maxOrigins * CLIENT_SHARE);
-}
-
-/** Tunnels and version requests to one origin that one client may have under way. */
-function originTurns(connections: number): number {
-  return Math.ceil(connections * CLIENT_CONNECTIONS_SHARE);
 }
 
 function tooManyOrigins(detail: string): MillraceError {

@@ -120,6 +120,7 @@ export class Metrics {
     ['code'],
   );
   readonly resets = this.#counter('responses_reset_total', 'Responses cut off', ['code']);
+  readonly downloads = downloadsMetric(this.registry);
   readonly window = new Histogram({
     name: 'millrace_window_chunks',
     help: 'Size of the congestion window when a chunk comes in',
@@ -226,6 +227,16 @@ export class Metrics {
   #counter<L extends string>(name: string, help: string, labelNames: L[] = []): Counter<L> {
     return new Counter({ name: `millrace_${name}`, help, labelNames, registers: [this.registry] });
   }
+}
+
+/** Makes the counter of downloads, which of several processes only the supervisor uses. */
+export function downloadsMetric(registry: Registry): Counter<'state' | 'country'> {
+  return new Counter({
+    name: 'millrace_downloads_total',
+    help: 'Downloads begun and completed by clients, by country (ZZ: not known); only with --admin-token-file',
+    labelNames: ['state', 'country'],
+    registers: [registry],
+  });
 }
 
 /** Chunks fetched at a hop, and how many of them were requested again because they were late. */

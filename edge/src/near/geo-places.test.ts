@@ -9,7 +9,7 @@ import { GeoPlaces } from './geo-places.ts';
 const BERLIN = { latitude: 52.5, longitude: 13.4 };
 const SYDNEY = { latitude: -33.9, longitude: 151.2 };
 const NETWORKS = [
-  ['192.0.2.0/24', BERLIN],
+  ['192.0.2.0/24', BERLIN, 'DE'],
   ['198.51.100.0/25', SYDNEY],
 ] as const;
 
@@ -49,6 +49,13 @@ describe('GeoPlaces', () => {
       expect([other, places.of(other)]).toEqual([other, undefined]);
   });
 
+  test('knows the countries of addresses, if the database has them', async () => {
+    const { places } = await open();
+    expect(places.countryOf('192.0.2.77')).toBe('DE');
+    expect(places.countryOf('198.51.100.1')).toBeUndefined();
+    expect(places.countryOf('nobody')).toBeUndefined();
+  });
+
   test('places an edge by the address of its name, which is looked up again after ten minutes', async () => {
     const { places, clock, asked } = await open();
     expect(places.ofEdge('https://edge.example')).toBeUndefined();
@@ -81,7 +88,9 @@ describe('GeoPlaces', () => {
   test('warns of a database without places', async () => {
     const countries = join(folder, 'countries');
     await writeFile(countries, geoDatabase(NETWORKS, 'Test-Country'));
-    expect((await open(countries)).said).toEqual(['--geoip: this file has no places']);
+    expect((await open(countries)).said).toEqual([
+      '--geoip: this file has countries only, and no places',
+    ]);
   });
 
   test('reads the file again, and keeps the old one if the new one cannot be used', async () => {

@@ -28,6 +28,8 @@ export interface GeoPlacesOptions {
 const NAME_MS = 10 * 60_000;
 /** Databases that say nothing about places. */
 const WITHOUT_PLACES = /country|asn|isp|domain|anonymous|connection/i;
+/** Databases without places that say at least in which country an address is. */
+const WITH_COUNTRIES = /country/i;
 
 interface KnownEdge {
   readonly at: Millis;
@@ -62,16 +64,16 @@ export class GeoPlaces {
 
   /** Returns the place of an address; undefined if the database does not have it. */
   of(address: string): Place | undefined {
-    if (!ipaddr.isValid(address)) return undefined;
-    let found: CityResponse | null;
-    try {
-      found = this.#reader.get(ipaddr.process(address).toString());
-    } catch {
-      return undefined; // the record is damaged, or there are no IPv6 addresses in the file
-    }
-    const { latitude, longitude } = found?.location ?? {};
+    const { latitude, longitude } = this.#find(address)?.location ?? {};
     const isPlace = isDegrees(latitude, 90) && isDegrees(longitude, 180);
     return isPlace ? { latitude, longitude } : undefined;
+  }
+
+  /** Returns the country of an address, two capital letters; undefined if it is not known. */
+  countryOf(address: string): string | undefined {
+    const found = this.#find(address);
+    const code = (found?.country ?? found?.registered_country)?.iso_code;
+    return code !== undefined && /^[A-Z]{2}$/.test(code) ? code : undefined;
   }
 
   /**
@@ -88,6 +90,15 @@ export class GeoPlaces {
     this.#edges.set(url, next);
     void this.#locate(new URL(url).hostname.replace(/^\[|\]$/g, ''), next);
     return next.place;
+  }
+
+  #find(address: string): CityResponse | undefined {
+    if (!ipaddr.isValid(address)) return undefined;
+    try {
+      return this.#reader.get(ipaddr.process(address).toString()) ?? undefined;
+    } catch {
+      return undefined; // the record is damaged, or there are no IPv6 addresses in the file
+    }
   }
 
   async #locate(host: string, edge: KnownEdge): Promise<void> {
@@ -113,8 +124,11 @@ async function read({ path, log }: GeoPlacesOptions): Promise<Reader<CityRespons
     throw new MillraceError('bad-option', `--geoip: ${path} cannot be read: ${why}`);
   }
   const { databaseType: type, buildEpoch: built } = reader.metadata;
-  if (WITHOUT_PLACES.test(type)) log.warn({ path, type }, '--geoip: this file has no places');
-  else log.info({ path, type, built }, 'places of addresses read');
+  if (WITH_COUNTRIES.test(type)) {
+    log.warn({ path, type }, '--geoip: this file has countries only, and no places');
+  } else if (WITHOUT_PLACES.test(type)) {
+    log.warn({ path, type }, '--geoip: this file has no places');
+  } else log.info({ path, type, built }, 'places of addresses read');
   return reader;
 }
 

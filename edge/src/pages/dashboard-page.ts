@@ -30,6 +30,7 @@ ${panel('tiers', 'Where chunks came from', 'wide')}
 ${panel('peers', 'Peers by round-trip time', 'half')}
 ${panel('window', 'Window and retries', 'half')}
 ${panel('files', 'Files in demand', 'full')}
+${DOWNLOADS}
 ${panel('admission', 'Use by clients, and refusals', 'full')}
 ${panel('errors', 'Errors', 'third')}
 ${panel('clients', 'Clients and caches', 'third')}
@@ -96,6 +97,12 @@ ${more > 0 ? html`<p class="quiet">and ${String(more)} more</p>` : undefined}
 <p class="quiet">${links}</p></section>`;
 }
 
+const DOWNLOADS = html`<section class="card panel full" aria-labelledby="downloads-title"><h2 id="downloads-title">Downloads</h2>
+<div class="downloads-range"><label>Time <select class="input" id="downloads-range">
+<option value="1">today</option><option value="7">7 days</option><option value="30" selected>30 days</option><option value="90">90 days</option><option value="400">400 days</option>
+</select></label><a id="downloads-csv" href="/-/dashboard/downloads.csv?days=30">CSV</a></div>
+<div id="downloads"></div>
+<p class="quiet">A download is one client and one file, however many requests it takes; days are those of UTC.</p></section>`;
 const SESSIONS = html`<section class="card panel full" aria-labelledby="sessions-title"><h2 id="sessions-title">Sessions</h2>
 <p class="quiet">A session ends after 12 hours, or when its user logs out.</p>
 <form method="post" action="/-/dashboard/logout"><input name="everywhere" value="yes" hidden><button class="button small" type="submit">Log out everywhere</button></form></section>`;

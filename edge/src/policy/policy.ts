@@ -22,6 +22,7 @@ import {
 import type { Pointer, Scope } from '../files/file-version.ts';
 import type { AllowList } from './allow-list.ts';
 import { hasBadPort } from './bad-ports.ts';
+import { OriginKeys } from './origin-keys.ts';
 import {
   checkAgainstRule,
   type OriginRule,
@@ -38,6 +39,7 @@ export interface PolicyFiles {
   readonly linkSecretFile: string | undefined;
   /** Presets whose origins are served; none by default. */
   readonly preset?: readonly PresetName[];
+  readonly originKeysFile?: string | undefined;
 }
 
 /** Length of the policy's digest, hexadecimal digits. */
@@ -53,6 +55,7 @@ export class OriginPolicy {
   /** Rules of the presets, which count where the operator's say nothing. */
   readonly #presets: OriginRules;
   #rules: OriginRules;
+  #keys: OriginKeys;
   #secrets: readonly string[];
   #digest: string;
 
@@ -67,6 +70,7 @@ export class OriginPolicy {
     this.#presets = new OriginRules(presetRules(this.presets));
     this.#rules = readRules(files);
     this.#secrets = readSecrets(files);
+    this.#keys = readKeys(files);
     this.#digest = this.#computeDigest();
   }
 
@@ -81,7 +85,7 @@ export class OriginPolicy {
         log.error({ what, reason: error.detail }, 'policy cannot be read: the old one still holds');
       }
     };
-    const { rulesFile, linkSecretFile } = this.#files;
+    const { rulesFile, linkSecretFile, originKeysFile } = this.#files;
     if (rulesFile !== undefined) {
       attempt('--rules-file', () => {
         this.#rules = readRules(this.#files);
@@ -92,7 +96,17 @@ export class OriginPolicy {
         this.#secrets = readSecrets(this.#files);
       });
     }
+    if (originKeysFile !== undefined) {
+      attempt('--origin-keys-file', () => {
+        this.#keys = readKeys(this.#files);
+      });
+    }
     this.#digest = this.#computeDigest();
+  }
+
+  /** What the edge shows to origins that let only it in. */
+  get keys(): OriginKeys {
+    return this.#keys;
   }
 
   /** Digest of everything that decides what is served: edges with the same one serve the same. */
@@ -103,7 +117,7 @@ export class OriginPolicy {
   #computeDigest(): string {
     const listed = this.#allowed.entries.map((entry) => entry.trim()).toSorted();
     const text = JSON.stringify([
-      ...[listed, this.#rules.text, this.#secrets],
+      ...[listed, this.#rules.text, this.#secrets, this.#keys.text],
       ...(this.#presets.servesNothing ? [] : [this.#presets.text]),
     ]);
     return createHash('sha256').update(text).digest('hex').slice(0, DIGEST_CHARS);
@@ -136,7 +150,11 @@ export class OriginPolicy {
       (ruled.says === 'signed' && isGranted(url, grant, true)) ||
       (ruled.says === 'none' && (listed.allowed || isGranted(url, grant, false)));
     if (!allowed) throw new MillraceError('origin-not-allowed', url.host);
-    if (listed.privateToo || ruled.privateToo) return true;
+    // The edge has a key to these files: clients need a link that its operator has signed.
+    if (this.#keys.isPrivate(url) && !isGranted(url, grant, true)) {
+      throw new MillraceError('origin-not-allowed', `${url.host} is for signed links`);
+    }
+    if (listed.privateToo || ruled.privateToo || this.#keys.of(url) !== undefined) return true;
     // Neither a signature nor the token opens the operator's network.
     checkLiteral(url, this.own);
     return false;
@@ -278,6 +296,10 @@ function isGranted(url: URL, grant: LinkGrant | undefined, sameOrigin: boolean):
 
 function readRules({ rulesFile }: PolicyFiles): OriginRules {
   return rulesFile === undefined ? new OriginRules('{}') : OriginRules.fromFile(rulesFile);
+}
+
+function readKeys({ originKeysFile }: PolicyFiles): OriginKeys {
+  return originKeysFile === undefined ? new OriginKeys([]) : OriginKeys.fromFile(originKeysFile);
 }
 
 function readSecrets({ linkSecretFile }: PolicyFiles): readonly string[] {

@@ -5,6 +5,7 @@ import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { GuessLimit } from '@millrace/shared/base/guess-limit';
 import { mostRefused, type RefusalReport } from '@millrace/shared/cdn/admission/refusal-log';
 import type { Revocations, RevocationsSnapshot } from '@millrace/shared/cdn/admission/revocations';
+import { countsCsv } from '@millrace/shared/cdn/figures/download-table';
 import { type FigureSteps, stepsSince } from '@millrace/shared/cdn/figures/figure-history';
 import { SharedAnswer } from '@millrace/shared/cdn/figures/shared-answer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -12,6 +13,7 @@ import { LRUCache } from 'lru-cache';
 import { DashboardSessions } from '../admin/sessions.ts';
 import type { Admissions } from '../admission/admissions.ts';
 import type { Config } from '../config/config.ts';
+import type { Downloads } from '../figures/download-counter.ts';
 import { problemReply } from '../listen/problem-reply.ts';
 import { dashboardPage, loginPage, noTokenPage } from '../pages/dashboard-page.ts';
 import { sendPage } from '../pages/layout.ts';
@@ -20,6 +22,7 @@ import { clientKey } from '../policy/client-key.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { edgeName } from '../workers/worker-link.ts';
 import { isAdmin } from './admin.ts';
+import { CSV_TYPE, downloadSummary, readDays } from './downloads.ts';
 import { isEncrypted, ownBase } from './own-address.ts';
 
 export interface DashboardRoutesOptions {
@@ -31,6 +34,8 @@ export interface DashboardRoutesOptions {
   readonly revocations: Revocations;
   /** Ends sessions at all processes of this edge. */
   readonly logOut: (ending: RevocationsSnapshot) => Promise<void>;
+  /** Undefined without an administration token. */
+  readonly downloads: Pick<Downloads, 'read'> | undefined;
   /** Collects the figures of all processes of this edge, as JSON. */
   readonly collect: () => Promise<string>;
   /** Monotonic milliseconds. */
@@ -141,6 +146,18 @@ export async function dashboardRoutes(
     const from = typeof since === 'string' && /^\d{1,12}$/.test(since) ? Number(since) : 0;
     const refused = mostRefused(snapshot.refused, SHOWN_CLIENTS);
     return { ...snapshot, history: stepsSince(snapshot.history, from), refused };
+  });
+
+  const counts = async (request: FastifyRequest) => {
+    if (!isLoggedIn(request)) throw new MillraceError('token-required');
+    return (await o.downloads?.read(readDays(request.query))) ?? [];
+  };
+  server.setErrorHandler((thrown, _request, reply) => sendProblem(reply, asMillraceError(thrown)));
+  server.get('/-/dashboard/downloads', async (request) => downloadSummary(await counts(request)));
+  server.get('/-/dashboard/downloads.csv', async (request, reply) => {
+    const rows = countsCsv(await counts(request));
+    const name = `attachment; filename="downloads.csv"`;
+    return reply.type(CSV_TYPE).header('content-disposition', name).send(rows);
   });
 }
 

@@ -13,6 +13,12 @@ import type { PointerCache } from '../cache/pointer-cache.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
 import type { Config } from '../config/config.ts';
 import { counterValue, counterValues, fetchesByHop, type Metrics } from '../figures/metrics.ts';
+import {
+  CONTENT_TYPES,
+  type MetricsFormat,
+  metricsText,
+  preferredFormat,
+} from '../figures/metrics-text.ts';
 import type { Membership } from '../peers/membership.ts';
 import { WORKER_PART_OF_AGE } from '../workers/messages.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
@@ -51,11 +57,13 @@ export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): P
   const { config, metrics, membership, link } = o;
   const age = link === undefined ? config.statusAge : config.statusAge * WORKER_PART_OF_AGE;
   const shared = (make: () => Promise<string>) => new SharedAnswer(make, age, o.now);
-  const metricsText = shared(() => {
-    if (link !== undefined) return link.collect('metrics');
-    metrics.reports.inc({ what: 'metrics' });
-    return metrics.registry.metrics();
-  });
+  const figures = (format: MetricsFormat) =>
+    shared(async () => {
+      if (link !== undefined) return link.collect(format);
+      metrics.reports.inc({ what: 'metrics' });
+      return metricsText([await metrics.registry.getMetricsAsJSON()], format);
+    });
+  const figuresIn = { metrics: figures('metrics'), openMetrics: figures('openMetrics') };
   const statusText = shared(async () => {
     if (link !== undefined) return link.collect('status');
     metrics.reports.inc({ what: 'status' });
@@ -74,9 +82,11 @@ export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): P
     const ready = o.transfers.takesClients;
     return reply.code(ready ? 200 : 503).send({ ready, server: 'millrace-edge' });
   });
-  server.get('/-/metrics', async (_request, reply) =>
-    reply.type(metrics.registry.contentType).send(await metricsText.get()),
-  );
+  server.get('/-/metrics', async (request, reply) => {
+    const format = preferredFormat(request.headers.accept);
+    reply.type(CONTENT_TYPES[format]).header('vary', 'accept');
+    return reply.send(await figuresIn[format].get());
+  });
   server.get('/-/status', async (_request, reply) =>
     reply.type(JSON_TYPE).send(await statusText.get()),
   );

@@ -62,6 +62,8 @@ export interface PrefixedOptions extends SendVersionOptions, SendTunnelledOption
   readonly reaper: ClientReaper;
   readonly account: MemoryAccount;
   readonly onRefusal: OnRefusal;
+  /** Called when an exchange has ended. */
+  readonly onEnded: ((exchange: Exchange, failure?: MillraceError) => void) | undefined;
   /** Requests under way. */
   readonly transfers: Exchanges;
   readonly log: Log;
@@ -316,20 +318,18 @@ export class PrefixedHandler {
     const { status, headers, body } = problemReply(error);
     // A connection takes memory as well.
     if (error.code === 'out-of-memory') res.shouldKeepAlive = false;
+    const { name } = this.#options;
     const outcome: CacheOutcome = { hit: false, fwd: 'bypass', detail: error.code };
-    res.writeHead(status, {
-      ...headers,
-      ...more,
-      via: viaItem(this.#options.name),
-      'cache-status': formatCacheStatus(this.#options.name, outcome),
-    });
+    const own = { via: viaItem(name), 'cache-status': formatCacheStatus(name, outcome) };
+    res.writeHead(status, { ...headers, ...more, ...own });
     res.end(body);
   }
 
   #record(exchange: Exchange, failure: MillraceError | undefined): void {
     const { url } = exchange;
     // A query may hold secrets: signed links, tokens. So may a path: links of depots.
-    const shown = url === undefined ? undefined : hideSecrets(`${url.origin}${url.pathname}`);
+    const shown = url && hideSecrets(`${url.origin}${url.pathname}`);
     recordTransfer(this.#options, exchange, { url: shown }, failure);
+    this.#options.onEnded?.(exchange, failure);
   }
 }

@@ -1,13 +1,17 @@
 /** Parts between clients and files: addresses of clients, their limits, and whether they vanish. */
 
+import { NOWHERE } from '@millrace/shared/cdn/figures/download-table';
 import { type Amplification, ClientLimits } from '../admission/client-limits.ts';
 import { OriginUse } from '../admission/origin-use.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
 import { ClientReaper } from '../clients/reaper.ts';
+import { takenBytes } from '../clients/taken-bytes.ts';
 import { openTcpInfo } from '../clients/tcp-info.ts';
 import type { Config } from '../config/config.ts';
 import type { Figures } from '../figures/dashboard-figures.ts';
+import type { Downloads } from '../figures/download-counter.ts';
 import { ClientRtts } from '../near/client-rtts.ts';
+import type { GeoPlaces } from '../near/geo-places.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
 import { LocalAccess } from '../policy/local-access.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
@@ -52,6 +56,8 @@ const REGAINED_CHUNKS = 1;
  *
  * @param transfers that clients' requests are added to
  * @param figures told of chunks that are sent; undefined without a dashboard
+ * @param downloads told of what clients take; undefined without a token
+ * @param places gives the countries of clients; undefined without a database
  * @throws Error if a file named in the settings cannot be used
  */
 export async function openClients(
@@ -61,6 +67,8 @@ export async function openClients(
   policy: OriginPolicy,
   transfers: Exchanges,
   figures: Figures | undefined,
+  downloads: Downloads | undefined,
+  places: GeoPlaces | undefined,
 ): Promise<Clients> {
   const { config, log, metrics, admissions, account, now, wallClock, rounds } = context;
   const { clientAddress: address } = context;
@@ -134,6 +142,13 @@ export async function openClients(
     transfers,
     account,
     onRefusal: admissions.refused,
+    onEnded:
+      downloads &&
+      ((exchange, failure) => {
+        const taken = takenBytes(exchange, failure);
+        const country = places?.countryOf(exchange.client) ?? NOWHERE;
+        if (taken !== undefined) downloads.record({ ...taken, country });
+      }),
     log,
   });
   rounds.every(RELIEF_INTERVAL_MS, () => transfers.setPressed(!spare()));

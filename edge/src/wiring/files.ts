@@ -6,7 +6,9 @@ import { DepotSource } from '../agent/depot-source.ts';
 import { FileResolver } from '../agent/file-resolver.ts';
 import { Streams } from '../agent/streams.ts';
 import type { Depot } from '../depot/depot.ts';
-import { OriginClient, originShare } from '../egress/origin-client.ts';
+import { originShare } from '../egress/client-shares.ts';
+import { OriginAccess } from '../egress/origin-access.ts';
+import { OriginClient } from '../egress/origin-client.ts';
 import { OriginRecords } from '../egress/origin-records.ts';
 import { OriginSource } from '../egress/origin-source.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
@@ -40,13 +42,14 @@ const STREAM_SHARE = 1 / 2;
  * @param load this node's load, told with every answer to another node
  */
 export function openFiles(
-  { config, log, metrics, admissions, clientAddress, account, now, wallClock }: NodeContext,
+  context: NodeContext,
   { cache, memory, disk, purges, pointers }: Storage,
   { auth, network, depots }: Peers,
   policy: OriginPolicy,
   depot: Depot | undefined,
   load: () => number,
 ): Files {
+  const { config, log, metrics, admissions, clientAddress, account, now, wallClock } = context;
   const onOriginBytes = (count: number) => metrics.originBytes.inc(count);
   const clientOrigins = new ClientOrigins({
     perMinute: config.clientOrigins,
@@ -65,6 +68,7 @@ export function openFiles(
     clientOrigins,
     now,
     onRefusal: admissions.refused,
+    ...(config.originKeysFile === undefined ? {} : keyed(context, policy)),
   });
   admissions.measure('origins', {
     use: () => client.originsInUse,
@@ -140,4 +144,15 @@ export function openFiles(
     account,
   });
   return { client, clientOrigins, records, chunks, resolver, inside, onOriginBytes };
+}
+
+/** Makes the parts that get requests into origins that let only this edge in. */
+function keyed({ log, now, wallClock }: NodeContext, policy: OriginPolicy) {
+  const access = new OriginAccess({
+    keys: () => policy.keys,
+    now,
+    wallClock,
+    onFallback: (origin, reason) => log.warn({ origin, reason }, 'the second origin is asked'),
+  });
+  return { access, tls: (url: URL) => policy.keys.tls(url) };
 }

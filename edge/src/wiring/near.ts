@@ -18,22 +18,36 @@ export interface Near {
 }
 
 /**
+ * Opens the database of places, if there is one.
+ *
+ * @throws MillraceError `bad-option` if it cannot be used
+ */
+export async function openPlaces({
+  config,
+  now,
+  log,
+}: NodeContext): Promise<GeoPlaces | undefined> {
+  const { geoip: path } = config;
+  return path === undefined ? undefined : GeoPlaces.open({ path, now, log });
+}
+
+/**
  * Opens the part.
  *
  * @param room part of what this node can take that is free, 0 to 1
- * @throws MillraceError `bad-option` if the database of places cannot be used
+ * @param places undefined without a database
  */
-export async function openNear(
+export function openNear(
   context: NodeContext,
   { membership, network }: Peers,
   { limits, address: clientAddress, localAccess, clientRtts }: Clients,
   policy: OriginPolicy,
   transfers: Exchanges,
   room: () => number,
-): Promise<Near> {
+  places: GeoPlaces | undefined,
+): Near {
   const { config, rtts, account, metrics, log, now, wallClock } = context;
-  const { geoip: path, publicUrl, defaultScheme } = config;
-  const places = path === undefined ? undefined : await GeoPlaces.open({ path, now, log });
+  const { publicUrl, defaultScheme } = config;
   account.share('networks', () => rtts.bytes);
   const random = Math.random;
   const edges = new NearEdges({ publicUrl, membership, rtts, places, room, now, random });

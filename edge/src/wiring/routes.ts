@@ -10,6 +10,7 @@ import { hasLeft } from '../clients/connection.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
 import type { DepotAdministration } from '../depot/administration.ts';
 import type { Figures } from '../figures/dashboard-figures.ts';
+import type { Downloads } from '../figures/download-counter.ts';
 import { DEPOT_ROUTE, isBehindBody, NEAR_ROUTE, PREFIXED_ROUTE } from '../listen/http-server.ts';
 import { guardLocal } from '../listen/isolation.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
@@ -19,6 +20,7 @@ import { commandRoutes } from '../routes/commands.ts';
 import { dashboardRoutes } from '../routes/dashboard.ts';
 import { depotAdministrationRoutes } from '../routes/depot/administration.ts';
 import { depotProblem, refuse } from '../routes/depot/replies.ts';
+import { downloadRoutes } from '../routes/downloads.ts';
 import { nodeRoutes } from '../routes/node.ts';
 import { type OwnRoutesOptions, ownRoutes, ownStatus } from '../routes/own.ts';
 import { OwnRequests } from '../routes/own-requests.ts';
@@ -52,6 +54,8 @@ export interface Answering {
   readonly upkeep: Upkeep;
   /** Figures for the dashboard; undefined without an administration token. */
   readonly figures: Figures | undefined;
+  /** Counts of downloads; undefined without an administration token. */
+  readonly downloads: Downloads | undefined;
   /** Undefined if there are no depots to answer for. */
   readonly depots: DepotServer | undefined;
   /** Undefined if the edge is not a depot. */
@@ -138,6 +142,7 @@ export async function addRoutes(
     clientAddress,
     revocations: endedSessions.revocations,
     logOut: (ending) => administration.logOut(ending),
+    downloads: parts.downloads,
     collect: async () => link?.collect('dashboard') ?? JSON.stringify(await dashboard()),
     now,
     wallClock,
@@ -146,6 +151,7 @@ export async function addRoutes(
   await server.register(adminRoutes, { config, drain, link });
   await server.register(refusalRoutes, { config, admissions, link });
   await server.register(adminApi, { config, administration, policy });
+  await server.register(downloadRoutes, { config, downloads: parts.downloads });
   await server.register(depotAdministrationRoutes, {
     config,
     administration: parts.depotAdministration,

@@ -2,6 +2,8 @@
 
 import type { AnycastState } from '../anycast/announcer.ts';
 import type { Command } from '../cache/commands.ts';
+import type { TakenBytes } from '../figures/download-counter.ts';
+import type { MetricsFormat } from '../figures/metrics-text.ts';
 
 /** Addresses at which an edge listens, to show to people. */
 export interface Addresses {
@@ -14,7 +16,7 @@ export interface Addresses {
 }
 
 /** Questions about an edge. */
-export type What = 'status' | 'metrics' | 'dashboard' | 'refusals' | 'command';
+export type What = 'status' | MetricsFormat | 'dashboard' | 'refusals' | 'command';
 
 /** From a worker to the supervisor. */
 export type FromWorker =
@@ -29,7 +31,11 @@ export type FromWorker =
     }
   /** The worker's own part of an answer, for question `id` of the supervisor. */
   | { readonly type: 'report'; readonly id: number; readonly part: unknown }
-  | { readonly type: 'drain'; readonly draining: boolean };
+  | { readonly type: 'drain'; readonly draining: boolean }
+  /** Bytes that clients have taken of files, for the counts of downloads. */
+  | { readonly type: 'taken'; readonly taken: readonly TakenBytes[] }
+  /** The worker wants the counts of downloads of the latest days. */
+  | { readonly type: 'downloads'; readonly id: number; readonly days: number };
 
 /** From the supervisor to a worker. */
 export type FromSupervisor =

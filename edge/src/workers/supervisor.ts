@@ -8,11 +8,14 @@ import cluster, { type Worker } from 'node:cluster';
 import type { Log } from '@millrace/shared/base/log';
 import { mergeRefusals, type RefusalReport } from '@millrace/shared/cdn/admission/refusal-log';
 import { SharedAnswer } from '@millrace/shared/cdn/figures/shared-answer';
-import { AggregatorRegistry } from 'prom-client';
+import { Registry } from 'prom-client';
 import type { AnycastState } from '../anycast/announcer.ts';
 import type { Command, Outcome } from '../cache/commands.ts';
 import type { Config } from '../config/config.ts';
 import type { DashboardPart } from '../figures/dashboard-figures.ts';
+import { DownloadCounter, WRITE_INTERVAL_MS } from '../figures/download-counter.ts';
+import { downloadsMetric } from '../figures/metrics.ts';
+import { metricsText } from '../figures/metrics-text.ts';
 import { Collection } from './collection.ts';
 import { mergeDashboard } from './merge-dashboard.ts';
 import { mergeStatus } from './merge-status.ts';
@@ -49,12 +52,29 @@ export class Supervisor {
   #draining = false;
   #anycast: AnycastState | undefined;
   readonly #onDrain: (draining: boolean) => void;
+  /** Figures that only this process has. */
+  readonly #registry = new Registry();
+  /** Undefined without a token: nobody could read the counts. */
+  readonly #downloads: DownloadCounter | undefined;
+  readonly #writing: NodeJS.Timeout;
 
   /** @param onDrain called when the edge begins to drain, or takes clients again */
   constructor(config: Config, log: Log, onDrain: (draining: boolean) => void) {
     this.#config = config;
     this.#log = log;
     this.#onDrain = onDrain;
+    const metric = downloadsMetric(this.#registry);
+    this.#downloads =
+      config.adminTokenFile === undefined
+        ? undefined
+        : new DownloadCounter({
+            dir: config.cacheDir,
+            log,
+            wallClock: () => Date.now(),
+            onEvent: (state, country) => metric.inc({ state, country }),
+          });
+    const write = () => void this.#downloads?.write();
+    this.#writing = setInterval(write, WRITE_INTERVAL_MS).unref();
   }
 
   /** Tells the workers the state of the anycast routes, which they show. */
@@ -85,6 +105,8 @@ export class Supervisor {
           }),
       ),
     );
+    clearInterval(this.#writing);
+    await this.#downloads?.write();
   }
 
   /** Makes all workers read their files again. */
@@ -133,6 +155,13 @@ export class Supervisor {
         this.#collections.get(message.id)?.onPart(worker, message.part);
         return;
       }
+      case 'taken':
+        for (const taken of message.taken) this.#downloads?.record(taken);
+        return;
+      case 'downloads': {
+        const text = JSON.stringify(this.#downloads?.read(message.days) ?? []);
+        return this.#send(worker, { type: 'collected', id: message.id, text });
+      }
       case 'drain':
         this.#draining = message.draining;
         this.#onDrain(message.draining);
@@ -169,7 +198,8 @@ export class Supervisor {
     const { name } = this.#config;
     switch (what) {
       case 'metrics':
-        return AggregatorRegistry.aggregate(parts as object[]).metrics();
+      case 'openMetrics':
+        return metricsText([...parts, await this.#registry.getMetricsAsJSON()], what);
       case 'status':
         return JSON.stringify(mergeStatus(name, parts as Record<string, unknown>[]));
       case 'dashboard':

@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client';
 import type { AnycastState } from '../anycast/announcer.ts';
 import type { Command, Outcome } from '../cache/commands.ts';
 import type { Config } from '../config/config.ts';
+import type { TakenBytes } from '../figures/download-counter.ts';
 import type { Addresses, FromSupervisor, FromWorker, What } from './messages.ts';
 
 /** Duties that a worker carries out for its supervisor. */
@@ -53,7 +54,7 @@ export class WorkerLink {
           const part: Promise<unknown> =
             what === 'command'
               ? duties.carryOut(command as Command)
-              : what === 'metrics'
+              : what === 'metrics' || what === 'openMetrics'
                 ? registry.getMetricsAsJSON()
                 : duties[what]();
           void part.then((answer) => this.#send({ type: 'report', id, part: answer }));
@@ -83,6 +84,20 @@ export class WorkerLink {
     return new Promise((resolve) => {
       this.#waiting.set(id, resolve);
       this.#send({ type: 'collect', what, id, ...(command === undefined ? {} : { command }) });
+    });
+  }
+
+  /** Tells the supervisor what clients have taken of files. */
+  taken(taken: readonly TakenBytes[]): void {
+    this.#send({ type: 'taken', taken });
+  }
+
+  /** Asks for the counts of downloads of the latest days, as JSON. */
+  downloads(days: number): Promise<string> {
+    const id = this.#questions++;
+    return new Promise((resolve) => {
+      this.#waiting.set(id, resolve);
+      this.#send({ type: 'downloads', id, days });
     });
   }
 

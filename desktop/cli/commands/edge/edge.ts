@@ -19,6 +19,7 @@ import {
   statusLines,
 } from '../../view/edge-text.ts';
 import { addAllocations } from './allocations.ts';
+import { addDownloads } from './downloads.ts';
 import { edgeOwnerCommand } from './owner.ts';
 import { addPrefetchCommands } from './prefetch.ts';
 import { edgeSignCommand } from './sign.ts';
@@ -59,6 +60,7 @@ export function edgeCommand(context: CliContext): Command {
   addPrefetchCommands(command, context);
   addPins(command, context);
   addDrain(command, context);
+  addDownloads(command, context);
   command.addCommand(edgeSignCommand(context));
   command.addCommand(edgeOwnerCommand(context));
   addAllocations(command, context);

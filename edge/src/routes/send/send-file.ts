@@ -1,6 +1,7 @@
 /** Answers a request for a file whose version is known: the header, and chunks as its body. */
 
 import { randomBytes } from 'node:crypto';
+import { RangeSet } from '@millrace/shared/base/byte-range';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { bringsFirstChunk, withFirstChunk } from '@millrace/shared/cdn/chunks/cache-outcome';
@@ -103,6 +104,8 @@ export async function sendFile(
     res.writeHead(head.status, head.headers).end();
     return;
   }
+  const ranges = new RangeSet();
+  exchange.taken = { version: version.tag, length: version.length, ranges };
   await deliver(o, exchange, pointer, head.body, async (found) => {
     const whole = found.chunk.data.length;
     if (head.body?.slices.count === 1 && head.headers['content-length'] === String(whole)) {
@@ -155,6 +158,7 @@ function deliver(
         exchange.sentBytes += bytes;
         metrics.sentToClient(bytes);
       },
+      taken: (range) => exchange.taken?.ranges.add(range),
     },
   });
   exchange.heldBytes = () => delivery.heldBytes;

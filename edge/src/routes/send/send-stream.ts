@@ -3,6 +3,7 @@
  * far, then what follows. Ranges are ignored until the length is known (RFC 9110 14.2).
  */
 
+import { RangeSet } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { bringsFirstChunk } from '@millrace/shared/cdn/chunks/cache-outcome';
 import { decideAnswer } from '@millrace/shared/http/answers/answer';
@@ -79,6 +80,7 @@ export async function sendStream(
     return;
   }
   const follower = stream.follow();
+  exchange.taken = { version: version.tag, length: undefined, ranges: new RangeSet() };
   try {
     res.writeHead(200, head);
     res.flushHeaders();
@@ -89,6 +91,7 @@ export async function sendStream(
     exchange.admission.fetched(stream.aloneBytes);
   }
   controller.signal.throwIfAborted();
+  exchange.taken.length = stream.length;
   await endResponse(res);
 }
 
@@ -128,6 +131,10 @@ async function pour(
     }
     await new Promise<void>((resolve, reject) => {
       writeLoaned(res, bytes, (error) => (error == null ? resolve() : reject(error)));
+    });
+    exchange.taken?.ranges.add({
+      start: exchange.sentBytes - bytes.length,
+      end: exchange.sentBytes,
     });
     held = 0;
     const wait = admission.waitMs(now());

@@ -1,8 +1,10 @@
 /** Answers a request with the origin's own response, if the file cannot be cut into chunks. */
 
+import { RangeSet } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fields/cache-status';
+import { parseContentRange } from '@millrace/shared/http/fields/content-range';
 import { listField } from '@millrace/shared/http/fields/headers';
 import { readKnownDigest } from '@millrace/shared/http/fields/known-digest';
 import { viaItem } from '@millrace/shared/http/fields/via';
@@ -114,6 +116,29 @@ export async function sendTunnelled(
     // The file's length was not known before.
     if (exchange.sentBytes > maxFileSize) controller.abort(new MillraceError('file-too-large'));
   };
-  await pipeTunnel(response, res, { admission, signal: controller.signal, now, onBytes });
-  await endResponse(res);
+  const taken = tunnelled(head);
+  exchange.taken = taken;
+  const { start } = taken;
+  try {
+    await pipeTunnel(response, res, { admission, signal: controller.signal, now, onBytes });
+    await endResponse(res);
+    taken.ranges.add({ start, end: start + exchange.sentBytes });
+  } catch (error) {
+    // The last byte, and what the kernel has not taken, may not have reached the client.
+    const lost = Math.max(1, res.writableLength);
+    taken.ranges.add({ start, end: start + Math.max(0, exchange.sentBytes - lost) });
+    throw error;
+  }
+}
+
+/** Says which part of which version an answer is, as far as the origin tells. */
+function tunnelled({ status, headers }: TunnelHead) {
+  const part = status === 206 ? parseContentRange(headers['content-range']) : undefined;
+  const known = headers['content-length'];
+  const [start, length] =
+    part?.kind === 'range'
+      ? [part.range.start, part.total]
+      : [0, known === undefined ? undefined : Number(known)];
+  const version = headers.etag ?? headers['last-modified'] ?? '';
+  return { start, version, length, ranges: new RangeSet() };
 }
