@@ -14,16 +14,18 @@ import {
   type ExnodeReplica,
   rootOf,
 } from '@millrace/shared/exnode/exnode';
-import { linkWith } from '@millrace/shared/exnode/seal';
+import { linkWith, NEUTRAL_NAME } from '@millrace/shared/exnode/seal';
 import { Stripe } from '@millrace/shared/exnode/stripe';
 import { openPlain } from '../files/open-plain.ts';
 import { appendRest } from './depot-client.ts';
+import { EncryptedFile } from './encrypted-file.ts';
 import { mayRetry, Retry } from './retry.ts';
 import {
   type DepotAccess,
   leavesDepot,
   type Spread,
   type SpreadOptions,
+  sealedMembers,
   storeDocuments,
 } from './spread-upload.ts';
 import { StripeReader } from './stripe-reader.ts';
@@ -34,7 +36,7 @@ import type { FileState } from './upload-journal.ts';
 /** Bytes that are sent at a time. */
 const PIECE_BYTES = 256 * 1024;
 
-export interface StripeOptions extends Omit<SpreadOptions, 'copies' | 'encrypts'> {
+export interface StripeOptions extends Omit<SpreadOptions, 'copies'> {
   /** Numbers of data and of parity shards: together no more than there are depots. */
   readonly data: number;
   readonly parity: number;
@@ -46,19 +48,28 @@ export interface StripeOptions extends Omit<SpreadOptions, 'copies' | 'encrypts'
  * @throws MillraceError as `upload`; `bad-option` if two addresses are one depot
  */
 export async function stripeUpload(options: StripeOptions): Promise<Spread> {
-  const file = await openPlain(options.path);
-  const { size, mtimeMs } = await file.stat().finally(() => file.close());
-  const upload = new StripeUpload(options, { bytes: size, mtimeMs });
+  const { path, state, encrypts = false } = options;
+  const encrypted = encrypts ? await EncryptedFile.open(path, state) : undefined;
   try {
-    return await upload.run();
+    const fileState = encrypted?.state ?? (await stateOfFile(path));
+    const upload = new StripeUpload(options, fileState, encrypted);
+    return await upload.run().finally(() => upload.unlock());
   } finally {
-    await upload.unlock();
+    await encrypted?.close();
   }
+}
+
+async function stateOfFile(path: string): Promise<FileState> {
+  const file = await openPlain(path);
+  const { size: bytes, mtimeMs } = await file.stat().finally(() => file.close());
+  return { bytes, mtimeMs };
 }
 
 class StripeUpload {
   readonly #options: StripeOptions;
   readonly #fileState: FileState;
+  /** The ciphertext, which is stored in place of the file; undefined: the file itself is stored. */
+  readonly #encrypted: EncryptedFile | undefined;
   readonly #stripe: Stripe;
   readonly #retry: Retry;
   /** Spaces by the depot's place in the stripe. A depot of a tiny file may store nothing. */
@@ -68,9 +79,10 @@ class StripeUpload {
   #digests: StripeDigests | undefined;
   #hasBegun = false;
 
-  constructor(options: StripeOptions, fileState: FileState) {
+  constructor(options: StripeOptions, fileState: FileState, encrypted: EncryptedFile | undefined) {
     this.#options = options;
     this.#fileState = fileState;
+    this.#encrypted = encrypted;
     this.#stripe = new Stripe(fileState.bytes, options.data, options.parity);
     this.#retry = this.#newRetry();
   }
@@ -85,7 +97,7 @@ class StripeUpload {
       const detail = `${space.access.edge}: its SHA-256 is ${space.sha256}`;
       throw new MillraceError('content-mismatch', detail);
     }
-    const exnode = this.#exnode(digests);
+    const { exnode, sha256 } = await this.#described(digests);
     const used = [...this.#spaces.values()].map(({ access }) => access);
     const depots = used.length > 0 ? used : this.#options.depots;
     const documents = await storeDocuments(exnode, { ...this.#options, depots });
@@ -96,12 +108,13 @@ class StripeUpload {
     ];
     return {
       exnode: { ...exnode, documents },
-      ...{ name: exnode.name, sha256: digests.sha256, bodyKey: undefined },
+      ...{ name: this.#options.name, sha256, bodyKey: this.#encrypted?.bodyKey },
       links: documents.map(({ read }) => linkWith(read, exnode)),
       wholes: [],
       expires: Math.min(...ends),
       forget: async () => {
         for (const space of spaces) await space.forget();
+        await this.#encrypted?.forget();
       },
     };
   }
@@ -146,7 +159,8 @@ class StripeUpload {
   }
 
   async #take(depot: number, access: DepotAccess): Promise<void> {
-    const { name, forMs, signal, observe } = this.#options;
+    const { forMs, signal, observe } = this.#options;
+    const name = this.#encrypted === undefined ? this.#options.name : NEUTRAL_NAME;
     const space = this.#space(depot, access);
     const bytes = this.#stripe.streamBytes(depot);
     const wish = { bytes, name: `${name}.${depot}`, forMs, retry: this.#newRetry(), signal };
@@ -162,7 +176,8 @@ class StripeUpload {
   #space(depot: number, access: DepotAccess): StripeSpace {
     const { path, state, data, parity } = this.#options;
     const part = `stripe ${data}+${parity} ${depot}`;
-    return new StripeSpace({ path, fileState: this.#fileState, part, access, state });
+    const [fileState, keyId] = [this.#fileState, this.#encrypted?.keyId];
+    return new StripeSpace({ path, fileState, part, access, state, keyId });
   }
 
   /** @throws MillraceError `bad-option` if two shards would be lost with one depot */
@@ -203,7 +218,7 @@ class StripeUpload {
       const stored = [...active.values()].map((space) => space.stored);
       const from = isFirst ? 0 : Math.floor(Math.min(...stored) / this.#stripe.unit);
       const task = { path, state: this.#fileState, data, parity, from, digests: isFirst };
-      const reader = new StripeReader(task, [...active.keys()]);
+      const reader = new StripeReader(task, [...active.keys()], this.#encrypted?.read);
       const stop = new AbortController();
       const both = AbortSignal.any([signal, stop.signal]);
       try {
@@ -299,13 +314,25 @@ class StripeUpload {
     return [...this.#sent.values()].reduce((sum, one) => sum + one, 0);
   }
 
-  #exnode({ sha256, blocks: hexes, parity: parityHexes }: StripeDigests): Exnode {
-    const { name } = this.#options;
+  /** Returns the exNode, and the digest of the plain file. */
+  async #described(digests: StripeDigests) {
+    const { name, signal } = this.#options;
     const { bytes: size } = this.#fileState;
-    const { data, parity, unit, extents } = this.#stripe;
+    const encrypted = await this.#encrypted?.digests(signal);
+    const { sha256 } = encrypted ?? digests;
+    const hexes = encrypted?.blocks.hexes ?? digests.blocks;
     const blocks = { algorithm: 'sha256', pieceBytes: blockBytesFor(size), hexes } as const;
     const root = rootOf(size, blocks, (bytes) => createHash('sha256').update(bytes).digest('hex'));
-    const coded = extents.map((extent, e): CodedExtent => {
+    const key = this.#encrypted?.key;
+    const own = key && sealedMembers(key, { name, sha256, root });
+    const coded = this.#coded(digests);
+    const exnode: Exnode = { ...{ name, size, sha256, blocks, root, extents: [], coded }, ...own };
+    return { exnode, sha256 };
+  }
+
+  #coded({ parity: parityHexes }: StripeDigests): CodedExtent[] {
+    const { data, parity, unit, extents } = this.#stripe;
+    return extents.map((extent, e): CodedExtent => {
       const row = data * unit;
       const rows = parityHexes.slice(extent.start / row, Math.ceil(extent.end / row));
       const shards = Array.from({ length: data + parity }, (_, shard): ExnodeReplica[] => {
@@ -320,7 +347,6 @@ class StripeUpload {
       );
       return { ...extent, parityHexes: ofShards, shards };
     });
-    return { name, size, sha256, blocks, root, extents: [], coded };
   }
 
   #newRetry(): Retry {

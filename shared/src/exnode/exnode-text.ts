@@ -135,7 +135,6 @@ export function parseExnode(text: string, sha256: Sha256): Exnode {
   }
   const units = coded.reduce((sum, one) => sum + rangeBytes(one) / one.unit, 0);
   if (units > MAX_UNITS) throw bad(`it has more than ${MAX_UNITS} units`);
-  if (sealed !== undefined && coded.length > 0) throw bad('an encrypted file is in coded shards');
   return {
     ...{ name, type, size, sha256: digest, blocks, root, extents: found, sealed, key },
     coded: coded.length === 0 ? undefined : coded,
@@ -165,12 +164,16 @@ export function formatExnode(exnode: Exnode, isShared: boolean): string {
         ...writtenReplica(replica, false),
         ...{ start, length: end - start },
       }));
+  const requires = [
+    ...(sealed === undefined ? [] : [SEALED]),
+    ...(coded.length === 0 ? [] : [CODES]),
+  ];
   const head = {
     ...{ exnode: VERSION, name, type, size, sha256, documents, begun },
     blockBytes: blocks.pieceBytes,
     // Readers that do not know encrypted files would take the ciphertext for the file.
-    ...(sealed === undefined ? {} : { requires: [SEALED], sealed }),
-    ...(coded.length === 0 ? {} : { requires: [CODES] }),
+    ...(requires.length === 0 ? {} : { requires }),
+    ...(sealed === undefined ? {} : { sealed }),
     ...(isShared ? {} : { key: exnode.key }),
   };
   const lines = [

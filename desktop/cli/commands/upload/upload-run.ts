@@ -62,9 +62,6 @@ export async function runUpload(
     if (options.stripe !== undefined && options.copies !== undefined) {
       throw new UsageError('--stripe stores no copies: leave out --copies');
     }
-    if (options.stripe !== undefined && options.encrypt === true) {
-      throw new UsageError('--stripe cannot encrypt yet: leave out one of the two');
-    }
     const [first] = depots;
     const isPlain = options.stripe === undefined && options.encrypt !== true;
     if (isPlain && first !== undefined && isSingle(depots, options)) {
@@ -105,7 +102,9 @@ function storing(
     throw new UsageError('there are more --copies than depots (--edge)');
   }
   const { data, parity } = stripe;
-  if (data + parity <= depots.length) return () => stripeUpload({ ...common, depots, ...stripe });
+  if (data + parity <= depots.length) {
+    return () => stripeUpload({ ...common, depots, ...stripe, encrypts });
+  }
   const needed = `--stripe ${data}+${parity} takes ${data + parity} depots (--edge)`;
   throw new UsageError(
     `${needed}, and there ${depots.length === 1 ? 'is 1' : `are ${depots.length}`}`,
