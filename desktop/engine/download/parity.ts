@@ -112,7 +112,7 @@ export class Parity {
       );
     if (lost.length === 0) return undefined;
     const detail = `too few depots answer for ${shownRanges(lost)}: ${error.message}`;
-    return new MillraceError('rest-missing', detail, { cause: error });
+    return new MillraceError('file-lost', detail, { cause: error });
   }
 
   /**
