@@ -97,20 +97,6 @@ test('a layout says that any two depots may fail, and finds out which shards are
   const all = layout.depots.reduce((sum: number, { bytes }: Document) => sum + bytes, 0);
   expect(all / BYTES).toBeGreaterThan(1.4);
   expect((await runCli(['stat', exnode], env)).stdout).toContain('any 2 of 6 depots');
-  const augmented = await runCli(
-    [
-      'augment',
-      exnode,
-      '--copies',
-      '1',
-      '--edge',
-      edges[0]?.url ?? '',
-      '--token-file',
-      stage.tokenFile,
-    ],
-    env,
-  );
-  expect([augmented.code, augmented.stderr]).toEqual([2, expect.stringContaining('coded shards')]);
   const refreshed = await runCli(['refresh', exnode, '--for', '9d', '--json'], env);
   expect(refreshed.code).toBe(0);
   expect(JSON.parse(refreshed.stdout).depots.length).toBe(6);
@@ -174,7 +160,7 @@ test('is complete although two depots die, before and while it is downloaded; no
 
   await third.stop('SIGKILL');
   const lost = await get(exnode, 'lost.bin', '--retry-for', '1s');
-  expect([lost.code, lost.stdout]).toEqual([7, expect.stringContaining('rest-missing')]);
+  expect([lost.code, lost.stdout]).toEqual([7, expect.stringContaining('file-lost')]);
   const checked = await runCli(['stat', exnode, '--check', '--json'], env);
   expect([checked.code, JSON.parse(checked.stdout).mayFail]).toEqual([7, 0]);
 }, 120_000);

@@ -55,6 +55,12 @@ const uploading = (path: string, to: readonly EdgeProcess[], ...options: string[
   ...['upload', path, '--encrypt', '--stripe', '4+2', ...edgeArgs(to), '--json', ...options],
 ];
 
+/** Asks for the layout. @returns exit status, and the document */
+async function stat(of: string, ...options: string[]) {
+  const { code, stdout } = await runCli(['stat', of, ...options, '--json'], env);
+  return { code, layout: JSON.parse(stdout) as Document };
+}
+
 /** Downloads a file. @returns exit status, digest, and what is printed */
 async function get(from: string, name: string, ...options: string[]) {
   const { code, stdout } = await runCli(
@@ -137,10 +143,47 @@ test('it gets another key once it has changed, by its bytes alone too', async ()
   expect(await keyOf(fresh('draft.exnode'))).not.toBe(earlier);
 });
 
-test('it is right although two depots are dead', async () => {
-  const dead = shuffled(edges).slice(0, 2);
-  for (const edge of dead) await edge.stop('SIGKILL');
+test('it is right although two depots are dead, and their shards are rebuilt without its key', async () => {
+  const [one, two, ...left] = shuffled(edges) as [EdgeProcess, EdgeProcess, ...EdgeProcess[]];
+  for (const edge of [one, two]) await edge.stop('SIGKILL');
   const got = await get(exnode, 'two-dead.bin');
   if (got.code !== 0) throw new Error(got.stdout);
   expect(got.digest).toBe(sha256(content));
-}, 60_000);
+
+  const keyless = fresh('keyless.exnode');
+  const { key, ...document } = await readJson(exnode);
+  expect(key).toEqual(expect.any(String));
+  await writeFile(keyless, JSON.stringify(document));
+  const before = await stat(keyless, '--check');
+  expect([before.code, before.layout]).toMatchObject([3, { mayFail: 0, missing: [] }]);
+  const lost = before.layout.missingShards;
+  expect(lost.map(({ kind }: Document) => kind)).toEqual(
+    expect.arrayContaining(['data', 'parity']),
+  );
+
+  // The depots that are left have a shard of each row, so new ones are needed.
+  const few = await runCli(['augment', keyless, ...edgeArgs(left), '--json'], env);
+  expect([few.code, few.stdout]).toEqual([4, expect.stringContaining('too-few-depots')]);
+  const spares = ['g', 'h'].map((name) => stage.start('--depot-dir', fresh(name)));
+  const all = [...left, ...(await Promise.all(spares))];
+  const { code, stdout } = await runCli(['augment', keyless, ...edgeArgs(all), '--json'], env);
+  if (code !== 0) throw new Error(stdout);
+  if (eventsOf(stdout).at(-1).added !== lost.length) throw new Error(stdout);
+  expect(eventsOf(stdout).at(-1)).toMatchObject({ event: 'done', added: lost.length, missing: [] });
+  const after = await stat(keyless, '--verify');
+  expect([after.code, after.layout]).toMatchObject([3, { mayFail: 2, missingShards: [] }]);
+  const dead = after.layout.replicas.filter(({ state }: Document) => state === 'silent');
+  const places = new Set<string>(dead.map(({ read }: Document) => new URL(read).origin));
+  const atDead = [...places].flatMap((place) => ['--edge', place]);
+  const trimmed = await runCli(['trim', keyless, ...atDead, '--forget'], env);
+  expect(trimmed.code).toBe(0);
+  expect((await stat(keyless, '--check')).code).toBe(0);
+
+  // The rebuilt shards take part: two others die.
+  for (const edge of shuffled(left).slice(0, 2)) await edge.stop('SIGKILL');
+  const repaired = { ...(await readJson(keyless)), key };
+  await writeFile(fresh('repaired.exnode'), JSON.stringify(repaired));
+  const again = await get(fresh('repaired.exnode'), 'repaired.bin');
+  if (again.code !== 0) throw new Error(again.stdout);
+  expect(again.digest).toBe(sha256(content));
+}, 120_000);
