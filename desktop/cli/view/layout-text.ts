@@ -3,6 +3,7 @@
 import { shownRanges } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { formatBytes } from '@millrace/shared/base/units';
+import type { ShardOf } from '@millrace/shared/exnode/coded';
 import { blockRange, type Exnode } from '@millrace/shared/exnode/exnode';
 import type { Finding, Findings, ReplicaState } from '@millrace/shared/exnode/findings';
 import { depotOf, type Layout } from '@millrace/shared/exnode/layout';
@@ -15,6 +16,8 @@ import { leaseText } from './edge-text.ts';
 export interface ShownLayout {
   readonly exnode: Exnode;
   readonly layout: Layout;
+  /** Shards of which no replica counts. */
+  readonly lost: readonly ShardOf[];
   /** Answers of the depots; undefined: none was asked. */
   readonly findings: Findings | undefined;
 }
@@ -25,18 +28,24 @@ const MEANINGS: Readonly<Record<ReplicaState, Meaning>> = {
 };
 
 const LABEL_CHARS = 11;
+/** Most extents whose lost shards are named. */
+const MAX_LOST_LINES = 8;
 
 /** Returns the document for programs. */
-export function layoutDocument({ exnode, layout, findings }: ShownLayout): object {
+export function layoutDocument({ exnode, layout, lost, findings }: ShownLayout): object {
   const { name, size, sha256, root, sealed } = exnode;
   const { extents, mayFail, weakest, missing, expires, completeUntil, depots } = layout;
   return {
     ...{ name, size, sha256, root, encrypted: sealed !== undefined },
-    ...{ extents, mayFail, weakest, missing },
+    ...{ extents, mayFail, weakest, missing, missingShards: lost.map(shardDocument) },
     ...{ expires: dateOf(expires), completeUntil: dateOf(completeUntil) },
     depots: depots.map((share) => ({ ...share, expires: dateOf(share.expires) })),
     replicas: findings && allReplicas(exnode).map((listed) => replicaDocument(listed, findings)),
   };
+}
+
+function shardDocument({ extent: { start, end, data }, index }: ShardOf): object {
+  return { start, end, shard: index, kind: index < data ? 'data' : 'parity' };
 }
 
 function replicaDocument({ replica, extent, shard }: Listed, findings: Findings): object {
@@ -59,7 +68,7 @@ export function layoutText(
   width: number | undefined,
   style: Style,
 ): string[] {
-  const { exnode, layout, findings } = shown;
+  const { exnode, layout, lost, findings } = shown;
   const { missing, expires, completeUntil } = layout;
   const lines = [style('title', printable(exnode.name))];
   const add = (label: string, value: string) =>
@@ -71,6 +80,7 @@ export function layoutText(
   add('extents', `${layout.extents}${codesText(exnode)}`);
   if (missing.length > 0) add('missing', style('bad', `nobody has ${shownRanges(missing)}`));
   else add('may fail', mayFailText(exnode, layout));
+  for (const text of lostTexts(lost)) add('missing', style('bad', text));
   if (expires !== undefined) add('first end', when(expires));
   if (completeUntil !== undefined) add('complete', `until ${when(completeUntil)}`);
   if (layout.depots.length > 0) lines.push('', ...depotTable(shown, now, width, style));
@@ -82,6 +92,17 @@ export function layoutText(
 function codesText({ coded = [] }: Exnode): string {
   const codes = new Set(coded.map(({ data, parity }) => `${data}+${parity}`));
   return codes.size === 0 ? '' : ` (${[...codes].join(', ')} shards)`;
+}
+
+/** Names the lost shards of each extent, of the first extents. */
+function lostTexts(lost: readonly ShardOf[]): string[] {
+  const all = [...Map.groupBy(lost, ({ extent }) => extent)].map(([extent, own]) => {
+    const names = own.map(({ index }) => `${index}${index < extent.data ? '' : ' (parity)'}`);
+    return `${own.length === 1 ? 'shard' : 'shards'} ${names.join(', ')} of ${shownRanges([extent])}`;
+  });
+  const more = all.length - MAX_LOST_LINES;
+  if (more <= 0) return all;
+  return [...all.slice(0, MAX_LOST_LINES), `shards of ${more} more extents`];
 }
 
 function mayFailText(exnode: Exnode, { mayFail, weakest, depots }: Layout): string {

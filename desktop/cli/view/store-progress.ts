@@ -86,6 +86,12 @@ export class StoreProgress {
     else this.#note(text);
   }
 
+  /** Tells of what the user has to know, also if nothing else is shown. */
+  warn(event: object, text: string): void {
+    if (this.#report.json) this.#report.object(event);
+    else this.#line.say(text);
+  }
+
   /** Ends the updates. */
   end(): void {
     clearInterval(this.#timer);

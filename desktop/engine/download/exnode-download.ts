@@ -49,7 +49,8 @@ export class ExnodeDownload {
    * Runs until all bytes are stored and right.
    *
    * @returns also the address of a place, which the file is said to come from
-   * @throws MillraceError, `rest-missing` if no place has some of the bytes; the signal's reason
+   * @throws MillraceError, `rest-missing` if no place has some of the bytes, `file-lost` if too few
+   *   shards are left to solve them; the signal's reason
    */
   async run() {
     const { exnode, request, context, connections, sources, target, report } = this.#options;
@@ -113,14 +114,18 @@ export class ExnodeDownload {
     this.#proof?.onLost(range);
   }
 
-  /** @throws MillraceError `rest-missing` that names what no place has */
+  /** @throws MillraceError `rest-missing` or `file-lost` that names what no place has */
   #checkHeld(file: PartialFile): void {
     const { exnode } = this.#options;
     const solved = coverage({ ...exnode, extents: [] }, usedReplicas(exnode, Date.now()));
     const gaps = unheld(exnode.size, this.#places).flatMap((gap) => solved.missing(gap));
     const missing = gaps.flatMap((gap) => file.stored.missing(gap));
     if (missing.length === 0) return;
-    throw new MillraceError('rest-missing', `nobody has ${shownRanges(missing)} any more`);
+    const isCoded = missing.some((gap) =>
+      exnode.coded?.some(({ start, end }) => start < gap.end && gap.start < end),
+    );
+    const code = isCoded ? 'file-lost' : 'rest-missing';
+    throw new MillraceError(code, `nobody has ${shownRanges(missing)} any more`);
   }
 
   /** Transfers until every byte is stored. */

@@ -6,10 +6,11 @@
 import { type ByteRange, shownRanges } from '@millrace/shared/base/byte-range';
 import { isMillraceError, isOfSource, MillraceError } from '@millrace/shared/base/errors';
 import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
-import { blockRange, type Exnode } from '@millrace/shared/exnode/exnode';
+import { blockRange, type ReadableExnode } from '@millrace/shared/exnode/exnode';
 import { usedReplicas } from '@millrace/shared/exnode/places';
 import { solvableBlocks } from '@millrace/shared/exnode/row-solver';
 import type { PartialFile } from '../partial/partial-file.ts';
+import { BodyCipher } from '../seal/body-cipher.ts';
 import { CodedSource } from '../sources/coded-source.ts';
 import type { Connections } from '../sources/connections.ts';
 import { ParityBlocks } from '../sources/parity-blocks.ts';
@@ -22,7 +23,7 @@ const SILENT_MS = 2000;
 
 export interface ParityOfDownload
   extends Pick<DownloadWay, 'session' | 'context' | 'report' | 'sources'> {
-  readonly exnode: Exnode;
+  readonly exnode: ReadableExnode;
   readonly connections: Connections;
 }
 
@@ -78,7 +79,7 @@ export class Parity {
         const live = this.#places.map((place) => `${this.#isLive(place)} ${place.parts.length}`);
         return `${this.#proof?.stamp} ${live.join()}`;
       },
-      readStored: (into, position) => file.read(into, position),
+      readStored: readingStream(file, exnode.bodyKey),
       health: new SourceHealth(context.random),
     });
     return this.#source;
@@ -111,7 +112,7 @@ export class Parity {
       );
     if (lost.length === 0) return undefined;
     const detail = `too few depots answer for ${shownRanges(lost)}: ${error.message}`;
-    return new MillraceError('rest-missing', detail, { cause: error });
+    return new MillraceError('file-lost', detail, { cause: error });
   }
 
   /**
@@ -134,4 +135,18 @@ export class Parity {
     if (sources.active(place) === 0) return true;
     return session.now() - Math.max(place.heardAt, this.#begunAt) < SILENT_MS;
   }
+}
+
+/**
+ * Returns the function that reads stored bytes as depots have them: those of an encrypted file are
+ * plain on the disk, and parity is that of the ciphertext.
+ */
+function readingStream(file: PartialFile, bodyKey: Uint8Array | undefined) {
+  if (bodyKey === undefined) return file.read.bind(file);
+  const cipher = new BodyCipher(bodyKey);
+  return async (into: Buffer, position: number): Promise<number> => {
+    const count = await file.read(into, position);
+    if (count > 0) cipher.lend(position, into.subarray(0, count), (made) => made.copy(into));
+    return count;
+  };
 }

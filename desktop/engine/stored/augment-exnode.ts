@@ -1,25 +1,30 @@
 /**
- * Adds replicas of a stored file at further depots (LoRS augment, LOCI 2.3). Capabilities are written
+ * Adds replicas of a stored file at further depots, and rebuilds lost shards there (LoRS augment, LOCI
+ * 2.3). Capabilities are written
  * down before a byte is stored, so a run that is interrupted loses nothing, and the next one goes on.
  */
 
-import { type ByteRange, rangeBytes, shownRanges } from '@millrace/shared/base/byte-range';
+import { type ByteRange, shownRanges } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';
 import { Augmentation, type Fill } from '@millrace/shared/exnode/augment';
-import type { Begun, Exnode, ExnodeReplica } from '@millrace/shared/exnode/exnode';
+import type { Begun, CodedExtent, Exnode, ExnodeReplica } from '@millrace/shared/exnode/exnode';
 import type { Findings } from '@millrace/shared/exnode/findings';
 import { depotOf, isOver } from '@millrace/shared/exnode/layout';
 import { manageLinkOf, writeLinkOf } from '@millrace/shared/exnode/manage-link';
+import { allReplicas } from '@millrace/shared/exnode/replicas';
 import { Connections } from '../sources/connections.ts';
 import { stateOfStored } from '../upload/depot-client.ts';
 import { isGone } from '../upload/reserve.ts';
 import { type DepotAccess, leavesDepot } from '../upload/spread-upload.ts';
+import { ExtentContent } from './extent-content.ts';
 import { KeptExnode } from './kept-exnode.ts';
 import { manageAllocations } from './manage-allocations.ts';
-import { DepotFailure, ReplicaFill } from './replica-fill.ts';
+import { DepotFailure, type FillContent, ReplicaFill } from './replica-fill.ts';
 import { ReplicaSpaces } from './replica-spaces.ts';
+import { ShardContent } from './shard-content.ts';
+import { ShardSolver } from './shard-solver.ts';
 
 /** Longest time by which the clock of a depot may be behind. */
 const CLOCK_MS: Millis = 86_400_000;
@@ -28,7 +33,7 @@ export interface AugmentOptions {
   readonly exnode: Exnode;
   /** Answers of all places of the exNode. */
   readonly findings: Findings;
-  /** Replicas that each extent shall have. */
+  /** Replicas that each plain extent shall have. Each shard of a coded one has one. */
   readonly copies: number;
   /** Depots that may store some, with the tokens for them; no other depot gets a token. */
   readonly depots: readonly DepotAccess[];
@@ -108,6 +113,8 @@ class AugmentRun {
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   #connections: Promise<Connections> | undefined;
+  /** Solvers of the coded extents that have lost shards. */
+  readonly #solvers = new Map<CodedExtent, ShardSolver>();
   /** Last failure of a depot or of the sources. */
   #failure: MillraceError | undefined;
   #added = 0;
@@ -144,7 +151,7 @@ class AugmentRun {
 
   /** Bytes of all replicas that are planned, under way or stored. */
   get #bytes(): number {
-    return this.#plan.fills.reduce((sum, fill) => sum + rangeBytes(fill), 0);
+    return this.#plan.fills.reduce((sum, fill) => sum + fill.bytes, 0);
   }
 
   async close(): Promise<void> {
@@ -275,10 +282,9 @@ class AugmentRun {
   }
 
   #filled(fill: Fill, resumed: Begun | undefined): Promise<Begun | undefined> {
-    const { exnode, retryMs, now, observe } = this.#options;
+    const { retryMs, now, observe } = this.#options;
     const filling = new ReplicaFill({
-      ...{ exnode, fill, plan: this.#plan, retryMs, now, signal: this.#signal },
-      source: (replica) => this.#source(replica),
+      ...{ content: this.#content(fill), retryMs, now, signal: this.#signal },
       begin: () => this.#spaces.begin(fill),
       drop: (begun) => this.#spaces.drop(begun),
       observe: {
@@ -288,13 +294,31 @@ class AugmentRun {
         },
         retried: (error, pauseMs) => observe.retried(error, pauseMs),
         fed: (error) => observe.fed(fill, error),
-        wrong: (replica, error) => {
-          this.#hasChanged = true;
-          observe.wrong(replica, error);
-        },
       },
     });
     return filling.run(resumed);
+  }
+
+  #content(fill: Fill): FillContent {
+    const { exnode } = this.#options;
+    const [plan, signal] = [this.#plan, this.#signal];
+    const source = (replica: ExnodeReplica) => this.#source(replica);
+    const onWrong = (replica: ExnodeReplica, error: MillraceError) => {
+      this.#hasChanged = true;
+      plan.onWrong(replica);
+      this.#options.observe.wrong(replica, error);
+    };
+    const { start, end, shard: index } = fill;
+    const extent = exnode.coded?.find((one) => one.start === start && one.end === end);
+    if (index === undefined || extent === undefined) {
+      return new ExtentContent({ exnode, plan, fill, source, onWrong, signal });
+    }
+    const replicas = (shard: number) => plan.sources({ start, end, shard });
+    const solver =
+      this.#solvers.get(extent) ??
+      new ShardSolver({ exnode, extent, replicas, source, onWrong, signal });
+    this.#solvers.set(extent, solver);
+    return new ShardContent({ exnode, plan, shard: { extent, index }, solver });
   }
 
   /** Makes a source of a replica, to read it as downloads do. */
@@ -304,9 +328,9 @@ class AugmentRun {
   }
 
   async #connect(): Promise<Connections> {
-    const { extents, begun = [] } = this.#options.exnode;
-    const replicas = [...extents.flatMap((one) => one.replicas), ...begun.map((b) => b.replica)];
-    const places = [...replicas.map(depotOf), ...this.#access.keys()];
+    const { exnode } = this.#options;
+    const replicas = [...allReplicas(exnode), ...(exnode.begun ?? [])];
+    const places = [...replicas.map(({ replica }) => depotOf(replica)), ...this.#access.keys()];
     const urls = [...new Set(places.map((place) => `${place}/`))];
     const request = { ...REQUEST_DEFAULTS, urls, listed: urls, dir: '' };
     const connections = await Connections.open(request);

@@ -77,7 +77,7 @@ async function provenBlock(options: ProvenOptions, block: ByteRange): Promise<Bu
  * @param ahead position in what the URL serves, less that in the file
  * @throws MillraceError
  */
-async function readBlock(
+export async function readBlock(
   source: Pick<HttpSource, 'openRange'>,
   block: ByteRange,
   ahead: number,

@@ -1,20 +1,14 @@
 /**
- * Stores one further replica of an extent: its depot pulls the bytes from good replicas, or, if it
- * cannot, this process reads them there and appends them. Digests decide whether it is right.
+ * Stores one further replica of an extent or a shard: its depot pulls the bytes from good replicas,
+ * or, if it cannot, this process makes them and appends them. Digests decide whether it is right.
  */
 
-import { rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { isErrorCode, MillraceError } from '@millrace/shared/base/errors';
-import {
-  type Augmentation,
-  afterFailure,
-  type Fill,
-  type FillWay,
-} from '@millrace/shared/exnode/augment';
-import type { Begun, Exnode, ExnodeReplica } from '@millrace/shared/exnode/exnode';
+import type { PullPart } from '@millrace/shared/cdn/depot/pull-plan';
+import { afterFailure, type FillWay } from '@millrace/shared/exnode/augment';
+import type { Begun } from '@millrace/shared/exnode/exnode';
 import { sleep } from '@millrace/shared/node/sleep';
-import type { HttpSource } from '../sources/http-source.ts';
 import {
   appendRest,
   blocksOf,
@@ -24,7 +18,7 @@ import {
   stateOfStored,
 } from '../upload/depot-client.ts';
 import { Retry } from '../upload/retry.ts';
-import { MAX_PROVEN_BYTES, provenBytes } from './proven-bytes.ts';
+import { MAX_PROVEN_BYTES } from './proven-bytes.ts';
 
 /** Pauses between questions for the state of a pull: the first, which grows, and the longest. */
 const FIRST_POLL_MS: Millis = 100;
@@ -33,8 +27,6 @@ const MAX_POLL_MS: Millis = 2000;
 const STALL_MS: Millis = 600_000;
 /** Times that a pull is posted again that has ended with its edge. */
 const REPEATS = 3;
-/** Most URLs of a pull. */
-const MAX_URLS = 16;
 
 /** Failures of a pull that are its depot's own, and not those of the sources. */
 const OWN: ReadonlySet<string> = new Set([
@@ -52,11 +44,29 @@ export class DepotFailure extends Error {
   }
 }
 
+/** The bytes of a replica: what they are, and where they come from. */
+export interface FillContent {
+  /** Their number. */
+  readonly bytes: number;
+  readonly blockBytes: number;
+  /** SHA-256 of each block, lower-case hexadecimal. */
+  readonly hexes: readonly string[];
+  /** SHA-256 of all, if it is known. */
+  readonly sha256: string | undefined;
+  /** True if there may be something to pull from. */
+  readonly canBePulled: boolean;
+  /** Lists the parts that the depot is told to pull; undefined: there is nothing to pull from. */
+  pulled(): readonly PullPart[] | undefined;
+  /**
+   * Makes the bytes from an offset on; all are right.
+   *
+   * @throws MillraceError `rest-missing` if they cannot be had; the signal's reason
+   */
+  read(offset: number): AsyncGenerator<Buffer>;
+}
+
 export interface FillOptions {
-  readonly exnode: Exnode;
-  readonly fill: Fill;
-  readonly plan: Augmentation;
-  readonly source: (replica: ExnodeReplica) => Promise<Pick<HttpSource, 'openRange'>>;
+  readonly content: FillContent;
   /** Reserves space for the replica, and writes it down; undefined: it is given up. */
   readonly begin: () => Promise<Begun | undefined>;
   /** Releases space whose bytes are wrong. */
@@ -75,8 +85,6 @@ interface FillObserver {
   retried(error: MillraceError, pauseMs: Millis): void;
   /** Called when the depot cannot pull, and this process sends the bytes. */
   fed(error: MillraceError): void;
-  /** Called when a replica that was copied from has sent wrong bytes. */
-  wrong(replica: ExnodeReplica, error: MillraceError): void;
 }
 
 interface Failure {
@@ -94,8 +102,6 @@ export class ReplicaFill {
   readonly #options: FillOptions;
   readonly #retry: Retry;
   #stored = 0;
-  /** Replicas that the depot was told to pull from, in its order. */
-  #pulledFrom: readonly ExnodeReplica[] = [];
 
   constructor(options: FillOptions) {
     this.#options = options;
@@ -113,16 +119,17 @@ export class ReplicaFill {
    *   the signal's reason
    */
   async run(resumed: Begun | undefined): Promise<Begun | undefined> {
-    const { begin, drop, exnode, observe } = this.#options;
+    const { begin, drop, content, observe } = this.#options;
     let begun = resumed ?? (await begin());
-    for (let way: FillWay = 'pull'; begun !== undefined; ) {
+    const first: FillWay = content.canBePulled ? 'pull' : 'feed';
+    for (let way = first; begun !== undefined; ) {
       const { stored, failure } = await this.#attempt(way, spaceOf(begun));
       if (failure === undefined) return begun;
       const { kind, error } = failure;
       const next = afterFailure(way, stored, kind);
       const isFailed = next === 'depot-failed';
       if (isFailed || next.anew) await drop(begun);
-      if (isFailed || exnode.blocks.pieceBytes > MAX_PROVEN_BYTES) throw new DepotFailure(error);
+      if (isFailed || content.blockBytes > MAX_PROVEN_BYTES) throw new DepotFailure(error);
       observe.fed(error);
       way = next.way;
       if (!next.anew) continue;
@@ -183,71 +190,35 @@ export class ReplicaFill {
 
   /** Posts a pull from the replicas that may be asked. @returns false if there is none */
   async #post(write: string): Promise<boolean> {
-    const { exnode, fill, plan, signal } = this.#options;
-    const sources = plan.sources(fill);
-    const [first] = sources;
-    if (first === undefined) return false;
-    // All URLs of a part have it at one position.
-    const used = sources.filter(({ at }) => at === first.at).slice(0, MAX_URLS);
-    plan.onUsed(first);
-    this.#pulledFrom = used;
-    const from = used.map(({ read }) => read);
-    const parts = [{ from, start: first.at, bytes: rangeBytes(fill) }];
-    const sha256 = this.#isWhole ? exnode.sha256 : undefined;
+    const { content, signal } = this.#options;
+    const parts = content.pulled();
+    if (parts === undefined) return false;
+    const { sha256 } = content;
     await this.#retry.run(() => pull(write, { parts, sha256 }, signal));
     return true;
   }
 
-  /** Reads the rest of the bytes from good replicas, and appends them. @throws as `run` */
+  /** Makes the rest of the bytes, and appends them. @throws as `run` */
   async #feed(write: string): Promise<Failure | undefined> {
-    const { exnode, fill, plan, signal, observe, source } = this.#options;
-    const made = new Map<ExnodeReplica, Pick<HttpSource, 'openRange'>>();
-    for (const replica of plan.sources(fill)) made.set(replica, await source(replica));
-    const onWrong = (replica: ExnodeReplica, error: MillraceError) => {
-      plan.onWrong(replica);
-      observe.wrong(replica, error);
-    };
+    const { content, signal } = this.#options;
     await this.#retry.run(async () => {
       const { offset, complete } = await stateOf(write, signal);
       this.#onStored(offset);
       if (complete) return;
-      const pieces = provenBytes({
-        ...{ exnode, extentStart: fill.start, signal, onWrong },
-        range: { start: fill.start + offset, end: fill.end },
-        replicas: () => this.#readFrom().filter((replica) => made.has(replica)),
-        source: (replica) => made.get(replica) as Pick<HttpSource, 'openRange'>,
-      });
-      const content = { bytes: rangeBytes(fill) - offset, pieces };
-      await appendRest(write, offset, content, (stored) => this.#onStored(stored), signal);
+      const rest = { bytes: content.bytes - offset, pieces: content.read(offset) };
+      await appendRest(write, offset, rest, (stored) => this.#onStored(stored), signal);
     });
     return undefined;
   }
 
-  /** Lists the good replicas. Those of a pull come first: if one has wrong bytes, that is found out. */
-  #readFrom(): ExnodeReplica[] {
-    const good = this.#options.plan.sources(this.#options.fill);
-    const isPulled = new Set(this.#pulledFrom);
-    const first = this.#pulledFrom.filter((replica) => good.includes(replica));
-    return [...first, ...good.filter((replica) => !isPulled.has(replica))];
-  }
-
-  /** True if the digest of the whole file is that of the replica. */
-  get #isWhole(): boolean {
-    const { exnode, fill } = this.#options;
-    return exnode.sha256 !== undefined && fill.start === 0 && fill.end === exnode.size;
-  }
-
   /** Compares what the depot has stored with the digests of the exNode. @throws as `run` */
   async #isRight({ manage }: Space, { offset, sha256 }: StoredState): Promise<boolean> {
-    const { exnode, fill, signal } = this.#options;
-    if (offset !== rangeBytes(fill)) return false;
-    if (this.#isWhole) return sha256 === exnode.sha256;
-    const { pieceBytes, hexes } = exnode.blocks;
-    const digests = await this.#retry.run(() => blocksOf(manage, pieceBytes, signal));
-    const expected = hexes.slice(fill.start / pieceBytes, Math.ceil(fill.end / pieceBytes));
-    return (
-      digests.length === expected.length && digests.every((digest, i) => digest === expected[i])
-    );
+    const { content, signal } = this.#options;
+    if (offset !== content.bytes) return false;
+    if (content.sha256 !== undefined) return sha256 === content.sha256;
+    const { blockBytes, hexes } = content;
+    const digests = await this.#retry.run(() => blocksOf(manage, blockBytes, signal));
+    return digests.length === hexes.length && digests.every((digest, i) => digest === hexes[i]);
   }
 
   #onStored(bytes: number): void {

@@ -3,7 +3,6 @@
  * if it is of no use. The exNode lists all of it, so no capability is lost.
  */
 
-import { rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
@@ -49,13 +48,13 @@ export class ReplicaSpaces {
     const { access: depots, signal, plan } = this.#options;
     const access = depots.get(fill.depot);
     if (access === undefined) throw new MillraceError('owner-token-required', 'name it by --edge');
-    const wanted = { ...access, bytes: rangeBytes(fill), name: safeFileName(this.exnode.name) };
+    const wanted = { ...access, bytes: fill.bytes, name: safeFileName(this.exnode.name) };
     const allocated = await this.#retry(() => reserve({ ...wanted, forMs: this.#forMs, signal }));
     const { read, write, manage } = allocated;
     // The end that is asked for below: until then the depot may have it.
     const expires = this.#options.wallClock() + this.#forMs;
     const replica = { read, at: 0, expires, write, manage };
-    const begun = { start: fill.start, end: fill.end, replica };
+    const begun = { start: fill.start, end: fill.end, shard: fill.shard, replica };
     try {
       await this.#options.kept.change((kept) => withBegun(kept, [...(kept.begun ?? []), begun]));
     } catch (error) {

@@ -74,6 +74,11 @@ export class EncryptedFile {
     }
   }
 
+  /** State of the file, whose bytes are encrypted. */
+  get state(): FileState {
+    return this.#state;
+  }
+
   /** The key, 32 bytes. */
   get key(): Uint8Array {
     return this.#journal.key;

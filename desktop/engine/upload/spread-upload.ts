@@ -144,7 +144,7 @@ async function spread(options: OwnOptions): Promise<Spread> {
 }
 
 /** Returns the members by which the exNode of an encrypted file differs from that of a plain one. */
-function sealedMembers(key: Uint8Array, head: Head) {
+export function sealedMembers(key: Uint8Array, head: Head) {
   return {
     ...{ name: NEUTRAL_NAME, type: NEUTRAL_TYPE, sha256: undefined },
     sealed: sealHead(key, head).toString('base64'),

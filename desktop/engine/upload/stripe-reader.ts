@@ -1,11 +1,14 @@
 /**
  * Reads a file for a striped upload in a thread (`stripe-worker.ts`), and hands out what each depot
  * stores of it. Two rows are in memory at most, so the slowest depot that takes part sets the pace.
+ * Of an encrypted file it hands out the ciphertext, and parity is that of the ciphertext.
  */
 
 import { Worker } from 'node:worker_threads';
-import { MillraceError } from '@millrace/shared/base/errors';
-import type { StripeDigests, StripeMessage, StripeTask } from './stripe-worker.ts';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { Stripe } from '@millrace/shared/exnode/stripe';
+import type { ReadCiphertext } from './encrypted-file.ts';
+import type { StripeAsk, StripeDigests, StripeMessage, StripeTask } from './stripe-worker.ts';
 
 /** Rows that are read ahead of the depots, or are being sent. */
 const ROWS_AHEAD = 2;
@@ -36,15 +39,26 @@ export class StripeReader {
   /** Depots that have not taken a row, by its number. */
   readonly #untaken = new Map<number, Set<Lane>>();
   readonly #ended = Promise.withResolvers<StripeDigests | undefined>();
+  readonly #stripe: Stripe;
+  readonly #read: ReadCiphertext | undefined;
+  /** The next row that is asked for, and the row that is being encrypted. */
+  #row: number;
+  #giving: Promise<void> = Promise.resolve();
   #failure: MillraceError | undefined;
   #isRead = false;
 
-  /** @param depots indices of those that take part, of all */
-  constructor(task: StripeTask, depots: readonly number[]) {
+  /**
+   * @param depots indices of those that take part, of all
+   * @param read reads the ciphertext of an encrypted file
+   */
+  constructor(task: Omit<StripeTask, 'isGiven'>, depots: readonly number[], read?: ReadCiphertext) {
+    this.#stripe = new Stripe(task.state.bytes, task.data, task.parity);
+    this.#read = read;
+    this.#row = task.from;
     this.#lanes = Array.from({ length: task.data + task.parity }, () => new Lane());
     for (const [i, lane] of this.#lanes.entries()) lane.isOpen = depots.includes(i);
     this.#worker = new Worker(new URL('./stripe-worker.ts', import.meta.url), {
-      workerData: task,
+      workerData: { ...task, isGiven: read !== undefined } satisfies StripeTask,
       resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 },
     });
     this.#worker.on('message', (message: StripeMessage) => this.#onMessage(message));
@@ -53,7 +67,7 @@ export class StripeReader {
     });
     // The end may fail before anybody waits for it.
     this.#ended.promise.catch(() => {});
-    for (let i = 0; i < ROWS_AHEAD; i++) this.#worker.postMessage(0);
+    for (let i = 0; i < ROWS_AHEAD; i++) this.#ask();
   }
 
   /**
@@ -97,6 +111,42 @@ export class StripeReader {
   async close(): Promise<void> {
     this.#fail(new MillraceError('interrupted'));
     await this.#worker.terminate();
+    await this.#giving;
+  }
+
+  /** Asks the thread for one more row. */
+  #ask(): void {
+    const read = this.#read;
+    if (read === undefined) this.#post(undefined);
+    else {
+      const giving = this.#giving.then(async () => this.#post(await this.#encrypted(read)));
+      this.#giving = giving.catch((error: unknown) => this.#fail(asMillraceError(error)));
+    }
+  }
+
+  #post(data: StripeAsk): void {
+    const buffers = (data ?? []).map(({ buffer }) => buffer as ArrayBuffer);
+    this.#worker.postMessage(data, buffers);
+  }
+
+  /** Reads the data shards of the next row; undefined behind the last one. */
+  async #encrypted(read: ReadCiphertext): Promise<StripeAsk> {
+    const row = this.#row++;
+    if (row >= this.#stripe.rows) return undefined;
+    const shards: Uint8Array[] = [];
+    let position = this.#stripe.rowRange(row).start;
+    for (let shard = 0; shard < this.#stripe.data; shard++) {
+      const bytes = new Uint8Array(this.#stripe.pieceBytes(row, shard));
+      for (let at = 0; at < bytes.length; ) {
+        if (this.#failure !== undefined) throw this.#failure;
+        const piece = await read(position, bytes.length - at);
+        bytes.set(piece, at);
+        at += piece.length;
+        position += piece.length;
+      }
+      shards.push(bytes);
+    }
+    return shards;
   }
 
   #onMessage(message: StripeMessage): void {
@@ -126,7 +176,7 @@ export class StripeReader {
 
   #onRowTaken(row: number): void {
     this.#untaken.delete(row);
-    this.#worker.postMessage(0);
+    this.#ask();
   }
 
   #fail(error: MillraceError): void {

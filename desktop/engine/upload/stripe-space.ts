@@ -20,6 +20,8 @@ export interface SpaceOptions {
   readonly access: DepotAccess;
   /** Folder for the state of programs. */
   readonly state: string;
+  /** Names the key that the bytes are encrypted with; undefined: they are not. */
+  readonly keyId: string | undefined;
 }
 
 /** The space that an upload needs at a depot, and for how long. */
@@ -43,10 +45,10 @@ export class StripeSpace {
   #allocated: Allocated | undefined;
   #unlock: (() => Promise<void>) | undefined;
 
-  constructor({ path, fileState, part, access, state }: SpaceOptions) {
+  constructor({ path, fileState, part, access, state, keyId }: SpaceOptions) {
     this.access = access;
     this.#fileState = fileState;
-    this.#journal = new UploadJournal(state, path, access.edge, part);
+    this.#journal = new UploadJournal(state, path, access.edge, part, keyId);
   }
 
   /** @throws TypeError before `take` */

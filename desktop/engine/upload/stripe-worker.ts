@@ -1,6 +1,7 @@
 /**
  * A thread that reads a file row by row for a striped upload: it computes parity and digests, and
- * gives each row to the thread that serves connections. It answers a `StripeReader`.
+ * gives each row to the thread that serves connections. It answers a `StripeReader`. Of an encrypted
+ * file the reader gives it the ciphertext: keys stay out of this thread.
  */
 
 import { createHash, type Hash } from 'node:crypto';
@@ -23,12 +24,18 @@ export interface StripeTask {
   readonly from: number;
   /** True to compute digests as well: the first row is 0. */
   readonly digests: boolean;
+  /** True if the data of each row comes with the message that asks for it. */
+  readonly isGiven: boolean;
 }
+
+/** Asks for one more row. @property the data shards of the row, if they are given */
+export type StripeAsk = readonly Uint8Array[] | undefined;
 
 /** Digests of a striped file; all SHA-256 in lower-case hexadecimal. */
 export interface StripeDigests {
+  /** Of the file; empty if its data is given. */
   readonly sha256: string;
-  /** Of each block of the file. */
+  /** Of each block of the file; empty if its data is given. */
   readonly blocks: readonly string[];
   /** Of each block of the parity shards: rows, then shards, then blocks of the row's unit. */
   readonly parity: readonly (readonly (readonly string[])[])[];
@@ -56,20 +63,25 @@ class StripeReading {
   isOver = false;
 
   constructor(task: StripeTask) {
-    const { path, state, data, parity, from, digests } = task;
+    const { path, state, data, parity, from, digests, isGiven } = task;
     this.#task = task;
     this.#fd = openSync(path, 'r');
     this.#stripe = new Stripe(state.bytes, data, parity);
     this.#code = new ReedSolomon(data, parity, fastestKernel());
     this.#blockBytes = blockBytesFor(state.bytes);
     this.#row = from;
-    this.#file = digests ? createHash('sha256') : undefined;
+    this.#file = digests && !isGiven ? createHash('sha256') : undefined;
     const streams = digests ? this.#stripe.depots : 0;
     this.#streams = Array.from({ length: streams }, () => createHash('sha256'));
   }
 
-  /** Reads the next row, or tells that all have been read. @throws Error if the file has changed */
-  next(): StripeMessage {
+  /**
+   * Reads the next row, or tells that all have been read.
+   *
+   * @param given data of the row, which is not read then
+   * @throws Error if the file has changed
+   */
+  next(given: StripeAsk): StripeMessage {
     const row = this.#row;
     if (row === this.#task.from) this.#checkState();
     if (row >= this.#stripe.rows) {
@@ -81,12 +93,14 @@ class StripeReading {
     const { data, depots } = this.#stripe;
     const shards = Array.from(
       { length: depots },
-      (_, shard) => new Uint8Array(this.#stripe.pieceBytes(row, shard)),
+      (_, shard) => given?.[shard] ?? new Uint8Array(this.#stripe.pieceBytes(row, shard)),
     );
-    let at = this.#stripe.rowRange(row).start;
-    for (const shard of shards.slice(0, data)) {
-      this.#read(shard, at);
-      at += shard.length;
+    if (given === undefined) {
+      let at = this.#stripe.rowRange(row).start;
+      for (const shard of shards.slice(0, data)) {
+        this.#read(shard, at);
+        at += shard.length;
+      }
     }
     // The last row is given out only if the file is still the same: it completes the uploads.
     if (row === this.#stripe.rows - 1) this.#checkState();
@@ -94,14 +108,16 @@ class StripeReading {
     const pieces = shards.map(
       (_, depot) => shards[this.#stripe.shardAt(depot, row)] as Uint8Array<ArrayBuffer>,
     );
-    if (this.#file !== undefined) this.#hash(this.#file, shards, pieces);
+    if (this.#task.digests) this.#hash(shards, pieces);
     return { kind: 'row', row, pieces };
   }
 
-  #hash(file: Hash, shards: readonly Uint8Array[], pieces: readonly Uint8Array[]): void {
-    for (const shard of shards.slice(0, this.#stripe.data)) {
-      file.update(shard);
-      this.#blocks.push(...this.#blockDigests(shard));
+  #hash(shards: readonly Uint8Array[], pieces: readonly Uint8Array[]): void {
+    if (this.#file !== undefined) {
+      for (const shard of shards.slice(0, this.#stripe.data)) {
+        this.#file.update(shard);
+        this.#blocks.push(...this.#blockDigests(shard));
+      }
     }
     this.#parity.push(shards.slice(this.#stripe.data).map((shard) => this.#blockDigests(shard)));
     for (const [depot, piece] of pieces.entries()) this.#streams[depot]?.update(piece);
@@ -117,9 +133,9 @@ class StripeReading {
   }
 
   #digests(): StripeDigests | undefined {
-    if (this.#file === undefined) return undefined;
+    if (!this.#task.digests) return undefined;
     return {
-      sha256: this.#file.digest('hex'),
+      sha256: this.#file?.digest('hex') ?? '',
       blocks: this.#blocks,
       parity: this.#parity,
       streams: this.#streams.map((hash) => hash.digest('hex')),
@@ -144,12 +160,12 @@ class StripeReading {
 let reading: StripeReading | undefined;
 
 // Each message asks for one more row.
-parentPort?.on('message', () => {
+parentPort?.on('message', (given: StripeAsk) => {
   let message: StripeMessage;
   try {
     reading ??= new StripeReading(workerData as StripeTask);
     if (reading.isOver) return;
-    message = reading.next();
+    message = reading.next(given);
   } catch (error) {
     message = { kind: 'changed', why: (error as Error).message };
   }

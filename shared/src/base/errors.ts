@@ -465,6 +465,14 @@ export const ERRORS = {
     title: 'No remaining source has the rest of the file',
     advice: 'Add another source of the same file and resume: the bytes so far are kept.',
   },
+  'file-lost': {
+    status: 502,
+    ...means('source', 'no', 'kept'),
+    exit: EXIT.source,
+    title: 'Too few shards of the file can be had to put it together',
+    advice:
+      'If depots are away only, try again later: the bytes so far are kept. Otherwise ask the owner, who sees with "millrace stat --check" what is left, to upload the file again.',
+  },
   'origin-denied': {
     status: 403,
     ...means('source', 'no', 'kept', 'gone'),

@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { seededRandom } from '../base/clock.ts';
 import { Augmentation, afterFailure, type Fill } from './augment.ts';
-import type { Exnode, ExnodeReplica, Extent } from './exnode.ts';
+import { lostShards, shardBytes } from './coded.ts';
+import type { CodedExtent, Exnode, ExnodeReplica, Extent } from './exnode.ts';
 import type { Finding, ReplicaState } from './findings.ts';
 import { depotOf } from './layout.ts';
 import { allReplicas } from './replicas.ts';
@@ -156,14 +157,14 @@ describe('an augmentation', () => {
     expect(plan.resume(range, addressOf(0))).toBeUndefined();
     expect(plan.resume({ start: 0, end: 5 }, addressOf(3))).toBeUndefined();
     const begun = plan.resume(range, addressOf(3));
-    expect(begun).toEqual({ ...range, depot: addressOf(3) });
+    expect(begun).toMatchObject({ ...range, depot: addressOf(3) });
     expect(plan.resume(range, addressOf(4))).toBeUndefined();
     plan.place();
     expect(plan.fills).toEqual([begun]);
     plan.onGivenUp(begun as Fill);
     plan.place();
     // The depot that has lost it comes after the one that never had it.
-    expect(plan.fills).toEqual([{ ...range, depot: addressOf(2) }]);
+    expect(plan.fills).toMatchObject([{ ...range, depot: addressOf(2) }]);
   });
 
   test('copies from replicas that it has stored, also where nothing else was left', () => {
@@ -176,7 +177,7 @@ describe('an augmentation', () => {
     plan.onStored(begun, replica);
     plan.place();
     expect([plan.missing, plan.sources(range)]).toEqual([[], [replica]]);
-    expect(plan.fills).toEqual([begun, { ...range, depot: addressOf(1) }]);
+    expect(plan.fills).toMatchObject([begun, { ...range, depot: addressOf(1) }]);
     plan.onWrong(replica);
     expect([plan.missing, plan.fills.length]).toEqual([[range], 1]);
   });
@@ -241,4 +242,89 @@ test('a replica that cannot be pulled is fed, and one with wrong bytes is filled
   // The bytes before may be those of a pull.
   expect(afterFailure('feed', 5, 'wrong')).toEqual({ way: 'feed', anew: true });
   expect(afterFailure('feed', 0, 'wrong')).toBe('depot-failed');
+});
+
+describe('an augmentation of coded extents', () => {
+  const extents = fc.array(
+    fc.record({
+      data: fc.integer({ min: 1, max: 4 }),
+      parity: fc.integer({ min: 1, max: 3 }),
+      blocks: fc.integer({ min: 1, max: 9 }),
+      states: fc.array(fc.constantFrom(...STATES), { minLength: 7, maxLength: 7 }),
+      first: fc.nat(11),
+    }),
+    { minLength: 1, maxLength: 4 },
+  );
+
+  test('rebuilds each lost shard once, where no other shard of its extent is', () => {
+    let [rebuilt, hopeless] = [0, 0];
+    fc.assert(
+      fc.property(extents, fc.subarray([...Array(12).keys()]), (shapes, named) => {
+        const findings = new Map<ExnodeReplica, Finding>();
+        let size = 0;
+        const coded = shapes.map(({ data, parity, blocks, states, first }): CodedExtent => {
+          const range = { start: size, end: size + blocks * MIB };
+          size = range.end;
+          const layout = { ...range, data, parity, unit: MIB, parityHexes: [] };
+          const shards = Array.from({ length: data + parity }, (_, i) => {
+            if (shardBytes(layout, i) === 0) return [];
+            const replica = replicaAt((first + i) % 12);
+            findings.set(replica, { state: states[i] as ReplicaState });
+            return [replica];
+          });
+          return { ...layout, shards };
+        });
+        const isThere = (replica: ExnodeReplica) => findings.get(replica)?.state === 'there';
+        const plan = new Augmentation(
+          ...([{ ...exnodeOf([]), size, coded }, findings, 1, named.map(addressOf)] as const),
+        );
+        const { shortage } = plan;
+        plan.place();
+        for (const extent of coded) {
+          const lost = lostShards([extent], isThere).map(({ index }) => index);
+          const fills = plan.fills.filter(({ start }) => start === extent.start);
+          const shards = fills.map(({ shard }) => shard);
+          expect(new Set(shards).size).toBe(shards.length);
+          expect(lost).toEqual(expect.arrayContaining(shards));
+          const at = [
+            ...extent.shards.flat().filter(isThere).map(depotOf),
+            ...fills.map(({ depot }) => depot),
+          ];
+          expect(new Set(at).size).toBe(at.length);
+          for (const { shard = 0, bytes } of fills) expect(bytes).toBe(shardBytes(extent, shard));
+          const isHopeless = lost.length > extent.parity;
+          if (isHopeless) expect(fills).toEqual([]);
+          else if (shortage === undefined) expect(fills.length).toBe(lost.length);
+          rebuilt += fills.length;
+          hopeless += Number(isHopeless);
+          const isMissing = plan.missing.some(
+            ({ start }) => extent.start <= start && start < extent.end,
+          );
+          expect(isMissing).toBe(isHopeless && lost.some((index) => index < extent.data));
+        }
+      }),
+    );
+    expect([rebuilt > 50, hopeless > 20]).toEqual([true, true]);
+  });
+
+  test('copies a data shard where a plain extent has its bytes, however many shards are lost', () => {
+    const copy = replicaAt(9);
+    const extent = { start: 0, end: 2 * MIB, data: 2, parity: 1, unit: MIB, parityHexes: [] };
+    const exnode: Exnode = {
+      ...exnodeOf([{ start: 0, end: 2 * MIB, replicas: [copy] }]),
+      coded: [{ ...extent, shards: [[], [], []] }],
+    };
+    const plan = new Augmentation(
+      ...([exnode, new Map([[copy, { state: 'there' } as Finding]]), 1] as const),
+      [0, 1, 2].map(addressOf),
+    );
+    plan.place();
+    expect(plan.fills.map(({ shard }) => shard)).toEqual([0, 1]);
+    plan.onWrong(copy);
+    expect(plan.missing).toEqual([
+      { start: 0, end: 2 * MIB },
+      { start: 0, end: MIB },
+      { start: MIB, end: 2 * MIB },
+    ]);
+  });
 });

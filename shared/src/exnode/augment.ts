@@ -1,19 +1,25 @@
 /**
  * Decides how replicas that are lost are replaced, and further ones added (LoRS augment, LOCI 2.3):
  * which extents lack how many replicas, which depots get them, which replicas they are copied from,
- * and what follows after a failure.
+ * and what follows after a failure. Of coded extents each shard has one replica, and no depot gets
+ * two shards of an extent.
  */
 
-import { type ByteRange, rangeBytes } from '../base/byte-range.ts';
+import { type ByteRange, RangeSet } from '../base/byte-range.ts';
 import { MillraceError } from '../base/errors.ts';
+import { type ShardOf, shardBytes, unitsOf } from './coded.ts';
 import { type Exnode, type ExnodeReplica, MAX_ALL_REPLICAS, MAX_REPLICAS } from './exnode.ts';
 import type { Findings, ReplicaState } from './findings.ts';
 import { depotOf } from './layout.ts';
 
-/** A replica that is added: an extent, and the depot that stores it. */
+/** A replica that is added: an extent or a shard of it, and the depot that stores it. */
 export interface Fill extends ByteRange {
   /** Address that the depot was named by: scheme, host and port. */
   readonly depot: string;
+  /** Index of the shard; undefined: all of a plain extent. */
+  readonly shard?: number | undefined;
+  /** Length of the replica. */
+  readonly bytes: number;
 }
 
 /** Too few depots: bytes that cannot get as many replicas as wanted, and how many depots lack. */
@@ -27,8 +33,16 @@ const LOST: ReadonlySet<ReplicaState> = new Set<ReplicaState>([
   ...(['expired', 'gone', 'short', 'damaged'] as const),
 ]);
 
-/** An extent, and what is known about its replicas. Extents of one range are one part. */
+/**
+ * An extent or a shard, and what is known about its replicas. Plain extents of one range are one
+ * part.
+ */
 interface Part extends ByteRange {
+  readonly shard: ShardOf | undefined;
+  /** Length of a replica. */
+  readonly bytes: number;
+  /** Shards of the same extent, this one too; undefined: it is a plain extent. */
+  readonly row: Part[] | undefined;
   /** Number of replicas that are listed, right or not. */
   listed: number;
   readonly good: Set<ExnodeReplica>;
@@ -55,12 +69,14 @@ export class Augmentation {
   readonly #bytes = new Map<string, number>();
   /** Uses of each replica as a source. */
   readonly #uses = new Map<ExnodeReplica, number>();
+  /** Bytes that good replicas of plain extents have, as of the last change; undefined: not known. */
+  #copied: RangeSet | undefined;
 
   /**
    * Compares what there is with what there shall be.
    *
    * @param findings answers of the places: only replicas that are there count
-   * @param copies replicas that each extent shall have, each at another depot, from 1
+   * @param copies replicas that each plain extent shall have, each at another depot, from 1
    * @param depots addresses of the depots that may store some, each once
    * @throws MillraceError `bad-exnode` if it would list more replicas than an exNode may
    */
@@ -68,18 +84,18 @@ export class Augmentation {
     this.#copies = copies;
     this.#depots = depots;
     for (const { start, end, replicas } of exnode.extents) {
-      const part = this.#partOf({ start, end }) ?? newPart({ start, end });
-      this.#parts.set(keyOf(part), part);
-      part.listed += replicas.length;
-      for (const replica of replicas) {
-        const state = findings.get(replica)?.state ?? 'silent';
-        const depot = depotOf(replica);
-        if (state === 'there') {
-          part.good.add(replica);
-          this.#charge(depot, rangeBytes(part));
-        } else if (LOST.has(state)) part.lost.add(depot);
-        else part.doubtful.add(depot);
-        if (state === 'silent') this.#silent.add(depot);
+      const part = this.#partOf({ start, end }) ?? newPart({ start, end }, undefined, undefined);
+      this.#take(part, replicas, findings);
+    }
+    for (const extent of exnode.coded ?? []) {
+      // Of several with one range, which may be laid out in other ways, the first is looked after.
+      if (this.#partOf({ ...extent, shard: 0 }) !== undefined) continue;
+      const row: Part[] = [];
+      for (const [index, replicas] of extent.shards.entries()) {
+        if (shardBytes(extent, index) === 0) continue;
+        const part = newPart(extent, { extent, index }, row);
+        row.push(part);
+        this.#take(part, replicas, findings);
       }
     }
     let all = 0;
@@ -97,18 +113,27 @@ export class Augmentation {
     return [...this.#parts.values()].flatMap(({ fills }) => [...fills]);
   }
 
-  /** Ranges of extents that have no good replica: there is nothing to copy. */
+  /** Ranges of extents that have no good replica, nor enough shards: there is nothing to copy. */
   get missing(): ByteRange[] {
-    const without = [...this.#parts.values()].filter(({ good }) => good.size === 0);
-    return without.map(({ start, end }) => ({ start, end }));
+    const without = [...this.#parts.values()].filter(
+      (part) => part.good.size === 0 && !this.#isHad(part),
+    );
+    const ranges = without.flatMap(({ start, end, shard }): ByteRange[] => {
+      if (shard === undefined) return [{ start, end }];
+      return shard.index < shard.extent.data ? unitsOf(shard.extent, shard.index) : [];
+    });
+    return ranges.map(({ start, end }) => ({ start, end })).sort((a, b) => a.start - b.start);
   }
 
   /** The extent that lacks the most depots; undefined: each can get as many replicas as wanted. */
   get shortage(): Shortage | undefined {
     let worst: Shortage | undefined;
     for (const part of this.#parts.values()) {
-      if (part.good.size === 0) continue;
-      const depots = this.#lacking(part) - this.#candidates(part).length;
+      if (!this.#isHad(part)) continue;
+      // Each shard of a row takes another depot.
+      const row = part.row?.filter((other) => this.#isHad(other)) ?? [part];
+      const lacking = row.reduce((sum, other) => sum + this.#lacking(other), 0);
+      const depots = lacking - this.#candidates(part).length;
       if (depots <= (worst?.depots ?? 0)) continue;
       worst = { depots, range: { start: part.start, end: part.end } };
     }
@@ -118,13 +143,14 @@ export class Augmentation {
   /**
    * Takes up a replica that an earlier run has begun; it is under way from now on.
    *
+   * @param begun its extent, and its shard
    * @param depot that has it
    * @returns undefined if its extent needs no further replica, or none there
    */
-  resume(range: ByteRange, depot: string): Fill | undefined {
-    const part = this.#partOf(range);
+  resume(begun: ByteRange & { readonly shard?: number | undefined }, depot: string) {
+    const part = this.#partOf(begun);
     if (part === undefined || this.#lacking(part) === 0) return undefined;
-    if (this.#holders(part).has(depot)) return undefined;
+    if (this.#taken(part).has(depot)) return undefined;
     return this.#add(part, depot);
   }
 
@@ -134,7 +160,7 @@ export class Augmentation {
    * and one that is silent comes last.
    */
   place(): void {
-    const parts = [...this.#parts.values()].filter(({ good }) => good.size > 0);
+    const parts = [...this.#parts.values()].filter((part) => this.#isHad(part));
     for (const part of parts.sort((a, b) => a.good.size - b.good.size)) {
       for (let lacking = this.#lacking(part); lacking > 0; lacking--) {
         const depot = this.#bestFor(part);
@@ -154,9 +180,19 @@ export class Augmentation {
   }
 
   /** Lists the replicas that an extent can be copied from, the least used first. */
-  sources(range: ByteRange): ExnodeReplica[] {
+  sources(range: ByteRange & { readonly shard?: number | undefined }): ExnodeReplica[] {
     const used = (replica: ExnodeReplica) => this.#uses.get(replica) ?? 0;
     return [...(this.#partOf(range)?.good ?? [])].sort((a, b) => used(a) - used(b));
+  }
+
+  /** Bytes that good replicas of plain extents have. */
+  get #copiedBytes(): RangeSet {
+    if (this.#copied !== undefined) return this.#copied;
+    const had = [...this.#parts.values()].filter(
+      ({ shard, good }) => shard === undefined && good.size > 0,
+    );
+    this.#copied = new RangeSet(had.sort((a, b) => a.start - b.start));
+    return this.#copied;
   }
 
   /** Notes that a replica is copied from. */
@@ -178,7 +214,7 @@ export class Augmentation {
       this.#bytes.delete(before);
       this.#aliases.set(fill.depot, served);
     }
-    if (this.#holders(part).has(served)) return false;
+    if (this.#taken(part).has(served)) return false;
     this.#add(part, fill.depot, fill);
     return true;
   }
@@ -186,12 +222,13 @@ export class Augmentation {
   /** Notes that a replica is stored, and right: it counts, and can be copied as well. */
   onStored(fill: Fill, replica: ExnodeReplica): void {
     this.#partOf(fill)?.good.add(replica);
+    this.#copied = undefined;
   }
 
   /** Notes that a replica is not added at its depot. */
   onGivenUp(fill: Fill): void {
     if (this.#partOf(fill)?.fills.delete(fill)) {
-      this.#charge(this.#served(fill.depot), -rangeBytes(fill));
+      this.#charge(this.#served(fill.depot), -fill.bytes);
     }
     this.#waiting.get(fill.depot)?.delete(fill);
   }
@@ -211,6 +248,7 @@ export class Augmentation {
   /** Notes that a replica has wrong bytes: it does not count any more. */
   onWrong(replica: ExnodeReplica): void {
     const depot = depotOf(replica);
+    this.#copied = undefined;
     for (const part of this.#parts.values()) {
       if (!part.good.delete(replica)) continue;
       part.doubtful.add(depot);
@@ -219,14 +257,42 @@ export class Augmentation {
     }
   }
 
-  #partOf(range: ByteRange): Part | undefined {
+  #take(part: Part, replicas: readonly ExnodeReplica[], findings: Findings): void {
+    this.#parts.set(keyOf({ ...part, shard: part.shard?.index }), part);
+    part.listed += replicas.length;
+    for (const replica of replicas) {
+      const state = findings.get(replica)?.state ?? 'silent';
+      const depot = depotOf(replica);
+      if (state === 'there') {
+        part.good.add(replica);
+        this.#charge(depot, part.bytes);
+      } else if (LOST.has(state)) part.lost.add(depot);
+      else part.doubtful.add(depot);
+      if (state === 'silent') this.#silent.add(depot);
+    }
+  }
+
+  #partOf(range: Parameters<typeof keyOf>[0]): Part | undefined {
     return this.#parts.get(keyOf(range));
   }
 
-  #add(part: Part, depot: string, fill: Fill = { start: part.start, end: part.end, depot }): Fill {
+  #add(part: Part, depot: string, given?: Fill): Fill {
+    const { start, end, bytes } = part;
+    const fill = given ?? { start, end, depot, shard: part.shard?.index, bytes };
     part.fills.add(fill);
-    this.#charge(this.#served(depot), rangeBytes(part));
+    this.#charge(this.#served(depot), bytes);
     return fill;
+  }
+
+  /** Returns true if a further replica can be made: of a good one, or of enough other shards. */
+  #isHad({ good, shard, row = [] }: Part): boolean {
+    if (good.size > 0) return true;
+    if (shard === undefined) return false;
+    const lost = row.filter((other) => other.good.size === 0).length;
+    if (lost <= shard.extent.parity) return true;
+    if (shard.index >= shard.extent.data) return false;
+    const copied = this.#copiedBytes;
+    return unitsOf(shard.extent, shard.index).every((unit) => copied.covers(unit));
   }
 
   #charge(depot: string, bytes: number): void {
@@ -243,13 +309,20 @@ export class Augmentation {
     return new Set([...[...good].map(depotOf), ...getting]);
   }
 
+  /** Returns the depots that can get no replica of it: they have it, or a shard of the same row. */
+  #taken(part: Part): Set<string> {
+    return new Set((part.row ?? [part]).flatMap((other) => [...this.#holders(other)]));
+  }
+
   #lacking(part: Part): number {
-    return Math.max(0, this.#copies - this.#holders(part).size);
+    const wanted = part.shard === undefined ? this.#copies : 1;
+    return Math.max(0, wanted - this.#holders(part).size);
   }
 
   /** Lists the depots that can get an extent. Two names of one depot count once. */
   #candidates(part: Part): string[] {
-    const taken = new Set([...this.#holders(part), ...part.doubtful]);
+    const doubtful = (part.row ?? [part]).flatMap((other) => [...other.doubtful]);
+    const taken = new Set([...this.#taken(part), ...doubtful]);
     return this.#depots.filter((depot) => {
       const served = this.#served(depot);
       if (this.#failed.has(depot) || taken.has(served)) return false;
@@ -294,14 +367,15 @@ export function afterFailure(
   return way === 'feed' && stored === 0 ? 'depot-failed' : { way: 'feed', anew: true };
 }
 
-function newPart({ start, end }: ByteRange): Part {
+function newPart({ start, end }: ByteRange, shard: Part['shard'], row: Part['row']): Part {
+  const bytes = shard === undefined ? end - start : shardBytes(shard.extent, shard.index);
   const replicas = { good: new Set<ExnodeReplica>(), fills: new Set<Fill>() };
   return {
-    ...{ start, end, listed: 0, ...replicas },
+    ...{ start, end, shard, row, bytes, listed: 0, ...replicas },
     ...{ doubtful: new Set<string>(), lost: new Set<string>() },
   };
 }
 
-function keyOf({ start, end }: ByteRange): string {
-  return `${start}-${end}`;
+function keyOf({ start, end, shard }: ByteRange & { readonly shard?: number | undefined }): string {
+  return `${start}-${end} ${shard ?? ''}`;
 }

@@ -71,15 +71,32 @@ export function columnAt({ start, data, unit }: CodedLayout, blockBytes: number,
   return Math.floor((row * unit + ((at - start) % unit)) / blockBytes);
 }
 
+/** A shard of a coded extent. */
+export interface ShardOf {
+  readonly extent: CodedExtent;
+  /** Data shards come first. */
+  readonly index: number;
+}
+
+/**
+ * Lists the shards that have bytes, and no replica that counts.
+ *
+ * @param has tells whether a replica counts
+ */
+export function lostShards(
+  extents: readonly CodedExtent[],
+  has: (replica: ExnodeReplica) => boolean,
+): ShardOf[] {
+  return extents.flatMap((extent) =>
+    [...extent.shards.entries()]
+      .filter(([index, replicas]) => shardBytes(extent, index) > 0 && !replicas.some(has))
+      .map(([index]) => ({ extent, index })),
+  );
+}
+
 /** Lists the shards that have bytes, and a replica that counts. */
 function there(extent: CodedExtent, has: (replica: ExnodeReplica) => boolean): number[] {
   return [...extent.shards.keys()].filter((i) => extent.shards[i]?.some(has));
-}
-
-/** Returns the number of shards that have bytes, and no replica that counts. */
-function lost(extent: CodedExtent, has: (replica: ExnodeReplica) => boolean): number {
-  const all = [...extent.shards.keys()].filter((i) => shardBytes(extent, i) > 0);
-  return all.length - there(extent, has).length;
 }
 
 /**
@@ -92,7 +109,8 @@ export function coveredBy(
   extent: CodedExtent,
   has: (replica: ExnodeReplica) => boolean,
 ): ByteRange[] {
-  if (lost(extent, has) <= extent.parity) return [{ start: extent.start, end: extent.end }];
+  if (lostShards([extent], has).length <= extent.parity)
+    return [{ start: extent.start, end: extent.end }];
   const data = there(extent, has).filter((i) => i < extent.data);
   return data.flatMap((i) => unitsOf(extent, i)).sort((a, b) => a.start - b.start);
 }

@@ -67,6 +67,9 @@ const CODED: CodedExtent = {
   shards: ['a', 'b', 'c'].map((host) => [replica(`https://${host}.example/x`)]),
 };
 
+/** Members of the file of `WHOLE` in coded shards. */
+const STRIPED = { blocks: WHOLE.blocks, root: WHOLE.root, extents: [], coded: [CODED] };
+
 /** A document with a coded extent, whose members are changed. */
 function coded(more: object): string {
   const document = JSON.parse(formatExnode({ ...WHOLE, extents: [], coded: [CODED] }, false));
@@ -150,6 +153,9 @@ describe('an exNode', () => {
     // Programs that cannot decrypt would take the ciphertext for the file.
     expect(JSON.parse(shared).requires).toEqual(['sealed']);
     expect(parseExnode(shared, sha256)).toMatchObject({ sealed: 'AAAA', key: undefined });
+    const striped = formatExnode({ ...exnode, size: 3 * MIB, ...STRIPED }, false);
+    expect(JSON.parse(striped).requires).toEqual(['sealed', 'codes']);
+    expect(parseExnode(striped, sha256)).toMatchObject({ sealed: 'AAAA', key: KEY, ...STRIPED });
   });
 
   test('has few enough blocks, whatever its size', () => {

@@ -79,7 +79,18 @@ const DOCUMENT = z.looseObject({
   extents: z.array(EXTENT).max(MAX_EXTENTS),
   documents: z.array(REPLICA).max(MAX_REPLICAS).optional(),
   begun: z
-    .array(z.looseObject({ ...REPLICA.shape, start: POSITION, length: POSITION.min(1) }))
+    .array(
+      z.looseObject({
+        ...REPLICA.shape,
+        start: POSITION,
+        length: POSITION.min(1),
+        shard: z
+          .int()
+          .min(0)
+          .max(MAX_DATA + MAX_PARITY - 1)
+          .optional(),
+      }),
+    )
     .max(MAX_ALL_REPLICAS)
     .optional(),
 });
@@ -135,13 +146,12 @@ export function parseExnode(text: string, sha256: Sha256): Exnode {
   }
   const units = coded.reduce((sum, one) => sum + rangeBytes(one) / one.unit, 0);
   if (units > MAX_UNITS) throw bad(`it has more than ${MAX_UNITS} units`);
-  if (sealed !== undefined && coded.length > 0) throw bad('an encrypted file is in coded shards');
   return {
     ...{ name, type, size, sha256: digest, blocks, root, extents: found, sealed, key },
     coded: coded.length === 0 ? undefined : coded,
     documents: documents?.map((one, i) => readReplica(one, `documents.${i}`)),
-    begun: begun?.map(({ start, length, ...one }, i) => ({
-      ...{ start, end: start + length },
+    begun: begun?.map(({ start, length, shard, ...one }, i) => ({
+      ...{ start, end: start + length, shard },
       replica: readReplica(one, `begun.${i}`),
     })),
     unknown: kept(unknown),
@@ -161,16 +171,20 @@ export function formatExnode(exnode: Exnode, isShared: boolean): string {
     : exnode.documents?.map((one) => writtenReplica(one, false));
   const begun = isShared
     ? undefined
-    : exnode.begun?.map(({ start, end, replica }) => ({
+    : exnode.begun?.map(({ start, end, replica, shard }) => ({
         ...writtenReplica(replica, false),
-        ...{ start, length: end - start },
+        ...{ start, length: end - start, shard },
       }));
+  const requires = [
+    ...(sealed === undefined ? [] : [SEALED]),
+    ...(coded.length === 0 ? [] : [CODES]),
+  ];
   const head = {
     ...{ exnode: VERSION, name, type, size, sha256, documents, begun },
     blockBytes: blocks.pieceBytes,
     // Readers that do not know encrypted files would take the ciphertext for the file.
-    ...(sealed === undefined ? {} : { requires: [SEALED], sealed }),
-    ...(coded.length === 0 ? {} : { requires: [CODES] }),
+    ...(requires.length === 0 ? {} : { requires }),
+    ...(sealed === undefined ? {} : { sealed }),
     ...(isShared ? {} : { key: exnode.key }),
   };
   const lines = [

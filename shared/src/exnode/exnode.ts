@@ -64,6 +64,8 @@ export interface CodedExtent extends CodedLayout {
 /** A replica that is being stored: its allocation is not complete, or has not been verified. */
 export interface Begun extends ByteRange {
   readonly replica: ExnodeReplica;
+  /** Index of the shard of the coded extent with this range; undefined: all of a plain extent. */
+  readonly shard?: number | undefined;
 }
 
 export interface Exnode {

@@ -110,11 +110,21 @@ export function withBegun(exnode: Exnode, begun: readonly Begun[]): Exnode {
 
 /** Lists a replica that has been stored and verified with its extent, and as begun no more. */
 export function withStored(exnode: Exnode, stored: Begun, replica: ExnodeReplica): Exnode {
-  const { start, end } = stored;
-  const at = exnode.extents.findIndex((extent) => extent.start === start && extent.end === end);
+  const isSame = ({ start, end }: ByteRange) => start === stored.start && end === stored.end;
+  const [plain, inShards] =
+    stored.shard === undefined
+      ? [exnode.extents.findIndex(isSame), -1]
+      : [-1, exnode.coded?.findIndex(isSame) ?? -1];
   const extents = exnode.extents.map((extent, i) =>
-    i === at ? { ...extent, replicas: [...extent.replicas, replica] } : extent,
+    i === plain ? { ...extent, replicas: [...extent.replicas, replica] } : extent,
   );
+  const coded = exnode.coded?.map((extent, i) => {
+    if (i !== inShards) return extent;
+    const shards = extent.shards.map((own, shard) =>
+      shard === stored.shard ? [...own, replica] : own,
+    );
+    return { ...extent, shards };
+  });
   const begun = (exnode.begun ?? []).filter((one) => one.replica.read !== stored.replica.read);
-  return withBegun({ ...exnode, extents }, begun);
+  return withBegun({ ...exnode, extents, coded }, begun);
 }

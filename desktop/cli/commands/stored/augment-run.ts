@@ -1,7 +1,7 @@
 /** Adds replicas of a stored file. */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { EXIT, MillraceError } from '@millrace/shared/base/errors';
+import { EXIT } from '@millrace/shared/base/errors';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
 import { lastEnd } from '@millrace/shared/exnode/findings';
 import { depotOf } from '@millrace/shared/exnode/layout';
@@ -18,7 +18,7 @@ import { findReplicas } from './find-replicas.ts';
 import { changingOwned, writeOwned } from './owned-exnode.ts';
 
 export interface AugmentCommandOptions extends CommonOptions {
-  readonly copies: number;
+  readonly copies?: number;
   readonly edge?: readonly string[];
   readonly tokenFile?: readonly string[];
   readonly for?: Millis;
@@ -50,10 +50,7 @@ async function augmentOwned(
 ): Promise<number> {
   const { cwd, signal } = context;
   const exnode = await readExnode(given, cwd, signal);
-  if (exnode.coded !== undefined) {
-    const what = 'augment cannot rebuild coded shards yet';
-    throw new MillraceError('bad-option', `${what}: download the file, and upload it again`);
-  }
+  const copies = copiesOf(options, exnode);
   const depots = await depotsOf(namedDepots(options, exnode), options.tokenFile, context);
   const findings = await findReplicas(exnode, false, report, context);
   const wallClock = () => Date.now();
@@ -62,7 +59,7 @@ async function augmentOwned(
   const view = new AugmentView(report, context, exnode.name, options.quiet === true);
   try {
     const done = await augmentExnode({
-      ...{ exnode, findings, depots, copies: options.copies, retryMs: RETRY_MS, signal, wallClock },
+      ...{ exnode, findings, depots, copies, retryMs: RETRY_MS, signal, wallClock },
       // Copies that are given away may name ends that are over.
       end: asked > wallClock() ? asked : wallClock() + WEEK_MS,
       now: () => performance.now(),
@@ -75,6 +72,21 @@ async function augmentOwned(
   } finally {
     view.end();
   }
+}
+
+/**
+ * Returns the replicas that each part is to have.
+ *
+ * @throws UsageError if the file needs the option, or has no use for it
+ */
+function copiesOf({ copies }: AugmentCommandOptions, { extents }: Exnode): number {
+  if (extents.length > 0 && copies === undefined) {
+    throw new UsageError('say how many replicas each part shall have: --copies N');
+  }
+  if (extents.length === 0 && copies !== undefined && copies > 1) {
+    throw new UsageError('a striped file has one replica of each shard: leave out --copies');
+  }
+  return copies ?? 1;
 }
 
 /**

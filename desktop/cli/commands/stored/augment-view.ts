@@ -40,8 +40,8 @@ export class AugmentView implements AugmentObserver {
     this.#progress.left(depot, error);
   }
 
-  fed({ depot, start, end }: Fill, { code, message }: MillraceError): void {
-    const event = { event: 'fed', edge: depot, start, end, code, message };
+  fed({ depot, start, end, shard }: Fill, { code, message }: MillraceError): void {
+    const event = { event: 'fed', edge: depot, start, end, shard, code, message };
     this.#progress.tell(event, `${depot}: ${message}; the bytes go through this computer`);
   }
 
@@ -52,12 +52,14 @@ export class AugmentView implements AugmentObserver {
     this.#progress.tell(event, `${depot}: ${message}; ${text}`);
   }
 
-  added({ depot, start, end }: Fill): void {
-    const text = `${depot}: has ${shownRanges([{ start, end }])} now`;
-    this.#progress.tell({ event: 'added', edge: depot, start, end }, text);
+  added({ depot, start, end, shard }: Fill): void {
+    const range = shownRanges([{ start, end }]);
+    const what = shard === undefined ? range : `shard ${shard} of ${range}`;
+    const text = `${depot}: has ${what} now`;
+    this.#progress.tell({ event: 'added', edge: depot, start, end, shard }, text);
   }
 
-  done({ exnode, added, missing, failure }: Augmented, copies: number): void {
+  done({ exnode, added, missing, failure }: Augmented, copies: number | undefined): void {
     this.end();
     if (this.#hasBegun && failure === undefined) this.#progress.stored();
     const { ms } = this.#progress;

@@ -9,11 +9,15 @@ import type { AugmentCommandOptions } from './augment-run.ts';
 export function augmentCommand(context: CliContext): Command {
   return new Command('augment')
     .description(
-      'replace lost replicas of a stored file and add further ones: each part of the file has the given number of them again, each at another depot',
+      'replace lost replicas of a stored file and add further ones: each part of the file has the given number of them again, each at another depot; of a striped file, rebuild lost shards',
     )
-    .summary('replace lost replicas of a stored file, or add further ones')
+    .summary('replace lost replicas or shards of a stored file, or add further ones')
     .argument('<exnode>', 'exNode of the file (*.exnode): a file, in which new replicas are listed')
-    .requiredOption('--copies <n>', 'replicas that each part shall have', wholeNumber(1, 64))
+    .option(
+      '--copies <n>',
+      'replicas that each part shall have; striped files need no such number',
+      wholeNumber(1, 64),
+    )
     .option(
       '--edge <url>',
       'a depot that may store replicas; may be repeated, and your token goes to no other (environment: MILLRACE_EDGE)',
@@ -35,7 +39,8 @@ export function augmentCommand(context: CliContext): Command {
       'after',
       `
 The depots copy from each other; where one may not, or cannot, the bytes go through
-this computer. Replicas that are silent, lost or damaged do not count; they stay
+this computer. Lost shards of a striped file are computed here from others, each for
+a depot that has no other shard of the same bytes; no key is needed. Replicas that are silent, lost or damaged do not count; they stay
 listed until "trim" removes them. A replica is listed once its digests are right. An
 interrupted command is continued by the same command. Exit status: 0 each part has
 its replicas, 4 there are too few depots, 7 nobody has some of the bytes, otherwise

@@ -1,6 +1,7 @@
 /** Shows the layout of a stored file, and asks its depots whether they have it. */
 
 import { EXIT } from '@millrace/shared/base/errors';
+import { lostShards } from '@millrace/shared/exnode/coded';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
 import { counts, type Findings } from '@millrace/shared/exnode/findings';
 import { layoutOf } from '@millrace/shared/exnode/layout';
@@ -28,7 +29,8 @@ export async function runStat(
   const asks = check === true || verify === true;
   const findings = asks ? await findReplicas(exnode, verify === true, report, context) : undefined;
   const now = Date.now();
-  const shown = { exnode, findings, layout: foundLayout(exnode, findings, now) };
+  const lost = lostShards(exnode.coded ?? [], (replica) => counts(replica, findings, now));
+  const shown = { exnode, findings, lost, layout: foundLayout(exnode, findings, now) };
   report.result(layoutDocument(shown), () => layoutText(shown, now, report.width, report.style));
   if (shown.layout.missing.length > 0) return EXIT.source;
   const isWell = [...(findings?.values() ?? [])].every(({ state }) => state === 'there');

@@ -2,7 +2,7 @@
 
 import { access, constants } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
-import { MillraceError } from '@millrace/shared/base/errors';
+import { EXIT, MillraceError } from '@millrace/shared/base/errors';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
 import { fileError } from '../../../engine/files/file-error.ts';
@@ -13,7 +13,7 @@ import {
   type SpreadOptions,
   spreadUpload,
 } from '../../../engine/upload/spread-upload.ts';
-import { stripeUpload } from '../../../engine/upload/stripe-upload.ts';
+import { type StripeOptions, stripeUpload } from '../../../engine/upload/stripe-upload.ts';
 import { upload } from '../../../engine/upload/upload.ts';
 import type { CliContext, CommonOptions, Report } from '../../console/context.ts';
 import { edgeOrigin } from '../../console/edge-link.ts';
@@ -31,6 +31,7 @@ export interface UploadCommandOptions extends CommonOptions {
   readonly output?: string;
   readonly overwrite?: boolean;
   readonly for?: number;
+  readonly retryFor?: number;
   readonly name?: string;
   readonly quiet?: boolean;
 }
@@ -39,22 +40,27 @@ const WEEK_MS = 7 * 86_400_000;
 /** Time without progress after which an upload is given up. */
 const RETRY_MS = 120_000;
 
-/** Uploads a file. @returns undefined: the exit status is 0. @throws as `upload` */
+/**
+ * Uploads a file.
+ *
+ * @returns the exit status: 0, or 3 if it is stored and shards are missing
+ * @throws as `upload`
+ */
 export async function runUpload(
   file: string,
   options: UploadCommandOptions,
   report: Report,
   context: CliContext,
-): Promise<undefined> {
+): Promise<number> {
   const path = resolve(context.cwd, file);
   const { edge = [undefined] } = options;
   const depots = await depotsOf(edge.map(edgeOrigin), options.tokenFile, context);
   const name = safeFileName(options.name ?? basename(path));
   const view = new UploadView(report, context, name, options.quiet === true);
-  const common: Omit<SpreadOptions, 'depots' | 'copies' | 'encrypts'> = {
+  const common: CommonUpload = {
     ...{ path, name, signal: context.signal, state: context.state },
     forMs: options.for ?? WEEK_MS,
-    retryMs: RETRY_MS,
+    retryMs: options.retryFor ?? RETRY_MS,
     now: () => performance.now(),
     observe: view,
   };
@@ -62,14 +68,11 @@ export async function runUpload(
     if (options.stripe !== undefined && options.copies !== undefined) {
       throw new UsageError('--stripe stores no copies: leave out --copies');
     }
-    if (options.stripe !== undefined && options.encrypt === true) {
-      throw new UsageError('--stripe cannot encrypt yet: leave out one of the two');
-    }
     const [first] = depots;
     const isPlain = options.stripe === undefined && options.encrypt !== true;
     if (isPlain && first !== undefined && isSingle(depots, options)) {
       view.done(await upload({ ...common, ...first }));
-      return undefined;
+      return EXIT.ok;
     }
     const store = storing(common, depots, options);
     const output = resolve(context.cwd, options.output ?? `${name}.exnode`);
@@ -80,11 +83,14 @@ export async function runUpload(
     await writeResult(output, formatExnode(spread.exnode, false), { overwrites, mode: 0o600 });
     await spread.forget();
     view.spread(spread, output);
-    return undefined;
+    return view.lacksShards ? EXIT.network : EXIT.ok;
   } finally {
     view.end();
   }
 }
+
+type CommonUpload = Omit<SpreadOptions, 'depots' | 'copies' | 'encrypts'> &
+  Pick<StripeOptions, 'observe'>;
 
 function isSingle(depots: readonly DepotAccess[], { output }: UploadCommandOptions): boolean {
   return depots.length === 1 && output === undefined;
@@ -96,7 +102,7 @@ function isSingle(depots: readonly DepotAccess[], { output }: UploadCommandOptio
  * @throws UsageError if there are too few depots for it
  */
 function storing(
-  common: Omit<SpreadOptions, 'depots' | 'copies' | 'encrypts'>,
+  common: CommonUpload,
   depots: readonly DepotAccess[],
   { copies = depots.length, stripe, encrypt: encrypts = false }: UploadCommandOptions,
 ): () => Promise<Spread> {
@@ -105,7 +111,9 @@ function storing(
     throw new UsageError('there are more --copies than depots (--edge)');
   }
   const { data, parity } = stripe;
-  if (data + parity <= depots.length) return () => stripeUpload({ ...common, depots, ...stripe });
+  if (data + parity <= depots.length) {
+    return () => stripeUpload({ ...common, depots, ...stripe, encrypts });
+  }
   const needed = `--stripe ${data}+${parity} takes ${data + parity} depots (--edge)`;
   throw new UsageError(
     `${needed}, and there ${depots.length === 1 ? 'is 1' : `are ${depots.length}`}`,

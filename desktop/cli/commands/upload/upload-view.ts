@@ -1,17 +1,19 @@
 /** Shows the progress and the result of an upload. */
 
 import type { MillraceError } from '@millrace/shared/base/errors';
-import type { Spread, SpreadObserver } from '../../../engine/upload/spread-upload.ts';
+import type { Spread } from '../../../engine/upload/spread-upload.ts';
+import type { StripeObserver } from '../../../engine/upload/stripe-upload.ts';
 import type { Uploaded } from '../../../engine/upload/upload.ts';
 import type { CliContext, Report } from '../../console/context.ts';
 import { StoreProgress } from '../../view/store-progress.ts';
 import { decryptLine } from './decrypt-line.ts';
 
-export class UploadView implements SpreadObserver {
+export class UploadView implements StripeObserver {
   readonly #report: Report;
   readonly #out: CliContext;
   readonly #quiet: boolean;
   readonly #progress: StoreProgress;
+  #lacksShards = false;
 
   constructor(report: Report, out: CliContext, name: string, quiet: boolean) {
     this.#report = report;
@@ -39,6 +41,19 @@ export class UploadView implements SpreadObserver {
 
   left(edge: string, error: MillraceError): void {
     this.#progress.left(edge, error);
+  }
+
+  lacking(edge: string, { code, message }: MillraceError, mayFail: number): void {
+    this.#lacksShards = true;
+    const event = { event: 'shards-missing', edge, code, message, mayFail };
+    const left = mayFail === 1 ? '1 other depot' : `${mayFail} other depots`;
+    const what = `its shards are missing, and only any ${left} may fail`;
+    this.#progress.warn(event, `${edge}: ${message}; ${what}: "millrace augment" rebuilds them`);
+  }
+
+  /** True if shards of the file are stored nowhere. */
+  get lacksShards(): boolean {
+    return this.#lacksShards;
   }
 
   done({ link, manage, expires, bytes, sha256 }: Uploaded): void {

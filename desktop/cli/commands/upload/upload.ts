@@ -47,6 +47,11 @@ export function uploadCommand(context: CliContext): Command {
       'time to store it, such as 12h or 30d (default: 7d)',
       reading(parseDuration),
     )
+    .option(
+      '--retry-for <time>',
+      'longest time without progress, after which a depot is given up (default: 2m)',
+      reading(parseDuration),
+    )
     .option('--name <name>', 'name that it is downloaded under (default: its own)')
     .option('--quiet', 'print the link only')
     .option('--json', 'print one JSON object per line')
@@ -64,7 +69,8 @@ the file has, and any two of them may be lost. The exNode says which depot has w
 printed are copies of it to give away: "millrace get LINK" downloads the file from
 all depots at once. What follows # in them is not sent to servers: the digest of
 the file, or with --encrypt its key. Give such a link away whole, and only to people
-who may read the file. Exit status: 0 stored, otherwise as "get".`,
+who may read the file. Exit status: 0 stored, 3 stored without the
+shards of depots that failed, otherwise as "get".`,
     )
     .action(
       action<UploadCommandOptions, [string]>(context, async (report, options, file) => {
