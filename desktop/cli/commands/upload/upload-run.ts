@@ -1,10 +1,16 @@
 /** Runs an upload, to one depot or to several. */
 
-import { access, constants } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
+import { Stripe } from '@millrace/shared/exnode/stripe';
+import {
+  type FindObserver,
+  type FoundDepots,
+  findDepots,
+} from '../../../engine/depots/find-depots.ts';
 import { fileError } from '../../../engine/files/file-error.ts';
 import { exists } from '../../../engine/files/file-steps.ts';
 import {
@@ -51,7 +57,7 @@ export async function runUpload(
   const depots = await depotsOf(edge.map(edgeOrigin), options.tokenFile, context);
   const name = safeFileName(options.name ?? basename(path));
   const view = new UploadView(report, context, name, options.quiet === true);
-  const common: Omit<SpreadOptions, 'depots' | 'copies' | 'encrypts'> = {
+  const common: Common = {
     ...{ path, name, signal: context.signal, state: context.state },
     forMs: options.for ?? WEEK_MS,
     retryMs: RETRY_MS,
@@ -71,7 +77,8 @@ export async function runUpload(
       view.done(await upload({ ...common, ...first }));
       return undefined;
     }
-    const store = storing(common, depots, options);
+    const { depots: all, forget } = await enough(common, depots, options, view);
+    const store = storing(common, all, options);
     const output = resolve(context.cwd, options.output ?? `${name}.exnode`);
     await checkFree(output, options.overwrite === true);
     const spread = await store();
@@ -79,6 +86,7 @@ export async function runUpload(
     const overwrites = options.overwrite === true;
     await writeResult(output, formatExnode(spread.exnode, false), { overwrites, mode: 0o600 });
     await spread.forget();
+    await forget();
     view.spread(spread, output);
     return undefined;
   } finally {
@@ -86,30 +94,55 @@ export async function runUpload(
   }
 }
 
-function isSingle(depots: readonly DepotAccess[], { output }: UploadCommandOptions): boolean {
-  return depots.length === 1 && output === undefined;
+function isSingle(
+  depots: readonly DepotAccess[],
+  { output, copies = 1 }: UploadCommandOptions,
+): boolean {
+  return depots.length === 1 && output === undefined && copies === 1;
 }
 
+type Common = Omit<SpreadOptions, 'depots' | 'copies' | 'encrypts'>;
+
 /**
- * Returns the function that uploads the file in the way that the user wants.
+ * Finds further depots if the user has named too few.
  *
- * @throws UsageError if there are too few depots for it
+ * @throws MillraceError `too-few-depots`; `bad-option` if the file cannot be read
  */
+async function enough(
+  { path, forMs, state, signal }: Common,
+  named: readonly DepotAccess[],
+  { copies = named.length, stripe, encrypt = false }: UploadCommandOptions,
+  observe: FindObserver,
+): Promise<FoundDepots> {
+  const count = stripe === undefined ? copies : stripe.data + stripe.parity;
+  const { size } = await stat(path).catch((cause: unknown) => {
+    throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
+  });
+  const what = stripe === undefined ? `copies ${copies}` : `stripe ${stripe.data}+${stripe.parity}`;
+  return findDepots({
+    ...{ named, count, forMs, state, signal, observe },
+    bytes: stripe === undefined ? size : bytesOfDepot(size, stripe),
+    upload: [path, what, `${encrypt}`, ...named.map(({ edge }) => edge)],
+  });
+}
+
+/** Returns the most bytes that a depot of a striped upload stores. */
+function bytesOfDepot(size: number, { data, parity }: StripeValue): number {
+  const stripe = new Stripe(size, data, parity);
+  return Math.max(
+    ...Array.from({ length: stripe.depots }, (_, depot) => stripe.streamBytes(depot)),
+  );
+}
+
+/** Returns the function that uploads the file in the way that the user wants. */
 function storing(
-  common: Omit<SpreadOptions, 'depots' | 'copies' | 'encrypts'>,
+  common: Common,
   depots: readonly DepotAccess[],
   { copies = depots.length, stripe, encrypt: encrypts = false }: UploadCommandOptions,
 ): () => Promise<Spread> {
-  if (stripe === undefined) {
-    if (copies <= depots.length) return () => spreadUpload({ ...common, depots, copies, encrypts });
-    throw new UsageError('there are more --copies than depots (--edge)');
-  }
-  const { data, parity } = stripe;
-  if (data + parity <= depots.length) return () => stripeUpload({ ...common, depots, ...stripe });
-  const needed = `--stripe ${data}+${parity} takes ${data + parity} depots (--edge)`;
-  throw new UsageError(
-    `${needed}, and there ${depots.length === 1 ? 'is 1' : `are ${depots.length}`}`,
-  );
+  return stripe === undefined
+    ? () => spreadUpload({ ...common, depots, copies, encrypts })
+    : () => stripeUpload({ ...common, depots, ...stripe });
 }
 
 /**

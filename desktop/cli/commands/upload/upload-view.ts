@@ -1,13 +1,14 @@
 /** Shows the progress and the result of an upload. */
 
 import type { MillraceError } from '@millrace/shared/base/errors';
+import type { FindObserver } from '../../../engine/depots/find-depots.ts';
 import type { Spread, SpreadObserver } from '../../../engine/upload/spread-upload.ts';
 import type { Uploaded } from '../../../engine/upload/upload.ts';
 import type { CliContext, Report } from '../../console/context.ts';
 import { StoreProgress } from '../../view/store-progress.ts';
 import { decryptLine } from './decrypt-line.ts';
 
-export class UploadView implements SpreadObserver {
+export class UploadView implements SpreadObserver, FindObserver {
   readonly #report: Report;
   readonly #out: CliContext;
   readonly #quiet: boolean;
@@ -39,6 +40,14 @@ export class UploadView implements SpreadObserver {
 
   left(edge: string, error: MillraceError): void {
     this.#progress.left(edge, error);
+  }
+
+  found(edge: string, by: string): void {
+    this.#progress.tell({ event: 'depot-found', edge, by }, `${edge}: found by way of ${by}`);
+  }
+
+  passed(edge: string, { code, message }: MillraceError): void {
+    this.#progress.tell({ event: 'edge-passed', edge, code, message }, `${edge}: ${message}`);
   }
 
   done({ link, manage, expires, bytes, sha256 }: Uploaded): void {

@@ -15,7 +15,7 @@ export function uploadCommand(context: CliContext): Command {
     .argument('<file>', 'file to upload')
     .option(
       '--edge <url>',
-      'a depot: an edge that keeps files; may be repeated (environment: MILLRACE_EDGE; default: the local edge)',
+      'a depot: an edge that keeps files; may be repeated; others of its network are found if there are too few (environment: MILLRACE_EDGE; default: the local edge)',
       repeated((text: string) => urlValue(text, ['https', 'http'])),
     )
     .option(
@@ -25,7 +25,7 @@ export function uploadCommand(context: CliContext): Command {
     )
     .option(
       '--copies <n>',
-      'copies of each byte, over the given depots (default: one at each)',
+      'copies of each byte, each at another depot (default: one at each that is named)',
       wholeNumber(1, 64),
     )
     .option(
@@ -59,7 +59,8 @@ is printed manages the file: "curl -X DELETE ADDRESS" removes it. Keep that one 
 yourself.
 
 With several depots (--edge A --edge B), each gets a copy; with fewer --copies, the
-file is stored in parts. With --stripe 4+2, six depots store half as much again as
+file is stored in parts, and for more, further depots of the same network are found
+that take your token. With --stripe 4+2, six depots store half as much again as
 the file has, and any two of them may be lost. The exNode says which depot has what. The links that are
 printed are copies of it to give away: "millrace get LINK" downloads the file from
 all depots at once. What follows # in them is not sent to servers: the digest of
