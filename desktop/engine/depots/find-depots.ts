@@ -112,7 +112,7 @@ function tooFew(count: number, lack: number): MillraceError {
   return new MillraceError('too-few-depots', detail);
 }
 
-/** What an edge says of its network. */
+/** Answer of an edge about its network. */
 interface List {
   readonly network: OwnNetwork;
   readonly found: readonly Candidate[];
@@ -153,7 +153,7 @@ function readEntries(text: string): Entry[] {
   }
   const { edges } = tryRead(LIST, value).data ?? {};
   if (edges === undefined)
-    throw new MillraceError('malformed-response', 'that is no list of edges');
+    throw new MillraceError('malformed-response', 'the answer lists no edges');
   return edges.slice(0, MAX_ENTRIES).flatMap((one) => tryRead(ENTRY, one).data ?? []);
 }
 

@@ -36,7 +36,7 @@ describe('an edge that another one has named', () => {
   test.each([
     ['https://other.example', 'https://edge.example'],
     ['https://third.example', 'http://edge.example'],
-    // Whoever has named an edge without TLS sends the token over such connections anyway.
+    // An edge that was named without TLS gets the token over such a connection anyway.
     ['http://plain.example', 'http://edge.example'],
     ['http://127.0.0.1:3125', 'http://127.0.0.1:3126'],
   ])('is admitted: %s, named by %s', (origin, by) => {

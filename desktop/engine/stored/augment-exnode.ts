@@ -18,7 +18,8 @@ import { isGone } from '../upload/reserve.ts';
 import { type DepotAccess, leavesDepot } from '../upload/spread-upload.ts';
 import { KeptExnode } from './kept-exnode.ts';
 import { manageAllocations } from './manage-allocations.ts';
-import { DepotFailure, ReplicaFill } from './replica-fill.ts';
+import { DepotFailure } from './pull-run.ts';
+import { ReplicaFill } from './replica-fill.ts';
 import { ReplicaSpaces } from './replica-spaces.ts';
 
 /** Longest time by which the clock of a depot may be behind. */

@@ -1,4 +1,4 @@
-/** What a depot can still store, for the list of edges by which clients find depots. */
+/** Room that a depot still has, for the list of edges by which clients find depots. */
 
 import { statfs } from 'node:fs/promises';
 import type { DepotRoom } from '@millrace/shared/cdn/depot/depot-room';

@@ -53,7 +53,7 @@ export const ANSWER = z.object({
     .string()
     .regex(/^[A-Za-z0-9_-]{4}$/)
     .optional(),
-  /** What that can still store, and for how long; absent if it takes nothing. */
+  /** Room that its depot still has; absent if it takes nothing. */
   depotRoom: z.object({ freeBytes: z.int().min(0), maxSeconds: z.int().min(0) }).optional(),
   /** Organisation that runs it. */
   org: z

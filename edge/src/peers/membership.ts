@@ -30,7 +30,7 @@ export interface OwnService {
   readonly serves: string;
   /** Name of its depot, if it has one. */
   readonly depot?: string | undefined;
-  /** What that can still store; undefined: it takes nothing. */
+  /** Room that its depot still has; undefined: it takes nothing. */
   readonly depotRoom?: DepotRoom | undefined;
 }
 

@@ -36,7 +36,7 @@ export interface DepotStore {
   readonly owners: Owners;
   /** Carries out what operators ask for. */
   readonly administration: DepotAdministration;
-  /** What owners can still store in it; undefined: it has none. */
+  /** Room that it still has; undefined: it has no owners. */
   readonly room: DepotRoom | undefined;
   /** Reads the owners again. */
   reload(log: Log): void;

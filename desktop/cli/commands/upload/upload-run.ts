@@ -1,7 +1,7 @@
 /** Runs an upload, to one depot or to several. */
 
-import { access, constants, stat } from 'node:fs/promises';
-import { basename, dirname, resolve } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
@@ -11,8 +11,6 @@ import {
   type FoundDepots,
   findDepots,
 } from '../../../engine/depots/find-depots.ts';
-import { fileError } from '../../../engine/files/file-error.ts';
-import { exists } from '../../../engine/files/file-steps.ts';
 import {
   type DepotAccess,
   type Spread,
@@ -26,6 +24,7 @@ import { edgeOrigin } from '../../console/edge-link.ts';
 import { writeResult } from '../../console/result-file.ts';
 import { depotsOf } from '../../options/depots.ts';
 import { type StripeValue, UsageError } from '../../text/option-values.ts';
+import { checkFree } from './free-output.ts';
 import { UploadView } from './upload-view.ts';
 
 export interface UploadCommandOptions extends CommonOptions {
@@ -41,9 +40,9 @@ export interface UploadCommandOptions extends CommonOptions {
   readonly quiet?: boolean;
 }
 
-const WEEK_MS = 7 * 86_400_000;
+export const WEEK_MS = 7 * 86_400_000;
 /** Time without progress after which an upload is given up. */
-const RETRY_MS = 120_000;
+export const RETRY_MS = 120_000;
 
 /** Uploads a file. @returns undefined: the exit status is 0. @throws as `upload` */
 export async function runUpload(
@@ -94,7 +93,8 @@ export async function runUpload(
   }
 }
 
-function isSingle(
+/** Returns true if one depot stores the file, and no exNode is wanted. */
+export function isSingle(
   depots: readonly DepotAccess[],
   { output, copies = 1 }: UploadCommandOptions,
 ): boolean {
@@ -143,18 +143,4 @@ function storing(
   return stripe === undefined
     ? () => spreadUpload({ ...common, depots, copies, encrypts })
     : () => stripeUpload({ ...common, depots, ...stripe });
-}
-
-/**
- * Checks before the upload that the exNode can be written.
- *
- * @throws MillraceError `file-exists`; `file-not-writable` for a folder that is missing or closed
- */
-async function checkFree(path: string, overwrites: boolean): Promise<void> {
-  try {
-    if ((await exists(path)) && !overwrites) throw new MillraceError('file-exists', path);
-    await access(dirname(path), constants.W_OK);
-  } catch (error) {
-    throw fileError(error, path);
-  }
 }

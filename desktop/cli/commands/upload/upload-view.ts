@@ -1,14 +1,17 @@
 /** Shows the progress and the result of an upload. */
 
 import type { MillraceError } from '@millrace/shared/base/errors';
+import type { Fill } from '@millrace/shared/exnode/augment';
+import type { ExnodeReplica } from '@millrace/shared/exnode/exnode';
 import type { FindObserver } from '../../../engine/depots/find-depots.ts';
-import type { Spread, SpreadObserver } from '../../../engine/upload/spread-upload.ts';
+import type { UrlUploadObserver } from '../../../engine/stored/url-upload.ts';
+import type { Spread } from '../../../engine/upload/spread-upload.ts';
 import type { Uploaded } from '../../../engine/upload/upload.ts';
 import type { CliContext, Report } from '../../console/context.ts';
 import { StoreProgress } from '../../view/store-progress.ts';
 import { decryptLine } from './decrypt-line.ts';
 
-export class UploadView implements SpreadObserver, FindObserver {
+export class UploadView implements UrlUploadObserver, FindObserver {
   readonly #report: Report;
   readonly #out: CliContext;
   readonly #quiet: boolean;
@@ -48,6 +51,16 @@ export class UploadView implements SpreadObserver, FindObserver {
 
   passed(edge: string, { code, message }: MillraceError): void {
     this.#progress.tell({ event: 'edge-passed', edge, code, message }, `${edge}: ${message}`);
+  }
+
+  fed({ depot }: Fill, { code, message }: MillraceError): void {
+    const event = { event: 'fed', edge: depot, code, message };
+    this.#progress.tell(event, `${depot}: ${message}; the bytes go through this computer`);
+  }
+
+  wrong({ read }: ExnodeReplica, { code, message }: MillraceError): void {
+    const event = { event: 'replica-wrong', read, code, message };
+    this.#progress.tell(event, `${new URL(read).origin}: ${message}`);
   }
 
   done({ link, manage, expires, bytes, sha256 }: Uploaded): void {

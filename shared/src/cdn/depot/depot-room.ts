@@ -6,14 +6,14 @@
 import type { Millis } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
 
-/** What a depot can still store, as it tells the nodes of its network. */
+/** Room that a depot still has, as it tells the nodes of its network. */
 export interface DepotRoom {
   readonly freeBytes: number;
   /** Longest time from now to the end of a lease. */
   readonly maxSeconds: number;
 }
 
-/** What is asked of a list of edges. */
+/** The question that a list of edges answers. */
 export interface DepotNeed {
   /** Bytes and seconds that a depot must have room for; undefined: edges without a depot count too. */
   readonly room: { readonly bytes: number; readonly seconds: number } | undefined;

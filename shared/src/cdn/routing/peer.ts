@@ -24,7 +24,7 @@ export interface PeerInfo {
   readonly room?: number | undefined;
   /** Name of its depot, with which the ids of that end; undefined: it has none. */
   readonly depot?: string | undefined;
-  /** What its depot can still store; undefined: it takes nothing, or is of an earlier version. */
+  /** Room that its depot still has; undefined: it takes nothing, or is of an earlier version. */
   readonly depotRoom?: DepotRoom | undefined;
   /** Organisation that runs it, if it tells. */
   readonly org?: string | undefined;
