@@ -20,6 +20,9 @@ import { type Chosen, KeptChoice } from './kept-choice.ts';
 const ASK_MS: Millis = 10_000;
 /** Most entries of a list that are looked at. */
 const MAX_ENTRIES = 2000;
+/** Most found edges that are ordered, and most that are asked: a list may be anybody's. */
+const MAX_ORDERED = 256;
+const MAX_ASKED = 64;
 
 const LIST = z.object({ edges: z.array(z.unknown()) });
 const ENTRY = z.object({
@@ -89,8 +92,9 @@ export async function findDepots(options: FindOptions): Promise<FoundDepots> {
   // Under the name that it has in its network as well, a depot that the user has named is no other.
   const taken = new Set([...own.map(({ origin }) => origin), ...named.map(({ edge }) => edge)]);
   const isFree = ({ origin }: KnownDepot) => !taken.has(origin);
-  const others = mixed(merged(lists.map(({ found }) => found)).filter(isFree), own);
-  const waiting = merged([[...earlier.filter(isFree), ...others]]);
+  const others = merged(lists.map((list) => list.found)).filter(isFree);
+  const ordered = mixed(others.slice(0, MAX_ORDERED), own);
+  const waiting = merged([[...earlier.filter(isFree), ...ordered.slice(0, MAX_ASKED)]]);
   const found: Candidate[] = [];
   while (named.length + found.length < count && waiting.length > 0) {
     const asked = waiting.splice(0, count - named.length - found.length);

@@ -34,8 +34,11 @@ import { type AugmentObserver, augmentExnode } from './augment-exnode.ts';
 import { type FirstCopy, type FirstCopyOptions, storeFirst } from './first-copy.ts';
 import { DepotFailure } from './pull-run.ts';
 
-/** What the user is told besides. */
-export type UrlUploadObserver = SpreadObserver & Pick<AugmentObserver, 'fed' | 'wrong'>;
+/** Observer of an upload from a URL. */
+export interface UrlUploadObserver extends SpreadObserver, Pick<AugmentObserver, 'fed' | 'wrong'> {
+  /** Called when a depot cannot fetch the file from its server, and another one is to do that. */
+  unable(edge: string, error: MillraceError): void;
+}
 
 export interface UrlUploadOptions extends Omit<FirstCopyOptions, 'access' | 'observe'> {
   /** Depots of different addresses. */
@@ -65,7 +68,7 @@ export async function storeFirstAtAny(
       const error = thrown instanceof DepotFailure ? thrown.error : asMillraceError(thrown);
       const isOurs = !(thrown instanceof DepotFailure) && !leavesDepot(error);
       if (isOurs || i === depots.length - 1) throw error;
-      observe.left(access.edge, error);
+      observe.unable(access.edge, error);
     }
   }
   throw new MillraceError('too-few-depots', 'none is named');
@@ -181,6 +184,7 @@ function observeAll(observe: UrlUploadObserver): UrlUploadObserver {
     retried: (error, pauseMs) => observe.retried(error, pauseMs),
     anew: () => observe.anew(),
     left: (edge, error) => observe.left(edge, error),
+    unable: (edge, error) => observe.unable(edge, error),
     fed: (fill, error) => observe.fed(fill, error),
     wrong: (replica, error) => observe.wrong(replica, error),
   };

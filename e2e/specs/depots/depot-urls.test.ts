@@ -85,7 +85,7 @@ test('a depot that may not pull from there is left to others, and the reason is 
   const args = uploading(url, [closed, first], '--copies', '1', '-o', exnode);
   const [code, events] = await running(args);
   expect([code, events.at(-1).event]).toEqual([0, 'done']);
-  expect(events.filter(({ event }) => event === 'depot-left')).toMatchObject([
+  expect(events.filter(({ event }) => event === 'depot-unable')).toMatchObject([
     { edge: closed.url, code: 'origin-not-allowed' },
   ]);
   const [alone, end] = await running(uploading(url, [closed]));

@@ -53,6 +53,11 @@ export class UploadView implements UrlUploadObserver, FindObserver {
     this.#progress.tell({ event: 'edge-passed', edge, code, message }, `${edge}: ${message}`);
   }
 
+  unable(edge: string, { code, message }: MillraceError): void {
+    const event = { event: 'depot-unable', edge, code, message };
+    this.#progress.tell(event, `${edge}: ${message}; another depot fetches it`);
+  }
+
   fed({ depot }: Fill, { code, message }: MillraceError): void {
     const event = { event: 'fed', edge: depot, code, message };
     this.#progress.tell(event, `${depot}: ${message}; the bytes go through this computer`);
