@@ -83,7 +83,7 @@ export async function storeFirstAtAny(
 export async function urlUpload(options: UrlUploadOptions): Promise<Spread> {
   const { source, depots, copies, signal, observe, forMs } = options;
   const total = copies * source.bytes;
-  const failed = new Set<string>();
+  const [failed, unable] = [new Set<string>(), new Set<string>()];
   const own: UrlUploadOptions = {
     ...options,
     observe: {
@@ -92,6 +92,10 @@ export async function urlUpload(options: UrlUploadOptions): Promise<Spread> {
       left(edge, error) {
         failed.add(edge);
         observe.left(edge, error);
+      },
+      unable(edge, error) {
+        unable.add(edge);
+        observe.unable(edge, error);
       },
     },
   };
@@ -102,9 +106,12 @@ export async function urlUpload(options: UrlUploadOptions): Promise<Spread> {
     const kept = (await progress.read(first, signal)) ?? first;
     const done = await addCopies(own, kept, access, progress);
     await compareCopies(options, done);
-    const left = depots.filter(({ edge }) => !failed.has(edge));
-    const documents = await storeDocuments(done, { depots: left, forMs, signal, observe });
     const replicas = done.extents.flatMap((extent) => extent.replicas);
+    const places = new Set(replicas.map(({ read }) => new URL(read).origin));
+    // One that could not fetch the file may be dead: only its copy shows that it is not.
+    const isThere = ({ edge }: DepotAccess) => places.has(edge) || !unable.has(edge);
+    const left = depots.filter((one) => !failed.has(one.edge) && isThere(one));
+    const documents = await storeDocuments(done, { depots: left, forMs, signal, observe });
     return {
       exnode: { ...done, documents },
       ...{ name: done.name, sha256: copy.sha256, bodyKey: undefined },
@@ -247,7 +254,7 @@ class Progress {
     if (!isSame || extent === undefined || copied === undefined) return undefined;
     const replicas = [copied];
     for (const replica of extent.replicas.slice(1)) {
-      if (await isThere(replica, signal)) replicas.push(replica);
+      if (await isStored(replica, signal)) replicas.push(replica);
     }
     return { ...first, begun: exnode.begun, extents: [{ ...extent, replicas }] };
   }
@@ -264,7 +271,7 @@ class Progress {
 }
 
 /** Returns false for a copy that its depot does not have any more. */
-async function isThere({ manage = '' }: ExnodeReplica, signal: AbortSignal): Promise<boolean> {
+async function isStored({ manage = '' }: ExnodeReplica, signal: AbortSignal): Promise<boolean> {
   try {
     return (await stateOfStored(manage, signal)).complete;
   } catch (error) {
