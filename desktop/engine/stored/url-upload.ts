@@ -4,24 +4,12 @@
  * the depots, and those of all copies must agree.
  */
 
-import { createHash } from 'node:crypto';
-import { mkdir, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import {
-  blockBytesFor,
-  type Exnode,
-  type ExnodeReplica,
-  MAX_EXNODE_BYTES,
-  rootOf,
-} from '@millrace/shared/exnode/exnode';
-import { formatExnode, parseExnode } from '@millrace/shared/exnode/exnode-text';
+import { blockBytesFor, type Exnode, rootOf } from '@millrace/shared/exnode/exnode';
 import type { Findings } from '@millrace/shared/exnode/findings';
 import { linkWith } from '@millrace/shared/exnode/seal';
-import { newName, replaceFile } from '@millrace/shared/node/files/replace-file';
-import { blocksOf, stateOfStored } from '../upload/depot-client.ts';
-import { isGone } from '../upload/reserve.ts';
+import { blocksOf } from '../upload/depot-client.ts';
 import { Retry } from '../upload/retry.ts';
 import {
   type DepotAccess,
@@ -33,6 +21,7 @@ import {
 import { type AugmentObserver, augmentExnode } from './augment-exnode.ts';
 import { type FirstCopy, type FirstCopyOptions, storeFirst } from './first-copy.ts';
 import { DepotFailure } from './pull-run.ts';
+import { type KeptCopies, sha256Of, UrlProgress } from './url-progress.ts';
 
 /** Observer of an upload from a URL. */
 export interface UrlUploadObserver extends SpreadObserver, Pick<AugmentObserver, 'fed' | 'wrong'> {
@@ -101,11 +90,11 @@ export async function urlUpload(options: UrlUploadOptions): Promise<Spread> {
   };
   const { access, copy } = await storeFirstAtAny(own);
   try {
-    const progress = new Progress(options);
+    const progress = new UrlProgress(options);
     const first = await firstExnode(options, copy);
-    const kept = (await progress.read(first, signal)) ?? first;
+    const kept = await progress.read(first, forMs, signal);
     const done = await addCopies(own, kept, access, progress);
-    await compareCopies(options, done);
+    await compareCopies(options, done, kept.findings);
     const replicas = done.extents.flatMap((extent) => extent.replicas);
     const places = new Set(replicas.map(({ read }) => new URL(read).origin));
     // One that could not fetch the file may be dead: only its copy shows that it is not.
@@ -151,20 +140,17 @@ async function firstExnode(options: UrlUploadOptions, copy: FirstCopy): Promise<
   };
 }
 
-const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
-
 /** Adds copies until there are enough: their depots pull from the first one. */
 async function addCopies(
   options: UrlUploadOptions,
-  exnode: Exnode,
+  { exnode, findings }: KeptCopies,
   first: DepotAccess,
-  progress: Progress,
+  progress: UrlProgress,
 ): Promise<Exnode> {
   const { depots, copies, forMs, retryMs, signal, now, wallClock, observe, source } = options;
-  const replicas = exnode.extents.flatMap((extent) => extent.replicas);
-  if (replicas.length >= copies) return exnode;
-  const findings: Findings = new Map(replicas.map((replica) => [replica, { state: 'there' }]));
-  const before = replicas.length * source.bytes;
+  const there = [...findings.values()].filter(({ state }) => state === 'there').length;
+  if (there >= copies) return exnode;
+  const before = there * source.bytes;
   const augmented = await augmentExnode({
     ...{ exnode, findings, copies, retryMs, signal, now, wallClock },
     // Its own copy may be listed under another address of the same depot.
@@ -202,7 +188,11 @@ function observeAll(observe: UrlUploadObserver): UrlUploadObserver {
  *
  * @throws MillraceError `content-mismatch`; `bad-option` if two copies are at one depot
  */
-async function compareCopies(options: UrlUploadOptions, exnode: Exnode): Promise<void> {
+async function compareCopies(
+  options: UrlUploadOptions,
+  exnode: Exnode,
+  before: Findings,
+): Promise<void> {
   const { pieceBytes, hexes } = exnode.blocks;
   const replicas = exnode.extents.flatMap((extent) => extent.replicas);
   const places = replicas.map(({ read }) => new URL(read).origin);
@@ -210,7 +200,10 @@ async function compareCopies(options: UrlUploadOptions, exnode: Exnode): Promise
   if (twice !== undefined) {
     throw new MillraceError('bad-option', `two of the depots are one: ${twice}`);
   }
-  for (const { manage = '', read } of replicas.slice(1)) {
+  for (const replica of replicas.slice(1)) {
+    // Its depot has told the right digest of the whole file in an earlier run.
+    if (before.get(replica)?.state === 'silent') continue;
+    const { manage = '', read } = replica;
     const told = await patient(options).run(() => blocksOf(manage, pieceBytes, options.signal));
     if (told.length === hexes.length && told.every((hex, i) => hex === hexes[i])) continue;
     throw new MillraceError('content-mismatch', `${new URL(read).host} has other blocks`);
@@ -219,63 +212,4 @@ async function compareCopies(options: UrlUploadOptions, exnode: Exnode): Promise
 
 function patient({ retryMs, signal, now, observe }: UrlUploadOptions): Retry {
   return new Retry({ retryMs, signal, now, onRetry: observe.retried.bind(observe) });
-}
-
-/** The exNode while copies are added, so that the same command goes on after a kill. */
-class Progress {
-  readonly #folder: string;
-  readonly #file: string;
-
-  constructor({ state, source: { url, versionId } }: UrlUploadOptions) {
-    const name = createHash('sha256').update(`${url}\n${versionId}`).digest('hex').slice(0, 32);
-    this.#folder = join(state, 'uploads');
-    this.#file = join(this.#folder, `${name}.exnode`);
-  }
-
-  /**
-   * Reads what an earlier run has stored; replicas that their depots do not have any more are left out.
-   *
-   * @param first exNode of the first copy
-   * @returns undefined if nothing is there, or is of another first copy
-   */
-  async read(first: Exnode, signal: AbortSignal): Promise<Exnode | undefined> {
-    const text = await readFile(this.#file, 'utf8').catch(() => '');
-    if (text === '' || text.length > MAX_EXNODE_BYTES) return undefined;
-    let exnode: Exnode;
-    try {
-      exnode = parseExnode(text, sha256Of);
-    } catch {
-      return undefined;
-    }
-    const [extent] = exnode.extents;
-    const [own] = first.extents;
-    const [copied] = own?.replicas ?? [];
-    const isSame = exnode.root === first.root && extent?.replicas[0]?.read === copied?.read;
-    if (!isSame || extent === undefined || copied === undefined) return undefined;
-    const replicas = [copied];
-    for (const replica of extent.replicas.slice(1)) {
-      if (await isStored(replica, signal)) replicas.push(replica);
-    }
-    return { ...first, begun: exnode.begun, extents: [{ ...extent, replicas }] };
-  }
-
-  async write(exnode: Exnode): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    // For its user only: it gives all rights to what is stored.
-    await replaceFile(this.#file, formatExnode(exnode, false));
-  }
-
-  async remove(): Promise<void> {
-    for (const path of [this.#file, newName(this.#file)]) await rm(path, { force: true });
-  }
-}
-
-/** Returns false for a copy that its depot does not have any more. */
-async function isStored({ manage = '' }: ExnodeReplica, signal: AbortSignal): Promise<boolean> {
-  try {
-    return (await stateOfStored(manage, signal)).complete;
-  } catch (error) {
-    signal.throwIfAborted();
-    return !isGone(error);
-  }
 }

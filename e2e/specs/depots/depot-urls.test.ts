@@ -1,6 +1,6 @@
 /** Files that stand at a URL, which depots pull themselves for `millrace upload`. */
 
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
@@ -121,6 +121,29 @@ test('a command that is killed goes on with what its depots have pulled meanwhil
     expect(bytes).toBeGreaterThanOrEqual(content.length);
     expect(bytes).toBeLessThan(content.length + 100_000);
   }
+});
+
+test('copies that are stored stay when one depot fails, and the same command adds the one that lacks', async () => {
+  const url = places.add('/lacking.bin', { body: content });
+  const exnode = join(stage.folder, 'lacking.exnode');
+  const other = join(stage.folder, 'other-token');
+  await writeFile(other, 'not-the-token-of-any-owner');
+  const args = uploading(url, [first, second, closed], '-o', exnode);
+  const before = (await used(second)) ?? 0;
+  const own = ['--token-file', stage.tokenFile];
+  const [code, events] = await running([...args, ...own, '--token-file', other]);
+  expect([code, events.at(-1).code]).toEqual([4, 'too-few-depots']);
+  expect(events.filter(({ event }) => event === 'depot-left')).toMatchObject([
+    { edge: closed.url, code: 'owner-token-required' },
+  ]);
+  const [again, said] = await running(args);
+  expect([again, said.at(-1)]).toMatchObject([0, { event: 'done', sha256: sha256(content) }]);
+  for (const link of said.at(-1).wholes) expect(await digestOf(link)).toBe(sha256(content));
+  expect(said.at(-1).wholes).toHaveLength(3);
+  // A look of each command, and one pull.
+  expect(places.requests.filter((req) => req.url === '/lacking.bin')).toHaveLength(3);
+  expect(((await used(second)) ?? 0) - before).toBeLessThan(content.length + 100_000);
+  expect(await readdir(uploads)).toEqual([]);
 });
 
 test('what is not the file that its server states is stored nowhere', async () => {
