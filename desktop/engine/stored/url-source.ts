@@ -1,6 +1,6 @@
 /** Looks at a file that depots are to pull from its URL: its length, its version, what is said of it. */
 
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { nameFromUrl } from '@millrace/shared/download/request/file-name';
 import { REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';
@@ -15,7 +15,7 @@ export interface UrlSource {
   readonly bytes: number;
   /** Strong entity tag, quotes included. */
   readonly etag: string | undefined;
-  /** Names the version, as far as the server tells it: two runs with one name go on with one file. */
+  /** Names the version: two runs with one name go on with one file. Without a validator, each run has its own. */
   readonly versionId: string;
   /** SHA-256 that the server states, hexadecimal. */
   readonly sha256: string | undefined;
@@ -41,8 +41,9 @@ export async function lookAtUrl(text: string, signal: AbortSignal): Promise<UrlS
       throw new MillraceError('bad-option', `${what}: download it, and upload the file`);
     }
     const { version, headers } = opened;
-    const { etag, lastModified } = version.validators;
-    const named = [version.length, etag ?? lastModified ?? ''].join('\n');
+    const { etag, weakEtag, lastModified } = version.validators;
+    const validator = etag ?? weakEtag ?? lastModified ?? randomUUID();
+    const named = `${version.length}\n${validator}`;
     return {
       ...{ url, name: nameFromUrl(url), bytes: version.length, etag },
       versionId: createHash('sha256').update(named).digest('hex').slice(0, 32),

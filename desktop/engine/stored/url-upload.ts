@@ -97,7 +97,7 @@ export async function urlUpload(options: UrlUploadOptions): Promise<Spread> {
     await compareCopies(options, done, kept.findings);
     const replicas = done.extents.flatMap((extent) => extent.replicas);
     const places = new Set(replicas.map(({ read }) => new URL(read).origin));
-    // One that could not fetch the file may be dead: only its copy shows that it is not.
+    // A depot that could not fetch the file may be dead: only its copy shows that it is not.
     const isThere = ({ edge }: DepotAccess) => places.has(edge) || !unable.has(edge);
     const left = depots.filter((one) => !failed.has(one.edge) && isThere(one));
     const documents = await storeDocuments(done, { depots: left, forMs, signal, observe });
