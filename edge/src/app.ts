@@ -92,6 +92,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       room: Math.round(room() * 100) / 100,
       serves: policy.digest,
       depot: depot?.depot.tag,
+      depotRoom: depot?.room,
     }),
   );
   const { membership, network } = peers;

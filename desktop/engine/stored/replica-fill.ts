@@ -4,11 +4,10 @@
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { isErrorCode, MillraceError } from '@millrace/shared/base/errors';
+import { MillraceError } from '@millrace/shared/base/errors';
 import type { PullPart } from '@millrace/shared/cdn/depot/pull-plan';
 import { afterFailure, type FillWay } from '@millrace/shared/exnode/augment';
 import type { Begun } from '@millrace/shared/exnode/exnode';
-import { sleep } from '@millrace/shared/node/sleep';
 import {
   appendRest,
   blocksOf,
@@ -19,30 +18,7 @@ import {
 } from '../upload/depot-client.ts';
 import { Retry } from '../upload/retry.ts';
 import { MAX_PROVEN_BYTES } from './proven-bytes.ts';
-
-/** Pauses between questions for the state of a pull: the first, which grows, and the longest. */
-const FIRST_POLL_MS: Millis = 100;
-const MAX_POLL_MS: Millis = 2000;
-/** Longest time for which a pull may get no further. */
-const STALL_MS: Millis = 600_000;
-/** Times that a pull is posted again that has ended with its edge. */
-const REPEATS = 3;
-
-/** Failures of a pull that are its depot's own, and not those of the sources. */
-const OWN: ReadonlySet<string> = new Set([
-  ...['allocation-refused', 'no-such-allocation', 'allocation-expired', 'content-blocked'],
-  ...['upload-too-long', 'inconsistent-length', 'upload-complete', 'disk-full', 'internal'],
-]);
-
-/** A failure of the depot that stores a replica: another depot may do better. */
-export class DepotFailure extends Error {
-  readonly error: MillraceError;
-
-  constructor(error: MillraceError) {
-    super(error.message, { cause: error });
-    this.error = error;
-  }
-}
+import { DepotFailure, type PullFailure, runPull } from './pull-run.ts';
 
 /** The bytes of a replica: what they are, and where they come from. */
 export interface FillContent {
@@ -85,11 +61,6 @@ interface FillObserver {
   retried(error: MillraceError, pauseMs: Millis): void;
   /** Called when the depot cannot pull, and this process sends the bytes. */
   fed(error: MillraceError): void;
-}
-
-interface Failure {
-  readonly kind: 'unreachable' | 'wrong';
-  readonly error: MillraceError;
 }
 
 /** An allocation with the capabilities to fill it. */
@@ -143,7 +114,7 @@ export class ReplicaFill {
   async #attempt(
     way: FillWay,
     space: Space,
-  ): Promise<{ readonly stored: number; readonly failure?: Failure | undefined }> {
+  ): Promise<{ readonly stored: number; readonly failure?: PullFailure | undefined }> {
     const before = await this.#state(space);
     const stored = before.offset;
     this.#onStored(stored);
@@ -162,30 +133,14 @@ export class ReplicaFill {
   }
 
   /** Lets the depot pull, and waits for the end of that. @throws as `run` */
-  async #pull(space: Space, before: StoredState): Promise<Failure | undefined> {
+  #pull(space: Space, before: StoredState): Promise<PullFailure | undefined> {
     const { signal, now, retryMs } = this.#options;
-    let progressAt = now();
-    let isRunning = before.pull?.state === 'running';
-    let repeats = 0;
-    for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(MAX_POLL_MS, pauseMs * 1.5)) {
-      if (!isRunning && !(await this.#post(space.write))) {
-        return { kind: 'unreachable', error: new MillraceError('rest-missing') };
-      }
-      await sleep(pauseMs, signal);
-      const state = await this.#state(space);
-      if (state.offset > this.#stored) progressAt = now();
-      this.#onStored(state.offset);
-      if (state.complete) return undefined;
-      isRunning = state.pull?.state === 'running';
-      if (isRunning && now() - progressAt > Math.max(STALL_MS, retryMs)) {
-        throw new MillraceError('origin-timeout', 'the depot gets no further with its pull');
-      }
-      if (isRunning) continue;
-      const failure = failureOf(state);
-      if (failure !== undefined) return failure;
-      // The edge has restarted, or another request has ended the pull.
-      if (++repeats > REPEATS) throw new MillraceError('origin-reset', 'the depot ends its pulls');
-    }
+    return runPull({
+      ...{ before, signal, now, retryMs },
+      post: () => this.#post(space.write),
+      state: () => this.#state(space),
+      onStored: (bytes) => this.#onStored(bytes),
+    });
   }
 
   /** Posts a pull from the replicas that may be asked. @returns false if there is none */
@@ -199,7 +154,7 @@ export class ReplicaFill {
   }
 
   /** Makes the rest of the bytes, and appends them. @throws as `run` */
-  async #feed(write: string): Promise<Failure | undefined> {
+  async #feed(write: string): Promise<PullFailure | undefined> {
     const { content, signal } = this.#options;
     await this.#retry.run(async () => {
       const { offset, complete } = await stateOf(write, signal);
@@ -226,26 +181,6 @@ export class ReplicaFill {
     this.#stored = bytes;
     this.#options.observe.stored(bytes);
   }
-}
-
-/**
- * Judges a pull that does not run any more.
- *
- * @returns undefined if it can be posted again
- * @throws DepotFailure
- */
-function failureOf({ pull: ended }: StoredState): Failure | undefined {
-  const { code, message = '' } = ended ?? { code: 'interrupted' };
-  if (code === 'interrupted' || code === 'draining') return undefined;
-  const error = new MillraceError(isErrorCode(code) ? code : 'origin-error', withoutTitle(message));
-  if (error.code === 'content-mismatch') return { kind: 'wrong', error };
-  if (OWN.has(error.code)) throw new DepotFailure(error);
-  return { kind: 'unreachable', error };
-}
-
-/** Cuts off the title of an error, which its code says already. */
-function withoutTitle(message: string): string {
-  return message.replace(/^[^:]*: /, '');
 }
 
 function spaceOf({ replica: { write, manage } }: Begun): Space {

@@ -9,6 +9,7 @@ import type {
   IncomingMessage,
   RequestOptions,
 } from 'node:http';
+import type { LookupFunction } from 'node:net';
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { PullPart } from '@millrace/shared/cdn/depot/pull-plan';
@@ -26,6 +27,7 @@ import {
 import { networkError } from '@millrace/shared/node/network-error';
 import { tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
+import { lookupFor } from '../net/listed-hosts.ts';
 
 /** Longest time for which a connection may be silent. A depot also hashes what it has stored. */
 const SILENCE_MS: Millis = 120_000;
@@ -56,6 +58,9 @@ const ROOM = z.object({
 /** Longest answer with the digests of blocks. */
 const MAX_BLOCKS_BYTES = MAX_PROBLEM_BYTES + 70 * MAX_EXNODE_BLOCKS;
 
+/** Longest list of edges: those of earlier versions list all of a network. */
+const MAX_EDGES_BYTES = 512 * 1024;
+
 /** An allocation, as the depot has told its owner. */
 export type Allocated = z.output<typeof ALLOCATED>;
 
@@ -84,6 +89,8 @@ interface Exchange {
   readonly onInterim?: (headers: IncomingHttpHeaders) => void;
   /** Longest answer; the usual one is short. */
   readonly maxBytes?: number;
+  /** Look-up of the host; default: that of listed edges, or the system's. */
+  readonly lookup?: LookupFunction;
   readonly signal: AbortSignal;
 }
 
@@ -125,6 +132,24 @@ export async function roomOf(edge: string, token: string, signal: AbortSignal): 
     ROOM,
     (await exchange({ method: 'GET', url: `${edge}/-/depot`, headers, signal })).text,
   );
+}
+
+/**
+ * Asks an edge for the edges of its network with room.
+ *
+ * @param lookup of the edge's host
+ * @returns JSON
+ * @throws as `allocate`
+ */
+export async function edgesWithRoomOf(
+  edge: string,
+  need: { readonly bytes: number; readonly seconds: number },
+  lookup: LookupFunction,
+  signal: AbortSignal,
+): Promise<string> {
+  const target = `${edge}/-/edges?bytes=${need.bytes}&seconds=${need.seconds}`;
+  const maxBytes = MAX_EDGES_BYTES;
+  return (await exchange({ method: 'GET', url: target, maxBytes, lookup, signal })).text;
 }
 
 /** Gives a lease another end. @returns the end. @throws as `allocate` */
@@ -263,6 +288,7 @@ async function exchange(o: Exchange): Promise<Answer> {
     // A connection of an earlier request may be closing: an upload does not begin on it.
     agent: false,
     timeout: SILENCE_MS,
+    lookup: o.lookup ?? lookupFor(target),
   };
   const req = request(target, options);
   // Without a listener, an error after the end of the exchange would end the process.

@@ -5,6 +5,7 @@ import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { manageLinkOf } from '@millrace/shared/exnode/manage-link';
 import { isDepotTarget } from '@millrace/shared/http/urls/depot-link';
 import { parseOriginUrl } from '@millrace/shared/http/urls/prefixed-url';
+import { isListed } from '../net/listed-hosts.ts';
 import { type Allocated, allocate } from './depot-client.ts';
 
 /**
@@ -30,7 +31,7 @@ export async function reserve(reservation: Reservation): Promise<Allocated> {
   const { edge, token, bytes, name, forMs, signal } = reservation;
   const seconds = Math.ceil(Math.min(forMs, FIRST_LEASE_MS) / 1000);
   const allocated = await allocate(edge, token, { bytes, seconds, name }, signal);
-  if (isOfDepot(allocated)) return allocated;
+  if (isOfDepot(allocated) && isAt(allocated, edge)) return allocated;
   throw new MillraceError('malformed-response', 'that is not the answer of a depot');
 }
 
@@ -43,6 +44,12 @@ function isOfDepot({ read, write, manage }: Allocated): boolean {
   } catch {
     return false;
   }
+}
+
+/** Returns true unless only another edge has named the depot, and its links lead elsewhere. */
+function isAt({ read, write, manage }: Allocated, edge: string): boolean {
+  if (!isListed(edge)) return true;
+  return [read, write, manage].every((link) => new URL(link).origin === edge);
 }
 
 /** Returns true for errors that tell that a depot does not have an allocation any more. */

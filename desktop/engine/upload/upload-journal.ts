@@ -19,7 +19,7 @@ const RECORD = z.object({
   /** Length, and time of the last change: another one means another file. */
   bytes: z.number(),
   mtimeMs: z.number(),
-  /** Names the key that the bytes are encrypted with. */
+  /** Names the key that the bytes are encrypted with, or the version at a URL. */
   keyId: z.string().optional(),
   allocated: z.object({
     read: z.string(),
@@ -42,10 +42,10 @@ export class UploadJournal {
 
   /**
    * @param state folder for the state of programs
-   * @param path the file, absolute
+   * @param path the file, absolute, or the URL at which it stands
    * @param edge base URL of the depot
    * @param part of the file, or the name of what is made of it; undefined: all of it
-   * @param keyId names the key that it is encrypted with; undefined: it is not
+   * @param keyId names the key that it is encrypted with, or the version at a URL; undefined: neither
    */
   constructor(
     state: string,

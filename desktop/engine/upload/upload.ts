@@ -14,13 +14,11 @@ import {
   type Allocated,
   appendRest,
   type Content,
-  extend,
-  release,
   stateOf,
   type UploadState,
 } from './depot-client.ts';
 import type { EncryptedFile } from './encrypted-file.ts';
-import { FIRST_LEASE_MS, isGone, reserve } from './reserve.ts';
+import { KeptSpace } from './kept-space.ts';
 import { Retry } from './retry.ts';
 import { type FileState, UploadJournal } from './upload-journal.ts';
 
@@ -131,17 +129,15 @@ class Upload {
     this.#part = part ?? { start: 0, end: this.#fileState.bytes };
     const bytes = rangeBytes(this.#part);
     if (this.#part.end > this.#fileState.bytes) throw new MillraceError('file-has-changed');
-    const earlier = await this.#journal.read(this.#fileState);
-    // Of another state of the file, it would only take room.
-    if (earlier?.isSame === false) await this.#giveUp(earlier.allocated);
-    let allocated = earlier?.isSame ? await this.#continue(earlier.allocated) : undefined;
-    if (earlier !== undefined && allocated === undefined) observe.anew();
-    allocated ??= await this.#begin();
-    const { sha256: theirs } = await this.#send(allocated);
+    const [journal, fileState, retry] = [this.#journal, this.#fileState, this.#retry];
+    const { edge, token, name, forMs, signal } = this.#options;
+    const space = new KeptSpace({ journal, fileState, forMs, retry, signal });
+    const allocated = await space.take({ edge, token, bytes, name }, () => observe.anew());
+    const { sha256: theirs } = await this.#send(allocated, space);
     await this.#hashTo(bytes);
     const sha256 = this.#hash.digest('hex');
     if (theirs !== sha256) {
-      await this.#giveUp(allocated);
+      await space.giveUp(allocated);
       throw new MillraceError('content-mismatch', `its SHA-256 is ${theirs}, not ${sha256}`);
     }
     const forget = () => this.#journal.remove();
@@ -150,45 +146,10 @@ class Upload {
     return { link, write, manage, expires, bytes, sha256, forget };
   }
 
-  /** Reserves space, and writes down where, before the first byte is sent. */
-  async #begin(): Promise<Allocated> {
-    const { edge, token, name, forMs, signal } = this.#options;
-    const wanted = { edge, token, bytes: rangeBytes(this.#part), name, forMs, signal };
-    const allocated = await this.#retry.run(() => reserve(wanted));
-    await this.#journal.write(this.#fileState, allocated);
-    if (forMs <= FIRST_LEASE_MS) return allocated;
-    try {
-      return await this.#extend(allocated);
-    } catch (error) {
-      // The depot does not store files for that long.
-      if (isMillraceError(error, 'allocation-refused')) await this.#giveUp(allocated);
-      throw error;
-    }
-  }
-
-  /** Gives the lease its end, counted from now. */
-  async #extend(allocated: Allocated): Promise<Allocated> {
-    const { forMs, signal } = this.#options;
-    const seconds = Math.ceil(forMs / 1000);
-    const expires = await this.#retry.run(() => extend(allocated.manage, seconds, signal));
-    await this.#journal.write(this.#fileState, { ...allocated, expires });
-    return { ...allocated, expires };
-  }
-
-  /** Takes up an earlier upload. @returns undefined if the depot does not have it any more */
-  async #continue(earlier: Allocated): Promise<Allocated | undefined> {
-    try {
-      return await this.#extend(earlier);
-    } catch (error) {
-      if (!isGone(error)) throw error;
-      await this.#journal.remove();
-      return undefined;
-    }
-  }
-
   /** Sends what the depot does not have yet. @returns the state of the complete upload */
-  #send({ write, manage, ...rest }: Allocated): Promise<UploadState> {
+  #send(allocated: Allocated, space: KeptSpace): Promise<UploadState> {
     const { observe, signal } = this.#options;
+    const { write } = allocated;
     const bytes = rangeBytes(this.#part);
     return this.#retry.run(async () => {
       const state = await stateOf(write, signal);
@@ -197,7 +158,7 @@ class Upload {
       this.#hasBegun = true;
       if (state.complete) return state;
       if (state.offset > bytes) {
-        await this.#giveUp({ write, manage, ...rest });
+        await space.giveUp(allocated);
         throw new MillraceError('file-has-changed');
       }
       await this.#hashTo(state.offset);
@@ -206,7 +167,7 @@ class Upload {
         return await this.#append(write, state.offset, content);
       } catch (error) {
         if (isMillraceError(error, 'file-has-changed')) {
-          await this.#giveUp({ write, manage, ...rest });
+          await space.giveUp(allocated);
         }
         throw error;
       }
@@ -268,12 +229,6 @@ class Upload {
     if (offset <= this.#stored) return;
     this.#stored = offset;
     this.#retry.onProgress();
-  }
-
-  /** Releases an upload that is of no use, as far as the depot can be reached. */
-  async #giveUp({ manage }: Allocated): Promise<void> {
-    await this.#journal.remove();
-    await release(manage, this.#options.signal).catch(() => {});
   }
 }
 

@@ -44,7 +44,10 @@ const eventsOf = (text: string): Document[] =>
 
 test('a striped file has a shard at each depot, and the command needs as many', async () => {
   const few = await runCli(uploading(edges.slice(1), '--stripe', '4+2'), env);
-  expect([few.code, few.stderr]).toEqual([2, expect.stringContaining('4+2 takes 6 depots')]);
+  expect([few.code, eventsOf(few.stdout).at(-1)]).toMatchObject([
+    4,
+    { code: 'too-few-depots', detail: expect.stringMatching(/takes 6 depots: 1 more is needed/) },
+  ]);
   const { code, stdout } = await runCli(uploading(edges, '--stripe', '4+2', '-o', exnode), env);
   const done = eventsOf(stdout).at(-1);
   expect([code, done]).toMatchObject([0, { event: 'done', bytes: BYTES, sha256: sha256(content) }]);

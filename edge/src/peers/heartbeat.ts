@@ -53,6 +53,13 @@ export const ANSWER = z.object({
     .string()
     .regex(/^[A-Za-z0-9_-]{4}$/)
     .optional(),
+  /** Room that its depot still has; absent if it takes nothing. */
+  depotRoom: z.object({ freeBytes: z.int().min(0), maxSeconds: z.int().min(0) }).optional(),
+  /** Organisation that runs it. */
+  org: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,64}$/)
+    .optional(),
   /** Networks of its clients, and their round trips, milliseconds. */
   near: z
     .array(z.tuple([z.string().regex(NETWORK), z.number().min(0).max(MAX_RTT_MS)]))

@@ -202,6 +202,22 @@ describe('Membership', () => {
     expect(b.membership.publicEdges()).toMatchObject([{ name: 'a', url, room: 0.5 }]);
   });
 
+  test('nodes tell each other what their depots still take, and earlier versions tell nothing', async () => {
+    const depotRoom = { freeBytes: 5_000_000, maxSeconds: 3600 };
+    const service = () => ({ room: 1, serves: '0123456789abcdef', depotRoom });
+    const publicUrl = 'https://a.example';
+    const a = await startNode('a', { publicUrl, service, org: 'lab' });
+    const older = await startNode('older', { publicUrl: 'https://b.example' });
+    const c = await startNode('c', { seeds: [parseSeed(a.url), parseSeed(older.url)] });
+    await until(() => usable(c) === 'a,older');
+    const told = c.membership.publicEdges().map(({ name, depot, org }) => [name, depot, org]);
+    expect(told.sort()).toEqual([
+      ['a', depotRoom, 'lab'],
+      ['older', undefined, undefined],
+    ]);
+    expect(a.membership.publicEdges()[0]).toMatchObject({ depot: depotRoom, org: 'lab', rttMs: 0 });
+  });
+
   test('clients are sent neither to nodes of another policy nor to those without a public URL', async () => {
     const service = (serves: string) => () => ({ room: 1, serves });
     const [policy, other] = ['0123456789abcdef', 'fedcba9876543210'];

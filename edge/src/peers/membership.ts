@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Millis, Random } from '@millrace/shared/base/clock';
+import type { DepotRoom } from '@millrace/shared/cdn/depot/depot-room';
 import type { NetworkRtts } from '@millrace/shared/cdn/near/network-rtts';
 import { TOLD } from '@millrace/shared/cdn/routing/heartbeat-turns';
 import { hashText } from '@millrace/shared/cdn/routing/hrw';
@@ -29,6 +30,8 @@ export interface OwnService {
   readonly serves: string;
   /** Name of its depot, if it has one. */
   readonly depot?: string | undefined;
+  /** Room that its depot still has; undefined: it takes nothing. */
+  readonly depotRoom?: DepotRoom | undefined;
 }
 
 export interface MembershipOptions extends HeartbeatSettings {
@@ -168,7 +171,7 @@ export class Membership {
   /** Answers a heartbeat, and learns of the node that asks. */
   answer(req: IncomingMessage): { body: string; headers: Record<string, string> } {
     const { name, weight, policy, publicUrl, peerUrl, own, auth, random } = this.#options;
-    const { publicAddresses = [], rtts, service, now } = this.#options;
+    const { publicAddresses = [], rtts, service, org, now } = this.#options;
     const asking = askingNode(req);
     if (asking !== undefined) this.#heartbeats.hearOf(asking);
     const alive = [...this.table.peers].filter((p) => this.table.isAlive(p)).map((p) => p.url);
@@ -186,6 +189,7 @@ export class Membership {
       ...(publicAddresses.length > 0 ? { publicAddresses } : {}),
       draining,
       ...service?.(),
+      org,
       near: rtts?.toTell(at, random),
       sees: usable.map((peer) => [peer.name, peer.weight]),
       heard: heard.map((seconds) => Math.min(seconds, MAX_HEARD_S)),
@@ -310,10 +314,11 @@ export class Membership {
 
   /** Nodes that clients can reach, this one among them, for /-/edges. */
   publicEdges() {
-    const { publicUrl, own } = this.#options;
+    const { publicUrl, own, org, service } = this.#options;
     const { name, weight, load } = this.self;
     const healthy = !own().draining;
-    const self = { name, url: publicUrl, healthy, load, weight, room: this.room };
+    const { room, depotRoom: depot } = service?.() ?? {};
+    const self = { name, url: publicUrl, healthy, load, weight, room, depot, org };
     return publicEdges(self, this.describe());
   }
 

@@ -1,6 +1,7 @@
 /** The peers of a node as its status pages show them. */
 
 import type { Millis } from '@millrace/shared/base/clock';
+import type { DepotRoom } from '@millrace/shared/cdn/depot/depot-room';
 import { minRtt, type Peer } from '@millrace/shared/cdn/routing/peer';
 import type { PeerTable } from '@millrace/shared/cdn/routing/peer-table';
 
@@ -21,6 +22,8 @@ export function describePeers(table: PeerTable, members: readonly Peer[], now: M
     rttMs: Math.round(minRtt(peer) * 100) / 100,
     load: peer.load,
     room: peer.room,
+    depot: peer.depotRoom,
+    org: peer.org,
     weight: peer.weight,
     policy: peer.policy,
     isolated: now < peer.isolatedUntil,
@@ -37,12 +40,14 @@ export interface OwnEdge {
   readonly load: number;
   readonly weight: number;
   readonly room: number | undefined;
+  readonly depot: DepotRoom | undefined;
+  readonly org: string | undefined;
 }
 
 /** Lists the nodes that clients can reach, this one first, for `/-/edges`. */
 export function publicEdges(self: OwnEdge, peers: ReturnType<typeof describePeers>) {
-  const edges = peers.map(({ name, publicUrl, usable, load, room, weight, rttMs }) => {
-    return { name, url: publicUrl, healthy: usable, load, room, weight, rttMs };
+  const edges = peers.map(({ name, publicUrl, usable, load, room, weight, rttMs, depot, org }) => {
+    return { name, url: publicUrl, healthy: usable, load, room, weight, rttMs, depot, org };
   });
   return [{ ...self, rttMs: 0 }, ...edges].filter(({ url }) => url !== undefined);
 }

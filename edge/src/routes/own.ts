@@ -1,7 +1,9 @@
 /** The edge's own endpoints under /-/ that are open to everybody. */
 
 import type { Millis } from '@millrace/shared/base/clock';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { MemoryAccount } from '@millrace/shared/cdn/admission/memory-account';
+import { edgesWithRoom, readDepotNeed } from '@millrace/shared/cdn/depot/depot-room';
 import { SharedAnswer } from '@millrace/shared/cdn/figures/shared-answer';
 import type { FastifyInstance } from 'fastify';
 import type { Administration } from '../admin/administration.ts';
@@ -22,6 +24,7 @@ import {
 import type { Membership } from '../peers/membership.ts';
 import { WORKER_PART_OF_AGE } from '../workers/messages.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
+import { sendProblem } from './admin.ts';
 
 export interface OwnRoutesOptions {
   readonly config: Config;
@@ -33,6 +36,8 @@ export interface OwnRoutesOptions {
   readonly pointers: PointerCache;
   readonly transfers: Exchanges;
   readonly membership: Membership;
+  /** Forecasts how fast a node sends, bytes per second. */
+  readonly speedOf: (name: string) => number | undefined;
   readonly administration: Administration;
   /** DNS server of this process; undefined without a zone. */
   readonly zone: { describe(): Promise<Record<string, unknown>> } | undefined;
@@ -69,13 +74,11 @@ export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): P
     metrics.reports.inc({ what: 'status' });
     return JSON.stringify(await ownStatus(o));
   });
-  const edgesText = shared(async () =>
-    JSON.stringify({
-      chunkBytes: config.chunkSize,
-      routing: 'hrw-1',
-      edges: membership.publicEdges(),
-    }),
-  );
+  const listed = new SharedAnswer(async () => membership.publicEdges(), age, o.now);
+  type Edges = Awaited<ReturnType<typeof listed.get>>;
+  const edgesText = (edges: Edges) =>
+    JSON.stringify({ chunkBytes: config.chunkSize, routing: 'hrw-1', edges });
+  const allText = shared(async () => edgesText(await listed.get()));
 
   server.get('/-/live', () => ({ live: true, server: 'millrace-edge' }));
   server.get('/-/ready', (_request, reply) => {
@@ -90,12 +93,44 @@ export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): P
   server.get('/-/status', async (_request, reply) =>
     reply.type(JSON_TYPE).send(await statusText.get()),
   );
-  server.get('/-/edges', async (_request, reply) => {
+  server.get('/-/edges', async (request, reply) => {
     // Pages and extensions of any site may read it: it says only what edges tell everybody. An edge
     // of one user lets no site read it.
     if (o.config.localTokenFile === undefined) reply.header('access-control-allow-origin', '*');
-    return reply.type(JSON_TYPE).send(await edgesText.get());
+    const query = new URLSearchParams(request.raw.url?.split('?', 2)[1] ?? '');
+    try {
+      const { room, near } = readDepotNeed(query);
+      if (near !== undefined && near !== config.name) {
+        query.delete('near');
+        return reply.redirect(listAt(await listed.get(), near, query), 307);
+      }
+      if (room === undefined) return reply.type(JSON_TYPE).send(await allText.get());
+      const edges = edgesWithRoom(await listed.get(), room, o.speedOf);
+      return reply.type(JSON_TYPE).send(edgesText(edges));
+    } catch (error) {
+      return sendProblem(reply, asMillraceError(error));
+    }
   });
+}
+
+/**
+ * Returns the address of another edge's own list.
+ *
+ * @param query what is asked of that list
+ * @throws MillraceError `bad-request` if no edge that clients can reach has the name
+ */
+function listAt(
+  edges: ReturnType<Membership['publicEdges']>,
+  name: string,
+  query: URLSearchParams,
+): string {
+  const url = edges.find((edge) => edge.name === name && edge.healthy)?.url;
+  if (url === undefined) {
+    throw new MillraceError('bad-request', 'near names no edge that this one can send clients to');
+  }
+  const list = new URL('/-/edges', url);
+  list.search = query.toString();
+  return list.href;
 }
 
 /** Collects the status of this process. */

@@ -4,6 +4,7 @@ import { mkdir, stat, statfs } from 'node:fs/promises';
 import type { Log } from '@millrace/shared/base/log';
 import { formatBytes } from '@millrace/shared/base/units';
 import { depotFileUrl } from '@millrace/shared/cdn/depot/depot-file';
+import type { DepotRoom } from '@millrace/shared/cdn/depot/depot-room';
 import { parseDepotTarget } from '@millrace/shared/http/urls/depot-link';
 import { APPENDS, CLIENT_APPENDS, OWNER_PULLS, PULLS } from '../admission/resources.ts';
 import { DepotFiles } from '../agent/depot-files.ts';
@@ -15,6 +16,7 @@ import { APPEND_BYTES } from '../depot/append.ts';
 import { ClientUse } from '../depot/client-use.ts';
 import { Depot } from '../depot/depot.ts';
 import { lockFolder } from '../depot/folder-lock.ts';
+import { FreeRoom } from '../depot/free-room.ts';
 import { PULL_MEMORY_BYTES, Puller } from '../depot/pull/puller.ts';
 import { READ_MEMORY_BYTES } from '../depot/verified-read.ts';
 import { Owners } from '../policy/depot-owners.ts';
@@ -34,6 +36,8 @@ export interface DepotStore {
   readonly owners: Owners;
   /** Carries out what operators ask for. */
   readonly administration: DepotAdministration;
+  /** Room that it still has; undefined: it has no owners. */
+  readonly room: DepotRoom | undefined;
   /** Reads the owners again. */
   reload(log: Log): void;
   /** Ends all uploads and deletions. */
@@ -52,6 +56,7 @@ export interface DepotServer {
 }
 
 const COLLECT_INTERVAL_MS = 1000;
+const DISK_INTERVAL_MS = 10_000;
 
 /**
  * Opens the depot of a node.
@@ -73,11 +78,19 @@ export async function openDepot(context: NodeContext, dir: string): Promise<Depo
   await checkDisk(config, dir);
   rounds.every(COLLECT_INTERVAL_MS, () => depot.collect());
   admissions.measure('depotBytes', { use: () => depot.usedBytes, limit: quotaBytes });
+  const free = new FreeRoom({
+    ...{ dir, quotaBytes, depot, maxSeconds: Math.floor(maxLeaseMs / 1000) },
+  });
+  await free.measure();
+  rounds.every(DISK_INTERVAL_MS, () => void free.measure());
   metrics.gauge('depot_allocations', 'Files in the depot, complete or not', () => depot.count);
   return {
     depot,
     owners,
     administration: new DepotAdministration(depot, log),
+    get room() {
+      return config.depotOwnersFile === undefined ? undefined : free.now;
+    },
     reload(to) {
       try {
         owners.reload();

@@ -20,6 +20,8 @@ export interface Peers {
   readonly membership: Membership;
   /** Undefined if this node is alone. */
   readonly network: Network | undefined;
+  /** Forecasts how fast a node sends, bytes per second; undefined: it has sent nothing yet. */
+  readonly speedOf: (name: string) => number | undefined;
   /** Depots of other nodes; undefined without a network that has a secret. */
   readonly depots: DepotPeers | undefined;
   /** Resolves once other nodes have been met, if there are any; the disk is read from then on. */
@@ -115,6 +117,7 @@ export function openPeers(
     commands,
     membership,
     network,
+    speedOf: (name) => speeds.forecast(name),
     depots,
     async settle() {
       await membership.met();

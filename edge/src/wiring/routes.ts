@@ -110,6 +110,7 @@ export async function addRoutes(
     pointers: storage.pointers,
     transfers,
     membership,
+    speedOf: peers.speedOf,
     startedAt: wallClock(),
     account: context.account,
     administration,

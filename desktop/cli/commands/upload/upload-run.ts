@@ -1,12 +1,16 @@
 /** Runs an upload, to one depot or to several. */
 
-import { access, constants } from 'node:fs/promises';
-import { basename, dirname, resolve } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
 import { EXIT, MillraceError } from '@millrace/shared/base/errors';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
-import { fileError } from '../../../engine/files/file-error.ts';
-import { exists } from '../../../engine/files/file-steps.ts';
+import { Stripe } from '@millrace/shared/exnode/stripe';
+import {
+  type FindObserver,
+  type FoundDepots,
+  findDepots,
+} from '../../../engine/depots/find-depots.ts';
 import {
   type DepotAccess,
   type Spread,
@@ -20,6 +24,7 @@ import { edgeOrigin } from '../../console/edge-link.ts';
 import { writeResult } from '../../console/result-file.ts';
 import { depotsOf } from '../../options/depots.ts';
 import { type StripeValue, UsageError } from '../../text/option-values.ts';
+import { checkFree } from './free-output.ts';
 import { UploadView } from './upload-view.ts';
 
 export interface UploadCommandOptions extends CommonOptions {
@@ -36,9 +41,9 @@ export interface UploadCommandOptions extends CommonOptions {
   readonly quiet?: boolean;
 }
 
-const WEEK_MS = 7 * 86_400_000;
+export const WEEK_MS = 7 * 86_400_000;
 /** Time without progress after which an upload is given up. */
-const RETRY_MS = 120_000;
+export const RETRY_MS = 120_000;
 
 /**
  * Uploads a file.
@@ -74,7 +79,8 @@ export async function runUpload(
       view.done(await upload({ ...common, ...first }));
       return EXIT.ok;
     }
-    const store = storing(common, depots, options);
+    const { depots: all, forget } = await enough(common, depots, options, view);
+    const store = storing(common, all, options);
     const output = resolve(context.cwd, options.output ?? `${name}.exnode`);
     await checkFree(output, options.overwrite === true);
     const spread = await store();
@@ -82,6 +88,7 @@ export async function runUpload(
     const overwrites = options.overwrite === true;
     await writeResult(output, formatExnode(spread.exnode, false), { overwrites, mode: 0o600 });
     await spread.forget();
+    await forget();
     view.spread(spread, output);
     return view.lacksShards ? EXIT.network : EXIT.ok;
   } finally {
@@ -92,44 +99,52 @@ export async function runUpload(
 type CommonUpload = Omit<SpreadOptions, 'depots' | 'copies' | 'encrypts'> &
   Pick<StripeOptions, 'observe'>;
 
-function isSingle(depots: readonly DepotAccess[], { output }: UploadCommandOptions): boolean {
-  return depots.length === 1 && output === undefined;
+/** Returns true if one depot stores the file, and no exNode is wanted. */
+export function isSingle(
+  depots: readonly DepotAccess[],
+  { output, copies = 1 }: UploadCommandOptions,
+): boolean {
+  return depots.length === 1 && output === undefined && copies === 1;
 }
 
 /**
- * Returns the function that uploads the file in the way that the user wants.
+ * Finds further depots if the user has named too few.
  *
- * @throws UsageError if there are too few depots for it
+ * @throws MillraceError `too-few-depots`; `bad-option` if the file cannot be read
  */
+async function enough(
+  { path, forMs, state, signal }: CommonUpload,
+  named: readonly DepotAccess[],
+  { copies = named.length, stripe, encrypt = false }: UploadCommandOptions,
+  observe: FindObserver,
+): Promise<FoundDepots> {
+  const count = stripe === undefined ? copies : stripe.data + stripe.parity;
+  const { size } = await stat(path).catch((cause: unknown) => {
+    throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
+  });
+  const what = stripe === undefined ? `copies ${copies}` : `stripe ${stripe.data}+${stripe.parity}`;
+  return findDepots({
+    ...{ named, count, forMs, state, signal, observe },
+    bytes: stripe === undefined ? size : bytesOfDepot(size, stripe),
+    upload: [path, what, `${encrypt}`, ...named.map(({ edge }) => edge)],
+  });
+}
+
+/** Returns the most bytes that a depot of a striped upload stores. */
+function bytesOfDepot(size: number, { data, parity }: StripeValue): number {
+  const stripe = new Stripe(size, data, parity);
+  return Math.max(
+    ...Array.from({ length: stripe.depots }, (_, depot) => stripe.streamBytes(depot)),
+  );
+}
+
+/** Returns the function that uploads the file in the way that the user wants. */
 function storing(
   common: CommonUpload,
   depots: readonly DepotAccess[],
   { copies = depots.length, stripe, encrypt: encrypts = false }: UploadCommandOptions,
 ): () => Promise<Spread> {
-  if (stripe === undefined) {
-    if (copies <= depots.length) return () => spreadUpload({ ...common, depots, copies, encrypts });
-    throw new UsageError('there are more --copies than depots (--edge)');
-  }
-  const { data, parity } = stripe;
-  if (data + parity <= depots.length) {
-    return () => stripeUpload({ ...common, depots, ...stripe, encrypts });
-  }
-  const needed = `--stripe ${data}+${parity} takes ${data + parity} depots (--edge)`;
-  throw new UsageError(
-    `${needed}, and there ${depots.length === 1 ? 'is 1' : `are ${depots.length}`}`,
-  );
-}
-
-/**
- * Checks before the upload that the exNode can be written.
- *
- * @throws MillraceError `file-exists`; `file-not-writable` for a folder that is missing or closed
- */
-async function checkFree(path: string, overwrites: boolean): Promise<void> {
-  try {
-    if ((await exists(path)) && !overwrites) throw new MillraceError('file-exists', path);
-    await access(dirname(path), constants.W_OK);
-  } catch (error) {
-    throw fileError(error, path);
-  }
+  return stripe === undefined
+    ? () => spreadUpload({ ...common, depots, copies, encrypts })
+    : () => stripeUpload({ ...common, depots, ...stripe, encrypts });
 }

@@ -1,6 +1,10 @@
 /** Shows the progress and the result of an upload. */
 
 import type { MillraceError } from '@millrace/shared/base/errors';
+import type { Fill } from '@millrace/shared/exnode/augment';
+import type { ExnodeReplica } from '@millrace/shared/exnode/exnode';
+import type { FindObserver } from '../../../engine/depots/find-depots.ts';
+import type { UrlUploadObserver } from '../../../engine/stored/url-upload.ts';
 import type { Spread } from '../../../engine/upload/spread-upload.ts';
 import type { StripeObserver } from '../../../engine/upload/stripe-upload.ts';
 import type { Uploaded } from '../../../engine/upload/upload.ts';
@@ -8,7 +12,7 @@ import type { CliContext, Report } from '../../console/context.ts';
 import { StoreProgress } from '../../view/store-progress.ts';
 import { decryptLine } from './decrypt-line.ts';
 
-export class UploadView implements StripeObserver {
+export class UploadView implements UrlUploadObserver, StripeObserver, FindObserver {
   readonly #report: Report;
   readonly #out: CliContext;
   readonly #quiet: boolean;
@@ -54,6 +58,29 @@ export class UploadView implements StripeObserver {
   /** True if shards of the file are stored nowhere. */
   get lacksShards(): boolean {
     return this.#lacksShards;
+  }
+
+  found(edge: string, by: string): void {
+    this.#progress.tell({ event: 'depot-found', edge, by }, `${edge}: found by way of ${by}`);
+  }
+
+  passed(edge: string, { code, message }: MillraceError): void {
+    this.#progress.tell({ event: 'edge-passed', edge, code, message }, `${edge}: ${message}`);
+  }
+
+  unable(edge: string, { code, message }: MillraceError): void {
+    const event = { event: 'depot-unable', edge, code, message };
+    this.#progress.tell(event, `${edge}: ${message}; another depot fetches it`);
+  }
+
+  fed({ depot }: Fill, { code, message }: MillraceError): void {
+    const event = { event: 'fed', edge: depot, code, message };
+    this.#progress.tell(event, `${depot}: ${message}; the bytes go through this computer`);
+  }
+
+  wrong({ read }: ExnodeReplica, { code, message }: MillraceError): void {
+    const event = { event: 'replica-wrong', read, code, message };
+    this.#progress.tell(event, `${new URL(read).origin}: ${message}`);
   }
 
   done({ link, manage, expires, bytes, sha256 }: Uploaded): void {

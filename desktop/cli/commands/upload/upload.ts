@@ -12,10 +12,10 @@ export function uploadCommand(context: CliContext): Command {
       'store a file in a depot for a time, and print a link: whoever has the link can download the file, with any program',
     )
     .summary('store a file for a time, and print a link to it')
-    .argument('<file>', 'file to upload')
+    .argument('<file-or-url>', 'file to upload, or URL of one that depots pull themselves')
     .option(
       '--edge <url>',
-      'a depot: an edge that keeps files; may be repeated (environment: MILLRACE_EDGE; default: the local edge)',
+      'a depot: an edge that keeps files; may be repeated; others of its network are found if there are too few (environment: MILLRACE_EDGE; default: the local edge)',
       repeated((text: string) => urlValue(text, ['https', 'http'])),
     )
     .option(
@@ -25,7 +25,7 @@ export function uploadCommand(context: CliContext): Command {
     )
     .option(
       '--copies <n>',
-      'copies of each byte, over the given depots (default: one at each)',
+      'copies of each byte, each at another depot (default: one at each that is named)',
       wholeNumber(1, 64),
     )
     .option(
@@ -64,17 +64,26 @@ is printed manages the file: "curl -X DELETE ADDRESS" removes it. Keep that one 
 yourself.
 
 With several depots (--edge A --edge B), each gets a copy; with fewer --copies, the
-file is stored in parts. With --stripe 4+2, six depots store half as much again as
-the file has, and any two of them may be lost. The exNode says which depot has what. The links that are
-printed are copies of it to give away: "millrace get LINK" downloads the file from
-all depots at once. What follows # in them is not sent to servers: the digest of
+file is stored in parts, and for more, further depots of the same network are found
+that take your token. With --stripe 4+2, six depots store half as much again as
+the file has, and any two of them may be lost. The exNode says which depot has
+what. The links that are printed are copies of it to give away: "millrace get LINK"
+downloads the file from all depots at once. What follows # in them is not sent to servers: the digest of
 the file, or with --encrypt its key. Give such a link away whole, and only to people
-who may read the file. Exit status: 0 stored, 3 stored without the
-shards of depots that failed, otherwise as "get".`,
+who may read the file.
+
+A URL in place of the file lets the depots fetch it: the first from its server, the
+others from the first. It must be one that their edges may fetch from
+(--allow-origin). Exit status: 0 stored, 3 stored without the shards of depots that
+failed, otherwise as "get".`,
     )
     .action(
       action<UploadCommandOptions, [string]>(context, async (report, options, file) => {
         // Imported here: the command's help needs no engine.
+        if (/^https?:\/\//i.test(file)) {
+          const { runUrlUpload } = await import('./url-upload-run.ts');
+          return runUrlUpload(file, options, report, context);
+        }
         const { runUpload } = await import('./upload-run.ts');
         return runUpload(file, options, report, context);
       }),

@@ -70,6 +70,19 @@ describe('a node that sends a chunk far slower than others', () => {
   });
 });
 
+test('the forecast of a node is its mean less its deviation, once it has sent a chunk', () => {
+  const speeds = new PeerSpeeds();
+  expect(speeds.forecast('a')).toBeUndefined();
+  for (let i = 0; i < 100; i++) {
+    speeds.onBytes('a', 1_000_000, 100, 1_000_000, true, i);
+    speeds.onBytes('b', 1_000_000, i % 2 === 0 ? 20 : 180, 1_000_000, true, i);
+  }
+  // Both take 100 ms in the mean; the second one's times differ by 80 ms from that.
+  expect(speeds.forecast('a')).toBeCloseTo(10_000_000, -5);
+  expect(speeds.forecast('b')).toBeLessThan(7_000_000);
+  expect(speeds.forecast('b')).toBeGreaterThan(4_000_000);
+});
+
 describe('a node is not slow', () => {
   test('while everything is', () => {
     const { speeds, send } = setUp(SLOW_MS);

@@ -114,6 +114,12 @@ export class PeerSpeeds {
     }
   }
 
+  /** Forecasts how fast a node sends: its mean less its deviation, bytes per second. */
+  forecast(name: string): number | undefined {
+    const { samples = 0, mean = 0, deviation = 0 } = this.#speeds.get(name)?.msPerByte ?? {};
+    return samples === 0 ? undefined : 1000 / Math.max(mean + deviation, Number.MIN_VALUE);
+  }
+
   /** Returns the names of the nodes that are not to be asked now. */
   slow(now: Millis): readonly string[] {
     return [...this.#suspects].filter((name) => this.isSlow(name, now));

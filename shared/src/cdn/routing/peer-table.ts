@@ -103,9 +103,9 @@ export class PeerTable {
       peer.url = url;
     }
     const { load, weight, policy, publicUrl, publicAddresses, draining, sees } = info;
-    const { serves, room, depot, heard } = info;
+    const { serves, room, depot, depotRoom, org, heard } = info;
     Object.assign(peer, { load, weight, policy, publicUrl, publicAddresses, draining, sees });
-    Object.assign(peer, { serves, room, depot, heard });
+    Object.assign(peer, { serves, room, depot, depotRoom, org, heard });
     peer.misses = 0;
     peer.trusted = true;
     peer.toldAt = now;

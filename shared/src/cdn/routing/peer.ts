@@ -1,6 +1,7 @@
 /** A node as another one knows it: by its own reports, and by how it answers (NSDI 4.1, 4.2). */
 
 import type { Millis } from '../../base/clock.ts';
+import type { DepotRoom } from '../depot/depot-room.ts';
 import { type Hash64, hashText } from './hrw.ts';
 
 /** Nodes that may use this one as a peer (NSDI 4.1). */
@@ -23,6 +24,10 @@ export interface PeerInfo {
   readonly room?: number | undefined;
   /** Name of its depot, with which the ids of that end; undefined: it has none. */
   readonly depot?: string | undefined;
+  /** Room that its depot still has; undefined: it takes nothing, or is of an earlier version. */
+  readonly depotRoom?: DepotRoom | undefined;
+  /** Organisation that runs it, if it tells. */
+  readonly org?: string | undefined;
   /** Nodes that it can use itself, with their weights. */
   readonly sees: readonly (readonly [name: string, weight: number])[];
   /** How long ago it heard each of these, in the same order; undefined at earlier versions. */
@@ -43,6 +48,8 @@ export interface Peer {
   serves?: string | undefined;
   room?: number | undefined;
   depot?: string | undefined;
+  depotRoom?: DepotRoom | undefined;
+  org?: string | undefined;
   sees: PeerInfo['sees'];
   heard?: PeerInfo['heard'];
   /** Round-trip times of the last heartbeats, oldest first, milliseconds. */
