@@ -1,5 +1,5 @@
 /**
- * The dialog for adding downloads: links from any text, Metalink documents, and options for both.
+ * The dialog for adding downloads: links from any text, Metalink documents, exNodes, and options.
  */
 
 import type { AddManyResult, FoundLink } from '@millrace/shared/bridge/rpc/adding-api';
@@ -90,10 +90,15 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
       );
       if (wanted.length === 0) continue;
       const only = wanted.map(({ index }) => index);
-      const asked = { ...commonRequest(form), metalink: document.base64, only };
-      const result = await app.attempt(app.call('millrace.addMetalink', asked));
+      const { base64, exnode } = document;
+      const common = commonRequest(form);
+      const call =
+        exnode === undefined
+          ? app.call('millrace.addMetalink', { ...common, metalink: base64, only })
+          : app.call('millrace.addExnode', { ...common, exnode: base64 });
+      const result = await app.attempt<object>(call);
       if (result === undefined) return undefined;
-      added += result.gids.length;
+      added += wanted.length;
     }
     return added;
   };
@@ -134,7 +139,7 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
                 <FoundFile
                   key={fileKey(document, file.index)}
                   file={file}
-                  from={document.name}
+                  from={document}
                   taken={!left.has(fileKey(document, file.index))}
                   toggle={() => toggle(fileKey(document, file.index))}
                 />
@@ -197,7 +202,7 @@ function OpenMetalink({ onRead }: { onRead: (read: GivenMetalink[]) => void }) {
         type="file"
         hidden
         multiple
-        accept=".meta4,.metalink"
+        accept=".meta4,.metalink,.exnode"
         onChange={(event) => void read(event)}
       />
       <button type="button" className="text-button" onClick={() => field.current?.click()}>
