@@ -2,6 +2,7 @@
 
 import { access, constants } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
+import { WEEK_MS } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
@@ -35,7 +36,6 @@ export interface UploadCommandOptions extends CommonOptions {
   readonly quiet?: boolean;
 }
 
-const WEEK_MS = 7 * 86_400_000;
 /** Time without progress after which an upload is given up. */
 const RETRY_MS = 120_000;
 

@@ -154,5 +154,6 @@ export interface Placeholders {
   readonly 'share.places.one': 'n';
   readonly 'share.places.other': 'n';
   readonly 'share.state.revoking': 'n';
+  readonly 'share.state.revoke-failed': 'when';
   readonly 'extend.title': 'name';
 }
