@@ -133,7 +133,14 @@ ui.when('files that are sent', () => {
 
   test('are encrypted with one key, by keyboard, and downloaded from a pasted link', async () => {
     const { page } = ui;
+    // Nobody listens there (RFC 863).
+    const dead = { url: 'http://127.0.0.1:9', name: 'attic', token: OWNER_TOKEN };
+    await ui.daemon.call('millrace.setDepot', dead);
     await page.getByRole('button', { name: 'Send a file' }).click();
+    await page.getByText('The server cannot be reached').waitFor();
+    await page.getByRole('radio', { name: '2' }).waitFor();
+    await page.getByRole('radio', { name: '3' }).waitFor({ state: 'detached' });
+    await page.getByRole('radio', { name: '1' }).check();
     const file = { name: secret, mimeType: 'text/plain', buffer: salaries };
     await page.locator('input[type="file"]').setInputFiles(file);
     const encrypt = page.getByRole('switch', { name: 'Encrypt' });
@@ -143,8 +150,11 @@ ui.when('files that are sent', () => {
     await page.getByText('The receiver needs Millrace').waitFor();
     expect(await barriers(page)).toEqual([]);
     await page.keyboard.press('Enter');
-    const { link = '', encrypted, wholeFile } = await reaches(secret, 'shared');
+    const { link = '', encrypted, wholeFile, places } = await reaches(secret, 'shared');
     expect([encrypted, wholeFile]).toEqual([true, false]);
+    // The one copy is at the depot that answers.
+    expect(places.map(({ depot: at }) => new URL(at).host)).toEqual([new URL(depot.url).host]);
+    await ui.daemon.call('millrace.removeDepot', { url: dead.url });
     expect(link).toMatch(/\/encrypted\.exnode#k\.[\w-]{43}$/);
     await rowOf(secret).getByText('encrypted', { exact: false }).waitFor();
     await rowOf(secret)
@@ -212,7 +222,7 @@ ui.when('files that are sent', () => {
     const { trouble, revokeAt = 0 } = await reaches(name, 'revoke-failed');
     expect([trouble?.retryable, revokeAt > Date.now()]).toEqual([true, true]);
     await rowOf(name)
-      .getByText(/Not revoked yet: tried again/)
+      .getByText(/Not revoked yet, next try/)
       .waitFor();
     expect(await barriers(page)).toEqual([]);
     await depots.restart(depot);

@@ -56,6 +56,7 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
   const asOne = together && urls.length > 1;
   const count = (asOne ? 1 : urls.length) + files.length;
   const single = count === 1 && files.length === 0;
+  const only = single ? found.links.find(({ url }) => url === urls[0]) : undefined;
   const problems = problemsOf(form, single);
 
   const submit = async () => {
@@ -154,7 +155,7 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
           several={urls.length > 1}
           together={together}
           onTogether={setTogether}
-          suggestedName={single ? found.links.find(({ url }) => url === urls[0])?.name : undefined}
+          suggestedName={only?.exnode ? undefined : only?.name}
           onChange={(change) => setForm({ ...form, ...change })}
         />
       </DialogForm>
