@@ -56,7 +56,7 @@ describe('a link to an encrypted file', () => {
     const [link = ''] = links;
     const gid = await daemon.add({ urls: [link], limit: 3 * MIB });
     expect(await daemon.status(gid)).toMatchObject({ name: NAME });
-    await until(async () => (await stored(gid)) > MIB + random() * MIB);
+    await until(async () => (await stored(gid)) > 3 * MIB + random() * MIB);
     const { sources } = await daemon.call('millrace.sources', { gid });
     expect(sources.map(({ kind, label }) => [kind, label]).sort()).toEqual(
       edges.map(({ url }) => ['depot', new URL(url).host]).sort(),
@@ -66,15 +66,13 @@ describe('a link to an encrypted file', () => {
     const before = await stored(gid);
     await daemon.call('millrace.resume', { gids: [gid] });
     await until(async () => (await stored(gid)) > before + MIB);
-    const killedAt = await stored(gid);
     await daemon.stop('SIGKILL');
     daemon = await DaemonProcess.start(folder);
     await daemon.call('millrace.change', { gid, limit: null });
     const { path = '', receivedBytes } = await daemon.reaches(gid, 'complete');
     expect([path, await digestOf(path)]).toEqual([join(downloads, NAME), sha256(content)]);
-    // The bytes before the kill were not asked for again, up to those that had no journal line.
+    // A run that began anew would receive three MiB more at least.
     expect(receivedBytes).toBeLessThan(BYTES + 2 * MIB);
-    expect(receivedBytes).toBeGreaterThan(killedAt - before - 2 * MIB);
 
     const key = KEY.exec(link)?.[1] as string;
     const told = [

@@ -6,7 +6,7 @@ import type { DepotCheck, ShareView } from '@millrace/shared/bridge/rpc/share-ap
 export const HOUR_S = 3600;
 export const DAY_S = 24 * HOUR_S;
 /** Times to store a file that the page offers, in seconds. */
-export const TERMS = [
+const TERMS = [
   ['day', DAY_S],
   ['week', 7 * DAY_S],
   ['month', 30 * DAY_S],
