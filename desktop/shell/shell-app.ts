@@ -273,7 +273,9 @@ export class ShellApp {
   async #chooseMetalinks(): Promise<void> {
     const { canceled, filePaths } = await dialog.showOpenDialog({
       properties: ['openFile', 'multiSelections'],
-      filters: [{ name: this.#words.t('metalinkFiles'), extensions: ['meta4', 'metalink'] }],
+      filters: [
+        { name: this.#words.t('metalinkFiles'), extensions: ['meta4', 'metalink', 'exnode'] },
+      ],
     });
     if (!canceled) await this.take({ urls: [], files: filePaths, hidden: false }, '/');
   }

@@ -2,6 +2,11 @@
 
 import { asMillraceError, type ErrorCode, EXIT, MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import {
+  isExnodeLink,
+  looksLikeExnodeName,
+  looksLikeMetalinkName,
+} from '@millrace/shared/download/request/document-name';
 import { Command } from 'commander';
 import { withoutLogin } from '../../engine/net/credentials.ts';
 import { logFile } from '../../local/daemon-launch.ts';
@@ -14,7 +19,6 @@ import {
 } from '../console/context.ts';
 import { DaemonLink, openOrStart } from '../console/daemon-link.ts';
 import { downloadUrl, refuseOneFileOptions, requestOf } from '../options/asked-request.ts';
-import { looksLikeExnodeName, looksLikeMetalinkName } from '../options/document-name.ts';
 import { readMetalink } from '../options/fetch-metalink.ts';
 import {
   addQueueOptions,
@@ -39,9 +43,10 @@ const BATCH = 1000;
 /** Most failures that are reported one by one. */
 const MAX_TOLD = 20;
 
-/** One item to add: a URL, or a metalink, which may describe several downloads. */
+/** One item to add: a URL, an exNode's file, or a metalink, which may describe several downloads. */
 type Item =
   | { readonly kind: 'url'; readonly given: string }
+  | { readonly kind: 'exnode'; readonly given: string }
   | { readonly kind: 'metalink'; readonly given: string };
 
 export function addCommand(context: CliContext): Command {
@@ -49,7 +54,10 @@ export function addCommand(context: CliContext): Command {
     new Command('add')
       .description('give downloads to the daemon, and start it if none runs')
       .summary('add downloads to the queue')
-      .argument('[url-or-file...]', 'URLs, or Metalink files (*.meta4, *.metalink)'),
+      .argument(
+        '[url-or-file...]',
+        'URLs, or Metalink files (*.meta4, *.metalink), or exNodes (*.exnode)',
+      ),
     'the category\u2019s folder, in the daemon\u2019s download folder',
   );
   return addQueueOptions(command)
@@ -134,7 +142,7 @@ async function addList(
   };
   const requests = list.flatMap((url) => {
     try {
-      return [{ url, request: { ...requestOf(downloadUrl(url), options, cwd), ...place } }];
+      return [{ url, request: { ...requestOf(addedUrl(url), options, cwd), ...place } }];
     } catch (error) {
       refused(url, asMillraceError(error));
       return [];
@@ -166,15 +174,23 @@ async function addList(
 
 function itemsOf(urls: readonly string[], options: AddOptions): Item[] {
   const items: Item[] = [
-    ...urls.map(
-      (given) => ({ kind: looksLikeMetalinkName(given) ? 'metalink' : 'url', given }) as const,
-    ),
+    ...urls.map((given) => ({ kind: kindOf(given), given })),
     ...(options.metalink ?? []).map((given) => ({ kind: 'metalink', given }) as const),
   ];
   if (items.length === 0) throw new UsageError('there is nothing to add');
-  const one = items.length === 1 && items[0]?.kind === 'url';
+  const one = items.length === 1 && items[0]?.kind !== 'metalink';
   if (!one) refuseOneFileOptions(options);
   return items;
+}
+
+function kindOf(given: string): Item['kind'] {
+  if (looksLikeMetalinkName(given)) return 'metalink';
+  return looksLikeExnodeName(given) && !isExnodeLink(given) ? 'exnode' : 'url';
+}
+
+/** Reads a URL as typed. That of an exNode keeps its key. @throws MillraceError `bad-url` */
+function addedUrl(given: string): string {
+  return isExnodeLink(given) ? given : downloadUrl(given);
 }
 
 async function addOne(
@@ -185,12 +201,15 @@ async function addOne(
 ): Promise<readonly string[]> {
   const { priority, position, category, paused } = options;
   const place = { priority, position, category, paused };
-  if (looksLikeExnodeName(item.given)) {
-    const how = 'the app cannot download what an exNode describes: "millrace get" can';
-    throw new MillraceError('bad-option', how);
+  if (item.kind === 'exnode') {
+    // Imported here: most downloads have no exNode.
+    const { readExnodeFile } = await import('../options/exnode-request.ts');
+    const exnode = (await readExnodeFile(item.given, cwd)).toString('base64');
+    const { urls: _, ...request } = requestOf('', options, cwd);
+    return [(await daemon.call('millrace.addExnode', { ...request, ...place, exnode })).gid];
   }
   if (item.kind === 'url') {
-    const request = requestOf(downloadUrl(item.given), options, cwd);
+    const request = requestOf(addedUrl(item.given), options, cwd);
     return [(await daemon.call('millrace.add', { ...request, ...place })).gid];
   }
   const { urls: _, ...request } = requestOf('', options, cwd);

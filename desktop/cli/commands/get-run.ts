@@ -1,6 +1,10 @@
 /** Carries out `millrace get`: downloads one URL after the other, and reports on each. */
 
 import { asMillraceError, EXIT, type MillraceError } from '@millrace/shared/base/errors';
+import {
+  looksLikeExnodeName,
+  looksLikeMetalinkName,
+} from '@millrace/shared/download/request/document-name';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { ReadableExnode } from '@millrace/shared/exnode/exnode';
 import { Download, type DownloadEvent } from '../../engine/download/download.ts';
@@ -12,7 +16,6 @@ import {
   requestOf,
   wholeRequest,
 } from '../options/asked-request.ts';
-import { looksLikeExnodeName, looksLikeMetalinkName } from '../options/document-name.ts';
 import type { RequestOptions } from '../options/request-options.ts';
 import { type TransferView, transferView } from '../view/transfer-view.ts';
 
@@ -104,10 +107,9 @@ async function getDescribed(
   { cwd, signal }: CliContext,
 ): Promise<MillraceError | undefined> {
   // Imported here: most downloads have no exNode.
-  const { exnodeRequest, readExnode } = await import('../options/exnode-request.ts');
-  const { openExnode } = await import('../../engine/seal/sealed-head.ts');
-  const exnode = openExnode(await readExnode(text, cwd, signal));
-  const request = exnodeRequest(exnode, wholeRequest(asked, cwd));
+  const { exnodeRequest } = await import('../options/exnode-request.ts');
+  const whole = wholeRequest(asked, cwd);
+  const { request, exnode } = await exnodeRequest(text, whole, cwd, signal);
   return run(request, withoutLogin(text), view, signal, exnode);
 }
 

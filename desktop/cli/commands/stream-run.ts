@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { EXIT } from '@millrace/shared/base/errors';
 import { formatBytes } from '@millrace/shared/base/units';
+import { looksLikeExnodeName } from '@millrace/shared/download/request/document-name';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { DownloadFactory, Run, RunEvent, RunResult } from '../../engine/queue/contract.ts';
 import { type ServedStream, serveStream } from '../../engine/stream/serve-stream.ts';
@@ -69,7 +70,7 @@ export class StreamRun {
     this.#context.signal.addEventListener('abort', stop, { once: true });
     if (this.#context.signal.aborted) stop();
     try {
-      return await this.#play(this.#request(text, temporary), command);
+      return await this.#play(await this.#request(text, temporary), command);
     } finally {
       this.#context.signal.removeEventListener('abort', stop);
       await this.#stream?.close();
@@ -77,10 +78,17 @@ export class StreamRun {
     }
   }
 
-  #request(text: string, temporary: string | undefined): DownloadRequest {
+  async #request(text: string, temporary: string | undefined): Promise<DownloadRequest> {
     const { cwd } = this.#context;
-    const request = wholeRequest(requestOf(downloadUrl(text), this.#options, cwd), cwd);
-    return temporary === undefined ? request : { ...request, dir: temporary };
+    const isExnode = looksLikeExnodeName(text);
+    const asked = requestOf(isExnode ? '' : downloadUrl(text), this.#options, cwd);
+    const whole = wholeRequest({ ...asked, dir: temporary ?? asked.dir ?? cwd }, cwd);
+    if (!isExnode) return whole;
+    // Imported here: most streams have no exNode.
+    const { exnodeRequest } = await import('../options/exnode-request.ts');
+    const rename = this.#options.output === undefined;
+    const named = { ...whole, rename };
+    return (await exnodeRequest(text, named, cwd, this.#ended.signal)).request;
   }
 
   async #play(request: DownloadRequest, command: readonly string[] | undefined): Promise<number> {

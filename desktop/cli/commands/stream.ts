@@ -15,7 +15,10 @@ export function streamCommand(context: CliContext): Command {
   return addRequestOptions(
     new Command('stream')
       .description('play a file while it is being downloaded')
-      .argument('<url-or-id>', 'what to play: a URL, or the id of a download of the daemon'),
+      .argument(
+        '<url-or-id>',
+        'what to play: a URL, an exNode (*.exnode), or the id of a download of the daemon',
+      ),
     'the current one',
   )
     .option(

@@ -2,21 +2,14 @@
 
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import { REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';
-import { Connections } from '../../engine/sources/connections.ts';
-import { readSmallFile } from '../../engine/sources/small-file.ts';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { type DocumentKind, fetchDocument } from '../../engine/stored/fetch-document.ts';
 
 /** A kind of document. */
-export interface NamedDocument {
+export interface NamedDocument extends DocumentKind {
   /** Its name in messages, with its article. */
   readonly what: string;
-  /** Accept field of the request for it. */
-  readonly accept: string;
-  readonly maxBytes: number;
 }
-
-const TIMEOUT_MS = 30_000;
 
 /**
  * Reads a document.
@@ -31,42 +24,28 @@ export async function readNamedDocument(
   cwd: string,
   signal: AbortSignal,
 ): Promise<Buffer> {
-  if (/^https?:\/\//i.test(given)) return fetchDocument(kind, given, signal);
+  return isLink(given) ? fetchDocument(kind, given, signal) : readDocumentFile(kind, given, cwd);
+}
+
+/** Returns true for addresses; everything else is a path. */
+export function isLink(given: string): boolean {
+  return /^https?:\/\//i.test(given);
+}
+
+/** Reads a document from a file. @throws MillraceError `bad-option` if it cannot be read */
+export async function readDocumentFile(
+  { what, maxBytes }: NamedDocument,
+  given: string,
+  cwd: string,
+): Promise<Buffer> {
   const path = resolve(cwd, given);
   try {
-    if ((await stat(path)).size > kind.maxBytes) {
-      throw new MillraceError('bad-option', `${given} is too large for ${kind.what}`);
+    if ((await stat(path)).size > maxBytes) {
+      throw new MillraceError('bad-option', `${given} is too large for ${what}`);
     }
     return await readFile(path);
   } catch (cause) {
     if (cause instanceof MillraceError) throw cause;
     throw new MillraceError('bad-option', `${given} cannot be read`, { cause });
-  }
-}
-
-/**
- * Fetches a document as downloads are fetched: through the proxy, and without redirects into the
- * user's own network.
- *
- * @throws MillraceError `origin-...`, `wrong-length` if the document is too large
- */
-async function fetchDocument(
-  { accept, maxBytes }: NamedDocument,
-  url: string,
-  signal: AbortSignal,
-): Promise<Buffer> {
-  const asked = { ...REQUEST_DEFAULTS, urls: [url], dir: '', headers: { accept } };
-  const connections = await Connections.open(asked);
-  try {
-    const source = connections.source('origin', connections.urls[0] as string, Math.random);
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
-    return (await readSmallFile(source, maxBytes, limited)).body;
-  } catch (cause) {
-    if (signal.aborted) throw new MillraceError('interrupted');
-    if (isMillraceError(cause)) throw cause;
-    const timedOut = cause instanceof Error && cause.name === 'TimeoutError';
-    throw new MillraceError(timedOut ? 'origin-timeout' : 'origin-unreachable', '', { cause });
-  } finally {
-    await connections.close();
   }
 }

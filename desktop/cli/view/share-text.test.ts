@@ -6,7 +6,7 @@ import { shareLines } from './share-text.ts';
 
 const share: ShareView = {
   ...{ id: '0', name: 'talk.tar', bytes: 2048, state: 'shared', sentBytes: 0, totalBytes: 2048 },
-  ...{ seconds: 60, createdAt: 0, wholeFile: true, places: [] },
+  ...{ seconds: 60, createdAt: 0, encrypted: false, wholeFile: true, places: [] },
   ...{ link: 'https://edge.example/-/d/x/y/talk.tar', expires: 0 },
 };
 

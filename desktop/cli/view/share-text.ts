@@ -8,10 +8,11 @@ import { printable } from '../text/printable.ts';
 export function shareLines(shares: readonly ShareView[]): string[] {
   if (shares.length === 0) return ['Nothing was sent.'];
   return shares.flatMap((share) => {
-    const { name, bytes, link, expires, trouble } = share;
+    const { name, bytes, encrypted, link, expires, trouble } = share;
     const end = expires === undefined ? '' : `  until ${new Date(expires).toISOString()}`;
     const second = trouble?.message ?? link;
-    const lines = [`${name}  ${formatBytes(bytes)}  ${stateText(share)}${end}`];
+    const sealed = encrypted ? '  encrypted' : '';
+    const lines = [`${name}  ${formatBytes(bytes)}  ${stateText(share)}${end}${sealed}`];
     if (second !== undefined) lines.push(`  ${second}`);
     return lines.map(printable);
   });

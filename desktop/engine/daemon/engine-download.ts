@@ -11,7 +11,9 @@ const left = () => import('../partial/left-partial.ts');
 export const engineDownload: DownloadFactory = Object.assign(
   async (request: DownloadRequest, context: RunContext) => {
     const { Download } = await import('../download/download.ts');
-    return new Download(request, context);
+    if (request.exnode === undefined) return new Download(request, context);
+    const { openKept } = await import('../stored/read-exnode.ts');
+    return new Download(request, context, openKept(request.exnode));
   },
   {
     removePartial: async (path: string, onlyOf?: readonly string[]) =>

@@ -11,7 +11,7 @@ import { type ErrorCode, isMillraceError, MillraceError } from '@millrace/shared
 import { noteOf } from '@millrace/shared/base/notes';
 import type { PartialHeader } from '@millrace/shared/download/journal/earlier-partial';
 import { nameFromUrl, safeFileName } from '@millrace/shared/download/request/file-name';
-import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import { type DownloadRequest, exnodeUrl } from '@millrace/shared/download/request/request';
 import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
 import { fileError } from '../files/file-error.ts';
@@ -133,7 +133,7 @@ export class TargetFile {
    * @throws MillraceError
    */
   openDescribed({ name, size: length, sha256, root }: Exnode): Promise<PartialFile> {
-    const url = `exnode:${root}`;
+    const url = exnodeUrl(root);
     return this.#openNamed(() => safeFileName(name), {
       header: { url, length, validators: { etag: `"${root}"` } },
       digests: sha256 === undefined ? [] : [{ algorithm: 'sha256', hex: sha256 }],

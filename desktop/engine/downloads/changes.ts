@@ -139,12 +139,12 @@ export class Changes {
     const [url] = clean.urls as [string];
     const record = this.#records.get(gid);
     if (record.state === 'complete') throw new MillraceError('wrong-state', 'it is complete');
-    if (isFinished(record.state)) this.#records.reopen(record);
     // The name stays, because the partial file is found by its name.
     const { path, request } = record;
     const file = path === undefined ? request.file : relative(request.dir, targetOf(record));
     const urls = [url, ...request.urls.slice(1).filter((other) => other !== url)];
     const forUrls = this.#forUrls(gid, request, urls, clean.login);
+    if (isFinished(record.state)) this.#records.reopen(record);
     this.#fetchFrom(gid, { ...forUrls, file });
     // With a new URL, a waiting download need not wait any longer.
     if (record.state === 'waiting') {
@@ -171,6 +171,9 @@ export class Changes {
     urls: readonly string[],
     login: DownloadRequest['login'],
   ): DownloadRequest {
+    if (request.exnode !== undefined) {
+      throw new MillraceError('bad-option', 'an exNode names its sources: no other one is asked');
+    }
     const [before, now] = [request.urls[0], urls[0]].map((url) => new URL(url as string).origin);
     const clean = before === now ? request : withoutLogins(request);
     if (JSON.stringify(clean) !== JSON.stringify(request)) {

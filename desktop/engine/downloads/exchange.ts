@@ -5,6 +5,8 @@
 
 import { basename, isAbsolute } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
+import { isExnodeLink } from '@millrace/shared/download/request/document-name';
+import { linkWith } from '@millrace/shared/exnode/seal';
 import { type DownloadRecord, FINISHED, isFinished } from '../store/record.ts';
 import type { NewDownload } from './new-download.ts';
 import { withoutSecrets } from './secrets.ts';
@@ -38,8 +40,8 @@ export function exportList(
   if (format === 'json') {
     return `${JSON.stringify({ millrace: 'downloads', format: FORMAT, downloads: clean.map(toJson) }, null, 1)}\n`;
   }
-  if (format === 'urls') return clean.map(({ request }) => `${request.urls[0]}\n`).join('');
-  return clean.map(toSession).join('');
+  const line = format === 'urls' ? toUrl : toSession;
+  return clean.map((record) => fromFileOnly(record) ?? line(record)).join('');
 }
 
 /**
@@ -66,8 +68,26 @@ function toJson(record: DownloadRecord): object {
   return { gid, state, priority, category, createdAt, request, ...ended };
 }
 
+/**
+ * Returns a comment in place of a download that came from the file of an exNode: there is no link to
+ * it that a list could have.
+ */
+function fromFileOnly({ name, request }: DownloadRecord): string | undefined {
+  if (request.exnode === undefined || isExnodeLink(request.urls[0] as string)) return undefined;
+  return `# ${name.replace(/[\r\n]+/g, ' ')}: from an exNode, which only a JSON list can have\n`;
+}
+
+/** Returns the links of a download; that to an exNode has its key, if secrets are not left out. */
+function linksOf({ urls, exnode }: DownloadRecord['request']): readonly string[] {
+  return exnode === undefined ? urls : [linkWith(urls[0] as string, exnode)];
+}
+
+function toUrl({ request }: DownloadRecord): string {
+  return `${linksOf(request)[0]}\n`;
+}
+
 function toSession({ request, state, gid, path }: DownloadRecord): string {
-  const lines = [request.urls.join('\t'), ` gid=${gid}`, ` dir=${request.dir}`];
+  const lines = [linksOf(request).join('\t'), ` gid=${gid}`, ` dir=${request.dir}`];
   const out = request.file ?? (path === undefined ? undefined : basename(path));
   if (out !== undefined) lines.push(` out=${out}`);
   for (const [name, value] of Object.entries(request.headers)) {

@@ -1,5 +1,6 @@
 /** Deletes journals that a crash left after the completion of their downloads was recorded. */
 
+import { journalUrls } from '@millrace/shared/download/request/request';
 import type { DownloadFactory } from '../queue/contract.ts';
 import type { DownloadStore } from '../store/download-store.ts';
 
@@ -20,6 +21,6 @@ export async function removeLeftJournals(
   for (const { gid, path, request } of store.history({ states: ['complete'] }, page).records) {
     if (path === undefined || isTaken(path, gid)) continue;
     // If the folder is not available, the next start tries again.
-    await removeJournal(path, request.urls).catch(() => {});
+    await removeJournal(path, journalUrls(request)).catch(() => {});
   }
 }

@@ -13,6 +13,7 @@ import {
   REQUEST_DEFAULTS,
 } from '@millrace/shared/download/request/request';
 import { MAX_PER_HOST } from '@millrace/shared/download/transfer/host-limits';
+import { MAX_EXNODE_BYTES } from '@millrace/shared/exnode/exnode';
 import { isPublicHost, mayBeTold } from '@millrace/shared/http/urls/public-host';
 import * as z from 'zod';
 import { type Login, takeLogin } from '../net/credentials.ts';
@@ -127,6 +128,14 @@ export const newDownloadSchema = z.strictObject({
       algorithm,
       pieceBytes: z.number().int().min(1),
       hexes: z.array(hex).max(MAX_PIECES),
+    })
+    .optional(),
+  /** The file's description by its parts. */
+  exnode: z
+    .strictObject({
+      root: z.string().regex(/^[0-9a-f]{64}$/),
+      text: z.string().max(MAX_EXNODE_BYTES),
+      key: z.string().max(64).optional(),
     })
     .optional(),
   sidecars: z.boolean().optional(),

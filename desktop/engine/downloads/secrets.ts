@@ -15,10 +15,17 @@ export function withoutLogins(request: DownloadRequest): DownloadRequest {
   return { ...request, headers, login: undefined };
 }
 
-/** Returns the request without any secret: no log-ins, and no proxy that has a password. */
+/**
+ * Returns the request without any secret: no log-ins, no proxy that has a password, and no key of an
+ * encrypted file.
+ */
 export function withoutSecrets(request: DownloadRequest): DownloadRequest {
-  const { proxy } = request;
-  return { ...withoutLogins(request), proxy: /@/.test(proxy ?? '') ? undefined : proxy };
+  const { proxy, exnode } = request;
+  return {
+    ...withoutLogins(request),
+    proxy: /@/.test(proxy ?? '') ? undefined : proxy,
+    exnode: exnode && { root: exnode.root, text: exnode.text },
+  };
 }
 
 /** Returns aria2's options without passwords, for display. Header fields stay as they are. */

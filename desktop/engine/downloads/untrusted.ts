@@ -24,6 +24,7 @@ const HARMLESS: ReadonlySet<string> = new Set<keyof NewDownload>([
   'length',
   'digests',
   'pieces',
+  'exnode', // names places as `urls` does, and they are held to the same rule
   'sidecars',
   'connections',
   'connectionsPerHost',

@@ -5,6 +5,7 @@ import { lstat } from 'node:fs/promises';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_TRASH_ENTRIES, type TrashLimits } from '@millrace/shared/download/queue/trash';
+import { journalUrls } from '@millrace/shared/download/request/request';
 import type { DownloadFactory, Left, RunResult } from '../queue/contract.ts';
 import type { QueueRunner } from '../queue/queue-runner.ts';
 import { completedBy, type Records, targetOf } from '../queue/records.ts';
@@ -306,7 +307,7 @@ function leftoverOf(record: DownloadRecord, left: string | undefined): Leftover 
   const path = record.path ?? left;
   if (path !== undefined) return { path, kind: 'partial' };
   // A guessed path may hold the partial file of another download.
-  return { path: targetOf(record), kind: 'partial', onlyOf: [...record.request.urls] };
+  return { path: targetOf(record), kind: 'partial', onlyOf: [...journalUrls(record.request)] };
 }
 
 /**

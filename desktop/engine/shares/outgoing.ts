@@ -20,6 +20,7 @@ const MAX_FILES = 64;
 const IDLE_MS: Millis = 3_600_000;
 
 interface Offered {
+  readonly mtimeMs?: number | undefined;
   readonly path: string;
   readonly name: string;
   readonly bytes: number;
@@ -33,6 +34,8 @@ interface Offered {
 
 /** A file to send. */
 export interface ChosenFile {
+  /** When the user's file was changed last, Unix milliseconds. */
+  readonly mtimeMs?: number | undefined;
   readonly path: string;
   readonly isCopy: boolean;
   readonly name: string;
@@ -123,12 +126,12 @@ export class Outgoing {
   claim(id: string): ChosenFile {
     const offered = this.#files.get(id);
     if (offered === undefined) throw new MillraceError('bad-option', 'choose the file again');
-    const { path, name, bytes, isCopy, stored, busy } = offered;
+    const { path, name, bytes, mtimeMs, isCopy, stored, busy } = offered;
     if (busy || stored !== bytes) {
       throw new MillraceError('bad-option', 'the file has not been copied completely');
     }
     this.#files.delete(id);
-    return { path, name, bytes, isCopy };
+    return { path, name, bytes, mtimeMs, isCopy };
   }
 
   /** Drops a file, and deletes its copy. */
@@ -161,8 +164,8 @@ export async function plainFile(path: string): Promise<ChosenFile> {
     throw new MillraceError('bad-option', 'path: an absolute path is expected');
   const file = await openPlain(path);
   try {
-    const { size: bytes } = await file.stat();
-    return { path, name: safeFileName(basename(path)), bytes, isCopy: false };
+    const { size: bytes, mtimeMs } = await file.stat();
+    return { path, name: safeFileName(basename(path)), bytes, mtimeMs, isCopy: false };
   } finally {
     await file.close();
   }

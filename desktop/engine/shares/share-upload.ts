@@ -1,6 +1,6 @@
 /** Uploads a file that the user sends, by the engine of `millrace upload`, and keeps its exNode. */
 
-import { rm } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { KeptDepot } from '../settings/kept-depots.ts';
@@ -22,10 +22,16 @@ export interface ShareUpload {
   readonly signal: AbortSignal;
 }
 
-/** Uploads a file. @throws MillraceError as `spreadUpload`; `owner-token-required` */
+/**
+ * Uploads a file.
+ *
+ * @throws MillraceError as `spreadUpload`; `owner-token-required`; `share-outdated` if the user has
+ *   changed the file since
+ */
 export async function uploadShare(upload: ShareUpload): Promise<void> {
   const { id, list, known, folder, retryMs, clock, signal } = upload;
   const share = list.get(id) as KeptShare;
+  await checkUnchanged(share);
   const depots = share.depots.map((edge) => {
     const token = known.find(({ url }) => url === edge)?.token;
     if (token === undefined) throw new MillraceError('owner-token-required', edge);
@@ -37,6 +43,7 @@ export async function uploadShare(upload: ShareUpload): Promise<void> {
   };
   const spread = await spreadUpload({
     ...{ path: share.path, name: share.name, depots, copies: share.copies },
+    encrypts: share.encrypts === true,
     ...{ forMs: share.seconds * 1000, state: folder, retryMs, signal, now: clock },
     observe: {
       begun: (_bytes, stored) => onSent(stored),
@@ -47,13 +54,24 @@ export async function uploadShare(upload: ShareUpload): Promise<void> {
     },
   });
   const { exnode, links, wholes } = spread;
+  const whole = share.encrypts === true ? undefined : wholes[0];
   const stored: KeptShare = {
     ...(list.get(id) as KeptShare),
-    ...{ state: 'shared', bytes: exnode.size, link: wholes[0] ?? links[0] },
-    ...{ wholeFile: wholes.length > 0, expires: firstEnd(exnode), trouble: undefined },
+    ...{ state: 'shared', bytes: exnode.size, link: whole ?? links[0] },
+    ...{ wholeFile: whole !== undefined, expires: firstEnd(exnode), trouble: undefined },
     places: placesOf(exnode),
   };
   list.keepExnode(stored, exnode);
   await spread.forget();
   await rm(folder, { recursive: true, force: true });
+}
+
+/** @throws MillraceError `share-outdated`; `bad-option` if the file cannot be read */
+async function checkUnchanged({ path, bytes, mtimeMs }: KeptShare): Promise<void> {
+  if (mtimeMs === undefined) return;
+  const now = await stat(path).catch((cause: unknown) => {
+    throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
+  });
+  if (now.size !== bytes || now.mtimeMs !== mtimeMs)
+    throw new MillraceError('share-outdated', path);
 }

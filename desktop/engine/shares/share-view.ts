@@ -20,6 +20,7 @@ export function shareViewOf(share: KeptShare, progress: ShareProgress, now: Mill
   const isStored = share.state === 'shared';
   return {
     ...{ id, name, bytes, seconds, createdAt, link, wholeFile, expires, revokeAt },
+    encrypted: share.encrypts === true,
     state: shownState(share, now),
     changing: progress.changing,
     sentBytes: isStored ? totalBytes : Math.min(totalBytes, progress.sentBytes),

@@ -13,7 +13,9 @@ import type { ShareView } from '@millrace/shared/bridge/rpc/share-api';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
 import {
+  afterFailedRevocation,
   allows,
+  NOT_REVOKED,
   nextRevocation,
   type ShareAction,
   toStart,
@@ -50,6 +52,8 @@ export interface NewShare {
   /** Base URLs; default: all depots. */
   readonly depots?: readonly string[] | undefined;
   readonly copies?: number | undefined;
+  /** True: depots get its ciphertext only. */
+  readonly encrypt?: boolean | undefined;
 }
 
 interface Run {
@@ -83,7 +87,7 @@ export class Shares {
   }
 
   /** Sends a file. @throws MillraceError `bad-option`, `owner-token-required` */
-  add({ file, name, seconds, depots: chosen, copies }: NewShare): ShareView {
+  add({ file, name, seconds, depots: chosen, copies, encrypt }: NewShare): ShareView {
     const all = this.#options.depots();
     const asked = chosen?.map((url) => findDepot(all, url).url) ?? all.map(({ url }) => url);
     const depots = [...new Set(asked)];
@@ -103,7 +107,8 @@ export class Shares {
       path: file.path,
       isCopy: file.isCopy,
       name: safeFileName(name ?? file.name),
-      bytes: file.bytes,
+      ...{ bytes: file.bytes, mtimeMs: file.mtimeMs },
+      ...(encrypt === true ? { encrypts: true } : {}),
       ...{ seconds, depots, copies: copies ?? depots.length },
       createdAt: this.#options.now(),
       wholeFile: false,
@@ -142,10 +147,11 @@ export class Shares {
     return this.list.viewOf(id);
   }
 
-  /** Revokes a file a little later. An upload ends at once. */
+  /** Revokes a file a little later, or at once if that has failed before. An upload ends at once. */
   revoke(id: string): ShareView {
-    this.#find(id, 'revoke');
-    this.list.change(id, { revokeAt: this.#options.now() + UNDO_REVOKE_MS });
+    const { revokeTries } = this.#find(id, 'revoke');
+    const pause = revokeTries === undefined ? UNDO_REVOKE_MS : 0;
+    this.list.change(id, { revokeAt: this.#options.now() + pause });
     this.#runs.get(id)?.stop.abort(new MillraceError('interrupted'));
     this.#tick();
     return this.list.viewOf(id);
@@ -153,7 +159,7 @@ export class Shares {
 
   undoRevoke(id: string): ShareView {
     this.#find(id, 'undo');
-    this.list.change(id, { revokeAt: undefined });
+    this.list.change(id, NOT_REVOKED);
     this.#tick();
     return this.list.viewOf(id);
   }
@@ -250,7 +256,9 @@ export class Shares {
         const error = await abandonUpload(this.#folder(id), this.#closing.signal);
         if (this.#closing.signal.aborted) return;
         const state = error === undefined ? 'revoked' : 'failed';
-        this.list.change(id, { state, revokeAt: undefined, trouble: error && keptError(error) });
+        const next =
+          error === undefined ? NOT_REVOKED : afterFailedRevocation(share, this.#options.now());
+        this.list.change(id, { state, ...next, trouble: error && keptError(error) });
         if (error === undefined) await this.#deleteCopy(share);
       }),
     );
@@ -282,7 +290,9 @@ export class Shares {
         const share = this.list.get(id);
         // A revocation that the end of the daemon has interrupted is due at the next start.
         if (share === undefined) return;
-        const rest = changing === 'revoking' && !signal.aborted ? { revokeAt: undefined } : {};
+        const hasFailed = change.trouble !== undefined;
+        const next = hasFailed ? afterFailedRevocation(share, this.#options.now()) : NOT_REVOKED;
+        const rest = changing === 'revoking' && !signal.aborted ? next : {};
         const after = { ...share, ...(signal.aborted ? {} : change), ...rest };
         if (exnode === undefined) this.list.keep(after);
         else this.list.keepExnode(after, after.state === 'revoked' ? undefined : exnode);

@@ -54,7 +54,7 @@ export class CodedSource extends PartSource {
     const url = 'http://parity.invalid/';
     const fields = { for: () => ({}) };
     super({
-      kind: 'mirror',
+      kind: 'depot',
       label: 'parity',
       url,
       edge: undefined,

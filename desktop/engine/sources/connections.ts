@@ -164,7 +164,7 @@ export class Connections {
       place,
       index,
       health: new SourceHealth(random),
-      open: (url) => this.source('mirror', url, random),
+      open: (url) => this.source('depot', url, random),
     });
   }
 

@@ -50,7 +50,7 @@ export class PlaceSource extends PartSource {
     const { origin, parts } = place;
     const get = () => Promise.reject(new MillraceError('internal', 'a place is asked for parts'));
     const label = new URL(origin).host;
-    super({ kind: 'mirror', label, url: origin, edge: undefined, fields: NO_FIELDS, get, health });
+    super({ kind: 'depot', label, url: origin, edge: undefined, fields: NO_FIELDS, get, health });
     this.#open = open;
     this.#index = index;
     this.#parts = parts;

@@ -36,6 +36,7 @@ export type Reading<T> = { readonly value: T } | { readonly damage: string };
 /** Form of a download's gid, which is also a part of paths in the trash. */
 export const GID = /^[0-9a-f]{16}$/;
 
+const SHA256 = /^[0-9a-f]{64}$/;
 const url = z.string().refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text));
 const path = z
   .string()
@@ -91,6 +92,9 @@ const request = z.object({
   netrc: z.boolean().optional(),
   proxy: z.string().optional(),
   length: count.optional(),
+  exnode: z
+    .object({ root: z.string().regex(SHA256), text: z.string(), key: z.string().optional() })
+    .optional(),
   digests: z.array(digest).default([]),
   pieces: z.object({ algorithm, pieceBytes: atLeastOne, hexes }).optional(),
   sidecars: z.boolean().default(REQUEST_DEFAULTS.sidecars),

@@ -19,6 +19,10 @@ const SHARE = z.object({
   isCopy: z.boolean(),
   name: z.string(),
   bytes: z.number(),
+  /** When the file was changed last, Unix milliseconds; undefined: the daemon's own copy. */
+  mtimeMs: z.number().optional(),
+  /** True: depots get its ciphertext. */
+  encrypts: z.boolean().optional(),
   seconds: z.number(),
   /** Base URLs. */
   depots: z.array(z.string()),
@@ -28,6 +32,7 @@ const SHARE = z.object({
   wholeFile: z.boolean(),
   expires: z.number().optional(),
   revokeAt: z.number().optional(),
+  revokeTries: z.number().optional(),
   /** Depots that have it. */
   places: z
     .array(z.object({ depot: z.string(), bytes: z.number(), expires: z.number().optional() }))

@@ -64,9 +64,9 @@ export function readArguments(args: readonly string[]): LaunchRequest {
   return { urls: unique(urls), files: unique(files), hidden: args.includes('--hidden') };
 }
 
-/** Returns true for names that Metalink files have. */
+/** Returns true for names that Metalink files and exNodes have. */
 export function isMetalinkFile(name: string): boolean {
-  return /\.(?:meta4|metalink)$/i.test(name);
+  return /\.(?:meta4|metalink|exnode)$/i.test(name);
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Files that are sent from the page: a real daemon, a real depot, a real browser. */
 
 import { execFile } from 'node:child_process';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
@@ -30,6 +30,8 @@ async function curl(link: string): Promise<string> {
   return stdout === '200' ? sha256(await readFile(to)) : stdout;
 }
 
+const digestOf = async (path: string) => readFile(path).then(sha256, () => undefined);
+
 async function shareOf(name: string): Promise<ShareView | undefined> {
   const { shares } = await ui.daemon.call('millrace.shares');
   return shares.find((share) => share.name === name);
@@ -52,6 +54,8 @@ const rowOf = (name: string) => ui.page.getByRole('listitem').filter({ hasText: 
 ui.when('files that are sent', () => {
   const content = contentOf('a talk', 9 * MIB + 17);
   const name = 'talk.tar';
+  const secret = 'salaries.txt';
+  const salaries = contentOf('salaries', 300_000);
 
   test('need a depot: the page leads to the settings, which show what the depot allows', async () => {
     const { page } = ui;
@@ -82,6 +86,10 @@ ui.when('files that are sent', () => {
     const file = { name, mimeType: 'application/x-tar', buffer: content };
     await page.locator('input[type="file"]').setInputFiles(file);
     await page.getByRole('dialog').getByText(name).waitFor();
+    // The depot keeps files for 30 days.
+    await page.getByRole('radio', { name: 'Three months' }).waitFor({ state: 'detached' });
+    await page.getByRole('radio', { name: 'A month' }).waitFor();
+    await page.getByRole('dialog').getByText('works in any browser').waitFor();
     expect(await barriers(page)).toEqual([]);
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     const { link, expires = 0 } = await reaches(name, 'shared');
@@ -123,14 +131,70 @@ ui.when('files that are sent', () => {
     expect((await reaches(name, 'shared')).link).toBe(before.link);
   });
 
+  test('are encrypted with one key, by keyboard, and downloaded from a pasted link', async () => {
+    const { page } = ui;
+    // Nobody listens there (RFC 863).
+    const dead = { url: 'http://127.0.0.1:9', name: 'attic', token: OWNER_TOKEN };
+    await ui.daemon.call('millrace.setDepot', dead);
+    await page.getByRole('button', { name: 'Send a file' }).click();
+    await page.getByText('The server cannot be reached').waitFor();
+    await page.getByRole('radio', { name: '2' }).waitFor();
+    await page.getByRole('radio', { name: '3' }).waitFor({ state: 'detached' });
+    await page.getByRole('radio', { name: '1' }).check();
+    const file = { name: secret, mimeType: 'text/plain', buffer: salaries };
+    await page.locator('input[type="file"]').setInputFiles(file);
+    const encrypt = page.getByRole('switch', { name: 'Encrypt' });
+    await encrypt.focus();
+    await page.keyboard.press('Space');
+    expect(await encrypt.isChecked()).toBe(true);
+    await page.getByText('The receiver needs Millrace').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.keyboard.press('Enter');
+    const { link = '', encrypted, wholeFile, places } = await reaches(secret, 'shared');
+    expect([encrypted, wholeFile]).toEqual([true, false]);
+    // The one copy is at the depot that answers.
+    expect(places.map(({ depot: at }) => new URL(at).host)).toEqual([new URL(depot.url).host]);
+    await ui.daemon.call('millrace.removeDepot', { url: dead.url });
+    expect(link).toMatch(/\/encrypted\.exnode#k\.[\w-]{43}$/);
+    await rowOf(secret).getByText('encrypted', { exact: false }).waitFor();
+    await rowOf(secret)
+      .getByRole('button', { name: /^Copy link/ })
+      .click();
+    await until(async () => (await page.evaluate(() => navigator.clipboard.readText())) === link);
+    const disk = await depots.diskText();
+    expect([disk.includes('encrypted.exnode'), disk.includes(secret)]).toEqual([true, false]);
+    expect((await stat(join(ui.folder, 'state', 'downloads.db'))).mode & 0o777).toBe(0o600);
+
+    await page.getByRole('button', { name: 'Add downloads' }).click();
+    await page.getByRole('textbox', { name: 'Links' }).fill(`Here it is: ${link}`);
+    await page.getByRole('dialog').getByText('File in depots').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Add 1 download' }).click();
+    const path = join(ui.folder, 'downloads', secret);
+    await until(async () => (await digestOf(path)) === sha256(salaries));
+    await page.getByRole('button', { name: 'Shared' }).click();
+  });
+
   test('are offered when they are dropped; links become downloads as before', async () => {
     const { page } = ui;
-    const drop = (named: string) =>
-      page.evaluate((given) => {
-        const dataTransfer = new DataTransfer();
-        dataTransfer.items.add(new File(['bytes'], given));
-        document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true }));
-      }, named);
+    const drop = (named: string, bytes = 'bytes') =>
+      page.evaluate(
+        ([given, text]) => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File([text], given));
+          document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true }));
+        },
+        [named, bytes] as const,
+      );
+    const { link = '' } = await reaches(secret, 'shared');
+    const document = await (await fetch(link)).json();
+    const key = link.slice(link.indexOf('#k.') + 3);
+    await drop('mine.exnode', JSON.stringify({ ...document, key }));
+    const dialog = page.getByRole('dialog', { name: 'Add downloads' });
+    await dialog.getByText(secret).waitFor();
+    await dialog.getByText('encrypted').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
     await drop('dropped.bin');
     await page.getByRole('dialog', { name: 'Send a file' }).getByText('dropped.bin').waitFor();
     await page.keyboard.press('Escape');
@@ -152,14 +216,25 @@ ui.when('files that are sent', () => {
     await rowOf(name).getByRole('button', { name: /^Undo/ }).click();
     await reaches(name, 'shared');
     expect(await curl(link)).toBe(sha256(content));
+    await depot.stop('SIGKILL');
     await revoke();
     expect((await reaches(name, 'revoking')).link).toBe(link);
+    const { trouble, revokeAt = 0 } = await reaches(name, 'revoke-failed');
+    expect([trouble?.retryable, revokeAt > Date.now()]).toEqual([true, true]);
+    await rowOf(name)
+      .getByText(/Not revoked yet, next try/)
+      .waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await depots.restart(depot);
+    await rowOf(name)
+      .getByRole('button', { name: /Revoke now/ })
+      .click();
     await reaches(name, 'revoked');
     expect(await curl(link)).toMatch(/^4(04|10)$/);
     await rowOf(name)
       .getByRole('button', { name: /Forget/ })
       .click();
-    await page.getByText('You have not sent anything yet').waitFor();
+    await rowOf(name).waitFor({ state: 'detached' });
     expect(ui.problems).toEqual([]);
   });
 
@@ -175,7 +250,28 @@ ui.when('files that are sent', () => {
       );
       expect(answer.error).toMatchObject({ message: 'Unauthorized' });
     }
-    expect((await ui.daemon.call('millrace.shares')).shares).toEqual([]);
+    expect((await ui.daemon.call('millrace.shares')).shares.length).toBe(1);
+  });
+
+  test('are refused if they have changed since, and nothing of them is stored', async () => {
+    const path = join(ui.folder, 'report.txt');
+    await writeFile(path, 'as it was');
+    // The first two wait for the depot, so that this one waits for its turn.
+    const large = join(ui.folder, 'large.bin');
+    await writeFile(large, contentOf('large', 30 * MIB));
+    const others = await Promise.all(
+      ['a', 'b'].map((named) =>
+        ui.daemon.call('millrace.share', { path: large, name: named, seconds: 3600 }),
+      ),
+    );
+    const { id, state } = await ui.daemon.call('millrace.share', { path, seconds: 3600 });
+    expect(state).toBe('waiting');
+    await ui.daemon.call('millrace.pauseShare', { id });
+    await writeFile(path, 'as it is!');
+    await ui.daemon.call('millrace.resumeShare', { id });
+    for (const { id: other } of others) await ui.daemon.call('millrace.revokeShare', { id: other });
+    const { trouble } = await reaches('report.txt', 'failed');
+    expect(trouble).toMatchObject({ code: 'share-outdated' });
   });
 
   test('go on after a kill of the daemon, without sending anew what is stored', async () => {
@@ -184,14 +280,15 @@ ui.when('files that are sent', () => {
     await writeFile(path, large);
     const stored = () => readdir(join(depots.depotDir, 'objects'), { recursive: true });
     const before = (await stored()).filter((one) => /data$/.test(one)).length;
-    await ui.daemon.call('millrace.share', { path, seconds: 3600 });
+    const { id } = await ui.daemon.call('millrace.share', { path, seconds: 3600 });
     await until(async () => ((await shareOf('killed.bin'))?.sentBytes ?? 0) > 4 * MIB);
     await ui.daemon.stop('SIGKILL');
     ui.daemon = await startUiDaemon(ui.folder);
     const { link = '' } = await reaches('killed.bin', 'shared');
+    expect((await shareOf(secret))?.link).toMatch(/#k\.[\w-]{43}$/);
     expect(await curl(link)).toBe(sha256(large));
     // The file, and the copy of its exNode: an upload that began anew would have made another one.
     expect((await stored()).filter((one) => /data$/.test(one)).length).toBe(before + 2);
-    expect(await readdir(join(ui.folder, 'state', 'shares'))).toEqual([]);
+    expect(await readdir(join(ui.folder, 'state', 'shares'))).not.toContain(id);
   });
 });

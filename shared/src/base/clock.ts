@@ -6,6 +6,9 @@
 /** A point in time in milliseconds: monotonic where intervals are measured, otherwise Unix time. */
 export type Millis = number;
 
+/** A week: the usual term of links and of files in depots. */
+export const WEEK_MS: Millis = 7 * 86_400_000;
+
 /** A source of random numbers, uniform in [0, 1). */
 export type Random = () => number;
 

@@ -442,6 +442,13 @@ export const ERRORS = {
     title: 'The file has changed while it was read',
     advice: 'Run the same command again when no program writes to the file.',
   },
+  'share-outdated': {
+    status: 409,
+    ...means('client', 'no', 'kept'),
+    exit: EXIT.filesystem,
+    title: 'The file has been changed since it was to be sent',
+    advice: 'Revoke this entry, and send the file again.',
+  },
 
   // Failures of the origin
   'origin-not-found': {

@@ -2,8 +2,10 @@
 
 import { expect, test } from '@jest/globals';
 import {
+  afterFailedRevocation,
   afterRestart,
   allows,
+  MAX_REVOKE_TRIES,
   nextRevocation,
   type Share,
   shownState,
@@ -53,4 +55,29 @@ test('an upload that a restart has interrupted waits for its turn; a paused one 
 test('the next revocation is the earliest one', () => {
   expect(nextRevocation([share('a')])).toBeUndefined();
   expect(nextRevocation([share('a', { revokeAt: 7 }), share('b', { revokeAt: 3 })])).toBe(3);
+});
+
+test('a revocation that fails is tried again ever later, but not for ever', () => {
+  const DAY_MS = 86_400_000;
+  let one = share('a', { state: 'shared', expires: 40 * DAY_MS });
+  let now = 0;
+  const pauses: number[] = [];
+  for (let tries = 0; tries < MAX_REVOKE_TRIES - 1; tries++) {
+    one = { ...one, ...afterFailedRevocation(one, now) };
+    expect(shownState(one, now)).toBe(now < 40 * DAY_MS ? 'revoke-failed' : 'expired');
+    expect(nextRevocation([one])).toBe(one.revokeAt);
+    pauses.push((one.revokeAt as number) - now);
+    now = one.revokeAt as number;
+  }
+  expect(pauses).toEqual([...pauses].sort((a, b) => a - b));
+  expect([pauses[0], pauses.at(-1)]).toEqual([60_000, DAY_MS]);
+  const last = { ...one, ...afterFailedRevocation(one, now) };
+  expect(last).toMatchObject({ revokeAt: undefined, revokeTries: undefined });
+  // The user can ask for it at once, and the list of capabilities is kept meanwhile.
+  const failed = share('b', { state: 'shared', revokeAt: 9, revokeTries: 1, expires: DAY_MS });
+  expect(allows(failed, 'revoke', 0)).toBe(true);
+  for (const action of ['undo', 'forget', 'extend'] as const) {
+    expect(allows(failed, action, 0)).toBe(false);
+  }
+  expect(allows(failed, 'forget', DAY_MS)).toBe(true);
 });

@@ -4,13 +4,15 @@ import type { Millis } from '../base/clock.ts';
 
 /** The state that is kept. What the clock decides is not in it. */
 export type KeptState = 'waiting' | 'sending' | 'paused' | 'failed' | 'shared' | 'revoked';
-export type ShownState = KeptState | 'expired' | 'revoking';
+export type ShownState = KeptState | 'expired' | 'revoking' | 'revoke-failed';
 
 export interface Share {
   readonly id: string;
   readonly state: KeptState;
   /** When it is revoked, Unix milliseconds, unless that is undone before. */
   readonly revokeAt?: Millis | undefined;
+  /** Number of times that depots have failed to delete it, since it was revoked. */
+  readonly revokeTries?: number | undefined;
   /** First end of a lease. */
   readonly expires?: Millis | undefined;
   readonly createdAt: Millis;
@@ -21,6 +23,13 @@ export type ShareAction = 'pause' | 'resume' | 'extend' | 'revoke' | 'undo' | 'f
 /** Time for which a revocation can be undone. */
 export const UNDO_REVOKE_MS: Millis = 10_000;
 
+/** Pauses before a failed revocation is tried again; the last one counts for all further ones. */
+const REVOKE_PAUSES_MS: readonly Millis[] = [
+  60_000, 300_000, 1_800_000, 7_200_000, 21_600_000, 86_400_000,
+];
+/** Most times that a revocation is tried: then leases, which no depot extends by itself, are over. */
+export const MAX_REVOKE_TRIES = 100;
+
 const ALLOWED: Readonly<Record<ShownState, readonly ShareAction[]>> = {
   waiting: ['pause', 'revoke'],
   sending: ['pause', 'revoke'],
@@ -30,14 +39,33 @@ const ALLOWED: Readonly<Record<ShownState, readonly ShareAction[]>> = {
   shared: ['extend', 'revoke'],
   expired: ['revoke', 'forget'],
   revoking: ['undo'],
+  'revoke-failed': ['revoke'],
   revoked: ['forget'],
 };
 
 /** Returns the state to show. @param now Unix milliseconds */
-export function shownState({ state, revokeAt, expires }: Share, now: Millis): ShownState {
-  if (revokeAt !== undefined) return 'revoking';
-  return state === 'shared' && expires !== undefined && expires <= now ? 'expired' : state;
+export function shownState(
+  { state, revokeAt, revokeTries = 0, expires }: Share,
+  now: Millis,
+): ShownState {
+  const isOver = state === 'shared' && expires !== undefined && expires <= now;
+  if (revokeAt !== undefined && revokeTries === 0) return 'revoking';
+  if (isOver) return 'expired';
+  return revokeAt === undefined ? state : 'revoke-failed';
 }
+
+/** Changes of a file by a revocation that has failed: it is tried again, later and later. */
+export function afterFailedRevocation(
+  { revokeTries = 0 }: Share,
+  now: Millis,
+): Pick<Share, 'revokeAt' | 'revokeTries'> {
+  const pause = REVOKE_PAUSES_MS[Math.min(revokeTries, REVOKE_PAUSES_MS.length - 1)] as Millis;
+  const isLast = revokeTries + 1 >= MAX_REVOKE_TRIES;
+  return isLast ? NOT_REVOKED : { revokeAt: now + pause, revokeTries: revokeTries + 1 };
+}
+
+/** Members of a file that is not about to be revoked. */
+export const NOT_REVOKED = { revokeAt: undefined, revokeTries: undefined } as const;
 
 /** Returns true if a file in a shown state may be treated so. */
 export function allowsShown(state: ShownState, action: ShareAction): boolean {

@@ -1,6 +1,7 @@
 /** `millrace edge sign`: makes a link that edges serve although they do not list its origin. */
 
 import { resolve } from 'node:path';
+import { WEEK_MS } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { parseDuration } from '@millrace/shared/base/unit-options';
 import { parseOriginUrl } from '@millrace/shared/http/urls/prefixed-url';
@@ -17,7 +18,6 @@ interface SignOptions extends CommonOptions {
   readonly edge?: string;
 }
 
-const WEEK_MS = 7 * 86_400_000;
 /** Latest time that a permit can name, Unix seconds. */
 const MAX_EXPIRES = 9_999_999_999;
 

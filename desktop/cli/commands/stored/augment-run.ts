@@ -1,6 +1,6 @@
 /** Adds replicas of a stored file. */
 
-import type { Millis } from '@millrace/shared/base/clock';
+import { type Millis, WEEK_MS } from '@millrace/shared/base/clock';
 import { EXIT } from '@millrace/shared/base/errors';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
 import { lastEnd } from '@millrace/shared/exnode/findings';
@@ -25,7 +25,6 @@ export interface AugmentCommandOptions extends CommonOptions {
   readonly quiet?: boolean;
 }
 
-const WEEK_MS: Millis = 7 * 86_400_000;
 /** Time without progress after which a depot is left. */
 const RETRY_MS: Millis = 120_000;
 

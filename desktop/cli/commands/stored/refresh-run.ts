@@ -1,6 +1,6 @@
 /** Extends the leases of a stored file. */
 
-import type { Millis } from '@millrace/shared/base/clock';
+import { type Millis, WEEK_MS } from '@millrace/shared/base/clock';
 import { EXIT } from '@millrace/shared/base/errors';
 import { allocationsOf, grantedEnd, withEnds } from '@millrace/shared/exnode/allocations';
 import { layoutOf } from '@millrace/shared/exnode/layout';
@@ -20,8 +20,6 @@ import {
 export interface RefreshOptions extends CommonOptions {
   readonly for?: Millis;
 }
-
-const WEEK_MS: Millis = 7 * 86_400_000;
 
 /** Extends the leases. @returns the exit status @throws as `readOwned`, `allocationsOf` */
 export async function runRefresh(

@@ -2,6 +2,7 @@
 
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
+import { WEEK_MS } from '@millrace/shared/base/clock';
 import { EXIT, MillraceError } from '@millrace/shared/base/errors';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
@@ -41,7 +42,6 @@ export interface UploadCommandOptions extends CommonOptions {
   readonly quiet?: boolean;
 }
 
-export const WEEK_MS = 7 * 86_400_000;
 /** Time without progress after which an upload is given up. */
 export const RETRY_MS = 120_000;
 

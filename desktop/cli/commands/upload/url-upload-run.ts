@@ -1,6 +1,7 @@
 /** Runs an upload of a file that stands at a URL: depots pull it themselves. */
 
 import { resolve } from 'node:path';
+import { WEEK_MS } from '@millrace/shared/base/clock';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
 import { findDepots } from '../../../engine/depots/find-depots.ts';
@@ -12,7 +13,7 @@ import { writeResult } from '../../console/result-file.ts';
 import { depotsOf } from '../../options/depots.ts';
 import { UsageError } from '../../text/option-values.ts';
 import { checkFree } from './free-output.ts';
-import { isSingle, RETRY_MS, type UploadCommandOptions, WEEK_MS } from './upload-run.ts';
+import { isSingle, RETRY_MS, type UploadCommandOptions } from './upload-run.ts';
 import { UploadView } from './upload-view.ts';
 
 /**

@@ -4,6 +4,8 @@
  */
 
 import { createHash } from 'node:crypto';
+import type { Millis } from '@millrace/shared/base/clock';
+import { withExnode } from '../../downloads/exnodes.ts';
 import type { Manager } from '../../downloads/manager.ts';
 import type { ParseMetalink } from '../../downloads/metalinks.ts';
 import { downloadUrl } from '../../settings/checks.ts';
@@ -11,10 +13,13 @@ import { isFinished } from '../../store/record.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { aria2Error } from '../calls/rpc-error.ts';
 import { find, inAria2sWords, inheritable, isDownloadable } from './downloads.ts';
-import { readOptions, toNewDownload } from './options.ts';
+import { readOptions, toNewDownload, translate } from './options.ts';
 import { integer, list, position, text } from './params.ts';
 import { optionMethods } from './settings.ts';
 import { insideMethods, tellingMethods } from './telling.ts';
+
+/** Longest time to read the exNode that a link leads to. */
+const LONGEST_MS: Millis = 60_000;
 
 export interface Aria2Options {
   readonly manager: Manager;
@@ -45,13 +50,19 @@ function addingMethods({ manager, parseMetalink }: Aria2Options): [string, Metho
   return [
     [
       'aria2.addUri',
-      (params) => {
+      async (params) => {
         const uris = list(params, 0, 'string') as string[];
         if (uris.length === 0) throw aria2Error('URI is not provided.');
         const urls = uris.flatMap((uri) => (isDownloadable(uri) ? [uri] : []));
         if (urls.length === 0) throw aria2Error('No URI to download.');
         const own = toNewDownload(inherited(), readOptions(params[1], false));
-        return inAria2sWords(() => manager.add({ ...own, urls, ...position(params, 2) }).gid);
+        const asked = { ...own, urls, ...position(params, 2) };
+        const download = await withExnode(asked, AbortSignal.timeout(LONGEST_MS)).catch(
+          (error: unknown) => {
+            throw translate(error);
+          },
+        );
+        return inAria2sWords(() => manager.add(download).gid);
       },
     ],
     [

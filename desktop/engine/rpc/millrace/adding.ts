@@ -1,7 +1,8 @@
 /** Methods of the dialog that adds downloads. */
 
 import { resolve } from 'node:path';
-import { asMillraceError } from '@millrace/shared/base/errors';
+import type { Millis } from '@millrace/shared/base/clock';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { ADDING_ROWS } from '@millrace/shared/bridge/contract/adding-rows';
 import type {
   AddManyResult,
@@ -10,19 +11,39 @@ import type {
 } from '@millrace/shared/bridge/rpc/adding-api';
 import { looksLikeMetalink } from '@millrace/shared/download/metalink/metalink-types';
 import { categoryOf } from '@millrace/shared/download/request/category';
+import { isExnodeLink } from '@millrace/shared/download/request/document-name';
 import { nameFromUrl } from '@millrace/shared/download/request/file-name';
 import { linksInText } from '@millrace/shared/download/request/links-in-text';
 import { duplicateOf } from '../../downloads/duplicates.ts';
+import { describeExnode, exnodeDownload, withExnode } from '../../downloads/exnodes.ts';
 import type { Manager } from '../../downloads/manager.ts';
 import { readMetalink } from '../../downloads/metalinks.ts';
 import type { NewDownload } from '../../downloads/new-download.ts';
+import { inParallel } from '../../sync/in-parallel.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { type MillraceOptions, methodsOf } from './params.ts';
 
+/** Longest time to read the exNodes that links lead to, and how many are read at a time. */
+const LONGEST_MS: Millis = 60_000;
+const FETCHES = 8;
+
 export function addingMethods({ manager, parseMetalink }: MillraceOptions): [string, Method][] {
   return methodsOf(ADDING_ROWS, {
-    'millrace.add': (p) => ({ gid: manager.add(p as never).gid }),
+    'millrace.add': async (p) => {
+      const download = await withExnode(p as NewDownload, AbortSignal.timeout(LONGEST_MS));
+      return { gid: manager.add(download).gid };
+    },
     'millrace.addMany': (p) => addMany(manager, p.downloads as NewDownload[]),
+    'millrace.addExnode': async ({ exnode, ...rest }) => {
+      const download = await exnodeDownload(Buffer.from(exnode, 'base64'), rest);
+      return { gid: manager.add(download).gid };
+    },
+    'millrace.readExnode': async (p) => {
+      const { name, size, isEncrypted, urls } = await describeExnode(
+        Buffer.from(p.exnode, 'base64'),
+      );
+      return { name, size, encrypted: isEncrypted, urls: [...urls], ...placeOf(manager, name) };
+    },
     'millrace.addMetalink': async ({ metalink, only, ...rest }) => {
       const document = Buffer.from(metalink, 'base64');
       const files =
@@ -45,14 +66,24 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
   });
 }
 
-/** Adds all valid downloads as one change. */
-function addMany(manager: Manager, downloads: readonly NewDownload[]): AddManyResult {
+/** Adds all valid downloads as one change, after the exNodes that links lead to have been read. */
+async function addMany(
+  manager: Manager,
+  downloads: readonly NewDownload[],
+): Promise<AddManyResult> {
   const gids: string[] = [];
   const failed: AddManyResult['failed'][number][] = [];
+  const signal = AbortSignal.timeout(LONGEST_MS);
+  const read = new Map<number, NewDownload | MillraceError>();
+  await inParallel([...downloads.entries()], { atATime: FETCHES }, async ([index, download]) => {
+    read.set(index, await withExnode(download, signal).catch(asMillraceError));
+  });
   manager.atOnce(() => {
-    for (const [index, download] of downloads.entries()) {
+    for (const index of downloads.keys()) {
       try {
-        gids.push(manager.add(download).gid);
+        const download = read.get(index);
+        if (download instanceof MillraceError) throw download;
+        gids.push(manager.add(download as NewDownload).gid);
       } catch (thrown) {
         const { code, message, detail } = asMillraceError(thrown);
         failed.push({ index, code, message, detail });
@@ -75,6 +106,7 @@ function linkOf(manager: Manager, url: string): FoundLink {
     name,
     ...placeOf(manager, name),
     metalink: looksLikeMetalink(undefined, name),
+    exnode: isExnodeLink(url),
     duplicate: duplicateOf(manager.store, url),
   };
 }

@@ -76,6 +76,7 @@ describe('adding', () => {
         category: 'video',
         dir: join(state, 'Films'),
         metalink: false,
+        exnode: false,
         duplicate: {
           url: 'http://a.example/film.mkv',
           same: 'url',
@@ -84,7 +85,10 @@ describe('adding', () => {
           status: 'paused',
         },
       },
-      { url: 'http://a.example/list.meta4', name: 'list.meta4', dir: state, metalink: true },
+      {
+        ...{ url: 'http://a.example/list.meta4', name: 'list.meta4', dir: state },
+        ...{ metalink: true, exnode: false },
+      },
     ]);
     const urls = ['http://a.example/film.mkv?x', 'http://a.example/other'];
     const { duplicates } = await call('millrace.checkDuplicates', { urls });

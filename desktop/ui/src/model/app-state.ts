@@ -25,11 +25,13 @@ export type SettingsPage =
   | 'appearance'
   | 'language';
 
-/** A Metalink document from the user, and its contents as the daemon reads them. */
+/** A Metalink document or an exNode from the user, and its contents as the daemon reads them. */
 export interface GivenMetalink {
   readonly name: string;
   readonly base64: string;
   readonly files: readonly MetalinkFile[];
+  /** Set for an exNode. */
+  readonly exnode?: { readonly isEncrypted: boolean };
 }
 
 export type DialogState =

@@ -46,6 +46,7 @@ export interface Placeholders {
   readonly 'add.metalink.mirrors.one': 'n';
   readonly 'add.metalink.mirrors.other': 'n';
   readonly 'add.metalink.bad': 'name' | 'why';
+  readonly 'add.exnode': 'name';
   readonly 'add.folder.auto': 'dir';
   readonly 'add.edges.some.one': 'n';
   readonly 'add.edges.some.other': 'n';
@@ -153,5 +154,6 @@ export interface Placeholders {
   readonly 'share.places.one': 'n';
   readonly 'share.places.other': 'n';
   readonly 'share.state.revoking': 'n';
+  readonly 'share.state.revoke-failed': 'when';
   readonly 'extend.title': 'name';
 }

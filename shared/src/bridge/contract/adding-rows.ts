@@ -2,17 +2,24 @@
 
 import * as z from 'zod';
 import { MAX_LINKS, MAX_TEXT_CHARS } from '../../download/request/links-in-text.ts';
-import { addMetalink, addRequest } from '../params/download-params.ts';
-import { addManyResult, duplicates, metalinkFiles, parsedText } from '../results/adding-results.ts';
+import { addExnode, addMetalink, addRequest } from '../params/download-params.ts';
+import {
+  addManyResult,
+  duplicates,
+  exnodeFile,
+  metalinkFiles,
+  parsedText,
+} from '../results/adding-results.ts';
 import { added, gids } from '../results/download-results.ts';
 import type { Rows } from './row.ts';
 
 const MAX_ADDED = 1000;
+const exnode = z.string().describe('The document, in base64, with its key if it is encrypted.');
 const metalink = z.string().describe('The document, in base64.');
 
 export const ADDING_ROWS = {
   'millrace.add': {
-    summary: 'Adds a download.',
+    summary: 'Adds a download. A link to an exNode adds the file that it describes.',
     params: z.looseObject({}),
     asked: addRequest,
     result: added,
@@ -36,6 +43,17 @@ export const ADDING_ROWS = {
     }),
     asked: addMetalink,
     result: gids,
+  },
+  'millrace.addExnode': {
+    summary: 'Adds the file that an exNode describes.',
+    params: z.looseObject({ exnode }),
+    asked: addExnode,
+    result: added,
+  },
+  'millrace.readExnode': {
+    summary: 'Shows the file that an exNode describes.',
+    params: z.strictObject({ exnode }),
+    result: exnodeFile,
   },
   'millrace.readMetalink': {
     summary: 'Shows the files of a Metalink document.',

@@ -1,6 +1,7 @@
 /** Methods for sending files, and for the depots that store them. */
 
 import * as z from 'zod';
+import { WEEK_MS } from '../../base/clock.ts';
 import { nothing as done } from '../results/download-results.ts';
 import { depotCheck, depots, outgoing, shares, shareView } from '../results/share-results.ts';
 import { MAX_DEPOTS } from '../rpc/share-api.ts';
@@ -69,13 +70,17 @@ export const SHARE_ROWS = {
         path: path.optional(),
         file: id.optional(),
         name: name.optional().describe('Default: that of the file.'),
-        seconds: seconds.default(7 * 86_400),
+        seconds: seconds.default(WEEK_MS / 1000),
         depots: z
           .array(url)
           .min(1)
           .max(MAX_DEPOTS)
           .optional()
           .describe('Depots to store it; default: all that are set up.'),
+        encrypt: z
+          .boolean()
+          .optional()
+          .describe('True: depots get neither its bytes nor its name; the link ends in its key.'),
         copies: z.int().min(1).max(MAX_DEPOTS).optional().describe('Default: one at each.'),
       })
       .refine((p) => (p.path === undefined) !== (p.file === undefined), 'has either path or file'),
@@ -102,7 +107,8 @@ export const SHARE_ROWS = {
     result: shareView,
   },
   'millrace.revokeShare': {
-    summary: 'Revokes a file: it is deleted at all depots ten seconds later.',
+    summary:
+      'Revokes a file: it is deleted at all depots ten seconds later, and asked for again where that fails.',
     params: one,
     result: shareView,
   },

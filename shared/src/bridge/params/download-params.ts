@@ -61,6 +61,13 @@ export const addMetalink = named(
   },
 );
 
+export const addExnode = named('AddExnode', 'An exNode to add, and options of its file.', {
+  exnode: z.string().describe('The document, in base64, with its key if it is encrypted.'),
+  file,
+  digests,
+  ...options,
+});
+
 export const changeRequest = named('ChangeRequest', 'Members to change.', {
   priority,
   limit: limit.nullable().optional().describe('Bytes per second; null: none.'),

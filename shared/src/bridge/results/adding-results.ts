@@ -39,6 +39,7 @@ export const foundLink = named('FoundLink', 'A link in a text.', {
   category: z.string().optional(),
   dir: z.string().describe('Folder that it would be saved in.'),
   metalink: z.boolean().describe('By its name, the URL is that of a Metalink document.'),
+  exnode: z.boolean().describe('The URL leads to an exNode, whose file is added in its place.'),
   duplicate: duplicate.optional(),
 });
 export const parsedText = named('ParsedText', 'The links of a text.', {
@@ -60,6 +61,15 @@ export const metalinkFile = named('MetalinkFile', 'A file of a Metalink document
 });
 export const metalinkFiles = named('MetalinkFiles', 'The files of a Metalink document.', {
   files: z.array(metalinkFile),
+});
+
+export const exnodeFile = named('ExnodeFile', 'The file that an exNode describes.', {
+  name: z.string(),
+  size: count.describe('Bytes.'),
+  encrypted: z.boolean(),
+  urls: z.array(z.string()).describe('Addresses of the places that have it.'),
+  category: z.string().optional(),
+  dir: z.string().describe('Folder that it would be saved in.'),
 });
 
 export const delicatePart = named(

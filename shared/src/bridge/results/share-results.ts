@@ -40,11 +40,14 @@ export const shareView = named('ShareView', 'A file that the user has sent.', {
   seconds: count.describe('Time to store the file that was asked for.'),
   createdAt: time,
   link: z.string().optional().describe('The link to give away.'),
+  encrypted: z.boolean(),
   wholeFile: z
     .boolean()
     .describe('True: `link` is the file itself, for any program. False: an exNode, for Millrace.'),
   expires: time.optional().describe('The first end of a lease, Unix milliseconds.'),
-  revokeAt: time.optional().describe('The file is revoked then, unless that is undone before.'),
+  revokeAt: time
+    .optional()
+    .describe('The file is revoked then, unless that is undone before; tried again then.'),
   places: z.array(sharePlace),
   trouble: failure.optional().describe('What went wrong last; it is tried again while sending.'),
 });

@@ -38,7 +38,10 @@ export const LOG_EVENTS = [
   'note',
 ] as const;
 
-/** `revoking`: about to be revoked, which can be undone until `revokeAt`. */
+/**
+ * `revoking`: about to be revoked, which can be undone until `revokeAt`. `revoke-failed`: a depot has
+ * not deleted it yet, and is asked again at `revokeAt`.
+ */
 export const SHARE_STATES = [
   'waiting',
   'sending',
@@ -47,6 +50,7 @@ export const SHARE_STATES = [
   'shared',
   'expired',
   'revoking',
+  'revoke-failed',
   'revoked',
 ] as const;
 

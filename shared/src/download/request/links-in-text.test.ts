@@ -2,6 +2,8 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { linksInText, MAX_LINKS } from './links-in-text.ts';
 
+const KEY = `${'k_-'.repeat(14)}A`;
+
 test.each([
   ['see https://a.example/x.iso.', ['https://a.example/x.iso']],
   ['(http://a.example/x_(1).iso)', ['http://a.example/x_(1).iso']],
@@ -13,6 +15,8 @@ test.each([
   ['xhttp://a.example/x', []],
   ['http://[::1]:8080/x y', ['http://[::1]:8080/x']],
   ['**https://a.example/ü.iso**', ['https://a.example/%C3%BC.iso']],
+  [`<https://a.example/x.exnode#k.${KEY}>.`, [`https://a.example/x.exnode#k.${KEY}`]],
+  [`https://a.example/-/d/x#k.${KEY}, or`, [`https://a.example/-/d/x#k.${KEY}`]],
 ])('%j', (text, urls) => {
   expect(linksInText(text)).toEqual({ urls, truncated: false });
 });

@@ -1,6 +1,7 @@
 /** Finds links in any pasted text: plain text, lists, HTML, Markdown. */
 
 import { MAX_URL_CHARS } from '../../base/limits.ts';
+import { isExnodeLink } from './document-name.ts';
 
 /** Most links of one text; any more are ignored. */
 export const MAX_LINKS = 1000;
@@ -15,7 +16,7 @@ const TRAILING = new Set(".,;:!?'*_~]");
 const MAX_FOUND_CHARS = 5 * MAX_URL_CHARS;
 
 export interface LinksInText {
-  /** The links, each once, in the order of the text, without fragments. */
+  /** The links, each once, in the order of the text, without fragments, unless these are of exNodes. */
   readonly urls: readonly string[];
   /** True if links or text beyond the limits were ignored. */
   readonly truncated: boolean;
@@ -39,7 +40,8 @@ function cleaned(found: string): string | undefined {
   if (text.length > MAX_URL_CHARS) return undefined;
   try {
     const url = new URL(text);
-    url.hash = '';
+    // Links to exNodes end in a key or a root.
+    if (!isExnodeLink(url.href)) url.hash = '';
     return url.hostname === '' ? undefined : url.href;
   } catch {
     return undefined; // only looks like a link

@@ -38,6 +38,16 @@ export const LOCI_LIMITS = {
   maxBlockBytes: 1024 * 1024 * 1024,
 } as const;
 
+/** An exNode as a request has it. */
+export interface KeptExnode {
+  /** SHA-256 that tells its file from all others, lower-case hexadecimal. */
+  readonly root: string;
+  /** The document, without its key and without any right to change what is stored. */
+  readonly text: string;
+  /** Key of an encrypted file, base64url: a secret. */
+  readonly key?: string | undefined;
+}
+
 export interface DownloadRequest {
   /** 1 to 64 URLs of the same file, best first. The first one names the download. */
   readonly urls: readonly string[];
@@ -84,6 +94,8 @@ export interface DownloadRequest {
   readonly proxy?: string | undefined;
   /** Length that the file must have, in bytes, if it is known. */
   readonly length?: number | undefined;
+  /** Description of the file by its parts: then only the places that it names are asked. */
+  readonly exnode?: KeptExnode | undefined;
   /** Digests that the whole file must have. */
   readonly digests: readonly Digest[];
   readonly pieces?: PieceDigests | undefined;
@@ -111,3 +123,16 @@ export const REQUEST_DEFAULTS = {
   sidecars: false,
   timeoutMs: 20_000,
 } as const satisfies Omit<DownloadRequest, 'urls' | 'dir'>;
+
+/** Returns the URL by which a journal names the file of an exNode. */
+export function exnodeUrl(root: string): string {
+  return `exnode:${root}`;
+}
+
+/** Returns the URLs by which the journal of a request's partial file may name the file. */
+export function journalUrls({
+  urls,
+  exnode,
+}: Pick<DownloadRequest, 'urls' | 'exnode'>): readonly string[] {
+  return exnode === undefined ? urls : [exnodeUrl(exnode.root)];
+}

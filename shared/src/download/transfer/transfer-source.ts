@@ -6,8 +6,11 @@ import type { Holds } from '../scheduler/holdings.ts';
 import { SinceShown } from './since-shown.ts';
 import type { SourceHealth } from './source-health.ts';
 
-/** An edge that relays the file, the file's own server, or another server that has the file. */
-export const SOURCE_KINDS = ['edge', 'origin', 'mirror'] as const;
+/**
+ * An edge that relays the file, the file's own server, another server that has the file, or a place
+ * of an exNode.
+ */
+export const SOURCE_KINDS = ['edge', 'origin', 'mirror', 'depot'] as const;
 
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 

@@ -33,6 +33,8 @@ export interface SendOptions {
   readonly seconds: number;
   /** Base URLs of depots. */
   readonly depots: readonly string[];
+  /** True: depots get the ciphertext only. */
+  readonly encrypt: boolean;
 }
 
 export class ShareActions {

@@ -2,11 +2,19 @@
 
 import { expect, test } from '@jest/globals';
 import type { ShareView } from '@millrace/shared/bridge/rpc/share-api';
-import { isDescription, liveCount, sentPart, withShares } from './shares.ts';
+import {
+  allowedTerm,
+  depotsFor,
+  isDescription,
+  liveCount,
+  sentPart,
+  termsFor,
+  withShares,
+} from './shares.ts';
 
 const share = (id: string, more: Partial<ShareView> = {}): ShareView => ({
   ...{ id, name: id, bytes: 10, state: 'shared', sentBytes: 0, totalBytes: 20, seconds: 60 },
-  ...{ createdAt: 0, wholeFile: true, places: [] },
+  ...{ createdAt: 0, encrypted: false, wholeFile: true, places: [] },
   ...more,
 });
 
@@ -41,4 +49,29 @@ test('descriptions of downloads are not offered to be sent when they are dropped
   const names = ['a.meta4', 'a.METALINK', 'a.exnode', 'links.txt', 'x.url'];
   expect(names.map(isDescription)).toEqual(names.map(() => true));
   expect(['talk.tar', 'a.exnode.zip', 'txt'].some(isDescription)).toBe(false);
+});
+
+test('no term is offered that a depot does not allow; the shortest always is', () => {
+  const of = (...most: (number | undefined)[]) =>
+    termsFor(most.map((maxSeconds) => ({ url: 'http://a.example', ok: true, maxSeconds })));
+  expect(of()).toEqual(['day', 'week', 'month', 'quarter']);
+  expect(of(undefined, 90 * 86_400)).toEqual(['day', 'week', 'month', 'quarter']);
+  expect(of(90 * 86_400, 30 * 86_400)).toEqual(['day', 'week', 'month']);
+  expect(of(60)).toEqual(['day']);
+  expect([allowedTerm('quarter', ['day', 'week']), allowedTerm('day', ['day', 'week'])]).toEqual([
+    'week',
+    'day',
+  ]);
+});
+
+test('copies go to depots that have answered and have room, in the order of the user', () => {
+  const [a, b, c] = ['http://a.example', 'http://b.example', 'http://c.example'] as const;
+  const checks = new Map([
+    [a, { url: a, ok: true, bytesLeft: 5 }],
+    [b, { url: b, ok: false }],
+  ]);
+  const of = (copies: number, bytes: number) => depotsFor([a, b, c], checks, { copies, bytes });
+  expect(of(2, 5)).toEqual([a, c]);
+  expect(of(2, 6)).toEqual([c, a]);
+  expect(of(3, 6)).toEqual([c, a, b]);
 });

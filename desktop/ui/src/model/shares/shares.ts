@@ -1,12 +1,12 @@
 /** The files that the user has sent, as the page keeps them. Pure. */
 
 import type { LiveUpdate } from '@millrace/shared/bridge/rpc/live-api';
-import type { ShareView } from '@millrace/shared/bridge/rpc/share-api';
+import type { DepotCheck, ShareView } from '@millrace/shared/bridge/rpc/share-api';
 
 export const HOUR_S = 3600;
 export const DAY_S = 24 * HOUR_S;
 /** Times to store a file that the page offers, in seconds. */
-export const TERMS = [
+const TERMS = [
   ['day', DAY_S],
   ['week', 7 * DAY_S],
   ['month', 30 * DAY_S],
@@ -17,6 +17,44 @@ export type Term = (typeof TERMS)[number][0];
 /** Returns the seconds of a term. */
 export function secondsOf(term: Term): number {
   return TERMS.find(([name]) => name === term)?.[1] ?? DAY_S;
+}
+
+/** Most copies that the page offers. */
+export const MAX_COPIES = 3;
+
+/** Returns the terms that all of the depots allow, the shortest at least. */
+export function termsFor(checks: readonly DepotCheck[]): readonly Term[] {
+  // Limits of a depot that has not answered are not known.
+  const most = Math.min(...checks.map(({ maxSeconds = Number.POSITIVE_INFINITY }) => maxSeconds));
+  const allowed = TERMS.filter(([, seconds], i) => i === 0 || seconds <= most);
+  return allowed.map(([term]) => term);
+}
+
+/** Returns the term to use: the wanted one, or the longest that is allowed. */
+export function allowedTerm(wanted: Term, allowed: readonly Term[]): Term {
+  return allowed.includes(wanted) ? wanted : (allowed[allowed.length - 1] ?? wanted);
+}
+
+/** Returns true if a depot has said that it does not take a file of so many bytes. */
+export function isTooSmall({ bytesLeft, eachBytes }: DepotCheck, bytes: number): boolean {
+  return (bytesLeft ?? bytes) < bytes || (eachBytes ?? bytes) < bytes;
+}
+
+/**
+ * Chooses the depots that store the copies: in the user's order, those first that have answered and
+ * have room.
+ */
+export function depotsFor(
+  chosen: readonly string[],
+  checks: ReadonlyMap<string, DepotCheck>,
+  { copies, bytes }: { readonly copies: number; readonly bytes: number },
+): readonly string[] {
+  const isBad = (url: string) => {
+    const check = checks.get(url);
+    return check !== undefined && (!check.ok || isTooSmall(check, bytes));
+  };
+  const ranked = [...chosen].sort((a, b) => Number(isBad(a)) - Number(isBad(b)));
+  return ranked.slice(0, copies);
 }
 
 /** Applies an update; new files come first. */

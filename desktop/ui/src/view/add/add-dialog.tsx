@@ -1,5 +1,5 @@
 /**
- * The dialog for adding downloads: links from any text, Metalink documents, and options for both.
+ * The dialog for adding downloads: links from any text, Metalink documents, exNodes, and options.
  */
 
 import type { AddManyResult, FoundLink } from '@millrace/shared/bridge/rpc/adding-api';
@@ -56,6 +56,7 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
   const asOne = together && urls.length > 1;
   const count = (asOne ? 1 : urls.length) + files.length;
   const single = count === 1 && files.length === 0;
+  const only = single ? found.links.find(({ url }) => url === urls[0]) : undefined;
   const problems = problemsOf(form, single);
 
   const submit = async () => {
@@ -90,10 +91,15 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
       );
       if (wanted.length === 0) continue;
       const only = wanted.map(({ index }) => index);
-      const asked = { ...commonRequest(form), metalink: document.base64, only };
-      const result = await app.attempt(app.call('millrace.addMetalink', asked));
+      const { base64, exnode } = document;
+      const common = commonRequest(form);
+      const call =
+        exnode === undefined
+          ? app.call('millrace.addMetalink', { ...common, metalink: base64, only })
+          : app.call('millrace.addExnode', { ...common, exnode: base64 });
+      const result = await app.attempt<object>(call);
       if (result === undefined) return undefined;
-      added += result.gids.length;
+      added += wanted.length;
     }
     return added;
   };
@@ -134,7 +140,7 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
                 <FoundFile
                   key={fileKey(document, file.index)}
                   file={file}
-                  from={document.name}
+                  from={document}
                   taken={!left.has(fileKey(document, file.index))}
                   toggle={() => toggle(fileKey(document, file.index))}
                 />
@@ -149,7 +155,7 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
           several={urls.length > 1}
           together={together}
           onTogether={setTogether}
-          suggestedName={single ? found.links.find(({ url }) => url === urls[0])?.name : undefined}
+          suggestedName={only?.exnode ? undefined : only?.name}
           onChange={(change) => setForm({ ...form, ...change })}
         />
       </DialogForm>
@@ -197,7 +203,7 @@ function OpenMetalink({ onRead }: { onRead: (read: GivenMetalink[]) => void }) {
         type="file"
         hidden
         multiple
-        accept=".meta4,.metalink"
+        accept=".meta4,.metalink,.exnode"
         onChange={(event) => void read(event)}
       />
       <button type="button" className="text-button" onClick={() => field.current?.click()}>

@@ -3,6 +3,7 @@
 import type { Duplicate, FoundLink, MetalinkFile } from '@millrace/shared/bridge/rpc/adding-api';
 import { Icon } from '@millrace/shared/ui/icons';
 import { type ReactNode, useState } from 'react';
+import type { GivenMetalink } from '../../model/app-state.ts';
 import { bytes, hostOf } from '../../text/format.ts';
 import type { Text } from '../../text/text.ts';
 import { useText } from '../common/context.tsx';
@@ -22,11 +23,11 @@ export function FoundLinks({ links, left, toggle }: LinksProps) {
   const more = links.length - shown;
   return (
     <>
-      {links.slice(0, shown).map(({ url, name, duplicate }) => (
+      {links.slice(0, shown).map(({ url, name, exnode, duplicate }) => (
         <Found
           key={url}
-          name={name}
-          title={url}
+          name={exnode ? text.t('add.exnode.link') : name}
+          title={exnode ? url.replace(/#.*/s, '') : url}
           where={hostOf(url)}
           taken={!left.has(url)}
           toggle={() => toggle(url)}
@@ -46,8 +47,7 @@ export function FoundLinks({ links, left, toggle }: LinksProps) {
 
 interface FileProps {
   readonly file: MetalinkFile;
-  /** Name of the document. */
-  readonly from: string;
+  readonly from: GivenMetalink;
   readonly taken: boolean;
   readonly toggle: () => void;
 }
@@ -56,11 +56,13 @@ export function FoundFile({ file, from, taken, toggle }: FileProps) {
   const text = useText();
   const facts = [text.n('add.metalink.mirrors', file.urls.length)];
   if (file.size !== undefined) facts.unshift(bytes(text, file.size));
+  const { exnode } = from;
+  if (exnode?.isEncrypted) facts.push(text.t('share.encrypted'));
   if (file.digests.length > 0) facts.push(text.t('add.metalink.digest'));
   return (
     <Found
       name={file.name}
-      title={text.t('add.metalink', { name: from })}
+      title={text.t(exnode ? 'add.exnode' : 'add.metalink', { name: from.name })}
       where={facts.join(' · ')}
       taken={taken && file.usable}
       toggle={toggle}

@@ -1,16 +1,25 @@
 /** Extends the time for which a file is stored. */
 
 import { useState } from 'react';
-import { secondsOf, type Term } from '../../model/shares/shares.ts';
+import { allowedTerm, secondsOf, type Term, termsFor } from '../../model/shares/shares.ts';
 import { useActions, useAppState, useText } from '../common/context.tsx';
 import { Dialog, DialogForm } from '../common/dialog.tsx';
+import { useDepotChecks } from './depot-checks.ts';
 import { TermChoice } from './term-choice.tsx';
 
 export function ExtendDialog({ id }: { id: string }) {
   const text = useText();
   const actions = useActions();
   const name = useAppState(({ shares }) => shares?.find((share) => share.id === id)?.name ?? '');
-  const [term, setTerm] = useState<Term>('week');
+  const places = useAppState(({ shares }) => shares?.find((share) => share.id === id)?.places);
+  const depots = useAppState(({ settings }) => settings?.depots);
+  const [wanted, setTerm] = useState<Term>('week');
+  // A place that is not set up any more cannot be asked.
+  const origins = new Set(places?.map(({ depot }) => new URL(depot).origin));
+  const urls = depots?.map(({ url }) => url).filter((url) => origins.has(new URL(url).origin));
+  const checks = useDepotChecks(urls ?? []);
+  const terms = termsFor([...checks.values()]);
+  const term = allowedTerm(wanted, terms);
   const submit = async () => {
     if (await actions.shares.extend(id, secondsOf(term))) actions.open(undefined);
   };
@@ -18,7 +27,7 @@ export function ExtendDialog({ id }: { id: string }) {
     <Dialog title={text.t('extend.title', { name })} size="small">
       <DialogForm submit={text.t('share.extend')} onSubmit={() => void submit()}>
         <p className="quiet">{text.t('extend.text')}</p>
-        <TermChoice term={term} onChange={setTerm} />
+        <TermChoice term={term} terms={terms} onChange={setTerm} />
       </DialogForm>
     </Dialog>
   );

@@ -1,10 +1,21 @@
-/** The dialog for sending files: which ones, for how long, and to which depots. */
+/** The dialog for sending files: which ones, for how long, encrypted or not, and to which depots. */
 
+import type { DepotCheck } from '@millrace/shared/bridge/rpc/share-api';
+import { Choice, Switch } from '@millrace/shared/ui/fields';
 import { type ChangeEvent, useEffect, useRef, useState } from 'react';
-import { secondsOf, type Term } from '../../model/shares/shares.ts';
+import {
+  allowedTerm,
+  depotsFor,
+  isTooSmall,
+  MAX_COPIES,
+  secondsOf,
+  type Term,
+  termsFor,
+} from '../../model/shares/shares.ts';
 import { bytes, hostOf, percent } from '../../text/format.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
 import { Dialog, DialogForm } from '../common/dialog.tsx';
+import { useDepotChecks } from './depot-checks.ts';
 import { TermChoice } from './term-choice.tsx';
 
 /** Most files that are sent at a time. */
@@ -16,9 +27,12 @@ export function SendDialog({ files: given }: { files: readonly File[] }) {
   const actions = useActions();
   const depots = useAppState(({ settings }) => settings?.depots ?? NONE);
   const [files, setFiles] = useState<readonly File[]>(given.slice(0, MAX_FILES));
-  const [term, setTerm] = useState<Term>('week');
+  const [wanted, setTerm] = useState<Term>('week');
+  const [encrypts, setEncrypts] = useState(false);
+  const [wantedCopies, setCopies] = useState<number>(MAX_COPIES);
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [copied, setCopied] = useState<number | undefined>(undefined);
+  const checks = useDepotChecks(depots.map(({ url }) => url));
   const stop = useRef(new AbortController());
   // A dialog that is closed sends nothing more.
   useEffect(() => {
@@ -30,9 +44,15 @@ export function SendDialog({ files: given }: { files: readonly File[] }) {
 
   const chosen = depots.map(({ url }) => url).filter((url) => !left.has(url));
   const all = files.reduce((sum, { size }) => sum + size, 0);
+  const asked = chosen.flatMap((url) => checks.get(url) ?? []);
+  const terms = termsFor(asked);
+  const term = allowedTerm(wanted, terms);
+  const mostCopies = Math.min(MAX_COPIES, chosen.length);
+  const copies = Math.min(wantedCopies, mostCopies);
   const submit = async () => {
     const { signal } = stop.current;
-    const options = { seconds: secondsOf(term), depots: chosen };
+    const to = depotsFor(chosen, checks, { copies, bytes: all });
+    const options = { seconds: secondsOf(term), depots: to, encrypt: encrypts };
     setCopied(0);
     let before = 0;
     for (const [i, file] of files.entries()) {
@@ -64,7 +84,13 @@ export function SendDialog({ files: given }: { files: readonly File[] }) {
       >
         <p className="quiet">{text.t('send.text')}</p>
         <Files files={files} onChoose={setFiles} />
-        <TermChoice term={term} onChange={setTerm} />
+        <TermChoice term={term} terms={terms} onChange={setTerm} />
+        <Switch
+          label={text.t('send.encrypt')}
+          note={text.t(encrypts ? 'send.encrypt.on' : 'send.encrypt.off')}
+          checked={encrypts}
+          onChange={setEncrypts}
+        />
         <fieldset className="field send-depots">
           <legend className="label">{text.t('send.depots')}</legend>
           {depots.map(({ url, name }) => (
@@ -74,17 +100,39 @@ export function SendDialog({ files: given }: { files: readonly File[] }) {
                 checked={!left.has(url)}
                 onChange={() => setLeft(toggled(left, url))}
               />
-              <span>{name === '' ? hostOf(url) : name}</span>
+              <span>
+                {name === '' ? hostOf(url) : name}
+                <DepotNote check={checks.get(url)} bytes={all} />
+              </span>
             </label>
           ))}
         </fieldset>
-        {depots.length > 1 && <p className="note">{text.t('send.depots.note')}</p>}
+        {mostCopies > 1 && (
+          <Choice
+            label={text.t('send.copies')}
+            note={text.t('send.copies.note')}
+            options={Array.from({ length: mostCopies }, (_, i) => ({
+              value: String(i + 1),
+              label: text.number(i + 1),
+            }))}
+            value={String(copies)}
+            onChange={(value) => setCopies(Number(value))}
+          />
+        )}
       </DialogForm>
     </Dialog>
   );
 }
 
 const NONE: readonly never[] = [];
+
+/** Says why a depot cannot take the files. */
+function DepotNote({ check, bytes }: { check: DepotCheck | undefined; bytes: number }) {
+  const text = useText();
+  if (check === undefined || (check.ok && !isTooSmall(check, bytes))) return null;
+  const why = check.problem === undefined ? undefined : text.error(check.problem).title;
+  return <span className="note bad"> · {why ?? text.t('send.depots.noRoom')}</span>;
+}
 
 function toggled(left: ReadonlySet<string>, url: string): ReadonlySet<string> {
   const next = new Set(left);

@@ -110,6 +110,7 @@ function Share({ share }: { share: ShareView }) {
             </span>
             <span className="note cut" title={hosts}>
               {text.n('share.places', places.length)}
+              {share.encrypted && ` · ${text.t('share.encrypted')}`}
               {!share.wholeFile && ` · ${text.t('share.exnode')}`}
             </span>
           </>
@@ -176,8 +177,8 @@ function ShareTools({ share }: { share: ShareView }) {
       )}
       {may('revoke') && (
         <IconButton
-          name="remove"
-          label={text.t('share.revoke')}
+          name={state === 'revoke-failed' ? 'retry' : 'remove'}
+          label={text.t(state === 'revoke-failed' ? 'share.revokeNow' : 'share.revoke')}
           of={name}
           onClick={() => void shares.revoke(share)}
         />

@@ -10,7 +10,14 @@ export function looksLikeMetalinkName(given: string): boolean {
  * root: a link without its scheme is refused, and not downloaded as a file.
  */
 export function looksLikeExnodeName(given: string): boolean {
-  return /\.exnode(?:#[kr]\.[^/]*)?$/i.test(pathOf(given));
+  return /\.exnode(?:#[kr]\.[^/]*)?$/i.test(pathOf(given)) || isExnodeLink(given);
+}
+
+/** Returns true for the address of an exNode, by its extension or the key or root that it ends in. */
+export function isExnodeLink(given: string): boolean {
+  if (!/^https?:/i.test(given) || !URL.canParse(given)) return false;
+  const { pathname, hash } = new URL(given);
+  return /\.exnode$/i.test(pathname) || /^#(?:k\.[\w-]{43}|r\.[0-9a-f]{64})$/.test(hash);
 }
 
 function pathOf(given: string): string {
