@@ -280,7 +280,7 @@ export class Streams implements ChunkSource {
         if (chunk !== undefined) return this.#copied(chunk);
         if (first.error !== undefined) throw first.error;
         if (first.ended) return undefined;
-        // What was kept of it is void: waiting for its end would be in vain.
+        // A purge has made the chunk void: the end of the pass would not bring it back.
         if (first.received >= range.end && this.#isVoid(first)) {
           throw new MillraceError('version-changed', 'it was purged');
         }

@@ -1,6 +1,5 @@
 /** Sends interim answers of an origin on to a client (RFC 9110 15.2). */
 
-import { STATUS_CODES } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
 import type { Exchange } from '../../clients/exchanges.ts';
 import type { OnInterim } from '../../files/path.ts';
@@ -8,6 +7,9 @@ import type { LocalAccess } from '../../policy/local-access.ts';
 import { changeFields } from '../../policy/origin-rules.ts';
 import type { OriginPolicy } from '../../policy/policy.ts';
 import { forPages } from './other-sites.ts';
+
+// An import of node:http would load its whole client.
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 export interface InterimOptions {
   readonly policy: OriginPolicy;

@@ -25,18 +25,20 @@ export function forPages(
   return localAccess === undefined ? headers : withoutCrossOrigin(headers);
 }
 
-/** Returns the fields by which pages that a rule allows may read an error. */
+/**
+ * Returns the fields by which pages may read an error or a redirect.
+ *
+ * @param ofOrigin those of the origin, which hold where no rule does
+ */
 export function allowPages(
-  {
-    localAccess,
-    policy,
-  }: { readonly localAccess?: LocalAccess | undefined; readonly policy: OriginPolicy },
+  o: { readonly localAccess?: LocalAccess | undefined; readonly policy: OriginPolicy },
   { req, url }: Exchange,
+  ofOrigin: Record<string, string> = {},
 ): Record<string, string> {
-  const cors = url === undefined || localAccess !== undefined ? undefined : policy.rule(url).cors;
-  const fields: Record<string, string> = {};
+  const cors = url === undefined ? undefined : o.policy.rule(url).cors;
+  const fields = { ...ofOrigin };
   if (cors !== undefined) applyCors(cors, req.headers.origin, fields);
-  return fields;
+  return forPages(o, fields);
 }
 
 /** Answers a preflight by the rule for the origin, which is not asked. */

@@ -13,7 +13,7 @@ import { viaItem } from '@millrace/shared/http/fields/via';
 import type { Exchange } from '../../clients/exchanges.ts';
 import type { LocalAccess } from '../../policy/local-access.ts';
 import type { OriginPolicy } from '../../policy/policy.ts';
-import { forPages } from './other-sites.ts';
+import { allowPages } from './other-sites.ts';
 import { writeTarget } from './read-target.ts';
 
 export interface SendMovedOptions {
@@ -44,7 +44,7 @@ export function sendMoved(
   exchange.res.writeHead(307, {
     // Without a host: the edge has many names, and the client knows the one that works for it.
     location,
-    ...forPages(o, crossOriginFields(headers)),
+    ...allowPages(o, exchange, crossOriginFields(headers)),
     'content-length': '0',
     // The origin may change its redirect at any time.
     'cache-control': 'no-store',

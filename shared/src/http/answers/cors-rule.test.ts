@@ -88,6 +88,6 @@ test.each(['https://a.example', 'http://localhost:5173', 'https://*.a.example', 
   (text) => expect(CORS_ORIGIN.test(text)).toBe(true),
 );
 test.each(['a.example', 'https://a.example/', 'https://*', 'https://a.*', 'null', '*'])(
-  '%s is none',
+  '%s is not an origin of pages',
   (text) => expect(CORS_ORIGIN.test(text)).toBe(false),
 );

@@ -38,7 +38,7 @@ export function readLabels(fields: Headers): readonly string[] {
   return [...labels];
 }
 
-/** Returns a label in its canonical form; undefined for a text that is none. */
+/** Returns a label in its canonical form; undefined for another text. */
 export function asLabel(text: string): string | undefined {
   const label = text.trim().toLowerCase();
   return LABEL.test(label) && label !== ANY_LABEL ? label : undefined;
