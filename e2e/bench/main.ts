@@ -11,6 +11,8 @@
  *
  * `npm run bench -- cache-tests FOLDER`: the public suite of tests for HTTP caches.
  *
+ * `npm run bench -- stripes [--downloads N] [--seed S]`: downloads in coded shards whose depots die.
+ *
  * `npm run bench -- memory`: an edge's memory under floods of requests from strangers.
  */
 
@@ -28,6 +30,7 @@ import { network } from './network.ts';
 import { popup } from './popup.ts';
 import { shell } from './shell.ts';
 import { single } from './single.ts';
+import { stripes } from './stripes.ts';
 import { tls } from './tls.ts';
 import { ui } from './ui.ts';
 import { varnish } from './varnish.ts';
@@ -61,6 +64,7 @@ const PROGRAMS = new Map<string, (args: readonly string[]) => Promise<number>>([
   ['hostile', hostile],
   ['memory', memory],
   ['cache-tests', cacheTests],
+  ['stripes', stripes],
 ]);
 
 const WITHOUT = `Without a name: ${[...BENCHMARKS.keys()].join(', ')}. The others have options of their own.`;
