@@ -16,6 +16,8 @@
  * `npm run bench -- clients [NAME]...`: package managers and other clients of public services through
  * the presets of an edge.
  *
+ * `npm run bench -- stripes [--downloads N] [--seed S]`: downloads in coded shards whose depots die.
+ *
  * `npm run bench -- memory`: an edge's memory under floods of requests from strangers.
  */
 
@@ -35,6 +37,7 @@ import { popup } from './popup.ts';
 import { push } from './push.ts';
 import { shell } from './shell.ts';
 import { single } from './single.ts';
+import { stripes } from './stripes.ts';
 import { tls } from './tls.ts';
 import { ui } from './ui.ts';
 import { varnish } from './varnish.ts';
@@ -70,6 +73,7 @@ const PROGRAMS = new Map<string, (args: readonly string[]) => Promise<number>>([
   ['push', push],
   ['cache-tests', cacheTests],
   ['clients', clients],
+  ['stripes', stripes],
 ]);
 
 const WITHOUT = `Without a name: ${[...BENCHMARKS.keys()].join(', ')}. The others have options of their own.`;

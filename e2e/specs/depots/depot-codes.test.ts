@@ -100,6 +100,10 @@ test('a layout says that any two depots may fail, and finds out which shards are
   const all = layout.depots.reduce((sum: number, { bytes }: Document) => sum + bytes, 0);
   expect(all / BYTES).toBeGreaterThan(1.4);
   expect((await runCli(['stat', exnode], env)).stdout).toContain('any 2 of 6 depots');
+  // Three depots are not trimmed: with the three others alone, bytes would be lost.
+  const three = edges.slice(0, 3).flatMap(({ url }) => ['--edge', url]);
+  const trimmed = await runCli(['trim', exnode, ...three, '--json'], env);
+  expect([trimmed.code, trimmed.stdout]).toEqual([4, expect.stringContaining('last-replica')]);
   const refreshed = await runCli(['refresh', exnode, '--for', '9d', '--json'], env);
   expect(refreshed.code).toBe(0);
   expect(JSON.parse(refreshed.stdout).depots.length).toBe(6);

@@ -63,7 +63,16 @@ test('a depot that dies is replaced by one that is spare', async () => {
   expect(text).toContain(spare.url);
   const left = await readdir(join(env.MILLRACE_STATE, 'uploads'));
   expect(left.filter((name) => !name.endsWith('.lock'))).toEqual([]);
-});
+
+  // As many depots as there is parity can be trimmed while they are alive.
+  const two = ['--edge', a.url, '--edge', b.url];
+  const trimmed = await runCli(['trim', exnodeAt('dead'), ...two, '--json'], env);
+  expect([trimmed.code, JSON.parse(trimmed.stdout).depots.length]).toEqual([0, 2]);
+  expect(await stat('dead')).toMatchObject({ code: 0, layout: { mayFail: 0, missing: [] } });
+  const path = join(stage.folder, 'trimmed.bin');
+  expect((await runCli(['get', exnodeAt('dead'), '-o', path], env)).code).toBe(0);
+  expect(sha256(await readFile(path))).toBe(sha256(content));
+}, 60_000);
 
 test('a depot that takes no bytes holds up no other, and is left out with a warning', async () => {
   const stuck = await held('stuck');
