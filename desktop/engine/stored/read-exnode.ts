@@ -62,12 +62,11 @@ export function placeUrls(exnode: Exnode): string[] {
 /**
  * Checks that a request has nothing that is for one server only.
  *
+ * @param mirrors number of its URLs beyond the first
  * @throws MillraceError `bad-option`
  */
 export function checkForExnode(
-  asked: Partial<
-    Pick<DownloadRequest, 'direct' | 'login' | 'cookieFile' | 'netrc' | 'headers' | 'edges'>
-  >,
+  asked: Partial<Pick<DownloadRequest, 'direct' | 'login' | 'cookieFile' | 'netrc' | 'headers'>>,
   mirrors: number,
 ): void {
   const { login, cookieFile, netrc = false, headers = {}, direct = true } = asked;

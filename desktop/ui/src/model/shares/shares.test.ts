@@ -67,11 +67,13 @@ test('no term is offered that a depot does not allow; the shortest always is', (
 test('copies go to depots that have answered and have room, in the order of the user', () => {
   const [a, b, c] = ['http://a.example', 'http://b.example', 'http://c.example'] as const;
   const checks = new Map([
-    [a, { url: a, ok: true, bytesLeft: 5 }],
+    [a, { url: a, ok: true, bytesLeft: 5, eachBytes: 3 }],
     [b, { url: b, ok: false }],
   ]);
-  const of = (copies: number, bytes: number) => depotsFor([a, b, c], checks, { copies, bytes });
-  expect(of(2, 5)).toEqual([a, c]);
-  expect(of(2, 6)).toEqual([c, a]);
-  expect(of(3, 6)).toEqual([c, a, b]);
+  const of = (copies: number, ...sizes: number[]) =>
+    depotsFor([a, b, c], checks, { copies, sizes });
+  expect(of(2, 2, 2)).toEqual([a, c]);
+  expect(of(2, 3, 3)).toEqual([c, a]);
+  expect(of(2, 4)).toEqual([c, a]);
+  expect(of(3, 4)).toEqual([c, a, b]);
 });

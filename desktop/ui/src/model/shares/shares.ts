@@ -35,9 +35,12 @@ export function allowedTerm(wanted: Term, allowed: readonly Term[]): Term {
   return allowed.includes(wanted) ? wanted : (allowed[allowed.length - 1] ?? wanted);
 }
 
-/** Returns true if a depot has said that it does not take a file of so many bytes. */
-export function isTooSmall({ bytesLeft, eachBytes }: DepotCheck, bytes: number): boolean {
-  return (bytesLeft ?? bytes) < bytes || (eachBytes ?? bytes) < bytes;
+/** Returns true if a depot has said that it does not take files of these sizes, in bytes. */
+export function isTooSmall(
+  { bytesLeft = Number.POSITIVE_INFINITY, eachBytes = Number.POSITIVE_INFINITY }: DepotCheck,
+  sizes: readonly number[],
+): boolean {
+  return sizes.reduce((sum, size) => sum + size, 0) > bytesLeft || Math.max(...sizes) > eachBytes;
 }
 
 /**
@@ -47,11 +50,11 @@ export function isTooSmall({ bytesLeft, eachBytes }: DepotCheck, bytes: number):
 export function depotsFor(
   chosen: readonly string[],
   checks: ReadonlyMap<string, DepotCheck>,
-  { copies, bytes }: { readonly copies: number; readonly bytes: number },
+  { copies, sizes }: { readonly copies: number; readonly sizes: readonly number[] },
 ): readonly string[] {
   const isBad = (url: string) => {
     const check = checks.get(url);
-    return check !== undefined && (!check.ok || isTooSmall(check, bytes));
+    return check !== undefined && (!check.ok || isTooSmall(check, sizes));
   };
   const ranked = [...chosen].sort((a, b) => Number(isBad(a)) - Number(isBad(b)));
   return ranked.slice(0, copies);

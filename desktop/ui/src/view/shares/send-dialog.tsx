@@ -43,7 +43,8 @@ export function SendDialog({ files: given }: { files: readonly File[] }) {
   if (depots.length === 0) return <NoDepot />;
 
   const chosen = depots.map(({ url }) => url).filter((url) => !left.has(url));
-  const all = files.reduce((sum, { size }) => sum + size, 0);
+  const sizes = files.map(({ size }) => size);
+  const all = sizes.reduce((sum, size) => sum + size, 0);
   const asked = chosen.flatMap((url) => checks.get(url) ?? []);
   const terms = termsFor(asked);
   const term = allowedTerm(wanted, terms);
@@ -51,7 +52,7 @@ export function SendDialog({ files: given }: { files: readonly File[] }) {
   const copies = Math.min(wantedCopies, mostCopies);
   const submit = async () => {
     const { signal } = stop.current;
-    const to = depotsFor(chosen, checks, { copies, bytes: all });
+    const to = depotsFor(chosen, checks, { copies, sizes });
     const options = { seconds: secondsOf(term), depots: to, encrypt: encrypts };
     setCopied(0);
     let before = 0;
@@ -102,7 +103,7 @@ export function SendDialog({ files: given }: { files: readonly File[] }) {
               />
               <span>
                 {name === '' ? hostOf(url) : name}
-                <DepotNote check={checks.get(url)} bytes={all} />
+                <DepotNote check={checks.get(url)} sizes={sizes} />
               </span>
             </label>
           ))}
@@ -126,10 +127,16 @@ export function SendDialog({ files: given }: { files: readonly File[] }) {
 
 const NONE: readonly never[] = [];
 
+interface DepotNoteProps {
+  readonly check: DepotCheck | undefined;
+  /** Bytes of each file. */
+  readonly sizes: readonly number[];
+}
+
 /** Says why a depot cannot take the files. */
-function DepotNote({ check, bytes }: { check: DepotCheck | undefined; bytes: number }) {
+function DepotNote({ check, sizes }: DepotNoteProps) {
   const text = useText();
-  if (check === undefined || (check.ok && !isTooSmall(check, bytes))) return null;
+  if (check === undefined || (check.ok && !isTooSmall(check, sizes))) return null;
   const why = check.problem === undefined ? undefined : text.error(check.problem).title;
   return <span className="note bad"> · {why ?? text.t('send.depots.noRoom')}</span>;
 }
