@@ -8,7 +8,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { buildProgram } from '../desktop/cli/program.ts';
 import { type LimitSource, RESOURCES, type ResourceRow } from '../edge/src/admission/resources.ts';
 import { edgeCommand } from '../edge/src/config/config.ts';
-import { type Preset, PRESETS } from '../edge/src/policy/presets.ts';
+import { PRESETS, type Preset } from '../edge/src/policy/presets.ts';
 import { ERRORS } from '../shared/src/base/errors.ts';
 import { edgeMetrics, type MetricRow } from './edge-metrics.ts';
 import { placeholders } from './placeholders.ts';

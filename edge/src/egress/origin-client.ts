@@ -165,13 +165,18 @@ export class OriginClient {
       let givenUp = false;
       try {
         use.check();
-        const answer = await transport.ranges.open(url, this.#headers(request, url), request.signal, {
-          onSent: request.onSent,
-          onDone: () => {
-            end();
-            if (!givenUp) use.done();
+        const answer = await transport.ranges.open(
+          url,
+          this.#headers(request, url),
+          request.signal,
+          {
+            onSent: request.onSent,
+            onDone: () => {
+              end();
+              if (!givenUp) use.done();
+            },
           },
-        });
+        );
         if (answer.plain || answer.status !== 206) {
           return {
             ...answer,

@@ -162,7 +162,10 @@ export class PrefixedHandler {
     if (namesInVia(listField(req.headers, 'via')).includes(name.toLowerCase())) {
       throw new MillraceError('loop-detected', name);
     }
-    if (asksForRegistry(target)) return void exchange.res.writeHead(200, REGISTRY_FIELDS).end('{}');
+    if (asksForRegistry(target)) {
+      exchange.kind = 'file';
+      return void exchange.res.writeHead(200, REGISTRY_FIELDS).end('{}');
+    }
     const url = this.#admit(exchange, target, scope);
     const demands = policy.demands(url, readDemands(req.headers));
     const { grant, clientKey: askedFor } = exchange;

@@ -37,7 +37,7 @@ export function readTarget(
  * A part of an image at a mirror (OCI Distribution 1.1): clients write the registry's name before that of
  * the image, and containerd names the registry in `ns` as well.
  */
-const IMAGE = /^\/v2\/([^/?]+)\/([^?]+\/(?:manifests|blobs)\/[^/?]+)(?:\?ns=[^&]*)?$/;
+const IMAGE = /^\/v2\/([^/?]*[.:][^/?]*)\/([^?]+\/(?:manifests|blobs)\/[^/?]+)(?:\?ns=[^&]*)?$/;
 /** Host of the registry whose images are named after another. */
 const DOCKER = ['docker.io', 'registry-1.docker.io'] as const;
 
