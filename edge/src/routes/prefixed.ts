@@ -48,7 +48,8 @@ import type { ClientRtts } from '../near/client-rtts.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
 import { sendPreflight } from './send/other-sites.ts';
-import { asksForRegistry, readTarget } from './send/read-target.ts';
+import { readTarget } from './send/read-target.ts';
+import { asksForRegistry, sendRegistry } from './send/registry.ts';
 import { sendAnswer } from './send/send-answer.ts';
 import { type SendTunnelledOptions, sendTunnelled } from './send/send-tunnelled.ts';
 import { type SendVersionOptions, sendVersion } from './send/send-version.ts';
@@ -72,13 +73,6 @@ export interface PrefixedOptions extends SendVersionOptions, SendTunnelledOption
 
 /** Statuses of origins that do not know HEAD (RFC 9110 15.5.6, 15.6.2). */
 const NO_HEAD: ReadonlySet<number> = new Set([405, 501]);
-
-/** Answer to a client that asks whether a mirror of images is here. */
-const REGISTRY_FIELDS = {
-  'content-type': 'application/json',
-  'content-length': '2',
-  'docker-distribution-api-version': 'registry/2.0',
-};
 
 export class PrefixedHandler {
   readonly #options: PrefixedOptions;
@@ -162,10 +156,7 @@ export class PrefixedHandler {
     if (namesInVia(listField(req.headers, 'via')).includes(name.toLowerCase())) {
       throw new MillraceError('loop-detected', name);
     }
-    if (asksForRegistry(target)) {
-      exchange.kind = 'file';
-      return void exchange.res.writeHead(200, REGISTRY_FIELDS).end('{}');
-    }
+    if (asksForRegistry(target)) return sendRegistry(exchange);
     const url = this.#admit(exchange, target, scope);
     const demands = policy.demands(url, readDemands(req.headers));
     const { grant, clientKey: askedFor } = exchange;

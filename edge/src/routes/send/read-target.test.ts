@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { asksForRegistry, readTarget } from './read-target.ts';
+import { readTarget } from './read-target.ts';
+import { asksForRegistry } from './registry.ts';
 
 const read = (target: string) =>
   readTarget(target, { policy: { takesLinks: false }, defaultScheme: 'http' }).url.href;
