@@ -19,7 +19,7 @@ const DEFAULT_LIFETIME_S = 60;
 /** A token is used only while it holds for this long at least. */
 const MARGIN_MS: Millis = 10_000;
 const PARAMETER = /(?:^|[\s,])(realm|service|scope)="([^"\\]{1,1000})"/gi;
-/** What follows the name of an image in a path. */
+/** Part of a path after the name of an image. */
 const PART_OF_IMAGE = /\/(?:manifests|blobs|tags)\/.*$/;
 
 export class AnonymousTokens {

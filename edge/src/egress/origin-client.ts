@@ -24,8 +24,8 @@ import type { OriginPolicy } from '../policy/policy.ts';
 import { publicLookup } from '../policy/public-address.ts';
 import { AnonymousTokens } from './anonymous-tokens.ts';
 import { BodyPace } from './body-pace.ts';
-import { originShare, originTurns } from './client-shares.ts';
 import type { OriginAccess } from './origin-access.ts';
+import { originShare, originTurns, tooManyOrigins } from './origin-shares.ts';
 import { originTarget, RedirectFields } from './redirects.ts';
 import {
   KEEP_ALIVE_MS,
@@ -91,7 +91,6 @@ type Send<A> = (url: URL, transport: Transport, use: Use) => Promise<A>;
 /** Idle time after which an origin is forgotten. */
 const IDLE_ORIGIN_MS: Millis = KEEP_ALIVE_MS + 5000;
 const IDLE_CHECK_MS: Millis = 10_000;
-const BUSY_RETRY_MS: Millis = 1000;
 /** Longest time for all heads of a chain of redirects, in multiples of that for one. */
 const CHAIN_TIMEOUTS = 2;
 /** Time over which a body's pace is measured, in multiples of an origin's longest silence. */
@@ -244,7 +243,8 @@ export class OriginClient {
   async #follow<A extends HttpAnswer>(request: OriginRequest, send: Send<A>): Promise<A> {
     let url = request.url;
     let waited = 0;
-    const tokensFor = new Set<string>();
+    /** URL of the last request that a token was got for. */
+    let tokenFor: URL | undefined;
     const fields = new RedirectFields(this.#options.policy.rule(request.url).redirectFields);
     for (let hop = 0; ; hop++) {
       const { client, scope, grant } = request;
@@ -265,11 +265,16 @@ export class OriginClient {
         use.done();
         throw error;
       }
-      if (answer.status === 401 && (await this.#getsToken(request, url, answer, tokensFor))) {
-        answer.discard();
-        tokensFor.add(url.href);
-        hop--;
-        continue;
+      const { tokenServer } = this.#options.policy.rule(url);
+      if (answer.status === 401 && tokenServer !== undefined && tokenFor !== url) {
+        const ask = { scope, client, signal: request.signal };
+        const open = (at: URL) => this.open({ ...ask, url: at, admits: (to) => to === at });
+        if (await this.#tokens.get(url, answer.headers, tokenServer, open)) {
+          answer.discard();
+          tokenFor = url;
+          hop--;
+          continue;
+        }
       }
       if (!isRedirect(answer.status)) return fields.addTo(answer);
       if (request.takesTargetless === true && answer.headers.location === undefined) return answer;
@@ -286,22 +291,6 @@ export class OriginClient {
       request.onRedirect?.({ status: answer.status, from: url.href, to: target.href });
       url = target;
     }
-  }
-
-  /** Gets a token for everybody where a rule says which server has it; once for a URL. */
-  async #getsToken(
-    request: OriginRequest,
-    asked: URL,
-    { headers }: HttpAnswer,
-    triedFor: ReadonlySet<string>,
-  ): Promise<boolean> {
-    const { tokenServer } = this.#options.policy.rule(asked);
-    if (tokenServer === undefined || triedFor.has(asked.href)) return false;
-    const { scope, client, signal } = request;
-    const admits = (url: URL) => url.origin + url.pathname === tokenServer;
-    return this.#tokens.get(asked, headers, tokenServer, (url) =>
-      this.open({ url, scope, client, signal, admits }),
-    );
   }
 
   /** @throws MillraceError `too-many-origins` */
@@ -350,8 +339,4 @@ export class OriginClient {
       ...(await this.#options.access?.fields(url, request.method ?? 'GET')),
     };
   }
-}
-
-function tooManyOrigins(detail: string): MillraceError {
-  return new MillraceError('too-many-origins', detail, { retryAfterMs: BUSY_RETRY_MS });
 }

@@ -1,4 +1,4 @@
-/** What egress takes from the redirects of origins: their targets, and fields about the file behind. */
+/** Reads redirects of origins: their targets, and fields about the file behind them. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { redirectTarget } from '@millrace/shared/http/answers/redirect';

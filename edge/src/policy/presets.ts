@@ -21,7 +21,7 @@ interface PresetOrigin {
 }
 
 export interface Preset {
-  /** What the service has, for lists. */
+  /** Words for the files of the service, for lists. */
   readonly title: string;
   readonly origins: readonly PresetOrigin[];
 }

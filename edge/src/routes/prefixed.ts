@@ -45,7 +45,8 @@ import type { LocalAccess } from '../policy/local-access.ts';
 import { interimTo } from './send/interim.ts';
 import { openTunnel } from './send/open-tunnel.ts';
 import { allowPages, sendPreflight, sendRuledPreflight } from './send/other-sites.ts';
-import { asksForRegistry, readTarget } from './send/read-target.ts';
+import { readTarget } from './send/read-target.ts';
+import { asksForRegistry, sendRegistry } from './send/registry.ts';
 import { sendAnswer } from './send/send-answer.ts';
 import { type SendTunnelledOptions, sendTunnelled } from './send/send-tunnelled.ts';
 import { type SendVersionOptions, sendVersion } from './send/send-version.ts';
@@ -68,13 +69,6 @@ export interface PrefixedOptions extends SendVersionOptions, SendTunnelledOption
   readonly transfers: Exchanges;
   readonly log: Log;
 }
-
-/** Answer to a client that asks whether a mirror of images is here. */
-const REGISTRY_FIELDS = {
-  'content-type': 'application/json',
-  'content-length': '2',
-  'docker-distribution-api-version': 'registry/2.0',
-};
 
 export class PrefixedHandler {
   readonly #options: PrefixedOptions;
@@ -158,7 +152,7 @@ export class PrefixedHandler {
     if (namesInVia(listField(req.headers, 'via')).includes(name.toLowerCase())) {
       throw new MillraceError('loop-detected', name);
     }
-    if (asksForRegistry(target)) return void exchange.res.writeHead(200, REGISTRY_FIELDS).end('{}');
+    if (asksForRegistry(target)) return sendRegistry(exchange);
     const url = this.#admit(exchange, target, scope);
     const demands = policy.demands(url, readDemands(req.headers));
     const { grant, clientKey: askedFor } = exchange;

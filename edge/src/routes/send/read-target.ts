@@ -4,6 +4,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { parsePrefixedTarget } from '@millrace/shared/http/urls/prefixed-url';
 import { parseSignedTarget, SIGNED_PATH } from '@millrace/shared/http/urls/signed-link';
 import type { OriginPolicy } from '../../policy/policy.ts';
+import { imageUrl } from './registry.ts';
 
 export interface FileTarget {
   /** URL of the file at its origin, canonical. */
@@ -31,27 +32,6 @@ export function readTarget(
   // Before the link is read: its form does not matter here.
   if (!how.policy.takesLinks) throw new MillraceError('no-signed-links');
   return parseSignedTarget(target, how);
-}
-
-/**
- * A part of an image at a mirror (OCI Distribution 1.1): clients write the registry's name before that of
- * the image, and containerd names the registry in `ns` as well.
- */
-const IMAGE = /^\/v2\/([^/?]+)\/([^?]+\/(?:manifests|blobs)\/[^/?]+)(?:\?ns=[^&]*)?$/;
-/** Host of the registry whose images are named after another. */
-const DOCKER = ['docker.io', 'registry-1.docker.io'] as const;
-
-/** Returns the URL of a part of an image, with a scheme unless the registry has a port. */
-function imageUrl(target: string): string | undefined {
-  const [, registry, part] = IMAGE.exec(target) ?? [];
-  if (registry === undefined) return undefined;
-  const host = registry === DOCKER[0] ? DOCKER[1] : registry;
-  return `${registry.includes(':') ? '' : 'https://'}${host}/v2/${part}`;
-}
-
-/** Returns true for the question whether there is a registry. */
-export function asksForRegistry(target: string): boolean {
-  return /^\/v2\/?$/.test(target);
 }
 
 /** Writes the target for a canonical URL. @param permit of a signed link that covers it */

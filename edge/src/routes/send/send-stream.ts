@@ -23,7 +23,7 @@ import { forPages } from './other-sites.ts';
 import type { SendFileOptions } from './send-file.ts';
 import { sendMoved } from './send-moved.ts';
 
-/** What is read of a stream; a file that is complete can be read in the same way. */
+/** Members of a stream that sending needs; a complete file can have them as well. */
 export type Poured = Pick<
   RunningStream,
   'length' | 'received' | 'aloneBytes' | 'ended' | 'error' | 'changed' | 'tail' | 'request'

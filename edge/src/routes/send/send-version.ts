@@ -58,7 +58,7 @@ function linksOf(
   { version }: Pointer,
 ): LinkPrefixer | undefined {
   const hosts = url === undefined ? undefined : policy.rule(url).edgeLinks;
-  // Who knows the digest wants these bytes.
+  // A client that knows the digest wants these bytes.
   if (hosts === undefined || version.digest !== undefined) return undefined;
   return mayChange(version.fields) ? new LinkPrefixer(hosts, ownBase(req, publicUrl)) : undefined;
 }

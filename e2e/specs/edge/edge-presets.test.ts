@@ -9,6 +9,7 @@ import { notTested } from '../../fixtures/not-tested.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { ARCHIVE, CURL } from '../../fixtures/services/downloads.ts';
+import { publishImage } from '../../fixtures/services/images.ts';
 import { APT, PIP } from '../../fixtures/services/package-managers.ts';
 import { isInstalled } from '../../fixtures/services/service-client.ts';
 import { ServiceStage } from '../../fixtures/services/service-stage.ts';
@@ -62,7 +63,7 @@ describe('what presets do with answers', () => {
   const HUB = 'https://huggingface.co/mill/wheel/resolve/main/a.bin';
 
   beforeAll(async () => {
-    const presets = ['pypi', 'huggingface', 'npm'];
+    const presets = ['pypi', 'huggingface', 'npm', 'containers'];
     stage = await ServiceStage.start(folder.path, presets, false, '--chunk-size', '64KiB');
     const type = 'text/html; charset=UTF-8';
     const headers = { 'repr-digest': 'sha-256=:AAAA:', 'content-md5': 'AAAA' };
@@ -124,6 +125,26 @@ describe('what presets do with answers', () => {
     expect([first.digest, again.digest]).toEqual([digest, digest]);
     expect(again.headers['cache-status']).toContain('; hit;');
     expect(first.headers).not.toHaveProperty(['set-cookie']);
+  });
+
+  test('images come by the mirror protocol, with tokens that no client has to get', async () => {
+    const layer = publishImage(stage.services);
+    const { edge, services } = stage;
+    expect((await fetchAll(`${edge.url}/v2/`)).status).toBe(200);
+    const image = `${edge.url}/v2/docker.io/mill/wheel`;
+    // A client's own log-in stays at the edge.
+    const headers = { authorization: 'Bearer of-the-client', accept: 'text/html' };
+    for (const outcome of [/fwd=uri-miss/, /; hit;/]) {
+      const manifest = await fetchAll(`${image}/manifests/v1`, { headers });
+      expect(manifest.headers['docker-content-digest']).toBe(`sha256:${manifest.digest}`);
+      expect(manifest.headers['cache-status']).toMatch(outcome);
+      expect(manifest.body.toString()).toContain(layer);
+      const blob = await fetchAll(`${image}/blobs/sha256:${layer}`, { headers });
+      expect([blob.status, blob.digest]).toEqual([200, layer]);
+    }
+    expect(services.asked.filter((url) => url.includes('auth.docker.io'))).toHaveLength(1);
+    const token = 'https://auth.docker.io/token?service=registry.docker.io&scope=x';
+    expect((await fetchAll(edge.prefixed(token))).status).toBe(403);
   });
 
   test('the page for publishers names the presets with their hosts', async () => {
