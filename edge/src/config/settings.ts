@@ -12,6 +12,7 @@ import { AllowList } from '../policy/allow-list.ts';
 import { parseNetwork } from '../policy/client-address.ts';
 import { OriginKeys } from '../policy/origin-keys.ts';
 import { OriginRules } from '../policy/origin-rules.ts';
+import { ACME_SETTINGS } from './acme-settings.ts';
 import { DEPOT_SETTINGS } from './depot-settings.ts';
 import { REACH_SETTINGS } from './reach-settings.ts';
 import { count, parseBaseUrl, readSecret, type Setting, text, usable } from './readers.ts';
@@ -328,6 +329,7 @@ export const SETTINGS = {
     schema: text(parseDuration),
     default: '10s',
   },
+  ...ACME_SETTINGS,
   ...DEPOT_SETTINGS,
   ...REACH_SETTINGS,
   'log-level': {
