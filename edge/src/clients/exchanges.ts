@@ -47,7 +47,7 @@ export interface Exchange {
 }
 
 /** Bytes that a client has taken of one version of a file. */
-export interface TakenOfFile {
+interface TakenOfFile {
   /** Tells versions of the file apart. */
   readonly version: string;
   /** Bytes of the file; undefined: unknown. */

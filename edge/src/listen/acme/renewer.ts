@@ -13,6 +13,7 @@ import {
   type Validity,
 } from '@millrace/shared/cdn/upkeep/certificate-plan';
 import { replaceFile } from '@millrace/shared/node/files/replace-file';
+import type { Config } from '../../config/config.ts';
 import type { CertificateFiles } from '../tls/certificate.ts';
 import { AcmeFolder } from './acme-folder.ts';
 import { type Ordered, orderCertificate, standIn } from './order.ts';
@@ -142,4 +143,13 @@ async function within<T>(ms: Millis, work: Promise<T>): Promise<T> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Makes the renewer of the edge's certificate; undefined if the edge orders none. */
+export function openRenewer(config: Config, log: Log): CertificateRenewer | undefined {
+  const { acmeName: name, acmeDirectory: directory, acmeContact: contact } = config;
+  const { tlsCert: cert, tlsKey: key } = config;
+  if (name === undefined || cert === undefined || key === undefined) return undefined;
+  const wallClock = () => Date.now();
+  return new CertificateRenewer({ name, directory, contact, files: { cert, key }, log, wallClock });
 }

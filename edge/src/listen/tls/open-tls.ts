@@ -4,7 +4,6 @@ import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
 import type { Config } from '../../config/config.ts';
 import type { Metrics } from '../../figures/metrics.ts';
-import { CertificateRenewer } from '../acme/renewer.ts';
 import { CertificateWatch } from './certificate-watch.ts';
 
 /**
@@ -32,13 +31,4 @@ export function addCertificateGauge(metrics: Metrics, certificates: CertificateW
     () => certificates.current.expiresAt / 1000,
     'min', // of several processes, all of which should have the same
   );
-}
-
-/** Makes the renewer of the edge's certificate; undefined if the edge orders none. */
-export function openRenewer(config: Config, log: Log): CertificateRenewer | undefined {
-  const { acmeName: name, acmeDirectory: directory, acmeContact: contact } = config;
-  const { tlsCert: cert, tlsKey: key } = config;
-  if (name === undefined || cert === undefined || key === undefined) return undefined;
-  const wallClock = () => Date.now();
-  return new CertificateRenewer({ name, directory, contact, files: { cert, key }, log, wallClock });
 }
