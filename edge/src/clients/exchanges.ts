@@ -52,7 +52,7 @@ interface TakenOfFile {
   readonly version: string;
   /** Bytes of the file; undefined: unknown. */
   length: number | undefined;
-  /** Those that the kernel has taken for the client. */
+  /** Ranges that the kernel has taken for the client. */
   readonly ranges: RangeSet;
 }
 
