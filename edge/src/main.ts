@@ -10,6 +10,7 @@ import { Announcer, type AnycastState } from './anycast/announcer.ts';
 import { SelfCheck } from './anycast/self-check.ts';
 import { type App, buildApp } from './app.ts';
 import { type Config, canReload, readConfig, Stop } from './config/config.ts';
+import { openRenewer } from './listen/acme/renewer.ts';
 import { otherUrls } from './listen/other-urls.ts';
 import { collectLoading } from './memory/collect-garbage.ts';
 import { boundYoungGeneration } from './memory/young-generation.ts';
@@ -63,6 +64,9 @@ function isOutOfReach({ tlsCert, httpPort, workers, peers, peerUrl }: Config): b
 async function serve(config: Config, log: Logger<string>, link?: WorkerLink): Promise<void> {
   collectLoading();
   boundYoungGeneration();
+  // Of several processes the supervisor orders the certificate.
+  const renewer = link === undefined ? openRenewer(config, log) : undefined;
+  await renewer?.prepare();
   const app = await buildApp(config, log, link);
   // Several processes have one supervisor, which announces their routes.
   const announcer = link === undefined ? openAnnouncer(config, log, app.setAnycast) : undefined;
@@ -78,6 +82,7 @@ async function serve(config: Config, log: Logger<string>, link?: WorkerLink): Pr
   await announcer?.begin();
   const addresses = await app.listen();
   announcer?.watch(selfCheck(addresses));
+  renewer?.start();
   log.info({ ...addresses }, 'listening');
   if (link === undefined) announce(config, addresses);
 }
@@ -102,7 +107,10 @@ async function supervise(config: Config, log: Logger<string>): Promise<void> {
   onParentGone(end);
   onHangUp(config, () => supervisor.reload(), end);
   await announcer?.begin();
+  const renewer = openRenewer(config, log);
+  await renewer?.prepare();
   const addresses = await supervisor.start();
+  renewer?.start();
   announcer?.watch(selfCheck(addresses));
   announce(config, addresses);
 }

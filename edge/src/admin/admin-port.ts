@@ -20,7 +20,8 @@ import { TlsListener } from '../listen/tls/tls-listener.ts';
 // As in http-server.ts.
 const { createServer } = process.getBuiltinModule('node:http');
 
-const ADMIN_ROUTE = /^\/-\/(?:dashboard|drain|purge|prefetch|pins|refusals|allocations)(?:\/|$)/;
+const ADMIN_ROUTE =
+  /^\/-\/(?:dashboard|downloads(?:\.csv)?|drain|purge|prefetch|pins|refusals|allocations)(?:\/|$)/;
 /** Routes of both ports: assets of pages, health checks and Prometheus. */
 const SHARED_ROUTE = /^\/-\/(?:assets\/|(?:live|ready|status|metrics)$)/;
 

@@ -47,12 +47,12 @@ export interface Exchange {
 }
 
 /** Bytes that a client has taken of one version of a file. */
-export interface TakenOfFile {
+interface TakenOfFile {
   /** Tells versions of the file apart. */
   readonly version: string;
   /** Bytes of the file; undefined: unknown. */
   length: number | undefined;
-  /** Those that the kernel has taken for the client. */
+  /** Ranges that the kernel has taken for the client. */
   readonly ranges: RangeSet;
 }
 

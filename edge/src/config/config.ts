@@ -16,6 +16,7 @@ import { tryRead } from '@millrace/shared/schema/read';
 import { Command, CommanderError, Option } from 'commander';
 import type { ProxyField, parseNetwork } from '../policy/client-address.ts';
 import { PRESET_NAMES, PRESETS, type PresetName } from '../policy/presets.ts';
+import { type AcmeConfig, checkAcme } from './acme-settings.ts';
 import { checkDepot, type DepotConfig } from './depot-settings.ts';
 import { type ReachConfig, type ReachRead, readReach } from './reach-config.ts';
 import type { Setting } from './readers.ts';
@@ -25,7 +26,7 @@ import { LEAST_ROOM_BYTES, SETTINGS } from './settings.ts';
 type Name = keyof typeof SETTINGS;
 
 /** The settings, read and checked; sizes in bytes, times in milliseconds. */
-export interface Config extends ReachConfig, DepotConfig {
+export interface Config extends ReachConfig, DepotConfig, AcmeConfig {
   readonly host: string;
   readonly port: number;
   readonly tlsCert: string | undefined;
@@ -126,6 +127,7 @@ export function readConfig(
   const stop = (message: string): never => {
     throw new Stop(message, 2);
   };
+  checkAcme(config, stop);
   checkDepot(config, stop);
   const reach = readReach(raw as unknown as ReachRead, stop);
   return { ...config, ...reach, allowOrigin, preset, peers, trustedProxy, name };

@@ -13,6 +13,7 @@ import { parseNetwork } from '../policy/client-address.ts';
 import { OriginKeys } from '../policy/origin-keys.ts';
 import { OriginRules } from '../policy/origin-rules.ts';
 import { PRESET_NAMES } from '../policy/presets.ts';
+import { ACME_SETTINGS } from './acme-settings.ts';
 import { DEPOT_SETTINGS } from './depot-settings.ts';
 import { REACH_SETTINGS } from './reach-settings.ts';
 import { count, parseBaseUrl, readSecret, type Setting, text, usable } from './readers.ts';
@@ -336,6 +337,7 @@ export const SETTINGS = {
     schema: text(parseDuration),
     default: '10s',
   },
+  ...ACME_SETTINGS,
   ...DEPOT_SETTINGS,
   ...REACH_SETTINGS,
   'log-level': {

@@ -8,7 +8,12 @@ import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { singleField } from '@millrace/shared/http/fields/headers';
 import type { HttpAnswer } from '@millrace/shared/node/http-response';
 import type { OriginKeys, S3Keys } from '../policy/origin-keys.ts';
-import type { OriginRequest } from './origin-client.ts';
+
+/** A request, as far as it matters where it goes. */
+interface Asked {
+  readonly url: URL;
+  readonly admits?: ((url: URL) => boolean) | undefined;
+}
 
 export interface OriginAccessOptions {
   /** Returns the keys, which change when their file is read again. */
@@ -54,9 +59,9 @@ export class OriginAccess {
    *
    * @throws the error of the first origin if the second has no answer that counts
    */
-  async send<A extends HttpAnswer>(
-    request: OriginRequest,
-    send: (request: OriginRequest) => Promise<A>,
+  async send<A extends HttpAnswer, R extends Asked>(
+    request: R,
+    send: (request: R) => Promise<A>,
   ): Promise<A> {
     const { keys, now } = this.#options;
     const { url } = request;

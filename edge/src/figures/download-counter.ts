@@ -40,7 +40,7 @@ export interface Downloads {
   close(): Promise<void>;
 }
 
-export type DownloadEvent = 'begun' | 'completed';
+type DownloadEvent = 'begun' | 'completed';
 
 export interface DownloadCounterOptions {
   /** Folder for the counts; undefined: they end with the process. */

@@ -199,9 +199,13 @@ function staysPlain(request: FastifyRequest): boolean {
   if ((request.raw.socket as Partial<TLSSocket>).encrypted === true) return true;
   return (
     isOfNode({ headers: request.headers, url: request.originalUrl }) ||
-    PLAIN_PATHS.has(request.originalUrl)
+    PLAIN_PATHS.has(request.originalUrl) ||
+    request.originalUrl.startsWith(ACME_PATH)
   );
 }
+
+/** Where authorities look for answers to their challenges (RFC 8555 8.3). */
+export const ACME_PATH = '/.well-known/acme-challenge/';
 
 /** Connections on which a request with a body has come. */
 const ending = new WeakSet<Socket>();
@@ -239,5 +243,6 @@ function isNear(url: string | undefined): boolean {
 function isOwn(url: string | undefined): boolean {
   // The rest of a signed link is an origin's URL.
   if (url?.startsWith(SIGNED_PATH) === true) return false;
+  if (url?.startsWith(ACME_PATH) === true) return true;
   return url === '/' || url?.startsWith('/?') === true || url?.startsWith('/-/') === true;
 }

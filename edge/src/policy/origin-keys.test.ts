@@ -27,7 +27,7 @@ const one = (entry: object) => ({ origins: [{ origin: 'https://a.example', ...en
 describe('the file', () => {
   test.each([
     ['that others may read', one({ fields: { 'x-key': SECRET } }), 0o640, 'mode 0600'],
-    ['that is no JSON', `{"${SECRET}`, 0o600, 'it is not JSON'],
+    ['with text that is not JSON', `{"${SECRET}`, 0o600, 'it is not JSON'],
     ['with a word too much', one({ s4: SECRET }), 0o600, 's4'],
     ['with a field of the edge', one({ fields: { range: SECRET } }), 0o600, 'fields.range'],
     [

@@ -1,7 +1,7 @@
 /**
- * What the edge shows to origins that let only it in, from the file of `--origin-keys-file`: keys of
- * S3, fixed header fields, certificates; and the second origin that is asked when the first fails.
- * The file has secrets, so nobody but the edge's user may read it.
+ * Keys to origins that let only this edge in, from the file of `--origin-keys-file`: keys of S3,
+ * fixed header fields, certificates; and the second origin that is asked when the first fails. The
+ * file has secrets, so nobody but the edge's user may read it.
  */
 
 import { readFileSync, statSync } from 'node:fs';

@@ -104,7 +104,7 @@ export class OriginPolicy {
     this.#digest = this.#computeDigest();
   }
 
-  /** What the edge shows to origins that let only it in. */
+  /** Keys to origins that let only this edge in. */
   get keys(): OriginKeys {
     return this.#keys;
   }

@@ -21,6 +21,7 @@ import {
   metricsText,
   preferredFormat,
 } from '../figures/metrics-text.ts';
+import { certificateFolder } from '../listen/acme/acme-folder.ts';
 import type { Membership } from '../peers/membership.ts';
 import { WORKER_PART_OF_AGE } from '../workers/messages.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
@@ -201,10 +202,21 @@ export async function ownStatus(o: OwnRoutesOptions) {
     peers: membership.describe(),
     // Left out where there is none: of several processes one has it.
     ...(o.zone === undefined ? {} : { dns: await o.zone.describe() }),
+    ...certificateOrders(config),
     ...(o.anycast() === undefined ? {} : { anycast: o.anycast() }),
     process: {
       residentBytes: process.memoryUsage.rss(),
       cpuSeconds: (process.cpuUsage().user + process.cpuUsage().system) / 1e6,
     },
   };
+}
+
+/** Describes the orders of the edge's certificate; nothing for an edge that orders none. */
+function certificateOrders(config: Config) {
+  const state = certificateFolder(config)?.state();
+  if (state === undefined) return {};
+  const { failed, reason, nextAt } = state;
+  const next = nextAt === undefined ? {} : { next: new Date(nextAt).toISOString() };
+  const why = reason === undefined ? {} : { reason };
+  return { certificate: { name: config.acmeName, orderFailures: failed.count, ...why, ...next } };
 }

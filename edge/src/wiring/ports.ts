@@ -7,6 +7,7 @@ import { AdminPort } from '../admin/admin-port.ts';
 import { ConnectionLimit } from '../clients/connection-limit.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
 import type { Config } from '../config/config.ts';
+import { certificateFolder } from '../listen/acme/acme-folder.ts';
 import { buildServer, listenAlone, listenOn } from '../listen/http-server.ts';
 import { addCertificateGauge, openCertificates } from '../listen/tls/open-tls.ts';
 import { TlsListener } from '../listen/tls/tls-listener.ts';
@@ -82,6 +83,10 @@ export function openPorts(
   auth.onVerified = trust;
   if (commandAuth !== undefined) commandAuth.onVerified = trust;
   if (certificates !== undefined) addCertificateGauge(metrics, certificates);
+  const orders = certificateFolder(config);
+  const failures = () => orders?.state().failed.count ?? 0;
+  const help = 'Orders of a certificate that have failed since the last one that has not';
+  metrics.gauge('certificate_order_failures', help, failures, 'max');
   const { adminPort: port, adminHost: host } = config;
   const admin =
     port === undefined

@@ -11,9 +11,11 @@ import type { Exchanges } from '../clients/exchanges.ts';
 import type { DepotAdministration } from '../depot/administration.ts';
 import type { Figures } from '../figures/dashboard-figures.ts';
 import type { Downloads } from '../figures/download-counter.ts';
+import { certificateFolder } from '../listen/acme/acme-folder.ts';
 import { DEPOT_ROUTE, isBehindBody, NEAR_ROUTE, PREFIXED_ROUTE } from '../listen/http-server.ts';
 import { guardLocal } from '../listen/isolation.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
+import { acmeRoutes } from '../routes/acme.ts';
 import { adminRoutes, Drain, isAdmin, sendProblem } from '../routes/admin.ts';
 import { adminApi } from '../routes/admin-api.ts';
 import { commandRoutes } from '../routes/commands.ts';
@@ -119,6 +121,8 @@ export async function addRoutes(
     link,
     now,
   };
+  const folder = certificateFolder(config);
+  await server.register(acmeRoutes, { folder });
   await server.register(ownRoutes, own);
   const { client, records, onOriginBytes } = files;
   const check = new LinkCheck({ client, policy, records, admissions, now, onOriginBytes });

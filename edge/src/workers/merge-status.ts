@@ -7,6 +7,7 @@ const NOT_SUMMED: ReadonlySet<string> = new Set([
   'chunkBytes',
   'uptimeSeconds',
   'meanChunks',
+  'orderFailures',
   'room',
   // All processes have the same ones.
   'purges',

@@ -10,7 +10,6 @@
 import type { ByteRange } from '../../base/byte-range.ts';
 import { RangeSet } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
-import { ENTRY_BYTES, OBJECT_BYTES } from '../admission/memory-weight.ts';
 
 /** Bytes of a file that a client has taken with one request. */
 export interface TakenPart {
@@ -44,6 +43,10 @@ const MAX_OPEN = 20_000;
 const MAX_RANGES_EACH = 256;
 const MAX_RANGES = 100_000;
 
+/** Memory of a download with its key and its place in the list, and of one of its ranges, bytes. */
+const OPEN_BYTES = 480;
+const RANGE_BYTES = 80;
+
 interface Open {
   readonly day: number;
   readonly country: string;
@@ -69,7 +72,7 @@ export class OpenDownloads {
 
   /** Memory that the downloads take, bytes. */
   get bytes(): number {
-    return this.#open.size * (ENTRY_BYTES + 2 * OBJECT_BYTES) + this.#ranges * OBJECT_BYTES;
+    return this.#open.size * OPEN_BYTES + this.#ranges * RANGE_BYTES;
   }
 
   /**

@@ -1,0 +1,88 @@
+/** Edges that get their certificate by themselves. */
+
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { afterAll, beforeEach, expect, test } from '@jest/globals';
+import { AcmeAuthority } from '../../fixtures/origins/acme-authority.ts';
+import { freePorts } from '../../fixtures/origins/nginx.ts';
+import { EdgeProcess } from '../../fixtures/programs/processes.ts';
+import { until } from '../../fixtures/until.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'millrace-acme-'));
+const authority = await AcmeAuthority.start(folder);
+let dir: string;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(folder, 'edge-'));
+  authority.refuses = false;
+});
+afterAll(async () => {
+  await authority.stop();
+  await rm(folder, { recursive: true });
+});
+
+/** Starts an edge that orders a certificate. */
+async function start(...options: string[]): Promise<EdgeProcess> {
+  const port = await freePorts(1);
+  authority.port = port;
+  return EdgeProcess.start([
+    ...['--tls-cert', join(dir, 'cert.pem'), '--tls-key', join(dir, 'key.pem')],
+    ...['--http-port', `${port}`, '--http-answers', 'redirect', '--acme-name', 'localhost'],
+    ...['--acme-directory', authority.directory, '--allow-origin', '127.0.0.1', ...options],
+  ]);
+}
+
+/** Returns true if the edge shows a certificate that the authority has signed. */
+function isTrusted(edge: EdgeProcess): Promise<boolean> {
+  const { hostname: host, port } = new URL(edge.secureUrl);
+  return new Promise((resolve) => {
+    const how = { host, port: Number(port), servername: 'localhost', ca: authority.ca };
+    const socket = connect(how, () => resolve(socket.authorized) as never);
+    socket.on('secureConnect', () => socket.destroy()).on('error', () => resolve(false));
+  });
+}
+
+test('a certificate comes while the edge runs, to all its processes', async () => {
+  const edge = await start('--workers', '2');
+  await until(async () => {
+    // Connections go to the processes in turn.
+    const all = await Promise.all([1, 2, 3, 4].map(() => isTrusted(edge)));
+    return all.every((trusted) => trusted);
+  });
+  expect(authority.placed).toBe(1);
+  for (const name of ['cert.pem', 'key.pem', 'acme/account.key', 'acme/state.json']) {
+    expect([name, (await stat(join(dir, name))).mode & 0o777]).toEqual([name, 0o600]);
+  }
+  await edge.stop();
+  // A restart orders nothing, and an account is used again.
+  const again = await start();
+  expect(await isTrusted(again)).toBe(true);
+  await again.stop();
+  // A process that was killed between the two files has left the key of another certificate.
+  await writeFile(join(dir, 'key.pem'), await readFile(join(dir, 'acme/account.key')));
+  const renewed = await start();
+  await until(() => isTrusted(renewed));
+  expect(authority.placed).toBe(2);
+  await renewed.stop();
+});
+
+test('a failed order is shown, and tried again later, over a restart as well', async () => {
+  authority.refuses = true;
+  const placed = authority.placed;
+  const edge = await start();
+  await until(() => edge.log.some((line) => line.includes('no certificate has come')));
+  expect(edge.log.find((line) => line.includes('no certificate'))).toContain('no orders today');
+  const plain = `http://127.0.0.1:${authority.port}`;
+  const text = await (await fetch(`${plain}/-/metrics`)).text();
+  expect(text).toMatch(/\nmillrace_certificate_order_failures 1\n/);
+  expect((await fetch(`${plain}/.well-known/acme-challenge/x`)).status).toBe(404);
+  await edge.stop();
+  const state = JSON.parse(await readFile(join(dir, 'acme/state.json'), 'utf8'));
+  expect(state.nextAt - state.failed.at).toBeGreaterThanOrEqual(15 * 60_000);
+  authority.refuses = false;
+  const again = await start();
+  expect(authority.placed).toBe(placed + 1);
+  await again.stop();
+});

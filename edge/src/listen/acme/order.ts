@@ -1,0 +1,80 @@
+/** Orders one certificate by ACME (RFC 8555), with the challenge HTTP-01. */
+
+import type { Client } from 'acme-client';
+import type { AcmeFolder } from './acme-folder.ts';
+
+export interface OrderOptions {
+  readonly name: string;
+  readonly directory: string;
+  readonly contact: string | undefined;
+  readonly folder: AcmeFolder;
+}
+
+/** A key and its certificate with the chain, PEM. */
+export interface Ordered {
+  readonly key: string;
+  readonly cert: string;
+}
+
+/**
+ * Orders a certificate with a new key.
+ *
+ * @throws Error that says why there is none
+ */
+export async function orderCertificate(o: OrderOptions): Promise<Ordered> {
+  const { name, directory: directoryUrl, contact, folder } = o;
+  const { Client, crypto } = await loadClient();
+  const accountKey = await folder.accountKey(() => crypto.createPrivateEcdsaKey());
+  const client = new Client({ directoryUrl, accountKey });
+  await openAccount(client, contact);
+  const [key, csr] = await crypto.createCsr(
+    { commonName: name, altNames: [name] },
+    await crypto.createPrivateEcdsaKey(),
+  );
+  const cert = await client.auto({
+    csr,
+    termsOfServiceAgreed: true,
+    challengePriority: ['http-01'],
+    // This machine may not reach itself by its public name.
+    skipChallengeVerification: true,
+    challengeCreateFn: (_authz, { token }, answer) => folder.putAnswer(token, answer),
+    challengeRemoveFn: (_authz, { token }) => folder.removeAnswer(token),
+  });
+  return { key: key.toString(), cert };
+}
+
+/** Makes the account of the key, or finds it. @throws Error that says why there is none */
+async function openAccount(client: Client, contact: string | undefined): Promise<void> {
+  const mail = contact === undefined ? {} : { contact: [`mailto:${contact}`] };
+  try {
+    await client.createAccount({ termsOfServiceAgreed: true, ...mail });
+  } catch (error) {
+    // The client changes an account that exists already, which authorities may refuse if there is
+    // nothing to change.
+    try {
+      client.getAccountUrl();
+    } catch {
+      throw error;
+    }
+  }
+}
+
+/**
+ * Makes a certificate that nobody trusts, so that the edge can listen before it has one: the
+ * authority asks the edge itself.
+ */
+export async function standIn(name: string): Promise<Ordered> {
+  const { crypto } = await loadClient();
+  const authz = { identifier: { type: 'dns', value: name } };
+  const [key, cert] = await crypto.createAlpnCertificate(
+    authz as Parameters<typeof crypto.createAlpnCertificate>[0],
+    '',
+    await crypto.createPrivateEcdsaKey(),
+  );
+  return { key: key.toString(), cert: cert.toString() };
+}
+
+/** Loads the client only when it is needed: it would take a good part of an edge's start. */
+function loadClient() {
+  return import('acme-client');
+}
