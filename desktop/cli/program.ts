@@ -50,7 +50,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
     categories: async () => (await import('./commands/settings.ts')).categoriesCommand,
   },
   'For publishers, and operators of edges:': {
-    sync: async () => (await import('./commands/sync.ts')).syncCommand,
+    sync: async () => (await import('./commands/sync/sync.ts')).syncCommand,
     edges: async () => (await import('./commands/edge/edges.ts')).edgesCommand,
     edge: async () => (await import('./commands/edge/edge.ts')).edgeCommand,
   },

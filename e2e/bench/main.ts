@@ -11,6 +11,8 @@
  *
  * `npm run bench -- cache-tests FOLDER`: the public suite of tests for HTTP caches.
  *
+ * `npm run bench -- push [--hosts N] [--files N]`: a folder pushed to hosts over real sshd.
+ *
  * `npm run bench -- memory`: an edge's memory under floods of requests from strangers.
  */
 
@@ -26,6 +28,7 @@ import { Stage } from './measuring/stage.ts';
 import { memory } from './memory.ts';
 import { network } from './network.ts';
 import { popup } from './popup.ts';
+import { push } from './push.ts';
 import { shell } from './shell.ts';
 import { single } from './single.ts';
 import { tls } from './tls.ts';
@@ -60,6 +63,7 @@ const PROGRAMS = new Map<string, (args: readonly string[]) => Promise<number>>([
   ['fuzz', fuzz],
   ['hostile', hostile],
   ['memory', memory],
+  ['push', push],
   ['cache-tests', cacheTests],
 ]);
 

@@ -1,7 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import type { SyncFile } from '@millrace/shared/sync/manifest';
 import type { SyncPlan } from '@millrace/shared/sync/plan';
-import { appliedLine, planLines, progressText, publishedLines } from './sync-text.ts';
+import {
+  appliedLine,
+  hostLine,
+  planLines,
+  progressText,
+  publishedLines,
+  pushedLine,
+  pushText,
+} from './sync-text.ts';
 
 const COUNTS = { fetched: 0, copied: 0, settled: 0, removed: 0, unchanged: 3, receivedBytes: 2048 };
 const file = (path: string): SyncFile => ({
@@ -45,6 +53,22 @@ describe('sync prints', () => {
       'script: /s.sh',
       'sha-256=ab',
     ]);
+  });
+
+  test('the hosts of a push', () => {
+    const counts = { unchanged: 2, fetched: 1, failed: 0 };
+    const done = { done: true, status: 0, counts, why: '' };
+    expect(hostLine('a:/x', done, 1234, false)).toBe('a:/x: 1 file fetched, 2 unchanged, 1.2 s');
+    expect(hostLine('a:/x', done, 0, true)).toBe('a:/x: 1 file to fetch, 2 unchanged, 0.0 s');
+    const lost = { done: false, status: 255, counts: undefined, why: 'lost' };
+    expect(hostLine('a:/x', lost, 0, false)).toBe('a:/x: FAILED: lost');
+    expect(pushedLine(1, 1)).toBe('1 host done');
+    expect(pushedLine(1, 2)).toBe('1 of 2 hosts done; the same command continues');
+    const running = new Map([
+      ['a', undefined],
+      ['b', { files: 1, of: 3 }],
+    ]);
+    expect(pushText(1, 3, running)).toBe('1 of 3 hosts, a, b 33%');
   });
 
   test('its progress', () => {

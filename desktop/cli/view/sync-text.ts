@@ -2,6 +2,7 @@
 
 import { formatBytes, formatRate } from '@millrace/shared/base/units';
 import type { SyncPlan } from '@millrace/shared/sync/plan';
+import type { PushOutcome } from '@millrace/shared/sync/push-outcome';
 import type { ApplyProgress } from '../../engine/sync/apply.ts';
 import { printable } from '../text/printable.ts';
 
@@ -58,6 +59,33 @@ export function publishedLines(published: {
     ...(script === undefined ? [] : [`script: ${printable(script)}`]),
     `sha-256=${sha256}`,
   ];
+}
+
+/** Returns one line about a host that `sync push` is through with. */
+export function hostLine(name: string, outcome: PushOutcome, ms: number, dryRun: boolean): string {
+  const { done, counts, why } = outcome;
+  if (!done || counts === undefined) return `${name}: FAILED: ${why}`;
+  const fetched = `${files(counts.fetched)} ${dryRun ? 'to fetch' : 'fetched'}`;
+  return `${name}: ${fetched}, ${counts.unchanged} unchanged, ${(ms / 1000).toFixed(1)} s`;
+}
+
+/** Returns the last line of `sync push`. */
+export function pushedLine(done: number, hosts: number): string {
+  const all = hosts === 1 ? '1 host' : `${hosts} hosts`;
+  if (done === hosts) return `${all} done`;
+  return `${done} of ${all} done; the same command continues`;
+}
+
+/** Returns the progress of `sync push` in one line. */
+export function pushText(
+  over: number,
+  hosts: number,
+  running: ReadonlyMap<string, { readonly files: number; readonly of: number } | undefined>,
+): string {
+  const each = [...running].map(([name, stand]) =>
+    stand === undefined ? name : `${name} ${Math.floor((100 * stand.files) / stand.of)}%`,
+  );
+  return [`${over} of ${hosts} hosts`, ...each].join(', ');
 }
 
 /** Returns the progress in one line. */

@@ -43,6 +43,7 @@ const CONNECTIONS = 16;
 const EDGES_RETRY_FOR_MS = 20_000;
 const PROGRESS_MS = 200;
 const USER_AGENT = 'Millrace/0.1';
+
 export class SyncFetcher {
   readonly #options: FetcherOptions;
   readonly #connections: Connections;
@@ -88,6 +89,11 @@ export class SyncFetcher {
     );
     const named = await namedEdges(edges, connections, options.random);
     return new SyncFetcher(options, connections, named, new Map(tokens));
+  }
+
+  /** The edges that may be told of the URLs, with the names that decide who is asked for which. */
+  get edges(): readonly RankedEdge[] {
+    return this.#edges;
   }
 
   /**

@@ -6,7 +6,7 @@ import { join, relative, resolve, sep } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_MANIFEST_BYTES, MAX_MANIFEST_FILES } from '@millrace/shared/base/limits';
 import { formatManifest, type Manifest, type SyncFile } from '@millrace/shared/sync/manifest';
-import { STAGING } from '@millrace/shared/sync/sync-path';
+import { SCRIPT_NAME, STAGING } from '@millrace/shared/sync/sync-path';
 import { fileError } from '../files/file-error.ts';
 import { PART, writeArchive } from './archive.ts';
 import { describeFile } from './describe-file.ts';
@@ -49,7 +49,13 @@ const READ_AT_A_TIME = 4;
  */
 export async function publish(options: PublishOptions): Promise<Published> {
   const { dir, url, output, signal } = options;
-  const made = [output, join(dir, MANIFEST_NAME), join(dir, ARCHIVE_NAME), ...options.except];
+  const made = [
+    output,
+    join(dir, MANIFEST_NAME),
+    join(dir, ARCHIVE_NAME),
+    join(dir, SCRIPT_NAME),
+    ...options.except,
+  ];
   // Files that a killed run left behind are not published either.
   const own = new Set(
     [...made, ...made.map((path) => path + PART)].map((path) =>

@@ -160,6 +160,7 @@ describe('errors', () => {
       checksum: 5,
       filesystem: 6,
       source: 7,
+      partial: 8,
       interrupted: 130,
     });
   });

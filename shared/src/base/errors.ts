@@ -59,6 +59,7 @@ export const EXIT = {
   checksum: 5,
   filesystem: 6,
   source: 7,
+  partial: 8,
   interrupted: 130,
 } as const;
 

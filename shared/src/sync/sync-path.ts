@@ -8,6 +8,8 @@ import { DEVICE_NAME, isReadByWindows, SHORT_NAME } from '../download/request/ha
 
 /** Millrace's own folder for unfinished files, at the top of the synchronised folder. */
 export const STAGING = '.millrace-sync';
+/** Name of the script that `sync push` has hosts fetch, beside the manifest. */
+export const SCRIPT_NAME = 'millrace-sync.sh';
 
 /** Characters that Windows forbids in names; a colon also names a hidden stream of a file. */
 const NOT_ON_WINDOWS = /[<>:"|?*]/;

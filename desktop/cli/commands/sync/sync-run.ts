@@ -1,27 +1,27 @@
 /** Carries out `millrace sync publish` and `millrace sync apply`. */
 
-import { chmod, readFile, stat } from 'node:fs/promises';
+import { chmod } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Digest } from '@millrace/shared/base/digest';
 import { EXIT, MillraceError } from '@millrace/shared/base/errors';
-import { MAX_MANIFEST_BYTES } from '@millrace/shared/base/limits';
 import { REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';
-import { type Manifest, parseManifest } from '@millrace/shared/sync/manifest';
+import type { Manifest } from '@millrace/shared/sync/manifest';
 import { syncScript } from '@millrace/shared/sync/sync-script';
-import { type ApplyProgress, applyManifest } from '../../engine/sync/apply.ts';
-import { SyncFetcher } from '../../engine/sync/fetcher.ts';
-import { MANIFEST_NAME, publish, replace } from '../../engine/sync/publish.ts';
+import { type ApplyProgress, applyManifest } from '../../../engine/sync/apply.ts';
+import { SyncFetcher } from '../../../engine/sync/fetcher.ts';
+import { MANIFEST_NAME, publish, replace } from '../../../engine/sync/publish.ts';
 import {
   type CliContext,
   type CommonOptions,
   errorObject,
   type Report,
-} from '../console/context.ts';
-import { RETRY_FOR_MS } from '../options/request-options.ts';
-import { MovingLine } from '../text/moving-line.ts';
-import { UsageError } from '../text/option-values.ts';
-import { printable } from '../text/printable.ts';
-import { appliedLine, planLines, progressText, publishedLines } from '../view/sync-text.ts';
+} from '../../console/context.ts';
+import { RETRY_FOR_MS } from '../../options/request-options.ts';
+import { MovingLine } from '../../text/moving-line.ts';
+import { UsageError } from '../../text/option-values.ts';
+import { printable } from '../../text/printable.ts';
+import { appliedLine, planLines, progressText, publishedLines } from '../../view/sync-text.ts';
+import { fetchManifest, readManifest } from './read-manifest.ts';
 
 interface ScriptOptions extends CommonOptions {
   readonly script?: string;
@@ -104,8 +104,8 @@ export async function applyToFolder(
   try {
     const manifest =
       url === undefined
-        ? await readManifest(resolve(cwd, text), options)
-        : await fetchManifest(url, options, fetcher, signal);
+        ? await readManifest(resolve(cwd, text), options.checksum)
+        : await fetchManifest(url, options.checksum, fetcher, signal);
     if (options.script !== undefined) {
       const path = resolve(cwd, options.script);
       await writeScript(path, manifest, options);
@@ -190,46 +190,7 @@ function planNames(plan: Awaited<ReturnType<typeof applyManifest>>['plan']): obj
   };
 }
 
-async function readManifest(path: string, { checksum }: ApplyOptions): Promise<Manifest> {
-  const body = await stat(path)
-    .then(({ size }) => {
-      if (size > MAX_MANIFEST_BYTES) throw new MillraceError('bad-manifest', 'it is too large');
-      return readFile(path);
-    })
-    .catch((cause: unknown) => {
-      if (cause instanceof MillraceError) throw cause;
-      throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
-    });
-  if (checksum !== undefined) {
-    const { createHash } = await import('node:crypto');
-    const found = createHash('sha256').update(body).digest('hex');
-    if (found !== checksum.hex) throw new MillraceError('checksum-mismatch', `sha-256=${found}`);
-  }
-  return parse(body);
-}
-
-async function fetchManifest(
-  url: string,
-  { checksum }: ApplyOptions,
-  fetcher: SyncFetcher,
-  signal: AbortSignal,
-): Promise<Manifest> {
-  // With a digest, the manifest is fetched like any other file; without one, it must be current.
-  if (checksum === undefined) return parse(await fetcher.current(url, MAX_MANIFEST_BYTES, signal));
-  const content = { size: MAX_MANIFEST_BYTES, sha256: checksum.hex };
-  return parse(await fetcher.small(url, content, signal));
-}
-
-function parse(body: Buffer): Manifest {
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(body);
-  } catch {
-    throw new MillraceError('bad-manifest', 'it is no Unicode text');
-  }
-  return parseManifest(text, process.platform === 'win32');
-}
-
+/** Writes the script of a manifest, executable. */
 async function writeScript(
   path: string,
   manifest: Manifest,

@@ -1,12 +1,17 @@
 /** `millrace sync`: publishes a folder at one place and brings it to many others. */
 
 import type { Digest } from '@millrace/shared/base/digest';
+import { commandWords } from '@millrace/shared/sync/command-words';
+import { SCRIPT_NAME } from '@millrace/shared/sync/sync-path';
 import { Command, InvalidArgumentError } from 'commander';
-import { action, type CliContext } from '../console/context.ts';
-import { requestOption } from '../options/request-options.ts';
-import { digestValue, urlValue } from '../text/option-values.ts';
+import { action, type CliContext } from '../../console/context.ts';
+import { requestOption } from '../../options/request-options.ts';
+import { digestValue, reading, urlValue, wholeNumber } from '../../text/option-values.ts';
+import { PARALLEL, SSH } from './push-defaults.ts';
+import type { PushOptions } from './push-run.ts';
 import type { ApplyOptions, PublishOptions } from './sync-run.ts';
 
+const MAX_PARALLEL = 64;
 const SCRIPT = 'also write a shell script that applies the manifest with curl and sha256sum';
 
 export function syncCommand(context: CliContext): Command {
@@ -65,7 +70,57 @@ be, otherwise as "get".`,
         },
       ),
     );
+  command
+    .command('push')
+    .description('bring a folder to hosts that have only a shell, curl and sha256sum, over ssh')
+    .argument('<manifest>', 'the manifest, a file in the served folder or its URL')
+    .argument('<host:folder...>', 'hosts for ssh, each with the folder there')
+    .addOption(requestOption('edge'))
+    .addOption(requestOption('edgesOnly'))
+    .option(
+      '--checksum <digest>',
+      'digest that the manifest must have, as "publish" prints it: sha-256=HEX',
+      manifestDigest,
+    )
+    .option('--script <url>', `URL of the script (default: ${SCRIPT_NAME} beside the files)`, urlOf)
+    .option(
+      '--parallel <number>',
+      `most hosts at a time, 1 to ${MAX_PARALLEL} (default: ${PARALLEL})`,
+      wholeNumber(1, MAX_PARALLEL),
+    )
+    .option(
+      '--ssh <command>',
+      `program that reaches hosts (default: ${SSH.join(' ')})`,
+      reading(commandWords),
+    )
+    .option('--dry-run', 'count what hosts would fetch, and change nothing')
+    .addOption(requestOption('proxy'))
+    .addOption(requestOption('timeout'))
+    .addOption(requestOption('retryFor'))
+    .option('--json', 'print one JSON document')
+    .addHelpText(
+      'after',
+      `
+Each host gets a few lines over ssh, which fetch the script through an edge, check its
+digest and run it. If the manifest is a file, the script is written beside it, for the
+folder's server to send; otherwise it must have been published with the same edges.
+The same command continues after an interruption. Exit status: 0 all hosts are done,
+8 one of them is not, otherwise as "get".`,
+    )
+    .action(
+      action<PushOptions, [string, string[]]>(
+        context,
+        async (report, options, manifest, targets) => {
+          const { pushToHosts } = await import('./push-run.ts');
+          return pushToHosts(manifest, targets, options, report, context);
+        },
+      ),
+    );
   return command;
+}
+
+function urlOf(text: string): string {
+  return urlValue(text);
 }
 
 function folderUrl(text: string): string {
