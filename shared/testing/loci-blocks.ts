@@ -4,8 +4,8 @@
  */
 
 import type { ByteRange } from '../src/base/byte-range.ts';
+import { BlockMap, type Redundancy } from '../src/download/scheduler/block-map.ts';
 import type { Assignment } from '../src/download/scheduler/scheduler.ts';
-import { BlockMap, type Redundancy } from './block-map.ts';
 import type { Chooser } from './simulated-download.ts';
 
 class BlockRequest implements Assignment {

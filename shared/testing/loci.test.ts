@@ -1,5 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import type { RedundancyMode } from '../src/download/request/request.ts';
+import {
+  LOCI_DEFAULTS,
+  type LociRules,
+  type RedundancyMode,
+} from '../src/download/request/request.ts';
 import { Scheduler } from '../src/download/scheduler/scheduler.ts';
 import { LociBlocks } from './loci-blocks.ts';
 import { type Chooser, type Milestone, SimulatedDownload } from './simulated-download.ts';
@@ -62,11 +66,12 @@ function download(
   };
 }
 
-const scheduler = (mode: RedundancyMode, replicas: number) =>
+const scheduler = (mode: RedundancyMode, replicas: number, loci?: LociRules) =>
   new Scheduler(
     {
       length: LENGTH,
       mode,
+      loci,
       redundantBytes: REDUNDANT_BYTES,
       connections: CONNECTIONS * replicas,
     },
@@ -100,6 +105,18 @@ describe('replicas are added one by one (LOCI 4.1, figure 3)', () => {
     const rates = plain(2).map((r) => r.megabits);
     expect(Math.min(...rates.slice(2))).toBeGreaterThan(30);
   });
+
+  test.each(['basic', 'aggressive', 'progress'] as const)(
+    'as an option of ours, %s is the algorithm of the paper',
+    (mode) => {
+      const loci = LOCI_DEFAULTS[mode];
+      for (const replicas of REPLICAS) {
+        const { copies, progress, blockBytes } = loci;
+        const paper = download(replicas, new LociBlocks(LENGTH, blockBytes, { copies, progress }));
+        expect(download(replicas, scheduler('progress', replicas, loci))).toEqual(paper);
+      }
+    },
+  );
 
   test.each(['basic', 'aggressive', 'progress'] as const)(
     'our scheduler is never slower with more replicas: %s',

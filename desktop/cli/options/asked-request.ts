@@ -2,7 +2,12 @@
 
 import { basename, dirname, resolve, sep } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';
+import {
+  type DownloadRequest,
+  LOCI_DEFAULTS,
+  type LociRules,
+  REQUEST_DEFAULTS,
+} from '@millrace/shared/download/request/request';
 import { basicAuthorization, withoutLogin } from '../../engine/net/credentials.ts';
 import { UsageError, urlValue } from '../text/option-values.ts';
 import { RETRY_FOR_MS, type RequestOptions } from './request-options.ts';
@@ -45,7 +50,7 @@ export function requestOf(url: string, options: RequestOptions, cwd: string): As
     ...given('direct', options.edgesOnly === true ? false : undefined),
     ...given('connections', options.connections),
     ...given('connectionsPerHost', options.connectionsPerHost),
-    ...given('redundancy', options.redundancy),
+    ...given('loci', lociOf(options)),
     ...given('digests', options.checksum),
     ...given('sidecars', options.findChecksum),
     ...given('headers', Object.keys(headers).length === 0 ? undefined : headers),
@@ -56,6 +61,35 @@ export function requestOf(url: string, options: RequestOptions, cwd: string): As
     ...given('overwrite', options.overwrite),
     ...given('timeoutMs', options.timeout),
     ...given('retryForMs', options.retryFor),
+  };
+}
+
+/** Returns the rules of the paper's algorithm. @throws UsageError for values without an algorithm */
+function lociOf(options: RequestOptions): LociRules | undefined {
+  const { redundancy, copies, lateAfter, blockSize, lookAhead } = options;
+  const values = {
+    copies,
+    'late-after': lateAfter,
+    'block-size': blockSize,
+    'look-ahead': lookAhead,
+  };
+  const alone = Object.entries(values).find(([, value]) => value !== undefined)?.[0];
+  if (redundancy === undefined) {
+    if (alone !== undefined) throw new UsageError(`--${alone} needs --redundancy`);
+    return undefined;
+  }
+  if (redundancy === 'basic' && copies !== undefined && copies > 1) {
+    throw new UsageError('--redundancy basic fetches every block once: --copies is 1');
+  }
+  if (redundancy !== 'progress' && lateAfter !== undefined) {
+    throw new UsageError('--late-after needs --redundancy progress');
+  }
+  const assumed = LOCI_DEFAULTS[redundancy];
+  return {
+    copies: copies ?? assumed.copies,
+    progress: lateAfter ?? assumed.progress,
+    blockBytes: blockSize ?? assumed.blockBytes,
+    ...(lookAhead === undefined ? {} : { lookAheadBytes: lookAhead }),
   };
 }
 

@@ -19,6 +19,29 @@ describe('options of a download', () => {
     expect(read()).toEqual({ urls: [URL] });
   });
 
+  test("the paper's algorithms have the paper's values, or others", () => {
+    const mib = 1024 * 1024;
+    expect(read('--redundancy', 'aggressive').loci).toEqual({
+      copies: 3,
+      progress: 0,
+      blockBytes: 2 * mib,
+    });
+    const chosen = ['--copies', '2', '--late-after', '9', '--block-size', '1MiB'];
+    expect(read('--redundancy', 'progress', ...chosen, '--look-ahead', '8MiB').loci).toEqual({
+      ...{ copies: 2, progress: 9, blockBytes: mib, lookAheadBytes: 8 * mib },
+    });
+  });
+
+  test.each([
+    [['--copies', '2'], '--copies needs --redundancy'],
+    [['--look-ahead', '1MiB'], '--look-ahead needs --redundancy'],
+    [['--redundancy', 'basic', '--copies', '2'], '--redundancy basic fetches every block once'],
+    [['--redundancy', 'aggressive', '--late-after', '2'], '--late-after needs'],
+    [['--redundancy', 'basic', '--block-size', '1K'], 'a size from 64KiB to 1GiB is needed'],
+  ])('%j is refused', (args, why) => {
+    expect(() => read(...args)).toThrow(why);
+  });
+
   test('every option is read', () => {
     const sha = 'ab'.repeat(32);
     expect(
@@ -46,7 +69,7 @@ describe('options of a download', () => {
       direct: false,
       connections: 4,
       connectionsPerHost: 2,
-      redundancy: 'basic',
+      loci: { copies: 1, progress: 0, blockBytes: 2 * 1024 * 1024 },
       sidecars: true,
       netrc: true,
       cookieFile: '/home/user/jar.txt',

@@ -1,8 +1,12 @@
 /** The options of a download, for every command that takes a URL. */
 
 import type { Digest } from '@millrace/shared/base/digest';
-import { parseDuration, parseRate } from '@millrace/shared/base/unit-options';
-import { REQUEST_DEFAULTS, type RedundancyMode } from '@millrace/shared/download/request/request';
+import { parseBytes, parseDuration, parseRate } from '@millrace/shared/base/unit-options';
+import {
+  LOCI_LIMITS,
+  REQUEST_DEFAULTS,
+  type RedundancyMode,
+} from '@millrace/shared/download/request/request';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Login } from '../../engine/net/credentials.ts';
 import {
@@ -25,6 +29,10 @@ export interface RequestOptions {
   readonly connections?: number;
   readonly connectionsPerHost?: number;
   readonly redundancy?: RedundancyMode;
+  readonly copies?: number;
+  readonly lateAfter?: number;
+  readonly blockSize?: number;
+  readonly lookAhead?: number;
   readonly checksum?: readonly Digest[];
   readonly findChecksum?: boolean;
   readonly header?: readonly (readonly [string, string])[];
@@ -47,12 +55,7 @@ const MODES: readonly RedundancyMode[] = ['basic', 'aggressive', 'progress'];
 export const RETRY_FOR_MS = 120_000;
 
 const connections = wholeNumber(1, MAX_CONNECTIONS);
-const {
-  connections: many,
-  connectionsPerHost: manyPerHost,
-  redundancy,
-  timeoutMs,
-} = REQUEST_DEFAULTS;
+const { connections: many, connectionsPerHost: manyPerHost, timeoutMs } = REQUEST_DEFAULTS;
 
 /** No option has a default here: the engine chooses it. */
 const DECLARED = {
@@ -78,8 +81,28 @@ const DECLARED = {
   redundancy: () =>
     new Option(
       '--redundancy <how>',
-      'how readily bytes are fetched twice when a source is slow',
+      "choose blocks as an algorithm of the paper does, to study it (default: Millrace's own)",
     ).choices(MODES),
+  copies: () =>
+    new Option(
+      '--copies <number>',
+      `with --redundancy: most requests for a block at a time, R, 1 to ${LOCI_LIMITS.copies} (default: 3; basic 1)`,
+    ).argParser(wholeNumber(1, LOCI_LIMITS.copies)),
+  lateAfter: () =>
+    new Option(
+      '--late-after <number>',
+      'with --redundancy progress: complete blocks after which an earlier one is late, P (default: 6)',
+    ).argParser(wholeNumber(0, LOCI_LIMITS.progress)),
+  blockSize: () =>
+    new Option(
+      '--block-size <size>',
+      'with --redundancy: size of a block, 64KiB to 1GiB (default: 2MiB)',
+    ).argParser(blockBytes),
+  lookAhead: () =>
+    new Option(
+      '--look-ahead <size>',
+      'with --redundancy: fetch no block further on from the first missing byte (default: no bound)',
+    ).argParser(reading(parseBytes)),
   checksum: () =>
     several(
       '--checksum <digest>',
@@ -128,7 +151,6 @@ const DECLARED = {
 const ASSUMED: Readonly<Partial<Record<string, string>>> = {
   connections: `${many}`,
   connectionsPerHost: `${manyPerHost}`,
-  redundancy,
   timeout: `${timeoutMs / 1000}s`,
   retryFor: `${RETRY_FOR_MS / 60_000}m`,
 };
@@ -182,6 +204,14 @@ export function edgeValues(text: string, before?: string[]): string[] {
   const items = text.split(',').map((item) => item.trim());
   const urls = items.filter((item) => item !== '').map((item) => urlValue(item, ['http', 'https']));
   return [...(before ?? []), ...urls];
+}
+
+/** Reads the size of a block. */
+function blockBytes(text: string): number {
+  const bytes = reading(parseBytes)(text);
+  const { minBlockBytes, maxBlockBytes } = LOCI_LIMITS;
+  if (bytes >= minBlockBytes && bytes <= maxBlockBytes) return bytes;
+  throw new InvalidArgumentError('a size from 64KiB to 1GiB is needed');
 }
 
 function oneUrl(text: string): string {

@@ -60,9 +60,10 @@ export class FetchPasses {
     { length, once = false, isOpenEnded = false, bodyKey, open, known }: FetchPassOptions,
   ): FetchPass {
     const { redundancy, connections, redundantShare } = request;
+    const loci = request.loci && { ...request.loci, ...(once ? { copies: 1 } : {}) };
     const redundantBytes = once ? 0 : Math.floor(length * redundantShare);
     const scheduler = new Scheduler(
-      { length, mode: redundancy, redundantBytes, connections, isOpenEnded },
+      { length, mode: redundancy, loci, redundantBytes, connections, isOpenEnded },
       session.now(),
     );
     for (const range of file.stored.ranges) scheduler.addStored(range);

@@ -7,7 +7,11 @@ import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
 import { MAX_PRIORITY, MIN_PRIORITY } from '@millrace/shared/download/queue/queue-line';
 import { type Category, categoryOf } from '@millrace/shared/download/request/category';
 import { nameFromUrl, possibleFileName } from '@millrace/shared/download/request/file-name';
-import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';
+import {
+  type DownloadRequest,
+  LOCI_LIMITS,
+  REQUEST_DEFAULTS,
+} from '@millrace/shared/download/request/request';
 import { MAX_PER_HOST } from '@millrace/shared/download/transfer/host-limits';
 import { isPublicHost, mayBeTold } from '@millrace/shared/http/urls/public-host';
 import * as z from 'zod';
@@ -93,6 +97,15 @@ export const newDownloadSchema = z.strictObject({
   connections: connections.optional(),
   connectionsPerHost: connections.optional(),
   redundancy: z.enum(['basic', 'aggressive', 'progress']).optional(),
+  /** The paper's own algorithm in place of ours. */
+  loci: z
+    .strictObject({
+      copies: z.number().int().min(1).max(LOCI_LIMITS.copies),
+      progress: z.number().int().min(0).max(LOCI_LIMITS.progress),
+      blockBytes: z.number().int().min(LOCI_LIMITS.minBlockBytes).max(LOCI_LIMITS.maxBlockBytes),
+      lookAheadBytes: z.number().int().min(1).optional(),
+    })
+    .optional(),
   redundantShare: z.number().min(0).max(1).optional(),
   headers: headers.optional(),
   login: login.optional(),

@@ -7,7 +7,11 @@
 import { posix, win32 } from 'node:path';
 import type { SQLOutputValue } from 'node:sqlite';
 import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '@millrace/shared/base/digest';
-import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';
+import {
+  type DownloadRequest,
+  LOCI_LIMITS,
+  REQUEST_DEFAULTS,
+} from '@millrace/shared/download/request/request';
 import { tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import {
@@ -71,6 +75,14 @@ const request = z.object({
   connections: atLeastOne.default(REQUEST_DEFAULTS.connections),
   connectionsPerHost: atLeastOne.default(REQUEST_DEFAULTS.connectionsPerHost),
   redundancy: z.enum(['basic', 'aggressive', 'progress']).default(REQUEST_DEFAULTS.redundancy),
+  loci: z
+    .object({
+      copies: atLeastOne.max(LOCI_LIMITS.copies),
+      progress: count,
+      blockBytes: atLeastOne.min(LOCI_LIMITS.minBlockBytes),
+      lookAheadBytes: atLeastOne.optional(),
+    })
+    .optional(),
   redundantShare: z.number().min(0).max(1).default(REQUEST_DEFAULTS.redundantShare),
   headers: texts.default({}),
   edgeHeaders: texts.optional(),

@@ -5,6 +5,7 @@
 
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { LOCI_DEFAULTS } from '@millrace/shared/download/request/request';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { type Experiment, type ExperimentOptions, repeated } from '../experiment.ts';
 import { Gate } from '../gate.ts';
@@ -19,7 +20,9 @@ const FILE_BYTES = 50 * 1024 * 1024;
 const SERVERS = CLIENTS.Tennessee;
 /** Numbers of replicas: before and with the very slow server, after it, and with the near one. */
 const REPLICAS = [2, 3, 4, 5];
-const MODES = ['basic', 'aggressive', 'progress'] as const;
+const MODES = ['ours', 'basic', 'aggressive', 'progress'] as const;
+/** Our own algorithm, or one of the paper's. */
+type Mode = (typeof MODES)[number];
 const THREADS = 2;
 const TIMEOUT_MS = 120_000;
 
@@ -65,8 +68,8 @@ async function run(options: ExperimentOptions): Promise<Findings> {
         title: 'The same in virtual time, with rates that never change',
         columns: ['', ...REPLICAS.map(String)],
         rows: MODES.map((mode) => [
-          `Millrace ${mode}`,
-          ...REPLICAS.map((n) => simulated(n, { by: 'millrace', mode }, options.seed)),
+          nameOf(mode),
+          ...REPLICAS.map((n) => simulated(n, algorithmOf(mode), options.seed)),
         ]),
       },
     ],
@@ -77,6 +80,14 @@ async function run(options: ExperimentOptions): Promise<Findings> {
     ],
     raw: samples,
   };
+}
+
+const nameOf = (mode: Mode) => (mode === 'ours' ? 'Millrace' : `LOCI ${mode}`);
+
+function algorithmOf(mode: Mode): Algorithm {
+  return mode === 'ours'
+    ? { by: 'millrace', mode: 'progress' }
+    : { by: 'paper', ...LOCI_DEFAULTS[mode] };
 }
 
 function simulated(replicas: number, algorithm: Algorithm, seed: number): number {
@@ -110,7 +121,7 @@ async function measure(seed: number, say: (line: string) => void): Promise<Sampl
           : await millrace(client, dir, own, program);
       const right = run.code === 0 && (await digestOf(client, join(dir, 'file'))) === digest;
       await rm(dir, { recursive: true });
-      const name = program === 'aria2c' ? program : `Millrace ${program}`;
+      const name = program === 'aria2c' ? program : nameOf(program);
       samples.push({
         program: name,
         replicas,
@@ -126,7 +137,7 @@ async function millrace(
   host: Host,
   dir: string,
   urls: readonly string[],
-  mode: string,
+  mode: Mode,
 ): Promise<Run> {
   const [url = '', ...mirrors] = urls;
   const gate = new Gate();
@@ -134,7 +145,8 @@ async function millrace(
   const running = runMillrace(
     host,
     [
-      ...['get', '--quiet', '-d', dir, '--redundancy', mode, '--connections', connections],
+      ...['get', '--quiet', '-d', dir, '--connections', connections],
+      ...(mode === 'ours' ? [] : ['--redundancy', mode]),
       ...['--connections-per-host', String(THREADS)],
       ...mirrors.flatMap((mirror) => ['--mirror', mirror]),
       url,

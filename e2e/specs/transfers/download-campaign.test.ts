@@ -97,7 +97,7 @@ async function carryOut(plan: DownloadPlan, patience = 1): Promise<Outcome> {
     ...['-d', dir, '--timeout', `${2 * patience}s`, '--retry-for', `${6 * patience}s`],
     ...['--connections', String(plan.connections)],
     ...mirrors.flatMap((mirror) => ['--mirror', mirror]),
-    ...['--redundancy', plan.redundancy],
+    ...(plan.redundancy === 'ours' ? [] : ['--redundancy', plan.redundancy]),
     ...(plan.edge ? ['--edge', edge.url] : []),
     ...(plan.checksum ? ['--checksum', `sha-256=${origins[0]?.digest(url)}`] : []),
   ];

@@ -9,6 +9,35 @@ import type { Digest, PieceDigests } from '../../base/digest.ts';
 /** Algorithm that chooses the blocks (LOCI 3.2). */
 export type RedundancyMode = 'basic' | 'aggressive' | 'progress';
 
+/** The paper's own algorithm in place of ours, for those who study it (LOCI 3.2). */
+export interface LociRules {
+  /** Most requests for one block at a time, R in the paper: 1 to 8; 1: no redundancy. */
+  readonly copies: number;
+  /** Complete blocks after a block, beyond which it is late: P in the paper; aggressive: 0. */
+  readonly progress: number;
+  /** Length of all blocks but the last, bytes. */
+  readonly blockBytes: number;
+  /**
+   * Bytes of the paper's look-ahead buffer: no block is fetched further on from the first missing
+   * byte, or from that of a player, until all before are there. Undefined: no bound.
+   */
+  readonly lookAheadBytes?: number | undefined;
+}
+
+/** The values of LOCI 4.2, with its largest blocks. */
+export const LOCI_DEFAULTS: Readonly<Record<RedundancyMode, LociRules>> = {
+  basic: { copies: 1, progress: 0, blockBytes: 2 * 1024 * 1024 },
+  aggressive: { copies: 3, progress: 0, blockBytes: 2 * 1024 * 1024 },
+  progress: { copies: 3, progress: 6, blockBytes: 2 * 1024 * 1024 },
+};
+/** Bounds of the rules. */
+export const LOCI_LIMITS = {
+  copies: 8,
+  progress: 1000,
+  minBlockBytes: 64 * 1024,
+  maxBlockBytes: 1024 * 1024 * 1024,
+} as const;
+
 export interface DownloadRequest {
   /** 1 to 64 URLs of the same file, best first. The first one names the download. */
   readonly urls: readonly string[];
@@ -37,6 +66,8 @@ export interface DownloadRequest {
   /** Most requests at a time to one host. */
   readonly connectionsPerHost: number;
   readonly redundancy: RedundancyMode;
+  /** Rules of the paper's algorithm; undefined: ours, with the two values around. */
+  readonly loci?: LociRules | undefined;
   /** Bytes that may be fetched twice, as a share of the file, 0 to 1. */
   readonly redundantShare: number;
   /** Header fields for the origins: cookies, authorization and referrer among them. */

@@ -12,10 +12,11 @@ import { type ByteRange, rangeBytes } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
 import { StoredMap } from '../journal/stored-map.ts';
-import type { RedundancyMode } from '../request/request.ts';
+import type { LociRules, RedundancyMode } from '../request/request.ts';
 import { chooseGridBytes } from './block-size.ts';
 import { choose } from './choice.ts';
 import { type Holds, heldRuns } from './holdings.ts';
+import { LociChoice } from './loci-choice.ts';
 import { boundOpenEnded } from './open-ended.ts';
 import { OwnChunks } from './own-chunks.ts';
 import { type Assignment, RunningRequest } from './running-request.ts';
@@ -48,6 +49,8 @@ export interface SchedulerOptions {
   readonly copies?: number | undefined;
   /** A request is late once more than these have overtaken it, P in LOCI 3.2; aggressive: 0. */
   readonly progress?: number | undefined;
+  /** The paper's own algorithm in place of ours: then only these rules count. */
+  readonly loci?: LociRules | undefined;
   /** Most bytes that may be fetched twice; 0 for URLs that are signed or work once. */
   readonly redundantBytes: number;
   /** Most requests at a time over all sources. */
@@ -70,6 +73,8 @@ export interface SourceOptions {
 export class Scheduler {
   readonly #length: number;
   readonly #state: SchedulerState;
+  /** Chooser of the paper's blocks; undefined: ours chooses. */
+  readonly #loci: LociChoice | undefined;
 
   /** @throws MillraceError `bad-option` for a length below 1 */
   constructor(options: SchedulerOptions, _now: Millis) {
@@ -80,10 +85,11 @@ export class Scheduler {
     const grid = options.gridBytes ?? 0;
     const gridBytes = length / grid <= MAX_BLOCKS ? grid : chooseGridBytes(length);
     this.#length = length;
+    this.#loci = options.loci === undefined ? undefined : new LociChoice(length, options.loci);
     this.#state = {
       connections: Math.max(1, connections),
       isProbing: false,
-      isOpenEnded: options.isOpenEnded ?? false,
+      isOpenEnded: this.#loci === undefined && (options.isOpenEnded ?? false),
       copies: mode === 'basic' ? 1 : Math.max(1, options.copies ?? COPIES),
       progress: mode === 'aggressive' ? 0 : (options.progress ?? PROGRESS),
       redundantBytes,
@@ -192,12 +198,14 @@ export class Scheduler {
   /** Notes bytes that are stored already, from an earlier run. */
   addStored(range: ByteRange): void {
     this.#state.stored.add(range);
+    this.#loci?.onStored(range, this.#state.stored);
   }
 
   /** Notes bytes that have turned out wrong: they must be fetched again. */
   discard(range: ByteRange): void {
     this.#state.stored.remove(range);
     this.#state.sources.reopen(range.start);
+    this.#loci?.onLost(range);
   }
 
   /**
@@ -214,7 +222,10 @@ export class Scheduler {
     if (source === undefined || this.done) return undefined;
     source.polledAt = now;
     boundOpenEnded(this.#state, now);
-    const choice = choose(this.#state, source, now);
+    const choice =
+      this.#loci === undefined
+        ? choose(this.#state, source, now)
+        : this.#loci.choose(this.#state, source);
     if (choice === undefined) return undefined;
     const expectedMs = sources.expectedMs(source, rangeBytes(choice.range), now);
     const request = new RunningRequest(source, choice, expectedMs, now);
@@ -235,6 +246,7 @@ export class Scheduler {
     if (source !== undefined) sources.onBytes(source, now);
     request.advance(range, now);
     this.#state.spent += rangeBytes(range) - stored.add(range);
+    this.#loci?.onStored(range, stored);
     let outdone: RunningRequest[] | undefined;
     for (const other of running) {
       if (!this.#isOutdone(other, request, range, now)) continue;
@@ -262,6 +274,7 @@ export class Scheduler {
     const at = running.indexOf(request);
     if (at < 0) return;
     running.splice(at, 1);
+    this.#loci?.onEnd(request);
     request.rate.end(now);
     const source = sources.get(request.source);
     if (source !== undefined) sources.onEnd(source, now);
@@ -286,7 +299,8 @@ export class Scheduler {
     // Others may have stored all that a request still has to bring, this one included.
     const isNear = other === winner || (range.start < end && range.end > position);
     if (isNear && stored.nextMissing(position) >= end) return true;
-    if (other === winner || position >= end) return false;
+    // The paper's requests for one block all go on until it is there.
+    if (other === winner || position >= end || this.#loci !== undefined) return false;
     if (position < winner.range.start || position >= winner.position) return false;
     // `other` is behind `winner`, in stored bytes, and not faster: it will never bring a new byte.
     const rates = [other, winner].map((r) => sources.rate(r, now) ?? 0) as [number, number];

@@ -3,7 +3,7 @@
  * complete and how many requests for each are under way, and chooses the block to fetch next.
  */
 
-import type { ByteRange } from '../src/base/byte-range.ts';
+import type { ByteRange } from '../../base/byte-range.ts';
 
 export interface Redundancy {
   /** Most requests for one block at a time, R in LOCI 3.2; 1: no redundancy. */
@@ -71,11 +71,13 @@ export class BlockMap {
    *
    * @param allowed tells whether the connection's source may fetch a block that is under way:
    *   redundant requests go to other sources than the late request
+   * @param has tells whether the connection's source may fetch a block at all
    * @returns undefined if there is nothing to do
    */
   next(
     redundancy: Redundancy,
     allowed: (block: number) => boolean = () => true,
+    has: (block: number) => boolean = () => true,
   ): number | undefined {
     const { copies, progress } = redundancy;
     let fallback: number | undefined;
@@ -86,12 +88,12 @@ export class BlockMap {
         continue;
       }
       const running = this.running(block);
-      if (running >= copies || (running > 0 && !allowed(block))) continue;
+      if (running >= copies || (running > 0 && !allowed(block)) || !has(block)) continue;
       if (this.#doneCount - doneBefore > progress) return block;
       fallback ??= block;
     }
     for (let block = this.#firstUntouched; block < this.count; block++) {
-      if (this.#done[block] === 0) return block;
+      if (this.#done[block] === 0 && has(block)) return block;
     }
     return fallback;
   }
@@ -128,17 +130,4 @@ export class BlockMap {
     this.#doneCount--;
     this.#firstUnfinished = Math.min(this.#firstUnfinished, block);
   }
-}
-
-/**
- * Chooses a block size for a file: large enough that requests cost little, small enough that every
- * connection gets several blocks and the last blocks do not take long.
- *
- * @param connections requests at a time over all sources
- * @returns a power of two from 256 KiB to 4 MiB
- */
-export function chooseBlockBytes(length: number, connections: number): number {
-  const ideal = length / (connections * 8);
-  const exponent = Math.floor(Math.log2(Math.max(1, ideal)));
-  return 2 ** Math.min(22, Math.max(18, exponent));
 }

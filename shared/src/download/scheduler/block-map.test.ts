@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { seededRandom } from '../src/base/clock.ts';
-import { BASIC, BlockMap, chooseBlockBytes, type Redundancy } from './block-map.ts';
+import { seededRandom } from '../../base/clock.ts';
+import { BASIC, BlockMap, type Redundancy } from './block-map.ts';
 
 const map = (count: number) => new BlockMap(count * 10, 10);
 
@@ -193,18 +193,5 @@ describe('BlockMap', () => {
         expect(blocks.next(BASIC)).toBeUndefined();
       }),
     );
-  });
-
-  test.each([
-    [1, 8, 256],
-    [16 * 2 ** 20, 8, 256],
-    [64 * 2 ** 20, 8, 1024],
-    [100 * 2 ** 20, 8, 1024],
-    [128 * 2 ** 20, 8, 2048],
-    [10 * 2 ** 30, 8, 4096],
-    [64 * 2 ** 20, 1, 4096],
-    [64 * 2 ** 20, 32, 256],
-  ])('a file of %d bytes over %d connections has blocks of %d KiB', (length, connections, kib) => {
-    expect(chooseBlockBytes(length, connections)).toBe(kib * 1024);
   });
 });
