@@ -79,7 +79,9 @@ const bin = (name) => join(root, 'node_modules', ...name.split('/'));
 /** Runs a program of the project in the user's current folder. @param role see `runChild` */
 function program(file, args, role = 'tool') {
   const cwd = process.env.INIT_CWD ?? process.cwd();
-  return runNode([join(root, file), ...args], { cwd, role });
+  // Hints of the command line name it as it is typed here.
+  const env = { ...environment(), MILLRACE_TYPED_AS: 'npm run millrace --' };
+  return runNode([join(root, file), ...args], { cwd, role, env });
 }
 
 /** TypeScript projects, slowest first. They run in different places: `lib` and `types` differ. */

@@ -37,7 +37,7 @@ export function exportCommand(context: CliContext): Command {
   return new Command('export')
     .description('write downloads as a list: Millrace’s JSON, plain URLs, or an aria2 session')
     .summary('write downloads as a list')
-    .argument('[file]', 'file to write; default: standard output')
+    .argument('[file]', 'file to write; default, and "-": standard output')
     .addOption(
       new Option('--format <format>', 'format of the list').choices(FORMATS).default('json'),
     )
@@ -56,7 +56,7 @@ export function exportCommand(context: CliContext): Command {
         const { text } = await withDaemon(context.state, (daemon) =>
           daemon.call('millrace.export', params),
         );
-        if (file === undefined) {
+        if (file === undefined || file === '-') {
           if (report.json) report.object({ text });
           else context.stdout.write(text);
           return undefined;

@@ -17,6 +17,7 @@ import {
   wholeRequest,
 } from '../options/asked-request.ts';
 import type { RequestOptions } from '../options/request-options.ts';
+import { typedAs } from '../text/typed-as.ts';
 import { type TransferView, transferView } from '../view/transfer-view.ts';
 
 export interface GetOptions extends RequestOptions, CommonOptions {
@@ -48,7 +49,7 @@ export async function get(
     if (error === undefined) continue;
     if (error.row.exit === EXIT.network && isWithoutScheme(text)) {
       const link = withoutLogin(`http://${text}`);
-      report.note(`https:// was assumed. To try without TLS: millrace get ${link}`);
+      report.note(`${typedAs('https:// was assumed. To try without TLS: millrace get')} ${link}`);
     }
     if (status === EXIT.ok) status = error.row.exit;
     if (context.signal.aborted) break;

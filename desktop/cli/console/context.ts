@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { UsageError } from '../text/option-values.ts';
 import { printable } from '../text/printable.ts';
 import { type Style, styleFor } from '../text/style.ts';
+import { typedAs } from '../text/typed-as.ts';
 
 /** Streams for output; tests pass their own. */
 export interface Terminal {
@@ -82,7 +83,9 @@ export class Report {
     // The subject is not printed twice.
     const alone = interrupted || (about !== undefined && error.detail === about);
     const message = alone ? error.row.title : error.message;
-    this.#out.stderr.write(`${printable(what + message)}.\n${printable(error.row.advice)}\n`);
+    this.#out.stderr.write(
+      `${printable(what + message)}.\n${printable(typedAs(error.row.advice))}\n`,
+    );
   }
 }
 
@@ -111,7 +114,7 @@ export function action<O extends CommonOptions, A extends unknown[]>(
       context.exit((await run(report, options, ...(given.slice(0, -2) as A))) ?? EXIT.ok);
     } catch (thrown) {
       if (thrown instanceof UsageError) {
-        context.stderr.write(`error: ${printable(thrown.message)}\n`);
+        context.stderr.write(`error: ${printable(typedAs(thrown.message))}\n`);
         return context.exit(EXIT.usage);
       }
       const error = asMillraceError(thrown);

@@ -55,13 +55,20 @@ describe('tables', () => {
           ['a1', '文件.iso', '3 GiB', 'fine'],
           ['b2', 'x', '12 B', ''],
         ],
-        undefined,
+        200,
       ),
     ).toEqual(['ID  NAME       SIZE  NOTE', 'a1  文件.iso  3 GiB  fine', 'b2  x          12 B']);
   });
 
   test('an empty column is left out', () => {
-    expect(table(COLUMNS, [['a1', 'x', '', '']], undefined)).toEqual(['ID  NAME', 'a1  x']);
+    expect(table(COLUMNS, [['a1', 'x', '', '']], 200)).toEqual(['ID  NAME', 'a1  x']);
+  });
+
+  test('for a program, cells have tabs between them, and every column is there', () => {
+    expect(table(COLUMNS, [['a1', 'x y', '', '']], undefined)).toEqual([
+      'ID\tNAME\tSIZE\tNOTE',
+      'a1\tx y\t\t',
+    ]);
   });
 
   test('where room is short, the widest column that can be cut is narrowed', () => {

@@ -23,7 +23,8 @@ const DEFAULT_MIN = 8;
  * Returns the lines of a table: a head, then the rows. Empty columns are left out.
  *
  * @param width columns of the terminal; lines are shorter than that as far as cutting and leaving
- * out columns allows. Undefined: no limit
+ * out columns allows. Undefined: the output is for a program, which gets every column, and a tab
+ * between cells
  */
 export function table(
   columns: readonly Column[],
@@ -32,6 +33,10 @@ export function table(
   paint: Paint = (text) => text,
 ): string[] {
   const cell = (row: readonly string[], index: number) => row[index] ?? '';
+  const head = columns.map(({ title }) => title);
+  if (width === undefined) {
+    return [head, ...rows].map((row) => columns.map((_, i) => cell(row, i)).join('\t'));
+  }
   let shown = columns.flatMap((column, index) =>
     rows.some((row) => cell(row, index) !== '') ? [{ column, index }] : [],
   );
@@ -42,7 +47,7 @@ export function table(
   for (;;) {
     widths = shown.map(({ index }) => natural[index] as number);
     const fitting = shown.map(({ column }) => column);
-    if (width === undefined || shrink(fitting, widths, width - 1)) break;
+    if (shrink(fitting, widths, width - 1)) break;
     const next = Math.min(...fitting.map(({ drop = Infinity }) => drop));
     if (next === Infinity) break;
     shown = shown.filter(({ column }) => column.drop !== next);
@@ -57,7 +62,6 @@ export function table(
         return row < 0 ? padded : paint(padded, row, index);
       })
       .join(' '.repeat(GAP));
-  const head = columns.map(({ title }) => title);
   return [line(head, -1), ...rows.map(line)].map((text) => text.trimEnd());
 }
 

@@ -56,7 +56,8 @@ export function note(d: DownloadView, now: Millis): string {
       return [d.error?.message ?? '', again].filter((text) => text !== '').join(', ');
     }
     case 'error':
-      return d.expiredLink
+      // A file that is not there is more often a wrong link than one that has expired.
+      return d.expiredLink && d.error?.code !== 'origin-not-found'
         ? `needs a new link: ${d.error?.message ?? ''}`
         : (d.error?.message ?? '');
     case 'complete':

@@ -10,7 +10,7 @@ const EDGES: readonly EdgeRow[] = [
 ];
 
 test('each edge has its line, without what is not known, and without codes for the terminal', () => {
-  expect(edgeTable(EDGES, undefined)).toEqual([
+  expect(edgeTable(EDGES, 200)).toEqual([
     'EDGE               NAME   ROUND TRIP  LOAD  ROOM  STATE',
     'https://a.example  a          3.1 ms     0   93%  ready',
     'https://b.example  b           82 ms    12    0%  gets no clients',

@@ -8,6 +8,7 @@ import { printable } from '../text/printable.ts';
 import { blockStrip } from '../text/progress-line.ts';
 import type { Meaning, Style } from '../text/style.ts';
 import { type Column, table } from '../text/table.ts';
+import { typedAs } from '../text/typed-as.ts';
 import { ago, meaningOf, note, share } from './download-words.ts';
 
 export interface Details {
@@ -93,8 +94,8 @@ function errorText(
   { gid, expiredLink }: DownloadView,
   style: Style,
 ): string[] {
-  const lines = ['', style('bad', `${printable(message)}.`), printable(advice)];
-  if (expiredLink) lines.push(`Give it a new link: millrace url ${gid.slice(0, 6)} URL`);
+  const lines = ['', style('bad', `${printable(message)}.`), printable(typedAs(advice))];
+  if (expiredLink) lines.push(typedAs(`Give it a new link: millrace url ${gid.slice(0, 6)} URL`));
   return lines;
 }
 

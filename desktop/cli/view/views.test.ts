@@ -60,6 +60,14 @@ describe('downloads in words', () => {
       { status: 'error', error: FAILURE, expiredLink: true },
       'needs a new link: The origin refuses access',
     ],
+    [
+      {
+        status: 'error',
+        error: { ...FAILURE, code: 'origin-not-found', message: 'The origin has no such file' },
+        expiredLink: true,
+      },
+      'The origin has no such file',
+    ],
     [{ status: 'complete', finishedAt: NOW - 7_200_000 }, '2 h ago'],
     [{ status: 'paused' }, ''],
   ] as [Partial<DownloadView>, string][])('%j: %s', (part, text) => {
@@ -118,7 +126,7 @@ describe('the table', () => {
 
   test('shows the strips of files where they are known', () => {
     const strips = new Map([[rows[0]?.gid as string, [1, 0.5, 0]]]);
-    const lines = downloadTable(rows, { now: NOW, width: undefined, style: plainStyle, strips });
+    const lines = downloadTable(rows, { now: NOW, width: 200, style: plainStyle, strips });
     expect(lines[1]).toContain(' █▒· ');
   });
 

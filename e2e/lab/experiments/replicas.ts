@@ -7,8 +7,11 @@
 import type { Experiment, ExperimentOptions } from '../experiment.ts';
 import { type Findings, median, type Plot, type Table } from '../report.ts';
 import { type NamedAlgorithm, OURS, PAPERS, THREADS, VARIED } from '../virtual/algorithms.ts';
-import { byReplicas, FILE_BYTES } from '../virtual/replica-download.ts';
+import { byReplicas, download, FILE_BYTES } from '../virtual/replica-download.ts';
 import { CLIENT_NAMES, CLIENTS, type ClientName, REPLICAS } from '../virtual/servers.ts';
+
+/** Bytes of a row of a code: as many as in the paper's largest block. */
+const ROW_BYTES = 2 * 1024 * 1024;
 
 /** Medians of the runs of one algorithm with 1 to 6 replicas. */
 interface Series {
@@ -48,9 +51,10 @@ async function run(options: ExperimentOptions): Promise<Findings> {
       servers: 'six as in LOCI 4, rates that wander, slowdowns for 2% of the time',
       'redundant bytes allowed to Millrace': '2% of the file; none in basic mode',
     },
-    tables: CLIENT_NAMES.flatMap((client) =>
-      THREADS.map((threads) => table(client, threads, series)),
-    ),
+    tables: [
+      ...CLIENT_NAMES.flatMap((client) => THREADS.map((threads) => table(client, threads, series))),
+      ...CLIENT_NAMES.map((client) => codes(client, options)),
+    ],
     plots: CLIENT_NAMES.map((client) => plot(client, series)),
     notes: [
       'Mbit/s with 1 to 6 replicas, medians; the columns "worst" and "twice" are for 6 replicas: the slowest run, and bytes that arrived more than once, as a share of the file.',
@@ -91,6 +95,39 @@ function table(client: ClientName, threads: number, series: readonly Series[]): 
         `${(100 * (s.redundant.at(-1) as number)).toFixed(1)}%`,
         s.requests.at(-1) as number,
       ]),
+  };
+}
+
+/** Compares codes over all servers, one shard at each, by progress-driven rules: rows of 2 MiB. */
+function codes(client: ClientName, { runs, seed }: ExperimentOptions): Table {
+  const servers = CLIENTS[client];
+  const rows = [2, 3, 4, 5].map((data) => {
+    const unitBytes = Math.ceil(ROW_BYTES / data);
+    const algorithm = { by: 'code', data, unitBytes, progress: 6 } as const;
+    const all = Array.from({ length: runs }, (_, run) =>
+      download({ servers, algorithm, threads: 2, seed: seed + run }),
+    );
+    const rates = all.map(({ megabits }) => megabits);
+    return [
+      `${data}+${servers.length - data}`,
+      (servers.length / data).toFixed(2),
+      median(rates),
+      Math.min(...rates),
+      `${(100 * median(all.map(({ redundant }) => redundant))).toFixed(1)}%`,
+      median(all.map(({ requests }) => requests)),
+    ];
+  });
+  return {
+    title: `Codes over six servers, client in ${client}, 2 connections to each`,
+    columns: [
+      'code',
+      'stored, times the file',
+      'Mbit/s',
+      'worst',
+      'more than the file',
+      'requests',
+    ],
+    rows,
   };
 }
 

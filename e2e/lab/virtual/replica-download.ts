@@ -6,6 +6,7 @@
 import { seededRandom } from '@millrace/shared/base/clock';
 import type { RedundancyMode } from '@millrace/shared/download/request/request';
 import { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
+import { CodedRows } from '@millrace/shared/testing/coded-rows';
 import { LociBlocks } from '@millrace/shared/testing/loci-blocks';
 import {
   type Chooser,
@@ -34,7 +35,9 @@ const LIMIT_MS = 172_800_000;
 /** Algorithm that chooses the next block. */
 export type Algorithm =
   | { readonly by: 'paper'; readonly copies: number; readonly progress: number; blockBytes: number }
-  | { readonly by: 'millrace'; readonly mode: RedundancyMode };
+  | { readonly by: 'millrace'; readonly mode: RedundancyMode }
+  /** Each server has one shard of a code with `data` data shards. */
+  | { readonly by: 'code'; readonly data: number; unitBytes: number; progress: number };
 
 export interface Setting {
   readonly servers: readonly Server[];
@@ -130,6 +133,10 @@ function schedulerFor({ algorithm, servers, threads }: Setting): Scheduler | und
 }
 
 function paperChooser(algorithm: Algorithm): Chooser {
+  if (algorithm.by === 'code') {
+    const { data, unitBytes, progress } = algorithm;
+    return new CodedRows(FILE_BYTES, data, unitBytes, progress);
+  }
   if (algorithm.by !== 'paper') throw new Error('not one of the paper');
   const { blockBytes, copies, progress } = algorithm;
   return new LociBlocks(FILE_BYTES, blockBytes, { copies, progress });

@@ -29,7 +29,9 @@ describe('the life of a download', () => {
     const id = gid.slice(0, 6);
     await stage.partly('film.mkv');
     const text = await stage.cli.run('list', 'active');
-    expect(text.stdout).toMatch(new RegExp(`^ID +STATE[^\\n]*\\n${id} +active +film\\.mkv +\\d+%`));
+    expect(text.stdout).toMatch(
+      new RegExp(`^ID\\tSTATE[^\\n]*\\n${id}\\tactive\\tfilm\\.mkv\\t\\d+%`),
+    );
 
     expect(await stage.cli.json('pause', id)).toEqual({ gids: [gid] });
     const { downloads } = await stage.cli.json<Listed>('list', 'waiting');
@@ -198,6 +200,8 @@ describe('adding', () => {
     expect(await readFile(file, 'utf8')).not.toContain('Bearer');
     expect((await stat(file)).mode & 0o077).toBe(0);
     expect((await stage.cli.run('export', file)).code).toBe(6); // the file exists
+    const { code, stdout } = await stage.cli.run('export', '-', '--format', 'urls');
+    expect([code, stdout]).toEqual([0, `${url}\n`]);
     await stage.cli.run('daemon', 'stop');
     await rm(stage.cli.state, { recursive: true });
     await stage.cli.startDaemon();

@@ -277,7 +277,7 @@ describe('millrace edge', () => {
     const pinned = await cli('pin', url, '--for', '10m', '--json');
     expect(pinned.code).toBe(0);
     const { pin, capability } = JSON.parse(pinned.stdout);
-    expect((await cli('pins')).stdout).toContain(`${pin.id}  ${url}`);
+    expect((await cli('pins')).stdout).toContain(`${pin.id}\t${url}`);
     const capabilityFile = join(folder, 'capability');
     await writeFile(capabilityFile, `${capability}\n`);
     const holder = (...args: string[]) =>

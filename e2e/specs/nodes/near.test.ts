@@ -295,10 +295,12 @@ describe('millrace edges', () => {
     const { code, stdout } = await runCli(['edges', publicUrl(asked)], { NO_COLOR: '1' });
     const [head, ...lines] = stdout.trimEnd().split('\n');
     expect(code).toBe(0);
-    expect(head).toMatch(/^EDGE +NAME +ROUND TRIP +LOAD +ROOM +STATE$/);
+    expect(head).toMatch(/^EDGE\tNAME\tROUND TRIP\tLOAD\tROOM\tSTATE$/);
     expect(lines).toHaveLength(3);
-    expect(lines.at(-1)).toMatch(new RegExp(`^${publicUrl(dying)} +${dying.name} .* no answer$`));
-    expect(lines[0]).toMatch(/ \d+(\.\d)? ms +\d +\d+% +ready$/);
+    expect(lines.at(-1)).toMatch(
+      new RegExp(`^${publicUrl(dying)}\\t${dying.name}\\t.*\\tno answer$`),
+    );
+    expect(lines[0]).toMatch(/\t\d+(\.\d)? ms\t\d\t\d+%\tready$/);
   });
 
   test('shows an edge that tells clients of none', async () => {

@@ -165,6 +165,13 @@ describe('errors', () => {
     });
   });
 
+  test.each(['token-required', 'owner-token-required'] as const)(
+    '%s names the option that holds the token',
+    (code) => {
+      expect(ERRORS[code].advice).toContain('on the command line with --token-file');
+    },
+  );
+
   test('the message is the title, followed by the detail if there is one', () => {
     expect(new MillraceError('draining').message).toBe('This edge is shutting down');
     expect(new MillraceError('origin-error', 'it answered 500').message).toBe(

@@ -200,7 +200,8 @@ export const ERRORS = {
     ...means('client', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'The administration token is needed',
-    advice: 'Send "Authorization: Bearer" with the token of --admin-token-file.',
+    advice:
+      'Give the token of the edge’s --admin-token-file: on the command line with --token-file, in a request as "Authorization: Bearer".',
   },
   'too-many-transfers': {
     status: 429,
@@ -319,7 +320,7 @@ export const ERRORS = {
     exit: EXIT.refused,
     title: 'The token of an owner is needed',
     advice:
-      'Send "Authorization: Bearer" with the token that the operator of the depot has given you.',
+      'Give the token that the operator of the depot has given you: on the command line with --token-file, in a request as "Authorization: Bearer".',
   },
   'allocation-refused': {
     status: 507,
