@@ -28,7 +28,7 @@ describe('parts of images at a mirror', () => {
     '/v2/user:secret@ghcr.io/a/manifests/v1',
     '/v2/ghcr.io/a/blobs/v1?x=y',
     '/v2/',
-  ])('%s is none', (target) => {
+  ])('%s is refused', (target) => {
     expect(() => read(target)).toThrow(
       expect.objectContaining({ code: expect.stringMatching(/no-such-page|bad-url|credentials/) }),
     );
