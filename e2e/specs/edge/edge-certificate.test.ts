@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { afterAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
 import { AcmeAuthority } from '../../fixtures/origins/acme-authority.ts';
 import { freePorts } from '../../fixtures/origins/nginx.ts';
 import { EdgeProcess } from '../../fixtures/programs/processes.ts';
@@ -12,12 +12,14 @@ import { until } from '../../fixtures/until.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-acme-'));
 const authority = await AcmeAuthority.start(folder);
+const started: EdgeProcess[] = [];
 let dir: string;
 
 beforeEach(async () => {
   dir = await mkdtemp(join(folder, 'edge-'));
   authority.refuses = false;
 });
+afterEach(() => Promise.all(started.splice(0).map((edge) => edge.stop('SIGKILL'))));
 afterAll(async () => {
   await authority.stop();
   await rm(folder, { recursive: true });
@@ -27,11 +29,13 @@ afterAll(async () => {
 async function start(...options: string[]): Promise<EdgeProcess> {
   const port = await freePorts(1);
   authority.port = port;
-  return EdgeProcess.start([
+  const edge = await EdgeProcess.start([
     ...['--tls-cert', join(dir, 'cert.pem'), '--tls-key', join(dir, 'key.pem')],
     ...['--http-port', `${port}`, '--http-answers', 'redirect', '--acme-name', 'localhost'],
     ...['--acme-directory', authority.directory, '--allow-origin', '127.0.0.1', ...options],
   ]);
+  started.push(edge);
+  return edge;
 }
 
 /** Returns true if the edge shows a certificate that the authority has signed. */

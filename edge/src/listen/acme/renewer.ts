@@ -69,26 +69,26 @@ export class CertificateRenewer {
     const { wallClock, log, name, files } = this.#options;
     if (this.#ordering) return;
     const { failed } = this.#folder.state();
-    const next = () => nextOrder(validity(files, name), failed, () => this.#draw);
-    if (wallClock() < next()) return;
+    if (wallClock() < nextOrder(validity(files, name), failed, () => this.#draw)) return;
     this.#ordering = true;
     try {
       log.info({ name }, 'a certificate is ordered');
       await this.#write(
         await within(MAX_ORDER_MS, orderCertificate({ ...this.#options, folder: this.#folder })),
       );
-      await this.#folder.putState({ failed: NO_FAILURES, nextAt: next() });
+      const nextAt = nextOrder(validity(files, name), NO_FAILURES, () => this.#draw);
+      await this.#folder.putState({ failed: NO_FAILURES, nextAt });
       log.info({ name }, 'a certificate has come');
     } catch (error) {
       const reason = (error as Error).message.slice(0, 500);
       const state = { count: failed.count + 1, at: wallClock() };
       const nextAt = nextOrder(validity(files, name), state, () => this.#draw);
       const when = new Date(nextAt).toISOString();
-      log.error({ name, reason, failures: state.count, next: when }, 'no certificate has come');
       await this.#folder.putState({ failed: state, reason, nextAt }).catch((thrown: unknown) => {
         // Without its state, a restart would order at once, and again.
         log.error({ reason: String(thrown) }, 'the state of the orders cannot be written');
       });
+      log.error({ name, reason, failures: state.count, next: when }, 'no certificate has come');
     } finally {
       this.#ordering = false;
     }
