@@ -19,7 +19,9 @@ test('every test, benchmark and experiment that a document names exists', () => 
     sim: (name) => within('e2e/sim/experiments').includes(`${name}.ts`),
     // One file may hold several experiments, whose names begin with the file's name.
     lab: (name) => within('e2e/lab/experiments').some((file) => name.startsWith(file.slice(0, -3))),
-    bench: (name) => within('e2e/bench').includes(`${name}.ts`),
+    bench: (name) =>
+      within('e2e/bench').includes(`${name}.ts`) ||
+      within('e2e/bench/depots').includes(`${name}.ts`),
   };
   const missing: string[] = [];
   let found = 0;

@@ -29,7 +29,7 @@ beforeEach(async () => {
   await once(origin, 'listening');
   base = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`;
   client = new OriginClient({
-    policy: { own: undefined, check: () => true } as unknown as OriginPolicy,
+    policy: { own: undefined, check: () => true, rule: () => ({}) } as unknown as OriginPolicy,
     name: 'edge',
     connections: CONNECTIONS,
     timeoutMs: 60_000,

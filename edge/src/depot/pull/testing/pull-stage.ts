@@ -125,6 +125,7 @@ export class PullStage {
           if (this.refusedHosts.has(url.host)) throw new MillraceError('private-address', url.host);
           return true;
         },
+        rule: () => ({}),
       } as unknown as OriginPolicy,
       ...{ name: 'edge', connections: 8, timeoutMs, maxOrigins: 100 },
       clientOrigins: { admit: () => {} } as unknown as ClientOrigins,

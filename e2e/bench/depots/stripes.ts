@@ -8,14 +8,14 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { type Random, seededRandom } from '../../shared/src/base/clock.ts';
-import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { type Random, seededRandom } from '../../../shared/src/base/clock.ts';
+import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import {
   CliProcess,
   EdgeProcess,
   runCli,
   temporaryFolder,
-} from '../fixtures/programs/processes.ts';
+} from '../../fixtures/programs/processes.ts';
 
 const DOWNLOADS = 10;
 const BYTES = 48 * 1024 * 1024;

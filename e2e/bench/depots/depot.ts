@@ -11,11 +11,11 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { Nginx } from '../fixtures/origins/nginx.ts';
-import { ListeningProgram } from '../fixtures/programs/listening-program.ts';
-import { EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
-import { cpuSeconds } from './measuring/measure.ts';
-import type { Stage } from './measuring/stage.ts';
+import { Nginx } from '../../fixtures/origins/nginx.ts';
+import { ListeningProgram } from '../../fixtures/programs/listening-program.ts';
+import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
+import { cpuSeconds } from '../measuring/measure.ts';
+import type { Stage } from '../measuring/stage.ts';
 
 const RUNS = 5;
 const FILES = 100_000;
