@@ -21,7 +21,7 @@ const RUNS = 5;
 const FILES = 100_000;
 const WRITTEN_AT_ONCE = 64;
 const TOKEN = 'token-of-the-benchmark';
-const TUS = fileURLToPath(new URL('./measuring/tus-server.ts', import.meta.url));
+const TUS = fileURLToPath(new URL('../measuring/tus-server.ts', import.meta.url));
 const AUTHORIZATION = ['-H', `Authorization: Bearer ${TOKEN}`];
 
 /** A server that files are sent to. */
