@@ -32,6 +32,8 @@ export interface Play {
   /** Whether there is memory for more than one slice. */
   spare?: () => boolean;
   waitsForMemory?: () => boolean;
+  /** Whether the client has got a part of the response. */
+  hasBegun?: () => boolean;
 }
 
 type Entry = DeliveryAction & { at: number };
@@ -50,6 +52,7 @@ export function play(o: Play) {
     progressAt: (slice) => progress.get(slice),
     ...(o.spare === undefined ? {} : { spare: o.spare }),
     ...(o.waitsForMemory === undefined ? {} : { waitsForMemory: o.waitsForMemory }),
+    ...(o.hasBegun === undefined ? {} : { hasBegun: o.hasBegun }),
   });
   const log: Entry[] = [];
   let due: { at: number; happen: () => void }[] = [];

@@ -89,6 +89,7 @@ export class Delivery {
         random,
         spare,
         waitsForMemory,
+        hasBegun: () => this.#begun,
         progressAt: (slice) => store.progressAt(this.#request(slice)),
       },
       {

@@ -196,6 +196,28 @@ describe('DeliveryMachine', () => {
     expect(fails.end).toEqual({ kind: 'fail', error: short });
   });
 
+  test('a client that has got nothing is told soon that a depot does not answer', () => {
+    const down = new MillraceError('depot-unreachable', '', { retryAfterMs: 2000 });
+    const source = (): Answer => ({ afterMs: 10, error: down });
+    const waits = play({ slices: 1, source });
+    expect(waits.times('fetch', 0).length).toBeGreaterThan(8);
+    const told = play({ slices: 1, source, hasBegun: () => false });
+    expect(told.times('fetch', 0)).toEqual([0, 2010]);
+    expect([waits.end, told.end]).toEqual(Array(2).fill({ kind: 'fail', error: down }));
+    // A depot that has restarted answers the second time.
+    const once = (_: number, attempt: number): Answer =>
+      attempt === 0 ? { afterMs: 10, error: down } : { afterMs: 10 };
+    expect(play({ slices: 1, source: once, hasBegun: () => false }).end).toEqual({ kind: 'done' });
+    // An origin that is busy is waited for as ever.
+    const busy = new MillraceError('origin-busy', '', { retryAfterMs: 2000 });
+    const patient = play({
+      slices: 1,
+      source: () => ({ afterMs: 10, error: busy }),
+      hasBegun: () => false,
+    });
+    expect(patient.times('fetch', 0).length).toBeGreaterThan(8);
+  });
+
   test('any other failure ends the response at once, and nothing happens afterwards', () => {
     const changed = new MillraceError('version-changed');
     const source = (slice: number) =>

@@ -37,6 +37,8 @@ export interface DeliveryMachineOptions {
    * fails, which frees its memory for others.
    */
   readonly waitsForMemory?: () => boolean;
+  /** True once the client has got a part of the response; absent: true. */
+  readonly hasBegun?: () => boolean;
 }
 
 /**
@@ -46,6 +48,11 @@ export interface DeliveryMachineOptions {
 const MAX_SENDING = 4;
 /** Most requests for one chunk at a time (NSDI 3.3; LOGIN): the first to finish wins. */
 const MAX_COMPETING = 2;
+/**
+ * Attempts at a depot that does not answer while the client has got nothing yet: it can be told now,
+ * and go elsewhere. One attempt may fail because the depot has restarted.
+ */
+const FIRST_ATTEMPTS = 2;
 const FIRST_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 10_000;
 
@@ -145,9 +152,11 @@ export class DeliveryMachine {
     const a = this.#active.get(slice);
     if (a?.attempts.delete(attempt) !== true || a.attempts.size > 0) return;
     const pause = Math.max(error.retryAfterMs ?? 0, this.#backoffMs(a.begun));
+    const { waitsForMemory, hasBegun } = this.#options;
     const fails =
       !isPassing(error.row) ||
-      (error.code === 'out-of-memory' && this.#options.waitsForMemory?.() === false);
+      (error.code === 'out-of-memory' && waitsForMemory?.() === false) ||
+      (error.code === 'depot-unreachable' && a.begun >= FIRST_ATTEMPTS && hasBegun?.() === false);
     if (fails || a.begun > MAX_BACKOFFS || pause > MAX_RETRY_AFTER_WAIT_MS) {
       this.#failure ??= error;
       return;
