@@ -60,11 +60,17 @@ export class TestSource extends TransferSource {
   readonly asked: ByteRange[] = [];
   /** The parts of the file that the source has; undefined: the whole file. */
   has: RangeSet | undefined;
+  /** True if it may have more parts later. */
+  mayGrow = false;
   /** Milliseconds that a piece takes. */
   pieceMs = 1;
 
   override get isAdmitted(): boolean {
     return this.admitted;
+  }
+
+  override get mayHaveMore(): boolean {
+    return this.mayGrow;
   }
 
   override get holds(): Holds | undefined {

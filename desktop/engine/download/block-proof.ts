@@ -68,6 +68,12 @@ export class BlockProof {
     return this.#proven.covers(block);
   }
 
+  /** True while complete blocks wait for their proof. */
+  get isRunning(): boolean {
+    if (this.#failure !== undefined) return false;
+    return this.#running !== undefined || this.#next() !== undefined;
+  }
+
   /** Number that changes whenever other blocks are proven, or turn out wrong. */
   get stamp(): number {
     return this.#proven.bytes + this.#wrongBlocks / 2 ** 20;

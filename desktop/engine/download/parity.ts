@@ -79,6 +79,7 @@ export class Parity {
         const live = this.#places.map((place) => `${this.#isLive(place)} ${place.parts.length}`);
         return `${this.#proof?.stamp} ${live.join()}`;
       },
+      isProving: () => this.#proof?.isRunning === true,
       readStored: readingStream(file, exnode.bodyKey),
       health: new SourceHealth(context.random),
     });

@@ -32,6 +32,8 @@ export interface CodedSourceOptions {
   readonly parity: ParityBlocks;
   /** Changes whenever another block is proven, or places can be asked that could not. */
   readonly stamp: () => string;
+  /** Returns true while stored blocks wait for their proof: more can be solved then. */
+  readonly isProving: () => boolean;
   /** Reads bytes of the stream that are stored and proven. */
   readonly readStored: (into: Buffer, position: number) => Promise<number>;
   readonly health: SourceHealth;
@@ -70,6 +72,12 @@ export class CodedSource extends PartSource {
 
   override get id(): string {
     return 'parity';
+  }
+
+  /** True until all stored blocks are proven, and while depots with parity rest after a failure. */
+  override get mayHaveMore(): boolean {
+    const { extents, parity, isProving } = this.#options;
+    return isProving() || extents.some((extent) => parity.rests(extent));
   }
 
   /** The blocks that it can solve now, ascending. */

@@ -47,6 +47,17 @@ export class ParityBlocks {
     return numbers.filter((parity) => this.#replicas(extent, parity).length > 0);
   }
 
+  /** Returns true if a parity shard of an extent can be asked for later, and not now. */
+  rests(extent: CodedExtent): boolean {
+    const now = this.#options.now();
+    return Array.from({ length: extent.parity }, (_, parity) => parity).some((parity) =>
+      this.#left(extent, parity).some((one) => {
+        const usableAt = this.#health(depotOf(one)).usableAt();
+        return usableAt !== undefined && usableAt > now;
+      }),
+    );
+  }
+
   /** Lists the parity shards of an extent at depots that have not failed since they last sent. */
   answering(extent: CodedExtent): number[] {
     return this.of(extent).filter((parity) =>
@@ -105,12 +116,18 @@ export class ParityBlocks {
   }
 
   /** Lists the replicas of a parity shard that can be asked now. */
-  #replicas({ data, shards }: CodedExtent, parity: number): ExnodeReplica[] {
+  #replicas(extent: CodedExtent, parity: number): ExnodeReplica[] {
     const now = this.#options.now();
-    return (shards[data + parity] ?? []).filter((replica) => {
-      if (!this.#options.isUsed(replica) || this.#lost.has(replica)) return false;
-      return (this.#health(depotOf(replica)).usableAt() ?? Infinity) <= now;
-    });
+    return this.#left(extent, parity).filter(
+      (replica) => (this.#health(depotOf(replica)).usableAt() ?? Infinity) <= now,
+    );
+  }
+
+  /** Lists the replicas of a parity shard that are not known to be gone. */
+  #left({ data, shards }: CodedExtent, parity: number): ExnodeReplica[] {
+    return (shards[data + parity] ?? []).filter(
+      (replica) => this.#options.isUsed(replica) && !this.#lost.has(replica),
+    );
   }
 
   #health(depot: string): SourceHealth {

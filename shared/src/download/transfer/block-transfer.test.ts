@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import { freeSeats, TestSource, TransferWorld } from '../../../testing/transfer-world.ts';
-import { RangeSet } from '../../base/byte-range.ts';
 import { MillraceError } from '../../base/errors.ts';
 import type { Seats } from './source-pool.ts';
 import type { OpenAnswer } from './transfer-ports.ts';
@@ -267,36 +266,6 @@ describe('a transfer', () => {
     const world = new TransferWorld(200_000, [bad, good]);
     await world.until(world.transfer().run());
     expect(world.isRight).toBe(true);
-  });
-
-  test('assembles a file from sources that have parts of it', async () => {
-    const [a, b] = [new TestSource('a'), new TestSource('b')];
-    a.has = new RangeSet([
-      { start: 0, end: 5 * MiB },
-      { start: 9 * MiB, end: LENGTH },
-    ]);
-    b.has = new RangeSet([{ start: 4 * MiB, end: 10 * MiB }]);
-    const world = new TransferWorld(LENGTH, [a, b]);
-    await world.until(world.transfer().run());
-    expect(world.isRight).toBe(true);
-    expect(world.receivedBytes).toBe(LENGTH);
-  });
-
-  test('ends when no remaining source has the rest, and keeps the bytes that have come', async () => {
-    const [a, whole] = [new TestSource('a'), new TestSource('whole', 'origin')];
-    a.has = new RangeSet([{ start: 0, end: 5 * MiB }]);
-    const gone = new MillraceError('origin-gone');
-    whole.always = { refused: gone };
-    const world = new TransferWorld(LENGTH, [a, whole]);
-    // The transfer has no time limit, but no source can bring the missing bytes.
-    await expect(world.until(world.transfer({ connections: 2 }).run())).rejects.toBe(gone);
-    expect(world.stored.bytes).toBe(5 * MiB);
-
-    const alone = new TransferWorld(LENGTH, [a]);
-    const run = alone.until(alone.transfer().run());
-    const detail = `bytes ${5 * MiB}-${LENGTH - 1}`;
-    await expect(run).rejects.toMatchObject({ code: 'rest-missing', detail });
-    expect(alone.stored.bytes).toBe(5 * MiB);
   });
 
   test('does not treat a source that it holds back itself as silent', async () => {

@@ -209,11 +209,13 @@ export class SourcePool<S extends TransferSource> {
 
   /**
    * Returns the reason to end if no source that may be asked again has the missing bytes; undefined:
-   * one has some of them.
+   * one has some of them, or may soon have some.
    */
   restMissing(scheduler: Pick<Scheduler, 'canBring' | 'missing'>): MillraceError | undefined {
     const left = this.sources.filter(({ health }) => health.quarantine === undefined);
-    if (left.some(({ id, isAdmitted }) => !isAdmitted || scheduler.canBring(id))) return undefined;
+    const mayBring = (source: S) =>
+      !source.isAdmitted || source.mayHaveMore || scheduler.canBring(source.id);
+    if (left.some(mayBring)) return undefined;
     const ranges = scheduler.missing({ start: 0, end: Infinity });
     return this.failure() ?? new MillraceError('rest-missing', shownRanges(ranges));
   }

@@ -46,6 +46,11 @@ export abstract class TransferSource {
     return undefined;
   }
 
+  /** True if the source may soon have parts that it has not now: `holds` alone is not the end. */
+  get mayHaveMore(): boolean {
+    return false;
+  }
+
   /** True once the source has been shown to hold the file. */
   get isAdmitted(): boolean {
     return true;
