@@ -8,7 +8,7 @@
  * because a mirror is being copied, would push out everything that others read again and again.
  */
 
-import { LRUCache } from 'lru-cache';
+import { RecencyEntry, RecencyList } from './recency-list.ts';
 
 export interface KeepingLruOptions<V> {
   /** Read with every new entry: others may take part of the room at times. */
@@ -27,33 +27,25 @@ const USED_SHARE = 0.8;
 
 export class KeepingLru<V extends {}> {
   readonly #options: KeepingLruOptions<V>;
+  readonly #entries = new Map<string, RecencyEntry<V>>();
   /** Entries that nobody has asked for yet. */
-  readonly #fresh: LRUCache<string, V>;
-  readonly #used: LRUCache<string, V>;
+  readonly #fresh = new RecencyList<V>();
+  readonly #used = new RecencyList<V>();
   /** Entries that only a pin has saved from eviction. */
-  readonly #kept = new Map<string, V>();
-  #keptSize = 0;
+  readonly #kept = new RecencyList<V>();
   #evictedSize = 0;
 
   constructor(options: KeepingLruOptions<V>) {
     this.#options = options;
-    const endless = () =>
-      new LRUCache<string, V>({
-        // This class keeps the bound: the library would evict pinned entries.
-        maxSize: Number.MAX_SAFE_INTEGER,
-        sizeCalculation: (value, key) => options.sizeOf(value, key),
-      });
-    this.#fresh = endless();
-    this.#used = endless();
   }
 
   /** Size of all entries. */
   get size(): number {
-    return this.#fresh.calculatedSize + this.#used.calculatedSize + this.#keptSize;
+    return this.#fresh.size + this.#used.size + this.#kept.size;
   }
 
   get count(): number {
-    return this.#fresh.size + this.#used.size + this.#kept.size;
+    return this.#entries.size;
   }
 
   /** Size of all entries evicted so far. */
@@ -67,48 +59,46 @@ export class KeepingLru<V extends {}> {
 
   /** Returns the value, and counts that as a use. */
   get(key: string): V | undefined {
-    const fresh = this.#fresh.peek(key);
-    if (fresh === undefined) return this.#used.get(key) ?? this.#kept.get(key);
-    this.#fresh.delete(key);
-    this.#use(key, fresh);
-    return fresh;
+    const entry = this.#entries.get(key);
+    if (entry !== undefined && entry.list !== this.#kept) this.#use(entry);
+    return entry?.value;
   }
 
   /** Returns the value, without counting as a use. */
   peek(key: string): V | undefined {
-    return this.#fresh.peek(key) ?? this.#used.peek(key) ?? this.#kept.get(key);
+    return this.#entries.get(key)?.value;
   }
 
   /** All values, in no particular order, without counting as a use. */
   *values(): Iterable<V> {
-    yield* this.#fresh.values();
-    yield* this.#used.values();
-    yield* this.#kept.values();
+    for (const { value } of this.#entries.values()) yield value;
   }
 
   /** Stores a value. One that replaces another is as recently used as a new one. */
   set(key: string, value: V): void {
-    const wasUsed = this.#used.has(key);
-    const before = this.#take(key);
-    if (before !== undefined) this.#options.dispose(before, key, 'set');
-    if (this.#options.sizeOf(value, key) > this.maxSize)
-      return this.#options.dispose(value, key, 'gone');
-    if (wasUsed) this.#use(key, value);
-    else this.#fresh.set(key, value);
+    const before = this.#entries.get(key);
+    const wasUsed = before?.list === this.#used;
+    if (before !== undefined) this.#remove(before, 'set');
+    const entry = new RecencyEntry(key, value, this.#options.sizeOf(value, key));
+    if (entry.size > this.maxSize) return this.#options.dispose(value, key, 'gone');
+    this.#entries.set(key, entry);
+    if (wasUsed) this.#use(entry);
+    else this.#fresh.add(entry);
     this.trim();
   }
 
   delete(key: string): void {
-    const value = this.#take(key);
-    if (value !== undefined) this.#options.dispose(value, key, 'gone');
+    const entry = this.#entries.get(key);
+    if (entry !== undefined) this.#remove(entry, 'gone');
   }
 
   /** Makes entries whose pins have ended evictable again. */
   release(): void {
-    for (const [key, value] of this.#kept) {
-      if (this.#options.isKept(key, value)) continue;
-      this.#take(key);
-      this.#fresh.set(key, value);
+    let entry = this.#kept.oldest;
+    while (entry !== undefined) {
+      const { newer } = entry;
+      if (!this.#options.isKept(entry.key, entry.value)) this.#fresh.add(entry);
+      entry = newer;
     }
     this.trim();
   }
@@ -118,52 +108,38 @@ export class KeepingLru<V extends {}> {
     const { maxSize } = this;
     const { maxCount = Number.POSITIVE_INFINITY } = this.#options;
     while (this.size > maxSize || this.count > maxCount) {
-      const oldest = this.#next();
+      const entry = this.#next();
       // Only pinned entries are left, which quotas are meant to prevent.
-      if (oldest === undefined) return;
-      const value = this.#take(oldest) as V;
-      if (!this.#options.isKept(oldest, value)) {
-        this.#evictedSize += this.#options.sizeOf(value, oldest);
-        this.#options.dispose(value, oldest, 'gone');
-      } else {
-        this.#kept.set(oldest, value);
-        this.#keptSize += this.#options.sizeOf(value, oldest);
+      if (entry === undefined) return;
+      if (this.#options.isKept(entry.key, entry.value)) this.#kept.add(entry);
+      else {
+        this.#evictedSize += entry.size;
+        this.#remove(entry, 'gone');
       }
     }
   }
 
-  /** Returns the key of the entry to evict next; undefined if there is none but pinned ones. */
-  #next(): string | undefined {
+  /** Returns the entry to evict next; undefined if there is none but pinned ones. */
+  #next(): RecencyEntry<V> | undefined {
     // The newest entry goes last, or a cache of few entries would not let another one in.
-    const oldest = this.#fresh.rkeys().next().value as string | undefined;
-    if (this.#fresh.size > 1) return oldest;
-    return (this.#used.rkeys().next().value as string | undefined) ?? oldest;
+    const { oldest } = this.#fresh;
+    return this.#fresh.count > 1 ? oldest : (this.#used.oldest ?? oldest);
   }
 
   /** Puts an entry among the used ones, of which the oldest may lose that place. */
-  #use(key: string, value: V): void {
+  #use(entry: RecencyEntry<V>): void {
     const used = this.#used;
-    used.set(key, value);
+    used.add(entry);
     const mostSize = USED_SHARE * this.maxSize;
     const mostCount = USED_SHARE * (this.#options.maxCount ?? Number.POSITIVE_INFINITY);
-    while (used.size > 1 && (used.calculatedSize > mostSize || used.size > mostCount)) {
-      const oldest = used.rkeys().next().value as string;
-      const its = used.peek(oldest) as V;
-      used.delete(oldest);
-      this.#fresh.set(oldest, its);
+    while (used.count > 1 && (used.size > mostSize || used.count > mostCount)) {
+      this.#fresh.add(used.oldest as RecencyEntry<V>);
     }
   }
 
-  #take(key: string): V | undefined {
-    const kept = this.#kept.get(key);
-    if (kept !== undefined) {
-      this.#kept.delete(key);
-      this.#keptSize -= this.#options.sizeOf(kept, key);
-      return kept;
-    }
-    const segment = this.#fresh.has(key) ? this.#fresh : this.#used;
-    const value = segment.peek(key);
-    segment.delete(key);
-    return value;
+  #remove(entry: RecencyEntry<V>, why: 'set' | 'gone'): void {
+    this.#entries.delete(entry.key);
+    entry.list?.remove(entry);
+    this.#options.dispose(entry.value, entry.key, why);
   }
 }
