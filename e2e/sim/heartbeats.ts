@@ -185,7 +185,8 @@ class Sender {
   #select(): void {
     const { nodes, sim } = this.#all.world;
     const every = Math.round(nodes.length / NODES_PER_CHOICE);
-    if (++this.#closed % Math.max(1, Math.min(MOST_PER_CHOICE, every)) === 0) this.view.select(sim.now);
+    if (++this.#closed % Math.max(1, Math.min(MOST_PER_CHOICE, every)) === 0)
+      this.view.select(sim.now);
   }
 
   #answered(asked: SimNode): void {
@@ -195,8 +196,7 @@ class Sender {
     const { length } = told.nodes;
     this.figures.bytes += ANSWER_BYTES + sees.sees.length * SEEN_BYTES;
     this.figures.bytes += length * TOLD_BYTES + mates.length * MATE_BYTES;
-    const outcome =
-      asked === this.#node ? 'self' : this.view.hear(asked, sees, random, now, site);
+    const outcome = asked === this.#node ? 'self' : this.view.hear(asked, sees, random, now, site);
     this.turns.onAnswer(asked.name, outcome === 'self', site, outcome !== 'full');
     if (outcome === 'peer') this.#hearMates(asked, mates);
     this.turns.hearTold(asked.name, told);

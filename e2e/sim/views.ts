@@ -4,8 +4,8 @@
  */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
-import type { Peer, PeerInfo } from '@millrace/shared/cdn/routing/peer';
 import { type Told, toldNodes } from '@millrace/shared/cdn/routing/heartbeat-turns';
+import type { Peer, PeerInfo } from '@millrace/shared/cdn/routing/peer';
 import { selectPeers } from '@millrace/shared/cdn/routing/peer-set';
 import { type Outcome, PeerTable } from '@millrace/shared/cdn/routing/peer-table';
 import type { PeerUse } from '@millrace/shared/cdn/routing/peer-use';

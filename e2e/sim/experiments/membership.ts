@@ -23,7 +23,9 @@ export async function membershipCosts({ seed, nodes }: Settings): Promise<Report
   const times: (string | number)[][] = [];
   const sizes = NETWORKS.filter((network) => nodes === undefined || network.nodes === nodes);
   if (nodes !== undefined && sizes.length === 0) sizes.push({ nodes, measured: 20 });
-  const networks = sizes.flatMap((size) => [false, true].map((hasSites) => ({ ...size, hasSites })));
+  const networks = sizes.flatMap((size) =>
+    [false, true].map((hasSites) => ({ ...size, hasSites })),
+  );
   for (const network of networks) {
     const result = await membership({ seed, ...network, losses: LOSSES });
     const { knowingMs, nearFound, peers, noticed } = result;

@@ -25,7 +25,8 @@ export function matesOf(site: string | undefined, peers: Iterable<Peer>): Mate[]
   if (site === undefined) return mates;
   for (const peer of peers) {
     const isWell = peer.misses === 0 && peer.trusted && !peer.draining;
-    if (peer.site === site && isWell && mates.length < MAX_MATES) mates.push([peer.name, peer.load]);
+    if (peer.site === site && isWell && mates.length < MAX_MATES)
+      mates.push([peer.name, peer.load]);
   }
   return mates;
 }
