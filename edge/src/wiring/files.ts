@@ -22,6 +22,7 @@ export interface Files {
   readonly clientOrigins: ClientOrigins;
   readonly records: OriginRecords;
   readonly chunks: ChunkStore;
+  readonly streams: Streams;
   readonly resolver: FileResolver;
   /** Answers other nodes. */
   readonly inside: InsideHandler;
@@ -136,6 +137,9 @@ export function openFiles(
     purges,
     resolver,
     chunks,
+    streams,
+    pointers,
+    chunkBytes: config.chunkSize,
     depot,
     metrics,
     log,
@@ -143,7 +147,7 @@ export function openFiles(
     wallClock,
     account,
   });
-  return { client, clientOrigins, records, chunks, resolver, inside, onOriginBytes };
+  return { client, clientOrigins, records, chunks, streams, resolver, inside, onOriginBytes };
 }
 
 /** Makes the parts that get requests into origins that let only this edge in. */
