@@ -9,8 +9,11 @@ import { fetchAll, openResponse, readAll } from '../../fixtures/clients/http-cli
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { StreamOrigin } from '../../fixtures/origins/stream-origin.ts';
 import { Cluster, type Node } from '../../fixtures/programs/cluster.ts';
+import type { EdgeProcess } from '../../fixtures/programs/processes.ts';
+import { until } from '../../fixtures/until.ts';
 
 const CONTENT = contentOf('network streams', 512 * 1024 + 777);
+const OTHER = contentOf('another file', CONTENT.length);
 let origin: StreamOrigin;
 let cluster: Cluster;
 let folder: string;
@@ -23,7 +26,16 @@ beforeAll(async () => {
   origin = await StreamOrigin.start();
   cluster = await Cluster.start({
     nodes: 3,
-    options: ['--rules-file', rules, '--chunk-size', '65536', '--log-level', 'warn'],
+    options: [
+      '--rules-file',
+      rules,
+      '--chunk-size',
+      '65536',
+      '--trace-origins',
+      'yes',
+      '--log-level',
+      'debug',
+    ],
   });
 });
 afterAll(async () => {
@@ -80,6 +92,30 @@ test("one node asks for a page that says that there is no file, and all clients 
   expect(origin.count('/missing')).toBe(1);
 });
 
+test('a trace leads from the log of the asked node over that of another one to the origin', async () => {
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
+  // Of several files, other nodes own some.
+  const paths = Array.from({ length: 8 }, (_, index) => `/traced-${index}`);
+  const [asked, ...others] = cluster.nodes.map(({ edge }) => edge);
+  for (const path of paths) {
+    const file = { body: CONTENT, headers: { etag: '"traced"' } };
+    await fetchAll(asked?.prefixed(origin.add(path, file)) ?? '', { headers });
+  }
+  const told = paths.map((path) => String(origin.asked.get(path)?.traceparent).slice(3, 35));
+  expect(told).toEqual(paths.map(() => traceId));
+  type Line = Partial<Record<'traceId' | 'spanId' | 'parentSpanId', string>>;
+  const lines = (edge: EdgeProcess) => edge.log.map((line) => JSON.parse(line) as Line);
+  const ofTrace = (edge: EdgeProcess) => lines(edge).filter((line) => line.traceId === traceId);
+  const spans = () => ofTrace(asked as EdgeProcess);
+  // A client has its file before the log has its line.
+  await until(() => spans().length === paths.length);
+  await until(() => others.some((edge) => ofTrace(edge).length > 0));
+  expect(spans().map(({ parentSpanId }) => parentSpanId)).toContain('00f067aa0ba902b7');
+  const known = spans().map(({ spanId }) => spanId);
+  for (const { parentSpanId } of others.flatMap(ofTrace)) expect(known).toContain(parentSpanId);
+});
+
 test.each([
   ['goes on with a version that its tag pins', '"pinned"', true],
   ['never joins two answers that nothing pins', undefined, false],
@@ -97,14 +133,20 @@ test.each([
   const node = nodes[asker] as Node;
   lost.add(node);
   await node.edge.stop('SIGKILL');
-  origin.files.set(path, { body: CONTENT, headers });
+  origin.files.set(path, { body: goesOn ? CONTENT : OTHER, headers });
+  origin.release(path);
   const others = responses.filter((_, index) => index !== asker);
   const got = (await Promise.all(others.map(readAll))).map(({ complete, body }) => [
     complete,
     sha256(body),
   ]);
   if (goesOn) expect(got).toEqual(others.map(() => [true, sha256(CONTENT)]));
-  else expect(got.map(([complete]) => complete)).toEqual(others.map(() => false));
+  else {
+    // Who has asked the origin itself has one of the two files; nobody has parts of both.
+    const ended = got.filter(([complete]) => complete).map(([, digest]) => digest);
+    const mixed = ended.filter((digest) => digest !== sha256(CONTENT) && digest !== sha256(OTHER));
+    expect(mixed).toEqual([]);
+  }
   responses[asker]?.destroy();
 });
 

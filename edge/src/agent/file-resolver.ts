@@ -119,8 +119,8 @@ export class FileResolver {
     const stored = entry !== undefined && isPointer(entry) ? entry : undefined;
     const known = running?.pointer ?? stored;
     const generation = this.#options.purges.current;
-    const { grant, client, onInterim } = path;
-    const who = { grant, client, onInterim };
+    const { grant, client, trace, onInterim } = path;
+    const who = { grant, client, trace, onInterim };
     const asked = { url, name, scope, ...who, known, digest, generation, path };
     const question = { ...asked, demands: { ...demands, revalidate } };
     const meanwhile = revalidate ? undefined : this.#meanwhile(question, now);

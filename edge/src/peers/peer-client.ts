@@ -101,7 +101,7 @@ export class PeerClient {
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<PeerChunk> {
-    const { version, range, salt, ifHeld, directUrl, grant, client } = wanted;
+    const { version, range, salt, ifHeld, directUrl, grant, client, trace } = wanted;
     const bytes = range.end - range.start;
     const name = formatChunkName({ url: version.url, range, salt, tag: version.tag });
     const fields = {
@@ -119,7 +119,7 @@ export class PeerClient {
       atPeer += more;
       observer.onBytes(more);
     };
-    const onBehalf = { ...path, client };
+    const onBehalf = { ...path, client, trace };
     const { response, nonce } = await this.#open(peer, name, fields, onBehalf, signal, {
       onSent: observer.onSent,
       onInterim: (head) => reached(Number(singleField(head.headers, INSIDE.progress) ?? 0)),
@@ -287,7 +287,7 @@ export class PeerClient {
     const { auth, membership, now } = this.#options;
     const url = new URL(`${peer.url}/${name}`);
     const target = url.pathname + url.search;
-    const { client = '', hops } = path;
+    const { client = '', hops, trace } = path;
     // Signed when it goes out: it may wait for a connection longer than a signature is valid.
     let nonce = '';
     const headers = () => {
@@ -295,6 +295,7 @@ export class PeerClient {
         [INSIDE.mark]: '1',
         [INSIDE.hops]: String(hops + 1),
         [INSIDE.via]: [...path.via, membership.self.name].join(' '),
+        ...(trace === undefined ? {} : { traceparent: trace }),
         ...(client === '' ? {} : { [INSIDE.client]: this.#tags.of(client) }),
         ...(path.avoid.length === 0 ? {} : { [INSIDE.avoid]: path.avoid.join(' ') }),
         ...fields,

@@ -28,6 +28,7 @@ import type { Streams } from '../agent/streams.ts';
 import type { PointerCache } from '../cache/pointer-cache.ts';
 import type { Purges } from '../cache/purges.ts';
 import { writeLoaned } from '../clients/loaned-write.ts';
+import { beginSpan, spanFields } from '../clients/trace.ts';
 import type { Depot } from '../depot/depot.ts';
 import type { Metrics } from '../figures/metrics.ts';
 import type { Chunk } from '../files/chunk.ts';
@@ -63,6 +64,7 @@ export interface InsideOptions {
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;
   readonly account: MemoryAccount;
+  readonly traces: 'off' | 'read' | 'make';
 }
 
 /** Interval at which a waiting node is told how far its chunk is. */
@@ -102,8 +104,10 @@ export class InsideHandler {
     });
     this.#running.add(res);
     let status = '200';
+    const span = beginSpan(req.headers, this.#options.traces === 'off' ? 'off' : 'read');
+    const startedAt = performance.now();
     try {
-      await this.#answer(req, res, target, controller.signal);
+      await this.#answer(req, res, target, span?.onward, controller.signal);
     } catch (thrown) {
       const error = asMillraceError(thrown instanceof PeerFailure ? thrown.reason : thrown);
       status = String(error.row.status);
@@ -122,6 +126,10 @@ export class InsideHandler {
     } finally {
       this.#running.delete(res);
       metrics.insideRequests.inc({ status });
+      if (span !== undefined) {
+        const ms = Math.round(performance.now() - startedAt);
+        log.debug({ ...spanFields(span), status, ms }, "a peer's request of a trace");
+      }
     }
   }
 
@@ -129,6 +137,7 @@ export class InsideHandler {
     req: IncomingMessage,
     res: ServerResponse,
     target: string,
+    trace: string | undefined,
     signal: AbortSignal,
   ): Promise<void> {
     const { auth, policy, purges, name, account } = this.#options;
@@ -150,7 +159,7 @@ export class InsideHandler {
     const grant = permit === undefined ? undefined : policy.grant(permit, url);
     policy.check(url, 'public', grant);
     const client = readClient(req.headers, path);
-    const granted = { ...path, salt: wanted.salt, grant, client };
+    const granted = { ...path, salt: wanted.salt, grant, client, trace };
     purges.hear(url.href, wanted.tag, singleField(req.headers, INSIDE.purges));
     if (singleField(req.headers, INSIDE.want) === 'version') {
       const digest = wanted.tag === undefined ? undefined : digestOfTag(wanted.tag);
@@ -159,7 +168,7 @@ export class InsideHandler {
     if (singleField(req.headers, INSIDE.want) === 'stream') {
       return this.#sendPiece(req, res, { ...wanted, url: url.href }, signal);
     }
-    const request = { ...readRequest(wanted, req.headers), grant, client };
+    const request = { ...readRequest(wanted, req.headers), grant, client, trace };
     policy.checkLength(url, request.version.length);
     return this.#sendChunk(req, res, request, granted, signal);
   }

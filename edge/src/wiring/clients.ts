@@ -131,6 +131,7 @@ export async function openClients(
     ...sending,
     publicUrl: config.publicUrl,
     defaultScheme: config.defaultScheme,
+    traces: config.traces,
     limits,
     originUse,
     clientAddress: address,

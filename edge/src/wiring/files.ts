@@ -69,6 +69,7 @@ export function openFiles(
     clientOrigins,
     now,
     onRefusal: admissions.refused,
+    tellsTraces: config.traceOrigins === 'yes',
     ...(config.originKeysFile === undefined ? {} : keyed(context, policy)),
   });
   admissions.measure('origins', {
@@ -146,6 +147,7 @@ export function openFiles(
     load,
     wallClock,
     account,
+    traces: config.traces,
   });
   return { client, clientOrigins, records, chunks, streams, resolver, inside, onOriginBytes };
 }
