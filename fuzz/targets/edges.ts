@@ -7,7 +7,7 @@ import { NETWORK_PIN, PIN_LIST, PURGE_LOG } from '../../edge/src/cache/commands.
 import { formatPurgeLines, readPurgeLines } from '../../edge/src/cache/purge-file.ts';
 import { ClusterAuth } from '../../edge/src/peers/cluster-auth.ts';
 import { ANSWER, askingNode } from '../../edge/src/peers/heartbeat.ts';
-import { readVersion, writeVersion } from '../../edge/src/peers/version-message.ts';
+import { readVersion, writeAnswer, writeVersion } from '../../edge/src/peers/version-message.ts';
 import { readCommand } from '../../edge/src/routes/commands.ts';
 import {
   formatAuthentication,
@@ -54,6 +54,13 @@ const VERSION = {
   lifetimeMs: 2,
   staleIfErrorMs: 3,
   finalUrl: 'http://a/',
+};
+const RUNNING = { ...VERSION, length: -1, tag: `s.${'0a'.repeat(16)}`, running: ['other'] };
+const TOLD_ANSWER = {
+  answer: {
+    ...{ code: 'origin-not-found', detail: '', status: 404, fields: { 'x-a': 'b' }, body: 'YWJj' },
+    ...{ finalUrl: 'http://a/', ageMs: 1, lifetimeMs: 2, staleIfErrorMs: 3 },
+  },
 };
 const LOGGED = { target: { kind: 'prefix', prefix: 'http://a.example/f/' }, id: 'p1', at: NOW };
 const PURGES = { dropped: { at: 0, id: '', digest: '0000000000000000' }, purges: [LOGGED] };
@@ -143,7 +150,7 @@ export const targets = [
   }),
   fuzzTarget({
     name: 'version-message',
-    cases: mutatedJsonText([VERSION, { tunnel: 'no-validator' }]),
+    cases: mutatedJsonText([VERSION, RUNNING, TOLD_ANSWER, { tunnel: 'no-validator' }]),
     check(text) {
       let read: ReturnType<typeof readVersion>;
       try {
@@ -153,9 +160,20 @@ export const targets = [
       }
       if (read.kind === 'tunnel')
         return hold(/^[\x21-\x7e]{1,200}$/.test(read.reason), 'a reason is a word');
+      if (read.kind === 'answer') {
+        const { answer } = read;
+        hold(!/[\r\n\0]/.test(Object.values(answer.fields).join('')), 'no field begins another');
+        hold(answer.body.length <= 64 * 1024 + 3, 'an answer is bounded');
+        return holdEqual(
+          readVersion(writeAnswer(answer, NOW), 'http://a/f', NOW),
+          read,
+          'it lasts',
+        );
+      }
       const { version, freshness, finalUrl } = read.pointer;
+      const least = read.kind === 'stream' ? -1 : 0;
       hold(
-        Number.isSafeInteger(version.length) && version.length >= 0,
+        Number.isSafeInteger(version.length) && version.length >= least,
         'a length is a whole number',
       );
       hold(/^https?:$/.test(new URL(finalUrl).protocol), 'the last address is a web address');
@@ -170,7 +188,11 @@ export const targets = [
         'times are finite',
       );
       holdEqual(
-        readVersion(writeVersion(read.pointer, NOW), 'http://a/f', NOW),
+        readVersion(
+          writeVersion(read.pointer, NOW, read.kind === 'stream' ? read.sources : undefined),
+          'http://a/f',
+          NOW,
+        ),
         read,
         'it round-trips',
       );

@@ -77,6 +77,16 @@ describe('ClientLimits', () => {
       expect(() => all.admit(A, 0)).not.toThrow();
     });
 
+    test('count beside those of transfers, and for nobody who has asked for nothing', () => {
+      const all = fetching();
+      all.fetched(B, 5000, 0);
+      transfer(all, 100, 10);
+      all.fetched(A, 1500, 0);
+      expect(() => all.admit(A, 0)).toThrow(tooMany('too-much-fetched', 5000));
+      expect(all.clients).toBe(1);
+      expect(() => all.admit(B, 0)).not.toThrow();
+    });
+
     test('cannot be paid for in advance', () => {
       const all = fetching();
       transfer(all, 0, 1_000_000);

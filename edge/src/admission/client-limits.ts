@@ -133,6 +133,15 @@ export class ClientLimits {
     };
   }
 
+  /**
+   * Counts bytes that origins have to send for a client on top of those of its transfers.
+   *
+   * @param key of the client; others than clients with requests so far are left alone
+   */
+  fetched(key: string, bytes: number, now: number): void {
+    this.#clients.get(key)?.fetches?.take(bytes, now);
+  }
+
   #client(key: string, now: number): Client {
     const known = this.#clients.get(key);
     if (known !== undefined) return known;

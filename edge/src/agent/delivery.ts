@@ -28,6 +28,8 @@ export interface DeliveryOptions {
   readonly directUrl: string | undefined;
   /** Grant of the signed link that the client has used. */
   readonly grant: LinkGrant | undefined;
+  /** `traceparent` for requests that follow. */
+  readonly trace?: string | undefined;
   /** The client for which the origin is asked. */
   readonly client: string;
   readonly plan: BodyPlan;
@@ -239,12 +241,13 @@ export class Delivery {
   }
 
   #request(slice: number): ChunkRequest {
-    const { version, directUrl, grant, client, chunkBytes, plan } = this.#options;
+    const { version, directUrl, grant, client, trace, chunkBytes, plan } = this.#options;
     const { chunk } = plan.slices.at(slice);
     return {
       version,
       directUrl,
       grant,
+      trace,
       client,
       range: chunkRange(chunk, chunkBytes, version.length),
     };

@@ -31,6 +31,7 @@ import { AnsweredError } from '../files/origin-answer.ts';
 import { INGRESS, type Path } from '../files/path.ts';
 import type { Network } from '../peers/network.ts';
 import type { RemoteVersion } from '../peers/version-message.ts';
+import { followRemote } from './follow-remote.ts';
 import {
   OriginVersion,
   type OriginVersionOptions,
@@ -118,8 +119,8 @@ export class FileResolver {
     const stored = entry !== undefined && isPointer(entry) ? entry : undefined;
     const known = running?.pointer ?? stored;
     const generation = this.#options.purges.current;
-    const { grant, client, onInterim } = path;
-    const who = { grant, client, onInterim };
+    const { grant, client, trace, onInterim } = path;
+    const who = { grant, client, trace, onInterim };
     const asked = { url, name, scope, ...who, known, digest, generation, path };
     const question = { ...asked, demands: { ...demands, revalidate } };
     const meanwhile = revalidate ? undefined : this.#meanwhile(question, now);
@@ -207,7 +208,13 @@ export class FileResolver {
         const remote = await this.#ofNode(question, () =>
           network.findVersion(url.href, demands, path, all),
         );
-        return remote === undefined ? fromOrigin(all).result : this.#learnt(question, remote);
+        if (remote === undefined) return fromOrigin(all).result;
+        if (remote.kind !== 'stream') return this.#learnt(question, remote);
+        const fwd = question.known === undefined ? 'uri-miss' : 'stale';
+        const followed = followRemote({ ...this.#options, network }, question, remote);
+        // The stream may lead back here, or be more than this node keeps.
+        if (followed === undefined) return fromOrigin(all).result;
+        return { kind: 'stream', ...followed, outcome: { hit: false, fwd, detail: 'peer' } };
       }),
     );
   }
@@ -224,12 +231,14 @@ export class FileResolver {
   }
 
   /** Keeps another node's answer as if the origin had given it. */
-  #learnt(question: Question, remote: RemoteVersion): Resolution {
+  #learnt(question: Question, remote: Exclude<RemoteVersion, { kind: 'stream' }>): Resolution {
     if (remote.kind === 'tunnel') {
       return this.#kept(question, { ...remote, take: () => undefined });
     }
     const fwd = question.known === undefined ? 'uri-miss' : 'stale';
-    return this.#kept(question, { ...remote, outcome: { hit: false, fwd, detail: 'peer' } });
+    const outcome = { hit: false, fwd, detail: 'peer' } as const;
+    if (remote.kind === 'answer') throw new AnsweredError(remote.answer, outcome);
+    return this.#kept(question, { ...remote, outcome });
   }
 
   /** Keeps the resolution for later requests. */

@@ -6,12 +6,11 @@
 import { MillraceError } from '@millrace/shared/base/errors';
 import { StreamDigests } from '@millrace/shared/cdn/chunks/stream-plan';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
-import type { HttpResponse } from '@millrace/shared/node/http-response';
 import type { Chunk } from '../files/chunk.ts';
 import type { ChunkBuffer, ChunkMemory } from '../files/chunk-memory.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';
-import type { Follower } from './follower.ts';
 import { RunningStream } from './running-stream.ts';
+import type { Follower, StreamBody } from './stream-types.ts';
 
 export interface LaterPassesOptions {
   readonly memory: ChunkMemory;
@@ -21,9 +20,11 @@ export interface LaterPassesOptions {
   readonly keep: (chunk: Chunk) => void;
   /** Present generation of purges. */
   readonly generation: () => number;
-  readonly again: (request: ChunkRequest, signal: AbortSignal) => Promise<HttpResponse>;
+  readonly again: (request: ChunkRequest, signal: AbortSignal) => Promise<StreamBody>;
   readonly onOriginBytes: (count: number) => void;
   readonly onEnd: (complete: boolean) => void;
+  /** Called with bytes that the origin has to send before those that a client has asked for. */
+  readonly onSkipped: (client: string, bytes: number) => void;
 }
 
 /** Time for which a pass waits for its next request, milliseconds. */
@@ -40,6 +41,8 @@ interface Pass {
   readonly follower: Follower;
   readonly waiters: Map<number, Set<Waiter>>;
   idle: NodeJS.Timeout | undefined;
+  /** Position up to which somebody pays for the pass. */
+  paidTo: number;
 }
 
 export class LaterPasses {
@@ -76,6 +79,11 @@ export class LaterPasses {
       pass = this.#passes.get(version.tag);
     }
     pass ??= this.#begin(request, digests);
+    const skipped = range.start - pass.paidTo;
+    if (skipped > 0 && request.client !== undefined) {
+      this.#options.onSkipped(request.client, skipped);
+    }
+    pass.paidTo = Math.max(pass.paidTo, range.end);
     return this.#wait(pass, index, range.end, signal, observer);
   }
 
@@ -104,7 +112,7 @@ export class LaterPasses {
           }
         }
       },
-      onEnd: (_stream, error) => {
+      onEnd: (error) => {
         this.#passes.delete(version.tag);
         clearTimeout(pass.idle);
         onEnd(error === undefined);
@@ -112,7 +120,7 @@ export class LaterPasses {
         for (const waiting of waiters.values()) for (const { reject } of waiting) reject(reason);
       },
     });
-    const pass: Pass = { stream, follower: stream.follow(), waiters, idle: undefined };
+    const pass: Pass = { stream, follower: stream.follow(), waiters, idle: undefined, paidTo: 0 };
     this.#passes.set(version.tag, pass);
     again(request, stream.stopped).then(
       (response) => {

@@ -69,6 +69,8 @@ export interface VersionQuestion {
   readonly grant: LinkGrant | undefined;
   /** The client for which the origin is asked. */
   readonly client?: string | undefined;
+  /** `traceparent` for requests that follow. */
+  readonly trace?: string | undefined;
   /** Takes interim answers, for the client. */
   readonly onInterim?: OnInterim | undefined;
   /** Pointer known so far. */
@@ -107,13 +109,14 @@ export class OriginVersion {
 
   /** @throws MillraceError; the signal's reason */
   async ask(question: VersionQuestion, signal: AbortSignal): Promise<Resolution> {
-    const { url, scope, grant, client, known, onInterim } = question;
+    const { url, scope, grant, client, trace, known, onInterim } = question;
     this.#options.records.pause(url).check(this.#options.now());
     const response = await this.#options.client.open({
       url,
       scope,
       grant,
       client,
+      trace,
       headers: {
         range: formatRange({ start: 0, end: this.#options.chunkBytes }),
         ...(known === undefined ? {} : unlessChanged(known.version)),

@@ -8,39 +8,20 @@ import { createHash, type Hash } from 'node:crypto';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
 import { aloneUntil, mayRunTo, type StreamDigests } from '@millrace/shared/cdn/chunks/stream-plan';
-import type { HttpResponse } from '@millrace/shared/node/http-response';
 import { Chunk } from '../files/chunk.ts';
-import type { ChunkBuffer, ChunkMemory } from '../files/chunk-memory.ts';
+import type { ChunkBuffer } from '../files/chunk-memory.ts';
 import { type ChunkRequest, chunkKey } from '../files/chunk-request.ts';
-import type { FileVersion } from '../files/file-version.ts';
-import type { Follower } from './follower.ts';
-
-/** A version whose length may not be known yet. */
-export type StreamedVersion = Omit<FileVersion, 'length'> & { readonly length: number | undefined };
-
-export interface RunningStreamOptions {
-  readonly version: StreamedVersion;
-  /** Digests of the version's chunks, as far as an earlier pass has brought them. */
-  readonly digests: StreamDigests;
-  /** Generation in which it was asked for. */
-  readonly generation: number;
-  readonly chunkBytes: number;
-  readonly memory: ChunkMemory;
-  /** Bytes that it may run ahead of its clients. */
-  readonly aheadBytes: number;
-  /** Length of the largest file that the cache takes. */
-  readonly maxBytes: number;
-  /** Stores a chunk, whose use ends with the call. @param index of it in the file */
-  readonly keep: (chunk: Chunk, index: number) => void;
-  /** Asks for the whole file again, of the same version. @throws MillraceError */
-  readonly again: (signal: AbortSignal) => Promise<HttpResponse>;
-  readonly onOriginBytes: (count: number) => void;
-  /** Called once, when it is complete (`error` absent) or has failed. */
-  readonly onEnd: (stream: RunningStream, error?: MillraceError) => void;
-}
+import type {
+  Follower,
+  RunningStreamOptions,
+  StreamBody,
+  StreamedVersion,
+} from './stream-types.ts';
 
 /** Time for which a stream that another node reads waits for the next request, milliseconds. */
 const LINGER_MS = 30_000;
+/** Errors of origins after which the same file may be had. */
+const BREAKS = ['origin-reset', 'origin-timeout'] as const;
 /** Most times that a stream begins again. */
 const MAX_RESUMES = 3;
 /** Most bytes of the chunk under way that are copied for a client at a time. */
@@ -50,7 +31,8 @@ export class RunningStream {
   readonly #options: RunningStreamOptions;
   readonly #positions = new Map<Follower, number>();
   #waiting: (() => void)[] = [];
-  #response: HttpResponse | undefined;
+  #response: StreamBody | undefined;
+  #isBroken = false;
   #resume: () => void = () => {};
   #paused = false;
   /** Position of the pass under way; behind `received` while it repeats what has come. */
@@ -98,6 +80,16 @@ export class RunningStream {
     return this.#response !== undefined;
   }
 
+  /** True from the time it breaks off until it goes on: nobody may follow it meanwhile. */
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
+  /** Names of the nodes that it comes from; empty if it comes from the origin. */
+  get sources(): readonly string[] {
+    return this.#response?.sources ?? [];
+  }
+
   /** Bytes that may still come while it has no clients; 0 while it has some. */
   get aloneBytes(): number {
     const until = Math.min(this.#aloneUntil, this.length ?? this.#aloneUntil);
@@ -119,7 +111,7 @@ export class RunningStream {
   }
 
   /** Reads the answer to its end; `onEnd` tells the outcome. */
-  run(response: HttpResponse): void {
+  run(response: StreamBody): void {
     void this.#run(response).then(
       () => this.#end(),
       (error: unknown) => this.#end(asMillraceError(error)),
@@ -193,11 +185,12 @@ export class RunningStream {
     this.#end(error);
   }
 
-  async #run(first: HttpResponse): Promise<void> {
+  async #run(first: StreamBody): Promise<void> {
     let response = first;
     for (;;) {
       this.#response = response;
-      this.#position = 0;
+      this.#isBroken = false;
+      this.#position = response.from ?? 0;
       this.#hash = createHash('sha256');
       const before = this.#received;
       try {
@@ -209,10 +202,13 @@ export class RunningStream {
       } catch (error) {
         if (this.#ended) throw error;
         const broke =
-          isMillraceError(error, 'origin-reset') || isMillraceError(error, 'origin-timeout');
-        const isWanted = this.#positions.size > 0 && this.#received > before;
+          response.sources === undefined
+            ? this.#received > before && BREAKS.some((code) => isMillraceError(error, code))
+            : response.isLost === true;
+        const isWanted = this.#positions.size > 0;
         if (!broke || !isWanted || ++this.#resumes > MAX_RESUMES) throw error;
       }
+      this.#isBroken = true;
       response = await this.#options.again(this.#stop.signal);
       if (this.#ended) return response.discard();
     }
@@ -221,7 +217,7 @@ export class RunningStream {
   /** Takes bytes of the answer. @returns false to hold back the next ones */
   #take(piece: Buffer): boolean {
     if (this.#ended) return false;
-    this.#options.onOriginBytes(piece.length);
+    if (this.#response?.sources === undefined) this.#options.onOriginBytes(piece.length);
     try {
       for (let taken = 0; taken < piece.length; ) {
         taken += this.#takePart(piece.subarray(taken));
@@ -346,7 +342,7 @@ export class RunningStream {
     clearTimeout(this.#idle);
     this.#buffer?.release();
     this.#buffer = undefined;
-    this.#options.onEnd(this, error);
+    this.#options.onEnd(error);
     this.#wake();
   }
 }

@@ -10,25 +10,15 @@ import { OBJECT_BYTES } from '@millrace/shared/cdn/admission/memory-weight';
 import { StreamDigests } from '@millrace/shared/cdn/chunks/stream-plan';
 import { isStreamTag, streamTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
-import {
-  type Freshness,
-  type FreshTimes,
-  readFreshness,
-  withTimes,
-} from '@millrace/shared/http/answers/freshness';
-import { checkIdentity, judgeWhole } from '@millrace/shared/http/answers/range-contract';
+import { type Freshness, readFreshness, withTimes } from '@millrace/shared/http/answers/freshness';
+import { judgeWhole } from '@millrace/shared/http/answers/range-contract';
 import { whyNotStreamed } from '@millrace/shared/http/answers/whole-answer';
-import { ifSame } from '@millrace/shared/http/fields/conditions';
-import { matchVersion, readValidators } from '@millrace/shared/http/fields/validators';
+import { canPin } from '@millrace/shared/http/fields/validators';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
-import { isPointer, type PointerCache } from '../cache/pointer-cache.ts';
-import type { Purges } from '../cache/purges.ts';
-import { answerError } from '../egress/answer-error.ts';
-import type { OriginClient } from '../egress/origin-client.ts';
-import type { OriginRecords } from '../egress/origin-records.ts';
+import { isPointer } from '../cache/pointer-cache.ts';
 import type { Chunk } from '../files/chunk.ts';
-import type { ChunkBuffer, ChunkMemory } from '../files/chunk-memory.ts';
+import type { ChunkBuffer } from '../files/chunk-memory.ts';
 import type { ChunkRequest, ChunkSource } from '../files/chunk-request.ts';
 import {
   detached,
@@ -37,49 +27,43 @@ import {
   type Scope,
   scopedKey,
 } from '../files/file-version.ts';
+import { askAgain } from './ask-again.ts';
 import { LaterPasses } from './later-passes.ts';
 import { RunningStream } from './running-stream.ts';
-
-export interface StreamsOptions {
-  readonly client: OriginClient;
-  readonly records: OriginRecords;
-  readonly pointers: PointerCache;
-  readonly purges: Purges;
-  readonly memory: ChunkMemory;
-  readonly chunkBytes: number;
-  /** Bytes that a stream may run ahead of its clients. */
-  readonly aheadBytes: number;
-  /** Length of the largest file that is kept. */
-  readonly maxBytes: number;
-  readonly source: ChunkSource;
-  /** Returns the times of the rule for an origin. */
-  readonly times: (url: URL) => FreshTimes;
-  readonly onOriginBytes: (count: number) => void;
-  /** Called when a pass has ended. */
-  readonly onPass: (pass: 'first' | 'later', end: 'complete' | 'failed') => void;
-  /** Monotonic milliseconds. */
-  readonly now: () => Millis;
-}
-
-/** The file that a whole answer brings, and for whom it was asked for. */
-export interface StreamQuestion {
-  readonly url: URL;
-  readonly scope: Scope;
-  readonly grant: LinkGrant | undefined;
-  readonly client?: string | undefined;
-  readonly generation: number;
-}
+import type {
+  StreamBody,
+  StreamedVersion,
+  StreamQuestion,
+  StreamsOptions,
+} from './stream-types.ts';
 
 /** State of a version: a whole file, or a stream whose end has not come. */
 export type Settled =
   | { readonly kind: 'file'; readonly pointer: Pointer }
   | { readonly kind: 'stream'; readonly stream: RunningStream; readonly pointer: Pointer };
 
+/** A stream that comes from another node. */
+export interface Followed {
+  /** The version, as the other node tells it. */
+  readonly pointer: Pointer;
+  readonly body: StreamBody;
+  readonly generation: number;
+  readonly grant: LinkGrant | undefined;
+  readonly client?: string | undefined;
+  /**
+   * Finds a node that goes on with it.
+   *
+   * @returns undefined if this node is to ask the origin
+   */
+  readonly next: (signal: AbortSignal, stream: RunningStream) => Promise<StreamBody | undefined>;
+}
+
 interface First {
   readonly stream: RunningStream;
   pointer: Omit<Pointer, 'version'>;
 }
 
+const NOT_PINNED = 'the node that knows it is gone';
 /** Fewest chunks that the cache must hold: what passes must stay until its clients have it. */
 const LEAST_CHUNKS = 8;
 /** Weight of a stream besides its chunk. */
@@ -92,6 +76,8 @@ export class Streams implements ChunkSource {
   /** All first passes under way, by tag. */
   readonly #byTag = new Map<string, RunningStream>();
   readonly #later: LaterPasses;
+  /** Called with bytes that a later pass brings for a client before those that it has asked for. */
+  onSkipped: (client: string, bytes: number) => void = () => {};
   /** Stores a chunk in memory and on disk. */
   keep: (chunk: Chunk) => void = () => {};
   /** Returns a chunk that is in memory; the caller is a user of it. */
@@ -103,8 +89,9 @@ export class Streams implements ChunkSource {
       ...options,
       keep: (chunk) => this.keep(chunk),
       generation: () => options.purges.current,
+      onSkipped: (client, bytes) => this.onSkipped(client, bytes),
       onEnd: (complete) => options.onPass('later', complete ? 'complete' : 'failed'),
-      again: (request, signal) => this.#again(request, signal),
+      again: (request, signal) => askAgain(options, request, signal),
     });
   }
 
@@ -124,7 +111,7 @@ export class Streams implements ChunkSource {
     const found = this.#first.get(scopedKey(scope, url));
     if (found === undefined) return undefined;
     const { stream, pointer } = found;
-    return this.#isVoid(stream) || !stream.keeps
+    return this.#isVoid(stream) || !stream.keeps || stream.isBroken
       ? undefined
       : { stream, pointer: asPointer(stream, pointer) };
   }
@@ -145,8 +132,8 @@ export class Streams implements ChunkSource {
    */
   refuses(response: HttpResponse, url: URL): string | undefined {
     const { length } = judgeWhole(response.headers);
-    const { maxBytes, chunkBytes } = this.#options;
-    if (maxBytes < LEAST_CHUNKS * chunkBytes) return 'no-ranges';
+    if (!this.canKeep) return 'no-ranges';
+    const { maxBytes } = this.#options;
     return whyNotStreamed(response.headers, length, maxBytes, this.#freshness(response, url));
   }
 
@@ -173,22 +160,67 @@ export class Streams implements ChunkSource {
     const version = detached({ url: url.href, scope, length: 0, validators, tag, fields });
     const { client, grant } = question;
     const ask = { version, grant, client };
-    const stream = new RunningStream({
+    const freshness = this.#freshness(response, url);
+    const finalUrl = response.url.href === url.href ? version.url : response.url.href;
+    const again = (signal: AbortSignal) => askAgain(this.#options, ask, signal);
+    const streamed = { ...version, length };
+    return this.#start(streamed, { freshness, finalUrl }, generation, response, again);
+  }
+
+  /** Returns true if files of one stream are kept here at all. */
+  get canKeep(): boolean {
+    return this.#options.maxBytes >= LEAST_CHUNKS * this.#options.chunkBytes;
+  }
+
+  /**
+   * Begins a stream that comes from another node. If that one fails, this node goes on with the
+   * version only if a validator pins it: others may go on with it as well.
+   */
+  follow(followed: Followed): { stream: RunningStream; pointer: Pointer } {
+    const { pointer, body, generation, grant, client, next } = followed;
+    const known = this.#byTag.get(pointer.version.tag);
+    if (known !== undefined) {
+      body.discard();
+      return { stream: known, pointer: asPointer(known, pointer) };
+    }
+    const version = detached(pointer.version);
+    const length = version.length < 0 ? undefined : version.length;
+    const again = async (signal: AbortSignal, stream: RunningStream): Promise<StreamBody> => {
+      const found = await next(signal, stream);
+      if (found !== undefined) return found;
+      if (!canPin(version.validators)) throw new MillraceError('version-changed', NOT_PINNED);
+      return askAgain(this.#options, { version, grant, client }, signal, true);
+    };
+    return this.#start({ ...version, length }, pointer, generation, body, again);
+  }
+
+  #start(
+    version: StreamedVersion,
+    { freshness, finalUrl }: Omit<Pointer, 'version'>,
+    generation: number,
+    body: StreamBody,
+    again: (signal: AbortSignal, stream: RunningStream) => Promise<StreamBody>,
+  ): { stream: RunningStream; pointer: Pointer } {
+    const stream: RunningStream = new RunningStream({
       ...this.#options,
-      version: { ...version, length },
+      version,
       digests: new StreamDigests(),
       generation,
       keep: (chunk) => this.keep(chunk),
-      again: (signal) => this.#again(ask, signal),
-      onEnd: (ended, error) => this.#ended(ended, error),
+      again: (signal) => again(signal, stream),
+      onEnd: (error) => this.#ended(stream, error),
     });
-    const freshness = this.#freshness(response, url);
-    const finalUrl = response.url.href === url.href ? version.url : response.url.href;
     const pointer = { freshness, finalUrl };
-    this.#first.set(scopedKey(scope, url.href), { stream, pointer });
-    this.#byTag.set(tag, stream);
-    stream.run(response);
+    this.#first.set(scopedKey(version.scope, version.url), { stream, pointer });
+    this.#byTag.set(version.tag, stream);
+    stream.run(body);
     return { stream, pointer: asPointer(stream, pointer) };
+  }
+
+  /** Returns the first pass that brings a version, if it is under way. */
+  passing(tag: string): RunningStream | undefined {
+    const stream = this.#byTag.get(tag);
+    return stream === undefined || this.#isVoid(stream) ? undefined : stream;
   }
 
   isLocal(request: ChunkRequest): boolean {
@@ -198,7 +230,9 @@ export class Streams implements ChunkSource {
   isOwn(request: ChunkRequest): boolean {
     const { tag } = request.version;
     if (!isStreamTag(tag)) return false;
-    return this.#byTag.has(tag) || this.#digests(request) !== undefined;
+    if (this.#byTag.has(tag)) return true;
+    const known = this.#known(request);
+    return known?.chunks !== undefined && known.followed !== true;
   }
 
   lateAfterMs(request: ChunkRequest): Millis {
@@ -221,7 +255,7 @@ export class Streams implements ChunkSource {
     const passing =
       first === undefined ? undefined : await this.#passing(first, request, signal, observer);
     if (passing !== undefined) return passing;
-    const digests = this.#digests(request);
+    const digests = this.#known(request)?.chunks;
     try {
       if (digests === undefined) throw new MillraceError('version-changed', 'it was one answer');
       return await this.#later.fetch(request, digests, signal, observer);
@@ -302,10 +336,10 @@ export class Streams implements ChunkSource {
     }
   }
 
-  #digests({ version }: ChunkRequest): string | undefined {
+  #known({ version }: ChunkRequest): Pointer | undefined {
     const entry = this.#options.pointers.get(pointerName(version), version.scope);
     if (entry === undefined || !isPointer(entry)) return undefined;
-    return entry.version.tag === version.tag ? entry.chunks : undefined;
+    return entry.version.tag === version.tag ? entry : undefined;
   }
 
   #ended(stream: RunningStream, error: MillraceError | undefined): void {
@@ -314,43 +348,15 @@ export class Streams implements ChunkSource {
     const key = scopedKey(version.scope, version.url);
     const found = this.#first.get(key);
     this.#byTag.delete(version.tag);
-    onPass('first', error === undefined ? 'complete' : 'failed');
+    const isFollowed = stream.sources.length > 0;
+    onPass(isFollowed ? 'followed' : 'first', error === undefined ? 'complete' : 'failed');
     // A later stream has taken its place: what that one brings is newer.
     if (found?.stream !== stream) return;
     this.#first.delete(key);
     if (error !== undefined || !keeps) return;
-    const pointer = { ...asPointer(stream, found.pointer), chunks: digests.text };
+    const followed: true | undefined = isFollowed ? true : undefined;
+    const pointer = { ...asPointer(stream, found.pointer), chunks: digests.text, followed };
     pointers.put(version.url, version.scope, pointer, generation);
-  }
-
-  /** Asks for the whole file again. @throws MillraceError; `version-changed` if it is another one */
-  async #again(
-    { version, grant, client }: Pick<ChunkRequest, 'version' | 'grant' | 'client'>,
-    signal: AbortSignal,
-  ): Promise<HttpResponse> {
-    const { records, now } = this.#options;
-    const url = new URL(version.url);
-    records.pause(url).check(now());
-    const response = await this.#options.client.open({
-      url,
-      scope: version.scope,
-      grant,
-      client,
-      headers: ifSame(version.validators),
-      signal,
-    });
-    try {
-      if (response.status === 412) throw new MillraceError('version-changed');
-      if (response.status !== 200) throw answerError(response, records.pause(response.url), now());
-      checkIdentity(response.headers);
-      judgeWhole(response.headers);
-      const match = matchVersion(version.validators, readValidators(response.headers));
-      if (match === 'different') throw new MillraceError('version-changed', 'another ETag or date');
-      return response;
-    } catch (error) {
-      response.discard();
-      throw error;
-    }
   }
 }
 

@@ -15,6 +15,7 @@ import type { Scope } from '../files/file-version.ts';
 import { STREAM_BYTES, TRANSFER_BYTES, TUNNEL_BYTES } from '../memory/process-weights.ts';
 import { resetResponse, setPatience, streamOf, untakenBytes } from './connection.ts';
 import { requestBytes } from './request-weights.ts';
+import type { Span } from './trace.ts';
 
 /** One request under way. */
 export interface Exchange {
@@ -27,6 +28,8 @@ export interface Exchange {
   /** Key of the client that it counts for. */
   readonly clientKey: string;
   readonly startedAt: Millis;
+  /** The request's place in a trace, if it has one. */
+  readonly span?: Span | undefined;
   kind: 'file' | 'tunnel' | 'depot' | 'error';
   /** Grant of the signed link that the client has used. */
   grant?: LinkGrant;

@@ -5,6 +5,7 @@ import type { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import type { Metrics } from '../figures/metrics.ts';
 import type { Exchange } from './exchanges.ts';
+import { spanFields } from './trace.ts';
 
 export interface TransferRecordOptions {
   readonly metrics: Metrics;
@@ -21,7 +22,7 @@ export interface TransferRecordOptions {
  */
 export function recordTransfer(
   { metrics, log, now }: TransferRecordOptions,
-  { req, res, client, kind, sentBytes, startedAt }: Exchange,
+  { req, res, client, kind, sentBytes, startedAt, span }: Exchange,
   shown: { readonly url: string | undefined } | { readonly target: string },
   failure: MillraceError | undefined,
 ): void {
@@ -37,6 +38,7 @@ export function recordTransfer(
       kind,
       bytes: sentBytes,
       ms: Math.round(now() - startedAt),
+      ...spanFields(span),
       ...(failure === undefined ? {} : { code: failure.code, detail: failure.detail }),
     },
     failure === undefined ? 'transfer' : 'transfer failed',

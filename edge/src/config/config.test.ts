@@ -52,6 +52,8 @@ describe('settings', () => {
       clientOrigins: 30,
       maxConnections: 20_000,
       grace: 10_000,
+      traces: 'read',
+      traceOrigins: 'no',
       logLevel: 'info',
       localTokenFile: undefined,
     });

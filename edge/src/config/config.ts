@@ -61,6 +61,8 @@ export interface Config extends ReachConfig, DepotConfig, AcmeConfig {
   readonly ownRequests: number;
   readonly statusAge: number;
   readonly grace: number;
+  readonly traces: 'off' | 'read' | 'make';
+  readonly traceOrigins: 'yes' | 'no';
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   readonly localTokenFile: string | undefined;
   readonly peers: readonly Seed[];

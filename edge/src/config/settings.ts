@@ -18,6 +18,7 @@ import { DEPOT_SETTINGS } from './depot-settings.ts';
 import { REACH_SETTINGS } from './reach-settings.ts';
 import { count, parseBaseUrl, readSecret, type Setting, text, usable } from './readers.ts';
 import { parseSeed } from './seeds.ts';
+import { TRACE_SETTINGS } from './trace-settings.ts';
 
 /** Least memory besides the cache: with less, a process would refuse transfers from the start. */
 export const LEAST_ROOM_BYTES = 256 * 1024 * 1024;
@@ -346,6 +347,7 @@ export const SETTINGS = {
   ...ACME_SETTINGS,
   ...DEPOT_SETTINGS,
   ...REACH_SETTINGS,
+  ...TRACE_SETTINGS,
   'log-level': {
     argument: '<level>',
     help: 'debug, info, warn, error or silent',

@@ -48,6 +48,8 @@ export interface OriginClientOptions extends TransportOptions {
   readonly onRefusal?: OnRefusal;
   /** Gets requests into origins that let only this edge in; undefined: there are none. */
   readonly access?: OriginAccess | undefined;
+  /** True if origins are told traces; absent: false. */
+  readonly tellsTraces?: boolean;
 }
 
 export interface OriginRequest {
@@ -59,6 +61,8 @@ export interface OriginRequest {
   readonly client?: string | undefined;
   /** Grant of the signed link that lets the request through. */
   readonly grant?: LinkGrant | undefined;
+  /** `traceparent` of the request for which the origin is asked. */
+  readonly trace?: string | undefined;
   /**
    * Returns true for URLs that may be fetched whatever the policy says, at private addresses too;
    * asked for redirects as well.
@@ -329,7 +333,10 @@ export class OriginClient {
 
   async #headers(url: URL, request: OriginRequest): Promise<Record<string, string>> {
     const { accept } = this.#options.policy.rule(url);
+    const { tellsTraces = false } = this.#options;
+    const traceparent = tellsTraces ? request.trace : undefined;
     return {
+      ...(traceparent === undefined ? {} : { traceparent }),
       ...(accept === undefined ? {} : { accept }),
       ...this.#tokens.fieldsFor(url),
       'accept-encoding': 'identity',

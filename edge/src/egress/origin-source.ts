@@ -139,7 +139,7 @@ export class OriginSource implements ChunkSource {
 
   #open(
     url: string,
-    { version, range, grant, client }: ChunkRequest,
+    { version, range, grant, client, trace }: ChunkRequest,
     signal: AbortSignal,
     onSent: () => void,
     conditions: Record<string, string>,
@@ -149,6 +149,7 @@ export class OriginSource implements ChunkSource {
       scope: version.scope,
       grant,
       client,
+      trace,
       headers: { range: formatRange(range), ...conditions },
       signal,
       onSent,

@@ -12,7 +12,7 @@ export class Metrics {
   );
   readonly streams = this.#counter(
     'streams_total',
-    'Files of origins without ranges received in one stream, by pass (first, or later because chunks were lost) and end',
+    'Files of origins without ranges received in one stream, by pass (first, later because chunks were lost, or followed at another node) and end',
     ['pass', 'end'],
   );
   readonly chunks = this.#counter(

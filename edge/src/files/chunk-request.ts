@@ -18,6 +18,8 @@ export interface ChunkRequest {
   readonly grant?: LinkGrant | undefined;
   /** Requester for which the origin is asked: the client's key, or the asking node. */
   readonly client?: string | undefined;
+  /** `traceparent` for requests that follow. */
+  readonly trace?: string | undefined;
 }
 
 /** Source of chunks that no node has. */

@@ -53,6 +53,8 @@ export interface Pointer {
   readonly verified?: true | undefined;
   /** Digests of the chunks of a file that came in one stream (`StreamDigests`), in the same order. */
   readonly chunks?: string | undefined;
+  /** True if the stream has come by way of another node, which is asked for lost chunks first. */
+  readonly followed?: true | undefined;
 }
 
 /** Names a pointer: content that was requested by its digest has a pointer of its own. */

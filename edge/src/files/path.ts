@@ -19,6 +19,8 @@ export interface Path {
   readonly grant?: LinkGrant | undefined;
   /** Requester for which origins are asked: the client's key, or the asking node. */
   readonly client?: string | undefined;
+  /** `traceparent` for requests that follow. */
+  readonly trace?: string | undefined;
   /**
    * Passes interim answers of the origin on, if this request is the one for which it is asked. Other
    * nodes are not told them, nor clients that join the question of another one.

@@ -26,6 +26,7 @@ import { pointerName } from '../files/file-version.ts';
 import { avoiding, type Path } from '../files/path.ts';
 import type { ForwardTarget, Membership } from './membership.ts';
 import type { PeerChunk, PeerClient } from './peer-client.ts';
+import type { PieceRequest, StreamPiece } from './stream-pieces.ts';
 import type { RemoteVersion } from './version-message.ts';
 
 export interface NetworkOptions {
@@ -166,7 +167,7 @@ export class Network {
     demands: RequestDemands,
     path: Path,
     signal: AbortSignal,
-  ): Promise<RemoteVersion | undefined> {
+  ): Promise<(RemoteVersion & { readonly peer: ForwardTarget }) | undefined> {
     const { client, metrics, chunkBytes } = this.#options;
     const range = { start: 0, end: chunkBytes };
     const failed = new Set<string>();
@@ -177,11 +178,37 @@ export class Network {
       failed.add(route.peer.name);
       metrics.versionForwards.inc();
       try {
-        return await client.askVersion(route.peer, { url, range }, demands, onward, signal);
+        const first = { url, range };
+        const version = await client.askVersion(route.peer, first, demands, onward, signal);
+        return { ...version, peer: route.peer };
       } catch (error) {
         this.#failed(error, url);
         if (signal.aborted || !(error instanceof PeerFailure)) throw error;
       }
+    }
+  }
+
+  /** This node's name. */
+  get name(): string {
+    return this.#options.membership.self.name;
+  }
+
+  /**
+   * Asks a node for what follows in a file that comes to it in one stream.
+   *
+   * @throws as `fetch`
+   */
+  async fetchPiece(
+    peer: ForwardTarget,
+    wanted: PieceRequest,
+    path: Path,
+    signal: AbortSignal,
+  ): Promise<StreamPiece> {
+    try {
+      return await this.#options.client.fetchPiece(peer, wanted, path, signal);
+    } catch (error) {
+      if (!signal.aborted) this.#failed(error, wanted.url);
+      throw error;
     }
   }
 

@@ -7,6 +7,8 @@ import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
 import type { RangeResponse } from '@millrace/shared/node/range-client';
 
 const MAX_BODY_BYTES = 64 * 1024;
+/** Longest text that answers a question: an origin's answer of 64 KiB in base64, with its fields. */
+export const MAX_TEXT_BYTES = 256 * 1024;
 
 /** Makes the error for an answer that cannot be read. */
 export function malformed(error: unknown): MillraceError {
@@ -14,9 +16,12 @@ export function malformed(error: unknown): MillraceError {
 }
 
 /** Reads a small body; undefined if it is not small, or of unknown length. */
-export async function readBody(response: RangeResponse): Promise<Buffer | undefined> {
+export async function readBody(
+  response: RangeResponse,
+  maxBytes = MAX_BODY_BYTES,
+): Promise<Buffer | undefined> {
   const bytes = Number(singleField(response.headers, 'content-length') ?? Number.NaN);
-  if (!response.plain || !(bytes <= MAX_BODY_BYTES)) {
+  if (!response.plain || !(bytes <= maxBytes)) {
     response.discard();
     return undefined;
   }

@@ -3,7 +3,6 @@
  * the digest that came with it before it is used.
  */
 
-import { createHmac, randomBytes } from 'node:crypto';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -22,17 +21,18 @@ import {
   type RangeResponse,
   type RequestObserver,
 } from '@millrace/shared/node/range-client';
-import { LRUCache } from 'lru-cache';
 import type { Purges } from '../cache/purges.ts';
 import { sha256 } from '../files/chunk.ts';
 import { allocateFor, type ChunkBuffer, type ChunkMemory } from '../files/chunk-memory.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';
 import { type Path, TO_DEPOT } from '../files/path.ts';
+import { ClientTags } from './client-tags.ts';
 import type { ClusterAuth } from './cluster-auth.ts';
 import { readStoredFile, type StoredFile } from './depot-message.ts';
 import { LabelPurges } from './label-purges.ts';
 import type { ForwardTarget, Membership } from './membership.ts';
-import { malformed, problemOf, readBody } from './peer-answers.ts';
+import { MAX_TEXT_BYTES, malformed, problemOf, readBody } from './peer-answers.ts';
+import { type PieceRequest, readPiece, type StreamPiece } from './stream-pieces.ts';
 import { textDigest } from './text-digest.ts';
 import { unlessSilent } from './unless-silent.ts';
 import { type RemoteVersion, readVersion } from './version-message.ts';
@@ -63,8 +63,6 @@ export interface PeerChunk {
 }
 
 const CONNECT_TIMEOUT_MS = 2000;
-const TAG_DIGITS = 16;
-const MAX_TAGS = 1000;
 
 export class PeerClient {
   readonly #options: PeerClientOptions;
@@ -75,9 +73,7 @@ export class PeerClient {
   readonly #ranges: RangeClient[] = [];
   /** Turns at those connections: one client's flood must not keep the others from other nodes. */
   readonly #turns: FairTurns;
-  readonly #tagKey = randomBytes(16);
-  /** Tags of the latest clients: making one costs more than the rest of a request's head. */
-  readonly #tags = new LRUCache<string, string>({ max: MAX_TAGS });
+  readonly #tags = new ClientTags();
   readonly #labelPurges: LabelPurges;
 
   constructor(options: PeerClientOptions) {
@@ -105,7 +101,7 @@ export class PeerClient {
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<PeerChunk> {
-    const { version, range, salt, ifHeld, directUrl, grant, client } = wanted;
+    const { version, range, salt, ifHeld, directUrl, grant, client, trace } = wanted;
     const bytes = range.end - range.start;
     const name = formatChunkName({ url: version.url, range, salt, tag: version.tag });
     const fields = {
@@ -123,7 +119,7 @@ export class PeerClient {
       atPeer += more;
       observer.onBytes(more);
     };
-    const onBehalf = { ...path, client };
+    const onBehalf = { ...path, client, trace };
     const { response, nonce } = await this.#open(peer, name, fields, onBehalf, signal, {
       onSent: observer.onSent,
       onInterim: (head) => reached(Number(singleField(head.headers, INSIDE.progress) ?? 0)),
@@ -163,13 +159,40 @@ export class PeerClient {
     return this.#labelPurges.ask(first.url, (told) => {
       const fields = {
         ...cacheControl(demands),
-        [INSIDE.streams]: '1',
+        [INSIDE.streams]: '2',
         ...(path.grant === undefined ? {} : { [INSIDE.permit]: path.grant.permit }),
         ...(told === undefined ? {} : { [INSIDE.purges]: told }),
       };
       return this.#question(peer, name, fields, path, signal, (text) =>
         readVersion(text, first.url, this.#options.wallClock(), digest),
       );
+    });
+  }
+
+  /**
+   * Fetches what has come of a range of a file that comes in one stream; waits until something has.
+   *
+   * @throws as `fetchChunk`, and PeerFailure if the node is silent
+   */
+  fetchPiece(
+    peer: ForwardTarget,
+    wanted: PieceRequest,
+    path: Path,
+    signal: AbortSignal,
+  ): Promise<StreamPiece> {
+    const name = formatChunkName({ ...wanted, salt: '' });
+    const fields = {
+      [INSIDE.want]: 'stream',
+      ...(path.grant === undefined ? {} : { [INSIDE.permit]: path.grant.permit }),
+    };
+    return unlessSilent(this.#options, peer.name, signal, async (either, alive) => {
+      const observer = { onSent: alive, onInterim: alive };
+      const { response, nonce } = await this.#open(peer, name, fields, path, either, observer);
+      const onBytes = (count: number) => {
+        this.#options.onPeerBytes(count);
+        alive();
+      };
+      return readPiece({ ...this.#options, peer: peer.name }, response, nonce, wanted, onBytes);
     });
   }
 
@@ -237,7 +260,7 @@ export class PeerClient {
     read: (text: string) => T,
   ): Promise<T> {
     try {
-      const text = (await readBody(response))?.toString() ?? '';
+      const text = (await readBody(response, MAX_TEXT_BYTES))?.toString() ?? '';
       this.#options.auth.verifyAnswer(nonce, response.headers, ['200', textDigest(text)]);
       return read(text);
     } catch (error) {
@@ -264,7 +287,7 @@ export class PeerClient {
     const { auth, membership, now } = this.#options;
     const url = new URL(`${peer.url}/${name}`);
     const target = url.pathname + url.search;
-    const { client = '', hops } = path;
+    const { client = '', hops, trace } = path;
     // Signed when it goes out: it may wait for a connection longer than a signature is valid.
     let nonce = '';
     const headers = () => {
@@ -272,7 +295,8 @@ export class PeerClient {
         [INSIDE.mark]: '1',
         [INSIDE.hops]: String(hops + 1),
         [INSIDE.via]: [...path.via, membership.self.name].join(' '),
-        ...(client === '' ? {} : { [INSIDE.client]: this.#tag(client) }),
+        ...(trace === undefined ? {} : { traceparent: trace }),
+        ...(client === '' ? {} : { [INSIDE.client]: this.#tags.of(client) }),
         ...(path.avoid.length === 0 ? {} : { [INSIDE.avoid]: path.avoid.join(' ') }),
         ...fields,
       });
@@ -336,16 +360,6 @@ export class PeerClient {
       if (signal.aborted) throw signal.reason;
       throw new PeerFailure(peer.name, networkError(error, true));
     }
-  }
-
-  /** Makes a tag that tells a client from others, and tells other nodes nothing else of it. */
-  #tag(client: string): string {
-    const known = this.#tags.get(client);
-    if (known !== undefined) return known;
-    const digest = createHmac('sha256', this.#tagKey).update(client).digest('hex');
-    const tag = digest.slice(0, TAG_DIGITS);
-    this.#tags.set(client, tag);
-    return tag;
   }
 
   #rangesAt(hops: number): RangeClient {

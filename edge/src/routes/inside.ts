@@ -10,7 +10,7 @@ import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import type { MemoryAccount } from '@millrace/shared/cdn/admission/memory-account';
 import { type ChunkName, parseChunkName } from '@millrace/shared/cdn/chunks/chunk-name';
-import { digestOfTag, isStreamTag } from '@millrace/shared/cdn/chunks/version-tag';
+import { digestOfTag } from '@millrace/shared/cdn/chunks/version-tag';
 import {
   depotFileId,
   isDepotHost,
@@ -24,22 +24,26 @@ import { viaItem } from '@millrace/shared/http/fields/via';
 import { resetConnection } from '@millrace/shared/node/reset-connection';
 import type { ChunkStore } from '../agent/chunk-store.ts';
 import type { FileResolver } from '../agent/file-resolver.ts';
-import { wholePointer } from '../agent/whole-pointer.ts';
+import type { Streams } from '../agent/streams.ts';
+import type { PointerCache } from '../cache/pointer-cache.ts';
 import type { Purges } from '../cache/purges.ts';
 import { writeLoaned } from '../clients/loaned-write.ts';
+import { beginSpan, spanFields } from '../clients/trace.ts';
 import type { Depot } from '../depot/depot.ts';
 import type { Metrics } from '../figures/metrics.ts';
 import type { Chunk } from '../files/chunk.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';
-import type { Pointer } from '../files/file-version.ts';
+import { AnsweredError } from '../files/origin-answer.ts';
 import { isToDepot, type Path } from '../files/path.ts';
 import { problemReply } from '../listen/problem-reply.ts';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
 import { writeStoredFile } from '../peers/depot-message.ts';
 import { textDigest } from '../peers/text-digest.ts';
-import { writeTunnel, writeVersion } from '../peers/version-message.ts';
+import { writeAnswer } from '../peers/version-message.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
-import { readClient, readPath, readRequest, readUrl } from './read-inside.ts';
+import { sendPiece } from './inside-stream.ts';
+import { follows, readClient, readPath, readRequest, readUrl } from './read-inside.ts';
+import { versionText } from './version-text.ts';
 
 export interface InsideOptions {
   readonly name: string;
@@ -48,6 +52,9 @@ export interface InsideOptions {
   readonly purges: Purges;
   readonly resolver: FileResolver;
   readonly chunks: ChunkStore;
+  readonly streams: Streams;
+  readonly pointers: PointerCache;
+  readonly chunkBytes: number;
   /** This node's own depot, if it has one. */
   readonly depot: Depot | undefined;
   readonly metrics: Metrics;
@@ -57,6 +64,7 @@ export interface InsideOptions {
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;
   readonly account: MemoryAccount;
+  readonly traces: 'off' | 'read' | 'make';
 }
 
 /** Interval at which a waiting node is told how far its chunk is. */
@@ -96,8 +104,10 @@ export class InsideHandler {
     });
     this.#running.add(res);
     let status = '200';
+    const span = beginSpan(req.headers, this.#options.traces === 'off' ? 'off' : 'read');
+    const startedAt = performance.now();
     try {
-      await this.#answer(req, res, target, controller.signal);
+      await this.#answer(req, res, target, span?.onward, controller.signal);
     } catch (thrown) {
       const error = asMillraceError(thrown instanceof PeerFailure ? thrown.reason : thrown);
       status = String(error.row.status);
@@ -116,6 +126,10 @@ export class InsideHandler {
     } finally {
       this.#running.delete(res);
       metrics.insideRequests.inc({ status });
+      if (span !== undefined) {
+        const ms = Math.round(performance.now() - startedAt);
+        log.debug({ ...spanFields(span), status, ms }, "a peer's request of a trace");
+      }
     }
   }
 
@@ -123,6 +137,7 @@ export class InsideHandler {
     req: IncomingMessage,
     res: ServerResponse,
     target: string,
+    trace: string | undefined,
     signal: AbortSignal,
   ): Promise<void> {
     const { auth, policy, purges, name, account } = this.#options;
@@ -144,13 +159,16 @@ export class InsideHandler {
     const grant = permit === undefined ? undefined : policy.grant(permit, url);
     policy.check(url, 'public', grant);
     const client = readClient(req.headers, path);
-    const granted = { ...path, salt: wanted.salt, grant, client };
+    const granted = { ...path, salt: wanted.salt, grant, client, trace };
     purges.hear(url.href, wanted.tag, singleField(req.headers, INSIDE.purges));
     if (singleField(req.headers, INSIDE.want) === 'version') {
       const digest = wanted.tag === undefined ? undefined : digestOfTag(wanted.tag);
       return this.#sendVersion(req, res, url, digest, granted, signal);
     }
-    const request = { ...readRequest(wanted, req.headers), grant, client };
+    if (singleField(req.headers, INSIDE.want) === 'stream') {
+      return this.#sendPiece(req, res, { ...wanted, url: url.href }, signal);
+    }
+    const request = { ...readRequest(wanted, req.headers), grant, client, trace };
     policy.checkLength(url, request.version.length);
     return this.#sendChunk(req, res, request, granted, signal);
   }
@@ -207,12 +225,26 @@ export class InsideHandler {
         signal,
         path,
       );
-      const pointer = await wholePointer(resolution, signal);
-      if (pointer !== undefined) policy.checkFile(pointer);
-      const isUsable = pointer !== undefined && (!isStreamed(pointer) || readsStreams(req));
-      const reason = resolution.kind === 'tunnel' ? resolution.reason : 'no-ranges';
-      const body = isUsable ? writeVersion(pointer, wallClock()) : writeTunnel(reason);
+      const body = await versionText(policy, req, resolution, wallClock, signal);
       this.#sendText(req, res, body);
+    } catch (error) {
+      if (!(error instanceof AnsweredError) || !follows(req)) throw error;
+      this.#sendText(req, res, writeAnswer(error.answer, wallClock()));
+    } finally {
+      stop();
+    }
+  }
+
+  /** Sends what has come of a stream. */
+  async #sendPiece(
+    req: IncomingMessage,
+    res: ServerResponse,
+    wanted: ChunkName,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const stop = this.#every(PROGRESS_INTERVAL_MS, () => this.#interim(res, ''));
+    try {
+      await sendPiece(this.#options, req, res, wanted, this.#ownFields(), signal);
     } finally {
       stop();
     }
@@ -320,13 +352,4 @@ export class InsideHandler {
     const { name, load } = this.#options;
     return { via: viaItem(name), [INSIDE.load]: String(load()) };
   }
-}
-
-/** Returns true if the asking node knows files that came in one stream. */
-function readsStreams(req: IncomingMessage): boolean {
-  return singleField(req.headers, INSIDE.streams) !== undefined;
-}
-
-function isStreamed({ version }: Pointer): boolean {
-  return isStreamTag(version.tag);
 }

@@ -33,6 +33,7 @@ import {
 } from '../clients/connection.ts';
 import type { Exchange, Exchanges } from '../clients/exchanges.ts';
 import type { ClientReaper } from '../clients/reaper.ts';
+import { beginSpan } from '../clients/trace.ts';
 import { recordTransfer } from '../clients/transfer-record.ts';
 import { begunBytes } from '../egress/answer-error.ts';
 import type { OriginClient, OriginRequest } from '../egress/origin-client.ts';
@@ -68,6 +69,7 @@ export interface PrefixedOptions extends SendVersionOptions, SendTunnelledOption
   /** Requests under way. */
   readonly transfers: Exchanges;
   readonly log: Log;
+  readonly traces: 'off' | 'read' | 'make';
 }
 
 export class PrefixedHandler {
@@ -104,6 +106,7 @@ export class PrefixedHandler {
       res,
       client,
       clientKey: clientAddress.keyOf(client),
+      span: beginSpan(req.headers, this.#options.traces),
       admission,
       controller: new AbortController(),
       startedAt: now(),
@@ -155,9 +158,10 @@ export class PrefixedHandler {
     if (asksForRegistry(target)) return sendRegistry(exchange);
     const url = this.#admit(exchange, target, scope);
     const demands = policy.demands(url, readDemands(req.headers));
-    const { grant, clientKey: askedFor } = exchange;
+    const { grant, clientKey: askedFor, span } = exchange;
+    const trace = span?.onward;
     const onInterim = interimTo(this.#options, exchange);
-    const path = { ...INGRESS, grant, client: askedFor, onInterim };
+    const path = { ...INGRESS, grant, client: askedFor, trace, onInterim };
     const { signal } = exchange.controller;
     const { cors } = policy.rule(url);
     if (isAsked && cors !== undefined) return sendRuledPreflight(this.#options, exchange, cors);
@@ -168,7 +172,7 @@ export class PrefixedHandler {
     const resolve = async (wanted: RequestDemands) =>
       settled(await resolver.resolve(url, scope, wanted, signal, path), asksForPart);
     let resolution = await resolve(demands);
-    const asked = { url, scope, grant, client: askedFor, onInterim, signal };
+    const asked = { url, scope, grant, client: askedFor, trace, onInterim, signal };
     if (isAsked) return this.#allow(exchange, resolution, asked);
     if (resolution.kind === 'file') {
       try {

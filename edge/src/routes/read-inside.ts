@@ -1,13 +1,15 @@
 /** Reads requests of other nodes: their path, for whom they ask, and which chunk of which file. */
 
+import type { IncomingMessage } from 'node:http';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { ChunkName } from '@millrace/shared/cdn/chunks/chunk-name';
 import { isLegalChunk } from '@millrace/shared/cdn/chunks/chunk-plan';
-import { digestOfTag, versionOfTag } from '@millrace/shared/cdn/chunks/version-tag';
+import { digestOfTag, isStreamTag, versionOfTag } from '@millrace/shared/cdn/chunks/version-tag';
 import { INSIDE, parseClientTag } from '@millrace/shared/cdn/routing/inside-message';
 import { type Headers, singleField } from '@millrace/shared/http/fields/headers';
 import { parseOriginUrl } from '@millrace/shared/http/urls/prefixed-url';
 import type { ChunkRequest } from '../files/chunk-request.ts';
+import type { Pointer } from '../files/file-version.ts';
 import { MAX_HOPS_READ, MAX_NAMES, nodeClient, type Path } from '../files/path.ts';
 
 const NODE_NAMES = /^[A-Za-z0-9._:-]{1,100}(?: [A-Za-z0-9._:-]{1,100})*$/;
@@ -56,4 +58,19 @@ export function readRequest({ url, range, tag }: ChunkName, headers: Headers): C
   const directUrl = singleField(headers, INSIDE.finalUrl);
   if (directUrl === undefined || directUrl === url) return { version, range };
   return { version, range, directUrl: readUrl(directUrl).href };
+}
+
+/** Returns true if the asking node knows files that came in one stream. */
+export function readsStreams(req: IncomingMessage): boolean {
+  return singleField(req.headers, INSIDE.streams) !== undefined;
+}
+
+/** Returns true if the asking node follows files that still come in one stream. */
+export function follows(req: IncomingMessage): boolean {
+  return singleField(req.headers, INSIDE.streams) === '2';
+}
+
+/** Returns true for a version that came in one stream. */
+export function isStreamed({ version }: Pointer): boolean {
+  return isStreamTag(version.tag);
 }

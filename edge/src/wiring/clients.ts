@@ -63,7 +63,7 @@ const REGAINED_CHUNKS = 1;
 export async function openClients(
   context: NodeContext,
   { spare }: Storage,
-  { client, records, chunks, resolver }: Files,
+  { client, records, chunks, streams, resolver }: Files,
   policy: OriginPolicy,
   transfers: Exchanges,
   figures: Figures | undefined,
@@ -106,6 +106,7 @@ export async function openClients(
     amplification: amplification(config),
     onRefusal: admissions.refused,
   });
+  streams.onSkipped = (key, bytes) => limits.fetched(key, bytes, now());
   const some = (limit: number) => (limit === 0 ? undefined : limit);
   admissions.measure('transfers', {
     use: () => transfers.running,
@@ -130,6 +131,7 @@ export async function openClients(
     ...sending,
     publicUrl: config.publicUrl,
     defaultScheme: config.defaultScheme,
+    traces: config.traces,
     limits,
     originUse,
     clientAddress: address,

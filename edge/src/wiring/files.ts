@@ -22,6 +22,7 @@ export interface Files {
   readonly clientOrigins: ClientOrigins;
   readonly records: OriginRecords;
   readonly chunks: ChunkStore;
+  readonly streams: Streams;
   readonly resolver: FileResolver;
   /** Answers other nodes. */
   readonly inside: InsideHandler;
@@ -68,6 +69,7 @@ export function openFiles(
     clientOrigins,
     now,
     onRefusal: admissions.refused,
+    tellsTraces: config.traceOrigins === 'yes',
     ...(config.originKeysFile === undefined ? {} : keyed(context, policy)),
   });
   admissions.measure('origins', {
@@ -136,14 +138,18 @@ export function openFiles(
     purges,
     resolver,
     chunks,
+    streams,
+    pointers,
+    chunkBytes: config.chunkSize,
     depot,
     metrics,
     log,
     load,
     wallClock,
     account,
+    traces: config.traces,
   });
-  return { client, clientOrigins, records, chunks, resolver, inside, onOriginBytes };
+  return { client, clientOrigins, records, chunks, streams, resolver, inside, onOriginBytes };
 }
 
 /** Makes the parts that get requests into origins that let only this edge in. */

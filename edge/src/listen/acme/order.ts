@@ -8,6 +8,8 @@ export interface OrderOptions {
   readonly directory: string;
   readonly contact: string | undefined;
   readonly folder: AcmeFolder;
+  /** Ends the order: no request of it goes out any more. */
+  readonly signal: AbortSignal;
 }
 
 /** A key and its certificate with the chain, PEM. */
@@ -17,12 +19,28 @@ export interface Ordered {
 }
 
 /**
- * Orders a certificate with a new key.
+ * Orders a certificate with a new key. Only one order may be under way at a time. One that is ended
+ * may take minutes to settle, in which it sends nothing: its client waits before each attempt.
  *
- * @throws Error that says why there is none
+ * @throws Error that says why there is none; the signal's reason
  */
 export async function orderCertificate(o: OrderOptions): Promise<Ordered> {
-  const { name, directory: directoryUrl, contact, folder } = o;
+  const { signal } = o;
+  const { axios } = await loadClient();
+  const { request } = axios.interceptors;
+  const endable = request.use((config) => {
+    signal.throwIfAborted();
+    return Object.assign(config, { signal });
+  });
+  try {
+    return await order(o);
+  } finally {
+    request.eject(endable);
+  }
+}
+
+async function order(o: OrderOptions): Promise<Ordered> {
+  const { name, directory: directoryUrl, contact, folder, signal } = o;
   const { Client, crypto } = await loadClient();
   const accountKey = await folder.accountKey(() => crypto.createPrivateEcdsaKey());
   const client = new Client({ directoryUrl, accountKey });
@@ -37,7 +55,10 @@ export async function orderCertificate(o: OrderOptions): Promise<Ordered> {
     challengePriority: ['http-01'],
     // This machine may not reach itself by its public name.
     skipChallengeVerification: true,
-    challengeCreateFn: (_authz, { token }, answer) => folder.putAnswer(token, answer),
+    challengeCreateFn: async (_authz, { token }, answer) => {
+      signal.throwIfAborted();
+      await folder.putAnswer(token, answer);
+    },
     challengeRemoveFn: (_authz, { token }) => folder.removeAnswer(token),
   });
   return { key: key.toString(), cert };

@@ -40,6 +40,8 @@ export class CertificateRenewer {
   readonly #draw = Math.random();
   #timer: NodeJS.Timeout | undefined;
   #ordering = false;
+  /** Ends the order under way. */
+  #end = new AbortController();
 
   constructor(options: RenewerOptions) {
     this.#options = options;
@@ -63,6 +65,7 @@ export class CertificateRenewer {
 
   stop(): void {
     clearInterval(this.#timer);
+    this.#end.abort(new Error('the edge stops'));
   }
 
   async #look(): Promise<void> {
@@ -71,11 +74,12 @@ export class CertificateRenewer {
     const { failed } = this.#folder.state();
     if (wallClock() < nextOrder(validity(files, name), failed, () => this.#draw)) return;
     this.#ordering = true;
+    this.#end = new AbortController();
+    const { signal } = this.#end;
+    const order = orderCertificate({ ...this.#options, folder: this.#folder, signal });
     try {
       log.info({ name }, 'a certificate is ordered');
-      await this.#write(
-        await within(MAX_ORDER_MS, orderCertificate({ ...this.#options, folder: this.#folder })),
-      );
+      await this.#write(await within(MAX_ORDER_MS, order, this.#end));
       const nextAt = nextOrder(validity(files, name), NO_FAILURES, () => this.#draw);
       await this.#folder.putState({ failed: NO_FAILURES, nextAt });
       log.info({ name }, 'a certificate has come');
@@ -90,7 +94,12 @@ export class CertificateRenewer {
       });
       log.error({ name, reason, failures: state.count, next: when }, 'no certificate has come');
     } finally {
-      this.#ordering = false;
+      // The next order waits for the end of a late one: the client has room for one.
+      void order
+        .catch(() => {})
+        .finally(() => {
+          this.#ordering = false;
+        });
     }
   }
 
@@ -133,13 +142,16 @@ function isTornApart({ cert, key }: CertificateFiles): boolean {
   }
 }
 
-async function within<T>(ms: Millis, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('the authority takes too long')), ms).unref();
+/** Waits for work, and ends it if it takes too long. @throws its error; the reason of the end */
+async function within<T>(ms: Millis, work: Promise<T>, end: AbortController): Promise<T> {
+  const { signal } = end;
+  const ended = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
+  const late = () => end.abort(new Error('the authority takes too long'));
+  const timer = setTimeout(late, ms).unref();
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, ended]);
   } finally {
     clearTimeout(timer);
   }

@@ -133,6 +133,7 @@ function deliver(
     directUrl: finalUrl === version.url ? undefined : finalUrl,
     grant: exchange.grant,
     client: exchange.clientKey,
+    trace: exchange.span?.onward,
     plan,
     chunkBytes,
     store: chunks,

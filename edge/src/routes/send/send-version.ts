@@ -72,12 +72,12 @@ function mayChange(fields: Headers): boolean {
 /** Reads a complete file like a stream that has ended. */
 function poured(
   { version, finalUrl }: Pointer,
-  { grant, clientKey: client }: Exchange,
+  { grant, clientKey: client, span }: Exchange,
   chunkBytes: number,
 ): Poured {
   const directUrl = finalUrl === version.url ? undefined : finalUrl;
   const { length } = version;
-  const requested = { version, directUrl, grant, client };
+  const requested = { version, directUrl, grant, client, trace: span?.onward };
   return {
     ...{ length, received: length, aloneBytes: 0, ended: true, error: undefined },
     request: (index) => ({ ...requested, range: chunkRange(index, chunkBytes, length) }),

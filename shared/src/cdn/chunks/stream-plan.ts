@@ -22,6 +22,20 @@ export function aloneUntil(received: number, length: number | undefined): number
   return length !== undefined && length > until ? received : until;
 }
 
+/** Most requests at a time for what follows in another node's stream. */
+const MOST_AHEAD = 4;
+
+/**
+ * Returns how many requests a node that follows another node's stream has under way. Where the
+ * stream is the slower one, a single request waits at it; where it is ahead, more hide the way.
+ *
+ * @param before number of requests so far
+ * @param isWhole true if the latest answer brought all that it was asked for
+ */
+export function requestsAhead(before: number, isWhole: boolean): number {
+  return isWhole ? Math.min(MOST_AHEAD, 2 * before) : 1;
+}
+
 /**
  * Returns the position up to which a stream may run.
  *

@@ -24,9 +24,15 @@ export const INSIDE = {
   load: 'x-millrace-load',
   /** Where redirects of the origin led. */
   finalUrl: 'x-millrace-final-url',
-  /** `version`: asks for the current version, not for the chunk. */
+  /**
+   * `version`: asks for the current version, not for the chunk. `stream`: asks for what has come of a
+   * range of a file that comes in one stream, and waits until something has.
+   */
   want: 'x-millrace-want',
-  /** In questions for a version: the asking node knows files that came in one stream. */
+  /**
+   * In questions for a version: the asking node knows files that came in one stream; with 2, it
+   * follows those that still come, and takes the origin's answers without a file.
+   */
   streams: 'x-millrace-streams',
   /** Purges that cover the requested chunk, as the asking node knows them. */
   purges: 'x-millrace-purges',
