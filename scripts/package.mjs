@@ -1,20 +1,32 @@
 /**
- * Makes the packages of the app: assembles its parts in dist/stage, and has electron-builder pack
- * them into dist/packages. Names the packages that this machine cannot make, with the reason.
+ * Makes packages, each in a folder of `dist`. Names those that this machine cannot make, with the
+ * reason.
  *
- *   --stage    only assemble the parts
+ *   npm        the npm package of the command line, daemon and edge, in dist/npm
+ *   deb, rpm   packages for Linux, in dist/linux
+ *   standalone executables in one file, in dist/standalone; --for linux-arm64 (darwin-arm64,
+ *              win32-x64 and so on) for another system
+ *   app        the app with its window, by electron-builder, in dist/packages
+ *   --stage    of the app, only assemble the parts, in dist/stage
  *   --unpacked make the app as a folder only, no packages
- *   npm        only make the npm package of the command line, in dist/npm
+ *
+ * Without a kind all are made. --arch makes deb and rpm for another architecture (arm64).
  */
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { packagingOptions, TARGETS } from '../desktop/shell/packaging.mjs';
 import { buildShell } from './build-shell.mjs';
 import { buildUi } from './build-ui.mjs';
 import { bundle, root } from './bundle.mjs';
 import { copyBuilt, packageNpm } from './package-npm.mjs';
+import { makeDeb } from './packages/deb.mjs';
+import { nodeFor } from './packages/nodes.mjs';
+import { sourceTime } from './packages/reproducible.mjs';
+import { makeRpm } from './packages/rpm.mjs';
+import { makeStandalone } from './packages/standalone.mjs';
 
 const BUILDER = 'electron-builder@26.17.0';
 const TIMEOUT_MS = 15 * 60_000;
@@ -68,10 +80,10 @@ function nameIcons() {
 function makePackages(targets) {
   rmSync(output, { recursive: true, force: true });
   mkdirSync(output, { recursive: true });
-  for (const { platform, target, on } of targets) {
+  for (const { platform, target, archs, on } of targets) {
     const name = target === 'dir' ? `${platform}, as a folder` : `${platform}, ${target}`;
     const reason = on.includes(process.platform)
-      ? runBuilder(platform, target)
+      ? runBuilder(platform, target, archs)
       : `it can be made on ${on.join(', ')} only`;
     console.log(reason === undefined ? `made:    ${name}` : `skipped: ${name}: ${reason}`);
   }
@@ -79,11 +91,12 @@ function makePackages(targets) {
 }
 
 /** Makes one package. @returns the reason if it could not be made, otherwise undefined */
-function runBuilder(platform, target) {
+function runBuilder(platform, target, archs) {
   const config = join(output, `${platform}-${target}.json`);
   const options = packagingOptions(stage, output, platform === builderPlatform());
   writeFileSync(config, JSON.stringify(options, null, 2));
-  const flags = [`--${platform}`, target, '--projectDir', join(stage, 'app'), '--config', config];
+  const kind = [`--${platform}`, target, ...archs.map((arch) => `--${arch}`)];
+  const flags = [...kind, '--projectDir', join(stage, 'app'), '--config', config];
   const { status, stdout, stderr, error } = spawnSync(
     'npx',
     ['--yes', BUILDER, ...flags, '--publish', 'never'],
@@ -113,13 +126,80 @@ function builderPlatform() {
   return { win32: 'win', darwin: 'mac' }[process.platform] ?? 'linux';
 }
 
-const flags = process.argv.slice(2);
-if (flags.includes('npm')) {
-  console.log(`The npm package is ${await packageNpm()}`);
-} else {
+async function makeApp({ stage: onlyStage, unpacked }) {
   await putTogether();
-  const folder = { platform: builderPlatform(), target: 'dir', on: [process.platform] };
-  if (!flags.includes('--stage')) {
-    makePackages(flags.includes('--unpacked') ? [folder] : [folder, ...TARGETS]);
+  const folder = {
+    platform: builderPlatform(),
+    target: 'dir',
+    archs: [process.arch],
+    on: [process.platform],
+  };
+  if (onlyStage) return;
+  makePackages(unpacked ? [folder] : [folder, ...TARGETS]);
+}
+
+/** Makes packages for Linux, and says which cannot be made here. */
+async function makeLinux(kinds, arch) {
+  const folder = join(root, 'dist', 'linux');
+  mkdirSync(folder, { recursive: true });
+  const options = { npm: await npmFolder(), arch, time: sourceTime() };
+  for (const kind of kinds) {
+    const make = { deb: makeDeb, rpm: makeRpm }[kind];
+    await told(`${kind}, ${arch}`, async () =>
+      make(folder, { ...options, node: nodeFor('linux', arch) }),
+    );
   }
 }
+
+async function makeExecutables(systems) {
+  const folder = join(root, 'dist', 'standalone');
+  mkdirSync(folder, { recursive: true });
+  const npm = await npmFolder();
+  for (const system of systems) {
+    const [platform, arch] = system.split('-');
+    await told(`standalone, ${system}`, () => makeStandalone(folder, npm, { platform, arch }));
+  }
+}
+
+/** Says what has been made, or why not. */
+async function told(name, make) {
+  try {
+    console.log(`made:    ${name}: ${await make()}`);
+  } catch (error) {
+    console.log(`skipped: ${name}: ${error.message.split('\n')[0]}`);
+    process.exitCode = 1;
+  }
+}
+
+let npmPackage;
+/** Makes the npm package, once. @returns its unpacked folder */
+async function npmFolder() {
+  npmPackage ??= await packageNpm();
+  return join(root, 'dist', 'npm', 'package');
+}
+
+const { values, positionals: kinds } = parseArgs({
+  allowPositionals: true,
+  options: {
+    stage: { type: 'boolean', default: false },
+    unpacked: { type: 'boolean', default: false },
+    arch: { type: 'string', default: process.arch },
+    for: { type: 'string', multiple: true, default: [`${process.platform}-${process.arch}`] },
+  },
+});
+const KINDS = ['npm', 'deb', 'rpm', 'standalone', 'app'];
+const unknown = kinds.find((kind) => !KINDS.includes(kind));
+if (unknown !== undefined) {
+  console.error(`Unknown kind of package "${unknown}". Known: ${KINDS.join(', ')}`);
+  process.exit(2);
+}
+const onlyApp = values.stage || values.unpacked;
+const wanted = kinds.length > 0 ? kinds : onlyApp ? ['app'] : KINDS;
+if (wanted.includes('npm')) {
+  npmPackage = await packageNpm();
+  console.log(`The npm package is ${npmPackage}`);
+}
+const linux = wanted.filter((kind) => kind === 'deb' || kind === 'rpm');
+if (linux.length > 0) await makeLinux(linux, values.arch);
+if (wanted.includes('standalone')) await makeExecutables(values.for);
+if (wanted.includes('app')) await makeApp(values);

@@ -16,6 +16,11 @@ declare class AbortController {
   abort(reason?: unknown): void;
 }
 
+declare class URLSearchParams {
+  constructor(query?: string);
+  getAll(name: string): string[];
+}
+
 declare class URL {
   constructor(url: string, base?: string | URL);
   readonly href: string;

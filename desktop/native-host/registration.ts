@@ -59,6 +59,17 @@ const PLACES: Readonly<
   firefox: ['.mozilla', 'Mozilla', 'Mozilla/Firefox', 'Mozilla'],
 };
 
+/**
+ * Files in which browsers on Linux look for the host of all users, for packages of the system. Brave
+ * looks where Chrome does, or only in its users' folders, depending on its version.
+ */
+export const SYSTEM_MANIFESTS: readonly (readonly [Browser, string])[] = [
+  ['chrome', `/etc/opt/chrome/native-messaging-hosts/${NATIVE_HOST}.json`],
+  ['chromium', `/etc/chromium/native-messaging-hosts/${NATIVE_HOST}.json`],
+  ['edge', `/etc/opt/edge/native-messaging-hosts/${NATIVE_HOST}.json`],
+  ['firefox', `/usr/lib/mozilla/native-messaging-hosts/${NATIVE_HOST}.json`],
+];
+
 /** Returns the host's registration with a browser. */
 export function registrationOf(browser: Browser, around: Surroundings): Registration {
   const { platform, profile, state } = around;
@@ -102,7 +113,8 @@ function launcherFile({ platform, state }: Surroundings): string {
   return pathsOf(platform).join(state, 'native-host', name);
 }
 
-function manifestOf(browser: Browser, path: string): string {
+/** Returns the manifest of the host for a browser. @param path of the host's executable */
+export function manifestOf(browser: Browser, path: string): string {
   const who =
     browser === 'firefox'
       ? { allowed_extensions: [FIREFOX_EXTENSION_ID] }

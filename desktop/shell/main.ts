@@ -1,12 +1,17 @@
 /** The app's main process. Only one runs: another start hands over its arguments, and ends. */
 
 import { dirname, join } from 'node:path';
+import {
+  isMetalinkFile,
+  type LaunchRequest,
+  readArguments,
+  urlsOfLink,
+} from '@millrace/shared/bridge/page/outside-links';
 import { app, dialog } from 'electron';
 import { stateFolder } from '../local/local-edge.ts';
 import { findOrStart } from './daemon/supervisor.ts';
 import { daemonMain } from './files.ts';
 import { daemonProgram } from './logic/daemon-program.ts';
-import { isMetalinkFile, type LaunchRequest, readArguments, urlsOfLink } from './logic/links.ts';
 import { ShellApp } from './shell-app.ts';
 
 const state = stateFolder();

@@ -2,8 +2,8 @@
 
 import { readFile, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
+import type { LaunchRequest } from '@millrace/shared/bridge/page/outside-links';
 import type { OfferedMetalink, ShellMessage } from '@millrace/shared/bridge/page/shell-api';
-import type { LaunchRequest } from './logic/links.ts';
 import type { Words } from './text/words.ts';
 
 /** Most bytes of a Metalink file: in base64 the daemon still accepts a message of this size. */

@@ -77,26 +77,51 @@ export function packagingOptions(stage, output, own, env = process.env) {
         role: 'Viewer',
         rank: 'Default',
       },
+      {
+        ext: 'exnode',
+        name: 'exNode',
+        description: 'Description of a file and of the depots that keep it',
+        mimeType: 'application/vnd.millrace.exnode+json',
+        role: 'Viewer',
+        rank: 'Owner',
+      },
     ],
     linux: {
-      executableName: 'millrace',
+      // The package `millrace` has the command line, and a menu entry of its own.
+      executableName: 'millrace-app',
       category: 'Network',
       synopsis: 'Downloads large files fast, safely, and resumably',
       maintainer: 'Millrace <millrace@example.org>',
       icon: join(stage, 'icons'),
       desktop: { entry: { StartupWMClass: 'Millrace', Keywords: 'download;metalink;http;' } },
     },
-    deb: { depends: ['libgtk-3-0', 'libnss3', 'libgbm1', 'libasound2', 'xdg-utils'] },
+    deb: {
+      packageName: 'millrace-app',
+      recommends: ['millrace'],
+      depends: ['libgtk-3-0', 'libnss3', 'libgbm1', 'libasound2', 'xdg-utils'],
+    },
+    rpm: { packageName: 'millrace-app' },
     nsis: { oneClick: false, perMachine: false, allowToChangeInstallationDirectory: true },
-    mac: { category: 'public.app-category.utilities', darkModeSupport: true },
+    mac: {
+      category: 'public.app-category.utilities',
+      darkModeSupport: true,
+      hardenedRuntime: true,
+      // electron-builder signs with CSC_LINK and notarizes with APPLE_API_KEY, where they are set.
+      notarize: env.APPLE_API_KEY !== undefined,
+    },
     ...(version === ELECTRON ? { electronFuses: FUSES } : {}),
   };
 }
 
-/** Kinds of packages, and the systems that can build each. */
+/**
+ * Kinds of packages, the architectures of each, and the systems that can build it. macOS updates
+ * itself from the zip.
+ */
 export const TARGETS = [
-  { platform: 'linux', target: 'AppImage', on: ['linux', 'darwin'] },
-  { platform: 'linux', target: 'deb', on: ['linux', 'darwin'] },
-  { platform: 'win', target: 'nsis', on: ['win32', 'linux', 'darwin'] },
-  { platform: 'mac', target: 'dmg', on: ['darwin'] },
+  { platform: 'linux', target: 'AppImage', archs: ['x64', 'arm64'], on: ['linux', 'darwin'] },
+  { platform: 'linux', target: 'deb', archs: ['x64', 'arm64'], on: ['linux', 'darwin'] },
+  { platform: 'linux', target: 'rpm', archs: ['x64', 'arm64'], on: ['linux', 'darwin'] },
+  { platform: 'win', target: 'nsis', archs: ['x64', 'arm64'], on: ['win32', 'linux', 'darwin'] },
+  { platform: 'mac', target: 'dmg', archs: ['universal'], on: ['darwin'] },
+  { platform: 'mac', target: 'zip', archs: ['universal'], on: ['darwin'] },
 ];

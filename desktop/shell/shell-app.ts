@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { type LaunchRequest, nameOfUrl } from '@millrace/shared/bridge/page/outside-links';
 import type { ShellMessage, ShellPreferences } from '@millrace/shared/bridge/page/shell-api';
 import type { AppSettings } from '@millrace/shared/bridge/rpc/settings-api';
 import { app, dialog, nativeTheme, session, shell } from 'electron';
@@ -21,7 +22,6 @@ import { watchForUpdates } from './electron/updates.ts';
 import { MainWindow } from './electron/window.ts';
 import { ICON, nativeHostMain, SHELL_FILES, TRAY_ICON } from './files.ts';
 import { openFile, showInFolder } from './finished-file.ts';
-import { type LaunchRequest, nameOfUrl } from './logic/links.ts';
 import { quitQuestion } from './logic/quit-question.ts';
 import { NOTHING, type Totals, totalsOf } from './logic/totals.ts';
 import type { DaemonState } from './logic/tray-text.ts';

@@ -193,6 +193,23 @@ function addedUrl(given: string): string {
   return isExnodeLink(given) ? given : downloadUrl(given);
 }
 
+/**
+ * Adds what a file describes, without starting it.
+ *
+ * @param file path of a Metalink or exNode, relative to the current folder
+ * @throws MillraceError as `millrace.addMetalink`; `bad-option` for a file that cannot be read
+ */
+export async function addPaused(
+  daemon: DaemonLink,
+  file: string,
+  context: CliContext,
+): Promise<void> {
+  await addOne(daemon, { kind: kindOf(file), given: file }, PAUSED, context);
+}
+
+/** Options of a download that nobody has said anything about, except that it waits. */
+const PAUSED: AddOptions = { paused: true, start: true };
+
 async function addOne(
   daemon: DaemonLink,
   item: Item,

@@ -8,7 +8,12 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { RPC_PATH, SESSION_ENDED, SESSION_PATH } from '@millrace/shared/bridge/page/session-api';
+import {
+  RPC_PATH,
+  SESSION_ENDED,
+  SESSION_PATH,
+  withOffered,
+} from '@millrace/shared/bridge/page/session-api';
 import { OUTGOING_PATH } from '@millrace/shared/bridge/rpc/share-api';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Manager } from '../downloads/manager.ts';
@@ -131,7 +136,8 @@ export class RpcServer {
       notifier: this.#notifier,
       live: this.#live,
       loginLink: () => this.#loginLink(),
-      loginPage: () => this.#loginPages.make(this.#loginLink()),
+      loginPage: (urls: readonly string[]) =>
+        this.#loginPages.make(withOffered(this.#loginLink(), urls)),
     };
     this.#dispatcher = new Dispatcher(
       new Map([...aria2Methods(shared), ...millraceMethods(shared)]),

@@ -1,7 +1,7 @@
 /** Watches the clipboard for copied links, while the user wants that. */
 
+import { urlsOfCopied } from '@millrace/shared/bridge/page/outside-links';
 import { clipboard } from 'electron';
-import { urlsOfCopied } from '../logic/links.ts';
 
 /** Interval, ms, at which the clipboard is read: systems do not report changes. */
 const POLL_MS = 1000;

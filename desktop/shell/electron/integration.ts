@@ -3,16 +3,22 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { SCHEME } from '@millrace/shared/bridge/page/outside-links';
 import { app } from 'electron';
 import { hostStates, installHost, uninstallHost } from '../../native-host/install.ts';
 import { BROWSERS, type HostProgram } from '../../native-host/registration.ts';
 import { daemonProgram } from '../logic/daemon-program.ts';
 import { autostartEntry } from '../logic/desktop-entry.ts';
-import { SCHEME } from '../logic/links.ts';
 
 /** Name of the `.desktop` file that the packages install. */
-const DESKTOP_FILE = 'millrace.desktop';
-const METALINK_TYPES = ['application/metalink4+xml', 'application/metalink+xml'];
+const DESKTOP_FILE = 'millrace-app.desktop';
+/** Name of the file in the user's autostart folder. */
+const AUTOSTART_FILE = 'millrace.desktop';
+const FILE_TYPES = [
+  'application/metalink4+xml',
+  'application/metalink+xml',
+  'application/vnd.millrace.exnode+json',
+];
 
 /**
  * Returns program and arguments that start the app; in development Electron needs the app's path.
@@ -29,7 +35,7 @@ export function setStartAtLogin(on: boolean): void {
     return;
   }
   const folder = join(app.getPath('appData'), 'autostart');
-  const file = join(folder, DESKTOP_FILE);
+  const file = join(folder, AUTOSTART_FILE);
   if (!on) {
     if (existsSync(file)) unlinkSync(file);
     return;
@@ -86,5 +92,5 @@ export function setDefaultHandler(on: boolean): void {
   else app.removeAsDefaultProtocolClient(SCHEME, program, args);
   if (process.platform !== 'linux' || !on) return;
   // Without xdg-utils the user chooses in the desktop's own settings.
-  execFile('xdg-mime', ['default', DESKTOP_FILE, ...METALINK_TYPES], () => {});
+  execFile('xdg-mime', ['default', DESKTOP_FILE, ...FILE_TYPES], () => {});
 }

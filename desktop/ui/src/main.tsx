@@ -19,7 +19,7 @@ import './style/graph.css';
 import './style/dialog.css';
 import './style/settings.css';
 
-import { codeInFragment } from '@millrace/shared/bridge/page/session-api';
+import { codeInFragment, offeredInFragment } from '@millrace/shared/bridge/page/session-api';
 import { createRoot } from 'react-dom/client';
 import { hasSession, logInByCode, type SessionAnswer } from './api/session.ts';
 import { Actions } from './model/actions.ts';
@@ -41,10 +41,14 @@ async function start(): Promise<void> {
   const app = new App();
   // Details open beside the list only where there is room for both.
   app.store.set({ panelOpen: window.innerWidth >= 1100 });
+  const offered = offeredInFragment(location.hash);
   const given = await enter();
   const answer = given === 'good' ? given : await hasSession();
   if (answer === 'refused') app.store.set({ link: { kind: 'logged-out' } });
   else app.connection.connect();
+  // Only whoever holds a valid code may open a dialog here: other pages can link to this one.
+  const isOwn = given === 'good' && offered.length > 0;
+  if (isOwn) app.store.set({ dialog: { kind: 'add', text: offered.join('\n'), metalinks: [] } });
   createRoot(document.getElementById('app') as HTMLElement).render(
     <Provider shared={{ app, actions: new Actions(app) }}>
       <Root answer={given} />

@@ -209,9 +209,9 @@ function connectionMethods({
       if (token !== true) throw new RpcError(UNAUTHORIZED);
       return { url: loginLink() };
     },
-    'millrace.loginPage': async (_, { token }) => {
+    'millrace.loginPage': async ({ urls }, { token }) => {
       if (token !== true) throw new RpcError(UNAUTHORIZED);
-      return { path: await loginPage() };
+      return { path: await loginPage(urls) };
     },
     'millrace.shutdown': () => {
       setImmediate(onShutdown);

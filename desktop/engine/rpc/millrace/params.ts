@@ -33,8 +33,8 @@ export interface MillraceOptions {
   readonly parseMetalink: ParseMetalink;
   /** Makes an address that logs in whoever opens it, once. */
   readonly loginLink: () => string;
-  /** Makes a page that opens such an address, and returns its path; only the user can read it. */
-  readonly loginPage: () => Promise<string>;
+  /** Makes a page that opens such an address, and returns its path; only the user can read it. It offers links. */
+  readonly loginPage: (offered: readonly string[]) => Promise<string>;
   readonly onShutdown: () => void;
 }
 

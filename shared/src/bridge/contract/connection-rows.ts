@@ -1,6 +1,8 @@
 /** Methods for the connection to the daemon, and for the daemon itself. */
 
 import * as z from 'zod';
+import { MAX_URL_CHARS } from '../../base/limits.ts';
+import { MAX_OFFERED_URLS } from '../page/session-api.ts';
 import { downloadDetail, watchResult } from '../results/detail-results.ts';
 import { nothing as done } from '../results/download-results.ts';
 import { named } from '../results/named.ts';
@@ -69,7 +71,13 @@ export const CONNECTION_ROWS = {
   'millrace.loginPage': {
     summary:
       'Writes such a link into a page that only the user can read. The page’s path may stand on a command line.',
-    params: nothing,
+    params: z.strictObject({
+      urls: z
+        .array(z.string().max(MAX_URL_CHARS))
+        .max(MAX_OFFERED_URLS)
+        .default([])
+        .describe('Links that the page offers for download: nothing starts by itself.'),
+    }),
     result: loginPage,
     needs: 'token',
   },

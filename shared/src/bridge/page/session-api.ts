@@ -3,6 +3,8 @@
  * to `/jsonrpc` there, over HTTP or WebSocket, with the session's cookie in place of the token.
  */
 
+import { isDownloadUrl } from './download-url.ts';
+
 /**
  * `POST` with JSON `SessionRequest`: 204 and the cookie, or 401, or 429 with Retry-After (seconds)
  * after wrong guesses. `GET`: 204 while the session is valid, else 401. `DELETE`: 204, logged out,
@@ -23,9 +25,29 @@ export type SessionRequest =
 /** WebSocket close code: the session has ended; log in again. */
 export const SESSION_ENDED = 4401;
 
-const FRAGMENT = /^#?code=([A-Za-z0-9_-]{16,64})$/;
+/** Most links that a log-in link offers to the page. */
+export const MAX_OFFERED_URLS = 50;
+
+const FRAGMENT = /^#?code=([A-Za-z0-9_-]{16,64})(?:&add=|$)/;
 
 /** Returns the code in the fragment of a log-in link (`#code=...`); undefined if there is none. */
 export function codeInFragment(fragment: string): string | undefined {
   return FRAGMENT.exec(fragment)?.[1];
+}
+
+/**
+ * Adds links to a log-in link (`#code=...&add=URL&add=URL`). The page offers them for download once
+ * it is logged in.
+ *
+ * @param urls http(s) URLs, at most `MAX_OFFERED_URLS`
+ */
+export function withOffered(link: string, urls: readonly string[]): string {
+  return [link, ...urls.map((url) => `add=${encodeURIComponent(url)}`)].join('&');
+}
+
+/** Returns the links that a log-in link offers: http(s) URLs, at most `MAX_OFFERED_URLS`. */
+export function offeredInFragment(fragment: string): readonly string[] {
+  if (!FRAGMENT.test(fragment)) return [];
+  const urls = new URLSearchParams(fragment.replace(/^#/, '')).getAll('add');
+  return urls.filter(isDownloadUrl).slice(0, MAX_OFFERED_URLS);
 }

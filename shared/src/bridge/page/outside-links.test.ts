@@ -1,13 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  isDownloadUrl,
-  linkOf,
-  nameOfUrl,
-  readArguments,
-  urlsOfCopied,
-  urlsOfLink,
-} from './links.ts';
+import { isDownloadUrl } from './download-url.ts';
+import { linkOf, nameOfUrl, readArguments, urlsOfCopied, urlsOfLink } from './outside-links.ts';
 
 const ISO = 'https://example.com/a/file.iso?x=1&y=2';
 

@@ -1,7 +1,7 @@
 /** Reads links and files that come from outside: in arguments, `millrace:` links, the clipboard. */
 
-import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
-import { categoryOf, DEFAULT_CATEGORIES } from '@millrace/shared/download/request/category';
+import { categoryOf, DEFAULT_CATEGORIES } from '../../download/request/category.ts';
+import { isDownloadUrl } from './download-url.ts';
 
 export const SCHEME = 'millrace';
 
@@ -20,14 +20,6 @@ export interface LaunchRequest {
   readonly files: readonly string[];
   /** Start in the tray, without a window. */
   readonly hidden: boolean;
-}
-
-/** Returns true for absolute http: and https: URLs without a log-in in them. */
-export function isDownloadUrl(text: string): boolean {
-  if (text.length > MAX_URL_CHARS) return false;
-  const url = parsed(text);
-  if (url === undefined || url.username !== '' || url.password !== '') return false;
-  return (url.protocol === 'http:' || url.protocol === 'https:') && url.hostname !== '';
 }
 
 /**
@@ -103,14 +95,6 @@ function looksLikeFile(url: string): boolean {
 function plainUrl(rest: string): string {
   const url = rest.replace(/^\/\/(?=https?:?\/)/i, '');
   return url.replace(/^(https?)\/\//i, '$1://');
-}
-
-function parsed(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function unique(items: readonly string[]): string[] {

@@ -1,0 +1,90 @@
+/** Makes the package for Fedora, openSUSE and their relatives, with rpmbuild alone. */
+
+import { spawnSync } from 'node:child_process';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { VERSION } from '../../shared/src/base/version.ts';
+import { dayOf } from './deb.mjs';
+import { layOut } from './linux-root.mjs';
+import { settle } from './reproducible.mjs';
+
+const ARCHITECTURES = { x64: 'x86_64', arm64: 'aarch64' };
+
+/**
+ * Makes the package.
+ *
+ * @param folder folder to work in and to write the package to
+ * @param options as for `makeDeb`
+ * @returns path of the package
+ */
+export async function makeRpm(folder, { time, ...options }) {
+  const architecture = ARCHITECTURES[options.arch];
+  const stage = join(folder, `rpm-${architecture}`);
+  const top = join(folder, `rpm-build-${architecture}`);
+  for (const path of [stage, top]) rmSync(path, { recursive: true, force: true });
+  const place = { date: dayOf(time), zshFolder: 'usr/share/zsh/site-functions' };
+  const editable = await layOut(stage, { ...place, ...options });
+  const files = settle(stage, time);
+  const spec = join(folder, `millrace-${architecture}.spec`);
+  writeFileSync(spec, specOf({ stage, editable, files }));
+  const defines = {
+    _topdir: top,
+    // The host's name and the time of the build would differ each time.
+    _buildhost: 'millrace',
+    use_source_date_epoch_as_buildtime: '1',
+    clamp_mtime_to_source_date_epoch: '1',
+    _build_id_links: 'none',
+    // Everything is built already, some of it for another machine.
+    __os_install_post: '%{nil}',
+    _binary_payload: 'w15.zstdio',
+  };
+  const flags = Object.entries(defines).flatMap(([name, value]) => ['-D', `${name} ${value}`]);
+  const { status, stderr, error } = spawnSync(
+    'rpmbuild',
+    ['-bb', '--target', architecture, ...flags, spec],
+    { encoding: 'utf8', env: { ...process.env, SOURCE_DATE_EPOCH: String(time) } },
+  );
+  if (status !== 0) throw new Error(`rpmbuild failed: ${error?.message ?? stderr.trim()}`);
+  const name = `millrace-${VERSION}-1.${architecture}.rpm`;
+  cpSync(join(top, 'RPMS', architecture, name), join(folder, name));
+  for (const path of [stage, top, spec]) rmSync(path, { recursive: true });
+  return join(folder, name);
+}
+
+function specOf({ stage, editable, files }) {
+  const listed = files
+    .map(({ path }) => `/${path}`)
+    .filter((path) => !path.startsWith('/usr/lib/millrace/') && !editable.includes(path));
+  return `Name: millrace
+Version: ${VERSION}
+Release: 1
+Summary: Download manager for very large files
+License: MIT
+URL: https://example.org/millrace
+AutoReqProv: no
+Requires: glibc >= 2.28, libgcc, libstdc++
+Recommends: xdg-utils
+
+%description
+Millrace downloads large files over plain HTTP, fast, safely, and resumably.
+This package has the command line, the daemon with its page, the program
+through which browsers hand downloads over, and the edge, a cache server for
+publishers. It brings the Node.js that they run on.
+
+%install
+mkdir -p %{buildroot}
+cp -a '${stage}/.' %{buildroot}/
+
+%post
+if [ "$1" -gt 1 ]; then /usr/lib/millrace/node /usr/lib/millrace/daemons.mjs restart || :; fi
+
+%preun
+if [ "$1" -eq 0 ]; then /usr/lib/millrace/node /usr/lib/millrace/daemons.mjs end || :; fi
+
+%files
+%defattr(-,root,root)
+/usr/lib/millrace
+${listed.join('\n')}
+${editable.map((path) => `%config(noreplace) ${path}`).join('\n')}
+`;
+}
