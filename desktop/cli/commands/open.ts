@@ -26,7 +26,7 @@ async function openPage(
   report: Report,
   { print, json }: OpenOptions,
 ): Promise<undefined> {
-  const daemon = await openOrStart(state, (pid) =>
+  const daemon = await openOrStart({ state }, (pid) =>
     report.note(`Started a daemon (process ${pid}; its log: ${logFile(state)})`),
   );
   try {
