@@ -7,15 +7,24 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { drawIcons } from './draw-icons.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const ui = join(root, 'desktop', 'ui');
+/** Sizes of the icons that manifest.webmanifest names, in pixels. */
+const ICON_SIZES = [192, 512];
 const stampFile = join(ui, 'dist', '.stamp');
 
 /** Returns the files that the build depends on; tests and pictures are not among them. */
 function inputs() {
-  const files = ['desktop/package.json', 'pnpm-lock.yaml', 'scripts/build-ui.mjs'];
+  const files = [
+    'desktop/package.json',
+    'pnpm-lock.yaml',
+    'scripts/build-ui.mjs',
+    'scripts/draw-icons.mjs',
+  ];
   for (const folder of [
+    'desktop/ui/public',
     'desktop/ui/src',
     'shared/src/base',
     'shared/src/bridge',
@@ -51,6 +60,8 @@ export async function buildUi() {
     mode: 'production',
     logLevel: verbose ? 'info' : 'warn',
   });
+  // For phones that put the page on their home screen.
+  drawIcons(join(ui, 'dist', 'icons'), ICON_SIZES);
   writeFileSync(stampFile, current);
   console.error(`Building the interface: done in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
   return true;

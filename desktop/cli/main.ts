@@ -13,6 +13,8 @@ keepCompiledCode(join(state, 'compile-cache'));
 const { EXIT, MillraceError } = await import('@millrace/shared/base/errors');
 const { CommanderError } = await import('commander');
 const { buildProgram } = await import('./program.ts');
+const { REMOTE_VARIABLE, readRemote } = await import('./console/remote-option.ts');
+const { UsageError } = await import('./text/option-values.ts');
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const interrupted = new AbortController();
@@ -34,8 +36,7 @@ const outputFailed = (error: NodeJS.ErrnoException) => {
 };
 process.stdout.on('error', outputFailed);
 
-const words = process.argv.slice(2);
-const context: CliContext = {
+const base: CliContext = {
   stdout: process.stdout,
   stderr: process.stderr,
   stdin: process.stdin,
@@ -56,12 +57,17 @@ const context: CliContext = {
 };
 
 try {
+  const { words, remote } = readRemote(process.argv.slice(2), process.env[REMOTE_VARIABLE]);
+  const context = { ...base, remote };
   const program = await buildProgram(context, words);
   await program.parseAsync(words, { from: 'user' });
 } catch (error) {
-  if (!(error instanceof CommanderError)) throw error;
+  if (error instanceof UsageError) {
+    process.stderr.write(`error: ${error.message}\n`);
+    process.exitCode = EXIT.usage;
+  } else if (!(error instanceof CommanderError)) throw error;
   // Commander has printed the error, with the nearest option.
-  process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  else process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
 }
 
 /**

@@ -45,6 +45,8 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
   },
   'The daemon, which downloads in the background:': {
     daemon: async () => (await import('./commands/daemon.ts')).daemonCommand,
+    pair: async () => (await import('./commands/devices.ts')).pairCommand,
+    devices: async () => (await import('./commands/devices.ts')).devicesCommand,
     limit: async () => (await import('./commands/settings.ts')).limitCommand,
     schedule: async () => (await import('./commands/settings.ts')).scheduleCommand,
     categories: async () => (await import('./commands/settings.ts')).categoriesCommand,
@@ -85,7 +87,10 @@ export async function buildProgram(
     }
   }
   program.helpCommand('help [command]', 'print help for a command');
-  program.addHelpText('after', '\nmillrace help COMMAND describes a command in full.');
+  program.addHelpText(
+    'after',
+    '\nmillrace help COMMAND describes a command in full.\nmillrace --remote URL COMMAND uses the daemon of another machine, after "millrace --remote URL pair".',
+  );
   for (const command of everyCommand(program)) {
     // Set for each command: added commands inherit nothing.
     command.exitOverride().configureHelp({ showGlobalOptions: false });

@@ -3,18 +3,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isErrorCode, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { MethodName, ParamsIf, ResultOf } from '@millrace/shared/bridge/contract/contract';
+import { RPC_PATH } from '@millrace/shared/bridge/page/session-api';
 import type { FailureData } from '@millrace/shared/bridge/rpc/daemon-api';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '@millrace/shared/bridge/rpc/json-rpc';
+import { UNAUTHORIZED } from '../engine/rpc/calls/rpc-error.ts';
 import { runningDaemon } from '../local/daemon-address.ts';
+import { remoteToken } from '../local/known-remotes.ts';
 import { RpcClient } from './rpc-client.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
 export class DaemonLink {
   readonly #client: RpcClient;
+  /** Origin of the other machine's daemon, if it is one. */
+  readonly #remote: string | undefined;
 
-  private constructor(client: RpcClient) {
+  private constructor(client: RpcClient, remote?: string) {
     this.#client = client;
+    this.#remote = remote;
   }
 
   /** Connects to the daemon. @throws MillraceError `daemon-not-running`, `daemon-silent` */
@@ -27,6 +33,27 @@ export class DaemonLink {
       if (isMillraceError(cause, 'daemon-silent')) throw cause;
       // The daemon was killed and has left its address behind.
       throw new MillraceError('daemon-not-running', `nothing answers at ${at.url}`, { cause });
+    }
+  }
+
+  /**
+   * Connects to the daemon of another machine, with which this one has been paired.
+   *
+   * @param state folder with this machine's tokens
+   * @param origin such as https://nas.example
+   * @throws MillraceError `not-paired`, `remote-unreachable`
+   */
+  static async openRemote(state: string, origin: string): Promise<DaemonLink> {
+    const token = await remoteToken(state, origin);
+    if (token === undefined) throw new MillraceError('not-paired', origin);
+    const ws = `${origin.replace(/^https:/, 'wss:')}${RPC_PATH}`;
+    try {
+      const client = await inTime(RpcClient.connect({ ws, token }), CONNECT_TIMEOUT_MS);
+      return new DaemonLink(client, origin);
+    } catch (cause) {
+      const why = isMillraceError(cause, 'daemon-not-running') ? cause.detail : '';
+      const detail = why === '' || why === ws ? origin : `${origin}: ${why}`;
+      throw new MillraceError('remote-unreachable', detail, { cause });
     }
   }
 
@@ -59,7 +86,7 @@ export class DaemonLink {
     try {
       return await this.#client.call<ResultOf<M>>(method, params[0] ?? {});
     } catch (error) {
-      throw asTableError(error);
+      throw asTableError(error, this.#remote);
     }
   }
 
@@ -73,8 +100,12 @@ export class DaemonLink {
 }
 
 /** Returns the daemon's error as an error of the table. */
-function asTableError(error: unknown): unknown {
+function asTableError(error: unknown, remote: string | undefined): unknown {
   if (!(error instanceof RpcError)) return error;
+  // The token was revoked there.
+  if (remote !== undefined && error.message === UNAUTHORIZED.message) {
+    return new MillraceError('not-paired', remote, { cause: error });
+  }
   const data = error.data as Partial<FailureData> | undefined;
   if (data !== undefined && isErrorCode(data.code)) {
     return new MillraceError(data.code, data.detail ?? '', { cause: error });

@@ -37,8 +37,9 @@ export class RpcClient {
     const headers = { authorization: `Bearer ${at.token}` };
     const socket = new WebSocket(at.ws, { headers });
     await new Promise<void>((resolve, reject) => {
+      let why = at.ws;
       const fail = () => {
-        reject(new MillraceError('daemon-not-running', at.ws));
+        reject(new MillraceError('daemon-not-running', why));
         socket.close();
       };
       const timer = setTimeout(fail, CONNECT_TIMEOUT_MS);
@@ -46,6 +47,9 @@ export class RpcClient {
         clearTimeout(timer);
         then();
       };
+      socket.addEventListener('error', (event) => {
+        why = (event as { readonly message?: string }).message || why;
+      });
       socket.addEventListener('open', settle(resolve), { once: true });
       socket.addEventListener('error', settle(fail), { once: true });
       socket.addEventListener('close', settle(fail), { once: true });

@@ -33,6 +33,7 @@ export const ICON_PATHS = {
   limit: 'M2.8 11.8a5.8 5.8 0 1 1 10.4 0M8 9.5l2.8-3.4',
   schedule: 'M2.5 3.8h11v9.7h-11zM2.5 6.8h11M5.3 2.3v2.6M10.7 2.3v2.6',
   proxy: 'M2.5 8h3.2M10.3 8h3.2M5.7 4.8h4.6v6.4H5.7z',
+  device: 'M4.5 2.5h7v11h-7zM7 11.5h2',
   integration: 'M6 2.5v3.2M10 2.5v3.2M4 5.7h8v2.6a4 4 0 0 1-8 0zM8 12.3v1.5',
   exchange: 'M5 13V4M2.5 6.2 5 3.5l2.5 2.7M11 3v9M8.5 9.8 11 12.5l2.5-2.7',
   appearance: 'M8 2.5a5.5 5.5 0 1 1 0 11 5.5 5.5 0 0 1 0-11M8 2.5v11',

@@ -17,7 +17,7 @@ import {
   errorObject,
   type Report,
 } from '../console/context.ts';
-import { DaemonLink, openOrStart } from '../console/daemon-link.ts';
+import { type DaemonLink, folderFor, openDaemon, openOrStart } from '../console/daemon-link.ts';
 import { downloadUrl, refuseOneFileOptions, requestOf } from '../options/asked-request.ts';
 import { readMetalink } from '../options/fetch-metalink.ts';
 import {
@@ -87,10 +87,10 @@ async function add(
   const items = itemsOf(urls, options);
   const { state } = context;
   const daemon = options.start
-    ? await openOrStart(state, (pid) =>
+    ? await openOrStart(context, (pid) =>
         report.note(`Started a daemon (process ${pid}; its log: ${logFile(state)})`),
       )
-    : await DaemonLink.open(state);
+    : await openDaemon(context);
   const added: DownloadView[] = [];
   const failed: object[] = [];
   let status: number = EXIT.ok;
@@ -128,7 +128,6 @@ async function addList(
     throw new UsageError('either URLs or a list of them');
   }
   refuseOneFileOptions(options);
-  const { state, cwd } = context;
   const list = await readUrlList(file, context);
   const { priority, position, category, paused } = options;
   const place = { priority, position, category, paused };
@@ -142,7 +141,9 @@ async function addList(
   };
   const requests = list.flatMap((url) => {
     try {
-      return [{ url, request: { ...requestOf(addedUrl(url), options, cwd), ...place } }];
+      return [
+        { url, request: { ...requestOf(addedUrl(url), options, folderFor(context)), ...place } },
+      ];
     } catch (error) {
       refused(url, asMillraceError(error));
       return [];
@@ -150,7 +151,7 @@ async function addList(
   });
   // Each download added at the position pushes the earlier ones back, so the last one goes first.
   if (position !== undefined) requests.reverse();
-  const daemon = options.start ? await openOrStart(state, () => {}) : await DaemonLink.open(state);
+  const daemon = options.start ? await openOrStart(context, () => {}) : await openDaemon(context);
   try {
     for (let from = 0; from < requests.length; from += BATCH) {
       const some = requests.slice(from, from + BATCH);
@@ -214,22 +215,24 @@ async function addOne(
   daemon: DaemonLink,
   item: Item,
   options: AddOptions,
-  { cwd, signal }: CliContext,
+  context: CliContext,
 ): Promise<readonly string[]> {
+  const { cwd, signal } = context;
+  const from = folderFor(context);
   const { priority, position, category, paused } = options;
   const place = { priority, position, category, paused };
   if (item.kind === 'exnode') {
     // Imported here: most downloads have no exNode.
     const { readExnodeFile } = await import('../options/exnode-request.ts');
     const exnode = (await readExnodeFile(item.given, cwd)).toString('base64');
-    const { urls: _, ...request } = requestOf('', options, cwd);
+    const { urls: _, ...request } = requestOf('', options, from);
     return [(await daemon.call('millrace.addExnode', { ...request, ...place, exnode })).gid];
   }
   if (item.kind === 'url') {
-    const request = requestOf(addedUrl(item.given), options, cwd);
+    const request = requestOf(addedUrl(item.given), options, from);
     return [(await daemon.call('millrace.add', { ...request, ...place })).gid];
   }
-  const { urls: _, ...request } = requestOf('', options, cwd);
+  const { urls: _, ...request } = requestOf('', options, from);
   const metalink = (await readMetalink(item.given, cwd, signal)).toString('base64');
   const params = { ...request, ...place, metalink };
   return (await daemon.call('millrace.addMetalink', params)).gids;

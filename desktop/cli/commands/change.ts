@@ -2,7 +2,7 @@
 
 import { Command } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../console/context.ts';
-import { withDaemon } from '../console/daemon-link.ts';
+import { folderFor, withDaemon } from '../console/daemon-link.ts';
 import { requestOf } from '../options/asked-request.ts';
 import {
   addQueueOptions,
@@ -48,7 +48,7 @@ export function changeCommand(context: CliContext): Command {
     .action(
       action<ChangeOptions, [string]>(context, (report, options, id) => {
         const { position, priority, category, limit, ...others } = options;
-        const { urls: _, ...asked } = requestOf('', others, context.cwd);
+        const { urls: _, ...asked } = requestOf('', others, folderFor(context));
         const changes = {
           ...asked,
           ...(priority === undefined ? {} : { priority }),
@@ -58,7 +58,7 @@ export function changeCommand(context: CliContext): Command {
         if (position === undefined && Object.keys(changes).length === 0) {
           throw new UsageError('say what to change');
         }
-        return withDaemon(context.state, async (daemon) => {
+        return withDaemon(context, async (daemon) => {
           const { gid } = await daemon.call('millrace.status', { gid: id });
           if (Object.keys(changes).length > 0)
             await daemon.call('millrace.change', { gid, ...changes });
@@ -87,7 +87,7 @@ export function urlCommand(context: CliContext): Command {
       action<CommonOptions & { add?: boolean }, [string, string]>(
         context,
         (report, { add }, gid, url) =>
-          withDaemon(context.state, async (daemon) => {
+          withDaemon(context, async (daemon) => {
             await daemon.call(add === true ? 'millrace.addUrl' : 'millrace.replaceUrl', {
               gid,
               url,

@@ -48,7 +48,7 @@ export function completeCommand(context: CliContext, program: Command): Command 
 /** Returns ids of the daemon's downloads. Does not start a daemon for them. */
 async function idsOf(context: CliContext, begin: string) {
   try {
-    return await withDaemon(context.state, async (daemon) => {
+    return await withDaemon(context, async (daemon) => {
       const page = await daemon.call('millrace.list', { limit: MAX_IDS });
       return page.downloads
         .filter(({ gid }) => gid.startsWith(begin))

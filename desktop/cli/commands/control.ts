@@ -100,7 +100,7 @@ function onDownloads<O extends WhichOptions>(
     .action(
       action<O, [string[]]>(context, (report, options, ids) => {
         const which = whichOnes(ids, options.all);
-        return withDaemon(context.state, async (daemon) => {
+        return withDaemon(context, async (daemon) => {
           const gids = await act(daemon, which === 'all' ? undefined : ids, options);
           show(report, done, gids);
           return undefined;

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { formatRate } from '@millrace/shared/base/units';
 import type { DaemonInfo } from '@millrace/shared/bridge/rpc/daemon-api';
+import { type ExposureOptions, exposureOf } from '@millrace/shared/remote/exposure';
 import { Command } from 'commander';
 import { runningDaemon } from '../../local/daemon-address.ts';
 import { logFile } from '../../local/daemon-launch.ts';
@@ -16,12 +17,20 @@ import { startDetached } from '../console/daemon-process.ts';
 import { repeated, wholeNumber } from '../text/option-values.ts';
 import { ago } from '../view/download-words.ts';
 import { nowText } from '../view/schedule-text.ts';
+import { accountCommand } from './account.ts';
 
 interface StartOptions extends CommonOptions {
   readonly detach?: boolean;
   readonly dir?: string;
   readonly port?: number;
   readonly allowOrigin?: readonly string[];
+  readonly host?: string;
+  readonly remotePort?: number;
+  readonly publicUrl?: string;
+  readonly allowHost?: readonly string[];
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly behindProxy?: readonly string[];
 }
 
 type Info = DaemonInfo & { readonly url: string | undefined };
@@ -46,6 +55,28 @@ export function daemonCommand(context: CliContext): Command {
       'web origin whose pages may use the daemon, such as https://example.com; may be repeated',
       repeated((text) => text),
     )
+    .option(
+      '--host <address>',
+      'also serve other machines, at this address, such as 0.0.0.0; needs --public-url, an account ("daemon account add"), and --tls-cert or --behind-proxy',
+    )
+    .option(
+      '--remote-port <number>',
+      'port for other machines; 0: any (default: 6801)',
+      wholeNumber(0, 65_535),
+    )
+    .option('--public-url <url>', 'address that other machines use, such as https://nas.example')
+    .option(
+      '--allow-host <name>',
+      'one more name of this machine, with a port unless it is 443; may be repeated',
+      repeated((text) => text),
+    )
+    .option('--tls-cert <file>', 'certificate (PEM) for other machines; read again when it changes')
+    .option('--tls-key <file>', 'its key')
+    .option(
+      '--behind-proxy <network>',
+      'address or network of the reverse proxy that has the certificate; nobody else may connect, and its X-Forwarded-For is believed; may be repeated',
+      repeated((text) => text),
+    )
     .option('--json', 'print one JSON document')
     .action(
       action<StartOptions, []>(context, (report, options) => start(context, report, options)),
@@ -60,15 +91,19 @@ export function daemonCommand(context: CliContext): Command {
     .description(`show the daemon’s status; exit status ${NOT_RUNNING} if none runs`)
     .option('--json', 'print one JSON document')
     .action(action(context, (report) => status(context, report)));
+  command.addCommand(accountCommand(context));
   return command;
 }
 
 async function start(
   context: CliContext,
   report: Report,
-  { detach, dir, port, allowOrigin = [] }: StartOptions,
+  options: StartOptions,
 ): Promise<undefined> {
+  const { detach, dir, port, remotePort, allowOrigin = [] } = options;
   const { state, cwd, signal } = context;
+  const exposed = exposureOptions(options, cwd);
+  const exposure = exposureOf(exposed);
   const folder = dir === undefined ? join(homedir(), 'Downloads') : resolve(cwd, dir);
   if (detach === true) {
     const before = await runningDaemon(state);
@@ -80,6 +115,8 @@ async function start(
     const flags = dir === undefined ? [] : ['--dir', folder];
     if (port !== undefined) flags.push('--port', String(port));
     for (const origin of allowOrigin) flags.push('--allow-origin', origin);
+    if (remotePort !== undefined) flags.push('--remote-port', String(remotePort));
+    flags.push(...exposureFlags(exposed));
     const { pid, url } = await startDetached(state, flags);
     const log = logFile(state);
     report.result({ pid, url, log }, () => [`A Millrace daemon runs at ${url}`, `Log: ${log}`]);
@@ -93,14 +130,54 @@ async function start(
     dirChosen: dir !== undefined,
     ...(port === undefined ? {} : { port }),
     allowedOrigins: allowOrigin,
+    exposure,
+    remotePort,
     onNote: (text) => report.note(text),
   });
-  const document = { pid: process.pid, url: daemon.url };
-  report.result(document, () => [`Millrace daemon on ${daemon.url}`]);
+  const served = exposure === undefined ? undefined : exposure.origin;
+  const document = {
+    pid: process.pid,
+    url: daemon.url,
+    publicUrl: served,
+    remotePort: daemon.remotePort,
+  };
+  report.result(document, () => [
+    `Millrace daemon on ${daemon.url}`,
+    ...(served === undefined ? [] : [`Other machines: ${served} (port ${daemon.remotePort})`]),
+  ]);
   const end = () => void daemon.close();
   if (signal.aborted) end();
   else signal.addEventListener('abort', end, { once: true });
   await daemon.ended;
+}
+
+/** Returns the options for other machines, with absolute paths. */
+function exposureOptions(options: StartOptions, cwd: string): ExposureOptions {
+  const { host, publicUrl, allowHost = [], tlsCert, tlsKey, behindProxy = [] } = options;
+  const path = (file: string | undefined) => (file === undefined ? undefined : resolve(cwd, file));
+  return {
+    host,
+    publicUrl,
+    allowedHosts: allowHost,
+    tlsCert: path(tlsCert),
+    tlsKey: path(tlsKey),
+    proxies: behindProxy,
+  };
+}
+
+/** Returns the words that give a daemon in the background the same options. */
+function exposureFlags(exposed: ExposureOptions): string[] {
+  const named = {
+    '--host': exposed.host,
+    '--public-url': exposed.publicUrl,
+    '--tls-cert': exposed.tlsCert,
+    '--tls-key': exposed.tlsKey,
+  };
+  return [
+    ...Object.entries(named).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value])),
+    ...exposed.allowedHosts.flatMap((name) => ['--allow-host', name]),
+    ...exposed.proxies.flatMap((network) => ['--behind-proxy', network]),
+  ];
 }
 
 async function stop({ state, signal }: CliContext, report: Report): Promise<undefined> {
@@ -110,7 +187,7 @@ async function stop({ state, signal }: CliContext, report: Report): Promise<unde
     return;
   }
   try {
-    await withDaemon(state, (daemon) => daemon.call('millrace.shutdown'));
+    await withDaemon({ state }, (daemon) => daemon.call('millrace.shutdown'));
   } catch (error) {
     // The daemon is ours and hangs: SIGTERM ends it.
     if (isMillraceError(error, 'daemon-silent')) process.kill(running.pid, 'SIGTERM');

@@ -6,7 +6,7 @@ import { EXIT } from '@millrace/shared/base/errors';
 import type { ParamsOf } from '@millrace/shared/bridge/contract/contract';
 import { Command, Option } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../console/context.ts';
-import { withDaemon } from '../console/daemon-link.ts';
+import { folderFor, withDaemon } from '../console/daemon-link.ts';
 import { writeResult } from '../console/result-file.ts';
 import { UsageError } from '../text/option-values.ts';
 import { counted } from '../view/download-words.ts';
@@ -53,7 +53,7 @@ export function exportCommand(context: CliContext): Command {
       action<ExportOptions, [string | undefined]>(context, async (report, options, file) => {
         const { format, which, secrets = false } = options;
         const params = { format, which, secrets };
-        const { text } = await withDaemon(context.state, (daemon) =>
+        const { text } = await withDaemon(context, (daemon) =>
           daemon.call('millrace.export', params),
         );
         if (file === undefined || file === '-') {
@@ -90,10 +90,11 @@ export function importCommand(context: CliContext): Command {
     .action(
       action<ImportOptions, [string]>(context, async (report, options, file) => {
         const { format, paused, dir, trusted = false, dryRun = false } = options;
-        const folder = dir === undefined ? undefined : resolve(context.cwd, dir);
+        const from = folderFor(context);
+        const folder = dir === undefined || from === undefined ? dir : resolve(from, dir);
         const text = await read(context, file);
         const list = { text, format, paused, dir: folder, trusted };
-        return withDaemon(context.state, async (daemon) => {
+        return withDaemon(context, async (daemon) => {
           const preview = await daemon.call('millrace.previewImport', list);
           if (dryRun && report.json) report.object(preview);
           if (!report.json) {

@@ -16,7 +16,7 @@ export function infoCommand(context: CliContext): Command {
     .option('--json', 'print one JSON document')
     .action(
       action<CommonOptions, [string]>(context, (report, _options, id) =>
-        withDaemon(context.state, async (daemon) => {
+        withDaemon(context, async (daemon) => {
           const download = await daemon.call('millrace.status', { gid: id });
           const { gid } = download;
           const { sources } = await daemon.call('millrace.sources', { gid });

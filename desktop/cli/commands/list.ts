@@ -55,7 +55,7 @@ export function listCommand(context: CliContext): Command {
     .action(
       action<ListOptions, [string]>(context, async (report, options, filter) => {
         const status = FILTERS[filter];
-        const page = await withDaemon(context.state, (daemon) =>
+        const page = await withDaemon(context, (daemon) =>
           options.search === undefined
             ? fetchPages(
                 daemon,
@@ -84,7 +84,7 @@ export function historyCommand(context: CliContext): Command {
     .option('--json', 'print one JSON document')
     .action(
       action<ListOptions, []>(context, async (report, { limit }) => {
-        const page = await withDaemon(context.state, (daemon) =>
+        const page = await withDaemon(context, (daemon) =>
           fetchPages(daemon, 'millrace.list', { status: STOPPED }, limit),
         );
         return show(report, page, 'The history is empty.');
@@ -99,7 +99,7 @@ export function historyCommand(context: CliContext): Command {
     .action(
       action<ListOptions, [string[]]>(context, async (report, { limit }, words) => {
         const text = words.join(' ');
-        const page = await withDaemon(context.state, (daemon) =>
+        const page = await withDaemon(context, (daemon) =>
           fetchPages(daemon, 'millrace.search', { status: STOPPED, text }, limit),
         );
         return show(report, page, 'Nothing in the history has these words.');
@@ -112,7 +112,7 @@ export function historyCommand(context: CliContext): Command {
     .option('--json', 'print one JSON document')
     .action(
       action<CommonOptions & { olderThan?: number }, []>(context, (report, { olderThan }) =>
-        withDaemon(context.state, async (daemon) => {
+        withDaemon(context, async (daemon) => {
           const before = olderThan === undefined ? undefined : Date.now() - olderThan;
           const result = await daemon.call('millrace.purge', { status: STOPPED, before });
           report.result(result, () => [

@@ -48,7 +48,7 @@ async function openPage(
   }
   const urls = found.slice(0, MAX_OFFERED_URLS);
   let status: number = EXIT.ok;
-  const daemon = await openOrStart(state, (pid) =>
+  const daemon = await openOrStart({ state }, (pid) =>
     report.note(`Started a daemon (process ${pid}; its log: ${logFile(state)})`),
   );
   try {

@@ -43,7 +43,7 @@ export function limitCommand(context: CliContext): Command {
     .option(...JSON_OPTION)
     .action(
       action<LimitOptions, [number | 'none' | undefined]>(context, (report, options, limit) =>
-        withDaemon(context.state, async (daemon) => {
+        withDaemon(context, async (daemon) => {
           const { concurrent, perHost, forgetHosts } = options;
           const changes = {
             limit: noneAsNull(limit),
@@ -76,7 +76,7 @@ export function scheduleCommand(context: CliContext): Command {
     'show or set when downloads wait or are slowed down',
   );
   const set = (report: Report, windows: readonly WindowView[]) =>
-    withDaemon(context.state, async (daemon) => {
+    withDaemon(context, async (daemon) => {
       showSchedule(report, await daemon.call('millrace.setSchedule', { windows }));
       return undefined;
     });
@@ -86,7 +86,7 @@ export function scheduleCommand(context: CliContext): Command {
     .option(...JSON_OPTION)
     .action(
       action<CommonOptions, []>(context, (report) =>
-        withDaemon(context.state, async (daemon) => {
+        withDaemon(context, async (daemon) => {
           showSchedule(report, await daemon.call('millrace.getSchedule'));
           return undefined;
         }),
@@ -121,7 +121,7 @@ function showSchedule(report: Report, schedule: ScheduleView): void {
 export function categoriesCommand(context: CliContext): Command {
   const command = new Command('categories').description('choose folders by kind of file');
   const change = (report: Report, edit: (categories: CategoryView[]) => CategoryView[]) =>
-    withDaemon(context.state, async (daemon) => {
+    withDaemon(context, async (daemon) => {
       const { categories } = await daemon.call('millrace.getCategories');
       const params = { categories: edit([...categories]) };
       showCategories(report, await daemon.call('millrace.setCategories', params));
@@ -133,7 +133,7 @@ export function categoriesCommand(context: CliContext): Command {
     .option(...JSON_OPTION)
     .action(
       action<CommonOptions, []>(context, (report) =>
-        withDaemon(context.state, async (daemon) => {
+        withDaemon(context, async (daemon) => {
           showCategories(report, await daemon.call('millrace.getCategories'));
           return undefined;
         }),

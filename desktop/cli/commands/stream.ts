@@ -60,7 +60,7 @@ async function playDownload(
   gid: string,
 ): Promise<undefined> {
   const command = player === undefined ? undefined : splitWords(player);
-  const { url } = await withDaemon(state, (daemon) => daemon.call('millrace.stream', { gid }));
+  const { url } = await withDaemon({ state }, (daemon) => daemon.call('millrace.stream', { gid }));
   report.result({ event: 'stream', url }, () => [url]);
   if (command === undefined) return;
   const playing = await startPlayer(command, url);

@@ -28,7 +28,7 @@ export function trashCommand(context: CliContext): Command {
     .option('--json', 'print one JSON document')
     .action(
       action<CommonOptions, []>(context, (report) =>
-        withDaemon(context.state, async (daemon) => {
+        withDaemon(context, async (daemon) => {
           const all = await readAll(daemon);
           report.result(all, () => linesOf(all, Date.now(), report.width));
           return undefined;
@@ -44,7 +44,7 @@ export function trashCommand(context: CliContext): Command {
     .action(
       action<WhichOptions, [string[]]>(context, (report, { last }, ids) => {
         if ((ids.length === 0) !== (last === true)) throw new UsageError('either ids or --last');
-        return withDaemon(context.state, async (daemon) => {
+        return withDaemon(context, async (daemon) => {
           const result =
             last === true
               ? await daemon.call('millrace.undoRemove', {})
@@ -63,7 +63,7 @@ export function trashCommand(context: CliContext): Command {
     .action(
       action<WhichOptions, [string[]]>(context, (report, { all }, ids) => {
         if ((ids.length === 0) !== (all === true)) throw new UsageError('either ids or --all');
-        return withDaemon(context.state, async (daemon) => {
+        return withDaemon(context, async (daemon) => {
           const gids = all === true ? {} : { gids: ids };
           const result = await daemon.call('millrace.emptyTrash', gids);
           report.result(result, () => [

@@ -34,7 +34,7 @@ export function watchCommand(context: CliContext): Command {
     .option('--json', 'print one JSON object per line')
     .action(
       action<WatchOptions, [string[]]>(context, (report, options, ids) =>
-        withDaemon(context.state, (daemon) =>
+        withDaemon(context, (daemon) =>
           new Watch(context, report, daemon, options.untilDone === true).run(ids),
         ),
       ),

@@ -17,7 +17,7 @@ describe('completion', () => {
     expect(candidates('')).not.toContain('__complete');
     expect(candidates('li')).toEqual(['list', 'limit']);
     expect(candidates('help', 'li')).toEqual(['list', 'limit']);
-    expect(candidates('daemon', '')).toEqual(['start', 'stop', 'status', 'help']);
+    expect(candidates('daemon', '')).toEqual(['start', 'stop', 'status', 'account', 'help']);
   });
 
   test('offers the options of the command, including those of its default subcommand', () => {

@@ -25,6 +25,8 @@ export interface CliContext extends Terminal {
   readonly cwd: string;
   /** State folder, which holds the daemon's address. */
   readonly state: string;
+  /** Origin of the daemon on another machine that commands use; undefined: that of this machine. */
+  readonly remote?: string | undefined;
   /** Sets the exit status; the process ends once everything is written. */
   exit(status: number): void;
   /**

@@ -37,10 +37,15 @@ export function wholeRequest(asked: AskedRequest, cwd: string): DownloadRequest 
  * Returns the request of one download.
  *
  * @param url the first URL
- * @param cwd folder that relative paths start from
+ * @param cwd folder that relative paths start from; undefined: paths are those of another machine,
+ *   and stay as they are
  * @throws UsageError for options that contradict each other
  */
-export function requestOf(url: string, options: RequestOptions, cwd: string): AskedRequest {
+export function requestOf(
+  url: string,
+  options: RequestOptions,
+  cwd: string | undefined,
+): AskedRequest {
   const headers = headersOf(options);
   const { cookies } = options;
   return {
@@ -54,7 +59,7 @@ export function requestOf(url: string, options: RequestOptions, cwd: string): As
     ...given('digests', options.checksum),
     ...given('sidecars', options.findChecksum),
     ...given('headers', Object.keys(headers).length === 0 ? undefined : headers),
-    ...given('cookieFile', cookies === undefined ? undefined : resolve(cwd, cookies)),
+    ...given('cookieFile', cookies === undefined ? undefined : resolve(cwd ?? '', cookies)),
     ...given('netrc', options.netrc),
     ...given('proxy', options.proxy),
     ...given('limit', options.limit),
@@ -104,8 +109,12 @@ function given<K extends keyof DownloadRequest>(
  * Returns folder and file name. A bare name belongs to the folder; a path without -d is relative to
  * the current folder.
  */
-function placeOf({ output, dir }: RequestOptions, cwd: string): { dir?: string; file?: string } {
-  const folder = dir === undefined ? {} : { dir: resolve(cwd, dir) };
+function placeOf(
+  { output, dir }: RequestOptions,
+  cwd: string | undefined,
+): { dir?: string; file?: string } {
+  const from = (path: string) => (cwd === undefined ? path : resolve(cwd, path));
+  const folder = dir === undefined ? {} : { dir: from(dir) };
   if (output === undefined) return folder;
   if (output === '' || output.endsWith('/') || output.endsWith(sep)) {
     throw new UsageError('-o names a file; a folder is given with -d');
@@ -113,7 +122,7 @@ function placeOf({ output, dir }: RequestOptions, cwd: string): { dir?: string; 
   if (dir !== undefined || !(output.includes('/') || output.includes(sep))) {
     return { ...folder, file: output };
   }
-  const path = resolve(cwd, output);
+  const path = from(output);
   return { dir: dirname(path), file: basename(path) };
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { VERSION } from '@millrace/shared/base/version';
+import type { Exposure } from '@millrace/shared/remote/exposure';
 import {
   daemonToken,
   makeStateFolder,
@@ -21,6 +22,8 @@ import { Offers, type OffersOptions } from '../offers/offers.ts';
 import type { DownloadFactory } from '../queue/contract.ts';
 import { HostMemory } from '../queue/host-memory.ts';
 import { SharedRate } from '../queue/shared-rate.ts';
+import type { Remote } from '../remote/remote.ts';
+import { HTTP_LIMITS } from '../rpc/door.ts';
 import { RpcServer } from '../rpc/server.ts';
 import { Settings } from '../settings/settings.ts';
 import { Outgoing } from '../shares/outgoing.ts';
@@ -39,6 +42,8 @@ import { engineDownload } from './engine-download.ts';
 
 /** Default port: aria2's, so that its front ends find the daemon. */
 const DAEMON_PORT = 6800;
+/** Default port for other machines. */
+const REMOTE_PORT = 6801;
 /** Longest wait for the answer to a new link, in milliseconds. */
 const LINK_TIMEOUT_MS = 20_000;
 /** Folder of the built user interface. */
@@ -64,6 +69,10 @@ export interface DaemonOptions {
   readonly host?: string;
   /** Default: aria2's 6800, or any free port if it is taken; 0: any free port. */
   readonly port?: number;
+  /** Conditions under which other machines are served; default: they are not. */
+  readonly exposure?: Exposure | undefined;
+  /** Port for other machines; default: 6801; 0: any free port. */
+  readonly remotePort?: number | undefined;
   /** Origins of web pages that may call the RPC, such as `https://example.com`. */
   readonly allowedOrigins?: readonly string[];
   readonly createDownload?: DownloadFactory;
@@ -80,6 +89,8 @@ export interface Daemon {
   readonly url: string;
   readonly token: string;
   readonly manager: Manager;
+  /** Port for other machines; undefined if they are not served. */
+  readonly remotePort: number | undefined;
   /** Resolves when the daemon has ended. */
   readonly ended: Promise<void>;
   /** Ends the daemon; running downloads are interrupted, and continue at the next start. */
@@ -150,7 +161,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const outgoing = new Outgoing(state, () => performance.now());
   const ended = Promise.withResolvers<void>();
   let opened: RpcServer | undefined;
+  let remote: Remote | undefined;
   try {
+    remote = await openRemote(options, settingStore);
     const token = await daemonToken(state);
     const server = new RpcServer({
       manager,
@@ -166,6 +179,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       allowedOrigins: options.allowedOrigins ?? [],
       parseMetalink: parseMetalinkDownloads,
       sessions: new Sessions(settingStore, now),
+      remote,
       page: options.page ?? PAGE,
       onShutdown: () => void close(),
     });
@@ -182,6 +196,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       check.abort();
       await removeAddress(state, process.pid);
       offers.close();
+      remote?.close();
       await server.close();
       await streams.close();
       await shares.close();
@@ -193,19 +208,31 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     };
     const address = await server.listen(options.host ?? '127.0.0.1', options.port, DAEMON_PORT);
     opened = server;
+    const remotePort = await remote?.listen(options.remotePort ?? REMOTE_PORT);
     await writeAddress(state, { ...address, pid: process.pid, version: VERSION });
     manager.start();
     await outgoing.sweep(shares.copies);
     shares.start();
     names.sweep();
     manager.checkKept(check.signal).catch((error) => onNote(`The list was not checked: ${error}`));
-    return { url: address.url, token, manager, ended: ended.promise, close };
+    return { url: address.url, token, manager, remotePort, ended: ended.promise, close };
   } catch (error) {
     // A half-started daemon must not keep the process alive.
+    remote?.close();
     await opened?.close();
     db.close();
     throw error;
   }
+}
+
+/** Makes the side for other machines; its code is loaded only if it is needed. */
+async function openRemote(
+  { exposure, state, onNote = () => {} }: DaemonOptions,
+  store: SettingStore,
+): Promise<Remote | undefined> {
+  if (exposure === undefined) return undefined;
+  const { Remote: Side } = await import('../remote/remote.ts');
+  return new Side({ exposure, state, store, limits: HTTP_LIMITS, onNote });
 }
 
 async function openState(state: string) {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { onFatalError } from '@millrace/shared/node/fatal-log';
+import { exposureOf } from '@millrace/shared/remote/exposure';
 import { makeStateFolder } from '../../local/daemon-address.ts';
 import { stateFolder } from '../../local/local-edge.ts';
 
@@ -16,6 +17,13 @@ const { values } = parseArgs({
     state: { type: 'string', default: stateFolder() },
     page: { type: 'string' },
     'allow-origin': { type: 'string', multiple: true, default: [] },
+    host: { type: 'string' },
+    'remote-port': { type: 'string' },
+    'public-url': { type: 'string' },
+    'allow-host': { type: 'string', multiple: true, default: [] },
+    'tls-cert': { type: 'string' },
+    'tls-key': { type: 'string' },
+    'behind-proxy': { type: 'string', multiple: true, default: [] },
   },
 });
 
@@ -36,12 +44,22 @@ try {
   // folder, because its contents are executed.
   enableCompileCache(join(values.state, 'compile-cache'));
   const { startDaemon } = await import('./daemon.ts');
+  const remotePort = values['remote-port'];
   const daemon = await startDaemon({
     state: values.state,
     dir: values.dir,
-    ...(port === undefined ? {} : { port: readPort(port) }),
+    ...(port === undefined ? {} : { port: readPort(port, '--port or MILLRACE_DAEMON_PORT') }),
     ...(values.page === undefined ? {} : { page: values.page }),
     allowedOrigins: values['allow-origin'],
+    exposure: exposureOf({
+      host: values.host,
+      publicUrl: values['public-url'],
+      allowedHosts: values['allow-host'],
+      tlsCert: values['tls-cert'],
+      tlsKey: values['tls-key'],
+      proxies: values['behind-proxy'],
+    }),
+    ...(remotePort === undefined ? {} : { remotePort: readPort(remotePort, '--remote-port') }),
     onNote: (text) => process.stderr.write(`${text}\n`),
   });
   // First of all: whoever reads the line below may send a signal at once.
@@ -49,6 +67,9 @@ try {
     process.once(signal, () => void daemon.close());
   }
   process.stdout.write(`Millrace daemon on ${daemon.url}\n`);
+  if (daemon.remotePort !== undefined) {
+    process.stdout.write(`Other machines are served on port ${daemon.remotePort}\n`);
+  }
   await daemon.ended;
 } catch (thrown) {
   const error = asMillraceError(thrown);
@@ -57,8 +78,8 @@ try {
 }
 
 /** @throws MillraceError `bad-option` for text that is no port */
-function readPort(text: string): number {
+function readPort(text: string, option: string): number {
   const number = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (number <= MAX_PORT) return number;
-  throw new MillraceError('bad-option', `--port or MILLRACE_DAEMON_PORT: "${text}" is no port`);
+  throw new MillraceError('bad-option', `${option}: "${text}" is no port`);
 }

@@ -11,11 +11,19 @@ import { type GuardOptions, isOurs, isOwnOrigin, type Refusal } from './guard.ts
  * other site may embed the page or parts of it.
  */
 export function refusePage(req: IncomingMessage, options: GuardOptions): Refusal | undefined {
-  const { host, origin } = req.headers;
-  if (!isOurs(host, options)) {
+  if (!isOurs(req.headers.host, options)) {
     return { status: 403, reason: 'the Host field does not name this server' };
   }
-  if (origin !== undefined && !isOwnOrigin(req)) {
+  return refuseElsewhere(req, isOwnOrigin(req));
+}
+
+/**
+ * Refuses pages of other sites.
+ *
+ * @param isOwn whether Origin is that of the page at this address
+ */
+export function refuseElsewhere(req: IncomingMessage, isOwn: boolean): Refusal | undefined {
+  if (req.headers.origin !== undefined && !isOwn) {
     return { status: 403, reason: 'this Origin may not read this' };
   }
   const site = req.headers['sec-fetch-site'];

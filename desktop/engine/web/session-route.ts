@@ -3,13 +3,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { GuessLimit } from '@millrace/shared/base/guess-limit';
-import { readOrThrow } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import type { Secret } from './guard.ts';
 import type { LoginCodes } from './login-codes.ts';
 import type { Sessions } from './sessions.ts';
+import { readSmallJson } from './small-body.ts';
 
-const MAX_BODY_BYTES = 4096;
 const METHODS = 'GET, POST, DELETE';
 
 const requestSchema = z.union([
@@ -48,10 +47,8 @@ export class SessionRoute {
       return void res.writeHead(204).end();
     }
     if (req.method !== 'POST') return void res.writeHead(405, { allow: METHODS }).end();
-    const given = parse(await readSmall(req));
-    // A form of another site cannot send this content type.
-    const json = /^application\/json\b/i.test(req.headers['content-type'] ?? '');
-    if (given === undefined || !json) return void res.writeHead(400).end();
+    const given = await readSmallJson(req, requestSchema);
+    if (given === undefined) return void res.writeHead(400).end();
     const { status, retryAfterMs } = this.#check(given);
     if (status === 204) res.setHeader('set-cookie', sessions.begin(port));
     if (retryAfterMs > 0) res.setHeader('retry-after', Math.ceil(retryAfterMs / 1000));
@@ -69,25 +66,4 @@ export class SessionRoute {
     else this.#guesses.onWrong(now());
     return { status: right ? 204 : 401, retryAfterMs: this.#guesses.waitMs(now()) };
   }
-}
-
-function parse(body: string | undefined): z.output<typeof requestSchema> | undefined {
-  try {
-    return readOrThrow(requestSchema, JSON.parse(body ?? ''));
-  } catch {
-    return undefined;
-  }
-}
-
-async function readSmall(req: IncomingMessage): Promise<string | undefined> {
-  let text = '';
-  try {
-    for await (const piece of req.setEncoding('utf8') as AsyncIterable<string>) {
-      text += piece;
-      if (text.length > MAX_BODY_BYTES) return undefined;
-    }
-  } catch {
-    return undefined; // the client is gone
-  }
-  return text;
 }

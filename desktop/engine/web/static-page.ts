@@ -17,15 +17,20 @@ const NOT_BUILT = `<!doctype html>
 
 export class StaticPage {
   readonly #folder: string;
+  readonly #socketScheme: 'ws' | 'wss';
 
-  /** @param folder with index.html and assets; may appear and change while the daemon runs */
-  constructor(folder: string) {
+  /**
+   * @param folder with index.html and assets; may appear and change while the daemon runs
+   * @param socketScheme of WebSockets at the page's address
+   */
+  constructor(folder: string, socketScheme: 'ws' | 'wss') {
     this.#folder = folder;
+    this.#socketScheme = socketScheme;
   }
 
   /** Answers a request for a file. @param path of the URL, still encoded */
   async serve(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
-    for (const [name, value] of Object.entries(headers(req.headers.host ?? ''))) {
+    for (const [name, value] of Object.entries(this.#headers(req.headers.host ?? ''))) {
       res.setHeader(name, value);
     }
     if (req.method !== 'GET' && req.method !== 'HEAD') {
@@ -59,30 +64,31 @@ export class StaticPage {
     });
     file.pipe(res);
   }
-}
 
-/** @param host a Host field that the guard has accepted */
-function headers(host: string): Record<string, string> {
-  return {
-    'content-security-policy': [
-      "default-src 'none'",
-      "script-src 'self'",
-      "style-src 'self'",
-      "img-src 'self' data:",
-      // Not every browser takes 'self' to include WebSockets.
-      `connect-src 'self' ws://${host}`,
-      "font-src 'self'",
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-    ].join('; '),
-    'x-content-type-options': 'nosniff',
-    'x-frame-options': 'DENY',
-    'referrer-policy': 'no-referrer',
-    'cross-origin-opener-policy': 'same-origin',
-    'cross-origin-resource-policy': 'same-origin',
-    'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
-  };
+  /** @param host a Host field that the guard has accepted */
+  #headers(host: string): Record<string, string> {
+    return {
+      'content-security-policy': [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        // Not every browser takes 'self' to include WebSockets.
+        `connect-src 'self' ${this.#socketScheme}://${host}`,
+        "font-src 'self'",
+        "manifest-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+      ].join('; '),
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+    };
+  }
 }
 
 function say(res: ServerResponse, status: number, type: string, text: string): void {

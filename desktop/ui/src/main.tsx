@@ -28,6 +28,9 @@ import { Provider } from './view/common/context.tsx';
 import { applyKeptTheme } from './view/common/theme.ts';
 import { Root } from './view/frame/root.tsx';
 
+/** Longest text that is taken from another app. */
+const MAX_SHARED_CHARS = 16_384;
+
 /** Logs in with the code of a log-in link. @returns undefined if the URL has none */
 async function enter(): Promise<SessionAnswer | undefined> {
   const code = codeInFragment(location.hash);
@@ -36,11 +39,24 @@ async function enter(): Promise<SessionAnswer | undefined> {
   return logInByCode(code);
 }
 
+/**
+ * Opens the dialog with what another app on a phone has shared (Web Share Target). Any site can lead
+ * here with such a query, so nothing is added before the user says so.
+ */
+function takeShared(app: App): void {
+  const shared = new URLSearchParams(location.search);
+  const text = ['url', 'text', 'title'].flatMap((name) => shared.get(name) ?? []).join('\n');
+  if (text === '') return;
+  history.replaceState(null, '', location.pathname + location.hash);
+  app.store.set({ dialog: { kind: 'add', text: text.slice(0, MAX_SHARED_CHARS), metalinks: [] } });
+}
+
 async function start(): Promise<void> {
   applyKeptTheme();
   const app = new App();
   // Details open beside the list only where there is room for both.
   app.store.set({ panelOpen: window.innerWidth >= 1100 });
+  takeShared(app);
   const offered = offeredInFragment(location.hash);
   const given = await enter();
   const answer = given === 'good' ? given : await hasSession();

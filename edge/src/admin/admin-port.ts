@@ -8,13 +8,13 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { MillraceError } from '@millrace/shared/base/errors';
+import type { CertificateWatch } from '@millrace/shared/node/tls/certificate-watch';
 import type { FastifyInstance } from 'fastify';
 import type { ConnectionLimit } from '../clients/connection-limit.ts';
 import { nodeUrl } from '../config/seeds.ts';
 import { handleClientErrors } from '../listen/client-errors.ts';
 import { H1_LIMITS, KEEP_ALIVE_MS } from '../listen/http-limits.ts';
 import { problemReply } from '../listen/problem-reply.ts';
-import type { CertificateWatch } from '../listen/tls/certificate-watch.ts';
 import { TlsListener } from '../listen/tls/tls-listener.ts';
 
 // As in http-server.ts.

@@ -10,8 +10,8 @@ import {
   type RefusalOutcome,
   type RefusalReport,
 } from '@millrace/shared/cdn/admission/refusal-log';
+import { clientKey } from '@millrace/shared/node/clients/client-key';
 import type { Metrics } from '../figures/metrics.ts';
-import { clientKey } from '../policy/client-key.ts';
 import { RESOURCE_NAMES, type Resource } from './resources.ts';
 
 /** How a resource is measured. */

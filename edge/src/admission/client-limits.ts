@@ -5,7 +5,7 @@
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { TokenBucket } from '@millrace/shared/base/token-bucket';
-import { clientKey } from '../policy/client-key.ts';
+import { clientKey } from '@millrace/shared/node/clients/client-key';
 import type { OnRefusal } from './admissions.ts';
 
 export interface ClientLimitOptions {

@@ -7,9 +7,9 @@ import { hash, randomBytes } from 'node:crypto';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { OriginVisits } from '@millrace/shared/cdn/admission/origin-visits';
+import type { ClientAddress } from '@millrace/shared/node/clients/client-address';
 import type { Scope } from '../files/file-version.ts';
 import { isNodeClient } from '../files/path.ts';
-import type { ClientAddress } from '../policy/client-address.ts';
 import type { OnRefusal } from './admissions.ts';
 
 export interface ClientOriginsOptions {

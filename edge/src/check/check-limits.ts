@@ -6,10 +6,10 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { TokenBucket } from '@millrace/shared/base/token-bucket';
+import { clientKey } from '@millrace/shared/node/clients/client-key';
 import { LRUCache } from 'lru-cache';
 import type { OnRefusal } from '../admission/admissions.ts';
 import { MAX_CHECKS_AT_ONCE } from '../admission/resources.ts';
-import { clientKey } from '../policy/client-key.ts';
 
 /** Checks per client and second, with a burst: people paste one link after the other. */
 const CLIENT_RATE = 0.5;

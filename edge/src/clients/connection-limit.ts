@@ -6,9 +6,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ConnectionPlaces, type Displaced } from '@millrace/shared/cdn/admission/connection-places';
+import { clientKey } from '@millrace/shared/node/clients/client-key';
 import { bottomSocket, resetConnection } from '@millrace/shared/node/reset-connection';
 import type { OnRefusal } from '../admission/admissions.ts';
-import { clientKey } from '../policy/client-key.ts';
 import { connectionOf } from './connection.ts';
 
 /** Idle connections that are kept when memory is short. */

@@ -6,10 +6,10 @@ import { parseBytes, parseDuration, parseRate } from '@millrace/shared/base/unit
 import { formatBytes } from '@millrace/shared/base/units';
 import { isLegalChunkSize } from '@millrace/shared/cdn/chunks/chunk-plan';
 import { MAX_HOPS } from '@millrace/shared/cdn/routing/route';
+import { parseNetwork } from '@millrace/shared/node/clients/client-address';
 import { readLinkSecrets } from '@millrace/shared/node/link-signature';
 import * as z from 'zod';
 import { AllowList } from '../policy/allow-list.ts';
-import { parseNetwork } from '../policy/client-address.ts';
 import { OriginKeys } from '../policy/origin-keys.ts';
 import { OriginRules } from '../policy/origin-rules.ts';
 import { PRESET_NAMES } from '../policy/presets.ts';

@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
 import { MAX_NETWORKS, NetworkRtts } from '@millrace/shared/cdn/near/network-rtts';
+import { ClientAddress } from '@millrace/shared/node/clients/client-address';
 import { ClientLimits } from '../admission/client-limits.ts';
 import { ClientOrigins } from '../admission/client-origins.ts';
 import { KeepingLru } from '../cache/keeping-lru.ts';
@@ -15,7 +16,6 @@ import { OriginRecords } from '../egress/origin-records.ts';
 import { Chunk } from '../files/chunk.ts';
 import { ChunkMemory } from '../files/chunk-memory.ts';
 import { detached, type FileVersion } from '../files/file-version.ts';
-import { ClientAddress } from '../policy/client-address.ts';
 import { CLIENT_BYTES } from './process-weights.ts';
 
 const MiB = 1024 * 1024;

@@ -7,10 +7,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Millis } from '@millrace/shared/base/clock';
 import type { NetworkRtts } from '@millrace/shared/cdn/near/network-rtts';
+import type { ClientAddress } from '@millrace/shared/node/clients/client-address';
+import { networkKey } from '@millrace/shared/node/clients/client-key';
 import { connectionOf } from '../clients/connection.ts';
 import type { ReadTcpInfo } from '../clients/tcp-info.ts';
-import type { ClientAddress } from '../policy/client-address.ts';
-import { networkKey } from '../policy/client-key.ts';
 
 export interface ClientRttsOptions {
   /** Undefined if the kernel cannot be asked: then nothing is measured. */

@@ -5,8 +5,8 @@ import { chooseNear, type NearEdge } from '@millrace/shared/cdn/near/nearest-edg
 import type { NetworkRtts } from '@millrace/shared/cdn/near/network-rtts';
 import { kilometres, type Place } from '@millrace/shared/cdn/near/places';
 import { minRtt, type Peer } from '@millrace/shared/cdn/routing/peer';
+import { networkKey } from '@millrace/shared/node/clients/client-key';
 import type { Membership } from '../peers/membership.ts';
-import { networkKey } from '../policy/client-key.ts';
 import type { GeoPlaces } from './geo-places.ts';
 
 export interface NearEdgesOptions {

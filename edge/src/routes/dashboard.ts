@@ -8,6 +8,8 @@ import type { Revocations, RevocationsSnapshot } from '@millrace/shared/cdn/admi
 import { countsCsv } from '@millrace/shared/cdn/figures/download-table';
 import { type FigureSteps, stepsSince } from '@millrace/shared/cdn/figures/figure-history';
 import { SharedAnswer } from '@millrace/shared/cdn/figures/shared-answer';
+import type { ClientAddress } from '@millrace/shared/node/clients/client-address';
+import { clientKey } from '@millrace/shared/node/clients/client-key';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { DashboardSessions } from '../admin/sessions.ts';
@@ -17,8 +19,6 @@ import type { Downloads } from '../figures/download-counter.ts';
 import { problemReply } from '../listen/problem-reply.ts';
 import { dashboardPage, loginPage, noTokenPage } from '../pages/dashboard-page.ts';
 import { sendPage } from '../pages/layout.ts';
-import type { ClientAddress } from '../policy/client-address.ts';
-import { clientKey } from '../policy/client-key.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { edgeName } from '../workers/worker-link.ts';
 import { isAdmin } from './admin.ts';

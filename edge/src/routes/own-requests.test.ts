@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
-import { ClientAddress, parseNetwork } from '../policy/client-address.ts';
+import { ClientAddress, parseNetwork } from '@millrace/shared/node/clients/client-address';
 import { OwnRequests } from './own-requests.ts';
 
 const A = '192.0.2.1';

@@ -7,12 +7,12 @@ import type { IncomingMessage } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { TokenBucket } from '@millrace/shared/base/token-bucket';
+import type { ClientAddress } from '@millrace/shared/node/clients/client-address';
+import { clientKey } from '@millrace/shared/node/clients/client-key';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import type { OnRefusal } from '../admission/admissions.ts';
 import { isNodePath } from '../peers/node-requests.ts';
-import type { ClientAddress } from '../policy/client-address.ts';
-import { clientKey } from '../policy/client-key.ts';
 
 export interface OwnRequestsOptions {
   /** Requests per second and client, in bursts of up to five seconds' worth; 0: no limit. */

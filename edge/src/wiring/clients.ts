@@ -1,6 +1,7 @@
 /** Parts between clients and files: addresses of clients, their limits, and whether they vanish. */
 
 import { NOWHERE } from '@millrace/shared/cdn/figures/download-table';
+import type { ClientAddress } from '@millrace/shared/node/clients/client-address';
 import { type Amplification, ClientLimits } from '../admission/client-limits.ts';
 import { OriginUse } from '../admission/origin-use.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
@@ -12,7 +13,6 @@ import type { Figures } from '../figures/dashboard-figures.ts';
 import type { Downloads } from '../figures/download-counter.ts';
 import { ClientRtts } from '../near/client-rtts.ts';
 import type { GeoPlaces } from '../near/geo-places.ts';
-import type { ClientAddress } from '../policy/client-address.ts';
 import { LocalAccess } from '../policy/local-access.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { PrefixedHandler } from '../routes/prefixed.ts';

@@ -5,11 +5,11 @@ import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
 import { MemoryAccount } from '@millrace/shared/cdn/admission/memory-account';
 import { NetworkRtts } from '@millrace/shared/cdn/near/network-rtts';
+import { ClientAddress } from '@millrace/shared/node/clients/client-address';
 import { Admissions } from '../admission/admissions.ts';
 import type { Config } from '../config/config.ts';
 import { Metrics } from '../figures/metrics.ts';
 import { memoryLimit } from '../memory/limit.ts';
-import { ClientAddress } from '../policy/client-address.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
 import { Rounds } from './rounds.ts';
 

@@ -5,9 +5,9 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, isIPv6, type Server, type Socket } from 'node:net';
 import type { Log } from '@millrace/shared/base/log';
 import { ConnectionPlaces, type Displaced } from '@millrace/shared/cdn/admission/connection-places';
+import { clientKey } from '@millrace/shared/node/clients/client-key';
 import type { OnRefusal } from '../admission/admissions.ts';
 import { DNS_CLIENT_CONNECTIONS, DNS_CONNECTIONS } from '../admission/resources.ts';
-import { clientKey } from '../policy/client-key.ts';
 import type { Responder, Transport } from './responder.ts';
 
 /** Time that a connection may take for its next question, ms (RFC 7766 6.2.3). */

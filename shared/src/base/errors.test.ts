@@ -72,6 +72,7 @@ describe('errors', () => {
       'daemon-not-running',
       'daemon-silent',
       'state-unusable',
+      'remote-unreachable',
       'queue-full',
       'interrupted',
       'internal',

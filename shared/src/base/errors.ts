@@ -799,6 +799,29 @@ export const ERRORS = {
     title: 'There is no such download',
     advice: 'List the downloads with "millrace list".',
   },
+  'remote-unreachable': {
+    status: 503,
+    ...means('download', 'anew', 'kept'),
+    exit: EXIT.network,
+    title: 'The daemon on the other machine cannot be reached',
+    advice:
+      'Check its address, and whether it runs there. This machine must accept its certificate: NODE_EXTRA_CA_CERTS names the file of your own authority.',
+  },
+  'not-paired': {
+    status: 401,
+    ...means('client', 'no', 'kept'),
+    exit: EXIT.refused,
+    title: 'The daemon on the other machine does not know this one',
+    advice:
+      'Ask it for a code, in its settings under Devices or by "millrace pair", and run "millrace --remote URL pair CODE" here.',
+  },
+  'not-remote': {
+    status: 403,
+    ...means('client', 'no', 'kept'),
+    exit: EXIT.refused,
+    title: 'Not allowed from another machine',
+    advice: 'Do it on the machine that the daemon runs on.',
+  },
   'wrong-state': {
     status: 409,
     ...means('client', 'no', 'kept'),

@@ -56,7 +56,7 @@ export function edgesCommand(context: CliContext): Command {
 async function edgesOfSettings({ state }: CliContext): Promise<string[]> {
   const named = edgesOfEnvironment();
   if (named.length > 0) return named;
-  const urls = await withDaemon(state, (daemon) => daemon.call('millrace.getSettings'))
+  const urls = await withDaemon({ state }, (daemon) => daemon.call('millrace.getSettings'))
     .then(({ edges }) => edges.flatMap(({ url, enabled }) => (enabled ? [url] : [])))
     .catch(async (error: unknown) => {
       if (!isMillraceError(error, 'daemon-not-running')) throw error;

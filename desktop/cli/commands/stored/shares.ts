@@ -18,7 +18,7 @@ not among them: its exNode has that, see "millrace stat".`,
     )
     .action(
       action<CommonOptions, []>(context, async (report) => {
-        const result = await withDaemon(context.state, (daemon) => daemon.call('millrace.shares'));
+        const result = await withDaemon(context, (daemon) => daemon.call('millrace.shares'));
         report.result(result, () => shareLines(result.shares));
         return undefined;
       }),

@@ -10,6 +10,7 @@ import {
   parseCall,
   RpcError,
 } from '@millrace/shared/bridge/rpc/json-rpc';
+import type { RemoteAccess, RemoteCaller } from '../../web/callers.ts';
 import type { Secret } from '../../web/guard.ts';
 import { aria2Error, toJsonRpcError, UNAUTHORIZED } from './rpc-error.ts';
 
@@ -29,8 +30,10 @@ export interface CallContext {
   readonly trusted: boolean;
   /** True if the token itself was shown. */
   readonly token?: boolean;
-  /** Called when a call shows the token. */
-  readonly onTrusted?: () => void;
+  /** Called when a call shows the token; for a device of another machine with its id. */
+  readonly onTrusted?: (id?: string) => void;
+  /** Set for calls from other machines; the daemon's own token does not count there. */
+  readonly remote?: RemoteAccess | undefined;
   /** Undefined for a call over HTTP. */
   readonly subscriber: Subscriber | undefined;
 }
@@ -48,6 +51,18 @@ const OPEN: ReadonlySet<string> = new Set([
 
 const MAX_BATCH = 1000;
 
+/**
+ * Decides what a caller from another machine may do.
+ *
+ * @returns the parameters to use
+ * @throws MillraceError `not-remote`
+ */
+export type RemoteCheck = (
+  name: string,
+  params: readonly unknown[],
+  caller: RemoteCaller,
+) => Promise<readonly unknown[]>;
+
 export interface Answer {
   /** The HTTP status that aria2 uses. */
   readonly status: number;
@@ -58,13 +73,16 @@ export interface Answer {
 export class Dispatcher {
   readonly #methods: ReadonlyMap<string, Method>;
   readonly #secret: Secret;
+  readonly #checkRemote: RemoteCheck;
 
   /** @param notifications names of the notifications that clients may get */
   constructor(
     methods: ReadonlyMap<string, Method>,
     notifications: readonly string[],
     secret: Secret,
+    checkRemote: RemoteCheck,
   ) {
+    this.#checkRemote = checkRemote;
     this.#methods = new Map<string, Method>([
       ...methods,
       ['system.multicall', (params, context) => this.#multicall(params, context)],
@@ -114,15 +132,34 @@ export class Dispatcher {
     const own = name.startsWith('millrace.');
     if (!Array.isArray(given) && !own) throw new RpcError(INVALID_PARAMS);
     let params: readonly unknown[] = Array.isArray(given) ? given : [given];
-    const tokenGiven = typeof params[0] === 'string' && params[0].startsWith('token:');
-    const token = context.token === true || this.#secret.inParameter(params[0]);
-    const trusted = context.trusted || token;
-    if (token) context.onTrusted?.();
+    const [first] = params;
+    const parameter = typeof first === 'string' && first.startsWith('token:') ? first : undefined;
+    const { trusted, ...known } = this.#recognise(parameter, context);
     if (!trusted && !OPEN.has(name)) throw new RpcError(UNAUTHORIZED);
-    if (tokenGiven) params = params.slice(1);
+    if (parameter !== undefined) params = params.slice(1);
     const method = this.#methods.get(name);
-    if (method !== undefined) return method(params, { ...context, token });
-    throw own ? new RpcError(METHOD_NOT_FOUND) : aria2Error(`No such method: ${name}`);
+    if (method === undefined) {
+      throw own ? new RpcError(METHOD_NOT_FOUND) : aria2Error(`No such method: ${name}`);
+    }
+    const caller = known.remote?.caller;
+    if (caller !== undefined) params = await this.#checkRemote(name, params, caller);
+    return method(params, { ...context, ...known });
+  }
+
+  /** Finds out who calls. @param parameter `token:SECRET`, if the call has one */
+  #recognise(
+    parameter: string | undefined,
+    { trusted, token: shown, remote, onTrusted }: CallContext,
+  ): Pick<CallContext, 'trusted' | 'token' | 'remote'> {
+    if (remote === undefined) {
+      const token = shown === true || this.#secret.inParameter(parameter);
+      if (token) onTrusted?.();
+      return { trusted: trusted || token, token };
+    }
+    const byToken = parameter === undefined ? undefined : remote.byToken(parameter.slice(6));
+    const caller = remote.caller ?? byToken;
+    if (byToken !== undefined) onTrusted?.(byToken.id);
+    return { trusted: caller !== undefined, token: false, remote: { ...remote, caller } };
   }
 
   /** Runs several calls. As in aria2, each result is wrapped in a list, and an error is not. */

@@ -16,6 +16,7 @@ import { viewOf } from '../../views/view.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { UNAUTHORIZED } from '../calls/rpc-error.ts';
 import { addingMethods } from './adding.ts';
+import { deviceMethods } from './devices.ts';
 import { edgeMethods } from './edges.ts';
 import { exchangeMethods } from './exchange.ts';
 import { offerMethods } from './offers.ts';
@@ -39,6 +40,7 @@ export function millraceMethods(options: MillraceOptions): Map<string, Method> {
     ...shareMethods(options),
     ...offerMethods(options),
     ...connectionMethods(options),
+    ...deviceMethods(options),
     ...discovery(options),
   ]);
 }

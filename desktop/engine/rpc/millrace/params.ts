@@ -8,6 +8,7 @@ import type { Manager } from '../../downloads/manager.ts';
 import type { ParseMetalink } from '../../downloads/metalinks.ts';
 import type { Streams } from '../../downloads/streams.ts';
 import type { Offers } from '../../offers/offers.ts';
+import type { Remote } from '../../remote/remote.ts';
 import { check } from '../../settings/checks.ts';
 import type { Outgoing } from '../../shares/outgoing.ts';
 import type { Shares } from '../../shares/shares.ts';
@@ -28,6 +29,7 @@ export interface MillraceOptions {
   readonly offers: Offers;
   readonly shares: Shares;
   readonly outgoing: Outgoing;
+  readonly remote: Remote | undefined;
   readonly version: string;
   readonly state: string;
   readonly parseMetalink: ParseMetalink;

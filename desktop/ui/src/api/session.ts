@@ -1,13 +1,26 @@
 /** Logs in and out. Only the browser can see the page's cookie, so the page asks the daemon. */
 
+import {
+  type AccountRequest,
+  LOGIN_BY_ACCOUNT,
+  LOGIN_FIELD,
+  type SharedCodeRequest,
+} from '@millrace/shared/bridge/page/remote-api';
 import { SESSION_PATH, type SessionRequest } from '@millrace/shared/bridge/page/session-api';
 import { retryDelay } from './retry-delay.ts';
 
 export type SessionAnswer = 'good' | 'refused' | 'slow' | 'offline';
 
+let byAccount = false;
+
+/** Returns true if people log in here with an account, as the last answer of the daemon has said. */
+export const isByAccount = () => byAccount;
+
 async function ask(init: RequestInit): Promise<SessionAnswer> {
   try {
-    const { status } = await fetch(SESSION_PATH, { ...init, credentials: 'same-origin' });
+    const answer = await fetch(SESSION_PATH, { ...init, credentials: 'same-origin' });
+    const { status, headers } = answer;
+    byAccount = headers.get(LOGIN_FIELD) === LOGIN_BY_ACCOUNT;
     if (status === 204) return 'good';
     return status === 429 ? 'slow' : 'refused';
   } catch {
@@ -38,7 +51,7 @@ export async function logInByCode(code: string): Promise<SessionAnswer> {
   }
 }
 
-export const logIn = (request: SessionRequest) =>
+export const logIn = (request: SessionRequest | AccountRequest | SharedCodeRequest) =>
   ask({
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -21,6 +21,7 @@ export type SettingsPage =
   | 'schedule'
   | 'proxy'
   | 'exchange'
+  | 'devices'
   | 'integration'
   | 'appearance'
   | 'language';

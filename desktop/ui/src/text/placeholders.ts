@@ -32,6 +32,7 @@ export interface Placeholders {
   readonly 'toast.failed': 'why';
   readonly 'empty.search.text': 'text';
   readonly 'link.lost.in': 'n';
+  readonly 'login.account': 'host';
   readonly 'add.found.one': 'n';
   readonly 'add.found.other': 'n';
   readonly 'add.tooMany': 'n';
@@ -138,6 +139,11 @@ export interface Placeholders {
   readonly 'exchange.import.bad': 'name' | 'why';
   readonly 'exchange.import.large': 'name' | 'most';
   readonly 'schedule.now.limit': 'rate';
+  readonly 'devices.code': 'url';
+  readonly 'devices.codeNote': 'time';
+  readonly 'devices.used': 'when' | 'address';
+  readonly 'devices.account': 'name';
+  readonly 'devices.revoked': 'name';
   readonly 'when.today': 'time';
   readonly 'when.yesterday': 'time';
   readonly 'depots.remove': 'name';

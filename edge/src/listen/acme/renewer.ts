@@ -13,8 +13,8 @@ import {
   type Validity,
 } from '@millrace/shared/cdn/upkeep/certificate-plan';
 import { replaceFile } from '@millrace/shared/node/files/replace-file';
+import type { CertificateFiles } from '@millrace/shared/node/tls/certificate';
 import type { Config } from '../../config/config.ts';
-import type { CertificateFiles } from '../tls/certificate.ts';
 import { AcmeFolder } from './acme-folder.ts';
 import { type Ordered, orderCertificate, standIn } from './order.ts';
 

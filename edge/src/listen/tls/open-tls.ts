@@ -2,9 +2,9 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
+import { CertificateWatch } from '@millrace/shared/node/tls/certificate-watch';
 import type { Config } from '../../config/config.ts';
 import type { Metrics } from '../../figures/metrics.ts';
-import { CertificateWatch } from './certificate-watch.ts';
 
 /**
  * Reads the certificate and its key, and watches both files.

@@ -7,12 +7,12 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { secureContextOptions } from '@millrace/shared/node/tls/certificate';
+import type { CertificateWatch } from '@millrace/shared/node/tls/certificate-watch';
 import type { ConnectionLimit } from '../../clients/connection-limit.ts';
 import { handleClientErrors } from '../client-errors.ts';
 import { H1_LIMITS, HANDSHAKE_MS, KEEP_ALIVE_MS, LISTEN_BACKLOG } from '../http-limits.ts';
 import { holdContinue } from '../uploads.ts';
-import { secureContextOptions } from './certificate.ts';
-import type { CertificateWatch } from './certificate-watch.ts';
 import { H2Sessions } from './h2-sessions.ts';
 
 export class TlsListener {

@@ -18,6 +18,7 @@ import {
   hideSecrets,
   parseDepotTarget,
 } from '@millrace/shared/http/urls/depot-link';
+import type { ClientAddress } from '@millrace/shared/node/clients/client-address';
 import { resetConnection } from '@millrace/shared/node/reset-connection';
 import type { OnRefusal } from '../../admission/admissions.ts';
 import type { ClientLimits } from '../../admission/client-limits.ts';
@@ -33,7 +34,6 @@ import type { ClientReaper } from '../../clients/reaper.ts';
 import { recordTransfer } from '../../clients/transfer-record.ts';
 import type { ClientUse } from '../../depot/client-use.ts';
 import type { Metrics } from '../../figures/metrics.ts';
-import type { ClientAddress } from '../../policy/client-address.ts';
 import { answerStored, findAllocation } from './answer.ts';
 import { type DepotParts, type DepotRequest, uploadLimits } from './depot-request.ts';
 import { sendStored } from './download.ts';

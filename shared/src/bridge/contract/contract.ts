@@ -8,6 +8,7 @@
 
 import { ADDING_ROWS } from './adding-rows.ts';
 import { CONNECTION_ROWS } from './connection-rows.ts';
+import { DEVICE_ROWS } from './device-rows.ts';
 import { DOWNLOAD_ROWS } from './download-rows.ts';
 import { EDGE_ROWS } from './edge-rows.ts';
 import { EXCHANGE_ROWS } from './exchange-rows.ts';
@@ -29,6 +30,7 @@ export const CONTRACT = {
   ...SHARE_ROWS,
   ...OFFER_ROWS,
   ...CONNECTION_ROWS,
+  ...DEVICE_ROWS,
 };
 
 type Contract = typeof CONTRACT;

@@ -1,7 +1,7 @@
 /** The whole page. */
 
 import { useEffect, useRef } from 'react';
-import type { SessionAnswer } from '../../api/session.ts';
+import { isByAccount, type SessionAnswer } from '../../api/session.ts';
 import type { AppState, DialogState } from '../../model/app-state.ts';
 import { AddDialog } from '../add/add-dialog.tsx';
 import { DropZone } from '../add/drop-zone.tsx';
@@ -17,6 +17,7 @@ import { SettingsDialog } from '../settings/settings.tsx';
 import { ExtendDialog } from '../shares/extend-dialog.tsx';
 import { SendDialog } from '../shares/send-dialog.tsx';
 import { SharedBar, SharedList } from '../shares/shared-list.tsx';
+import { AccountLogIn } from './account-log-in.tsx';
 import { LinkBanner } from './link-banner.tsx';
 import { LogIn } from './log-in.tsx';
 import { useShellMessages } from './shell-messages.ts';
@@ -31,7 +32,8 @@ export function Root({ answer }: { answer: SessionAnswer | undefined }) {
     page.lang = text.language;
     page.dir = text.direction;
   }, [text]);
-  return loggedOut ? <LogIn answer={answer} /> : <Page />;
+  if (!loggedOut) return <Page />;
+  return isByAccount() ? <AccountLogIn /> : <LogIn answer={answer} />;
 }
 
 function Page() {

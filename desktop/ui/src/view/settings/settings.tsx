@@ -9,6 +9,7 @@ import { Dialog } from '../common/dialog.tsx';
 import { AppearancePage, LanguagePage } from './appearance-page.tsx';
 import { CategoriesPage } from './categories-page.tsx';
 import { DepotsPage } from './depots-page.tsx';
+import { DevicesPage } from './devices-page.tsx';
 import { EdgesPage } from './edges-page.tsx';
 import { ExchangePage } from './exchange-page.tsx';
 import { FoldersPage } from './folders-page.tsx';
@@ -28,6 +29,7 @@ const PAGES: readonly (readonly [SettingsPage, IconName, (props: PageProps) => R
     ['schedule', 'schedule', SchedulePage],
     ['proxy', 'proxy', ProxyPage],
     ['exchange', 'exchange', ExchangePage],
+    ['devices', 'device', DevicesPage],
     ['integration', 'integration', IntegrationPage],
     ['appearance', 'appearance', AppearancePage],
     ['language', 'language', LanguagePage],

@@ -4,9 +4,9 @@
  * nothing.
  */
 
-import { statSync } from 'node:fs';
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
+import { fileIdentity } from '../files/file-identity.ts';
 import { type Certificate, type CertificateFiles, readCertificate } from './certificate.ts';
 
 export interface CertificateWatchOptions {
@@ -76,17 +76,5 @@ export class CertificateWatch {
   }
 }
 
-/** Returns a text that changes when a file, or the target of a link, is replaced or written to. */
-function identity({ cert, key }: CertificateFiles): string {
-  return [cert, key]
-    .map((path) => {
-      try {
-        const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });
-        return [dev, ino, size, mtimeNs].join();
-      } catch (error) {
-        // Missing or not accessible, maybe only for a moment.
-        return (error as NodeJS.ErrnoException).code;
-      }
-    })
-    .join(' ');
-}
+const identity = ({ cert, key }: CertificateFiles) =>
+  [cert, key].map((path) => fileIdentity(path)).join(' ');
