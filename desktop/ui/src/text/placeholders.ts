@@ -138,6 +138,11 @@ export interface Placeholders {
   readonly 'exchange.import.bad': 'name' | 'why';
   readonly 'exchange.import.large': 'name' | 'most';
   readonly 'schedule.now.limit': 'rate';
+  readonly 'proxy.now.none': 'source';
+  readonly 'proxy.now.servers': 'servers' | 'source';
+  readonly 'proxy.now.script': 'script' | 'source';
+  readonly 'proxy.now.discovery': 'source';
+  readonly 'proxy.now.problem': 'source' | 'problem';
   readonly 'when.today': 'time';
   readonly 'when.yesterday': 'time';
   readonly 'depots.remove': 'name';
