@@ -1,6 +1,9 @@
 /**
  * Builds the browser extension from one set of sources: unpacked into dist/extension/chromium and
  * dist/extension/firefox, and as a package for each browser.
+ *
+ *   --dist FOLDER   write there
+ *   --store         also write the folder `store`: what the stores of browsers ask for
  */
 
 import {
@@ -18,6 +21,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ICON_SIZES, manifest } from '../extension/src/manifest.mjs';
 import { drawIcons } from './draw-icons.mjs';
+import { writeStore } from './store-packages.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const extension = join(root, 'extension');
@@ -168,21 +172,44 @@ function copyIcons(dist, folder) {
   }
 }
 
+/**
+ * Makes what stores ask for. Their packages for Chromium have no key: each store has one of its own.
+ *
+ * @param options.dist folder of all builds, by default dist/extension
+ */
+export async function buildStore({ dist = join(root, 'dist', 'extension') }) {
+  const { chromium, firefox } = await buildExtension({ dist });
+  const { key: _, ...listed } = JSON.parse(readFileSync(join(chromium, 'manifest.json'), 'utf8'));
+  const text = `${JSON.stringify(listed, null, 2)}\n`;
+  writeStore(join(dist, 'store'), {
+    [`millrace-chromium-${listed.version}.zip`]: zipOf(chromium, { 'manifest.json': text }),
+    [`millrace-firefox-${listed.version}.zip`]: zipOf(firefox),
+  });
+}
+
 function pack(folder, file) {
+  writeFileSync(file, zipOf(folder));
+}
+
+/** Packs a folder. @param instead texts of files that differ in the package */
+function zipOf(folder, instead = {}) {
   const { zipSync } = require('fflate');
   const files = {};
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const path = join(entry.parentPath, entry.name);
     const name = relative(folder, path).split(sep).join('/');
-    files[name] = [readFileSync(path), { mtime: ZIP_TIME }];
+    const bytes = instead[name] === undefined ? readFileSync(path) : Buffer.from(instead[name]);
+    files[name] = [bytes, { mtime: ZIP_TIME }];
   }
   const sorted = Object.fromEntries(Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1)));
-  writeFileSync(file, zipSync(sorted, { level: 9 }));
+  return zipSync(sorted, { level: 9 });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { values } = parseArgs({ options: { dist: { type: 'string' } } });
+  const options = { dist: { type: 'string' }, store: { type: 'boolean' } };
+  const { store, ...values } = parseArgs({ options }).values;
+  if (store) await buildStore(values);
   const folders = await buildExtension(values);
   for (const folder of Object.values(folders)) process.stdout.write(`Built ${folder}\n`);
 }

@@ -14,6 +14,7 @@ export const COMMANDS = {
   daemon: 'desktop/engine/daemon/main.ts',
   'hash-worker': 'desktop/engine/hash/hash-worker.ts',
   'stripe-worker': 'desktop/engine/upload/stripe-worker.ts',
+  'pac-worker': 'desktop/engine/proxy/pac-worker.ts',
   'native-host': 'desktop/native-host/main.ts',
 };
 
@@ -47,7 +48,7 @@ export async function bundle(folder, programs, places = {}, options = {}) {
     // Optional helpers of `ws`, which is used without them.
     external: ['bufferutil', 'utf-8-validate', ...(options.external ?? [])],
     // Native code, for the system of this build: copied beside the bundle.
-    loader: { '.node': 'copy' },
+    loader: { '.node': 'copy', '.wasm': 'file' },
     assetNames: '[name]',
     // CommonJS libraries need `require`.
     banner: {
@@ -89,13 +90,15 @@ function withPlaces(source, path, places) {
       placeOf(resolve(dirname(path), target)),
     )
     .replace(new RegExp(`import\\.meta\\.resolve${QUOTED}\\)`, 'g'), (_all, name) => {
+      // esbuild copies the file beside the bundle, and names it.
+      if (name.endsWith('.wasm')) return `new URL(require('${name}'), import.meta.url).href`;
       const found = createRequire(path).resolve(name);
       return `${placeOf(found)}.href`;
     })
     // Calls of a `require` that esbuild knows are bundled; others would look for a package.
     .replace(/^const require = createRequire\(import\.meta\.url\);$/m, '')
     .replaceAll('createRequire(import.meta.url)(', 'require(');
-  const known = contents.replace(/new URL\('[^']+', import\.meta\.url\)/g, '');
+  const known = contents.replace(/new URL\((?:require\()?'[^']+'\)?, import\.meta\.url\)/g, '');
   const unknown = /.*import\.meta\..*/.exec(known)?.[0];
   if (unknown !== undefined) throw new Error(`${path}: a bundle cannot follow ${unknown.trim()}`);
   return contents;

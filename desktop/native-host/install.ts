@@ -12,7 +12,7 @@ import {
   type HostProgram,
   launcherOf,
   type Registration,
-  registrationOf,
+  registrationsOf,
   type Surroundings,
 } from './registration.ts';
 
@@ -49,8 +49,9 @@ export async function installHost(
 ): Promise<readonly Registered[]> {
   const launcher = launcherOf(program, around);
   await write(launcher.file, launcher.contents, 0o755);
-  const registrations = browsers.map((browser) => registrationOf(browser, around));
-  for (const { file, contents, key } of registrations) {
+  const registrations = browsers.flatMap((browser) => inUse(registrationsOf(browser, around)));
+  for (const { file, contents, key, launcher: own } of registrations) {
+    if (own !== undefined) await write(own.file, own.contents, 0o755);
     await write(file, contents, 0o644);
     if (key === undefined) continue;
     await inRegistry(registry, ['add', key, '/ve', '/t', 'REG_SZ', '/d', file, '/f']);
@@ -69,8 +70,15 @@ export async function uninstallHost(
   around: Surroundings,
   registry = runRegistry,
 ): Promise<readonly Registered[]> {
-  const registrations = browsers.map((browser) => registrationOf(browser, around));
-  for (const { file, key } of registrations) {
+  const registrations = browsers.flatMap((browser) => registrationsOf(browser, around));
+  const others = BROWSERS.filter((browser) => !browsers.includes(browser))
+    .flatMap((browser) => inUse(registrationsOf(browser, around)))
+    .filter(({ config }) => existsSync(config));
+  for (const { file, key, launcher } of registrations) {
+    // Some browsers look where another one does, which keeps its registration.
+    if (others.some((other) => (key === undefined ? other.file === file : other.key === key)))
+      continue;
+    if (launcher !== undefined) await remove(launcher.file);
     if (key === undefined) await remove(file);
     // On Windows several browsers share the manifest.
     else if ((await keyValue(key, registry)) !== undefined) {
@@ -94,16 +102,29 @@ export function hostStates(
 ): Promise<readonly Registered[]> {
   return Promise.all(
     browsers.map(async (browser) => {
-      const registration = registrationOf(browser, around);
-      const { file, config } = registration;
-      const state = await stateOf(registration, program, around, registry);
-      return { browser, present: existsSync(config), state, file };
+      const registrations = registrationsOf(browser, around);
+      const present = registrations.some(({ config }) => existsSync(config));
+      const used = inUse(registrations);
+      const states = await Promise.all(used.map((one) => stateOf(one, program, around, registry)));
+      // The first place that lacks the registration decides: the browser may look there.
+      const worst = WORST.find((state) => states.includes(state)) ?? 'none';
+      const { file } = used[states.indexOf(worst)] as Registration;
+      return { browser, present, state: worst, file };
     }),
   );
 }
 
+/** States of registrations, those that say most about a failure first. */
+const WORST: readonly HostState[] = ['none', 'other', 'current'];
+
+/** Returns the places of browsers that have been used here; the usual one if there is none. */
+function inUse(registrations: readonly Registration[]): readonly Registration[] {
+  const used = registrations.filter(({ config }) => existsSync(config));
+  return used.length > 0 ? used : registrations.slice(0, 1);
+}
+
 async function stateOf(
-  { file, contents, key }: Registration,
+  { file, contents, key, launcher: own }: Registration,
   program: HostProgram,
   around: Surroundings,
   registry: RunRegistry,
@@ -112,7 +133,9 @@ async function stateOf(
   const found = named === undefined ? undefined : await textOf(named);
   if (found === undefined) return 'none';
   const launcher = launcherOf(program, around);
-  const same = found === contents && (await textOf(launcher.file)) === launcher.contents;
+  const launchers = [launcher, ...(own === undefined ? [] : [own])];
+  const texts = await Promise.all(launchers.map((one) => textOf(one.file)));
+  const same = found === contents && launchers.every((one, i) => one.contents === texts[i]);
   return same ? 'current' : 'other';
 }
 

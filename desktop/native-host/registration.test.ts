@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -23,7 +32,11 @@ describe('where browsers look', () => {
     [LINUX, 'chromium', '/home/ann/.config/chromium/NativeMessagingHosts'],
     [LINUX, 'edge', '/home/ann/.config/microsoft-edge/NativeMessagingHosts'],
     [LINUX, 'brave', '/home/ann/.config/BraveSoftware/Brave-Browser/NativeMessagingHosts'],
+    [LINUX, 'vivaldi', '/home/ann/.config/vivaldi/NativeMessagingHosts'],
+    [LINUX, 'opera', '/home/ann/.config/opera/NativeMessagingHosts'],
     [LINUX, 'firefox', '/home/ann/.mozilla/native-messaging-hosts'],
+    [LINUX, 'librewolf', '/home/ann/.librewolf/native-messaging-hosts'],
+    [LINUX, 'zen', '/home/ann/.zen/native-messaging-hosts'],
     [
       { ...LINUX, env: { XDG_CONFIG_HOME: '/c' } },
       'edge',
@@ -34,6 +47,8 @@ describe('where browsers look', () => {
     [MAC, 'edge', `${SUPPORT}/Microsoft Edge/NativeMessagingHosts`],
     [MAC, 'brave', `${SUPPORT}/BraveSoftware/Brave-Browser/NativeMessagingHosts`],
     [MAC, 'firefox', `${SUPPORT}/Mozilla/NativeMessagingHosts`],
+    [MAC, 'opera', `${SUPPORT}/com.operasoftware.Opera/NativeMessagingHosts`],
+    [MAC, 'librewolf', `${SUPPORT}/LibreWolf/NativeMessagingHosts`],
     [{ ...LINUX, profile: '/p' }, 'brave', '/p/NativeMessagingHosts'],
     [{ ...LINUX, profile: '/p' }, 'firefox', '/p/native-messaging-hosts'],
   ] as const)('$platform %s', (around, browser, folder) => {
@@ -50,19 +65,25 @@ describe('where browsers look', () => {
         'Chromium',
         'Microsoft\\Edge',
         'BraveSoftware\\Brave-Browser',
-        'Mozilla',
+        'Vivaldi',
+        'Google\\Chrome',
+        ...Array(3).fill('Mozilla'),
       ].map((name) => `HKCU\\Software\\${name}\\NativeMessagingHosts\\dev.millrace.host`),
     );
     expect(registered.map(({ file }) => file)).toEqual([
-      ...Array(4).fill('D:\\Local\\Millrace\\native-host\\chromium.json'),
-      'D:\\Local\\Millrace\\native-host\\firefox.json',
+      ...Array(6).fill('D:\\Local\\Millrace\\native-host\\chromium.json'),
+      ...Array(3).fill('D:\\Local\\Millrace\\native-host\\firefox.json'),
     ]);
     expect(registered.map(({ config }) => config)).toEqual([
       'D:\\Local\\Google\\Chrome\\User Data',
       'D:\\Local\\Chromium\\User Data',
       'D:\\Local\\Microsoft\\Edge\\User Data',
       'D:\\Local\\BraveSoftware\\Brave-Browser\\User Data',
+      'D:\\Local\\Vivaldi\\User Data',
+      'C:\\Users\\ann\\AppData\\Roaming\\Opera Software\\Opera Stable',
       'C:\\Users\\ann\\AppData\\Roaming\\Mozilla\\Firefox',
+      'C:\\Users\\ann\\AppData\\Roaming\\LibreWolf',
+      'C:\\Users\\ann\\AppData\\Roaming\\zen',
     ]);
   });
 
@@ -126,11 +147,13 @@ describe('on this machine', () => {
 
   test('the host is registered, recognized as ours, and unregistered again', async () => {
     await installHost(['chrome', 'firefox'], program, around);
-    expect(await states()).toEqual(['current', 'none', 'none', 'none', 'current']);
+    const both = (state: string) =>
+      BROWSERS.map((name) => (name === 'chrome' || name === 'firefox' ? state : 'none'));
+    expect(await states()).toEqual(both('current'));
     const moved = { ...program, words: ['/bin/echo', 'moved'] };
-    expect(await states(moved)).toEqual(['other', 'none', 'none', 'none', 'other']);
+    expect(await states(moved)).toEqual(both('other'));
     await installHost(['chrome'], moved, around);
-    expect(await states(moved)).toEqual(['current', 'none', 'none', 'none', 'current']);
+    expect(await states(moved)).toEqual(both('current'));
     const { file } = registrationOf('chrome', around);
     writeFileSync(file, '{}');
     expect((await states(moved))[0]).toBe('other');
@@ -146,6 +169,46 @@ describe('on this machine', () => {
     expect(statSync(path).mode & 0o111).toBe(0o111);
     const { stdout } = spawnSync(path, ['a b', '"c"'], { encoding: 'utf8', cwd: '/' });
     expect(stdout).toBe(`it's $HOME a b "c"\n`);
+  });
+
+  test('a browser in a Flatpak gets a launcher that leads out of its sandbox', async () => {
+    const app = join(around.home, '.var/app/com.google.Chrome');
+    mkdirSync(join(app, 'config/google-chrome'), { recursive: true });
+    const [chrome] = await installHost(['chrome'], program, around);
+    const file = join(app, 'config/google-chrome/NativeMessagingHosts/dev.millrace.host.json');
+    expect(chrome).toEqual({ browser: 'chrome', present: true, state: 'current', file });
+    const { path } = JSON.parse(readFileSync(file, 'utf8'));
+    expect(path.startsWith(`${app}/`)).toBe(true);
+    const bin = join(folder, 'bin');
+    mkdirSync(bin);
+    // Stands for the program of that name in the sandbox.
+    writeFileSync(join(bin, 'flatpak-spawn'), '#!/bin/sh\nshift\nexec "$@"\n', { mode: 0o755 });
+    const env = { PATH: `${bin}:${process.env.PATH}` };
+    const { stdout } = spawnSync(path, ['a b'], { encoding: 'utf8', env });
+    expect(stdout).toBe(`it's $HOME a b\n`);
+    // The usual place is not made where only the Flatpak is used.
+    expect(existsSync(join(around.home, '.config'))).toBe(false);
+    await uninstallHost(BROWSERS, program, around);
+    expect([file, path].filter((one) => existsSync(one))).toEqual([]);
+  });
+
+  test('Firefox from Snap counts as Firefox, whose manifest its portal reads', async () => {
+    mkdirSync(join(around.home, 'snap/firefox/common'), { recursive: true });
+    const [firefox] = await installHost(['firefox'], program, around);
+    const file = join(around.home, '.mozilla/native-messaging-hosts/dev.millrace.host.json');
+    expect(firefox).toEqual({ browser: 'firefox', present: true, state: 'current', file });
+  });
+
+  test('a browser that shares a place with another one leaves it to that one', async () => {
+    for (const used of ['.mozilla', '.zen'])
+      mkdirSync(join(around.home, used), { recursive: true });
+    await installHost(['firefox', 'zen'], program, around);
+    const { file } = registrationOf('firefox', around);
+    await uninstallHost(['zen'], program, around);
+    expect(existsSync(file)).toBe(true);
+    expect(existsSync(registrationOf('zen', around).file)).toBe(false);
+    await uninstallHost(['firefox', 'zen'], program, around);
+    expect(existsSync(file)).toBe(false);
   });
 
   test('the registry is written, read and emptied', async () => {

@@ -57,6 +57,17 @@ const ready = handOffs.restart();
 api.alarms.onAlarm.addListener(({ name }) => {
   if (name === ALARM) void ready.then(() => handOffs.tick());
 });
+// The app needs a second or two to start. A first download that had to wait for that would often be
+// complete before, and then stay the browser's.
+api.runtime.onInstalled.addListener(() => void startApp().catch(() => {}));
+
+async function startApp(): Promise<void> {
+  await settings.ready;
+  if (settings.now.taker === 'browser') return;
+  await desktop.start();
+  activity.changed();
+}
+
 // Without this listener, the browser would not start the background when it starts itself.
 api.runtime.onStartup.addListener(() => {});
 

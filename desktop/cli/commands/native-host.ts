@@ -32,7 +32,11 @@ const NAMES: Readonly<Record<Browser, string>> = {
   chromium: 'Chromium',
   edge: 'Edge',
   brave: 'Brave',
+  vivaldi: 'Vivaldi',
+  opera: 'Opera',
   firefox: 'Firefox',
+  librewolf: 'LibreWolf',
+  zen: 'Zen',
 };
 
 const STATES: Readonly<Record<Registered['state'], string>> = {
@@ -94,6 +98,14 @@ async function run(
   const browsers = given.length > 0 ? given : used;
   const registered = browsers.length === 0 ? [] : await act(browsers, program, around);
   report.result({ browsers: registered }, () => lines(registered));
+  const apps = registered.flatMap(({ file, state: is }) =>
+    is === 'current' ? (/[/]\.var[/]app[/]([^/]+)/.exec(file)?.[1] ?? []) : [],
+  );
+  for (const app of apps) {
+    report.note(
+      `${app} is in a sandbox, and may start Millrace only if you allow it to start any program: flatpak override --user --talk-name=org.freedesktop.Flatpak ${app}`,
+    );
+  }
   if (browsers.length === 0) {
     report.note(`No browser is used here; name one to register it anyway: ${BROWSERS.join(', ')}.`);
   }

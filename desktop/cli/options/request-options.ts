@@ -132,7 +132,7 @@ const DECLARED = {
   proxy: () =>
     new Option(
       '--proxy <url>',
-      'http://, https:// or socks5:// proxy, or direct for none',
+      'http://, https:// or socks5:// proxy, direct for none, system for the system’s settings',
     ).argParser(proxyValue),
   limit: () =>
     new Option('--limit <rate>', 'bytes per second, such as 500K or 2MiB/s').argParser(
@@ -219,7 +219,7 @@ function oneUrl(text: string): string {
 }
 
 function proxyValue(text: string): string {
-  if (text === 'direct') return text;
+  if (text === 'direct' || text === 'system') return text;
   return urlValue(text, ['http', 'https', 'socks5', 'socks5h', 'socks4', 'socks4a']);
 }
 

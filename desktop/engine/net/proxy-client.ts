@@ -9,8 +9,8 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { HttpClient, type HttpStream } from '@millrace/shared/node/http-client';
 import { openSocket, type SocketOptions } from '@millrace/shared/node/open-socket';
 import type { RangeClientOptions } from '@millrace/shared/node/range-client';
+import type { ProxyServer } from '../proxy/proxy-settings.ts';
 import { askedToLogIn, connectToProxy, openTunnel, proxyAuthorization } from './proxy-connect.ts';
-import type { ProxyServer } from './proxy-settings.ts';
 
 type Fields = Readonly<Record<string, string>>;
 type Tls = Pick<SocketOptions, 'session' | 'onSession' | 'over'>;

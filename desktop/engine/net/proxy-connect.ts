@@ -9,7 +9,7 @@ import { isIP, type Socket } from 'node:net';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { networkError } from '@millrace/shared/node/network-error';
 import { SocksClient } from 'socks';
-import { formatProxy, type ProxyServer } from './proxy-settings.ts';
+import { formatProxy, type ProxyServer } from '../proxy/proxy-settings.ts';
 
 /** Destination of a tunnel. */
 export interface Target {

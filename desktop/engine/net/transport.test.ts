@@ -5,6 +5,7 @@ import { type AddressInfo, createServer as createSocketServer } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { CERTIFICATE, KEY } from '@millrace/shared/testing/certificate';
+import { formatProxy, type ProxyServer, parseProxy } from '../proxy/proxy-settings.ts';
 import { HttpProxy } from './testing/http-proxy.ts';
 import { SocksProxy } from './testing/socks-proxy.ts';
 import { Transport, type TransportOptions } from './transport.ts';
@@ -109,11 +110,11 @@ describe('directly', () => {
   test('this machine is not proxied, and "direct" ignores the environment', async () => {
     const { port } = await origin();
     const proxied = transport('http://127.0.0.1:9');
-    expect(proxied.isProxied(new URL('http://127.0.0.1/'))).toBe(false);
-    expect(proxied.isProxied(new URL('http://origin.test/'))).toBe(true);
+    expect(await proxied.isProxied(new URL('http://127.0.0.1/'))).toBe(false);
+    expect(await proxied.isProxied(new URL('http://origin.test/'))).toBe(true);
     expect(await get(proxied, `http://127.0.0.1:${port}/`)).toContain('200');
     const direct = transport('direct', { env: { http_proxy: 'http://127.0.0.1:9' } });
-    expect(direct.isProxied(new URL('http://origin.test/'))).toBe(false);
+    expect(await direct.isProxied(new URL('http://origin.test/'))).toBe(false);
   });
 
   test('TLS at a port without TLS is reported as such, without OpenSSL’s words', async () => {
@@ -317,5 +318,54 @@ describe('silent proxies', () => {
     const closed = via.close();
     await expect(other).rejects.toThrow();
     await closed;
+  });
+});
+
+describe('the system’s settings', () => {
+  /** Ways as a script of the system would name them. */
+  function system(...servers: (string | undefined)[]) {
+    const failed: string[] = [];
+    const all = servers.map((text) => (text === undefined ? undefined : parseProxy(text)));
+    return {
+      failed: (proxy: ProxyServer) => void failed.push(formatProxy(proxy)),
+      ways: async () => all,
+      names: failed,
+    };
+  }
+
+  test('carry requests if neither user nor environment name a proxy', async () => {
+    const { port, seen } = await origin();
+    const proxy = await httpProxy();
+    const other = await httpProxy();
+    const ways = system(`http://127.0.0.1:${proxy.port}`);
+    const url = `http://origin.test:${port}/`;
+    for (const name of [undefined, 'system']) {
+      expect(await get(transport(name, { system: ways }), url)).toMatch(/^200 this is origin/);
+    }
+    expect(proxy.asked).toHaveLength(2);
+    const env = { http_proxy: `http://127.0.0.1:${other.port}` };
+    await get(transport(undefined, { system: ways, env }), url);
+    expect(other.asked).toHaveLength(1);
+    await get(transport('direct', { system: ways }), `http://127.0.0.1:${port}/`);
+    expect(proxy.asked).toHaveLength(2);
+    expect(seen).toHaveLength(4);
+  });
+
+  test('lead around a proxy that is down, but not around one that refuses', async () => {
+    const { port } = await origin();
+    const gone = await HttpProxy.start();
+    const down = `http://127.0.0.1:${gone.port}`;
+    await gone.stop();
+    const good = await httpProxy();
+    const ways = system(down, `http://127.0.0.1:${good.port}`);
+    const url = `http://origin.test:${port}/`;
+    expect(await get(transport(undefined, { system: ways }), url)).toMatch(/^200/);
+    expect(ways.names).toEqual([down]);
+    const strict = await httpProxy({ login: 'tom:pw' });
+    const refuses = system(`http://127.0.0.1:${strict.port}`, `http://127.0.0.1:${good.port}`);
+    const { code, detail } = await failure(get(transport(undefined, { system: refuses }), url));
+    expect(code).toBe('proxy-denied');
+    expect(detail).toMatch(/asks for a user/);
+    expect(good.asked).toHaveLength(1);
   });
 });

@@ -13,7 +13,7 @@ import {
 import { DEFAULT_TRASH, MAX_TRASH_DAYS } from '@millrace/shared/download/queue/trash';
 import { tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
-import { parseProxy } from '../net/proxy-settings.ts';
+import { parseProxy } from '../proxy/proxy-settings.ts';
 
 const MAX_PREFERENCES = 64;
 
@@ -74,6 +74,6 @@ export function changedApp(now: AppOptions, change: AppChange): AppOptions {
 }
 
 function checkProxy(text: string | null): string | null {
-  if (text !== null && text !== 'direct') parseProxy(text, 'proxy');
+  if (text !== null && text !== 'direct' && text !== 'system') parseProxy(text, 'proxy');
   return text;
 }

@@ -23,6 +23,15 @@ const ends = new HandOffs(stage);
 /** Settings with which the desktop takes files of 1 MiB or more, so that tests can use small ones. */
 const FROM_1_MB = { minBytes: MB, taker: 'desktop' };
 
+test('installing the extension starts the app, for which no download has to wait', async () => {
+  await until(() =>
+    stage.cli.call('info').then(
+      () => true,
+      () => false,
+    ),
+  );
+});
+
 describe('the desktop takes, with the default settings,', () => {
   test('64 MiB behind a link', async () => {
     await stage.click('/large', fileOf('large', 64 * MB));

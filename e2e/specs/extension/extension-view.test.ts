@@ -142,7 +142,7 @@ describe('the popup', () => {
       stage.button('Set up').click(),
     ]);
     const part = options.getByRole('region', { name: 'Where downloads go' });
-    await part.getByText('millrace native-host install').waitFor();
+    await part.getByRole('link', { name: 'Get the app' }).waitFor();
     await until(() => part.evaluate((e) => Math.abs(e.getBoundingClientRect().top) < 100));
     await options.close();
   });
@@ -264,7 +264,8 @@ describe('the options', () => {
     await stage.fake.set({ state: { taker: 'browser', desktopProblem: 'There is no such host.' } });
     await stage.open('options.html');
     await stage.page.getByText('There is no such host.').waitFor();
-    await stage.page.getByText('millrace native-host install').waitFor();
+    const app = stage.page.getByRole('link', { name: 'Get the app' });
+    expect(await app.getAttribute('href')).toMatch(/^https:/);
     await stage.fake.set({ state: { taker: 'desktop', desktopProblem: null } });
     await stage.page.getByText('Connected. The app takes downloads').waitFor();
     const asked = await stage.page.evaluate(() => {

@@ -137,6 +137,39 @@ describe('an HTTP proxy', () => {
   });
 });
 
+describe('the proxy of the system’s settings', () => {
+  /** Writes KDE's settings. @returns the environment of a program on that desktop */
+  async function desktop(lines: readonly string[]): Promise<Record<string, string>> {
+    await writeFile(join(own.path, 'kioslaverc'), `[Proxy Settings]\n${lines.join('\n')}\n`);
+    return { XDG_CURRENT_DESKTOP: 'KDE', XDG_CONFIG_HOME: own.path };
+  }
+
+  test('brings a file, and can be overridden', async () => {
+    const url = origin.url('none');
+    const server = `http://${NAME_AND_PASSWORD}127.0.0.1 ${http.port}`;
+    const env = await desktop(['ProxyType=1', `httpProxy=${server}`]);
+    await expectSaved(await get(url, [], env), url);
+    expect(origin.requests.at(-1)?.headers.via).toMatch(/tinyproxy/);
+    expect((await get(url, ['--overwrite', '--proxy', 'direct'], env)).code).toBe(0);
+    expect(origin.requests.at(-1)?.headers.via).toBeUndefined();
+  });
+
+  test('comes from a script, which names another one for a proxy that is down', async () => {
+    const gone = await startMicrosocks(LOGIN);
+    await gone.stop();
+    const script = join(own.path, 'proxy.pac');
+    const ways = `PROXY 127.0.0.1:${gone.port}; PROXY 127.0.0.1:${http.port}`;
+    await writeFile(script, `function FindProxyForURL(url, host) { return '${ways}'; }`);
+    const env = await desktop(['ProxyType=2', `Proxy Config Script=file://${script}`]);
+    const result = await get(origin.url('none'), [], env);
+    // No script can give a log-in.
+    expect(result.code).toBe(4);
+    expect(result.stderr).toMatch(/proxy refuses access: http:\/\/127.*asks for a user/);
+    expect(result.stderr).toMatch(/--proxy http:\/\/name:password@/);
+    expect(origin.requests).toHaveLength(0);
+  });
+});
+
 describe('a SOCKS proxy', () => {
   test('brings http:// and https:// files', async () => {
     const url = origin.url('none');

@@ -86,6 +86,11 @@ export class DesktopTaker implements Taker, TakerDownloads {
     return added;
   }
 
+  /** Starts the app in the background, if it does not run, and connects to it. @throws TakerError */
+  async start(): Promise<void> {
+    await this.link.call('list', { limit: 1 });
+  }
+
   /** Opens the app's window, or its page. @throws TakerError */
   async openApp(): Promise<void> {
     await this.link.call('openApp', {});

@@ -51,3 +51,54 @@ test('the language is the first of the browser’s languages that has texts', ()
   expect(textFor(['fr-FR']).t('options.title')).toBe('Options');
   expect(textFor(['en-GB']).locale).toBe('en-GB');
 });
+
+const ownTexts = (language: string): string[] => {
+  const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
+  const catalogue = JSON.parse(read(`./${language}.json`)) as Record<string, string>;
+  return [...Object.values(catalogue), read(`../../public/_locales/${language}/messages.json`)];
+};
+
+test.each(LANGUAGES)('no text in %s sends anybody to a terminal', (language) => {
+  const words =
+    /terminal|command line|konsole|eingabeaufforderung|kommandozeile|\bnpm\b|native-host/i;
+  expect(ownTexts(language).filter((text) => words.test(text))).toEqual([]);
+  expect(ownTexts(language).length).toBeGreaterThan(100);
+});
+
+interface Listing {
+  readonly name: string;
+  readonly summary: string;
+  readonly description: readonly string[];
+  readonly terms: readonly string[];
+  readonly singlePurpose: string;
+  readonly privacy: readonly string[];
+  readonly permissions: Readonly<Record<string, string>>;
+}
+
+describe.each(LANGUAGES)('the texts for stores in %s', (language) => {
+  const file = new URL(`../../store/${language}.json`, import.meta.url);
+  const listing = JSON.parse(readFileSync(file, 'utf8')) as Listing;
+
+  test('fit into the fields of the stores', () => {
+    const length = listing.description.join('\n\n').length;
+    expect(listing.name.length).toBeLessThanOrEqual(45);
+    expect(listing.summary.length).toBeLessThanOrEqual(132);
+    expect(length).toBeGreaterThanOrEqual(250);
+    expect(length).toBeLessThanOrEqual(10_000);
+    expect(listing.terms.length).toBeLessThanOrEqual(7);
+    for (const term of listing.terms) expect(term.length).toBeLessThanOrEqual(30);
+    expect(listing.terms.join(' ').split(/\s+/).length).toBeLessThanOrEqual(21);
+    for (const reason of Object.values(listing.permissions)) {
+      expect(reason.length).toBeLessThanOrEqual(1000);
+    }
+  });
+
+  test('give a reason for each permission, and for no other', () => {
+    const asked = manifest('chromium', '1.0.0', () => true) as {
+      permissions: string[];
+      host_permissions: string[];
+    };
+    const all = [...asked.permissions, ...asked.host_permissions].sort();
+    expect(Object.keys(listing.permissions).sort()).toEqual(all);
+  });
+});

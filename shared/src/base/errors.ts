@@ -601,7 +601,8 @@ export const ERRORS = {
     ...means('node', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'The proxy refuses access',
-    advice: 'Check the user name and password in its URL, and what it allows.',
+    advice:
+      'If it asks for a log-in, give it with the address: --proxy http://name:password@host:port.',
   },
 
   // A source that breaks the range contract: its bytes are never used

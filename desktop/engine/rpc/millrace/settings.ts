@@ -4,6 +4,7 @@ import { SETTINGS_ROWS } from '@millrace/shared/bridge/contract/settings-rows';
 import type { ScheduleView } from '@millrace/shared/bridge/rpc/settings-api';
 import { MAX_PER_HOST } from '@millrace/shared/download/transfer/host-limits';
 import type { Manager } from '../../downloads/manager.ts';
+import { systemProxyState } from '../../proxy/system-ways.ts';
 import { changeSettings, formatWindow, settingsOf } from '../../views/app-settings.ts';
 import { scheduleNow } from '../../views/totals.ts';
 import type { Method } from '../calls/dispatcher.ts';
@@ -31,6 +32,7 @@ export function settingMethods({ manager, local }: MillraceOptions): [string, Me
       changeSettings(manager, change);
       return all();
     },
+    'millrace.getSystemProxy': () => systemProxyState(process.env),
     'millrace.getLimits': limits,
     'millrace.setLimits': ({ limit, concurrent, perHost, forgetHosts, forgetHost }) => {
       const now = manager.settings.limits;

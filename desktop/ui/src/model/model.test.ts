@@ -10,7 +10,7 @@ import {
   readHeaders,
   readLimit,
   requestsOf,
-} from './add-form.ts';
+} from './adding/add-form.ts';
 import { appendSpeed, patchDetail } from './detail.ts';
 import { remedyOf, shareOf } from './failure.ts';
 import { FIRST_VIEW, queryOf, sortBy } from './filter.ts';

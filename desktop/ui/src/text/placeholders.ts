@@ -144,6 +144,11 @@ export interface Placeholders {
   readonly 'devices.used': 'when' | 'address';
   readonly 'devices.account': 'name';
   readonly 'devices.revoked': 'name';
+  readonly 'proxy.now.none': 'source';
+  readonly 'proxy.now.servers': 'servers' | 'source';
+  readonly 'proxy.now.script': 'script' | 'source';
+  readonly 'proxy.now.discovery': 'source';
+  readonly 'proxy.now.problem': 'source' | 'problem';
   readonly 'when.today': 'time';
   readonly 'when.yesterday': 'time';
   readonly 'depots.remove': 'name';

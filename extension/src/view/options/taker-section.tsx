@@ -1,17 +1,14 @@
 /** The choice of the taker, and help if the desktop app is not available. */
 
+import { INSTALL_PAGE } from '@millrace/shared/base/web-pages';
 import { Choice } from '@millrace/shared/ui/fields';
 import { Icon } from '@millrace/shared/ui/icons';
-import { useState } from 'react';
 import type { PopupState } from '../../contract/messages.ts';
 import type { Settings } from '../../contract/settings.ts';
 import { useText } from '../common/context.tsx';
 import { Section, type SectionProps } from './section.tsx';
 
 const TAKERS = ['auto', 'desktop', 'browser'] as const;
-
-/** Command that makes the native host known to the browsers. */
-const INSTALL = 'millrace native-host install';
 
 interface TakerProps extends SectionProps {
   /** State of the takers; undefined while the background is asked. */
@@ -75,26 +72,19 @@ function lookOf(
 
 function Repair({ check }: { check: () => void }) {
   const text = useText();
-  const [copied, setCopied] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(INSTALL);
-    setCopied(true);
-  };
   return (
     <div className="repair">
       <p>{text.t('taker.state.fix')}</p>
-      <span className="command">
-        <code>{INSTALL}</code>
-        <button type="button" className="button small" onClick={() => void copy()}>
-          <Icon name={copied ? 'check' : 'copy'} size={14} />
-          {text.t(copied ? 'word.copied' : 'word.copy')}
+      <span className="buttons">
+        <a className="button small primary" href={INSTALL_PAGE} target="_blank" rel="noreferrer">
+          <Icon name="down" size={14} />
+          {text.t('taker.state.get')}
+        </a>
+        <button type="button" className="button small" onClick={check}>
+          <Icon name="retry" size={14} />
+          {text.t('taker.state.check')}
         </button>
       </span>
-      <p>{text.t('taker.state.fix.after')}</p>
-      <button type="button" className="button small" onClick={check}>
-        <Icon name="retry" size={14} />
-        {text.t('taker.state.check')}
-      </button>
     </div>
   );
 }

@@ -6,6 +6,7 @@ import {
   learnedLimits as limits,
   schedule,
   appSettings as settings,
+  systemProxy,
 } from '../results/settings-results.ts';
 import { nothing } from './params.ts';
 import type { Rows } from './row.ts';
@@ -22,6 +23,11 @@ export const SETTINGS_ROWS = {
     summary: 'Changes settings; lists are replaced as a whole.',
     params: settingsChange,
     result: settings,
+  },
+  'millrace.getSystemProxy': {
+    summary: 'Shows what environment and system say about proxies.',
+    params: nothing,
+    result: systemProxy,
   },
   'millrace.getLimits': { summary: 'Shows the limits.', params: nothing, result: limits },
   'millrace.setLimits': {

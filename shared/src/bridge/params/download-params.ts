@@ -10,7 +10,10 @@ const headers = z.record(z.string(), z.string()).optional().describe('Request fi
 const limit = z.number().describe('Bytes per second.');
 const startAt = z.number().describe('Not before this time, Unix milliseconds.');
 const connections = z.int().optional().describe('Connections at a time, 1 to 32.');
-const proxy = z.string().optional().describe('http://, https:// or socks5:// URL; `direct`: none.');
+const proxy = z
+  .string()
+  .optional()
+  .describe('http://, https:// or socks5:// URL; `direct`: none; `system`: the system’s.');
 const priority = z.int().optional().describe('-100 to 100, higher ones first.');
 const digests = z.array(digest).optional().describe('Digests that the whole file must have.');
 const file = z.string().optional().describe('Name to save it under.');

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { depotEntry, edgeEntry } from './edge-results.ts';
 import { count, named, rate, time } from './named.ts';
-import { DENSITIES, THEMES, WEEKDAYS } from './values.ts';
+import { DENSITIES, PROXY_SOURCES, PROXY_WAYS, THEMES, WEEKDAYS } from './values.ts';
 
 export const scheduleNow = named('ScheduleNow', 'The present effect of the schedule.', {
   now: z.enum(['free', 'pause', 'limit']),
@@ -72,7 +72,9 @@ export const appSettings = named('AppSettings', 'All settings.', {
   proxy: z
     .string()
     .nullable()
-    .describe('http://, https:// or socks5:// URL; `direct`: none; null: by the environment.'),
+    .describe(
+      'http://, https:// or socks5:// URL; `direct`: none; null or `system`: by environment and system.',
+    ),
   defaults: downloadDefaults,
   appearance,
   trash: trashLimits,
@@ -83,6 +85,23 @@ export const appSettings = named('AppSettings', 'All settings.', {
   preferences: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
     .describe('At most 64 small values that the page or the window keep.'),
+});
+
+export const systemProxy = named('SystemProxy', 'What environment and system say about proxies.', {
+  source: z
+    .enum(PROXY_SOURCES)
+    .describe('Where that is written; `none`: this system has no such settings.'),
+  way: z
+    .enum(PROXY_WAYS)
+    .describe(
+      '`direct`: no proxy; `servers`; `script`: PAC; `discovery`: WPAD, which is not followed.',
+    ),
+  servers: z.array(z.string()).describe('Addresses of the proxies, without log-ins.'),
+  script: z.string().optional().describe('Address of the script, without a log-in.'),
+  problem: z
+    .string()
+    .optional()
+    .describe('Why the settings or the script cannot be used; requests then go without a proxy.'),
 });
 
 export const learnedHost = named('LearnedHost', 'The learned limit of a host.', {

@@ -57,3 +57,8 @@ export const SHARE_STATES = [
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 export const THEMES = ['system', 'light', 'dark'] as const;
 export const DENSITIES = ['comfortable', 'compact'] as const;
+
+/** Where settings of proxies are written. */
+export const PROXY_SOURCES = ['environment', 'gnome', 'kde', 'windows', 'macos', 'none'] as const;
+/** How such settings have requests travel. */
+export const PROXY_WAYS = ['direct', 'servers', 'script', 'discovery'] as const;

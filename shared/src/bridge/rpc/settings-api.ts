@@ -12,6 +12,7 @@ import type {
   limitsView,
   schedule,
   scheduleNow,
+  systemProxy,
   windowView,
 } from '../results/settings-results.ts';
 
@@ -33,6 +34,7 @@ export type LearnedLimits = Shape<typeof learnedLimits>;
 /** The schedule's present effect. */
 export type ScheduleNow = Shape<typeof scheduleNow>;
 export type ScheduleView = Shape<typeof schedule>;
+export type SystemProxyView = Shape<typeof systemProxy>;
 
 /** Changes to settings: omitted members stay; lists are replaced as a whole. */
 export interface SettingsChange {

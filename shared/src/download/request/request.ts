@@ -90,7 +90,7 @@ export interface DownloadRequest {
   readonly cookieFile?: string | undefined;
   /** True: if there is no other log-in, take one from the user's netrc file. */
   readonly netrc?: boolean | undefined;
-  /** http://, https:// or socks5:// URL; `direct`: no proxy; undefined: the environment's. */
+  /** http://, https:// or socks5:// URL; `direct`: none; `system`, undefined: the system's. */
   readonly proxy?: string | undefined;
   /** Length that the file must have, in bytes, if it is known. */
   readonly length?: number | undefined;

@@ -6,7 +6,7 @@ import type { AddManyResult, FoundLink } from '@millrace/shared/bridge/rpc/addin
 import { Lines } from '@millrace/shared/ui/fields';
 import { Icon } from '@millrace/shared/ui/icons';
 import { type ChangeEvent, useEffect, useRef, useState } from 'react';
-import { commonRequest, FIRST_FORM, problemsOf, requestsOf } from '../../model/add-form.ts';
+import { commonRequest, FIRST_FORM, problemsOf, requestsOf } from '../../model/adding/add-form.ts';
 import type { GivenMetalink } from '../../model/app-state.ts';
 import { readMetalinkFiles } from '../../model/metalinks.ts';
 import { batches, MAX_LINKS, MAX_TEXT_CHARS, textPieces } from '../../model/text-pieces.ts';

@@ -9,10 +9,11 @@ import {
   readChecksum,
   readHeaders,
   type Start,
-} from '../../model/add-form.ts';
+} from '../../model/adding/add-form.ts';
 import { algorithmName } from '../../text/format.ts';
 import { useAppState, useText } from '../common/context.tsx';
 import { FolderField } from '../common/folder-field.tsx';
+import { ProxyField } from '../common/proxy-field.tsx';
 
 interface OptionsProps {
   readonly form: AddForm;
@@ -108,6 +109,13 @@ function MoreOptions({ form, problems, single, onChange }: OptionsProps) {
           onChange={(event) => onChange({ limit: event.target.value })}
         />
         <StartField form={form} onChange={onChange} />
+      </div>
+      <div className={form.proxy.kind === 'own' ? 'two' : ''}>
+        <ProxyField
+          unchanged={text.t('add.proxy.default')}
+          value={form.proxy}
+          onChange={(proxy) => onChange({ proxy })}
+        />
       </div>
       {form.start === 'at' && (
         <Field

@@ -3,12 +3,14 @@
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Choice, Field } from '@millrace/shared/ui/fields';
 import { useId, useState } from 'react';
-import { readChecksum, readLimit } from '../../model/add-form.ts';
+import { readChecksum, readLimit } from '../../model/adding/add-form.ts';
+import { DEFAULT_PROXY, isBadProxy, proxyOf } from '../../model/adding/proxy-pick.ts';
 import { bytes } from '../../text/format.ts';
 import { CategorySelect } from './category-select.tsx';
 import { useActions, useApp, useAppState, useRow, useText } from './context.tsx';
 import { Dialog, DialogForm } from './dialog.tsx';
 import { FolderField } from './folder-field.tsx';
+import { ProxyField } from './proxy-field.tsx';
 
 export function NewLinkDialog({ gid }: { gid: string }) {
   const text = useText();
@@ -76,6 +78,8 @@ function ChangeForm({ row }: { row: DownloadView }) {
   const [dir, setDir] = useState('');
   const [file, setFile] = useState('');
   const [checksum, setChecksum] = useState('');
+  const [pick, setPick] = useState(DEFAULT_PROXY);
+  const proxy = proxyOf(pick);
   const bytesPerSecond = readLimit(limit.replace(/\u00a0/g, ' '));
   const digest = readChecksum(checksum);
   const badChecksum = checksum.trim() !== '' && digest === undefined;
@@ -90,6 +94,7 @@ function ChangeForm({ row }: { row: DownloadView }) {
       ...(dir.trim() === '' ? {} : { dir: dir.trim() }),
       ...(file.trim() === '' ? {} : { file: file.trim() }),
       ...(digest === undefined ? {} : { digests: [digest] }),
+      ...(proxy === undefined ? {} : { proxy }),
     };
     const done = await app.attempt(app.call('millrace.changeMany', change));
     if (done !== undefined) actions.open(undefined);
@@ -99,7 +104,7 @@ function ChangeForm({ row }: { row: DownloadView }) {
     <Dialog title={text.t('change.title', { name: row.name })} size="small">
       <DialogForm
         submit={failed ? text.t('action.retry') : text.t('word.save')}
-        disabled={bytesPerSecond === undefined || badChecksum}
+        disabled={bytesPerSecond === undefined || badChecksum || isBadProxy(pick)}
         onSubmit={() => void submit()}
       >
         {failed && row.error !== undefined && <p>{text.error(row.error).help}</p>}
@@ -127,6 +132,7 @@ function ChangeForm({ row }: { row: DownloadView }) {
           problem={bytesPerSecond === undefined ? text.t('add.rate.bad') : undefined}
           onChange={(event) => setLimit(event.target.value)}
         />
+        <ProxyField unchanged={text.t('change.proxy.keep')} value={pick} onChange={setPick} />
         <Choice
           label={text.t('change.priority')}
           options={[option('high'), option('normal'), option('low')]}

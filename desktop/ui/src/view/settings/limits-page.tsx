@@ -1,6 +1,6 @@
 import { Field } from '@millrace/shared/ui/fields';
 import { useState } from 'react';
-import { readLimit } from '../../model/add-form.ts';
+import { readLimit } from '../../model/adding/add-form.ts';
 import { rate } from '../../text/format.ts';
 import { useText } from '../common/context.tsx';
 import { LearnedHosts } from './learned-hosts.tsx';

@@ -2,7 +2,7 @@ import { WEEKDAYS, type WindowView } from '@millrace/shared/bridge/rpc/settings-
 import { IconButton } from '@millrace/shared/ui/icon-button';
 import { Icon } from '@millrace/shared/ui/icons';
 import { useState } from 'react';
-import { readLimit } from '../../model/add-form.ts';
+import { readLimit } from '../../model/adding/add-form.ts';
 import { weekBars } from '../../model/week.ts';
 import { rate } from '../../text/format.ts';
 import { useAppState, useText } from '../common/context.tsx';

@@ -2,6 +2,7 @@
 
 import { readRate } from '@millrace/shared/base/units';
 import type { AddRequest } from '@millrace/shared/bridge/rpc/adding-api';
+import { DEFAULT_PROXY, isBadProxy, type ProxyPick, proxyOf } from './proxy-pick.ts';
 
 export type Start = 'now' | 'next' | 'paused' | 'at';
 
@@ -16,6 +17,7 @@ export interface AddForm {
   /** Lines of `Name: value`. */
   readonly headers: string;
   readonly limit: string;
+  readonly proxy: ProxyPick;
   readonly start: Start;
   /** Value of an input of type datetime-local. */
   readonly startAt: string;
@@ -29,6 +31,7 @@ export const FIRST_FORM: AddForm = {
   sidecars: false,
   headers: '',
   limit: '',
+  proxy: DEFAULT_PROXY,
   start: 'now',
   startAt: '',
 };
@@ -76,7 +79,7 @@ export function readLimit(text: string): number | null | undefined {
   return text.trim() === '' ? null : readRate(text.replace(',', '.'));
 }
 
-export type AddProblem = 'checksum' | 'headers' | 'limit' | 'startAt';
+export type AddProblem = 'checksum' | 'headers' | 'limit' | 'proxy' | 'startAt';
 
 /** Finds the mistakes in the form. @param single true if one file is asked for */
 export function problemsOf(form: AddForm, single: boolean): ReadonlySet<AddProblem> {
@@ -85,6 +88,7 @@ export function problemsOf(form: AddForm, single: boolean): ReadonlySet<AddProbl
   if (single && checksum !== '' && readChecksum(checksum) === undefined) problems.add('checksum');
   if (typeof readHeaders(form.headers) === 'number') problems.add('headers');
   if (readLimit(form.limit) === undefined) problems.add('limit');
+  if (isBadProxy(form.proxy)) problems.add('proxy');
   if (form.start === 'at' && Number.isNaN(Date.parse(form.startAt))) problems.add('startAt');
   return problems;
 }
@@ -93,12 +97,14 @@ export function problemsOf(form: AddForm, single: boolean): ReadonlySet<AddProbl
 export function commonRequest(form: AddForm): Omit<AddRequest, 'urls' | 'file' | 'digests'> {
   const headers = readHeaders(form.headers);
   const limit = readLimit(form.limit);
+  const proxy = proxyOf(form.proxy);
   return {
     useEdges: form.edges,
     ...(form.dir.trim() === '' ? {} : { dir: form.dir.trim() }),
     ...(form.sidecars ? { sidecars: true } : {}),
     ...(typeof headers === 'number' || Object.keys(headers).length === 0 ? {} : { headers }),
     ...(typeof limit === 'number' ? { limit } : {}),
+    ...(proxy === undefined ? {} : { proxy }),
     ...(form.start === 'paused' ? { paused: true } : {}),
     ...(form.start === 'next' ? { position: 0 } : {}),
     ...(form.start === 'at' ? { startAt: Date.parse(form.startAt) } : {}),

@@ -1,10 +1,11 @@
 /**
  * Chooses the proxy for a URL: the download's own, otherwise the environment's, following the
- * conventions of curl. Pure.
+ * conventions of curl, otherwise the system's. Pure.
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
-import { isLoopback, parseNoProxy } from './no-proxy.ts';
+import { isLoopback, type NoProxy, parseNoProxy } from './no-proxy.ts';
+import type { SystemSettings } from './system-settings.ts';
 
 type ProxyScheme = 'http' | 'https' | 'socks4' | 'socks4a' | 'socks5';
 
@@ -88,10 +89,19 @@ export function formatProxy(proxy: ProxyServer): string {
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
+/** Proxies for each scheme, and the hosts that need none. */
+interface Servers {
+  readonly http: ProxyServer | undefined;
+  readonly https: ProxyServer | undefined;
+  readonly exempt: NoProxy;
+  /** True if only the exempt hosts are fetched through the proxy. */
+  readonly isReversed?: boolean;
+}
+
 /**
  * Returns a function that chooses the proxy for each URL.
  *
- * @param proxy a proxy's URL, `direct` for no proxy, undefined for the environment's
+ * @param proxy a proxy's URL, `direct` for no proxy, `system` or undefined for the environment's
  * @param env `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`; lower case takes precedence.
  *   Hosts in `no_proxy` are fetched directly even if `proxy` is a URL, and so is this machine
  *   itself, unless `no_proxy` has `<-loopback>`, as in browsers.
@@ -102,23 +112,83 @@ export function proxyChoice(
   env: Environment,
 ): (url: URL) => ProxyServer | undefined {
   if (proxy === 'direct') return () => undefined;
-  const own = proxy === undefined ? undefined : parseProxy(proxy);
-  const http = own ?? environmentProxy(env, 'http_proxy');
-  const https = own ?? environmentProxy(env, 'https_proxy');
-  const exempt = parseNoProxy(variable(env, 'no_proxy')?.value ?? '');
-  return (url) => {
+  const own = isBySystem(proxy) ? undefined : parseProxy(proxy as string);
+  return choiceAmong({
+    http: own ?? environmentProxy(env, 'http_proxy'),
+    https: own ?? environmentProxy(env, 'https_proxy'),
+    exempt: environmentExempt(env),
+  });
+}
+
+/** Returns true if the user names no proxy, so that environment and system decide. */
+export function isBySystem(proxy: string | undefined): boolean {
+  return proxy === undefined || proxy === 'system';
+}
+
+/** Returns true if the environment names a proxy; it then has precedence over the system. */
+export function hasEnvironmentProxy(env: Environment): boolean {
+  return environmentServers(env).length > 0;
+}
+
+/** Returns the proxies that the environment names, as they are written there. */
+export function environmentServers(env: Environment): string[] {
+  const found = ['http_proxy', 'https_proxy', 'all_proxy'].map(
+    (name) => variable(env, name)?.value,
+  );
+  return [...new Set(found.filter((value) => value !== undefined))];
+}
+
+/**
+ * Returns a function that chooses among the servers of the system's settings. Hosts that the
+ * environment exempts are exempt too.
+ *
+ * @throws MillraceError `bad-option` for servers that cannot be used
+ */
+export function systemChoice(
+  settings: SystemSettings,
+  env: Environment,
+): (url: URL) => ProxyServer | undefined {
+  const [http, https] = systemServers(settings);
+  const { exempt = '', isReversed = false } = settings;
+  if (isReversed) return choiceAmong({ http, https, exempt: parseNoProxy(exempt), isReversed });
+  return choiceAmong({ http, https, exempt: parseNoProxy(`${exempt},${exemptIn(env)}`) });
+}
+
+/** Returns the system's servers for http: and https:. @throws MillraceError `bad-option` */
+export function systemServers({
+  servers = {},
+}: SystemSettings): readonly [ProxyServer | undefined, ProxyServer | undefined] {
+  const what = 'the proxy in the system’s settings';
+  const [http, https] = [servers.http, servers.https].map((own) => {
+    const text = own ?? servers.all;
+    return text === undefined ? undefined : parseProxy(text, what);
+  });
+  return [http, https];
+}
+
+function choiceAmong({ http, https, exempt, isReversed = false }: Servers) {
+  return (url: URL): ProxyServer | undefined => {
     const chosen = url.protocol === 'https:' ? https : http;
     if (chosen === undefined) return undefined;
     const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
     if (isLoopback(host) && !exempt.loopbackProxied) return undefined;
     const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
-    return exempt.matches(host, port) ? undefined : chosen;
+    return exempt.matches(host, port) === isReversed ? chosen : undefined;
   };
 }
 
 function environmentProxy(env: Environment, name: string): ProxyServer | undefined {
   const found = variable(env, name) ?? variable(env, 'all_proxy');
   return found === undefined ? undefined : parseProxy(found.value, found.name);
+}
+
+/** Returns the hosts that the environment exempts from proxies, whoever names those. */
+export function environmentExempt(env: Environment): NoProxy {
+  return parseNoProxy(exemptIn(env));
+}
+
+function exemptIn(env: Environment): string {
+  return variable(env, 'no_proxy')?.value ?? '';
 }
 
 /** Returns a variable that is set and not empty; lower case takes precedence. */

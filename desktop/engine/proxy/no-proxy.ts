@@ -37,7 +37,9 @@ export function isLoopback(host: string): boolean {
 /**
  * Reads `no_proxy`: entries between commas or blanks. An entry is `*`, a domain with its subdomains
  * (a leading `.` changes nothing, `*.` leaves the domain itself out), an address, or a network such
- * as 10.0.0.0/8; any but a network may be followed by a port. Other entries match nothing.
+ * as 10.0.0.0/8; any but a network may be followed by a port. As the settings of Windows and macOS
+ * have them, there are also `<local>`, names without a dot, and `*` anywhere in a name or address.
+ * Other entries match nothing.
  */
 export function parseNoProxy(text: string): NoProxy {
   const entries = text
@@ -70,6 +72,8 @@ function splitPort(entry: string): { host: string; port: number | undefined } {
 
 function hostRule(text: string): Rule {
   if (text === '*') return () => true;
+  if (text === '<local>') return (host) => !host.includes('.') && isIP(host) === 0;
+  if (text.indexOf('*', 1) > 0 || /^\*[^.]/.test(text)) return wildcardRule(text);
   const family = isIP(text);
   if (family !== 0) return networkRule(text, family === 4 ? 32 : 128);
   const domain = text.replace(/^\*?\./, '').replace(/\.$/, '');
@@ -77,6 +81,22 @@ function hostRule(text: string): Rule {
   const within = `.${domain}`;
   const itself = !text.startsWith('*.');
   return (host) => host.endsWith(within) || (itself && host === domain);
+}
+
+/** Matches the text between stars in turn, so that no pattern takes long. */
+function wildcardRule(text: string): Rule {
+  const [first = '', ...rest] = text.split('*');
+  const last = rest.pop() ?? '';
+  return (host) => {
+    if (!host.startsWith(first)) return false;
+    let at = first.length;
+    for (const part of rest) {
+      const found = host.indexOf(part, at);
+      if (found < 0) return false;
+      at = found + part.length;
+    }
+    return host.length - last.length >= at && host.endsWith(last);
+  };
 }
 
 function networkRule(address: string, bits: number): Rule {
