@@ -27,7 +27,7 @@ const PARTS = {
   'shared/style': [],
   'shared/ui': [`${SHARED}/base`, 'shared/style'],
   'edge/src': [
-    `${SHARED}/(base|http|cdn|download/(request|metalink)|bridge|schema)`,
+    `${SHARED}/(base|http|cdn|code|exnode|download/(request|metalink)|bridge|schema)`,
     'shared/(node|style)',
   ],
   'desktop/local': [`${SHARED}/base`],

@@ -53,8 +53,8 @@ export async function uploadShare(upload: ShareUpload): Promise<void> {
       left: (_edge, error) => list.change(id, { trouble: keptError(error) }),
     },
   });
-  const { exnode, links, wholes } = spread;
-  const whole = share.encrypts === true ? undefined : wholes[0];
+  const { exnode, links, files, wholes } = spread;
+  const whole = share.encrypts === true ? undefined : (wholes[0] ?? files[0]);
   const stored: KeptShare = {
     ...(list.get(id) as KeptShare),
     ...{ state: 'shared', bytes: exnode.size, link: whole ?? links[0] },

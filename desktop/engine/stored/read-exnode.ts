@@ -3,16 +3,22 @@
 import { createHash } from 'node:crypto';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadRequest, KeptExnode } from '@millrace/shared/download/request/request';
-import { type Exnode, MAX_EXNODE_BYTES, type ReadableExnode } from '@millrace/shared/exnode/exnode';
+import {
+  EXNODE_TYPE,
+  type Exnode,
+  MAX_EXNODE_BYTES,
+  type ReadableExnode,
+} from '@millrace/shared/exnode/exnode';
 import { formatExnode, parseExnode } from '@millrace/shared/exnode/exnode-text';
 import { placesOf, privateHost } from '@millrace/shared/exnode/places';
 import { heldToLink, splitLink } from '@millrace/shared/exnode/seal';
+import { documentLinkOf } from '@millrace/shared/http/urls/depot-link';
 import { isPublicHost } from '@millrace/shared/http/urls/public-host';
 import { openExnode } from '../seal/sealed-head.ts';
 import { type DocumentKind, fetchDocument } from './fetch-document.ts';
 
 export const EXNODE_DOCUMENT: DocumentKind = {
-  accept: 'application/vnd.millrace.exnode+json, application/json, */*;q=0.5',
+  accept: `${EXNODE_TYPE}, application/json, */*;q=0.5`,
   maxBytes: MAX_EXNODE_BYTES,
 };
 
@@ -24,7 +30,7 @@ export function readExnodeText(text: string): Exnode {
 /**
  * Fetches an exNode.
  *
- * @param given URL, perhaps with the key or the root of the exNode
+ * @param given its URL or that of the file that it describes, perhaps with its key or its root
  * @returns the exNode, with the key of the URL if there is one
  * @throws MillraceError `bad-exnode`, also if the URL was made for another file; `wrong-key`;
  *   `source-refused` if it comes from outside the user's own network and names hosts inside it; as
@@ -36,7 +42,9 @@ export async function fetchExnode(
   proxy?: string,
 ): Promise<Exnode> {
   const { link, proof } = splitLink(given);
-  const body = await fetchDocument(EXNODE_DOCUMENT, link, signal, proxy);
+  // A link to the file itself is taken apart, so that all depots are asked and not only its edge.
+  const document = documentLinkOf(link) ?? link;
+  const body = await fetchDocument(EXNODE_DOCUMENT, document, signal, proxy);
   const exnode = heldToLink(readExnodeText(body.toString()), proof);
   const isFromOutside = URL.canParse(link) && isPublicHost(new URL(link).hostname);
   const host = isFromOutside ? privateHost(exnode) : undefined;

@@ -8,8 +8,8 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { blockBytesFor, type Exnode, rootOf } from '@millrace/shared/exnode/exnode';
 import type { Findings } from '@millrace/shared/exnode/findings';
-import { linkWith } from '@millrace/shared/exnode/seal';
 import { blocksOf } from '../upload/depot-client.ts';
+import { fileLinks } from '../upload/file-links.ts';
 import { Retry } from '../upload/retry.ts';
 import {
   type DepotAccess,
@@ -104,7 +104,7 @@ export async function urlUpload(options: UrlUploadOptions): Promise<Spread> {
     return {
       exnode: { ...done, documents },
       ...{ name: done.name, sha256: copy.sha256, bodyKey: undefined },
-      links: documents.map(({ read }) => linkWith(read, done)),
+      ...(await fileLinks(done, documents, signal)),
       wholes: replicas.map(({ read }) => read),
       expires: Math.min(...[...documents, ...replicas].map(({ expires = 0 }) => expires)),
       async forget() {

@@ -21,6 +21,8 @@ export interface Reservation {
   readonly bytes: number;
   /** Name that the file gets. */
   readonly name: string;
+  /** Its media type; undefined: none is told. */
+  readonly type?: string;
   /** Time from now for which the file is to be stored: the lease begins with less. */
   readonly forMs: Millis;
   readonly signal: AbortSignal;
@@ -28,9 +30,9 @@ export interface Reservation {
 
 /** Reserves space with the first lease. @throws MillraceError as `allocate` */
 export async function reserve(reservation: Reservation): Promise<Allocated> {
-  const { edge, token, bytes, name, forMs, signal } = reservation;
+  const { edge, token, bytes, name, type, forMs, signal } = reservation;
   const seconds = Math.ceil(Math.min(forMs, FIRST_LEASE_MS) / 1000);
-  const allocated = await allocate(edge, token, { bytes, seconds, name }, signal);
+  const allocated = await allocate(edge, token, { bytes, seconds, name, type }, signal);
   if (isOfDepot(allocated) && isAt(allocated, edge)) return allocated;
   throw new MillraceError('malformed-response', 'that is not the answer of a depot');
 }

@@ -11,6 +11,7 @@ import { rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, isOfSource, MillraceError } from '@millrace/shared/base/errors';
 import {
+  EXNODE_TYPE,
   type Exnode,
   type ExnodeReplica,
   type Extent,
@@ -18,12 +19,13 @@ import {
 } from '@millrace/shared/exnode/exnode';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
 import { type Placed, Placement } from '@millrace/shared/exnode/placement';
-import { type Head, linkWith, NEUTRAL_NAME, NEUTRAL_TYPE } from '@millrace/shared/exnode/seal';
+import { type Head, NEUTRAL_NAME, NEUTRAL_TYPE } from '@millrace/shared/exnode/seal';
 import { planSpread } from '@millrace/shared/exnode/spread';
 import { sealHead } from '../seal/sealed-head.ts';
 import { digestFile, type FileDigests } from './block-digests.ts';
 import { patiently } from './depot-pace.ts';
 import { EncryptedFile } from './encrypted-file.ts';
+import { fileLinks } from './file-links.ts';
 import { storeText } from './store-text.ts';
 import { type Uploaded, type UploadObserver, type UploadOptions, upload } from './upload.ts';
 
@@ -58,9 +60,11 @@ export interface Spread {
   /** Name and digest of the plain file. */
   readonly name: string;
   readonly sha256: string;
-  /** Links to the copies of the exNode that may be given away; they hold its key or its root. */
+  /** The links to give away, with the key or the root of the exNode: to the file or to the exNode. */
   readonly links: readonly string[];
-  /** Links to the whole file, for any program; none if it is stored in parts. */
+  /** Links to the file, put together by an edge, for any program; none where no edge does that. */
+  readonly files: readonly string[];
+  /** Links to whole copies at one depot each, for any program; none if it is stored in parts. */
   readonly wholes: readonly string[];
   /** Key of what these links give; undefined: it is not encrypted. */
   readonly bodyKey: Uint8Array | undefined;
@@ -131,7 +135,7 @@ async function spread(options: OwnOptions): Promise<Spread> {
   return {
     exnode: { ...shared, documents },
     ...{ name, sha256, bodyKey: encrypted?.bodyKey },
-    links: documents.map((document) => linkWith(document.read, shared)),
+    ...(await fileLinks(shared, documents, signal)),
     wholes: copies === depots.length ? (extents[0]?.replicas ?? []).map(({ read }) => read) : [],
     expires: Math.min(
       ...[...documents, ...extents.flatMap(({ replicas }) => replicas)].map((r) => r.expires ?? 0),
@@ -207,7 +211,8 @@ export async function storeDocuments(
   let failure: unknown;
   const stored = await Promise.all(
     depots.map(async ({ edge, token }) => {
-      const store = () => storeText({ edge, token, name, text, forMs, signal });
+      const document = { name, type: EXNODE_TYPE, text };
+      const store = () => storeText({ edge, token, ...document, forMs, signal });
       try {
         const { read, write, manage, expires } = await patiently(store, signal);
         return { read, at: 0, expires: Date.parse(expires), write, manage };

@@ -12,8 +12,9 @@ export interface TextOptions {
   /** Base URL of the depot. */
   readonly edge: string;
   readonly token: string;
-  /** Name that the text gets. */
+  /** Name and media type that the text gets. */
   readonly name: string;
+  readonly type: string;
   readonly text: string;
   /** Time from now for which the text is stored. */
   readonly forMs: Millis;
@@ -22,10 +23,10 @@ export interface TextOptions {
 
 /** Stores a text. @throws MillraceError as `allocate` */
 export async function storeText(options: TextOptions): Promise<Allocated> {
-  const { edge, token, name, text, forMs, signal } = options;
+  const { edge, token, name, type, text, forMs, signal } = options;
   const buffer = Buffer.from(text);
   const bytes = buffer.length;
-  const allocated = await reserve({ edge, token, bytes, name, forMs, signal });
+  const allocated = await reserve({ edge, token, bytes, name, type, forMs, signal });
   const { write, manage } = allocated;
   try {
     const pieces = (async function* () {

@@ -7,10 +7,10 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { linkWith } from '@millrace/shared/exnode/seal';
 import { Stripe } from '@millrace/shared/exnode/stripe';
 import { openPlain } from '../files/open-plain.ts';
 import { EncryptedFile } from './encrypted-file.ts';
+import { fileLinks } from './file-links.ts';
 import { mayRetry, Retry } from './retry.ts';
 import {
   type Spread,
@@ -131,7 +131,7 @@ class StripeUpload {
     return {
       exnode: { ...exnode, documents },
       ...{ name, sha256, bodyKey: this.#encrypted?.bodyKey },
-      links: documents.map(({ read }) => linkWith(read, exnode)),
+      ...(await fileLinks(exnode, documents, signal)),
       wholes: [],
       expires: Math.min(...ends),
       forget: async () => {

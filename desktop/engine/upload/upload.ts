@@ -10,13 +10,8 @@ import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { openPlain } from '../files/open-plain.ts';
-import {
-  type Allocated,
-  appendRest,
-  type Content,
-  stateOf,
-  type UploadState,
-} from './depot-client.ts';
+import type { Content } from '../net/depot-exchange.ts';
+import { type Allocated, appendRest, stateOf, type UploadState } from './depot-client.ts';
 import type { EncryptedFile } from './encrypted-file.ts';
 import { KeptSpace } from './kept-space.ts';
 import { Retry } from './retry.ts';

@@ -155,7 +155,7 @@ ui.when('files that are sent', () => {
     // The one copy is at the depot that answers.
     expect(places.map(({ depot: at }) => new URL(at).host)).toEqual([new URL(depot.url).host]);
     await ui.daemon.call('millrace.removeDepot', { url: dead.url });
-    expect(link).toMatch(/\/encrypted\.exnode#k\.[\w-]{43}$/);
+    expect(link).toMatch(/\/encrypted#k\.[\w-]{43}$/);
     await rowOf(secret).getByText('encrypted', { exact: false }).waitFor();
     await rowOf(secret)
       .getByRole('button', { name: /^Copy link/ })

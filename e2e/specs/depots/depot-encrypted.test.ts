@@ -137,9 +137,9 @@ describe('an encrypted file', () => {
     const got = await run('get', done.links[0], '-d', folder);
     expect([got[0], await digestAt(join(folder, NAME))]).toEqual([0, sha256(content)]);
     const { key, sealed } = JSON.parse(await readFile(exnode, 'utf8'));
-    expect(done.links[1]).toMatch(new RegExp(`/encrypted\\.exnode#k\\.${key}$`));
+    expect(done.links[1]).toMatch(new RegExp(`/encrypted#k\\.${key}$`));
     // Programs that are not of ours get nothing but the ciphertext and its description.
-    const shared = await (await fetch(done.links[0])).text();
+    const shared = await (await fetch(done.exnodes[0])).text();
     expect(JSON.parse(shared)).toMatchObject({ name: 'encrypted', requires: ['sealed'], sealed });
     const response = await fetch(done.wholes[0]);
     expect(response.headers.get('content-type')).toBe('application/octet-stream');

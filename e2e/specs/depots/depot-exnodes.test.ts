@@ -93,7 +93,7 @@ describe('a file in several depots', () => {
       expect(sha256(body)).toBe(sha256(content));
     }
     expect(done.wholes.length).toBe(3);
-    const shared = await (await fetch(done.links[2])).text();
+    const shared = await (await fetch(done.exnodes[2])).text();
     expect(shared).not.toMatch(/manage|\/-\/depot\//);
     expect(await readFile(exnode, 'utf8')).toMatch(/"manage":"http/);
     expect(await readdir(join(env.MILLRACE_STATE, 'uploads'))).toEqual([]);

@@ -111,6 +111,11 @@ export class DepotFiles {
     return this.#options.depots.knows(id);
   }
 
+  /** Returns true if such a node answers at the moment. */
+  answers(id: string): boolean {
+    return this.#options.depots.answers(id);
+  }
+
   /**
    * Finds the file of a link.
    *

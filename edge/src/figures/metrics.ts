@@ -101,6 +101,10 @@ export class Metrics {
     'depot_pulled_bytes_total',
     'Bytes of files that the depot has fetched from elsewhere',
   );
+  readonly depotSolved = this.#counter(
+    'depot_solved_blocks_total',
+    'Blocks of files on several depots that were solved from parity',
+  );
   readonly contentPurges = this.#counter('content_purges_total', 'Purges carried out', ['kind']);
   readonly prefetches = this.#counter('prefetches_total', 'Prefetches ended', ['state']);
   readonly prefetchedBytes = this.#counter(

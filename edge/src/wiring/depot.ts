@@ -7,8 +7,12 @@ import { depotFileUrl } from '@millrace/shared/cdn/depot/depot-file';
 import type { DepotRoom } from '@millrace/shared/cdn/depot/depot-room';
 import { parseDepotTarget } from '@millrace/shared/http/urls/depot-link';
 import { APPENDS, CLIENT_APPENDS, OWNER_PULLS, PULLS } from '../admission/resources.ts';
+import { ChunkStore } from '../agent/chunk-store.ts';
 import { DepotFiles } from '../agent/depot-files.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
+import { BlockSource } from '../compose/block-source.ts';
+import { StoredRanges, type StoredRangesOptions } from '../compose/stored-ranges.ts';
+import { WholeFiles } from '../compose/whole-files.ts';
 import type { Config } from '../config/config.ts';
 import { DepotAdministration } from '../depot/administration.ts';
 import { Announcements } from '../depot/announcements.ts';
@@ -23,6 +27,7 @@ import { Owners } from '../policy/depot-owners.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { DepotHandler } from '../routes/depot/handler.ts';
 import { ofPrefixed } from '../routes/depot/prefixed-link.ts';
+import type { WholeFileOptions } from '../routes/depot/whole-file.ts';
 import type { Clients } from './clients.ts';
 import type { Files } from './files.ts';
 import type { NodeContext } from './node-context.ts';
@@ -114,15 +119,17 @@ export async function openDepot(context: NodeContext, dir: string): Promise<Depo
 export function openDepotServer(
   context: NodeContext,
   store: DepotStore | undefined,
-  { purges }: Storage,
+  storage: Storage,
   { depots }: Peers,
-  { client }: Files,
+  fetching: Files,
   policy: OriginPolicy,
   clients: Clients,
   transfers: Exchanges,
   upkeep: Upkeep,
 ): DepotServer | undefined {
   const { config, log, metrics, admissions, account, now, wallClock, rounds } = context;
+  const { purges } = storage;
+  const { client } = fetching;
   if (store === undefined && depots === undefined) return undefined;
   const use = new ClientUse(admissions.refused);
   const files = depots && new DepotFiles({ depots, purges, now, wallClock });
@@ -139,6 +146,9 @@ export function openDepotServer(
     const isOwn = config.publicUrl !== undefined && new URL(config.publicUrl).origin === origin;
     return isOwn || depots?.isAt(id, origin) === true;
   };
+  const whole = openWhole(context, storage, fetching, clients, {
+    ...{ depot: store?.depot, files },
+  });
   const puller =
     store &&
     new Puller({
@@ -187,6 +197,7 @@ export function openDepotServer(
   const handler = new DepotHandler({
     ...{ own, use, metrics, account, transfers, log, now, wallClock },
     network: files && { ...clients.sending, files },
+    whole,
     limits: clients.limits,
     clientAddress: clients.address,
     reaper: clients.reaper,
@@ -198,6 +209,37 @@ export function openDepotServer(
       return ofPrefixed(target, config.defaultScheme, isAt);
     },
   };
+}
+
+/** Opens what puts files together that lie on several depots. */
+function openWhole(
+  { config, log, metrics, account, now, wallClock }: NodeContext,
+  { cache, memory, purges }: Storage,
+  { chunks }: Files,
+  { sending }: Clients,
+  own: Pick<StoredRangesOptions, 'depot' | 'files'>,
+): WholeFileOptions {
+  const ranges = new StoredRanges({ ...own, chunks, chunkBytes: config.chunkSize, now });
+  const wholes = new WholeFiles({ ranges, wallClock });
+  account.share('wholeFiles', () => wholes.bytes);
+  const { onPurge } = purges;
+  purges.onPurge = (target) => {
+    onPurge(target);
+    wholes.onPurge(target);
+  };
+  const source = new BlockSource({
+    ...{ wholes, ranges, memory, now },
+    onWrong: (id) => log.warn({ id }, 'bytes of an allocation are not those of its exNode'),
+    onSolved: () => metrics.depotSolved.inc(),
+    generation: () => purges.current,
+  });
+  // Blocks of this node alone, in memory: what depots have is shared with other nodes as chunks.
+  const blocks = new ChunkStore({
+    ...{ cache, memory, disk: undefined, purges, source, network: undefined, now },
+  });
+  source.keep = (chunk) => blocks.store(chunk);
+  source.peek = (request) => blocks.peek(request);
+  return { wholes, sending: { ...sending, chunks: blocks } };
 }
 
 /** Purges a file at all nodes: they ask the depot again. Never rejects. */

@@ -53,6 +53,22 @@ export class ReedSolomon {
   }
 
   /**
+   * Returns the factors with which known shards add up to others, so that they need not all be in
+   * memory at a time.
+   *
+   * @param known indices of as many different shards as there are data shards
+   * @param wanted indices of the shards to compute
+   * @returns a row for each wanted shard, with a factor for each known one
+   * @throws RangeError if too few shards are known
+   */
+  factors(known: readonly number[], wanted: readonly number[]): Matrix {
+    if (known.length < this.data) throw new RangeError(`${known.length} shards of ${this.data}`);
+    const rowsOf = (indices: readonly number[]) =>
+      indices.map((index) => this.#matrix[index] as Uint8Array);
+    return product(rowsOf(wanted), inverted(rowsOf(known)));
+  }
+
+  /**
    * Computes shards from others.
    *
    * @param known as many different shards as there are data shards; zeros follow short ones
@@ -61,14 +77,9 @@ export class ReedSolomon {
    */
   solve(known: readonly Shard[], wanted: readonly Shard[]): void {
     const used = known.slice(0, this.data);
-    if (used.length < this.data) throw new RangeError(`${used.length} shards of ${this.data}`);
-    const toData = inverted(used.map(({ index }) => this.#matrix[index] as Uint8Array));
-    const rows = product(
-      wanted.map(({ index }) => this.#matrix[index] as Uint8Array),
-      toData,
-    );
+    const indices = (shards: readonly Shard[]) => shards.map(({ index }) => index);
     this.#kernel.multiply(
-      rows,
+      this.factors(indices(used), indices(wanted)),
       used.map(({ bytes }) => bytes),
       wanted.map(({ bytes }) => bytes),
     );

@@ -8,6 +8,8 @@ import type { ByteRange } from '../base/byte-range.ts';
 import type { Millis } from '../base/clock.ts';
 import type { PieceDigests } from '../base/digest.ts';
 
+/** Media type of the document. */
+export const EXNODE_TYPE = 'application/vnd.millrace.exnode+json';
 /** Longest document, in bytes of UTF-8. */
 export const MAX_EXNODE_BYTES = 16 * 1024 * 1024;
 /** Most blocks, extents, replicas of one extent, and replicas of all. */

@@ -7,10 +7,10 @@ import type { Spread } from '../../../engine/upload/spread-upload.ts';
  * Returns the line for a POSIX shell with curl, OpenSSL and sha256sum. Decryption alone does not show
  * whether the bytes are right, so the line ends with a comparison of the digest.
  *
- * @returns undefined if the file is not encrypted, or no depot has all of it
+ * @returns undefined if the file is not encrypted, or no edge gives all of it
  */
-export function decryptLine({ bodyKey, wholes, name, sha256 }: Spread): string | undefined {
-  const [link] = wholes;
+export function decryptLine({ bodyKey, wholes, files, name, sha256 }: Spread): string | undefined {
+  const [link] = [...wholes, ...files];
   if (bodyKey === undefined || link === undefined) return undefined;
   const key = Buffer.from(bodyKey).toString('hex');
   const file = quoted(safeFileName(name));

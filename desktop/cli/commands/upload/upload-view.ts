@@ -105,7 +105,9 @@ export class UploadView implements UrlUploadObserver, StripeObserver, FindObserv
     const until = new Date(expires).toISOString();
     if (this.#report.json) {
       const { size: bytes, root } = exnode;
-      const members = { exnode: path, links, wholes, expires: until, bytes, sha256, root, ms };
+      const exnodes = (exnode.documents ?? []).map(({ read }) => read);
+      const stored = { exnode: path, links, exnodes, wholes };
+      const members = { ...stored, expires: until, bytes, sha256, root, ms };
       this.#report.object({ event: 'done', ...members, decrypt: decryptLine(spread) });
       return;
     }

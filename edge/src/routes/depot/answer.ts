@@ -12,6 +12,9 @@ import { RequestBody } from './request-body.ts';
 import { readChange, readPathName } from './requests.ts';
 import { create, patch, put, showState } from './uploads.ts';
 
+/** Targets that are not those of a file to be read. */
+type StoredTarget = Exclude<DepotTarget, { readonly kind: 'file' }>;
+
 /** Longest body of a change. */
 const CHANGE_BYTES = 4096;
 
@@ -20,7 +23,7 @@ const CHANGE_BYTES = 4096;
  *
  * @throws MillraceError
  */
-export async function answerStored(request: DepotRequest, target: DepotTarget): Promise<void> {
+export async function answerStored(request: DepotRequest, target: StoredTarget): Promise<void> {
   if (target.kind === 'create') {
     const owner = ownerOf(request);
     if (request.req.method === 'GET') return showRoom(request, owner);

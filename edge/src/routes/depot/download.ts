@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { FRESH_MS } from '@millrace/shared/cdn/depot/depot-file';
+import { depotFileTag, FRESH_MS } from '@millrace/shared/cdn/depot/depot-file';
 import { decideAnswer } from '@millrace/shared/http/answers/answer';
 import { formatContentRange } from '@millrace/shared/http/fields/content-range';
 import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
@@ -158,6 +158,14 @@ export async function drained(res: ServerResponse, signal: AbortSignal): Promise
   }
 }
 
+/** What is known of the bytes of a file. */
+interface Described {
+  /** Hexadecimal. */
+  readonly sha256?: string | undefined;
+  /** Entity tag; default: that of an allocation. */
+  readonly etag?: string | undefined;
+}
+
 /**
  * Returns the header fields of a file.
  *
@@ -165,7 +173,7 @@ export async function drained(res: ServerResponse, signal: AbortSignal): Promise
  */
 export function fileFields(
   { id, name, type, expiresAt }: Pick<Head, 'id' | 'name' | 'type' | 'expiresAt'>,
-  { sha256 }: Pick<NonNullable<Head['final']>, 'sha256'>,
+  { sha256, etag = depotFileTag(id) }: Described,
   now: Millis,
 ): Record<string, string> {
   const left = Math.max(0, Math.floor((expiresAt - now) / 1000));
@@ -174,8 +182,8 @@ export function fileFields(
     'content-type': allowedType(type),
     'content-disposition': createDisposition(name ?? 'file', { type: 'attachment' }),
     'accept-ranges': 'bytes',
-    etag: `"${id}"`,
-    'repr-digest': reprDigest(sha256),
+    etag,
+    ...(sha256 === undefined ? {} : { 'repr-digest': reprDigest(sha256) }),
     sunset: formatHttpDate(expiresAt),
     'cache-control': `max-age=${maxAge}, stale-if-error=${left - maxAge}`,
   };

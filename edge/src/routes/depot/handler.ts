@@ -37,14 +37,17 @@ import type { Metrics } from '../../figures/metrics.ts';
 import { answerStored, findAllocation } from './answer.ts';
 import { type DepotParts, type DepotRequest, uploadLimits } from './depot-request.ts';
 import { sendStored } from './download.ts';
-import { type NetworkFileOptions, sendFromNetwork } from './network-file.ts';
+import { findInNetwork, type NetworkFileOptions, sendFromNetwork } from './network-file.ts';
 import { answerOptions, DEPOT_FIELDS, depotProblem, refuse } from './replies.ts';
+import { sendWhole, type WholeFileOptions } from './whole-file.ts';
 
 export interface DepotHandlerOptions {
   /** This node's depot; undefined: it has none. */
   readonly own: DepotParts | undefined;
   /** Files of other nodes' depots; undefined: there are none that it may ask. */
   readonly network: NetworkFileOptions | undefined;
+  /** Files that lie on several depots. */
+  readonly whole: WholeFileOptions;
   readonly limits: ClientLimits;
   readonly use: ClientUse;
   readonly clientAddress: ClientAddress;
@@ -64,6 +67,7 @@ const METHODS: Readonly<Record<DepotTarget['kind'], readonly string[]>> = {
   create: ['GET', 'POST', 'OPTIONS'],
   put: ['PUT', 'OPTIONS'],
   read: ['GET', 'HEAD', 'OPTIONS'],
+  file: ['GET', 'HEAD', 'OPTIONS'],
   write: ['HEAD', 'PATCH', 'OPTIONS'],
   pull: ['POST', 'OPTIONS'],
   manage: ['GET', 'PATCH', 'DELETE', 'OPTIONS'],
@@ -142,7 +146,8 @@ export class DepotHandler {
   ): Promise<void> {
     const { req, res } = exchange;
     // Other nodes' depots are here to be read only.
-    if (request === undefined && target.kind !== 'read') throw new MillraceError('no-such-page');
+    const isReading = target.kind === 'read' || target.kind === 'file';
+    if (request === undefined && !isReading) throw new MillraceError('no-such-page');
     const method = req.method ?? '';
     if (!METHODS[target.kind].includes(method)) throw new MillraceError('method-refused');
     if (method === 'OPTIONS') {
@@ -154,6 +159,7 @@ export class DepotHandler {
           : undefined;
       return answerOptions(res, allow, takes ? PARTIAL_UPLOAD : undefined, limits);
     }
+    if (target.kind === 'file') return this.#sendWhole(exchange, request, target);
     if (target.kind === 'read' && !this.#isHere(target.id)) {
       return this.#readElsewhere(exchange, target);
     }
@@ -181,6 +187,35 @@ export class DepotHandler {
     try {
       await sendFromNetwork(network as NetworkFileOptions, use, exchange, link);
     } finally {
+      exchange.kind = 'depot';
+    }
+  }
+
+  /** Sends the file that an exNode describes. The capability to read the exNode is that of the file. */
+  async #sendWhole(
+    exchange: Exchange,
+    request: DepotRequest | undefined,
+    { id, secret }: Pick<DepotLink, 'id' | 'secret'>,
+  ): Promise<void> {
+    const { network, use, whole } = this.#options;
+    const link: DepotLink = { kind: 'read', id, secret };
+    const { controller } = exchange;
+    let ended = () => {};
+    try {
+      if (request !== undefined && this.#isHere(id)) {
+        const allocation = findAllocation(request, link);
+        const { length, sha256 } = request.options.depot.checkReadable(allocation);
+        ended = allocation.addReader(controller);
+        const { expiresAt } = allocation.head;
+        return await sendWhole(whole, exchange, { link, length, sha256, expiresAt });
+      }
+      if (network === undefined) throw new MillraceError('no-such-allocation');
+      const file = await findInNetwork(network, use, exchange, link);
+      const { length, sha256, leaseEnd: expiresAt } = file;
+      ended = network.files.use(file, controller);
+      return await sendWhole(whole, exchange, { link, length, sha256, expiresAt });
+    } finally {
+      ended();
       exchange.kind = 'depot';
     }
   }

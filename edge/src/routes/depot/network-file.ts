@@ -1,5 +1,6 @@
 /** Answers requests for a file that another node's depot keeps: from chunks, as any other file. */
 
+import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError } from '@millrace/shared/base/errors';
 import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
 import { depotFileUrl, FRESH_MS } from '@millrace/shared/cdn/depot/depot-file';
@@ -28,7 +29,7 @@ export async function sendFromNetwork(
   link: DepotLink,
 ): Promise<void> {
   const { controller } = exchange;
-  const file = await find(o, use, exchange, link);
+  const file = await findInNetwork(o, use, exchange, link);
   const ended = o.files.use(file, controller);
   try {
     const now = o.wallClock();
@@ -39,9 +40,13 @@ export async function sendFromNetwork(
   }
 }
 
-/** Finds the file of a link, and counts what costs the depot a question and brings no file. */
-async function find(
-  { files, now }: NetworkFileOptions,
+/**
+ * Finds the file of a link, and counts what costs the depot a question and brings no file.
+ *
+ * @throws MillraceError those of `DepotFiles.find` and `ClientUse.onWrong`
+ */
+export async function findInNetwork(
+  { files, now }: Pick<NetworkFileOptions, 'files' | 'now'>,
   use: ClientUse,
   { clientKey, controller: { signal } }: Exchange,
   link: DepotLink,
@@ -58,9 +63,23 @@ async function find(
 }
 
 /** @param now Unix milliseconds */
-function pointerTo({ id, length, sha256, name, type, leaseEnd }: KnownFile, now: number): Pointer {
-  const url = depotFileUrl(id);
+function pointerTo({ id, length, sha256, name, type, leaseEnd }: KnownFile, now: Millis): Pointer {
   const fields = fileFields({ id, name, type, expiresAt: leaseEnd }, { sha256 }, now);
+  return pointerWith(depotFileUrl(id), length, fields, now);
+}
+
+/**
+ * Makes the pointer to a file of depots.
+ *
+ * @param fields its header, with a strong entity tag
+ * @param now Unix milliseconds
+ */
+export function pointerWith(
+  url: string,
+  length: number,
+  fields: Readonly<Record<string, string>>,
+  now: Millis,
+): Pointer {
   const validators = { etag: fields.etag as string };
   const tag = versionTag(validators, length) as string;
   return {

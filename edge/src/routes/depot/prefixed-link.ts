@@ -22,7 +22,7 @@ export function ofPrefixed(
   isAt: (id: string, origin: string) => boolean,
 ): string | undefined {
   // Nearly all targets end here.
-  if (!target.includes('/-/d/') && !ENCODED_URL.test(target)) return undefined;
+  if (!/\/-\/[df]\//.test(target) && !ENCODED_URL.test(target)) return undefined;
   let url: URL;
   try {
     url = parsePrefixedTarget(target, { defaultScheme });
@@ -30,5 +30,6 @@ export function ofPrefixed(
     return undefined;
   }
   const link = parseDepotTarget(url.pathname);
-  return link?.kind === 'read' && isAt(link.id, url.origin) ? url.pathname : undefined;
+  const isReading = link?.kind === 'read' || link?.kind === 'file';
+  return isReading && isAt(link.id, url.origin) ? url.pathname : undefined;
 }

@@ -5,7 +5,7 @@ import { RangeSet } from '@millrace/shared/base/byte-range';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { bringsFirstChunk, withFirstChunk } from '@millrace/shared/cdn/chunks/cache-outcome';
-import { depotFileId } from '@millrace/shared/cdn/depot/depot-file';
+import { isFileOfDepots } from '@millrace/shared/cdn/depot/depot-file';
 import { decideAnswer } from '@millrace/shared/http/answers/answer';
 import { currentAge } from '@millrace/shared/http/answers/freshness';
 import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fields/cache-status';
@@ -71,7 +71,7 @@ export async function sendFile(
   const first = Math.min(chunkBytes, version.length);
   if (bringsFirstChunk(outcome)) exchange.admission.fetched(first);
   // A file of a depot has no origin: its capability, which has been checked, decides alone.
-  if (depotFileId(version.url) === undefined) {
+  if (!isFileOfDepots(version.url)) {
     // A known pointer may have been stored when other rules held, or for a request with other rules.
     policy.check(new URL(pointer.finalUrl), version.scope, exchange.grant);
     policy.checkFile(pointer);

@@ -12,6 +12,7 @@ import type { Millis } from '../../base/clock.ts';
 
 const HOST = 'depot.invalid';
 const FILE = new RegExp(`^http://${HOST.replace('.', '\\.')}/([A-Za-z0-9_-]{16})$`);
+const WHOLE = new RegExp(`^http://${HOST.replace('.', '\\.')}/whole/`);
 const QUESTION = new RegExp(`${FILE.source.slice(0, -1)}\\?proof=([0-9a-f]{64})$`);
 
 /** Bytes at the end of an id that name its depot, and their number of characters in base64url. */
@@ -29,6 +30,27 @@ export function depotFileUrl(id: string): string {
 /** Reads the id from such a name; undefined: it is a file of an origin. */
 export function depotFileId(url: string): string | undefined {
   return FILE.exec(url)?.[1];
+}
+
+/**
+ * Returns the name under which an edge keeps blocks of a file that it puts together from what depots
+ * have. It is for this edge alone: no other one is asked for it.
+ *
+ * @param id of the exNode that describes the file
+ * @param edition tells readings of that exNode from each other
+ */
+export function wholeFileUrl(id: string, edition: number): string {
+  return `http://${HOST}/whole/${id}/${edition}`;
+}
+
+/** Returns true for files of depots: a capability alone decides who may read them, and no policy. */
+export function isFileOfDepots(url: string): boolean {
+  return FILE.test(url) || WHOLE.test(url);
+}
+
+/** Returns the entity tag of a file of a depot. */
+export function depotFileTag(id: string): string {
+  return `"${id}"`;
 }
 
 /** Returns true for hosts that stand for depots: no client may ask for anything there. */

@@ -1,5 +1,7 @@
 /** Recognizes documents that describe downloads by the names that users give. */
 
+import { documentLinkOf } from '../../http/urls/depot-link.ts';
+
 /** Returns true for a URL or path with the extension of a metalink. */
 export function looksLikeMetalinkName(given: string): boolean {
   return /\.(meta4|metalink)$/i.test(pathOf(given));
@@ -13,10 +15,14 @@ export function looksLikeExnodeName(given: string): boolean {
   return /\.exnode(?:#[kr]\.[^/]*)?$/i.test(pathOf(given)) || isExnodeLink(given);
 }
 
-/** Returns true for the address of an exNode, by its extension or the key or root that it ends in. */
+/**
+ * Returns true for the address of an exNode, by its extension or the key or root that it ends in, and
+ * for that of a file which an exNode at the same depot describes.
+ */
 export function isExnodeLink(given: string): boolean {
   if (!/^https?:/i.test(given) || !URL.canParse(given)) return false;
   const { pathname, hash } = new URL(given);
+  if (documentLinkOf(given) !== undefined) return true;
   return /\.exnode$/i.test(pathname) || /^#(?:k\.[\w-]{43}|r\.[0-9a-f]{64})$/.test(hash);
 }
 

@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
+  documentLinkOf,
+  fileLinkOf,
   formatDepotLink,
   hideSecrets,
   holdsSecret,
@@ -70,6 +72,7 @@ describe('capabilities', () => {
     ['a name', '/-/depot/a%20b?for=7d', { kind: 'put', name: 'a%20b', query: 'for=7d' }],
     ['a link without a name', `/-/d/${ID}/${SECRET}`, { kind: 'read', id: ID, secret: SECRET }],
     ['a link with a query', `/-/d/${ID}/${SECRET}/a?b`, { kind: 'read', id: ID, secret: SECRET }],
+    ['a link to a file', `/-/f/${ID}/${SECRET}/a%20b?c`, { kind: 'file', id: ID, secret: SECRET }],
     ['a pull', `/-/depot/w/${ID}/${SECRET}/pull`, { kind: 'pull', id: ID, secret: SECRET }],
     ['a pull behind a link to manage', `/-/depot/m/${ID}/${SECRET}/pull`, undefined],
     ['a short secret', `/-/d/${ID}/${SECRET.slice(1)}/a`, undefined],
@@ -83,10 +86,33 @@ describe('capabilities', () => {
     expect(isDepotTarget(target)).toBe(true);
   });
 
-  test.each(['/', '/-/dashboard', '/-/depots', '/-/status', '/https://a.example/-/d/x', undefined])(
-    '%s is not for the depot',
-    (target) => {
-      expect(isDepotTarget(target)).toBe(false);
-    },
-  );
+  test('to a file and to its exNode lead to each other', () => {
+    const document = `https://a.example/-/d/${ID}/${SECRET}/a%20b.exnode`;
+    const link = `https://a.example/-/f/${ID}/${SECRET}/a%20b`;
+    expect(fileLinkOf(document, 'a b')).toBe(link);
+    const own = `https://a.example/-/d/${ID}/${SECRET}/file.exnode`;
+    expect(documentLinkOf(link)).toBe(own);
+    expect(documentLinkOf(`${link}#r.12`)).toBe(`${own}#r.12`);
+    const others = [
+      document,
+      'https://a.example/-/f/x',
+      'a b',
+      `ftp://a.example/-/f/${ID}/${SECRET}`,
+    ];
+    expect(others.map((other) => documentLinkOf(other))).toEqual(others.map(() => undefined));
+    expect(fileLinkOf('https://a.example/a.exnode', 'a')).toBeUndefined();
+    expect(hideSecrets(link)).toBe(`https://a.example/-/f/${ID}/…`);
+  });
+
+  test.each([
+    '/',
+    '/-/dashboard',
+    '/-/depots',
+    '/-/files',
+    '/-/status',
+    '/https://a.example/-/d/x',
+    undefined,
+  ])('%s is not for the depot', (target) => {
+    expect(isDepotTarget(target)).toBe(false);
+  });
 });

@@ -14,10 +14,18 @@ export interface DepotLink {
   readonly secret: string;
 }
 
+/** The file that the exNode in an allocation describes, by the allocation's capability to read. */
+export interface FileLink {
+  readonly kind: 'file';
+  readonly id: string;
+  readonly secret: string;
+}
+
 /** A request target that is for the depot. */
 export type DepotTarget =
   /** A capability; the query may hold options of managing. */
   | (DepotLink & { readonly query?: string })
+  | FileLink
   /** The pull of an upload, by its capability to write. */
   | { readonly kind: 'pull'; readonly id: string; readonly secret: string }
   /** A new allocation; the query may hold options. */
@@ -28,30 +36,32 @@ export type DepotTarget =
 /** Path that allocations are made at. */
 export const DEPOT_PATH = '/-/depot';
 const READ_PATH = '/-/d/';
+const FILE_PATH = '/-/f/';
 
 /** Random bytes of an id and of a secret; both are written in base64url. */
 export const ID_BYTES = 12;
 export const SECRET_BYTES = 24;
 const ID = '([A-Za-z0-9_-]{16})';
 const SECRET = '([A-Za-z0-9_-]{32})';
-const READ = new RegExp(`^/-/d/${ID}/${SECRET}(?:/[^/?]*)?$`);
+const READ = new RegExp(`^/-/([df])/${ID}/${SECRET}(?:/[^/?]*)?$`);
 const OTHER = new RegExp(`^/-/depot/([wm])/${ID}/${SECRET}$`);
 const PULL = new RegExp(`^/-/depot/w/${ID}/${SECRET}/pull$`);
 const PUT = /^\/-\/depot\/([^/]+)$/;
 const ID_ALONE = new RegExp(`^${ID}$`);
-const ID_IN_LINK = new RegExp(`/-/(?:d|depot/[wm])/${ID}/`);
+const ID_IN_LINK = new RegExp(`/-/(?:[df]|depot/[wm])/${ID}/`);
 /** A slash, also percent-encoded, as in prefixed URLs that are encoded as a whole: even twice. */
 const SLASH = '(?:/|%(?:25)*2f)';
 /** An id and everything behind it, wherever in a text. */
 const HIDDEN = new RegExp(
-  `(${SLASH}-${SLASH}(?:d|depot${SLASH}[wm])${SLASH}[a-z0-9_-]{16}${SLASH})\\S*`,
+  `(${SLASH}-${SLASH}(?:[df]|depot${SLASH}[wm])${SLASH}[a-z0-9_-]{16}${SLASH})\\S*`,
   'gi',
 );
 
 /** Returns true for request targets of the depot, well-formed or not. */
 export function isDepotTarget(target: string | undefined): boolean {
-  if (target === undefined || !target.startsWith('/-/d')) return false;
-  if (target.startsWith(READ_PATH) || target.startsWith(`${DEPOT_PATH}/`)) return true;
+  if (target === undefined || !/^\/-\/[df]/.test(target)) return false;
+  const begins = [READ_PATH, FILE_PATH, `${DEPOT_PATH}/`];
+  if (begins.some((path) => target.startsWith(path))) return true;
   return target === DEPOT_PATH || target.startsWith(`${DEPOT_PATH}?`);
 }
 
@@ -61,7 +71,10 @@ export function parseDepotTarget(target: string): DepotTarget | undefined {
   const path = mark < 0 ? target : target.slice(0, mark);
   const query = mark < 0 ? '' : target.slice(mark + 1);
   const read = READ.exec(path);
-  if (read !== null) return { kind: 'read', id: read[1] as string, secret: read[2] as string };
+  if (read !== null) {
+    const kind = read[1] === 'd' ? 'read' : 'file';
+    return { kind, id: read[2] as string, secret: read[3] as string };
+  }
   const other = OTHER.exec(path);
   if (other !== null) {
     const kind = other[1] === 'w' ? 'write' : 'manage';
@@ -81,9 +94,39 @@ export function parseDepotTarget(target: string): DepotTarget | undefined {
  * @param name of the file, for programs that save it under the last part of its URL; has no meaning
  *   for the depot, and only reading has one
  */
-export function formatDepotLink({ kind, id, secret }: DepotLink, name = 'file'): string {
+export function formatDepotLink({ kind, id, secret }: DepotLink | FileLink, name = 'file'): string {
+  if (kind === 'file') return `${FILE_PATH}${id}/${secret}/${encodeURIComponent(name)}`;
   if (kind !== 'read') return `${DEPOT_PATH}/${kind === 'write' ? 'w' : 'm'}/${id}/${secret}`;
   return `${READ_PATH}${id}/${secret}/${encodeURIComponent(name)}`;
+}
+
+/**
+ * Returns the link to the file that an exNode describes.
+ *
+ * @param document link to the exNode in its depot
+ * @param name of the file, for programs that save it under the last part of its URL
+ * @returns undefined for links that are not a depot's
+ */
+export function fileLinkOf(document: string, name: string): string | undefined {
+  const { origin, pathname } = new URL(document);
+  const target = parseDepotTarget(pathname);
+  if (target?.kind !== 'read') return undefined;
+  const { id, secret } = target;
+  return origin + formatDepotLink({ kind: 'file', id, secret }, name);
+}
+
+/**
+ * Returns the link to the exNode of a file, of the link to the file; a fragment stays.
+ *
+ * @returns undefined for all other texts
+ */
+export function documentLinkOf(link: string): string | undefined {
+  if (!/^https?:/i.test(link) || !URL.canParse(link)) return undefined;
+  const { origin, pathname, hash } = new URL(link);
+  const target = parseDepotTarget(pathname);
+  if (target?.kind !== 'file') return undefined;
+  const { id, secret } = target;
+  return origin + formatDepotLink({ kind: 'read', id, secret }, 'file.exnode') + hash;
 }
 
 /** Reads the id of an allocation: alone, or in one of its links. @returns undefined if there is none */
