@@ -28,6 +28,8 @@ export type DepotTarget =
 /** Path that allocations are made at. */
 export const DEPOT_PATH = '/-/depot';
 const READ_PATH = '/-/d/';
+/** Name of the description of an encrypted file, in a depot and in its link: it tells nothing else. */
+export const ENCRYPTED_DOCUMENT = 'encrypted.exnode';
 
 /** Random bytes of an id and of a secret; both are written in base64url. */
 export const ID_BYTES = 12;
