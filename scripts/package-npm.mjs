@@ -78,9 +78,8 @@ async function bundled(sources, places, esbuild = {}) {
 /** Copies what the edge's pages consist of. */
 function copyEdgePage() {
   const own = join(root, 'edge', 'browser');
-  for (const name of readdirSync(own).filter((file) => /\.(?:css|js)$/.test(file))) {
-    cpSync(join(own, name), join(programs, 'edge-page', name));
-  }
+  const files = readdirSync(own, { recursive: true }).filter((file) => /\.(?:css|js)$/.test(file));
+  for (const name of files) cpSync(join(own, name), join(programs, 'edge-page', name));
   for (const name of ['tokens.css', 'base.css', 'icon.svg']) {
     cpSync(join(root, 'shared', 'style', name), join(programs, 'edge-page', 'shared', name));
   }

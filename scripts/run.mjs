@@ -97,6 +97,7 @@ const PROJECTS = [
   'fuzz',
   'scripts',
   'edge/browser',
+  'edge/browser/tsconfig.test.json',
   'shared/node',
   'shared/ui',
   'shared',

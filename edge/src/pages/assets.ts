@@ -18,7 +18,8 @@ export interface Assets {
   readonly files: ReadonlyMap<string, Asset>;
 }
 
-const OWN = new URL('../../browser/', import.meta.url);
+/** Folder of scripts and styles of the edge's own. */
+export const OWN = new URL('../../browser/', import.meta.url);
 const SHARED = ['tokens.css', 'base.css'] as const;
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';

@@ -24,7 +24,8 @@ export interface RenderedPage {
   readonly body: string;
 }
 
-const PAGE_HEADERS: Readonly<Record<string, string>> = {
+/** Fields of all pages, besides their policies. */
+export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'text/html; charset=utf-8',
   'x-frame-options': 'DENY',
   // Links that are checked may be confidential.
@@ -94,4 +95,5 @@ export function icon(name: IconName, size = 16): Html {
   return html`<svg class="icon" width="${size}" height="${size}" viewBox="0 0 16 16" aria-hidden="true"><path d="${ICON_PATHS[name]}"/></svg>`;
 }
 
-const LOGO = html`<svg class="logo" width="24" height="24" viewBox="0 0 256 256" aria-hidden="true"><rect width="256" height="256" rx="58"/><path class="side" d="M62 52c0 44 66 40 66 84M194 52c0 44-66 40-66 84"/><path d="M128 52v124M82 134l46 46 46-46"/><path class="side" d="M58 216h140"/></svg>`;
+/** Millrace's sign. */
+export const LOGO = html`<svg class="logo" width="24" height="24" viewBox="0 0 256 256" aria-hidden="true"><rect width="256" height="256" rx="58"/><path class="side" d="M62 52c0 44 66 40 66 84M194 52c0 44-66 40-66 84"/><path d="M128 52v124M82 134l46 46 46-46"/><path class="side" d="M58 216h140"/></svg>`;

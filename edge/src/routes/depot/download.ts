@@ -21,6 +21,8 @@ import type { ClientUse } from '../../depot/client-use.ts';
 import type { Depot } from '../../depot/depot.ts';
 import { READ_MEMORY_BYTES, readVerified } from '../../depot/verified-read.ts';
 import type { Metrics } from '../../figures/metrics.ts';
+import { receivePage } from '../../pages/receive-page.ts';
+import { isEncryptedDocument, isOpened, PAGE_VARY, sendPage } from './opened.ts';
 
 export interface DownloadOptions {
   readonly depot: Depot;
@@ -58,6 +60,9 @@ export async function sendStored(
   const { req, res } = exchange;
   const { head } = allocation;
   const final = o.depot.checkReadable(allocation);
+  if (isEncryptedDocument(head.name) && isOpened(req)) {
+    return sendPage(exchange, 200, await receivePage());
+  }
   const fields = fileFields(head, final, o.wallClock());
   const validators = { etag: fields.etag as string };
   const answer = decideAnswer(req.method ?? 'GET', req.headers, {
@@ -186,6 +191,8 @@ export function fileFields(
     ...(sha256 === undefined ? {} : { 'repr-digest': reprDigest(sha256) }),
     sunset: formatHttpDate(expiresAt),
     'cache-control': `max-age=${maxAge}, stale-if-error=${left - maxAge}`,
+    // Caches must not give these bytes to a browser that is to have the page, nor the reverse.
+    ...(isEncryptedDocument(name) ? { vary: PAGE_VARY } : {}),
   };
 }
 

@@ -34,10 +34,12 @@ import type { ClientReaper } from '../../clients/reaper.ts';
 import { recordTransfer } from '../../clients/transfer-record.ts';
 import type { ClientUse } from '../../depot/client-use.ts';
 import type { Metrics } from '../../figures/metrics.ts';
+import { problemPage } from '../../pages/receive-page.ts';
 import { answerStored, findAllocation } from './answer.ts';
 import { type DepotParts, type DepotRequest, uploadLimits } from './depot-request.ts';
 import { sendStored } from './download.ts';
 import { findInNetwork, type NetworkFileOptions, sendFromNetwork } from './network-file.ts';
+import { isOpened, sendPage } from './opened.ts';
 import { answerOptions, DEPOT_FIELDS, depotProblem, refuse } from './replies.ts';
 import { sendWhole, type WholeFileOptions } from './whole-file.ts';
 
@@ -120,7 +122,16 @@ export class DepotHandler {
       if (parsed === undefined) throw new MillraceError('no-such-page');
       await this.#answer(exchange, request, parsed, allow);
     } catch (error) {
-      failure = this.#failed(exchange, request, allow, error);
+      failure = this.#failed(exchange, error);
+      // A person who has opened a link gets words, not a document for programs.
+      if (
+        parsed?.kind === 'read' &&
+        canAnswer(res) &&
+        failure.code !== 'interrupted' &&
+        isOpened(req)
+      ) {
+        sendPage(exchange, failure.row.status, await problemPage(failure));
+      } else this.#refuse(exchange, request, allow, failure);
     } finally {
       exchange.admission.release(now());
       recordTransfer(this.#options, exchange, { target: shownTarget(target) }, failure);
@@ -247,20 +258,24 @@ export class DepotHandler {
     );
   }
 
-  /** Answers with the problem, or resets a response that has begun. */
-  #failed(
-    exchange: Exchange,
-    request: DepotRequest | undefined,
-    allow: string,
-    thrown: unknown,
-  ): MillraceError {
-    const { req, res } = exchange;
-    const about = request?.about;
+  /** Ends what an exchange still does. @returns the failure */
+  #failed(exchange: Exchange, thrown: unknown): MillraceError {
     const error = asMillraceError(thrown);
     exchange.controller.abort(error);
     if (error.code === 'internal') {
       this.#options.log.error({ err: error.cause ?? error }, 'internal error');
     }
+    return error;
+  }
+
+  /** Answers with the problem, or resets a response that has begun. */
+  #refuse(
+    { req, res }: Exchange,
+    request: DepotRequest | undefined,
+    allow: string,
+    error: MillraceError,
+  ): void {
+    const about = request?.about;
     // Another request continues, or nobody is there any more.
     if (canAnswer(res) && error.code !== 'interrupted') {
       const state = request &&
@@ -275,7 +290,6 @@ export class DepotHandler {
       this.#options.metrics.resets.inc({ code: error.code });
       resetResponse(res);
     }
-    return error;
   }
 }
 

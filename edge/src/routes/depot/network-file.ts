@@ -9,8 +9,10 @@ import type { DepotFiles, KnownFile } from '../../agent/depot-files.ts';
 import type { Exchange } from '../../clients/exchanges.ts';
 import type { ClientUse } from '../../depot/client-use.ts';
 import type { Pointer } from '../../files/file-version.ts';
+import { receivePage } from '../../pages/receive-page.ts';
 import { type SendFileOptions, sendFile } from '../send/send-file.ts';
 import { fileFields } from './download.ts';
+import { isEncryptedDocument, isOpened, sendPage } from './opened.ts';
 
 export interface NetworkFileOptions extends SendFileOptions {
   /** Files of the depots of other nodes. */
@@ -28,8 +30,11 @@ export async function sendFromNetwork(
   exchange: Exchange,
   link: DepotLink,
 ): Promise<void> {
-  const { controller } = exchange;
+  const { controller, req } = exchange;
   const file = await findInNetwork(o, use, exchange, link);
+  if (isEncryptedDocument(file.name) && isOpened(req)) {
+    return sendPage(exchange, 200, await receivePage());
+  }
   const ended = o.files.use(file, controller);
   try {
     const now = o.wallClock();

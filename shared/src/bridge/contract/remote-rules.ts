@@ -51,6 +51,7 @@ const OWN: Readonly<Record<MethodName, RemoteRule>> = {
   'millrace.previewImport': 'places',
   'millrace.import': 'places',
   'millrace.getSettings': 'yes',
+  'millrace.getSystemProxy': 'yes',
   'millrace.setSettings': 'person',
   'millrace.getLimits': 'yes',
   'millrace.setLimits': 'yes',

@@ -37,6 +37,8 @@ export type DepotTarget =
 export const DEPOT_PATH = '/-/depot';
 const READ_PATH = '/-/d/';
 const FILE_PATH = '/-/f/';
+/** Name of the description of an encrypted file, in a depot and in its link: it tells nothing else. */
+export const ENCRYPTED_DOCUMENT = 'encrypted.exnode';
 
 /** Random bytes of an id and of a secret; both are written in base64url. */
 export const ID_BYTES = 12;
