@@ -5,7 +5,7 @@ import { followDownloads } from './downloads.js';
 import { clientsPanel, errorsPanel, filesPanel, processesPanel, tiles } from './lists.js';
 import { bytesPanel, eventsChart, tiersPanel, windowPanel } from './panels.js';
 import { peersPanel } from './peers.js';
-import { extended } from './series.js';
+import { cut, extended } from './series.js';
 
 const POLL_MS = 2000;
 /** Interval of polling an edge that does not answer. */
@@ -16,6 +16,13 @@ const ENDED = [
   { series: 'purged', text: 'Vanished' },
   { series: 'offloaded', text: 'offloaded' },
 ];
+
+/** Times that can be chosen: the steps to show, and the words. @type {Record<string, [number, string]>} */
+const RANGES = {
+  5: [61, 'last 5 minutes'],
+  30: [360, 'last 30 minutes'],
+  day: [288, 'last 24 hours'],
+};
 
 /** @type {import('./series.js').Steps | undefined} */
 let steps;
@@ -37,15 +44,19 @@ async function poll() {
   if (asking) return;
   asking = true;
   try {
-    const since = steps === undefined ? '' : `?since=${latestStep(steps)}`;
-    const answer = await fetch(`/-/dashboard/data${since}`, {
+    const asked = chosen();
+    const query = new URLSearchParams(asked === 'day' ? { range: 'day' } : {});
+    if (steps !== undefined) query.set('since', String(latestStep(steps)));
+    const answer = await fetch(`/-/dashboard/data?${query}`, {
       cache: 'no-store',
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     // The session is over: the page becomes the log-in.
     if (answer.status === 401) return location.reload();
     if (!answer.ok) throw new Error(`status ${answer.status}`);
-    show(await answer.json());
+    const data = await answer.json();
+    // Another time has been chosen meanwhile.
+    if (asked === chosen()) show(data);
     online();
   } catch {
     offline();
@@ -55,6 +66,10 @@ async function poll() {
   // A hidden page does not poll; it does at once when it is shown again.
   if (document.hidden) return;
   timer = setTimeout(poll, offlineSince === undefined ? POLL_MS : OFFLINE_POLL_MS);
+}
+
+function chosen() {
+  return /** @type {HTMLSelectElement} */ (place('range')).value;
 }
 
 /** @param {import('./series.js').Steps} known */
@@ -74,8 +89,13 @@ function show(data) {
 function draw() {
   if (latest === undefined || steps === undefined) return;
   const { status, files, refused } = latest;
-  const shown = (/** @type {string} */ id) => ({ steps, status, width: place(id).clientWidth });
-  fill('tiles', tiles(status));
+  const [most, range] = RANGES[chosen()] ?? [360, ''];
+  const some = cut(steps, most);
+  const shown = (/** @type {string} */ id) => ({
+    ...{ steps: some, status, range },
+    width: place(id).clientWidth,
+  });
+  fill('tiles', tiles(status, some));
   fill('bytes', bytesPanel(/** @type {any} */ (shown('bytes'))));
   fill('tiers', tiersPanel(/** @type {any} */ (shown('tiers'))));
   fill('window', windowPanel(/** @type {any} */ (shown('window'))));
@@ -147,5 +167,10 @@ document.addEventListener('visibilitychange', () => {
   else void poll();
 });
 addEventListener('resize', draw);
+place('range').addEventListener('change', () => {
+  // The steps of a day are others than those of the last half hour.
+  steps = undefined;
+  void poll();
+});
 followDownloads();
 void poll();

@@ -1,5 +1,7 @@
 /** Elements, and charts drawn with them. */
 
+import { longAgo } from './words.js';
+
 const SVG = 'http://www.w3.org/2000/svg';
 
 /**
@@ -52,7 +54,7 @@ export function chartFrame({ width, height, label, top, seconds }) {
   }
   svg.append(
     shape('text', { class: 'axis', x: 4, y: 12 }, top),
-    shape('text', { class: 'axis', x: 0, y: height - 4 }, `${Math.round(seconds / 60)} min ago`),
+    shape('text', { class: 'axis', x: 0, y: height - 4 }, `${longAgo(seconds)} ago`),
     shape('text', { class: 'axis', x: width, y: height - 4, 'text-anchor': 'end' }, 'now'),
   );
   return { svg, bottom };

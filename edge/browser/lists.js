@@ -1,7 +1,7 @@
 /** Files with their heat, and the figures that are lists. */
 
 import { element, shape } from './draw.js';
-import { offload } from './series.js';
+import { errorsVerdict, hitsVerdict, offload, offloadVerdict, total } from './series.js';
 import { count, percent, size, span, words } from './words.js';
 
 /**
@@ -47,40 +47,59 @@ function fileRow({ url, length, count: counted, error, bytes, cells }) {
   return element(
     'li',
     {},
-    element(
-      'div',
-      { class: 'file-head' },
-      element('span', { class: 'cut mono', title: url }, url),
-      [
-        element(
-          'span',
-          { class: 'figures quiet' },
-          `${count(delivered)} chunks · ${size(bytes)} sent · ${size(length)} long`,
-        ),
-      ],
-    ),
+    element('div', { class: 'file-head' }, element('span', { class: 'mono long' }, url), [
+      element(
+        'span',
+        { class: 'figures quiet' },
+        `${count(delivered)} chunks · ${size(bytes)} sent · ${size(length)} long`,
+      ),
+    ]),
     heat,
   );
 }
 
-/** @param {any} status */
-export function tiles(status) {
-  const { bytes, chunks, transfers, cache, process } = status;
-  const delivered = chunks.memory + chunks.disk + chunks.peer + chunks.source;
-  const hits = chunks.memory + chunks.disk;
+/**
+ * @param {any} status
+ * @param {import('./series.js').Steps} steps
+ */
+export function tiles(status, steps) {
+  const { transfers, cache, process } = status;
+  const [served, fetched] = [total(steps, 'toClients'), total(steps, 'fromOrigins')];
+  const fromPeers = total(steps, 'fromPeers');
+  const hits = total(steps, 'memory', 'disk');
+  const delivered = hits + total(steps, 'peer', 'source');
+  const [errors, requests] = [total(steps, 'errors'), total(steps, 'requests')];
   return [
-    tile('offload', 'Origin offload', offload(bytes.toClients, bytes.fromOrigins), [
-      `${size(bytes.toClients)} served, ${size(bytes.fromOrigins)} fetched`,
-      bytes.fromPeers > 0 ? `; ${size(bytes.fromPeers)} came from other edges` : '',
-    ]),
-    tile('hits', 'Chunks at hand', delivered === 0 ? '–' : percent(hits / delivered), [
-      `of ${count(delivered)} delivered`,
-    ]),
+    tile(
+      'offload',
+      'Origin offload',
+      offload(served, fetched),
+      [
+        'Bytes served for each byte fetched from origins: ',
+        `${size(served)} served, ${size(fetched)} fetched`,
+        fromPeers > 0 ? `; ${size(fromPeers)} came from other edges` : '',
+      ],
+      offloadVerdict(served, fetched),
+    ),
+    tile(
+      'hits',
+      'Chunks at hand',
+      delivered === 0 ? '–' : percent(hits / delivered),
+      [`of ${count(delivered)} delivered`],
+      hitsVerdict(hits, delivered),
+    ),
+    tile(
+      'errors',
+      'Requests that failed',
+      requests === 0 ? '–' : percent(errors / requests),
+      [`${count(errors)} of ${count(requests)}`],
+      errorsVerdict(errors, requests),
+    ),
     tile('transfers', 'Transfers now', count(transfers.active), [
       `${count(transfers.requests)} requests so far`,
     ]),
-    tile('memory', 'Cache in memory', size(cache.memory.bytes), [
-      `of ${size(cache.memory.maxBytes)}; the process has ${size(process.residentBytes)}`,
+    tile('memory', 'Cache in memory, now', size(cache.memory.bytes), [
+      `of ${size(cache.memory.maxBytes)}, which fills up with use; the process has ${size(process.residentBytes)}`,
     ]),
     tile('uptime', 'Up for', span(status.uptimeSeconds), [
       status.draining ? 'draining: takes no clients' : `${count(cache.files)} files known`,
@@ -93,38 +112,48 @@ export function tiles(status) {
  * @param {string} label
  * @param {string} value
  * @param {readonly string[]} more
+ * @param {import('./series.js').Verdict} [verdict]
  */
-function tile(id, label, value, more) {
+function tile(id, label, value, more, verdict) {
   return element(
     'div',
     { class: 'tile', 'data-tile': id },
     element('dt', {}, label),
     element('dd', { class: 'value figures' }, value),
     element('dd', { class: 'quiet figures' }, more),
+    verdict && element('dd', { class: `verdict ${verdict.state}` }, verdict.text),
   );
 }
+
+/** Says that the figures below do not depend on the chosen time. */
+const sinceStart = () => element('p', { class: 'quiet' }, 'Since the start:');
 
 /** @param {Record<string, number>} errors */
 export function errorsPanel(errors) {
   const entries = Object.entries(errors)
     .filter(([, value]) => value > 0)
     .toSorted(([, a], [, b]) => b - a);
-  if (entries.length === 0) return [element('p', { class: 'quiet' }, 'None so far.')];
-  return [facts(entries.map(([code, value]) => [words(code), count(value), code]))];
+  if (entries.length === 0) return [element('p', { class: 'quiet' }, 'None since the start.')];
+  return [sinceStart(), facts(entries.map(([code, value]) => [words(code), count(value), code]))];
 }
 
 /** @param {any} status */
-export function clientsPanel({ clients, cache, forwards, inside, chunks }) {
+export function clientsPanel({ clients, cache, forwards, inside, chunks, peers }) {
   const disk =
     cache.disk === null ? 'none' : `${size(cache.disk.bytes)} of ${size(cache.disk.maxBytes)}`;
+  const network = [
+    ['Chunks requested from other edges', count(forwards.all), 'forwards'],
+    ['Of these failed', count(forwards.failed), 'failed'],
+    ['Requests of other edges', count(inside.requests), 'inside'],
+  ];
   return [
+    sinceStart(),
     facts([
       ['Vanished clients reset', count(clients.purged), 'purged', 'purged'],
       ['Transfers offloaded', count(clients.offloaded), 'offloaded', 'offloaded'],
       ['Fetches shared', count(chunks.joined), 'joined'],
-      ['Chunks requested from other edges', count(forwards.all), 'forwards'],
-      ['Of these failed', count(forwards.failed), 'failed'],
-      ['Requests of other edges', count(inside.requests), 'inside'],
+      // Without other edges these say nothing.
+      ...(peers.length === 0 ? [] : network),
       ['Cache on disk', disk, 'disk'],
     ]),
   ];

@@ -1,27 +1,47 @@
 /** The charts of the dashboard: bytes, tiers, window and retries. */
 
 import { barPath, chartFrame, element, legend, linePath, shape } from './draw.js';
-import { lengthOf, meanWindows, over, perSecond, roundUp, TIERS, tierShares } from './series.js';
-import { count, percent, rate } from './words.js';
+import {
+  lengthOf,
+  meanWindows,
+  over,
+  perSecond,
+  roundUp,
+  TIERS,
+  tierShares,
+  total,
+} from './series.js';
+import { count, longAgo, percent, rate } from './words.js';
 
 /**
  * @typedef {import('./series.js').Steps} Steps
- * @typedef {{ steps: Steps, status: any, width: number }} Shown
+ * @typedef {{ steps: Steps, status: any, width: number, range: string }} Shown
  */
 
 const HEIGHT = 150;
 const LOW = 84;
 /** Fewest steps that a chart has room for, so that the first ones show; it grows with the data. */
 const MIN_SLOTS = 60;
+/** The same for steps of minutes: an hour. */
+const MIN_LONG_SLOTS = 12;
 const TIER_WORDS = { memory: 'Memory', disk: 'Disk', peer: 'Other edges', source: 'Origin' };
 
 /** @param {Steps} steps */
 function slotsOf(steps) {
-  return Math.max(MIN_SLOTS, lengthOf(steps) - 1);
+  const least = steps.stepMs < 60_000 ? MIN_SLOTS : MIN_LONG_SLOTS;
+  return Math.max(least, lengthOf(steps) - 1);
+}
+
+/** @param {string} text why there is no chart */
+function nothing(text) {
+  return element('p', { class: 'quiet nothing' }, text);
 }
 
 /** @param {Shown} shown */
-export function bytesPanel({ steps, width }) {
+export function bytesPanel({ steps, width, range }) {
+  if (total(steps, 'toClients', 'fromOrigins') === 0) {
+    return [nothing(`No byte was sent or fetched in the ${range}.`)];
+  }
   const clients = perSecond(steps, 'toClients');
   const origins = perSecond(steps, 'fromOrigins');
   const slots = slotsOf(steps);
@@ -51,12 +71,13 @@ export function bytesPanel({ steps, width }) {
 }
 
 /** @param {Shown} shown */
-export function tiersPanel({ steps, status, width }) {
+export function tiersPanel({ steps, width, range }) {
   const shares = tierShares(steps);
   const slots = slotsOf(steps);
-  const counts = TIERS.map((tier) => status.chunks[tier] ?? 0);
-  const total = counts.reduce((sum, value) => sum + value, 0);
-  const values = counts.map((value) => (total === 0 ? '–' : percent(value / total)));
+  const counts = TIERS.map((tier) => total(steps, tier));
+  const all = total(steps, ...TIERS);
+  if (all === 0) return [nothing(`No chunk was sent in the ${range}.`)];
+  const values = counts.map((value) => percent(value / all));
   const label = `Where chunks came from: ${TIERS.map((tier, i) => `${TIER_WORDS[tier]} ${values[i]}`).join(', ')}`;
   const seconds = (slots * steps.stepMs) / 1000;
   const { svg, bottom } = chartFrame({ width, height: HEIGHT, label, top: '100 %', seconds });
@@ -83,14 +104,18 @@ export function tiersPanel({ steps, status, width }) {
  * @param {Shown} shown
  * @param {readonly { series: string, text: string }[]} kinds
  */
-export function eventsChart({ steps, width }, kinds) {
+export function eventsChart({ steps, width, range }, kinds) {
+  const names = kinds.map(({ text }) => text).join(', ');
+  if (total(steps, ...kinds.map(({ series }) => series)) === 0) {
+    return nothing(`${names}: none in the ${range}.`);
+  }
   const slots = slotsOf(steps);
   const each = kinds.map(({ series }) => over(steps, series));
   const sums = (each[0] ?? []).map((_, i) => each.reduce((sum, all) => sum + (all[i] ?? 0), 0));
-  const total = sums.reduce((sum, value) => sum + value, 0);
+  const all = sums.reduce((sum, value) => sum + value, 0);
   const most = roundUp(Math.max(1, ...sums), 10);
-  const minutes = Math.round((slots * steps.stepMs) / 60_000);
-  const label = `${kinds.map(({ text }) => text).join(', ')}: ${count(total)} in the last ${minutes} minutes`;
+  const time = longAgo((slots * steps.stepMs) / 1000);
+  const label = `${names}: ${count(all)} in the last ${time}`;
   const { svg, bottom } = chartFrame({
     width,
     height: LOW,
@@ -110,15 +135,19 @@ export function eventsChart({ steps, width }, kinds) {
 }
 
 /** @param {Shown} shown */
-export function windowPanel({ steps, status, width }) {
+export function windowPanel({ steps, status, width, range }) {
+  if (total(steps, 'windowCount') === 0) {
+    return [WINDOW_WORDS(), nothing(`No chunk was sent in the ${range}.`)];
+  }
   const windows = meanWindows(steps);
   const retried = over(steps, 'retried');
   const slots = slotsOf(steps);
   const top = roundUp(Math.max(1, ...windows.map((value) => value ?? 0)), 10);
   const mostRetried = Math.max(1, ...retried);
   const seconds = (slots * steps.stepMs) / 1000;
-  const mean = Number(status.window.meanChunks).toFixed(1);
-  const label = `Congestion window, mean ${mean} chunks; ${status.chunks.retried} chunks requested again`;
+  const mean = (total(steps, 'windowSum') / total(steps, 'windowCount')).toFixed(1);
+  const again = total(steps, 'retried');
+  const label = `Congestion window, mean ${mean} chunks; ${again} chunks requested again`;
   const { svg, bottom } = chartFrame({
     width,
     height: HEIGHT,
@@ -135,21 +164,30 @@ export function windowPanel({ steps, status, width }) {
   );
   const { first, retry } = status.races;
   return [
+    WINDOW_WORDS(),
     svg,
     legend([
       { name: 'windows', text: 'Mean window', value: `${mean} chunks` },
-      { name: 'retries', text: 'Chunks requested again', value: count(status.chunks.retried) },
+      { name: 'retries', text: 'Chunks requested again', value: count(again) },
     ]),
     windowSizes(status.window.sizes ?? {}),
     element(
       'p',
       { class: 'quiet' },
       first + retry === 0
-        ? 'No two requests have competed for a chunk.'
-        : `Of ${count(first + retry)} chunks that several requests competed for, a retry brought ${count(retry)}.`,
+        ? 'Since the start, no two requests have competed for a chunk.'
+        : `Since the start, of ${count(first + retry)} chunks that several requests competed for, a retry brought ${count(retry)}.`,
     ),
   ];
 }
+
+/** Explains the window. */
+const WINDOW_WORDS = () =>
+  element(
+    'p',
+    { class: 'quiet' },
+    'The window is the number of chunks fetched ahead for one client. It grows while chunks come in time and shrinks when one is late; few should be requested again.',
+  );
 
 /**
  * Draws how often the window had each size: one cell per power of two.
@@ -170,7 +208,9 @@ function windowSizes(sizes) {
       const said = `Window up to ${bound}: ${percent(value / total)}`;
       return element('li', { title: said }, bar, element('span', { class: 'figures' }, bound));
     });
-  return element('ul', { class: 'sizes', 'aria-label': 'How often the window had each size' }, [
-    ...cells,
-  ]);
+  return element(
+    'ul',
+    { class: 'sizes', 'aria-label': 'How often the window had each size, since the start' },
+    [...cells],
+  );
 }

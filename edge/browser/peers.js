@@ -20,7 +20,13 @@ const MAX_NAMED = 16;
 /** @param {readonly Peer[]} peers */
 export function peersPanel(peers) {
   if (peers.length === 0) {
-    return [element('p', { class: 'quiet' }, 'This edge knows no other edges.')];
+    return [
+      element(
+        'p',
+        { class: 'quiet' },
+        'This edge knows no other edges, so it fetches all by itself. Edges that know each other (--peers) ask an origin once for all of them.',
+      ),
+    ];
   }
   const sorted = inOrder(peers);
   const content = [element('div', { class: 'peers' }, map(sorted), list(sorted))];

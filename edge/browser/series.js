@@ -39,6 +39,74 @@ export function lengthOf({ series }) {
 }
 
 /**
+ * The latest steps, the one under way included.
+ *
+ * @param {Steps} steps
+ * @param {number} most
+ * @returns {Steps}
+ */
+export function cut(steps, most) {
+  const left = Math.max(0, lengthOf(steps) - most);
+  if (left === 0) return steps;
+  const series = Object.fromEntries(
+    Object.entries(steps.series).map(([name, values]) => [name, values.slice(left)]),
+  );
+  return { ...steps, first: steps.first + left, series };
+}
+
+/**
+ * Growth over all steps, the one under way included.
+ *
+ * @param {Steps} steps
+ * @param {...string} names of series
+ */
+export function total({ series }, ...names) {
+  return names.flatMap((name) => series[name] ?? []).reduce((sum, value) => sum + value, 0);
+}
+
+/**
+ * Says whether a figure is good.
+ *
+ * @typedef {{ state: 'good' | 'warn' | 'bad' | 'none', text: string }} Verdict
+ * @param {number} served bytes
+ * @param {number} fetched bytes
+ * @returns {Verdict}
+ */
+export function offloadVerdict(served, fetched) {
+  if (served === 0) return { state: 'none', text: 'No file was served in this time.' };
+  const ratio = fetched === 0 ? Number.POSITIVE_INFINITY : served / fetched;
+  if (ratio >= 5) return { state: 'good', text: 'Good: origins are spared most of the work.' };
+  if (ratio >= 1.5) return { state: 'warn', text: 'Fair: above 5× is good.' };
+  return { state: 'bad', text: 'Little: files are new, large for the cache, or not kept.' };
+}
+
+/**
+ * @param {number} hits chunks
+ * @param {number} delivered chunks
+ * @returns {Verdict}
+ */
+export function hitsVerdict(hits, delivered) {
+  if (delivered === 0) return { state: 'none', text: 'No chunk was sent in this time.' };
+  const share = hits / delivered;
+  if (share >= 0.8) return { state: 'good', text: 'Good: most were in memory or on disk.' };
+  if (share >= 0.5) return { state: 'warn', text: 'Fair: above 80 % is good.' };
+  return { state: 'bad', text: 'Few: most came from origins or other edges.' };
+}
+
+/**
+ * @param {number} errors
+ * @param {number} requests
+ * @returns {Verdict}
+ */
+export function errorsVerdict(errors, requests) {
+  if (requests === 0) return { state: 'none', text: 'Nobody asked in this time.' };
+  const share = errors / requests;
+  if (share < 0.01) return { state: 'good', text: 'Good: below 1 %.' };
+  if (share < 0.05) return { state: 'warn', text: 'Fair: below 1 % is good.' };
+  return { state: 'bad', text: 'Many: “Errors” below names the causes.' };
+}
+
+/**
  * Values of a series without the step that is under way, whose figures still grow.
  *
  * @param {Steps} steps

@@ -1,14 +1,19 @@
 import { describe, expect, test } from '@jest/globals';
 import {
+  cut,
+  errorsVerdict,
   extended,
+  hitsVerdict,
   inOrder,
   meanWindows,
   offload,
+  offloadVerdict,
   perSecond,
   placeOn,
   rings,
   roundUp,
   tierShares,
+  total,
 } from './series.js';
 
 const steps = (first: number, series: Record<string, number[]>) => ({
@@ -106,4 +111,26 @@ test('edges that cannot be used come first, those that were never measured last'
   expect(inOrder(peers).map(({ name }) => name)).toEqual([
     ...['gone', 'never', 'near', 'far', 'unmeasured', 'spare'],
   ]);
+});
+
+test('a shorter time is made of the latest steps, and counts the one under way', () => {
+  const all = steps(10, { a: [1, 2, 4], b: [10, 20, 40] });
+  expect(cut(all, 2)).toEqual(steps(11, { a: [2, 4], b: [20, 40] }));
+  expect(cut(all, 3)).toBe(all);
+  expect(total(cut(all, 2), 'a', 'b')).toBe(66);
+});
+
+test.each([
+  ['much is served for little', offloadVerdict(500, 100), 'good'],
+  ['nothing had to be fetched', offloadVerdict(500, 0), 'good'],
+  ['all is fetched', offloadVerdict(100, 100), 'bad'],
+  ['nothing is served', offloadVerdict(0, 100), 'none'],
+  ['most is at hand', hitsVerdict(80, 100), 'good'],
+  ['half is at hand', hitsVerdict(50, 100), 'warn'],
+  ['nothing is asked for', hitsVerdict(0, 0), 'none'],
+  ['one of a thousand fails', errorsVerdict(1, 1000), 'good'],
+  ['one of fifty fails', errorsVerdict(1, 50), 'warn'],
+  ['all fail', errorsVerdict(3, 3), 'bad'],
+])('if %s, the dashboard says so', (_, { state }, expected) => {
+  expect(state).toBe(expected);
 });

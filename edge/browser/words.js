@@ -54,6 +54,16 @@ export function span(seconds) {
   return minutes >= 1 ? `${minutes} min` : `${Math.floor(seconds)} s`;
 }
 
+/**
+ * A time as a chart names it.
+ *
+ * @param {number} seconds
+ */
+export function longAgo(seconds) {
+  const minutes = Math.round(seconds / 60);
+  return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
+}
+
 /** @param {string} code such as `origin-timeout` */
 export function words(code) {
   return code.charAt(0).toUpperCase() + code.slice(1).replaceAll('-', ' ');

@@ -51,6 +51,7 @@ const VALUES: Readonly<Record<string, object>> = {
     nodeSelector: { disk: 'nvme' },
     settings: { 'client-rate': '20MiB/s', workers: 4 },
   },
+  presets: { presets: ['debian', 'pypi'] },
   'memory only': { allowOrigins: ['*'], persistence: { enabled: false }, spread: false },
 };
 

@@ -85,6 +85,18 @@ describe('with real traffic', () => {
     await shows(page, '[data-fact="origin-not-allowed"] dd', '1');
   });
 
+  test('a time can be chosen, and all figures of a time are of it', async () => {
+    const shown = page.waitForResponse((response) => response.url().includes('range=day'));
+    await page.getByLabel('Time').first().selectOption('last 24 hours');
+    const { history } = await (await shown).json();
+    expect(history.stepMs).toBe(300_000);
+    // A day is only a minute old here: the same figures, in other steps.
+    await shows(page, '[data-tile="hits"]', 'of 168 delivered');
+    await shows(page, '#clients', 'none in the last 24 hours');
+    await page.getByLabel('Time').first().selectOption('last 30 minutes');
+    await shows(page, '#clients', 'none in the last 30 minutes');
+  });
+
   test('the file in demand is shown with its hottest part', async () => {
     const file = page.locator('#files li').filter({ hasText: '/big.iso' });
     await file.getByText('168 chunks').waitFor();

@@ -48,8 +48,12 @@ function linkTo(edge: EdgeProcess, url: string): string {
   return `${edge.url}/-/signed/${permit}/${url}`;
 }
 
-test('a private bucket is read by signature, and given to holders of a link alone', async () => {
+test.each([
+  ['private bucket', false],
+  ['private bucket whose parts have status 200', true],
+])('a %s is read by signature, and given to holders of a link alone', async (_name, mislabels) => {
   const bucket = await startBucket();
+  bucket.mislabels = mislabels;
   const edge = await startEdge([bucket.entry()]);
   const url = `${bucket.base}/a%20(b)/file.iso`;
   expect((await fetchAll(url)).status).toBe(403);

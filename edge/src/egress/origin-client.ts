@@ -9,6 +9,7 @@ import { MAX_REDIRECTS } from '@millrace/shared/base/limits';
 import { FairTurns } from '@millrace/shared/cdn/admission/fair-turns';
 import { type OriginPlace, OriginPlaces } from '@millrace/shared/cdn/admission/origin-places';
 import { interimReader } from '@millrace/shared/http/answers/interim-answer';
+import { isMislabelledPart } from '@millrace/shared/http/answers/range-contract';
 import { isRedirect } from '@millrace/shared/http/answers/redirect';
 import { viaItem } from '@millrace/shared/http/fields/via';
 import type { Hop } from '@millrace/shared/http/origin/origin-check';
@@ -279,6 +280,9 @@ export class OriginClient {
           hop--;
           continue;
         }
+      }
+      if (answer.status === 200 && isMislabelledPart(answer.headers, request.headers?.range)) {
+        Object.assign(answer, { status: 206 });
       }
       if (!isRedirect(answer.status)) return fields.addTo(answer);
       if (request.takesTargetless === true && answer.headers.location === undefined) return answer;

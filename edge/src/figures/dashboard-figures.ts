@@ -11,6 +11,9 @@ import { counterValue, type Metrics } from './metrics.ts';
 export const STEP_MS: Millis = 5000;
 /** Steps of the history: half an hour. */
 const STEPS = 360;
+/** Steps of the history of a day. */
+const DAY_STEP_MS: Millis = 5 * 60_000;
+const DAY_STEPS = 288;
 /** Most files shown. */
 export const SHOWN_FILES = 12;
 
@@ -35,6 +38,8 @@ const NAMES = [
 export interface DashboardPart {
   readonly status: Readonly<Record<string, unknown>>;
   readonly history: FigureSteps;
+  /** The same in longer steps, for a day. */
+  readonly day: FigureSteps;
   readonly files: readonly FileHeat[];
   /** Refused clients: only for users who have logged in. */
   readonly refused: RefusalReport['clients'];
@@ -45,6 +50,7 @@ export class Figures {
   readonly #now: () => Millis;
   readonly #chunkBytes: number;
   readonly #history = new FigureHistory(NAMES, STEP_MS, STEPS);
+  readonly #day = new FigureHistory(NAMES, DAY_STEP_MS, DAY_STEPS);
   readonly #files: TopFiles;
   #timer: NodeJS.Timeout | undefined;
 
@@ -76,9 +82,10 @@ export class Figures {
   };
 
   /** Reads all figures as of now. */
-  async read(): Promise<Pick<DashboardPart, 'history' | 'files'>> {
+  async read(): Promise<Pick<DashboardPart, 'history' | 'day' | 'files'>> {
     await this.#sample();
-    return { history: this.#history.read(), files: this.#files.top(SHOWN_FILES) };
+    const files = this.#files.top(SHOWN_FILES);
+    return { history: this.#history.read(), day: this.#day.read(), files };
   }
 
   async #sample(): Promise<void> {
@@ -101,5 +108,6 @@ export class Figures {
       errors: await counterValue(m.errors),
     };
     this.#history.record(totals, this.#now());
+    this.#day.record(totals, this.#now());
   }
 }

@@ -23,6 +23,7 @@ export function dashboardPage(
     main: html`<h1 class="hidden">Dashboard</h1>
 <noscript><p class="card">The dashboard needs a script. The same figures are at <a href="/-/status">/-/status</a> and <a href="/-/metrics">/-/metrics</a>.</p></noscript>
 <p class="offline" id="offline" role="alert" hidden></p>
+${RANGE}
 <dl class="tiles" id="tiles"></dl>
 <div class="board">
 ${panel('bytes', 'Bytes per second', 'wide')}
@@ -97,6 +98,9 @@ ${more > 0 ? html`<p class="quiet">and ${String(more)} more</p>` : undefined}
 <p class="quiet">${links}</p></section>`;
 }
 
+const RANGE = html`<div class="range"><label>Time <select class="input" id="range">
+<option value="5">last 5 minutes</option><option value="30" selected>last 30 minutes</option><option value="day">last 24 hours</option>
+</select></label><span class="quiet">Charts and shares are of this time; what is "now" or "since the start" says so.</span></div>`;
 const DOWNLOADS = html`<section class="card panel full" aria-labelledby="downloads-title"><h2 id="downloads-title">Downloads</h2>
 <div class="downloads-range"><label>Time <select class="input" id="downloads-range">
 <option value="1">today</option><option value="7">7 days</option><option value="30" selected>30 days</option><option value="90">90 days</option><option value="400">400 days</option>

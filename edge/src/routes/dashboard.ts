@@ -57,6 +57,7 @@ const CHALLENGE = { 'www-authenticate': 'Bearer' };
 /** Data that the page is sent. */
 interface Snapshot {
   readonly history: FigureSteps;
+  readonly day: FigureSteps;
   readonly refused: RefusalReport['clients'];
 }
 
@@ -141,11 +142,12 @@ export async function dashboardRoutes(
 
   server.get('/-/dashboard/data', async (request, reply) => {
     if (!isLoggedIn(request)) return sendProblem(reply, new MillraceError('token-required'));
-    const snapshot = await shared.get();
-    const { since } = request.query as Record<string, unknown>;
+    const { day, ...snapshot } = await shared.get();
+    const { since, range } = request.query as Record<string, unknown>;
+    const steps = range === 'day' ? day : snapshot.history;
     const from = typeof since === 'string' && /^\d{1,12}$/.test(since) ? Number(since) : 0;
     const refused = mostRefused(snapshot.refused, SHOWN_CLIENTS);
-    return { ...snapshot, history: stepsSince(snapshot.history, from), refused };
+    return { ...snapshot, history: stepsSince(steps, from), refused };
   });
 
   const counts = async (request: FastifyRequest) => {

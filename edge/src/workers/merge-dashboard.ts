@@ -17,6 +17,7 @@ export function mergeDashboard(name: string, parts: readonly DashboardPart[]) {
       parts.map(({ status }) => status),
     ),
     history: mergeSteps(parts.map(({ history }) => history)) ?? NOTHING,
+    day: mergeSteps(parts.map(({ day }) => day)) ?? NOTHING,
     files: mergeTopFiles(
       parts.map(({ files }) => files),
       SHOWN_FILES,

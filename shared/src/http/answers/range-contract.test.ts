@@ -5,6 +5,7 @@ import {
   checkRangeAnswer,
   checkVersion,
   contentCoding,
+  isMislabelledPart,
   judgeAnswer,
   judgeWhole,
   judgeWholeAsSent,
@@ -233,4 +234,26 @@ test.each<[number, Headers, boolean]>([
   [416, {}, false],
 ])('an answer with status %d and %j names another version: %j', (status, headers, expected) => {
   expect(namesOther(status, headers, PINNED)).toBe(expected);
+});
+
+describe('a part with status 200', () => {
+  const fields = { 'content-range': 'bytes 10-19/100', 'content-length': '10' };
+
+  test.each(['bytes=10-19', 'bytes=90-200', 'bytes=90-'])('is one for %s', (asked) => {
+    const isLast = asked !== 'bytes=10-19';
+    const headers = isLast ? { ...fields, 'content-range': 'bytes 90-99/100' } : fields;
+    expect(isMislabelledPart(headers, asked)).toBe(true);
+  });
+
+  test.each([
+    ['nothing was asked for', fields, undefined],
+    ['another part was asked for', fields, 'bytes=0-9'],
+    ['it ends elsewhere', fields, 'bytes=10-29'],
+    ['the body has another length', { ...fields, 'content-length': '100' }, 'bytes=10-19'],
+    ['the body has no length', { 'content-range': 'bytes 10-19/100' }, 'bytes=10-19'],
+    ['nobody knows the whole', { ...fields, 'content-range': 'bytes 10-19/*' }, 'bytes=10-19'],
+    ['it is the whole', { 'content-range': 'bytes 0-9/10', 'content-length': '10' }, 'bytes=0-9'],
+  ])('is none if %s', (_, headers, asked) => {
+    expect(isMislabelledPart(headers, asked)).toBe(false);
+  });
 });

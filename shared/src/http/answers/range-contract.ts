@@ -198,6 +198,24 @@ export function checkRangeAnswer(
 }
 
 /**
+ * Returns true for a part that its server sends with status 200 instead of 206, as `rclone serve s3`
+ * does. Its Content-Range must be what was asked for, and its length that of the part and not of the
+ * file: such a body cannot be the whole file.
+ *
+ * @param asked Range field of the request
+ */
+export function isMislabelledPart(headers: Headers, asked: string | undefined): boolean {
+  const found = parseContentRange(singleField(headers, 'content-range'));
+  const [, from, to = ''] = /^bytes=(\d{1,16})-(\d{0,16})$/.exec(asked ?? '') ?? [];
+  if (found?.kind !== 'range' || found.total === undefined || from === undefined) return false;
+  const { range, total } = found;
+  const end = to === '' ? total : Math.min(total, Number(to) + 1);
+  const length = range.end - range.start;
+  const isAsked = range.start === Number(from) && range.end === end;
+  return isAsked && length < total && readContentLength(headers) === length;
+}
+
+/**
  * Checks that the body of a response is the file itself, not an encoding of it.
  *
  * @throws MillraceError `wrong-encoding`
