@@ -23,25 +23,28 @@ if (Number(process.versions.node.split('.')[0]) >= ${NODE_MAJOR}) {
 }
 `;
 
-const output = join(root, 'dist', 'npm');
-const folder = join(output, 'package');
-const programs = join(folder, 'lib');
-
-/** Makes the package. @returns the path of its archive */
-export async function packageNpm() {
+/**
+ * Makes the package.
+ *
+ * @param output folder for it; also gets the unpacked package, `package`
+ * @returns the path of its archive
+ */
+export async function packageNpm(output) {
+  const folder = join(output, 'package');
+  const programs = join(folder, 'lib');
   rmSync(output, { recursive: true, force: true });
   mkdirSync(programs, { recursive: true });
   await buildUi();
   copyBuilt(join(root, 'desktop', 'ui', 'dist'), join(programs, 'page'));
-  copyEdgePage();
-  const inputs = [...(await bundleCommands()), ...(await bundleEdge())];
+  copyEdgePage(programs);
+  const inputs = [...(await bundleCommands(programs)), ...(await bundleEdge(programs))];
   writeFileSync(join(folder, 'THIRD-PARTY.txt'), licenses(inputs));
   mkdirSync(join(folder, 'bin'));
   writeFileSync(join(folder, 'bin', 'millrace.mjs'), COMMAND, { mode: 0o755 });
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
   writeFileSync(join(folder, 'README.md'), readme());
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
-  return pack();
+  return pack(folder, output);
 }
 
 /** Copies a built folder without its stamps. */
@@ -51,23 +54,25 @@ export function copyBuilt(from, to) {
 }
 
 /** Bundles what a person's own machine runs. Parts are split: a command loads only its own. */
-function bundleCommands() {
+function bundleCommands(programs) {
   return bundled(
+    programs,
     COMMANDS,
     { 'desktop/ui/dist': './page', 'edge/src/main.ts': './edge.mjs' },
     { splitting: true, chunkNames: 'part-[hash]' },
   );
 }
 
-function bundleEdge() {
+function bundleEdge(programs) {
   return bundled(
+    programs,
     { edge: 'edge/src/main.ts' },
     { 'edge/browser': './edge-page/', 'shared/style/base.css': './edge-page/shared/base.css' },
   );
 }
 
 /** Bundles programs. @returns the paths of the sources, from the root of the repository */
-async function bundled(sources, places, esbuild = {}) {
+async function bundled(programs, sources, places, esbuild = {}) {
   const { metafile } = await bundle(programs, sources, places, {
     external: Object.keys(NATIVE),
     esbuild: { minifyWhitespace: true, ...esbuild },
@@ -76,7 +81,7 @@ async function bundled(sources, places, esbuild = {}) {
 }
 
 /** Copies what the edge's pages consist of. */
-function copyEdgePage() {
+function copyEdgePage(programs) {
   const own = join(root, 'edge', 'browser');
   const files = readdirSync(own, { recursive: true }).filter((file) => /\.(?:css|js)$/.test(file));
   for (const name of files) cpSync(join(own, name), join(programs, 'edge-page', name));
@@ -126,7 +131,7 @@ function readme() {
   return readFileSync(join(root, 'scripts', 'package-npm.md'), 'utf8');
 }
 
-function pack() {
+function pack(folder, output) {
   const { status, stdout, stderr } = spawnSync(
     'npm',
     ['pack', '--json', '--pack-destination', output],

@@ -10,14 +10,17 @@
  *   --stage    of the app, only assemble the parts, in dist/stage
  *   --unpacked make the app as a folder only, no packages
  *
- * Without a kind all are made. --arch makes deb and rpm for another architecture (arm64).
+ * Without a kind all are made. --arch makes deb and rpm for another architecture (arm64);
+ * --out FOLDER puts all but the app into another folder than `dist`. Tests make a deb quickly by
+ * --compression none, and one of another --version.
  */
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packagingOptions, TARGETS } from '../desktop/shell/packaging.mjs';
+import { VERSION } from '../shared/src/base/version.ts';
 import { buildShell } from './build-shell.mjs';
 import { buildUi } from './build-ui.mjs';
 import { bundle, root } from './bundle.mjs';
@@ -141,19 +144,23 @@ async function makeApp({ stage: onlyStage, unpacked }) {
 
 /** Makes packages for Linux, and says which cannot be made here. */
 async function makeLinux(kinds, arch) {
-  const folder = join(root, 'dist', 'linux');
+  const folder = join(out, 'linux');
   mkdirSync(folder, { recursive: true });
-  const options = { npm: await npmFolder(), arch, time: sourceTime() };
+  const { compression } = values;
+  const given = { arch, compression, time: sourceTime() };
+  const options = { npm: await npmFolder(), ...given };
   for (const kind of kinds) {
     const make = { deb: makeDeb, rpm: makeRpm }[kind];
-    await told(`${kind}, ${arch}`, async () =>
-      make(folder, { ...options, node: nodeFor('linux', arch) }),
-    );
+    for (const version of values.version) {
+      await told(`${kind}, ${arch}`, async () =>
+        make(folder, { ...options, version, node: nodeFor('linux', arch) }),
+      );
+    }
   }
 }
 
 async function makeExecutables(systems) {
-  const folder = join(root, 'dist', 'standalone');
+  const folder = join(out, 'standalone');
   mkdirSync(folder, { recursive: true });
   const npm = await npmFolder();
   for (const system of systems) {
@@ -175,8 +182,8 @@ async function told(name, make) {
 let npmPackage;
 /** Makes the npm package, once. @returns its unpacked folder */
 async function npmFolder() {
-  npmPackage ??= await packageNpm();
-  return join(root, 'dist', 'npm', 'package');
+  npmPackage ??= await packageNpm(join(out, 'npm'));
+  return join(out, 'npm', 'package');
 }
 
 const { values, positionals: kinds } = parseArgs({
@@ -185,9 +192,13 @@ const { values, positionals: kinds } = parseArgs({
     stage: { type: 'boolean', default: false },
     unpacked: { type: 'boolean', default: false },
     arch: { type: 'string', default: process.arch },
+    compression: { type: 'string', default: 'xz' },
+    version: { type: 'string', multiple: true, default: [VERSION] },
+    out: { type: 'string', default: join(root, 'dist') },
     for: { type: 'string', multiple: true, default: [`${process.platform}-${process.arch}`] },
   },
 });
+const out = resolve(values.out);
 const KINDS = ['npm', 'deb', 'rpm', 'standalone', 'app'];
 const unknown = kinds.find((kind) => !KINDS.includes(kind));
 if (unknown !== undefined) {
@@ -197,7 +208,7 @@ if (unknown !== undefined) {
 const onlyApp = values.stage || values.unpacked;
 const wanted = kinds.length > 0 ? kinds : onlyApp ? ['app'] : KINDS;
 if (wanted.includes('npm')) {
-  npmPackage = await packageNpm();
+  npmPackage = await packageNpm(join(out, 'npm'));
   console.log(`The npm package is ${npmPackage}`);
 }
 const linux = wanted.filter((kind) => kind === 'deb' || kind === 'rpm');

@@ -17,7 +17,7 @@ const ARCHITECTURES = { x64: 'x86_64', arm64: 'aarch64' };
  * @param options as for `makeDeb`
  * @returns path of the package
  */
-export async function makeRpm(folder, { time, ...options }) {
+export async function makeRpm(folder, { time, version = VERSION, ...options }) {
   const architecture = ARCHITECTURES[options.arch];
   const stage = join(folder, `rpm-${architecture}`);
   const top = join(folder, `rpm-build-${architecture}`);
@@ -26,7 +26,7 @@ export async function makeRpm(folder, { time, ...options }) {
   const editable = await layOut(stage, { ...place, ...options });
   const files = settle(stage, time);
   const spec = join(folder, `millrace-${architecture}.spec`);
-  writeFileSync(spec, specOf({ stage, editable, files }));
+  writeFileSync(spec, specOf({ stage, editable, files, version }));
   const defines = {
     _topdir: top,
     // The host's name and the time of the build would differ each time.
@@ -45,18 +45,18 @@ export async function makeRpm(folder, { time, ...options }) {
     { encoding: 'utf8', env: { ...process.env, SOURCE_DATE_EPOCH: String(time) } },
   );
   if (status !== 0) throw new Error(`rpmbuild failed: ${error?.message ?? stderr.trim()}`);
-  const name = `millrace-${VERSION}-1.${architecture}.rpm`;
+  const name = `millrace-${version}-1.${architecture}.rpm`;
   cpSync(join(top, 'RPMS', architecture, name), join(folder, name));
   for (const path of [stage, top, spec]) rmSync(path, { recursive: true });
   return join(folder, name);
 }
 
-function specOf({ stage, editable, files }) {
+function specOf({ stage, editable, files, version }) {
   const listed = files
     .map(({ path }) => `/${path}`)
     .filter((path) => !path.startsWith('/usr/lib/millrace/') && !editable.includes(path));
   return `Name: millrace
-Version: ${VERSION}
+Version: ${version}
 Release: 1
 Summary: Download manager for very large files
 License: MIT
