@@ -21,6 +21,7 @@ import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
 import {
   PARTIAL_UPLOAD,
   readUploadFields,
+  readUploadLimit,
   UPLOAD_RESUMPTION,
   uploadFields,
 } from '@millrace/shared/http/fields/upload-fields';
@@ -28,6 +29,7 @@ import { networkError } from '@millrace/shared/node/network-error';
 import { tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import { lookupFor } from '../net/listed-hosts.ts';
+import { drained, refusalOf, textOf } from '../net/short-answer.ts';
 
 /** Longest time for which a connection may be silent. A depot also hashes what it has stored. */
 const SILENCE_MS: Millis = 120_000;
@@ -73,6 +75,8 @@ export interface UploadState {
   readonly complete: boolean;
   /** SHA-256 of a complete upload, hexadecimal. */
   readonly sha256: string | undefined;
+  /** Largest length of the whole, bytes; undefined: not told. */
+  readonly maxSize: number | undefined;
 }
 
 /** Bytes to send, piece by piece. */
@@ -109,7 +113,13 @@ interface Answer {
 export async function allocate(
   edge: string,
   token: string,
-  wanted: { readonly bytes: number; readonly seconds: number; readonly name: string },
+  wanted: {
+    readonly bytes: number;
+    readonly seconds: number;
+    readonly name?: string;
+    /** Set for space that a guest is to fill. */
+    readonly guest?: true;
+  },
   signal: AbortSignal,
 ): Promise<Allocated> {
   const { text } = await exchange({
@@ -211,15 +221,25 @@ export async function release(manage: string, signal: AbortSignal): Promise<void
   await exchange({ method: 'DELETE', url: manage, signal });
 }
 
-/** Asks how much of an upload is stored. @throws as `allocate` */
-export async function stateOf(write: string, signal: AbortSignal): Promise<UploadState> {
-  return readState(await exchange({ method: 'HEAD', url: write, signal }));
+/**
+ * Asks how much of an upload is stored.
+ *
+ * @param headers further fields: those by which a guest shows that the upload is his own
+ * @throws as `allocate`; `upload-running` if it is another guest's
+ */
+export async function stateOf(
+  write: string,
+  signal: AbortSignal,
+  headers: Record<string, string> = {},
+): Promise<UploadState> {
+  return readState(await exchange({ method: 'HEAD', url: write, headers, signal }));
 }
 
 /**
  * Appends the rest of a file, which completes the upload.
  *
  * @param onStored called with the number of bytes that are stored for certain
+ * @param headers further fields, as of `stateOf`
  * @throws as `allocate`, and errors of the pieces
  */
 export async function appendRest(
@@ -228,14 +248,19 @@ export async function appendRest(
   content: Content,
   onStored: (offset: number) => void,
   signal: AbortSignal,
+  headers: Record<string, string> = {},
 ): Promise<UploadState> {
   const answer = await exchange({
     method: 'PATCH',
     url: write,
-    headers: { 'content-type': PARTIAL_UPLOAD, ...uploadFields({ offset, complete: true }) },
+    headers: {
+      ...headers,
+      'content-type': PARTIAL_UPLOAD,
+      ...uploadFields({ offset, complete: true }),
+    },
     content,
-    onInterim(headers) {
-      const stored = readUploadFields(headers).offset;
+    onInterim(fields) {
+      const stored = readUploadFields(fields).offset;
       if (stored !== undefined) onStored(stored);
     },
     signal,
@@ -250,7 +275,8 @@ function readState({ headers, status }: Answer): UploadState {
   }
   const fields = { 'repr-digest': headers['repr-digest'] };
   const digest = fileDigests(fields, 200).find(({ algorithm }) => algorithm === 'sha256');
-  return { offset, complete, sha256: digest?.hex };
+  const { maxSize } = readUploadLimit(headers);
+  return { offset, complete, sha256: digest?.hex, maxSize };
 }
 
 function read<S extends z.ZodType>(schema: S, text: string): z.output<S> {
@@ -345,34 +371,4 @@ async function answerOf(
     refusalOf(status, req.method) ??
     new MillraceError('malformed-response', `that is no depot: it answers with ${status}`)
   );
-}
-
-/**
- * Names the error of an answer without a problem in its body: HEAD has none, and neither have other
- * servers on the way. Only to HEAD, a 404 or 410 is taken for the depot's.
- */
-function refusalOf(status: number, method: string): MillraceError | undefined {
-  if ((status === 404 || status === 410) && method !== 'HEAD') return undefined;
-  if (status === 404) return new MillraceError('no-such-allocation');
-  if (status === 410) return new MillraceError('allocation-expired');
-  if (status === 429) return new MillraceError('too-many-requests');
-  if (status === 503) return new MillraceError('draining');
-  return status === 502 || status === 504 ? new MillraceError('origin-error') : undefined;
-}
-
-function drained(req: ClientRequest): Promise<void> {
-  return new Promise((resolve) => {
-    req.once('drain', resolve);
-  });
-}
-
-async function textOf(res: IncomingMessage, maxBytes: number): Promise<string> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of res as AsyncIterable<Buffer>) {
-    bytes += part.length;
-    if (bytes > maxBytes) throw new MillraceError('malformed-response', 'it is too long');
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString();
 }

@@ -18,6 +18,7 @@ import {
   hideSecrets,
   parseDepotTarget,
 } from '@millrace/shared/http/urls/depot-link';
+import { GUEST_PATH } from '@millrace/shared/http/urls/guest-link';
 import { resetConnection } from '@millrace/shared/node/reset-connection';
 import type { OnRefusal } from '../../admission/admissions.ts';
 import type { ClientLimits } from '../../admission/client-limits.ts';
@@ -33,6 +34,7 @@ import type { ClientReaper } from '../../clients/reaper.ts';
 import { recordTransfer } from '../../clients/transfer-record.ts';
 import type { ClientUse } from '../../depot/client-use.ts';
 import type { Metrics } from '../../figures/metrics.ts';
+import { guestPage } from '../../pages/guest-page.ts';
 import { problemPage } from '../../pages/receive-page.ts';
 import type { ClientAddress } from '../../policy/client-address.ts';
 import { answerStored, findAllocation } from './answer.ts';
@@ -61,6 +63,8 @@ export interface DepotHandlerOptions {
   readonly wallClock: () => Millis;
 }
 
+/** Last part of the path of the page for guests. */
+const GUEST_NAME = GUEST_PATH.slice(DEPOT_PATH.length + 1);
 /** Methods by the kind of target. */
 const METHODS: Readonly<Record<DepotTarget['kind'], readonly string[]>> = {
   create: ['GET', 'POST', 'OPTIONS'],
@@ -155,6 +159,10 @@ export class DepotHandler {
     // Other nodes' depots are here to be read only.
     if (request === undefined && target.kind !== 'read') throw new MillraceError('no-such-page');
     const method = req.method ?? '';
+    // The page for guests: a link to it names spaces in its fragment only.
+    if (target.kind === 'put' && target.name === GUEST_NAME && method === 'GET') {
+      return sendPage(exchange, 200, await guestPage());
+    }
     if (!METHODS[target.kind].includes(method)) throw new MillraceError('method-refused');
     if (method === 'OPTIONS') {
       const takes = target.kind === 'create' || target.kind === 'write';
