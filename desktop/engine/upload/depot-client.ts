@@ -12,6 +12,7 @@ import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
 import {
   PARTIAL_UPLOAD,
   readUploadFields,
+  readUploadLimit,
   uploadFields,
 } from '@millrace/shared/http/fields/upload-fields';
 import { tryRead } from '@millrace/shared/schema/read';
@@ -59,6 +60,8 @@ export interface UploadState {
   readonly complete: boolean;
   /** SHA-256 of a complete upload, hexadecimal. */
   readonly sha256: string | undefined;
+  /** Largest length of the whole, bytes; undefined: not told. */
+  readonly maxSize: number | undefined;
 }
 
 /**
@@ -73,8 +76,10 @@ export async function allocate(
   wanted: {
     readonly bytes: number;
     readonly seconds: number;
-    readonly name: string;
+    readonly name?: string;
     readonly type?: string | undefined;
+    /** Set for space that a guest is to fill. */
+    readonly guest?: true;
   },
   signal: AbortSignal,
 ): Promise<Allocated> {
@@ -177,15 +182,25 @@ export async function release(manage: string, signal: AbortSignal): Promise<void
   await exchange({ method: 'DELETE', url: manage, signal });
 }
 
-/** Asks how much of an upload is stored. @throws as `allocate` */
-export async function stateOf(write: string, signal: AbortSignal): Promise<UploadState> {
-  return readState(await exchange({ method: 'HEAD', url: write, signal }));
+/**
+ * Asks how much of an upload is stored.
+ *
+ * @param headers further fields: those by which a guest shows that the upload is his own
+ * @throws as `allocate`; `upload-running` if it is another guest's
+ */
+export async function stateOf(
+  write: string,
+  signal: AbortSignal,
+  headers: Record<string, string> = {},
+): Promise<UploadState> {
+  return readState(await exchange({ method: 'HEAD', url: write, headers, signal }));
 }
 
 /**
  * Appends the rest of a file, which completes the upload.
  *
  * @param onStored called with the number of bytes that are stored for certain
+ * @param headers further fields, as of `stateOf`
  * @throws as `allocate`, and errors of the pieces
  */
 export async function appendRest(
@@ -194,14 +209,19 @@ export async function appendRest(
   content: Content,
   onStored: (offset: number) => void,
   signal: AbortSignal,
+  headers: Record<string, string> = {},
 ): Promise<UploadState> {
   const answer = await exchange({
     method: 'PATCH',
     url: write,
-    headers: { 'content-type': PARTIAL_UPLOAD, ...uploadFields({ offset, complete: true }) },
+    headers: {
+      ...headers,
+      'content-type': PARTIAL_UPLOAD,
+      ...uploadFields({ offset, complete: true }),
+    },
     content,
-    onInterim(headers) {
-      const stored = readUploadFields(headers).offset;
+    onInterim(fields) {
+      const stored = readUploadFields(fields).offset;
       if (stored !== undefined) onStored(stored);
     },
     signal,
@@ -216,7 +236,8 @@ function readState({ headers, status }: Answer): UploadState {
   }
   const fields = { 'repr-digest': headers['repr-digest'] };
   const digest = fileDigests(fields, 200).find(({ algorithm }) => algorithm === 'sha256');
-  return { offset, complete, sha256: digest?.hex };
+  const { maxSize } = readUploadLimit(headers);
+  return { offset, complete, sha256: digest?.hex, maxSize };
 }
 
 function read<S extends z.ZodType>(schema: S, text: string): z.output<S> {

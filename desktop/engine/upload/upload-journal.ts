@@ -21,6 +21,8 @@ const RECORD = z.object({
   mtimeMs: z.number(),
   /** Names the key that the bytes are encrypted with, or the version at a URL. */
   keyId: z.string().optional(),
+  /** Claim of a guest, whose space another user has reserved. */
+  claim: z.string().optional(),
   allocated: z.object({
     read: z.string(),
     write: z.string(),
@@ -33,6 +35,14 @@ const RECORD = z.object({
 export interface FileState {
   readonly bytes: number;
   readonly mtimeMs: number;
+}
+
+/** An upload that an earlier process has begun. */
+interface EarlierUpload {
+  readonly allocated: Allocated;
+  readonly claim: string | undefined;
+  /** True if the file has not changed since. */
+  readonly isSame: boolean;
 }
 
 export class UploadJournal {
@@ -74,23 +84,21 @@ export class UploadJournal {
    *
    * @returns also whether the file is still in this state, and encrypted with the same key
    */
-  async read({
-    bytes,
-    mtimeMs,
-  }: FileState): Promise<{ readonly allocated: Allocated; readonly isSame: boolean } | undefined> {
+  async read({ bytes, mtimeMs }: FileState): Promise<EarlierUpload | undefined> {
     const text = await readFile(this.#file, 'utf8').catch(() => '');
     const result = tryRead(RECORD, parseJson(text));
     if (!result.success) return undefined;
     const { path, allocated, ...known } = result.data;
     if (path !== this.#path) return undefined;
     const isSame = known.bytes === bytes && known.mtimeMs === mtimeMs;
-    return { allocated, isSame: isSame && known.keyId === this.#keyId };
+    const { claim } = known;
+    return { allocated, claim, isSame: isSame && known.keyId === this.#keyId };
   }
 
   /** Writes the upload down; resolves when that survives a crash of the machine. */
-  async write({ bytes, mtimeMs }: FileState, allocated: Allocated): Promise<void> {
+  async write({ bytes, mtimeMs }: FileState, allocated: Allocated, claim?: string): Promise<void> {
     const [path, keyId] = [this.#path, this.#keyId];
-    const record = { format: 1, path, bytes, mtimeMs, keyId, allocated };
+    const record = { format: 1, path, bytes, mtimeMs, keyId, claim, allocated };
     // For its user only: the record gives all rights to the file in the depot.
     await replaceFile(this.#file, JSON.stringify(record));
   }

@@ -9,10 +9,12 @@ import type { FileHandle } from 'node:fs/promises';
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { GuestSpace as Reserved } from '@millrace/shared/http/urls/guest-link';
 import { openPlain } from '../files/open-plain.ts';
 import type { Content } from '../net/depot-exchange.ts';
 import { type Allocated, appendRest, stateOf, type UploadState } from './depot-client.ts';
 import type { EncryptedFile } from './encrypted-file.ts';
+import { GuestSpace } from './guest-space.ts';
 import { KeptSpace } from './kept-space.ts';
 import { Retry } from './retry.ts';
 import { type FileState, UploadJournal } from './upload-journal.ts';
@@ -29,7 +31,9 @@ export interface UploadOptions {
   readonly part?: ByteRange | undefined;
   /** The ciphertext, which is stored in place of the file; undefined: the file itself is stored. */
   readonly encrypted?: EncryptedFile | undefined;
-  /** Base URL of the depot. */
+  /** Spaces of a link for guests; undefined: the token reserves one. */
+  readonly guest?: readonly Reserved[] | undefined;
+  /** Base URL of the depot; for guests the first space. */
   readonly edge: string;
   readonly token: string;
   /** Time from now for which the file is stored. */
@@ -108,6 +112,8 @@ class Upload {
   #stored = 0;
   readonly #retry: Retry;
   #hasBegun = false;
+  /** Fields of all requests by which a guest shows that the upload is his. */
+  #fields: Record<string, string> = {};
 
   constructor(options: UploadOptions, file: FileHandle, journal: UploadJournal) {
     this.#options = options;
@@ -125,9 +131,13 @@ class Upload {
     const bytes = rangeBytes(this.#part);
     if (this.#part.end > this.#fileState.bytes) throw new MillraceError('file-has-changed');
     const [journal, fileState, retry] = [this.#journal, this.#fileState, this.#retry];
-    const { edge, token, name, forMs, signal } = this.#options;
-    const space = new KeptSpace({ journal, fileState, forMs, retry, signal });
+    const { edge, token, name, forMs, signal, guest } = this.#options;
+    const space =
+      guest === undefined
+        ? new KeptSpace({ journal, fileState, forMs, retry, signal })
+        : new GuestSpace({ journal, fileState, spaces: guest, name, retry, signal });
     const allocated = await space.take({ edge, token, bytes, name }, () => observe.anew());
+    if (space instanceof GuestSpace) this.#fields = space.fields;
     const { sha256: theirs } = await this.#send(allocated, space);
     await this.#hashTo(bytes);
     const sha256 = this.#hash.digest('hex');
@@ -142,12 +152,12 @@ class Upload {
   }
 
   /** Sends what the depot does not have yet. @returns the state of the complete upload */
-  #send(allocated: Allocated, space: KeptSpace): Promise<UploadState> {
+  #send(allocated: Allocated, space: KeptSpace | GuestSpace): Promise<UploadState> {
     const { observe, signal } = this.#options;
     const { write } = allocated;
     const bytes = rangeBytes(this.#part);
     return this.#retry.run(async () => {
-      const state = await stateOf(write, signal);
+      const state = await stateOf(write, signal, this.#fields);
       this.#onStored(state.offset);
       if (!this.#hasBegun) observe.begun(bytes, state.offset);
       this.#hasBegun = true;
@@ -171,7 +181,7 @@ class Upload {
 
   #append(write: string, offset: number, content: Content): Promise<UploadState> {
     const onStored = (stored: number) => this.#onStored(stored);
-    return appendRest(write, offset, content, onStored, this.#options.signal);
+    return appendRest(write, offset, content, onStored, this.#options.signal, this.#fields);
   }
 
   /** Reads the part from an offset to its end. @throws MillraceError `file-has-changed` */

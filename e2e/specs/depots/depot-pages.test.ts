@@ -258,3 +258,99 @@ test('a link that has been revoked leads to a page that says so', async () => {
     await context.close();
   }
 });
+
+/** Makes a link for guests. @returns it, and the links of the owner */
+async function invite(...options: string[]) {
+  const args = ['invite', '--edge', edges[0]?.url ?? '', '--token-file', stage.tokenFile, '--json'];
+  const { code, stdout, stderr } = await runCli([...args, ...options], env);
+  if (code !== 0) throw new Error(stdout + stderr);
+  const made: { guest: string; files: { file: string; manage: string }[] } = JSON.parse(stdout);
+  return made;
+}
+
+const digestAt = async (url: string) => {
+  const response = await fetch(url);
+  const body = Buffer.from(await response.arrayBuffer());
+  return [response.status, response.headers.get('content-disposition'), sha256(body)];
+};
+
+describe('the link for a guest', () => {
+  const file = () => join(stage.folder, NAME);
+  const named = (name: string) => expect.stringContaining(encodeURIComponent(name.slice(0, 7)));
+
+  test('takes a file in the browser, goes on after the page is closed, and ends with its owner', async () => {
+    const { guest, files } = await invite('--bytes', '10MiB');
+    const [own] = files as [{ file: string; manage: string }];
+    const { context, page, problems } = await openPage(browser);
+    const offsets: (string | undefined)[] = [];
+    try {
+      let refuses = true;
+      await page.route('**/-/depot/w/**', async (route) => {
+        const { 'upload-offset': offset } = route.request().headers();
+        if (route.request().method() !== 'PATCH') return route.continue();
+        if (refuses && offset !== '0') return route.abort();
+        offsets.push(offset);
+        return route.continue();
+      });
+      await page.goto(guest);
+      expect(await page.locator('#size').textContent()).toBe('10 MiB');
+      await page.getByLabel('Choose a file').setInputFiles(file());
+      await page.getByText('4 MiB of 9 MiB stored').waitFor();
+      page.on('dialog', (dialog) => void dialog.accept());
+      refuses = false;
+      await page.goto('about:blank');
+      // Nobody else can write into what has been begun, with the link or without.
+      const taken = await runCli(['upload', '--guest', guest, small.exnode, '--json'], env);
+      expect([taken.code, taken.stdout]).toEqual([2, expect.stringContaining('upload-running')]);
+      await page.goto(guest);
+      await page.getByLabel('Choose a file').setInputFiles(file());
+      await heading(page, 'Sent');
+      // The first piece is not sent again.
+      expect(offsets.filter((offset) => offset === '0')).toEqual(['0']);
+      expect(await page.locator('#link').textContent()).toBe(own.file);
+      expect(await digestAt(own.file)).toEqual([200, named(NAME), sha256(content)]);
+      expect(problems).toEqual([]);
+      expect((await fetch(own.manage, { method: 'DELETE' })).status).toBe(204);
+      await page.reload();
+      await heading(page, 'The invitation has ended');
+      expect(edges.flatMap(({ log }) => log).join()).not.toContain(guest.slice(-32));
+    } finally {
+      await context.close();
+    }
+  });
+
+  test('takes as many files from the command as it permits, and none that is too large', async () => {
+    const { guest, files } = await invite('--bytes', '1MiB', '--times', '2');
+    const sent = async (path: string) => {
+      const guestEnv = { MILLRACE_STATE: join(stage.folder, 'guest') };
+      const { code, stdout } = await runCli(['upload', path, '--guest', guest, '--json'], guestEnv);
+      const last = JSON.parse(stdout.trim().split('\n').at(-1) as string);
+      return [code, last.link ?? last.code];
+    };
+    const notes = join(stage.folder, 'notes.txt');
+    expect(await sent(file())).toEqual([expect.any(Number), 'upload-too-long']);
+    expect(await sent(notes)).toEqual([0, files[0]?.file]);
+    expect(await sent(stage.tokenFile)).toEqual([0, files[1]?.file]);
+    expect(await sent(small.exnode)).toEqual([2, 'upload-running']);
+    expect(await digestAt(files[0]?.file ?? '')).toEqual([
+      ...[200, named('notes.txt')],
+      sha256(await readFile(notes)),
+    ]);
+  });
+
+  test('has a page for everybody', async () => {
+    const { guest } = await invite('--bytes', '20MiB');
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const viewport = { width: 380, height: 800 };
+      const { context, page, problems } = await openPage(browser, { colorScheme, viewport });
+      try {
+        await page.goto(guest);
+        await page.getByText('20 MiB').waitFor();
+        await fits(page);
+        expect([await barriers(page), problems]).toEqual([[], []]);
+      } finally {
+        await context.close();
+      }
+    }
+  });
+});

@@ -78,6 +78,9 @@ const HEAD = z.object({
         .optional(),
     })
     .optional(),
+  /** True for the space of a guest; and SHA-256 of the claim of the one who uses it. */
+  guest: z.literal(true).optional(),
+  claim: hex64.optional(),
   /** True once bytes read from the disk were not those that had been written. */
   damaged: z.literal(true).optional(),
 });

@@ -34,6 +34,8 @@ export class Allocation {
   offset: number;
   /** Records of sums that are on the disk. */
   sums: number;
+  /** SHA-256 of the claim of the guest who uses it: known at once, and on the disk a little later. */
+  claim: string | undefined;
   /** True if other nodes may have been told of the file, as it is now. */
   told = false;
   /** Undefined until bytes are added: most allocations are complete, and need none. */
@@ -47,6 +49,7 @@ export class Allocation {
   constructor(folder: string, head: Head, offset: number, sums: number) {
     this.folder = folder;
     this.head = head;
+    this.claim = head.claim;
     this.offset = offset;
     this.sums = sums;
   }

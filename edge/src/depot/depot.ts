@@ -15,6 +15,7 @@ import type { Owners } from '../policy/depot-owners.ts';
 import { isProved, proofOf } from '../policy/proofs.ts';
 import { Allocation } from './allocation.ts';
 import { AllocationDisk, type Found, type Head } from './allocation-disk.ts';
+import type { Request } from './asked-space.ts';
 import { Blocked } from './blocked.ts';
 import { readDepotTag } from './depot-tag.ts';
 import { DiskRoom, isDiskFull } from './disk-room.ts';
@@ -37,19 +38,6 @@ export interface DepotOptions {
   readonly log: Log;
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;
-}
-
-/** Space that is asked for, and the file that it is for. */
-export interface Request {
-  /** Bytes to reserve; undefined: as many as come. */
-  readonly bytes: number | undefined;
-  readonly forMs: Millis;
-  readonly name?: string | undefined;
-  readonly type?: string | undefined;
-  /** Length and SHA-256, hexadecimal, that it must have. */
-  readonly length?: number | undefined;
-  readonly sha256?: string | undefined;
-  readonly resumable: boolean;
 }
 
 export interface Allocated {
@@ -135,7 +123,7 @@ export class Depot {
    */
   async allocate(owner: Owner, request: Request): Promise<Allocated> {
     const { wallClock } = this.#options;
-    const { bytes, forMs, name, type, length, sha256, resumable } = request;
+    const { bytes, forMs, name, type, length, sha256, resumable, guest } = request;
     if (this.blocked.has(sha256)) throw new MillraceError('content-blocked');
     checkSize(owner, Math.max(bytes ?? 0, length ?? 0));
     const now = wallClock();
@@ -147,7 +135,7 @@ export class Depot {
     const head: Head = {
       ...{ format: 1, id, owner: owner.name, proofs, createdAt: now, expiresAt },
       ...{ bytes: reserved, grows: bytes === undefined, resumable },
-      ...{ name, type, length, sha256 },
+      ...{ name, type, length, sha256, guest },
     };
     try {
       await this.#room.check(reserved);
@@ -253,6 +241,11 @@ export class Depot {
     const final = { length, sha256, at: this.#options.wallClock() };
     await this.#change(allocation, { final, bytes: length, grows: false, pull: undefined });
     this.#ledger.charge(head.id, length);
+  }
+
+  /** Records the claim of a guest, SHA-256, with the name of the file. */
+  noteClaim(allocation: Allocation, claim: string, name: string | undefined): Promise<void> {
+    return this.#change(allocation, { claim, name: allocation.head.name ?? name });
   }
 
   /** Records a pull of an upload, or its end; undefined: bytes come in another way now. */

@@ -14,7 +14,9 @@ export interface InlineParts {
   readonly title: string;
   /** Path of the module in the folder of scripts; undefined: the page has none. */
   readonly script?: string | undefined;
-  /** Further attributes of the body. */
+  /** What its script may ask: nothing but the edge, or the places of a file, wherever they are. */
+  readonly asks?: 'edge' | 'places';
+  /** State of the page as its script finds it. */
   readonly state?: string | undefined;
   readonly main: Html;
 }
@@ -26,7 +28,7 @@ let styles: Promise<string> | undefined;
 
 /** Renders a page. What it says must not depend on who asks. */
 export async function renderInlinePage(parts: InlineParts): Promise<RenderedPage> {
-  const { title, script, state, main } = parts;
+  const { title, script, asks = 'edge', state, main } = parts;
   styles ??= readStyles();
   const style = await styles;
   const code = script === undefined ? undefined : await joinModules(new URL(script, OWN));
@@ -56,21 +58,23 @@ ${code === undefined ? undefined : new Html(`<script type="module">${code}</scri
       'referrer-policy': 'no-referrer',
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
-      'content-security-policy': contentPolicy(style, code),
+      'content-security-policy': contentPolicy(style, code, asks),
     },
     body,
   };
 }
 
-/** Makes the policy of a page. A page with a script may ask the places of a file, wherever they are. */
-function contentPolicy(style: string, code: string | undefined): string {
+function contentPolicy(
+  style: string,
+  code: string | undefined,
+  asks: NonNullable<InlineParts['asks']>,
+): string {
+  const places = asks === 'edge' ? "'self'" : "'self' https: http:";
   return [
     "default-src 'none'",
     `style-src '${digestOf(style)}'`,
     'img-src data:',
-    ...(code === undefined
-      ? []
-      : [`script-src '${digestOf(code)}'`, "connect-src 'self' https: http:"]),
+    ...(code === undefined ? [] : [`script-src '${digestOf(code)}'`, `connect-src ${places}`]),
     "form-action 'none'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
@@ -86,6 +90,6 @@ function digestOf(text: string): string {
 async function readStyles(): Promise<string> {
   const { files } = await loadAssets();
   const shared = ['tokens.css', 'base.css', 'common.css'].map((name) => files.get(name)?.body);
-  const own = await readFile(new URL('receive/receive.css', OWN), 'utf8');
+  const own = await readFile(new URL('inline.css', OWN), 'utf8');
   return [...shared, own].join('\n').replace(/\/\*(?:[^*]|\*(?!\/))*\*\/\s*/g, '');
 }

@@ -16,6 +16,7 @@ export function receivePage(): Promise<RenderedPage> {
   receive ??= renderInlinePage({
     title: 'Encrypted file - Millrace',
     script: 'receive/page.js',
+    asks: 'places',
     state: 'loading',
     main: html`<noscript><section class="card"><h1>This file is encrypted</h1>
 <p>Your browser decrypts it by a script of this page, and scripts are switched off. Allow them for this page, or use Millrace itself: <code>millrace get</code> with the link in quotes.</p></section></noscript>

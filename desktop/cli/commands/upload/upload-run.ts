@@ -40,6 +40,7 @@ export interface UploadCommandOptions extends CommonOptions {
   readonly retryFor?: number;
   readonly name?: string;
   readonly quiet?: boolean;
+  readonly guest?: string;
 }
 
 /** Time without progress after which an upload is given up. */

@@ -97,6 +97,18 @@ export class UploadView implements UrlUploadObserver, StripeObserver, FindObserv
     this.#out.stdout.write(`  manage   ${manage} (shown this once; keep it to yourself)\n`);
   }
 
+  /** Shows what a guest has stored: who has invited him has all other rights. */
+  guest({ link, bytes, sha256 }: Uploaded): void {
+    this.end();
+    const { ms } = this.#progress;
+    if (this.#report.json) {
+      this.#report.object({ event: 'done', link, bytes, sha256, ms });
+      return;
+    }
+    this.#progress.stored();
+    this.#out.stdout.write(`${link}\n`);
+  }
+
   /** Shows a file that is stored in several depots. @param path of the exNode */
   spread(spread: Spread, path: string): void {
     const { exnode, sha256, links, wholes, expires } = spread;

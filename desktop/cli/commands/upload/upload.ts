@@ -41,6 +41,10 @@ export function uploadCommand(context: CliContext): Command {
       '-o, --output <file>',
       'exNode that describes the file; written with several depots, with --encrypt, or if you name it (default: NAME.exnode)',
     )
+    .option(
+      '--guest <link>',
+      'upload by the link of somebody who has invited you ("millrace invite"); no token is needed',
+    )
     .option('--overwrite', 'replace an exNode of that name')
     .option(
       '--for <time>',
@@ -80,6 +84,10 @@ failed, otherwise as "get".`,
     .action(
       action<UploadCommandOptions, [string]>(context, async (report, options, file) => {
         // Imported here: the command's help needs no engine.
+        if (options.guest !== undefined) {
+          const { runGuestUpload } = await import('./invite-run.ts');
+          return runGuestUpload(file, options.guest, options, report, context);
+        }
         if (/^https?:\/\//i.test(file)) {
           const { runUrlUpload } = await import('./url-upload-run.ts');
           return runUrlUpload(file, options, report, context);

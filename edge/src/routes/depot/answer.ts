@@ -6,6 +6,7 @@ import type { Owner } from '@millrace/shared/cdn/depot/owners-file';
 import type { DepotLink, DepotTarget } from '@millrace/shared/http/urls/depot-link';
 import type { Allocation } from '../../depot/allocation.ts';
 import { readBlockBytes, sendBlocks } from './blocks.ts';
+import { checkClaim } from './claims.ts';
 import { type DepotRequest, sendJson } from './depot-request.ts';
 import { pull, pullState } from './pulls.ts';
 import { RequestBody } from './request-body.ts';
@@ -36,6 +37,7 @@ export async function answerStored(request: DepotRequest, target: StoredTarget):
   const { id, secret } = target;
   const kind = target.kind === 'pull' ? 'write' : target.kind;
   const allocation = findAllocation(request, { kind, id, secret });
+  if (kind === 'write') await checkClaim(request, allocation);
   request.about = { allocation };
   if (target.kind === 'manage') return manage(request, allocation, target.query ?? '');
   if (target.kind === 'pull') return pull(request, allocation);

@@ -18,6 +18,7 @@ import {
   hideSecrets,
   parseDepotTarget,
 } from '@millrace/shared/http/urls/depot-link';
+import { GUEST_PATH } from '@millrace/shared/http/urls/guest-link';
 import type { ClientAddress } from '@millrace/shared/node/clients/client-address';
 import { resetConnection } from '@millrace/shared/node/reset-connection';
 import type { OnRefusal } from '../../admission/admissions.ts';
@@ -34,6 +35,7 @@ import type { ClientReaper } from '../../clients/reaper.ts';
 import { recordTransfer } from '../../clients/transfer-record.ts';
 import type { ClientUse } from '../../depot/client-use.ts';
 import type { Metrics } from '../../figures/metrics.ts';
+import { guestPage } from '../../pages/guest-page.ts';
 import { problemPage } from '../../pages/receive-page.ts';
 import { answerStored, findAllocation } from './answer.ts';
 import { type DepotParts, type DepotRequest, uploadLimits } from './depot-request.ts';
@@ -64,6 +66,8 @@ export interface DepotHandlerOptions {
   readonly wallClock: () => Millis;
 }
 
+/** Last part of the path of the page for guests. */
+const GUEST_NAME = GUEST_PATH.slice(DEPOT_PATH.length + 1);
 /** Methods by the kind of target. */
 const METHODS: Readonly<Record<DepotTarget['kind'], readonly string[]>> = {
   create: ['GET', 'POST', 'OPTIONS'],
@@ -160,6 +164,10 @@ export class DepotHandler {
     const isReading = target.kind === 'read' || target.kind === 'file';
     if (request === undefined && !isReading) throw new MillraceError('no-such-page');
     const method = req.method ?? '';
+    // The page for guests: a link to it names spaces in its fragment only.
+    if (target.kind === 'put' && target.name === GUEST_NAME && method === 'GET') {
+      return sendPage(exchange, 200, await guestPage());
+    }
     if (!METHODS[target.kind].includes(method)) throw new MillraceError('method-refused');
     if (method === 'OPTIONS') {
       const takes = target.kind === 'create' || target.kind === 'write';

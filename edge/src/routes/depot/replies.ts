@@ -38,7 +38,7 @@ const CORS: Readonly<Record<string, string>> = {
 };
 const CORS_REQUEST: Readonly<Record<string, string>> = {
   'access-control-allow-headers':
-    'authorization, content-digest, content-disposition, content-type, range, if-range, repr-digest, upload-complete, upload-draft-interop-version, upload-length, upload-offset',
+    'authorization, content-digest, content-disposition, content-type, range, if-range, repr-digest, upload-claim, upload-complete, upload-draft-interop-version, upload-length, upload-offset',
   'access-control-max-age': '86400',
 };
 

@@ -27,6 +27,8 @@ const CREATION = z.strictObject({
   type: z.string().max(200).optional(),
   /** SHA-256 that the file must have. */
   sha256,
+  /** True for space that a guest is to fill. */
+  guest: z.literal(true).optional(),
 });
 
 const CHANGE = z.strictObject({ seconds: seconds.optional(), bytes: bytes.optional() });

@@ -53,6 +53,16 @@ export function uploadFields(fields: Partial<UploadFields>): Record<string, stri
   };
 }
 
+/** Reads Upload-Limit, as far as it is understood. */
+export function readUploadLimit(headers: Headers): UploadLimits {
+  const text = listField(headers, 'upload-limit') ?? '';
+  const number = (name: string) => {
+    const found = new RegExp(`(?:^|,) *${name}=([0-9]{1,15}) *(?:[,;]|$)`).exec(text)?.[1];
+    return found === undefined ? undefined : Number(found);
+  };
+  return { maxSize: number('max-size'), maxAge: number('max-age') };
+}
+
 /** Writes Upload-Limit. */
 export function uploadLimit({ maxSize, maxAge }: UploadLimits): string {
   return [
