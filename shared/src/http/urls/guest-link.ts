@@ -71,6 +71,8 @@ export function parseGuestLink(text: string): GuestSpace[] {
 function linkOf(text: string): DepotLink {
   const { pathname } = new URL(text);
   const target = parseDepotTarget(pathname.slice(pathname.lastIndexOf('/-/')));
-  if (target !== undefined && 'secret' in target && target.kind !== 'pull') return target;
+  if (target !== undefined && 'secret' in target) {
+    if (target.kind !== 'pull' && target.kind !== 'file') return target;
+  }
   throw new MillraceError('bad-option', 'that is no link of a depot');
 }
