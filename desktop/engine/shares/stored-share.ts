@@ -8,6 +8,7 @@ import { allocationsOf, grantedEnd, withEnds } from '@millrace/shared/exnode/all
 import type { Exnode } from '@millrace/shared/exnode/exnode';
 import { layoutOf } from '@millrace/shared/exnode/layout';
 import { without } from '@millrace/shared/exnode/trim';
+import { replaceCopies } from '../stored/document-copies.ts';
 import { manageAllocations, type Outcome } from '../stored/manage-allocations.ts';
 import { extend, release } from '../upload/depot-client.ts';
 import { isGone } from '../upload/reserve.ts';
@@ -35,7 +36,10 @@ export async function extendAll(
   const ends = [...outcomes].flatMap(([allocation, outcome]) =>
     'value' in outcome ? [[allocation, outcome.value] as const] : [],
   );
-  return { exnode: withEnds(exnode, new Map(ends)), error: firstError(outcomes.values()) };
+  const after = withEnds(exnode, new Map(ends));
+  // A copy that stays as it was leads to the file too: of old ends, all of its places are asked.
+  if (ends.length > 0) await replaceCopies(after, signal);
+  return { exnode: after, error: firstError(outcomes.values()) };
 }
 
 /** Deletes a file at all of its depots. What is gone already counts as deleted. */

@@ -161,6 +161,41 @@ describe('a link to a file on several depots', () => {
     expect((await get(wrong, 'd.bin')).stdout).toContain('bad-exnode');
   });
 
+  test('stays as it is, and leads to the replicas that its owner has', async () => {
+    done.kept = await upload('kept', '--copies', '3');
+    const [link = ''] = linksOf('kept');
+    const sunset = async (node: Node) => {
+      const head = await askDepot('HEAD', originOf(node) + new URL(link).pathname);
+      return (Date.parse(head.headers.get('sunset') ?? '') - Date.now()) / 86_400_000;
+    };
+    const managing = async (...args: string[]) => {
+      const { code, stdout } = await runCli([...args, '--json'], env);
+      if (code !== 0) throw new Error(stdout);
+      return JSON.parse(stdout.trim().split('\n').at(-1) as string);
+    };
+    for (const node of nodes) expect(await sunset(node)).toBeLessThan(8);
+    const own = join(stage.folder, 'kept.exnode');
+    expect((await managing('refresh', own, '--for', '20d')).stale).toEqual([]);
+    for (const node of nodes) expect(await sunset(node)).toBeGreaterThan(19);
+    const [place = ''] = JSON.parse(await readFile(own, 'utf8')).extents[0].shards[0].map(
+      ({ read }: Document) => new URL(read).origin,
+    );
+    expect((await managing('trim', own, '--edge', place)).stale).toEqual([]);
+    const [document = ''] = done.kept.exnodes.filter((one: string) => !one.startsWith(place));
+    for (const node of nodes) {
+      const shared = await (await fetch(originOf(node) + new URL(document).pathname)).text();
+      expect([shared.includes(`"name":"the set.bin"`), shared.includes(place)]).toEqual([
+        true,
+        false,
+      ]);
+    }
+    expect(await managing('trim', join(stage.folder, 'sealed.exnode'), '--all')).toBeDefined();
+    const { pathname } = new URL(linksOf('sealed')[0] as string);
+    for (const node of nodes) {
+      expect((await askDepot('HEAD', originOf(node) + pathname)).status).toBe(404);
+    }
+  });
+
   test('gives the file by curl although two edges are dead', async () => {
     const dead = nodes
       .map((node) => ({ node, rank: random() }))

@@ -5,8 +5,9 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
+import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
 import { MIN_ORIGIN_TIMEOUT_MS, RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
-import { depotFileId, depotTagOf } from '@millrace/shared/cdn/depot/depot-file';
+import { depotFileId, depotFileTag, depotTagOf } from '@millrace/shared/cdn/depot/depot-file';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { LRUCache } from 'lru-cache';
 import type { Depot } from '../depot/depot.ts';
@@ -77,14 +78,18 @@ export class DepotSource implements ChunkSource {
       throw new MillraceError('no-such-allocation');
     }
     const { length } = depot.checkReadable(allocation);
-    if (length !== version.length) throw new MillraceError('version-changed');
+    const { edition } = allocation.head;
+    const isOther =
+      edition !== undefined &&
+      version.tag !== versionTag({ etag: depotFileTag(id, edition) }, length);
+    if (length !== version.length || isOther) throw new MillraceError('version-changed');
     observer.onSent();
     const buffer = memory.allocate(range.end - range.start);
     const reading = new AbortController();
     const ended = allocation.addReader(reading);
     try {
       let filled = 0;
-      for await (const piece of readVerified(allocation.folder, range)) {
+      for await (const piece of readVerified(allocation.bytesFolder, range)) {
         signal.throwIfAborted();
         reading.signal.throwIfAborted();
         piece.copy(buffer.data, filled);

@@ -160,16 +160,18 @@ export class StoredRanges {
     const { depot, files } = this.#options;
     const { id } = link;
     if (depot !== undefined && this.isOwn(link)) {
-      return versionOf(id, depot.checkReadable(depot.find(link)).length);
+      const allocation = depot.find(link);
+      return versionOf(id, depot.checkReadable(allocation).length, allocation.head.edition);
     }
     if (files === undefined) throw new MillraceError('no-such-allocation');
-    return versionOf(id, (await files.find(link, signal, () => {})).length);
+    const { length, edition } = await files.find(link, signal, () => {});
+    return versionOf(id, length, edition);
   }
 }
 
 /** Returns the version of a stored file by which its chunks are named. */
-export function versionOf(id: string, length: number): FileVersion {
-  const validators = { etag: depotFileTag(id) };
+export function versionOf(id: string, length: number, edition?: number): FileVersion {
+  const validators = { etag: depotFileTag(id, edition) };
   const tag = versionTag(validators, length) as string;
   return { url: depotFileUrl(id), scope: 'public', length, validators, tag, fields: {} };
 }

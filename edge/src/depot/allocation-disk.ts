@@ -4,6 +4,7 @@
  *     objects/ab/REST/head   JSON, replaced by rename
  *                     data   the bytes
  *                     sums   a record for each segment of them, see sums.ts
+ *                     eN     a folder with data and sums of an exNode that was replaced N times
  *
  * Folders of ended allocations are moved to `trash/` at once, and deleted from there.
  */
@@ -68,6 +69,8 @@ const HEAD = z.object({
   sha256: hex64.optional(),
   /** Set when the upload is complete. */
   final: z.object({ length: bytes, sha256: hex64, at: time }).optional(),
+  /** Number of times that the exNode here has been replaced; absent: none. */
+  edition: z.int().min(1).optional(),
   /** The pull that was begun last, until another one or an append begins. */
   pull: z
     .object({

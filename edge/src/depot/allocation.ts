@@ -1,6 +1,7 @@
 /** One allocation: its head, how much of it is on the disk, and the requests that use it. */
 
 import { createHash, type Hash } from 'node:crypto';
+import { join } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Head } from './allocation-disk.ts';
 
@@ -52,6 +53,11 @@ export class Allocation {
     this.claim = head.claim;
     this.offset = offset;
     this.sums = sums;
+  }
+
+  /** Folder of its bytes. */
+  get bytesFolder(): string {
+    return editionFolder(this.folder, this.head.edition);
   }
 
   get isComplete(): boolean {
@@ -153,4 +159,9 @@ export class Allocation {
     const hash = this.#hash?.hash.copy() ?? createHash('sha256');
     return hash.digest('hex');
   }
+}
+
+/** Returns the folder with the bytes of an edition. */
+export function editionFolder(folder: string, edition: number | undefined): string {
+  return edition === undefined ? folder : join(folder, `e${edition}`);
 }

@@ -248,6 +248,23 @@ export class Depot {
     return this.#change(allocation, { claim, name: allocation.head.name ?? name });
   }
 
+  /**
+   * Gives a complete allocation other content, which is durable already.
+   *
+   * @throws MillraceError `content-blocked`, `allocation-expired`
+   */
+  async replace(
+    allocation: Allocation,
+    edition: number,
+    { length, sha256 }: { readonly length: number; readonly sha256: string },
+  ): Promise<void> {
+    if (this.blocked.has(sha256)) throw new MillraceError('content-blocked');
+    const final = { length, sha256, at: this.#options.wallClock() };
+    await this.#change(allocation, { edition, final, bytes: length });
+    allocation.offset = length;
+    this.#ledger.charge(allocation.head.id, length);
+  }
+
   /** Records a pull of an upload, or its end; undefined: bytes come in another way now. */
   async notePull(allocation: Allocation, pull: PullRecord | undefined): Promise<void> {
     if (allocation.head.pull !== pull) await this.#change(allocation, { pull });

@@ -50,6 +50,17 @@ export class Space {
   }
 
   /**
+   * Charges an exNode that is to be replaced for the longer of both.
+   *
+   * @throws MillraceError `allocation-refused`
+   */
+  replace({ head }: Allocation, bytes: number): void {
+    const { owner, allowance } = this.limitsOf(head);
+    if (owner !== undefined) checkSize(owner, bytes);
+    refuse(this.#ledger.charge(head.id, Math.max(bytes, head.bytes), allowance));
+  }
+
+  /**
    * Charges another number of bytes for an incomplete upload.
    *
    * @throws MillraceError `allocation-refused`, `upload-complete`, `inconsistent-length`

@@ -11,6 +11,8 @@ export interface StoredFile {
   readonly sha256: string;
   readonly name?: string | undefined;
   readonly type?: string | undefined;
+  /** Number of times that an exNode has been replaced; absent: none. */
+  readonly edition?: number | undefined;
   /** Time until its lease ends: a duration, because clocks of nodes differ. */
   readonly leftMs: Millis;
 }
@@ -20,12 +22,14 @@ const MESSAGE = z.object({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   name: z.string().max(1000).optional(),
   type: z.string().max(200).optional(),
+  edition: z.int().min(1).optional(),
   leftMs: z.number().min(0).max(1e15),
 });
 
 /** Writes the message. */
-export function writeStoredFile({ length, sha256, name, type, leftMs }: StoredFile): string {
-  return JSON.stringify({ length, sha256, name, type, leftMs });
+export function writeStoredFile(file: StoredFile): string {
+  const { length, sha256, name, type, edition, leftMs } = file;
+  return JSON.stringify({ length, sha256, name, type, edition, leftMs });
 }
 
 /** Reads the message. @throws Error if the text is none */

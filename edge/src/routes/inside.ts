@@ -192,10 +192,14 @@ export class InsideHandler {
       if (question === undefined) throw new MillraceError('bad-chunk-name');
       if (depot === undefined) throw new MillraceError('no-such-allocation');
       const { head } = depot.findFor(question.id, question.proof);
-      const { name, type, expiresAt, final } = head;
+      const { name, type, edition, expiresAt, final } = head;
       const { length = 0, sha256 = '' } = final ?? {};
       const leftMs = Math.max(0, expiresAt - wallClock());
-      return this.#sendText(req, res, writeStoredFile({ length, sha256, name, type, leftMs }));
+      return this.#sendText(
+        req,
+        res,
+        writeStoredFile({ length, sha256, name, type, edition, leftMs }),
+      );
     }
     if (depotFileId(wanted.url) === undefined) throw new MillraceError('bad-chunk-name');
     const client = readClient(req.headers, path);

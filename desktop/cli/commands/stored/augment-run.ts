@@ -15,7 +15,7 @@ import { readExnode } from '../../options/exnode-request.ts';
 import { UsageError } from '../../text/option-values.ts';
 import { AugmentView } from './augment-view.ts';
 import { findReplicas } from './find-replicas.ts';
-import { changingOwned, writeOwned } from './owned-exnode.ts';
+import { changingOwned, replaceShared, writeOwned } from './owned-exnode.ts';
 
 export interface AugmentCommandOptions extends CommonOptions {
   readonly copies?: number;
@@ -55,6 +55,7 @@ async function augmentOwned(
   const wallClock = () => Date.now();
   const usual = lastEnd(findings) ?? 0;
   const asked = options.for === undefined ? usual : wallClock() + options.for;
+  let latest: Exnode | undefined;
   const view = new AugmentView(report, context, exnode.name, options.quiet === true);
   try {
     const done = await augmentExnode({
@@ -62,10 +63,16 @@ async function augmentOwned(
       // Copies that are given away may name ends that are over.
       end: asked > wallClock() ? asked : wallClock() + WEEK_MS,
       now: () => performance.now(),
-      write: (changed) => writeOwned(given, changed, context),
+      async write(changed) {
+        latest = changed;
+        await writeOwned(given, changed, context);
+      },
       observe: view,
     });
-    view.done(done, options.copies);
+    view.end();
+    const changed = signal.aborted ? undefined : latest;
+    const stale = changed === undefined ? [] : await replaceShared(changed, report, context);
+    view.done(done, options.copies, stale);
     if (done.failure !== undefined) throw done.failure;
     return done.missing.length > 0 ? EXIT.source : EXIT.ok;
   } finally {

@@ -8,6 +8,7 @@ import { depotOf } from '@millrace/shared/exnode/layout';
 import type { Augmented, AugmentObserver } from '../../../engine/stored/augment-exnode.ts';
 import type { CliContext, Report } from '../../console/context.ts';
 import { StoreProgress } from '../../view/store-progress.ts';
+import type { StaleResult } from './owned-exnode.ts';
 
 export class AugmentView implements AugmentObserver {
   readonly #report: Report;
@@ -59,14 +60,18 @@ export class AugmentView implements AugmentObserver {
     this.#progress.tell({ event: 'added', edge: depot, start, end, shard }, text);
   }
 
-  done({ exnode, added, missing, failure }: Augmented, copies: number | undefined): void {
+  done(
+    { exnode, added, missing, failure }: Augmented,
+    copies: number | undefined,
+    stale: readonly StaleResult[],
+  ): void {
     this.end();
     if (this.#hasBegun && failure === undefined) this.#progress.stored();
     const { ms } = this.#progress;
     const { name, root } = exnode;
     // An error is the last object for programs.
     const event = failure === undefined ? 'done' : 'stopped';
-    const document = { event, name, root, added, copies, missing, ms };
+    const document = { event, name, root, added, copies, missing, stale, ms };
     this.#report.result(document, () => [
       `${added === 1 ? '1 replica' : `${added} replicas`} more in the exNode`,
       ...(missing.length === 0 ? [] : [`nothing to copy: nobody has ${shownRanges(missing)}`]),

@@ -8,8 +8,9 @@ import type { ManagedAllocation } from '@millrace/shared/exnode/allocations';
 import { type Exnode, MAX_EXNODE_BYTES } from '@millrace/shared/exnode/exnode';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
 import { lockFile } from '../../../engine/files/file-lock.ts';
+import { replaceCopies } from '../../../engine/stored/document-copies.ts';
 import type { Outcome } from '../../../engine/stored/manage-allocations.ts';
-import type { CliContext } from '../../console/context.ts';
+import type { CliContext, Report } from '../../console/context.ts';
 import { writeResult } from '../../console/result-file.ts';
 import { readExnode } from '../../options/exnode-request.ts';
 import { UsageError } from '../../text/option-values.ts';
@@ -67,6 +68,32 @@ export async function writeOwned(given: string, exnode: Exnode, { cwd }: CliCont
     throw new MillraceError('bad-exnode', 'it would be longer than 16 MiB');
   }
   await writeResult(resolve(cwd, given), text, { overwrites: true, mode: 0o600 });
+}
+
+/** A copy of an exNode that could not be replaced. */
+export interface StaleResult {
+  readonly depot: string;
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+/**
+ * Gives the copies of an exNode at its depots what the owner's has now, so that links to it and to its
+ * file lead to the replicas that there are.
+ *
+ * @returns the copies that stay as they were, of which people are told
+ * @throws MillraceError `interrupted`
+ */
+export async function replaceShared(
+  exnode: Exnode,
+  report: Report,
+  { signal }: CliContext,
+): Promise<StaleResult[]> {
+  const stale = await replaceCopies(exnode, signal);
+  return stale.map(({ depot, error: { code, message } }) => {
+    if (!report.json) report.note(`${depot}: its copy of the exNode stays as it was: ${message}`);
+    return { depot, code, message };
+  });
 }
 
 /** Sums outcomes up by depot. */

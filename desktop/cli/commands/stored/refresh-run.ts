@@ -12,6 +12,7 @@ import {
   changingOwned,
   exitOf,
   readOwned,
+  replaceShared,
   resultLines,
   resultsOf,
   writeOwned,
@@ -54,10 +55,11 @@ async function refreshOwned(
   );
   const after = withEnds(exnode, new Map(granted));
   if (granted.length > 0) await writeOwned(given, after, context);
+  const stale = granted.length > 0 ? await replaceShared(after, report, context) : [];
   const end = layoutOf(after, () => true).expires;
   const expires = end === undefined ? undefined : new Date(end).toISOString();
   const depots = resultsOf(outcomes);
-  report.result({ expires, depots }, () => [
+  report.result({ expires, depots, stale }, () => [
     ...resultLines(depots, 'extended'),
     ...(expires === undefined ? [] : [`first end  ${expires}`]),
   ]);

@@ -2,7 +2,6 @@
 
 import { EXIT, MillraceError } from '@millrace/shared/base/errors';
 import { allocationsOf, type ManagedAllocation } from '@millrace/shared/exnode/allocations';
-import type { Exnode } from '@millrace/shared/exnode/exnode';
 import { manageLinkIn } from '@millrace/shared/exnode/manage-link';
 import { planTrim, seemsLost, without } from '@millrace/shared/exnode/trim';
 import { manageAllocations, type Outcome } from '../../../engine/stored/manage-allocations.ts';
@@ -15,6 +14,7 @@ import {
   changingOwned,
   exitOf,
   readOwned,
+  replaceShared,
   resultLines,
   resultsOf,
   writeOwned,
@@ -71,9 +71,11 @@ async function trimOwned(
     lost.has(manage) ? confirmLost(manage, signal) : released(manage, signal);
   const outcomes = await manageAllocations(chosen, send, context.signal);
   const removed = chosen.filter((one) => isRemoved(one, outcomes.get(one), forget));
-  await writeTrimmed(given, exnode, removed, context);
+  const left = without(exnode, removed);
+  if (removed.length > 0) await writeOwned(given, left, context);
+  const stale = removed.length > 0 && !all ? await replaceShared(left, report, context) : [];
   const results = resultsOf(outcomes);
-  report.result({ removed: removed.length, depots: results }, () => [
+  report.result({ removed: removed.length, depots: results, stale }, () => [
     ...resultLines(results, 'removed'),
     `${removed.length === 1 ? '1 replica' : `${removed.length} replicas`} less in the exNode`,
   ]);
@@ -115,13 +117,4 @@ function isRemoved(
   if (manage === undefined) return true;
   if (outcome === undefined) return false;
   return 'value' in outcome || (forget && outcome.error.code !== 'interrupted');
-}
-
-async function writeTrimmed(
-  given: string,
-  exnode: Exnode,
-  removed: readonly ManagedAllocation[],
-  context: CliContext,
-): Promise<void> {
-  if (removed.length > 0) await writeOwned(given, without(exnode, removed), context);
 }

@@ -9,6 +9,7 @@ import { readBlockBytes, sendBlocks } from './blocks.ts';
 import { checkClaim } from './claims.ts';
 import { type DepotRequest, sendJson } from './depot-request.ts';
 import { pull, pullState } from './pulls.ts';
+import { replace } from './replace.ts';
 import { RequestBody } from './request-body.ts';
 import { readChange, readPathName } from './requests.ts';
 import { create, patch, put, showState } from './uploads.ts';
@@ -41,6 +42,7 @@ export async function answerStored(request: DepotRequest, target: StoredTarget):
   request.about = { allocation };
   if (target.kind === 'manage') return manage(request, allocation, target.query ?? '');
   if (target.kind === 'pull') return pull(request, allocation);
+  if (request.req.method === 'PUT') return replace(request, allocation);
   return request.req.method === 'HEAD'
     ? showState(request, allocation)
     : patch(request, allocation);

@@ -64,7 +64,7 @@ export async function sendBlocks(
     for (let start = 0; start < final.length; start += blockBytes) {
       const range = { start, end: Math.min(start + blockBytes, final.length) };
       const hash = createHash('sha256');
-      for await (const piece of readVerified(allocation.folder, range)) {
+      for await (const piece of readVerified(allocation.bytesFolder, range)) {
         signal.throwIfAborted();
         hash.update(piece);
       }

@@ -129,13 +129,13 @@ interface Body {
 async function sendRanges(
   o: DownloadOptions,
   exchange: Exchange,
-  { folder }: Allocation,
+  { bytesFolder }: Allocation,
   { ranges, parts, begin }: Body,
 ): Promise<void> {
   const { res, admission, controller } = exchange;
   for (const range of ranges) {
     let text = parts?.partHeader(range);
-    for await (const piece of readVerified(folder, range)) {
+    for await (const piece of readVerified(bytesFolder, range)) {
       controller.signal.throwIfAborted();
       const waitMs = admission.waitMs(o.now());
       if (waitMs > 0) await sleep(waitMs, controller.signal);
@@ -163,6 +163,8 @@ export async function drained(res: ServerResponse, signal: AbortSignal): Promise
   }
 }
 
+type FileHead = Pick<Head, 'id' | 'name' | 'type' | 'expiresAt' | 'edition'>;
+
 /** What is known of the bytes of a file. */
 interface Described {
   /** Hexadecimal. */
@@ -177,8 +179,8 @@ interface Described {
  * @param now Unix milliseconds
  */
 export function fileFields(
-  { id, name, type, expiresAt }: Pick<Head, 'id' | 'name' | 'type' | 'expiresAt'>,
-  { sha256, etag = depotFileTag(id) }: Described,
+  { id, name, type, expiresAt, edition }: FileHead,
+  { sha256, etag = depotFileTag(id, edition) }: Described,
   now: Millis,
 ): Record<string, string> {
   const left = Math.max(0, Math.floor((expiresAt - now) / 1000));

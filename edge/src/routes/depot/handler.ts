@@ -74,7 +74,7 @@ const METHODS: Readonly<Record<DepotTarget['kind'], readonly string[]>> = {
   put: ['PUT', 'OPTIONS'],
   read: ['GET', 'HEAD', 'OPTIONS'],
   file: ['GET', 'HEAD', 'OPTIONS'],
-  write: ['HEAD', 'PATCH', 'OPTIONS'],
+  write: ['HEAD', 'PATCH', 'PUT', 'OPTIONS'],
   pull: ['POST', 'OPTIONS'],
   manage: ['GET', 'PATCH', 'DELETE', 'OPTIONS'],
 };

@@ -68,8 +68,9 @@ export async function findInNetwork(
 }
 
 /** @param now Unix milliseconds */
-function pointerTo({ id, length, sha256, name, type, leaseEnd }: KnownFile, now: Millis): Pointer {
-  const fields = fileFields({ id, name, type, expiresAt: leaseEnd }, { sha256 }, now);
+function pointerTo(file: KnownFile, now: Millis): Pointer {
+  const { id, length, sha256, leaseEnd: expiresAt } = file;
+  const fields = fileFields({ ...file, expiresAt }, { sha256 }, now);
   return pointerWith(depotFileUrl(id), length, fields, now);
 }
 

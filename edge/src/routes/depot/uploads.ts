@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Digest } from '@millrace/shared/base/digest';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { depotFileTag } from '@millrace/shared/cdn/depot/depot-file';
 import type { Owner } from '@millrace/shared/cdn/depot/owners-file';
 import { contentDigests, fileDigests } from '@millrace/shared/http/fields/digest-fields';
 import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
@@ -295,7 +296,12 @@ export function stateFields(request: DepotRequest, allocation: Allocation): Reco
     ...uploadFields({ offset, complete, length }),
     'upload-limit': uploadLimit(uploadLimits(request, allocation)),
     'cache-control': 'no-store',
-    ...(head.final === undefined ? {} : { 'repr-digest': reprDigest(head.final.sha256) }),
+    ...(head.final === undefined
+      ? {}
+      : {
+          etag: depotFileTag(head.id, head.edition),
+          'repr-digest': reprDigest(head.final.sha256),
+        }),
   };
 }
 

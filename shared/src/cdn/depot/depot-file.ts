@@ -48,9 +48,13 @@ export function isFileOfDepots(url: string): boolean {
   return FILE.test(url) || WHOLE.test(url);
 }
 
-/** Returns the entity tag of a file of a depot. */
-export function depotFileTag(id: string): string {
-  return `"${id}"`;
+/**
+ * Returns the entity tag of a file of a depot.
+ *
+ * @param edition of an exNode that has been replaced so often; undefined: never
+ */
+export function depotFileTag(id: string, edition?: number): string {
+  return edition === undefined ? `"${id}"` : `"${id}.${edition}"`;
 }
 
 /** Returns true for hosts that stand for depots: no client may ask for anything there. */
