@@ -9,7 +9,7 @@ const folder = process.argv[2] ?? fileURLToPath(new URL('../../edge/screenshots'
 /** A server in a picture. */
 interface Box {
   readonly name: string;
-  /** What it has of the file. */
+  /** Its part of the file. */
   readonly has: string;
   readonly isDown?: boolean;
 }
