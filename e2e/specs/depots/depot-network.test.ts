@@ -77,6 +77,21 @@ async function failuresAt(edge: EdgeProcess): Promise<number> {
 }
 
 describe('a link of a depot', () => {
+  test('of an encrypted file opens as the same page at every node', async () => {
+    const links = await keep(depot, Buffer.from('{}'), { name: 'encrypted.exnode' });
+    const accept = 'text/html,*/*;q=0.8';
+    const own = await got(links.read, { accept });
+    expect(own.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    // A prefixed URL of the link, and the bytes for programs, which caches keep apart.
+    for (const url of [at(one, links), `${two.url}/${links.read}`]) {
+      expect(await got(url, { accept })).toMatchObject({ status: 200, digest: own.digest });
+      const { headers, digest } = await got(url);
+      expect([digest, headers.get('vary')]).toEqual([
+        ...[sha256(Buffer.from('{}')), 'accept, sec-fetch-dest'],
+      ]);
+    }
+  });
+
   test('gives the file at every node of the network, whole and in ranges', async () => {
     const content = contentOf('network', 20 * CHUNK + 17);
     const links = await keep(depot, content, { name: 'plan.html', type: 'text/html' });

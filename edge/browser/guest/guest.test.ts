@@ -48,7 +48,7 @@ test('an upload is continued for the same file only, in this browser only', () =
 });
 
 describe('a file', () => {
-  /** What the depot has, and what it answers instead of taking the next requests. */
+  /** Bytes that the depot has, and its answers to the next requests in place of taking them. */
   let stored: Buffer;
   let answers: (number | 'cut')[];
   let isComplete: boolean;

@@ -5,7 +5,7 @@ import { Refusal, sendFile, stateOf } from './sending.js';
 import { begunBefore, newClaim, remember, spacesOf } from './spaces.js';
 
 /**
- * What happened, and what to do.
+ * Words for each refusal: its name, and advice.
  *
  * @type {Readonly<Record<string, readonly [string, string]>>}
  */

@@ -9,7 +9,7 @@ const MAX_PAUSE_MS = 15_000;
 const MOST_FAILURES = 11;
 
 /**
- * What a depot says of a space.
+ * State of a space, as the depot tells it.
  *
  * @typedef {{ kind: 'there', offset: number, complete: boolean, most: number, seconds: number }
  *   | { kind: 'taken' | 'over' | 'away' }} SpaceState

@@ -1,4 +1,4 @@
-/** What the page makes of right and wrong answers of its servers, with real cryptography. */
+/** Right and wrong answers of servers, and the file that the page makes of them, with real cryptography. */
 
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';

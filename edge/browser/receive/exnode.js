@@ -201,7 +201,7 @@ function time(value) {
  */
 function object(value, where) {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw bad(`${where} is no object`);
+    throw bad(`${where} must be an object`);
   }
   return /** @type {Record<string, unknown>} */ (value);
 }
@@ -213,7 +213,8 @@ function object(value, where) {
  * @returns {unknown[]}
  */
 function list(value, where, most) {
-  if (!Array.isArray(value) || value.length > most) throw bad(`${where} is no list of its length`);
+  if (!Array.isArray(value) || value.length > most)
+    throw bad(`${where} must be a list of bounded length`);
   return value;
 }
 
@@ -238,7 +239,7 @@ function integer(value, where, least, most) {
  */
 function string(value, where, least, most) {
   if (typeof value !== 'string' || value.length < least || value.length > most) {
-    throw bad(`${where} is no text of its length`);
+    throw bad(`${where} must be a text of bounded length`);
   }
   return value;
 }

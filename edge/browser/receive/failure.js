@@ -1,7 +1,7 @@
 /** Failures of the page that receives encrypted files, in words for the person who opened the link. */
 
 /**
- * What happened, and what to do, by the kind of failure.
+ * Words by the kind of failure: its name, and advice.
  *
  * @type {Readonly<Record<string, readonly [string, string]>>}
  */

@@ -17,7 +17,7 @@ const COUNTER_BITS = 64;
 const MAX_NAME = 120;
 
 /**
- * What only holders of the key know of a file.
+ * Facts of a file that only holders of the key know.
  *
  * @typedef {{ name: string, type: string | undefined, bodyKey: CryptoKey }} OpenedHead
  */

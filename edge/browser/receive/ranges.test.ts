@@ -1,4 +1,4 @@
-/** What the page takes of a server's answers, over real sockets. */
+/** Answers of servers, right and wrong, and the bytes that the page takes of them, over real sockets. */
 
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';

@@ -14,7 +14,7 @@ export interface InlineParts {
   readonly title: string;
   /** Path of the module in the folder of scripts; undefined: the page has none. */
   readonly script?: string | undefined;
-  /** What its script may ask: nothing but the edge, or the places of a file, wherever they are. */
+  /** Servers that its script may ask: the edge alone, or the places of a file, wherever they are. */
   readonly asks?: 'edge' | 'places';
   /** State of the page as its script finds it. */
   readonly state?: string | undefined;

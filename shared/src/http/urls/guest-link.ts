@@ -48,7 +48,7 @@ export function formatGuestLink(spaces: readonly GuestSpace[]): string {
 /**
  * Reads a link for guests.
  *
- * @throws MillraceError `bad-option` if it is none, or not complete
+ * @throws MillraceError `bad-option` for other links, and for incomplete ones
  */
 export function parseGuestLink(text: string): GuestSpace[] {
   const [, address = '', spaces] = /^([^#]*)#g\.(.*)$/.exec(text) ?? [];
