@@ -10,6 +10,8 @@ import { VirtualClock } from './virtual-clock.ts';
 
 const PACKET_BITS = 12_000;
 const FIRST_WINDOW = 10;
+/** Most packets under way, by the buffer of the receiver. */
+const MOST_WINDOW = 32;
 const MIN_TIMEOUT_MS = 200;
 const MAX_TIMEOUT_MS = 120_000;
 /** Later packets that were acknowledged before one counts as lost. */
@@ -168,7 +170,8 @@ export class Connection {
     if (!isRepeat) this.#measure(now - sentAt);
     this.#highest = Math.max(this.#highest, number);
     this.#findLost();
-    this.#window += this.#window < this.#threshold ? 1 : 1 / this.#window;
+    const growth = this.#window < this.#threshold ? 1 : 1 / this.#window;
+    this.#window = Math.min(MOST_WINDOW, this.#window + growth);
     this.#backoff = 0;
     this.#fill();
     this.#arm();

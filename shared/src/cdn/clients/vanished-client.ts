@@ -47,7 +47,7 @@ export class VanishedClientDetector {
   #unanswered = 0;
   #answeredLate = 0;
 
-  /** Timeouts in a row that are unanswered. */
+  /** Timeouts in a row that were unanswered at the last observation. */
   get unanswered(): number {
     return this.#unanswered;
   }
