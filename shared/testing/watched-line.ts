@@ -27,7 +27,8 @@ export class WatchedLine {
   constructor({ seed, clients, spreadMs, ...options }: WatchedLineOptions) {
     const random = seededRandom(seed);
     this.line = new CrowdedLine({ ...options, random });
-    for (let i = 0; i < clients; i++) this.line.clock.at(spreadMs * random(), () => this.#connect());
+    for (let i = 0; i < clients; i++)
+      this.line.clock.at(spreadMs * random(), () => this.#connect());
   }
 
   #connect(): void {

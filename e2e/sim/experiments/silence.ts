@@ -12,6 +12,7 @@ const CROWD_MS = 40_000;
 const LOSSY_MS = 20_000;
 const BEFORE_MS = 10_000;
 const AFTER_MS = 70_000;
+const STEP_MS = 500;
 const CROWDED = { mbit: 50, rttMs: 20, queue: 600 };
 const LOSSES = [0, 0.01, 0.02, 0.05];
 
@@ -73,10 +74,17 @@ function summed(counts: readonly number[], clients: number): (string | number)[]
 
 function cutRow({ name: _, gone, ...line }: (typeof CUTS)[number], seed: number): number[] {
   const { mbit } = line;
-  const watched = new WatchedLine({ ...line, queue: Math.max(400, 4 * mbit), seed, spreadMs: 1000 });
+  const watched = new WatchedLine({
+    ...line,
+    queue: Math.max(400, 4 * mbit),
+    seed,
+    spreadMs: 1000,
+  });
   watched.pass(BEFORE_MS);
   watched.vanish(gone);
-  watched.pass(AFTER_MS);
+  for (let ms = 0; ms < AFTER_MS && watched.foundMs.length < gone; ms += STEP_MS) {
+    watched.pass(STEP_MS);
+  }
   const seconds = watched.foundMs.map((ms) => ms / 1000);
   const shown = [0.5, 0.9, 1].map((share) => quantile(seconds, share));
   return [...shown, seconds.length, gone];
