@@ -180,7 +180,7 @@ export class Connection {
   #findLost(): void {
     let isNew = false;
     for (const [number, { isRepeat }] of this.#flying) {
-      // What was sent again is found lost by the timeout only.
+      // Only the timeout finds a repeated packet lost.
       if (number > this.#highest - REORDERED || isRepeat) continue;
       this.#flying.delete(number);
       this.#lost.add(number);

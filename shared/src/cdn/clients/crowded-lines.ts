@@ -77,7 +77,7 @@ export class CrowdedLines {
     const known = this.#lines.get(line);
     if (known === undefined) return false;
     const isSilent = now - known.lastAckAt >= CUT_MS;
-    // Those that are left of a line that was cut are as silent as all were.
+    // The last clients of a line that was cut are as silent as all were.
     known.isCut = isSilent && (known.isCut || known.clients >= CUT_CLIENTS);
     return known.isCut;
   }
