@@ -258,7 +258,7 @@ export class AddressBook {
     const bySite = new Map<string, string>();
     for (const url of urls) {
       const { site, isOther, asked } = this.#addresses.get(url) ?? NOWHERE;
-      // The keys of sites are no URLs.
+      // A site never has the name of an address: it may not have a colon.
       const key = site === undefined || site === this.#ownSite || isOther ? url : site;
       const chosen = bySite.get(key);
       if (chosen === undefined || asked < (this.#addresses.get(chosen)?.asked ?? 0)) {

@@ -41,7 +41,7 @@ export const MAX_RUMOURED_NODES = 20_000;
 export const NOTICING_MS = 30_000;
 
 /**
- * What became of a node that answered: `self` for this node under any address, `other` if a known
+ * Effect of a node's answer on the table: `self` for this node under any address, `other` if a known
  * node answered at another address (the known address stays), `full` if the table is full of nodes
  * that have more right to be in it.
  */

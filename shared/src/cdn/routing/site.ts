@@ -11,7 +11,7 @@ import type { Peer } from './peer.ts';
 /** Most nodes of a site that an answer tells of; of larger sites nothing follows from silence. */
 export const MAX_MATES = 100;
 
-/** What a node tells of another one at its site. */
+/** A node's word on another one at its site. */
 export type Mate = readonly [name: string, load: number];
 
 /**
