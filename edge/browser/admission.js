@@ -23,9 +23,15 @@ const NAMES = {
   ownRequests: 'Requests for the edge’s own pages',
   checks: 'Links checked for publishers',
   guesses: 'Wrong tokens',
+  depotBytes: 'Depot: bytes kept',
+  appends: 'Depot: uploads',
+  pulls: 'Depot: files fetched for owners',
+  capabilities: 'Depot: wrong links',
+  dnsAnswers: 'DNS answers per second',
+  dnsConnections: 'DNS connections',
 };
 /** Formats for all but plain numbers. @type {Record<string, (value: number) => string>} */
-const UNITS = { memory: size, fetched: size, rate };
+const UNITS = { memory: size, fetched: size, depotBytes: size, rate };
 const HEADINGS = ['', 'In use', 'Most', 'Each client', 'Refused', 'Delayed', 'Cut off'];
 
 /**
@@ -33,10 +39,10 @@ const HEADINGS = ['', 'In use', 'Most', 'Each client', 'Refused', 'Delayed', 'Cu
  * @param {readonly Refused[]} refused the clients refused most
  */
 export function admissionPanel(admission, refused) {
-  const rows = Object.entries(admission);
-  const isCalm = rows.every(
-    ([, { refused, delayed, evicted }]) => refused + delayed + evicted === 0,
-  );
+  const all = Object.entries(admission);
+  const rows = all.filter(([, resource]) => saysSomething(resource));
+  const isCalm = all.every(([, resource]) => refusals(resource) === 0);
+  const quiet = all.length - rows.length;
   const heads = HEADINGS.map((text) => element('th', { scope: 'col' }, text));
   return [
     element(
@@ -49,10 +55,31 @@ export function admissionPanel(admission, refused) {
         element('tbody', {}, rows.map(resourceRow)),
       ),
     ),
+    ...(quiet === 0
+      ? []
+      : [
+          element(
+            'p',
+            { class: 'quiet' },
+            `${count(quiet)} more have no limit here, and have refused nobody.`,
+          ),
+        ]),
     ...(isCalm
       ? [element('p', { class: 'quiet' }, 'No client has been refused so far.')]
       : refusedClients(refused)),
   ];
+}
+
+/** @param {Resource} resource */
+function refusals({ refused, delayed, evicted }) {
+  return refused + delayed + evicted;
+}
+
+/** @param {Resource} resource */
+function saysSomething(resource) {
+  const { use, limit, perClient } = resource;
+  const isMeasured = [use, limit, perClient].some((value) => value !== undefined);
+  return isMeasured || refusals(resource) > 0;
 }
 
 /** @param {readonly Refused[]} refused */

@@ -133,7 +133,7 @@ function table(title, sums) {
   const rows = sums.map(({ name, begun, completed, bytes }) => {
     const share = begun === 0 ? '–' : percent(completed / begun);
     const cells = [count(begun), count(completed), share, size(bytes)];
-    return element('tr', {}, element('td', { class: 'cut mono', title: name }, name), [
+    return element('tr', {}, element('td', { class: 'mono long' }, name), [
       ...cells.map((text) => element('td', { class: 'number figures' }, text)),
     ]);
   });

@@ -183,7 +183,7 @@ export function processesPanel({ administration, workers, process, chunkBytes })
   const own = [
     ['Processor time', span(process.cpuSeconds), 'cpu'],
     ['Memory', size(process.residentBytes), 'resident'],
-    ['Chunks of', size(chunkBytes), 'chunk'],
+    ['Size of a chunk', size(chunkBytes), 'chunk'],
   ];
   return [facts([...done, ...each, ...own])];
 }
