@@ -10,8 +10,8 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runChild } from './children.mjs';
+import { PNPM } from './pnpm.mjs';
 
-const PNPM = 'pnpm@12.21.0';
 const NODE_MAJOR = 24;
 /** Longest time to fetch Electron, about 120 MB. */
 const FETCH_TIMEOUT_MS = 600_000;
@@ -249,6 +249,7 @@ const COMMANDS = {
   start,
   'build:extension': (args) => runNode([join(root, 'scripts/build-extension.mjs'), ...args]),
   package: (args) => runNode([join(root, 'scripts/package.mjs'), ...args]),
+  release: (args) => runNode([join(root, 'scripts/release.ts'), ...args]),
   edge: (args) => program('edge/src/main.ts', args, 'reloading program'),
   millrace: (args) => program('desktop/cli/main.ts', args, 'program'),
   bench: (args) => withUi(() => runNode([join(root, 'e2e/bench/main.ts'), ...args])),

@@ -1,0 +1,2 @@
+/** See `pnpm.mjs`. */
+export const PNPM: string;
