@@ -59,6 +59,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
   },
   'Also:': {
     'native-host': async () => (await import('./commands/native-host.ts')).nativeHostCommand,
+    uninstall: async () => (await import('./commands/uninstall.ts')).uninstallCommand,
     metalink: async () => (await import('./commands/metalink.ts')).metalinkCommand,
     completion: async () => (await import('./commands/completion.ts')).completionCommand,
     [COMPLETE]: async () => (await import('./commands/completion.ts')).completeCommand,

@@ -180,12 +180,24 @@ function exposureFlags(exposed: ExposureOptions): string[] {
   ];
 }
 
-async function stop({ state, signal }: CliContext, report: Report): Promise<undefined> {
+async function stop(context: CliContext, report: Report): Promise<undefined> {
+  const pid = await endDaemon(context);
+  if (pid === undefined) report.result({ stopped: false }, () => ['No daemon is running.']);
+  else report.result({ stopped: true, pid }, () => ['The daemon has ended.']);
+}
+
+/**
+ * Ends the daemon, if one runs, and waits until it has ended.
+ *
+ * @returns its process id; undefined if none ran
+ * @throws MillraceError `daemon-silent`
+ */
+export async function endDaemon({
+  state,
+  signal,
+}: Pick<CliContext, 'state' | 'signal'>): Promise<number | undefined> {
   const running = await runningDaemon(state);
-  if (running === undefined) {
-    report.result({ stopped: false }, () => ['No daemon is running.']);
-    return;
-  }
+  if (running === undefined) return undefined;
   try {
     await withDaemon({ state }, (daemon) => daemon.call('millrace.shutdown'));
   } catch (error) {
@@ -201,7 +213,7 @@ async function stop({ state, signal }: CliContext, report: Report): Promise<unde
     }
     await sleep(POLL_MS);
   }
-  report.result({ stopped: true, pid: running.pid }, () => ['The daemon has ended.']);
+  return running.pid;
 }
 
 async function status({ state }: CliContext, report: Report): Promise<number> {

@@ -7,6 +7,7 @@ import type { ParamsOf } from '@millrace/shared/bridge/contract/contract';
 import { Command, Option } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../console/context.ts';
 import { folderFor, withDaemon } from '../console/daemon-link.ts';
+import { confirmed, isPerson } from '../console/question.ts';
 import { writeResult } from '../console/result-file.ts';
 import { UsageError } from '../text/option-values.ts';
 import { counted } from '../view/download-words.ts';
@@ -104,7 +105,7 @@ export function importCommand(context: CliContext): Command {
           }
           if (dryRun) return undefined;
           const asks = options.yes !== true && file !== '-' && isPerson(context);
-          if (asks && !(await confirmed(context, preview.entries.length))) {
+          if (asks && !(await wants(context, preview.entries.length))) {
             report.note('Nothing was added.');
             return EXIT.ok;
           }
@@ -116,23 +117,8 @@ export function importCommand(context: CliContext): Command {
     );
 }
 
-/** Returns true where a user can see the question and answer it. */
-function isPerson({ stdin, stdout }: CliContext): boolean {
-  return stdout.isTTY === true && (stdin as { isTTY?: boolean }).isTTY === true;
-}
-
-async function confirmed(context: CliContext, count: number): Promise<boolean> {
-  if (count === 0) return false;
-  const { createInterface } = await import('node:readline/promises');
-  const lines = createInterface({ input: context.stdin, output: context.stdout });
-  try {
-    const answer = await lines.question(`Add ${counted(count)}? [y/N] `, {
-      signal: context.signal,
-    });
-    return /^\s*y(?:es)?\s*$/i.test(answer);
-  } finally {
-    lines.close();
-  }
+async function wants(context: CliContext, count: number): Promise<boolean> {
+  return count > 0 && confirmed(context, `Add ${counted(count)}?`);
 }
 
 async function read({ stdin, cwd }: CliContext, file: string): Promise<string> {

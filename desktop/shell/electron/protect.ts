@@ -1,7 +1,13 @@
 /** Locks the window down: pages other than the daemon's get no access. */
 
-import { app, type Session, type WebContents } from 'electron';
-import { CONTENT_SECURITY_POLICY, isOwnPage, mayLoad, maySave } from '../logic/page-policy.ts';
+import { app, type Session, shell, type WebContents } from 'electron';
+import {
+  CONTENT_SECURITY_POLICY,
+  isOwnPage,
+  mayLoad,
+  mayOpenOutside,
+  maySave,
+} from '../logic/page-policy.ts';
 
 /**
  * Origin of the daemon's page, and `file:` URL of the shell's own pages, with a slash at its end.
@@ -43,9 +49,19 @@ function protect(contents: WebContents, { origin, own }: PageSources): void {
   contents.on('will-redirect', (event, url) => stay(event, url ?? event.url));
   contents.on('will-attach-webview', (event) => event.preventDefault());
   if (typeof contents.setWindowOpenHandler === 'function') {
-    contents.setWindowOpenHandler(() => ({ action: 'deny' }));
+    contents.setWindowOpenHandler(({ url }) => {
+      openOutside(url);
+      return { action: 'deny' };
+    });
   } else {
     // Electron before 12.
-    (contents as NodeJS.EventEmitter).on('new-window', (event) => event.preventDefault());
+    (contents as NodeJS.EventEmitter).on('new-window', (event, url: string) => {
+      event.preventDefault();
+      openOutside(url);
+    });
   }
+}
+
+function openOutside(url: string): void {
+  if (mayOpenOutside(url)) void shell.openExternal(url).catch(() => {});
 }

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { isOwnPage, mayCall, mayLoad, maySave } from './page-policy.ts';
+import { EXTENSION_PAGE, INSTALL_PAGE } from '@millrace/shared/base/web-pages';
+import { isOwnPage, mayCall, mayLoad, mayOpenOutside, maySave } from './page-policy.ts';
 
 const DAEMON = 'http://127.0.0.1:6800';
 const OWN = 'file:///opt/millrace/pages/';
@@ -54,4 +55,15 @@ test.each([
 ])('a page may save %s: %s', (address, allowed) => {
   expect(maySave(address, DAEMON)).toBe(allowed);
   expect(maySave(address, undefined)).toBe(false);
+});
+
+test.each([
+  [EXTENSION_PAGE, true],
+  [INSTALL_PAGE, true],
+  [`${EXTENSION_PAGE}x`, false],
+  ['https://example.com/', false],
+  ['file:///etc/passwd', false],
+  ['', false],
+])('%s opens in the browser: %s', (url, opens) => {
+  expect(mayOpenOutside(url)).toBe(opens);
 });

@@ -1,5 +1,7 @@
 /** Decides which pages the window may show, and what they may load and request. */
 
+import { EXTENSION_PAGE, INSTALL_PAGE } from '@millrace/shared/base/web-pages';
+
 /** Policy of the shell's own pages, and of answers that come without one. */
 export const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
@@ -40,6 +42,11 @@ export function mayCall(address: string, daemon: string | undefined): boolean {
  */
 export function maySave(url: string, origin: string | undefined): boolean {
   return origin !== undefined && url.startsWith(`blob:${origin}/`);
+}
+
+/** Returns true for pages that open in the user's browser: those of the project, and no others. */
+export function mayOpenOutside(url: string): boolean {
+  return url === EXTENSION_PAGE || url === INSTALL_PAGE;
 }
 
 function parsed(address: string): URL | undefined {

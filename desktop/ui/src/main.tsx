@@ -18,6 +18,7 @@ import './style/details-pages.css';
 import './style/graph.css';
 import './style/dialog.css';
 import './style/settings.css';
+import './style/welcome.css';
 
 import { codeInFragment, offeredInFragment } from '@millrace/shared/bridge/page/session-api';
 import { createRoot } from 'react-dom/client';

@@ -1,6 +1,7 @@
 /** Commands about the daemon itself, as users run them: its page, settings, life and mistakes. */
 
 import { execFile } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -81,6 +82,31 @@ describe('the daemon in the background', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Millrace daemon on http:\/\/127\.0\.0\.1:\d+\/jsonrpc\n$/);
     expect(await stage.cli.pid()).toBeUndefined();
+  });
+});
+
+describe('uninstall', () => {
+  test('keeps all files unless it is told otherwise, and finished ones always', async () => {
+    await stage.cli.startDaemon();
+    const { gid } = await stage.add(origin.url('none', { name: 'whole.bin' }));
+    await until(async () => (await stage.cli.call('status', { gid })).status === 'complete');
+    await stage.add(stage.gated('part.bin'));
+    await stage.partly('part.bin');
+    await stage.cli.json('native-host', 'install', 'firefox');
+    const manifest = join(stage.folder, '.mozilla/native-messaging-hosts/dev.millrace.host.json');
+    expect(existsSync(manifest)).toBe(true);
+    // A test has no terminal, so nothing is asked.
+    const kept = await stage.cli.json('uninstall');
+    expect(kept).toEqual({ deletedDownloads: 0, deletedList: false });
+    expect(existsSync(manifest)).toBe(false);
+    expect((await stage.cli.run('daemon', 'status')).code).toBe(3);
+    const files = () => readdirSync(stage.cli.downloads).filter((name) => !name.startsWith('.'));
+    expect(files().toSorted()[0]).toMatch(/^part\.bin/);
+    expect(files()).toContain('whole.bin');
+    const all = await stage.cli.json('uninstall', '--delete-unfinished', '--delete-list');
+    expect(all).toEqual({ deletedDownloads: 1, deletedList: true });
+    expect(readdirSync(stage.cli.downloads)).toEqual(['whole.bin']);
+    expect(existsSync(stage.cli.state)).toBe(false);
   });
 });
 

@@ -3,6 +3,7 @@
  */
 
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { sha256 } from '../../fixtures/origins/content.ts';
 import { SlowFiles } from '../../fixtures/origins/slow-files.ts';
@@ -54,6 +55,27 @@ async function mapCells(): Promise<string[]> {
     return cells;
   });
 }
+
+ui.when('the first run', () => {
+  test('offers three steps, which are shown once and can be left out', async () => {
+    const steps = ui.page.getByRole('region', { name: 'Welcome to Millrace' });
+    const chosen = join(ui.folder, 'chosen');
+    await steps.getByRole('textbox', { name: 'Download folder' }).fill(chosen);
+    await steps.getByRole('button', { name: 'Save' }).click();
+    await until(async () => (await ui.daemon.call('millrace.getSettings')).dir === chosen);
+    const extension = steps.getByRole('link', { name: 'Get the extension' });
+    expect(await extension.getAttribute('href')).toMatch(/^https:/);
+    await steps.getByRole('button', { name: 'Take a test file' }).click();
+    const links = ui.page.getByRole('dialog').getByRole('textbox', { name: 'Links' });
+    expect(await links.inputValue()).toMatch(/^https:/);
+    await ui.page.keyboard.press('Escape');
+    await steps.getByRole('button', { name: /Done/ }).click();
+    await ui.page.getByText('Nothing to download yet').waitFor();
+    await ui.page.reload();
+    await ui.page.getByText('Nothing to download yet').waitFor();
+    expect(await steps.count()).toBe(0);
+  });
+});
 
 ui.when('a download', () => {
   test('is added by pasting, fills its map out of order, pauses, resumes and is right', async () => {

@@ -96,3 +96,20 @@ ui.when('somebody who is not logged in', () => {
     await other.getByText(/has been used or has expired/).waitFor();
   });
 });
+
+ui.when('a page whose script is cut off', () => {
+  test('says so, and works once it is reloaded', async () => {
+    const page = await ui.page.context().newPage();
+    try {
+      await page.route('**/*.js', (route) => route.abort());
+      await page.goto(ui.page.url());
+      await page.getByText('This page has not loaded completely').waitFor();
+      await page.unroute('**/*.js');
+      await page.reload();
+      await page.getByRole('search').waitFor();
+      expect(await page.getByText('This page has not loaded').count()).toBe(0);
+    } finally {
+      await page.close();
+    }
+  });
+});

@@ -17,10 +17,13 @@ const MB = 1024 * 1024;
 const hooks = testsWhere(browserOrComplain('hand-offs within one folder'));
 const { beforeAll, describe, test } = hooks;
 
-const stage = ExtensionStage.forAllTests(hooks, { desktop: true });
+const stage = ExtensionStage.forAllTests(hooks, {
+  desktop: true,
+  prepare: (desktop, downloads) =>
+    desktop.json('daemon', '--detach', '--port', '0', '--dir', downloads),
+});
 
 beforeAll(async () => {
-  await stage.cli.json('daemon', '--detach', '--port', '0', '--dir', stage.browser.downloads);
   await stage.browser.set({ minBytes: MB, taker: 'desktop' });
 });
 

@@ -4,3 +4,5 @@
 export const INSTALL_PAGE = 'https://millrace.dev/install/';
 /** Leads to the extension's page in the store of the visitor's own browser. */
 export const EXTENSION_PAGE = 'https://millrace.dev/extension/';
+/** A file of 10 MB that a hoster offers for trying one's line. */
+export const TEST_FILE = 'https://proof.ovh.net/files/10Mb.dat';

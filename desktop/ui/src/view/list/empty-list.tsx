@@ -2,14 +2,17 @@
 
 import { Empty, Loading } from '@millrace/shared/ui/empty';
 import { Icon } from '@millrace/shared/ui/icons';
+import { isFirstRun } from '../../model/first-run.ts';
 import type { Key } from '../../text/text.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
+import { Welcome } from './welcome.tsx';
 
 export function EmptyList() {
   const text = useText();
   const app = useApp();
   const actions = useActions();
   const view = useAppState((state) => state.view);
+  const isFirst = useAppState(({ settings }) => isFirstRun(settings));
   const showAll = () => void app.setView({ ...view, state: 'all', category: undefined, text: '' });
   if (view.text.trim() !== '') {
     return (
@@ -29,6 +32,7 @@ export function EmptyList() {
       </Empty>
     );
   }
+  if (isFirst) return <Welcome />;
   return (
     <Empty title={text.t('empty.title')}>
       <p>{text.t('empty.text')}</p>

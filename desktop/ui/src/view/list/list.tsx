@@ -1,9 +1,10 @@
 /** The list of downloads: only visible rows are mounted, and the keyboard reaches all of them. */
 
-import { type KeyboardEvent, type MouseEvent, useRef } from 'react';
+import { type KeyboardEvent, type MouseEvent, useEffect, useRef } from 'react';
+import { isFirstRun, SEEN_CHANGE } from '../../model/first-run.ts';
 import { indexOf } from '../../model/list-window.ts';
 import { targets } from '../../model/selection.ts';
-import { useActions, useAppState, useText } from '../common/context.tsx';
+import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
 import { useElementWidth } from '../common/element-width.ts';
 import { useDragOrder } from './drag-order.ts';
 import { EmptyList, FailedList, LoadingList } from './empty-list.tsx';
@@ -22,6 +23,7 @@ export function DownloadList() {
   const total = useAppState(({ list }) => list.total);
   const frame = useRef<HTMLDivElement>(null);
   const width = useElementWidth(frame);
+  useSeenSteps(total > 0);
   const size = width >= WIDE_PX ? 'wide' : width >= MEDIUM_PX ? 'medium' : 'small';
   return (
     <section className={`list ${size}`} ref={frame} aria-label={text.t('list.label')}>
@@ -33,6 +35,19 @@ export function DownloadList() {
       )}
     </section>
   );
+}
+
+/** Counts the first steps as seen once there is a download: an emptied list does not show them. */
+function useSeenSteps(hasDownloads: boolean): void {
+  const app = useApp();
+  const isOver = useAppState(({ settings }) => isFirstRun(settings)) && hasDownloads;
+  useEffect(() => {
+    if (!isOver) return;
+    app.call('millrace.setSettings', SEEN_CHANGE).then(
+      (settings) => app.applySettings(settings),
+      () => undefined,
+    );
+  }, [app, isOver]);
 }
 
 /** Shows head and rows. @param headPx height of the line with the names of the columns, pixels */

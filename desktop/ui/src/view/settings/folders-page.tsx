@@ -1,14 +1,12 @@
 import { MAX_TRASH_DAYS } from '@millrace/shared/bridge/rpc/settings-api';
 import { Switch } from '@millrace/shared/ui/fields';
 import { useEffect, useState } from 'react';
+import { isAbsolutePath } from '../../model/first-run.ts';
 import { useApp, useText } from '../common/context.tsx';
 import { FolderField } from '../common/folder-field.tsx';
 import { NumberField, readWhole } from './number-field.tsx';
 import type { PageProps } from './page-props.ts';
 import { SaveButton } from './save-button.tsx';
-
-/** An absolute path, of Unix or of Windows. */
-const ABSOLUTE = /^(?:\/|[A-Za-z]:[/\\]|\\\\)/;
 
 const GIB = 1024 ** 3;
 
@@ -63,7 +61,7 @@ export function FoldersPage({ settings, save }: PageProps) {
       () => undefined,
     );
   }, [app]);
-  const wrong = !ABSOLUTE.test(dir.trim());
+  const wrong = !isAbsolutePath(dir);
   return (
     <>
       <p className="quiet">{text.t('folders.text')}</p>
