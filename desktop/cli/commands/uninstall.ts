@@ -80,7 +80,7 @@ async function handleUnfinished(
   state: string,
   wants: (found: { count: number; bytes: number }) => Promise<boolean>,
 ): Promise<number> {
-  const daemon = await openOrStart(state, () => {});
+  const daemon = await openOrStart({ state }, () => {});
   try {
     const { gids, bytes } = await unfinishedOf(daemon);
     if (!(await wants({ count: gids.length, bytes }))) return 0;

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 import type { Millis } from '@millrace/shared/base/clock';
 import { ClientSilence, type SilentClient } from '@millrace/shared/cdn/clients/client-silence';
 import type { TcpState } from '@millrace/shared/cdn/clients/vanished-client';
-import { networkKey } from '../policy/client-key.ts';
+import { networkKey } from '@millrace/shared/node/clients/client-key';
 import type { ReadTcpInfo } from './tcp-info.ts';
 
 export interface ClientReaperOptions {

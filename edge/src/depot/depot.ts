@@ -18,7 +18,7 @@ import { AllocationDisk, type Found, type Head } from './allocation-disk.ts';
 import type { Request } from './asked-space.ts';
 import { Blocked } from './blocked.ts';
 import { readDepotTag } from './depot-tag.ts';
-import { DiskRoom, isDiskFull } from './disk-room.ts';
+import { DiskRoom } from './disk-room.ts';
 import { allowanceOf, checkLease, checkSize, refuse } from './refusals.ts';
 import { newCapabilities, type Proofs } from './secrets.ts';
 import { Space } from './space.ts';
@@ -76,7 +76,7 @@ export class Depot {
     this.#disk = disk;
     this.tag = tag;
     this.blocked = blocked;
-    this.#room = new DiskRoom(dir);
+    this.#room = new DiskRoom(dir, options.log);
     this.#ledger = new LeaseLedger({ quotaBytes, maxLeases: MAX_ALLOCATIONS });
     this.space = new Space(this.#ledger, options.owners);
   }
@@ -215,7 +215,7 @@ export class Depot {
   }
 
   /**
-   * Completes an upload: from now on it can be read, and never changes.
+   * Completes an upload: from now on it can be read, and only `replace` changes it.
    *
    * @param wanted SHA-256 that it must have, hexadecimal, or else is not completed
    * @throws MillraceError `inconsistent-length`; `content-mismatch` if its SHA-256 is not `wanted`; the
@@ -363,12 +363,7 @@ export class Depot {
 
   /** Turns an error of the disk into one for a client. A full disk stops new allocations. */
   diskError(error: unknown): unknown {
-    if (!isDiskFull(error)) return error;
-    this.#room.onFull();
-    this.#options.log.error({ err: error }, 'the disk of the depot is full');
-    return new MillraceError('allocation-refused', 'the disk of the depot is full', {
-      cause: error,
-    });
+    return this.#room.errorOf(error);
   }
 
   /** Ends all requests, and waits for the disk. */

@@ -2,21 +2,28 @@
 
 import { statfs } from 'node:fs/promises';
 import { MillraceError } from '@millrace/shared/base/errors';
+import type { Log } from '@millrace/shared/base/log';
 
 /** Least free bytes for something new after the disk was full, besides its own. */
 const LEAST_FREE_BYTES = 1024 * 1024;
+const FULL = 'the disk of the depot is full';
 
 export class DiskRoom {
   readonly #dir: string;
+  readonly #log: Log;
   #wasFull = false;
 
-  constructor(dir: string) {
+  constructor(dir: string, log: Log) {
     this.#dir = dir;
+    this.#log = log;
   }
 
-  /** Notes that a write has failed for want of room. */
-  onFull(): void {
+  /** Turns an error of the disk into one for a client. A full disk is noted. */
+  errorOf(error: unknown): unknown {
+    if (!isDiskFull(error)) return error;
     this.#wasFull = true;
+    this.#log.error({ err: error }, FULL);
+    return new MillraceError('allocation-refused', FULL, { cause: error });
   }
 
   /**
@@ -28,14 +35,14 @@ export class DiskRoom {
     if (!this.#wasFull) return;
     const { bavail, bsize } = await statfs(this.#dir);
     if (bavail * bsize < bytes + LEAST_FREE_BYTES) {
-      throw new MillraceError('allocation-refused', 'the disk of the depot is full');
+      throw new MillraceError('allocation-refused', FULL);
     }
     this.#wasFull = false;
   }
 }
 
 /** Returns true for errors that say that a disk, or someone's part of it, is full. */
-export function isDiskFull(error: unknown): boolean {
+function isDiskFull(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ENOSPC' || code === 'EDQUOT';
 }
