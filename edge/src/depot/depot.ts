@@ -20,7 +20,7 @@ import { readDepotTag } from './depot-tag.ts';
 import { DiskRoom, isDiskFull } from './disk-room.ts';
 import { allowanceOf, checkLease, checkSize, refuse } from './refusals.ts';
 import { newCapabilities, type Proofs } from './secrets.ts';
-import { Space } from './space.ts';
+import { type Request, Space } from './space.ts';
 import { hashRest } from './verified-read.ts';
 
 /** Most allocations at a time. */
@@ -39,23 +39,13 @@ export interface DepotOptions {
   readonly wallClock: () => Millis;
 }
 
-/** Space that is asked for, and the file that it is for. */
-export interface Request {
-  /** Bytes to reserve; undefined: as many as come. */
-  readonly bytes: number | undefined;
-  readonly forMs: Millis;
-  readonly name?: string | undefined;
-  readonly type?: string | undefined;
-  /** Length and SHA-256, hexadecimal, that it must have. */
-  readonly length?: number | undefined;
-  readonly sha256?: string | undefined;
-  readonly resumable: boolean;
-}
-
 export interface Allocated {
   readonly allocation: Allocation;
   readonly secrets: Readonly<Record<Capability, string>>;
 }
+
+/** Content of a complete allocation. */
+type Content = Required<Pick<Head, 'edition' | 'final' | 'bytes'>>;
 
 export class Depot {
   readonly #options: DepotOptions;
@@ -255,21 +245,11 @@ export class Depot {
     this.#ledger.charge(head.id, length);
   }
 
-  /**
-   * Gives a complete allocation other content, which is durable already.
-   *
-   * @throws MillraceError `content-blocked`, `allocation-expired`
-   */
-  async replace(
-    allocation: Allocation,
-    edition: number,
-    { length, sha256 }: { readonly length: number; readonly sha256: string },
-  ): Promise<void> {
-    if (this.blocked.has(sha256)) throw new MillraceError('content-blocked');
-    const final = { length, sha256, at: this.#options.wallClock() };
-    await this.#change(allocation, { edition, final, bytes: length });
-    allocation.offset = length;
-    this.#ledger.charge(allocation.head.id, length);
+  /** Records other content, which is durable already. @throws MillraceError `allocation-expired` */
+  async setContent(allocation: Allocation, content: Content): Promise<void> {
+    await this.#change(allocation, content);
+    allocation.offset = content.bytes;
+    this.#ledger.charge(allocation.head.id, content.bytes);
   }
 
   /** Records a pull of an upload, or its end; undefined: bytes come in another way now. */
