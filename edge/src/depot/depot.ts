@@ -45,6 +45,9 @@ export interface Allocated {
   readonly secrets: Readonly<Record<Capability, string>>;
 }
 
+/** Content of a complete allocation. */
+type Content = Required<Pick<Head, 'edition' | 'final' | 'bytes'>>;
+
 export class Depot {
   readonly #options: DepotOptions;
   readonly #disk: AllocationDisk;
@@ -215,7 +218,7 @@ export class Depot {
   }
 
   /**
-   * Completes an upload: from now on it can be read, and only `replace` changes it.
+   * Completes an upload: from now on it can be read, and only `setContent` changes it.
    *
    * @param wanted SHA-256 that it must have, hexadecimal, or else is not completed
    * @throws MillraceError `inconsistent-length`; `content-mismatch` if its SHA-256 is not `wanted`; the
@@ -248,21 +251,11 @@ export class Depot {
     return this.#change(allocation, { claim, name: allocation.head.name ?? name });
   }
 
-  /**
-   * Gives a complete allocation other content, which is durable already.
-   *
-   * @throws MillraceError `content-blocked`, `allocation-expired`
-   */
-  async replace(
-    allocation: Allocation,
-    edition: number,
-    { length, sha256 }: { readonly length: number; readonly sha256: string },
-  ): Promise<void> {
-    if (this.blocked.has(sha256)) throw new MillraceError('content-blocked');
-    const final = { length, sha256, at: this.#options.wallClock() };
-    await this.#change(allocation, { edition, final, bytes: length });
-    allocation.offset = length;
-    this.#ledger.charge(allocation.head.id, length);
+  /** Records other content, which is durable already. @throws MillraceError `allocation-expired` */
+  async setContent(allocation: Allocation, content: Content): Promise<void> {
+    await this.#change(allocation, content);
+    allocation.offset = content.bytes;
+    this.#ledger.charge(allocation.head.id, content.bytes);
   }
 
   /** Records a pull of an upload, or its end; undefined: bytes come in another way now. */

@@ -43,7 +43,8 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-const replaced = (bytes: Buffer) => replaceContent(depot, allocation, bytes, () => 0);
+const replaced = (bytes: Buffer) =>
+  replaceContent(depot, allocation, bytes, { now: () => 0, wallClock: () => 0 });
 async function content({ bytesFolder, head }: Allocation): Promise<string> {
   const pieces: Buffer[] = [];
   const range = { start: 0, end: head.final?.length ?? 0 };
@@ -83,12 +84,12 @@ test('a process that was killed before the head named the new bytes has the old 
   const { id, edition } = allocation.head;
   await replaced(Buffer.alloc(10, 'b'));
   // The next one dies after it has written its bytes.
-  const { replace } = depot;
-  depot.replace = async () => {
+  const { setContent } = depot;
+  depot.setContent = async () => {
     throw new Error('killed');
   };
   await expect(replaced(Buffer.alloc(20, 'c'))).rejects.toThrow('killed');
-  depot.replace = replace;
+  depot.setContent = setContent;
   await depot.close();
   depot = await open();
   allocation = depot.get(id) as Allocation;

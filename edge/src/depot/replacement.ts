@@ -8,37 +8,43 @@ import { createHash } from 'node:crypto';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
 import { syncFolder } from '@millrace/shared/node/files/replace-file';
 import { Allocation, editionFolder } from './allocation.ts';
 import { append } from './append.ts';
 import type { Depot } from './depot.ts';
+
+/** Clocks of the depot: monotonic and Unix milliseconds. */
+interface Clocks {
+  readonly now: () => Millis;
+  readonly wallClock: () => Millis;
+}
 
 /**
  * Replaces the content of a complete allocation; resolves when it is durable, and other nodes know. The
  * caller has the turn at the allocation.
  *
  * @param bytes are gone afterwards
- * @param now monotonic milliseconds
  * @throws MillraceError `allocation-refused`, `content-blocked`, `allocation-expired`
  */
 export async function replaceContent(
   depot: Depot,
   allocation: Allocation,
   bytes: Buffer,
-  now: () => Millis,
+  { now, wallClock }: Clocks,
 ): Promise<void> {
   const { folder, head } = allocation;
   const edition = (head.edition ?? 0) + 1;
   // An append frees the memory of what it has written.
-  const content = {
-    length: bytes.length,
-    sha256: createHash('sha256').update(bytes).digest('hex'),
-  };
-  depot.space.replace(allocation, content.length);
+  const { length } = bytes;
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  if (depot.blocked.has(sha256)) throw new MillraceError('content-blocked');
+  depot.space.replace(allocation, length);
   try {
     await write(editionFolder(folder, edition), head, bytes, now);
     await syncFolder(folder);
-    await depot.replace(allocation, edition, content);
+    const final = { length, sha256, at: wallClock() };
+    await depot.setContent(allocation, { edition, final, bytes: length });
   } catch (error) {
     depot.space.replace(allocation, head.bytes);
     throw depot.diskError(error);

@@ -165,7 +165,7 @@ export async function drained(res: ServerResponse, signal: AbortSignal): Promise
 
 type FileHead = Pick<Head, 'id' | 'name' | 'type' | 'expiresAt' | 'edition'>;
 
-/** What is known of the bytes of a file. */
+/** Facts about the bytes of a file. */
 interface Described {
   /** Hexadecimal. */
   readonly sha256?: string | undefined;

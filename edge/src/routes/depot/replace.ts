@@ -38,7 +38,7 @@ export async function replace(request: DepotRequest, allocation: Allocation): Pr
       if ((await rootOf(allocation)) !== root) {
         throw new MillraceError('content-mismatch', 'the exNode is that of another file');
       }
-      await replaceContent(depot, allocation, Buffer.from(text), now);
+      await replaceContent(depot, allocation, Buffer.from(text), options);
     } finally {
       turn.end();
     }
