@@ -82,6 +82,7 @@ async function open() {
 /** @param {number} until Unix milliseconds */
 function untilText(until) {
   if (until === Number.POSITIVE_INFINITY) return 'not said';
+  if (until === Number.NEGATIVE_INFINITY) return 'no more: some parts are at no place';
   const text = new Date(until).toLocaleString('en-GB', { dateStyle: 'long', timeStyle: 'short' });
   return until > Date.now() ? text : `${text} at first. The sender may have extended it.`;
 }
