@@ -1,16 +1,17 @@
 /**
  * Heartbeats in virtual time. Which node is asked when, and what the answers change, is decided by
- * the edges' own code: `heartbeat-turns.ts`, `address-book.ts`, `peer-table.ts`, `sample.ts`.
+ * the edges' own code: `heartbeat-turns.ts`, `address-book.ts`, `peer-table.ts`, `site.ts`.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import {
   HEARTBEAT_INTERVAL_MS,
   HeartbeatTurns,
-  TOLD,
+  type Told,
+  toldNodes,
 } from '@millrace/shared/cdn/routing/heartbeat-turns';
 import { MIN_SILENCE_MS } from '@millrace/shared/cdn/routing/peer-table';
-import { sample } from '@millrace/shared/cdn/routing/sample';
+import { hearMates, type Mate, matesOf } from '@millrace/shared/cdn/routing/site';
 import type { SimNode } from './node.ts';
 import { MeasuredView, type Sees } from './views.ts';
 import type { World } from './world.ts';
@@ -20,12 +21,19 @@ const REQUEST_BYTES = 290;
 const ANSWER_BYTES = 471;
 const SEEN_BYTES = '["edge-fra-12",1],'.length + '12,'.length;
 const TOLD_BYTES = '"http://198.51.100.120:8080",'.length;
+const MATE_BYTES = '["edge-fra-12",1],'.length;
 
 /**
  * Edges choose their peers after each heartbeat. In a large simulated network a node does so once in
  * a number of heartbeats that grows with the network; each then changes less of what it knows.
  */
 const NODES_PER_CHOICE = 250;
+const MOST_PER_CHOICE = 8;
+/**
+ * Time for which nodes whose heartbeats are not simulated speak for a dead one at their site: the
+ * longest round over peers at some twenty sites, and the time until a heartbeat is late.
+ */
+const MATES_NOTICE_MS = 12_000 + MIN_SILENCE_MS;
 
 /** Counts of one node since the last `forget`. */
 export interface HeartbeatFigures {
@@ -37,7 +45,8 @@ export interface HeartbeatFigures {
 
 /** Answer of one node to a heartbeat of another. */
 interface Said extends Sees {
-  readonly told: readonly string[];
+  readonly told: Told;
+  readonly mates: readonly Mate[];
 }
 
 /** The heartbeats of a network. */
@@ -45,11 +54,22 @@ export class SimHeartbeats {
   readonly world: World;
   readonly #senders = new Map<SimNode, Sender>();
   readonly #until: () => boolean;
+  readonly #hasSites: boolean;
+  #names: readonly string[] = [];
 
-  /** @param until ends all heartbeats when it returns true */
-  constructor(world: World, until: () => boolean) {
+  /**
+   * @param until ends all heartbeats when it returns true
+   * @param hasSites true if operators have named the place of each node
+   */
+  constructor(world: World, until: () => boolean, hasSites = false) {
     this.world = world;
     this.#until = until;
+    this.#hasSites = hasSites;
+  }
+
+  /** Returns the name of a node's site. */
+  siteOf(node: SimNode): string | undefined {
+    return this.#hasSites ? `at-${this.world.siteOf(node)[0]?.name}` : undefined;
   }
 
   /**
@@ -89,15 +109,29 @@ export class SimHeartbeats {
     this.#senders.get(asked)?.turns.hearOf(asking.name);
     const { view } = asked;
     if (view instanceof MeasuredView) {
-      return { ...view.sees(now), told: sample(view.alive(), TOLD, random) };
+      const mates = matesOf(this.siteOf(asked), view.table.peers);
+      return { ...view.sees(now), told: view.told(random, now), mates };
     }
     // A node whose own heartbeats are not simulated knows all nodes.
     const [, ...used] = view.nodes(now);
-    const all = this.world.nodes.map(({ name }) => name);
+    if (this.#names.length === 0) this.#names = this.world.nodes.map(({ name }) => name);
     return {
       sees: used.map(({ name, weight }) => [name, weight]),
-      told: sample(all, TOLD, random),
+      told: toldNodes(
+        used.map(({ name }) => name),
+        this.#names,
+        random,
+      ),
+      mates: this.#hasSites ? this.#matesOf(asked, now) : [],
     };
+  }
+
+  #matesOf(node: SimNode, now: Millis): Mate[] {
+    return this.world
+      .siteOf(node)
+      .filter((mate) => mate.state === 'up' || now - mate.failedAt < MATES_NOTICE_MS)
+      .filter((mate) => mate !== node)
+      .map(({ name, load }) => [name, load]);
   }
 }
 
@@ -120,6 +154,7 @@ class Sender {
       mayAsk: () => true,
       peers: () => this.view.members.map(({ url }) => url),
       now: () => all.world.sim.now,
+      site: all.siteOf(node),
     });
     for (const { url } of this.view.table.peers) this.turns.addresses.hear(url);
     this.view.onUntrusted = (name) => this.turns.ping(name);
@@ -149,18 +184,29 @@ class Sender {
 
   #select(): void {
     const { nodes, sim } = this.#all.world;
-    const every = Math.max(1, Math.round(nodes.length / NODES_PER_CHOICE));
-    if (++this.#closed % every === 0) this.view.select(sim.now);
+    const every = Math.round(nodes.length / NODES_PER_CHOICE);
+    if (++this.#closed % Math.max(1, Math.min(MOST_PER_CHOICE, every)) === 0)
+      this.view.select(sim.now);
   }
 
   #answered(asked: SimNode): void {
     const { random, now } = this.#all.world.sim;
-    const said = this.#all.answer(asked, this.#node);
-    const { sees, told } = said;
-    this.figures.bytes += ANSWER_BYTES + sees.length * SEEN_BYTES + told.length * TOLD_BYTES;
-    this.turns.onAnswer(asked.name, asked === this.#node);
-    if (asked !== this.#node) this.view.hear(asked, said, random, now);
-    for (const name of told) this.turns.hearOf(name);
+    const { told, mates, ...sees } = this.#all.answer(asked, this.#node);
+    const site = this.#all.siteOf(asked);
+    const { length } = told.nodes;
+    this.figures.bytes += ANSWER_BYTES + sees.sees.length * SEEN_BYTES;
+    this.figures.bytes += length * TOLD_BYTES + mates.length * MATE_BYTES;
+    const outcome = asked === this.#node ? 'self' : this.view.hear(asked, sees, random, now, site);
+    this.turns.onAnswer(asked.name, outcome === 'self', site, outcome !== 'full');
+    if (outcome === 'peer') this.#hearMates(asked, mates);
+    this.turns.hearTold(asked.name, told);
+  }
+
+  #hearMates(speaker: SimNode, mates: readonly Mate[]): void {
+    const { table } = this.view;
+    const peer = table.get(speaker.name);
+    if (peer === undefined || peer.site === this.#all.siteOf(this.#node)) return;
+    for (const { url } of hearMates(peer, mates, table.peers)) this.turns.addresses.doubt(url);
   }
 
   #missed(name: string, sentAt: Millis | undefined): void {

@@ -4,10 +4,13 @@
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
+import { MAX_PEERS } from '@millrace/shared/cdn/routing/peer-set';
+import { MAX_NODES } from '@millrace/shared/cdn/routing/peer-table';
 import { sample } from '@millrace/shared/cdn/routing/sample';
 import { type HeartbeatFigures, SimHeartbeats } from './heartbeats.ts';
 import { buildLarge } from './large.ts';
 import type { SimNode } from './node.ts';
+import { rttMs } from './places.ts';
 import { mean } from './report.ts';
 import { MeasuredView } from './views.ts';
 import type { World } from './world.ts';
@@ -36,6 +39,8 @@ export interface MembershipOptions {
   readonly measured: number;
   /** Losses of nodes, one after the other, each once the one before is noticed. */
   readonly losses: readonly Loss[];
+  /** True if operators have named the place of each node; a site has six. */
+  readonly hasSites?: boolean;
 }
 
 /** A share of the nodes that are up dies at the same moment. */
@@ -56,8 +61,13 @@ interface Noticed {
 }
 
 export interface MembershipResult {
-  /** Time from the start until half of the measured nodes knew 99% of all nodes. */
+  /**
+   * Time from the start until half of the measured nodes knew 99% of all nodes, or as many as a node
+   * remembers.
+   */
   readonly knowingMs: Millis;
+  /** Share of the `MAX_PEERS` nearest nodes that a measured node has found, mean. */
+  readonly nearFound: number;
   /** Peers of a measured node, mean. */
   readonly peers: number;
   /** Heartbeats sent by a node per second, mean and most of a node. */
@@ -70,11 +80,11 @@ export interface MembershipResult {
 
 /** Simulates a network from its start until the death of some nodes is known. */
 export async function membership(options: MembershipOptions): Promise<MembershipResult> {
-  const { seed, nodes, measured, losses } = options;
+  const { seed, nodes, measured, losses, hasSites = false } = options;
   const world = buildLarge({ seed, nodes, chunks: 1 });
   const { sim } = world;
   const observers = sample(world.nodes, measured, sim.random);
-  const heartbeats = new SimHeartbeats(world, () => false);
+  const heartbeats = new SimHeartbeats(world, () => false, hasSites);
   for (const node of observers) node.view = new MeasuredView(node, 'near', world.use);
   for (const node of observers) {
     const seeds = sample(world.nodes, SEEDS + 1, sim.random).filter((other) => other !== node);
@@ -91,9 +101,10 @@ export async function membership(options: MembershipOptions): Promise<Membership
   await pass(world, COUNTED_MS);
   const figures = observers.map((node) => ({ ...heartbeats.figures(node) }));
   const peers = mean(views.map(({ members }) => members.length));
+  const nearFound = mean(observers.map((node) => nearKnown(world, node)));
   const noticed: Noticed[] = [];
   for (const loss of losses) noticed.push(await lose(world, observers, loss));
-  return { knowingMs, peers, ...perSecond(figures), noticed };
+  return { knowingMs, nearFound, peers, ...perSecond(figures), noticed };
 }
 
 /** Lets time pass, in virtual time. */
@@ -111,12 +122,26 @@ async function untilKnown(
   limit: Millis,
 ): Promise<Millis> {
   const { sim, nodes } = world;
-  const knows = (view: MeasuredView) => view.alive().length >= 0.99 * (nodes.length - 1);
+  const enough = Math.min(0.99 * (nodes.length - 1), MAX_NODES);
+  const knows = ({ table }: MeasuredView) => {
+    return [...table.peers].filter((peer) => table.isAlive(peer)).length >= enough;
+  };
   while (sim.now < limit) {
     await pass(world, 1000);
     if (2 * views.filter(knows).length >= views.length) return sim.now;
   }
   return Number.POSITIVE_INFINITY;
+}
+
+/** Returns the share of the nearest nodes that a node knows. */
+function nearKnown(world: World, node: SimNode): number {
+  const { table } = node.view as MeasuredView;
+  const nearest = world.nodes
+    .filter((other) => other !== node)
+    .map(({ name, place }) => ({ name, rtt: rttMs(node.place, place) }))
+    .sort((a, b) => a.rtt - b.rtt)
+    .slice(0, MAX_PEERS);
+  return nearest.filter(({ name }) => table.get(name) !== undefined).length / nearest.length;
 }
 
 function perSecond(figures: readonly HeartbeatFigures[]) {

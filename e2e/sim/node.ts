@@ -55,6 +55,8 @@ export class SimNode implements Host, Member {
   readonly down: Link;
   /** `frozen` nodes are silent; the machines of `gone` nodes refuse connections. */
   state: 'up' | 'frozen' | 'gone' = 'up';
+  /** When it stopped last. */
+  failedAt: Millis = Number.NEGATIVE_INFINITY;
   view: View;
   readonly cache = new Set<number>();
   /** Clients' responses and other nodes' requests in progress. */
@@ -255,6 +257,7 @@ export class SimNode implements Host, Member {
    */
   fail(how: 'frozen' | 'gone'): void {
     this.state = how;
+    this.failedAt = this.world.sim.now;
     if (how === 'frozen') return;
     this.cache.clear();
     for (const breakOff of [...this.connections]) breakOff();

@@ -4,9 +4,10 @@
  */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
+import { type Told, toldNodes } from '@millrace/shared/cdn/routing/heartbeat-turns';
 import type { Peer, PeerInfo } from '@millrace/shared/cdn/routing/peer';
 import { selectPeers } from '@millrace/shared/cdn/routing/peer-set';
-import { PeerTable } from '@millrace/shared/cdn/routing/peer-table';
+import { type Outcome, PeerTable } from '@millrace/shared/cdn/routing/peer-table';
 import type { PeerUse } from '@millrace/shared/cdn/routing/peer-use';
 import type { Hearsay, RouteNode, Rumours } from '@millrace/shared/cdn/routing/route';
 import { heartbeatMs, type Place } from './places.ts';
@@ -94,22 +95,26 @@ export class MeasuredView implements View {
     this.onUntrusted(name);
   }
 
-  /** Returns the names of the nodes that answer heartbeats, which this node tells others. */
-  alive(): string[] {
-    return [...this.table.peers].filter((peer) => this.table.isAlive(peer)).map((p) => p.name);
+  /** Draws the names of nodes that this node tells others. */
+  told(random: Random, now: Millis): Told {
+    const alive = [...this.table.peers].filter((peer) => this.table.isAlive(peer));
+    const names = (peers: readonly Peer[]) => peers.map(({ name }) => name);
+    const used = this.#members.filter((peer) => this.table.isUsable(peer, now));
+    return toldNodes(names(used), names(alive), random);
   }
 
   onLoad(name: string, load: number): void {
     this.table.onLoad(name, load);
   }
 
-  /** Handles the answer to a heartbeat. */
-  hear(peer: Member, sees: Sees, random: Random, now: Millis): void {
+  /** Handles the answer to a heartbeat. @param site of the node that answered */
+  hear(peer: Member, sees: Sees, random: Random, now: Millis, site?: string): Outcome {
     const { name, load, weight, place } = peer;
-    const info = { name, load, weight, ...sees, policy: 'open', draining: false } as const;
+    const info = { name, load, weight, site, ...sees, policy: 'open', draining: false } as const;
     const rtt = heartbeatMs(this.#self.place, place, random);
-    this.table.onAnswer(name, { ...info, publicUrl: undefined }, rtt, now);
+    const outcome = this.table.onAnswer(name, { ...info, publicUrl: undefined }, rtt, now);
     this.#forgetHearsay();
+    return outcome;
   }
 
   /** @param sentAt when the unanswered heartbeat went out; undefined: the node refuses connections */

@@ -82,6 +82,7 @@ export class World {
   /** Users of each node as a peer, as told by heartbeats. */
   readonly use = new PeerUse();
   readonly #byName = new Map<string, SimNode>();
+  readonly #sites = new Map<Place, SimNode[]>();
   readonly #keys: string[];
   /** Returns true if messages get through from one node to another; partitions change it. */
   reaches: (a: SimNode, b: SimNode) => boolean = () => true;
@@ -100,7 +101,15 @@ export class World {
     const node = new SimNode(this, `node-${this.nodes.length}`, place, mbit);
     this.nodes.push(node);
     this.#byName.set(node.name, node);
+    const site = this.#sites.get(place);
+    if (site === undefined) this.#sites.set(place, [node]);
+    else site.push(node);
     return node;
+  }
+
+  /** Returns the nodes at a node's place, itself included. */
+  siteOf({ place }: SimNode): readonly SimNode[] {
+    return this.#sites.get(place) ?? [];
   }
 
   byName(name: string): SimNode {

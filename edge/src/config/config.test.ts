@@ -104,6 +104,12 @@ describe('settings', () => {
     expect([org, peerPolicy]).toEqual(['acme.example', 'org:acme.example']);
   });
 
+  test('a site has a plain name', () => {
+    expect(readConfig(['--site', 'fra-1'], {}).site).toBe('fra-1');
+    expect(readConfig([], {}).site).toBeUndefined();
+    expect(stopped(['--site', 'fra 1'])[0]).toMatch(/letters, digits/);
+  });
+
   test('trusted proxies are networks', () => {
     expect(readConfig([], {})).toMatchObject({ trustedProxy: [], proxyField: 'x-forwarded-for' });
     const { trustedProxy } = readConfig(['--trusted-proxy', '10.0.0.0/8'], {});

@@ -76,6 +76,7 @@ export interface Config extends ReachConfig, DepotConfig, AcmeConfig {
   readonly pinMax: number;
   readonly peerPolicy: PeerPolicy;
   readonly org: string | undefined;
+  readonly site: string | undefined;
   readonly weight: number;
   readonly maxHops: number;
   readonly offloadAbove: number;

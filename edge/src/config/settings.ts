@@ -307,6 +307,12 @@ export const SETTINGS = {
     schema: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'may have letters, digits, . _ -'),
     default: undefined,
   },
+  site: {
+    argument: '<name>',
+    help: 'place that this node shares with others: nodes elsewhere ask one of a site, not all',
+    schema: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'may have letters, digits, . _ -'),
+    default: undefined,
+  },
   weight: {
     argument: '<number>',
     help: "this node's share of the chunks relative to others, 0.01 to 1000",

@@ -5,6 +5,7 @@ import { MAX_RTT_MS, MAX_TOLD_NETWORKS } from '@millrace/shared/cdn/near/network
 import { MAX_TOLD } from '@millrace/shared/cdn/routing/heartbeat-turns';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import { MAX_PEERS } from '@millrace/shared/cdn/routing/peer-set';
+import { MAX_MATES } from '@millrace/shared/cdn/routing/site';
 import * as z from 'zod';
 import { nodeUrl } from '../config/seeds.ts';
 
@@ -60,6 +61,16 @@ export const ANSWER = z.object({
     .string()
     .regex(/^[A-Za-z0-9._-]{1,64}$/)
     .optional(),
+  /** Place that it shares with other nodes. */
+  site: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,64}$/)
+    .optional(),
+  /** Nodes at its site that answer it, with their load. */
+  mates: z
+    .array(z.tuple([z.string().regex(NODE_NAME), z.number().min(0).max(1e9)]))
+    .max(MAX_MATES)
+    .optional(),
   /** Networks of its clients, and their round trips, milliseconds. */
   near: z
     .array(z.tuple([z.string().regex(NETWORK), z.number().min(0).max(MAX_RTT_MS)]))
@@ -67,6 +78,8 @@ export const ANSWER = z.object({
     .optional(),
   insidePort: z.int().min(1).max(65535).optional(),
   nodes: z.array(z.url({ protocol: /^https?$/ }).max(200)).max(MAX_TOLD),
+  /** How many of these, from the first on, are its peers. */
+  nearNodes: z.int().min(0).max(MAX_TOLD).optional(),
 });
 
 /** A node's name, and the address at which it wants to be reached, if another. */

@@ -9,6 +9,7 @@ import {
   HEARTBEAT_INTERVAL_MS,
   HeartbeatTurns,
 } from '@millrace/shared/cdn/routing/heartbeat-turns';
+import type { Outcome } from '@millrace/shared/cdn/routing/peer-table';
 import { SilenceTimer } from '@millrace/shared/node/silence-timer';
 import { resolveSeeds, type Seed } from '../config/seeds.ts';
 import { type ClusterAuth, isLoopback } from './cluster-auth.ts';
@@ -22,6 +23,8 @@ export interface HeartbeatSettings {
   readonly log: Log;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
+  /** This node's site, if it has one. */
+  readonly site?: string | undefined;
   /** For tests: the lookup of names, and intervals. */
   readonly resolve?: typeof resolveSeeds;
   readonly heartbeatIntervalMs?: Millis;
@@ -34,9 +37,9 @@ export interface HeartbeatsOptions extends HeartbeatSettings {
   /**
    * Called with a good answer.
    *
-   * @returns true if no peer is to be asked at the address
+   * @returns what became of the node; `other` if it is not to be asked at this address
    */
-  readonly onAnswer: (url: string, answer: HeartbeatAnswer, rtt: Millis) => Promise<boolean>;
+  readonly onAnswer: (url: string, answer: HeartbeatAnswer, rtt: Millis) => Promise<Outcome>;
   /** @param sentAt time when the heartbeat was sent; undefined: its answer was not a good one */
   readonly onMiss: (url: string, sentAt: Millis | undefined) => void;
   /** Addresses of the present peers. */
@@ -59,6 +62,7 @@ export class Heartbeats {
     this.#client = new HeartbeatClient(options.auth, options.now);
     this.#turns = new HeartbeatTurns({
       now: options.now,
+      site: options.site,
       peers: options.peers,
       ask: (url) => void this.ask(url),
       mayAsk: (url) => this.#mayAsk(url),
@@ -108,6 +112,11 @@ export class Heartbeats {
   /** Asks a node after a failure: at once, or soon if that has just been done. */
   ping(url: string): void {
     this.#turns.ping(url);
+  }
+
+  /** Asks a node soon that another one of its site does not speak for. */
+  doubt(url: string): void {
+    this.#turns.addresses.doubt(url);
   }
 
   /** Sends a heartbeat to a node. Resolves when it is answered, or is late; never rejects. */
@@ -169,10 +178,13 @@ export class Heartbeats {
       return;
     }
     const { answer, rtt } = await this.#client.heartbeat(url, found.name, introduce());
-    this.#turns.onAnswer(url, await onAnswer(url, answer, rtt));
+    const outcome = await onAnswer(url, answer, rtt);
+    const isOther = outcome === 'self' || outcome === 'other';
+    this.#turns.onAnswer(url, isOther, answer.site, outcome !== 'full');
     const wanted = wantedAddress(url, answer);
     if (wanted !== url) this.hearOf(wanted);
-    for (const other of answer.nodes) this.hearOf(new URL(other).origin);
+    const nodes = answer.nodes.map((other) => new URL(other).origin);
+    this.#turns.hearTold(url, { nodes, nearNodes: answer.nearNodes ?? 0 });
   }
 
   #missed(url: string, sentAt: Millis | undefined): void {

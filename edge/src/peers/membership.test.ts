@@ -109,6 +109,24 @@ describe('Membership', () => {
     await until(() => usable(asking) === 'second');
   });
 
+  test('nodes of a site have one turn together, and each speaks for the others', async () => {
+    // These two ask others only when they hear of them.
+    const quiet = { site: 'fra', heartbeatIntervalMs: 3_600_000 };
+    const [first, second] = [await startNode('first', quiet), await startNode('second', quiet)];
+    const other = await startNode('other', { heartbeatIntervalMs: 3_600_000 });
+    const seeds = [first, second, other].map(({ url }) => parseSeed(url));
+    const asking = await startNode('asking', { seeds });
+    await until(() => usable(asking) === 'first,other,second' && usable(second).includes('first'));
+    const before = other.asked + 20;
+    const asked = first.asked + second.asked;
+    await until(() => other.asked >= before);
+    // If each had turns of its own, the two would have been asked forty times.
+    expect(first.asked + second.asked - asked).toBeLessThan(30);
+    expect(asking.membership.table.get('first')?.site).toBe('fra');
+    await second.stop();
+    await until(() => usable(asking) === 'first,other');
+  });
+
   test('no node is lost while a name cannot be looked up', async () => {
     const first = await startNode('first');
     let lookups = 0;

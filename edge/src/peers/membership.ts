@@ -8,14 +8,14 @@ import type { IncomingMessage } from 'node:http';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import type { DepotRoom } from '@millrace/shared/cdn/depot/depot-room';
 import type { NetworkRtts } from '@millrace/shared/cdn/near/network-rtts';
-import { TOLD } from '@millrace/shared/cdn/routing/heartbeat-turns';
+import { toldNodes } from '@millrace/shared/cdn/routing/heartbeat-turns';
 import { hashText } from '@millrace/shared/cdn/routing/hrw';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import type { Peer, PeerPolicy } from '@millrace/shared/cdn/routing/peer';
 import { selectPeers } from '@millrace/shared/cdn/routing/peer-set';
-import { PeerTable } from '@millrace/shared/cdn/routing/peer-table';
+import { type Outcome, PeerTable } from '@millrace/shared/cdn/routing/peer-table';
 import type { Hearsay, RouteNode, Rumours } from '@millrace/shared/cdn/routing/route';
-import { sample } from '@millrace/shared/cdn/routing/sample';
+import { hearMates, type Mate, matesOf } from '@millrace/shared/cdn/routing/site';
 import { askingNode, type HeartbeatAnswer, MAX_HEARD_S, wantedAddress } from './heartbeat.ts';
 import { type HeartbeatSettings, Heartbeats } from './heartbeats.ts';
 import { describePeers, publicEdges } from './peer-view.ts';
@@ -171,7 +171,7 @@ export class Membership {
   /** Answers a heartbeat, and learns of the node that asks. */
   answer(req: IncomingMessage): { body: string; headers: Record<string, string> } {
     const { name, weight, policy, publicUrl, peerUrl, own, auth, random } = this.#options;
-    const { publicAddresses = [], rtts, service, org, now } = this.#options;
+    const { publicAddresses = [], rtts, service, org, site, now } = this.#options;
     const asking = askingNode(req);
     if (asking !== undefined) this.#heartbeats.hearOf(asking);
     const alive = [...this.table.peers].filter((p) => this.table.isAlive(p)).map((p) => p.url);
@@ -190,6 +190,7 @@ export class Membership {
       draining,
       ...service?.(),
       org,
+      ...(site === undefined ? {} : { site, mates: matesOf(site, this.table.peers) }),
       near: rtts?.toTell(at, random),
       sees: usable.map((peer) => [peer.name, peer.weight]),
       heard: heard.map((seconds) => Math.min(seconds, MAX_HEARD_S)),
@@ -197,7 +198,11 @@ export class Membership {
       ...this.#options.shared?.digests,
       ...(this.#isShared ? { insidePort: this.#port } : {}),
       // A sample: if all told of the nodes that they met first, no node would learn of the others.
-      nodes: sample(alive, TOLD, random),
+      ...toldNodes(
+        usable.map(({ url }) => url),
+        alive,
+        random,
+      ),
     };
     const body = JSON.stringify(answer);
     return { body, headers: auth.signAnswer(req, [textDigest(body)]) };
@@ -249,21 +254,31 @@ export class Membership {
     };
   }
 
-  /** Takes a node's answer. @returns true if no peer is to be asked at the address */
-  async #told(url: string, answer: HeartbeatAnswer, rtt: Millis): Promise<boolean> {
+  /** Takes a node's answer. */
+  async #told(url: string, answer: HeartbeatAnswer, rtt: Millis): Promise<Outcome> {
     const { name } = this.#options;
-    const { nodes: _nodes, insidePort: _port, peerUrl: _url, ...said } = answer;
-    const { instance, purges, pins, near, ...info } = said;
+    const { nodes: _nodes, nearNodes: _near, insidePort: _port, peerUrl: _url, ...said } = answer;
+    const { instance, purges, pins, near, mates, ...info } = said;
     // This comes first, so that the node's purges are known here before the node can be used.
     if (info.name !== name)
       await this.#options.shared?.heard({ name: info.name, url }, { purges, pins });
     if (info.name === name && instance !== this.#instance) this.#warnOfTwin(url);
     // Several processes share the address, or it is not the one that the node wants to be asked at.
-    if (wantedAddress(url, answer) !== url) return true;
+    if (wantedAddress(url, answer) !== url) return 'other';
     const policy = info.policy as PeerPolicy;
     this.#options.rtts?.onTold(info.name, near ?? [], this.#options.now());
     const heard = info.heard?.map((seconds) => seconds * 1000);
-    return this.#answered(url, { ...info, heard, policy, publicUrl: info.publicUrl }, rtt);
+    const told = { ...info, heard, policy, publicUrl: info.publicUrl };
+    const outcome = this.#answered(url, told, rtt);
+    if (outcome === 'peer' && mates !== undefined) this.#hearMates(info.name, mates);
+    return outcome;
+  }
+
+  /** Takes what a node says of the others at its site; this node asks those at its own itself. */
+  #hearMates(speaker: string, mates: readonly Mate[]): void {
+    const peer = this.table.get(speaker);
+    if (peer === undefined || peer.site === this.#options.site) return;
+    for (const { url } of hearMates(peer, mates, this.table.peers)) this.#heartbeats.doubt(url);
   }
 
   /** Warns of a node with this one's name: neither can use the other, which is hard to notice. */
@@ -276,15 +291,14 @@ export class Membership {
     );
   }
 
-  /** @returns true if it is this node itself, or one that is known at another address */
-  #answered(url: string, info: Parameters<PeerTable['onAnswer']>[1], rtt: Millis): boolean {
+  #answered(url: string, info: Parameters<PeerTable['onAnswer']>[1], rtt: Millis): Outcome {
     const before = this.table.get(info.name);
     const now = this.#options.now();
     const outcome = this.table.onAnswer(url, info, rtt, now);
-    if (outcome !== 'peer') return outcome === 'self' || outcome === 'other';
+    if (outcome !== 'peer') return outcome;
     this.table.onHeard(info.name, now);
     if (before === undefined) this.#options.log.info({ peer: info.name, url }, 'a new peer');
-    return false;
+    return outcome;
   }
 
   #missed(url: string, sentAt: Millis | undefined): void {

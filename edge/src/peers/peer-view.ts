@@ -24,6 +24,7 @@ export function describePeers(table: PeerTable, members: readonly Peer[], now: M
     room: peer.room,
     depot: peer.depotRoom,
     org: peer.org,
+    site: peer.site,
     weight: peer.weight,
     policy: peer.policy,
     isolated: now < peer.isolatedUntil,

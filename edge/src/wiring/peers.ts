@@ -66,6 +66,7 @@ export function openPeers(
     weight: config.weight,
     policy: config.peerPolicy,
     org: config.org,
+    site: config.site,
     publicUrl: config.publicUrl,
     publicAddresses: config.publicAddress,
     peerUrl: config.peerUrl,

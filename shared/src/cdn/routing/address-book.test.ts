@@ -3,9 +3,12 @@ import {
   AddressBook,
   MAX_ADDRESSES,
   MAX_VAIN,
+  MAX_VAIN_IF_FULL,
+  MIN_ROUND_MS,
   PEER_ROUND_MS,
   SUSPECT_PAUSE_MS,
 } from './address-book.ts';
+import { MAX_NODES } from './peer-table.ts';
 
 const [A, B, C] = ['http://10.0.0.1:1', 'http://10.0.0.2:1', 'http://10.0.0.3:1'];
 
@@ -147,6 +150,120 @@ describe('in a network with more nodes than a node has peers', () => {
     for (const peer of peers) addresses.suspect(peer, 0);
     const slow = Array.from({ length: urls.length }, () => addresses.nextStranger());
     expect(slow).toEqual(urls);
+  });
+});
+
+describe('nodes of one site', () => {
+  const BEAT_MS = 500;
+  const SITES = 20;
+  const PER_SITE = 6;
+  const urls = Array.from({ length: SITES * PER_SITE + 10 }, (_, i) => `http://10.0.2.1:${i + 1}`);
+  const siteOf = (i: number) => (i < SITES * PER_SITE ? `s${i % SITES}` : undefined);
+
+  function sited(own?: string): AddressBook {
+    const addresses = new AddressBook(own);
+    for (const [i, url] of urls.entries()) {
+      addresses.hear(url);
+      addresses.onAnswer(url, false, siteOf(i));
+    }
+    return addresses;
+  }
+
+  /** Lets time pass, and returns the addresses asked. */
+  function ask(addresses: AddressBook, untilMs: number): string[] {
+    const asked: string[] = [];
+    for (let now = 0; now < untilMs; now += BEAT_MS) {
+      const url = addresses.next(now, () => urls) as string;
+      addresses.onAsked(url);
+      asked.push(url);
+    }
+    return asked;
+  }
+
+  test('have one turn in a round, each in its own round, and rounds are shorter by that', () => {
+    const units = SITES + 10;
+    const asked = ask(sited(), PER_SITE * units * BEAT_MS);
+    for (const [i, url] of urls.entries()) {
+      const times = asked.filter((other) => other === url).length;
+      expect([url, times]).toEqual([url, siteOf(i) === undefined ? PER_SITE : 1]);
+    }
+  });
+
+  test('are all asked by the nodes of their own site', () => {
+    const round = ask(sited('s3'), (SITES - 1 + PER_SITE + 10) * BEAT_MS);
+    const own = urls.filter((_, i) => siteOf(i) === 's3');
+    expect(round).toEqual(expect.arrayContaining(own));
+    expect(new Set(round).size).toBe(round.length);
+  });
+
+  test('are not asked without a pause if there are hardly any others', () => {
+    const addresses = new AddressBook();
+    for (const url of urls) {
+      addresses.hear(url);
+      addresses.onAnswer(url, false, 'one');
+    }
+    const peers = [urls[0] as string, urls[1] as string];
+    expect(addresses.next(0, () => peers)).toBe(peers[0]);
+    addresses.onAsked(peers[0] as string);
+    addresses.next(MIN_ROUND_MS - 1, () => peers);
+    expect(addresses.next(MIN_ROUND_MS, () => peers)).toBe(peers[1]);
+  });
+
+  test('take over for one that is silent: another is asked at once, and only the first time', () => {
+    const addresses = sited();
+    const [first, second, third] = urls.filter((_, i) => siteOf(i) === 's0') as [
+      string,
+      string,
+      string,
+    ];
+    for (const url of urls) if (url !== second) addresses.onAsked(url);
+    expect(addresses.onMiss(first)).toBe(second);
+    expect(addresses.onMiss(first)).toBeUndefined();
+    addresses.onAsked(second);
+    expect(addresses.onMiss(second)).toBe(third);
+    // Nobody takes over for a node without a site.
+    expect(addresses.onMiss(urls.at(-1) as string)).toBeUndefined();
+  });
+
+  test('that others do not speak for are asked before all others', () => {
+    const addresses = sited();
+    addresses.doubt(urls[77] as string);
+    addresses.doubt('http://unknown:1');
+    expect(addresses.next(0, () => urls)).toBe(urls[77]);
+    expect(addresses.next(0, () => urls)).toBe(urls[0]);
+  });
+});
+
+describe('in a network with more nodes than a node remembers', () => {
+  const urls = Array.from({ length: MAX_NODES + 50 }, (_, i) => `http://10.1.1.1:${i + 1}`);
+  const extra = urls.slice(MAX_NODES);
+
+  test('a new address is asked soon only if it is near, or few have been asked', () => {
+    const addresses = book({ heard: urls.slice(0, MAX_NODES) });
+    for (const url of addresses.urls) expect(addresses.isSoon(url)).toBe(true);
+    for (const url of addresses.urls) addresses.onAsked(url);
+    addresses.hear(extra[0] as string);
+    expect(addresses.nextNew()).toBeUndefined();
+    addresses.hear(extra[1] as string, true);
+    expect(addresses.nextNew()).toBe(extra[1]);
+  });
+
+  test('the slow beat serves nodes that are remembered and all others by turns', () => {
+    const addresses = book({ heard: urls });
+    for (const url of urls) addresses.onAnswer(url, false, undefined, !extra.includes(url));
+    const slow = Array.from({ length: 20 }, () => addresses.nextStranger() as string);
+    expect(slow.filter((url) => extra.includes(url))).toEqual(extra.slice(0, 10));
+    expect(slow.filter((url) => !extra.includes(url))).toEqual(urls.slice(0, 10));
+  });
+
+  test('a full book gives the place of an address that does not answer to a new one', () => {
+    const addresses = new AddressBook();
+    for (let i = 0; i < MAX_ADDRESSES; i++) addresses.hear(`http://a:${i}`);
+    expect(addresses.hear(A)).toBe(false);
+    missed(addresses, 'http://a:7', MAX_VAIN_IF_FULL);
+    expect(addresses.hear(A)).toBe(true);
+    expect(addresses.has('http://a:7')).toBe(false);
+    expect(addresses.hear(B)).toBe(false);
   });
 });
 

@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
+import { seededRandom } from '../../base/clock.ts';
 import { SUSPECT_PAUSE_MS } from './address-book.ts';
-import { HEARTBEAT_INTERVAL_MS, HeartbeatTurns } from './heartbeat-turns.ts';
+import { HEARTBEAT_INTERVAL_MS, HeartbeatTurns, TOLD, toldNodes } from './heartbeat-turns.ts';
+import { MAX_NODES } from './peer-table.ts';
 
 const addresses = (count: number) => Array.from({ length: count }, (_, i) => `http://a:${i + 1}`);
 
@@ -90,6 +92,39 @@ test('a node that has failed is asked at once, and one that fails again soon aft
   stage.answered();
   stage.now = SUSPECT_PAUSE_MS;
   stage.turns.beat();
+  expect(stage.answered()).toEqual(['http://a:1']);
+});
+
+test('a small network is told whole, a large one by some peers and a sample of all', () => {
+  const random = seededRandom(1);
+  const few = addresses(TOLD);
+  expect(toldNodes(few.slice(0, 9), few, random)).toEqual({ nodes: few, nearNodes: 0 });
+  const all = addresses(1000);
+  const peers = all.slice(-120);
+  const { nodes, nearNodes } = toldNodes(peers, all, random);
+  expect([nodes.length, new Set(nodes).size, nearNodes]).toEqual([TOLD, TOLD, TOLD / 2]);
+  expect(peers).toEqual(expect.arrayContaining(nodes.slice(0, nearNodes)));
+  expect(nodes.filter((url) => !peers.includes(url)).length).toBeGreaterThan(TOLD / 4);
+});
+
+test('once as many are known as a node remembers, only peers of peers are asked soon', () => {
+  const stage = new Stage();
+  const known = addresses(MAX_NODES);
+  for (const url of known) stage.turns.addresses.hear(url);
+  for (const url of known) stage.turns.addresses.onAsked(url);
+  stage.peers = ['http://a:1'];
+  const nodes = ['http://near:1', 'http://far:1'];
+  stage.turns.hearTold('http://a:2', { nodes: ['http://b:1'], nearNodes: 1 });
+  stage.turns.hearTold('http://a:1', { nodes, nearNodes: 1 });
+  expect(stage.answered()).toEqual(['http://near:1']);
+  expect(stage.turns.addresses.has('http://far:1')).toBe(true);
+});
+
+test('another node of the site is asked at once in place of one that is silent', () => {
+  const stage = new Stage();
+  for (const url of addresses(3)) stage.turns.hearOf(url);
+  for (const url of stage.answered()) stage.turns.onAnswer(url, false, 'fra');
+  stage.turns.onMiss('http://a:3');
   expect(stage.answered()).toEqual(['http://a:1']);
 });
 

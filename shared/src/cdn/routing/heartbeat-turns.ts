@@ -3,8 +3,9 @@
  * book, at once to an address that is new, and at once to a node that has just failed (NSDI 4.2).
  */
 
-import type { Millis } from '../../base/clock.ts';
+import type { Millis, Random } from '../../base/clock.ts';
 import { AddressBook } from './address-book.ts';
+import { sample } from './sample.ts';
 
 /** Interval between heartbeats (NSDI 4.2). */
 export const HEARTBEAT_INTERVAL_MS = 500;
@@ -33,10 +34,33 @@ export interface HeartbeatTurnsOptions {
   readonly peers: () => readonly string[];
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
+  /** This node's site, if it has one. */
+  readonly site?: string | undefined;
+}
+
+/** Addresses that an answer tells of. */
+export interface Told {
+  readonly nodes: readonly string[];
+  /** How many of these, from the first on, are peers of the teller. */
+  readonly nearNodes: number;
+}
+
+/**
+ * Draws the addresses that an answer tells of: some peers, which are near, so that near nodes find
+ * each other in a large network, and a sample of all, so that no node is left out.
+ *
+ * @param peers addresses of the teller's peers
+ * @param all addresses of all nodes that answer it, its peers among them
+ */
+export function toldNodes(peers: readonly string[], all: readonly string[], random: Random): Told {
+  if (all.length <= TOLD) return { nodes: all, nearNodes: 0 };
+  const near = sample(peers, TOLD / 2, random);
+  const others = sample(all, TOLD, random).filter((url) => !near.includes(url));
+  return { nodes: [...near, ...others].slice(0, TOLD), nearNodes: near.length };
 }
 
 export class HeartbeatTurns {
-  readonly addresses = new AddressBook();
+  readonly addresses: AddressBook;
   readonly #options: HeartbeatTurnsOptions;
   /** Times of the last pings of nodes after failures. */
   readonly #pinged = new Map<string, Millis>();
@@ -46,6 +70,7 @@ export class HeartbeatTurns {
 
   constructor(options: HeartbeatTurnsOptions) {
     this.#options = options;
+    this.addresses = new AddressBook(options.site);
   }
 
   /** Asks the next node; called once in each interval. */
@@ -62,17 +87,27 @@ export class HeartbeatTurns {
     if (url !== undefined) this.#options.ask(url);
   }
 
-  /** Takes an address that another node has named, or has asked from. */
-  hearOf(url: string): void {
-    if (!this.isNew(url)) return;
+  /**
+   * Takes an address that another node has named, or has asked from.
+   *
+   * @param isNear true if a peer has named it as a peer of its own
+   */
+  hearOf(url: string, isNear = false): void {
+    if (!this.isNew(url, isNear)) return;
     // At once, so that nodes that have just started find each other soon, but without a storm.
-    if (this.#asking < MAX_ASKING) this.#options.ask(url);
+    if (this.#asking < MAX_ASKING && this.addresses.isSoon(url)) this.#options.ask(url);
+  }
+
+  /** Takes the addresses that the answer of a node tells of. */
+  hearTold(teller: string, { nodes, nearNodes }: Told): void {
+    const isPeer = nearNodes > 0 && this.#options.peers().includes(teller);
+    for (const [i, url] of nodes.entries()) this.hearOf(url, isPeer && i < nearNodes);
   }
 
   /** Records a new address. @returns false if it is known, or may not be asked */
-  isNew(url: string): boolean {
+  isNew(url: string, isNear = false): boolean {
     const { mayAsk } = this.#options;
-    return !this.addresses.has(url) && mayAsk(url) && this.addresses.hear(url);
+    return !this.addresses.has(url) && mayAsk(url) && this.addresses.hear(url, isNear);
   }
 
   /** Asks a node after a failure: at once, or soon if that has just been done. */
@@ -97,9 +132,13 @@ export class HeartbeatTurns {
     this.#asking--;
   }
 
-  /** @param isOther this node itself answered, or a node known under another address */
-  onAnswer(url: string, isOther: boolean): void {
-    this.addresses.onAnswer(url, isOther);
+  /**
+   * @param isOther this node itself answered, or a node known under another address
+   * @param site of the node that answered
+   * @param isKept false if this node remembers others instead
+   */
+  onAnswer(url: string, isOther: boolean, site?: string, isKept = true): void {
+    this.addresses.onAnswer(url, isOther, site, isKept);
   }
 
   /**
@@ -109,6 +148,7 @@ export class HeartbeatTurns {
   onMiss(url: string): void {
     const { now, peers } = this.#options;
     if (peers().includes(url)) this.addresses.suspect(url, now());
-    this.addresses.onMiss(url);
+    const standIn = this.addresses.onMiss(url);
+    if (standIn !== undefined && this.#asking < MAX_ASKING) this.#options.ask(standIn);
   }
 }

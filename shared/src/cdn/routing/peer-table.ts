@@ -40,6 +40,13 @@ export const MAX_RUMOURED_NODES = 20_000;
  */
 export const NOTICING_MS = 30_000;
 
+/**
+ * Effect of a node's answer on the table: `self` for this node under any address, `other` if a known
+ * node answered at another address (the known address stays), `full` if the table is full of nodes
+ * that have more right to be in it.
+ */
+export type Outcome = 'peer' | 'self' | 'other' | 'full';
+
 export class PeerTable {
   readonly #own: { readonly name: string; readonly org: string | undefined; seed: Hash64 };
   readonly #peers = new Map<string, Peer>();
@@ -78,15 +85,8 @@ export class PeerTable {
    *
    * @param url address at which it was reached
    * @param rtt duration of the heartbeat, which ended `now`
-   * @returns `self` for this node under any address, `other` if a known node answered at another
-   *   address (the known address stays), `full` if the table is full of nodes that have more right to be in it
    */
-  onAnswer(
-    url: string,
-    info: PeerInfo,
-    rtt: Millis,
-    now: Millis,
-  ): 'peer' | 'self' | 'other' | 'full' {
+  onAnswer(url: string, info: PeerInfo, rtt: Millis, now: Millis): Outcome {
     // For another node known at this address it was an unanswered heartbeat: a node that was
     // restarted may have another name now.
     this.#countMiss(url, now, info.name);
@@ -103,9 +103,9 @@ export class PeerTable {
       peer.url = url;
     }
     const { load, weight, policy, publicUrl, publicAddresses, draining, sees } = info;
-    const { serves, room, depot, depotRoom, org, heard } = info;
+    const { serves, room, depot, depotRoom, org, heard, site } = info;
     Object.assign(peer, { load, weight, policy, publicUrl, publicAddresses, draining, sees });
-    Object.assign(peer, { serves, room, depot, depotRoom, org, heard });
+    Object.assign(peer, { serves, room, depot, depotRoom, org, heard, site });
     peer.misses = 0;
     peer.trusted = true;
     peer.toldAt = now;
@@ -220,17 +220,22 @@ export class PeerTable {
    * @returns false if the newcomer has no place
    */
   #forgetFor(newcomer: string, rtt: Millis): boolean {
-    const byDistance = [...this.#peers.values()]
-      .map((peer) => ({ peer, rtt: minRtt(peer) }))
-      .sort((a, b) => a.rtt - b.rtt);
-    const farthestNear = byDistance[MAX_NEAR - 1]?.rtt ?? Number.POSITIVE_INFINITY;
+    const peers = [...this.#peers.values()];
+    // Thousands of newcomers come in a network that large: numbers alone are sorted.
+    const rtts = Float64Array.from(peers, minRtt);
+    const farthestNear = rtts.toSorted()[MAX_NEAR - 1] as Millis;
+    let ties = MAX_NEAR - rtts.filter((other) => other < farthestNear).length;
     const position = (seed: Hash64) => score(this.#own.seed, seed);
-    const last = byDistance
-      .slice(MAX_NEAR)
-      .map(({ peer }) => peer)
-      .reduce((a, b) => (position(a.seed) < position(b.seed) ? a : b));
-    if (rtt >= farthestNear && position(hashText(newcomer)) < position(last.seed)) return false;
-    return this.#forget(last);
+    let last: Peer | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    for (const [i, peer] of peers.entries()) {
+      const other = rtts[i] as Millis;
+      if (other < farthestNear || (other === farthestNear && ties-- > 0)) continue;
+      const value = position(peer.seed);
+      if (value < least) [last, least] = [peer, value];
+    }
+    const stays = rtt >= farthestNear && position(hashText(newcomer)) < least;
+    return last !== undefined && !stays && this.#forget(last);
   }
 
   #forget({ name }: Peer): boolean {

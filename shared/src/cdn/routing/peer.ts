@@ -28,6 +28,8 @@ export interface PeerInfo {
   readonly depotRoom?: DepotRoom | undefined;
   /** Organisation that runs it, if it tells. */
   readonly org?: string | undefined;
+  /** Place that it shares with other nodes, if its operator has named one (`site.ts`). */
+  readonly site?: string | undefined;
   /** Nodes that it can use itself, with their weights. */
   readonly sees: readonly (readonly [name: string, weight: number])[];
   /** How long ago it heard each of these, in the same order; undefined at earlier versions. */
@@ -50,6 +52,7 @@ export interface Peer {
   depot?: string | undefined;
   depotRoom?: DepotRoom | undefined;
   org?: string | undefined;
+  site?: string | undefined;
   sees: PeerInfo['sees'];
   heard?: PeerInfo['heard'];
   /** Round-trip times of the last heartbeats, oldest first, milliseconds. */
