@@ -15,6 +15,7 @@ import { flash } from './experiments/flash.ts';
 import { membershipCosts } from './experiments/membership.ts';
 import { order } from './experiments/order.ts';
 import { retries } from './experiments/retries.ts';
+import { silence } from './experiments/silence.ts';
 import { thin } from './experiments/thin.ts';
 import { markdown, type Report } from './report.ts';
 
@@ -43,6 +44,7 @@ const EXPERIMENTS: ReadonlyMap<string, Experiment> = new Map([
   ['order', { title: 'delivery in and out of order; all at once, one by one, stored', run: order }],
   ['membership', { title: 'heartbeats, and dead nodes that they find', run: membershipCosts }],
   ['retries', { title: 'chunks that are requested again, by patience', run: retries }],
+  ['silence', { title: 'clients that vanish, and clients that only seem to', run: silence }],
   ['thin', { title: 'a few clients before an origin with a thin line, by chunk size', run: thin }],
 ]);
 

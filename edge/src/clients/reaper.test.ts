@@ -123,7 +123,7 @@ describe('ClientReaper', () => {
     states.set(a.socket, { ...lost, retransmits: 2, lastAckMs: 700 });
     jest.advanceTimersByTime(250);
     expect(a.reap).not.toHaveBeenCalled();
-    states.set(a.socket, { ...lost, retransmits: 3, lastAckMs: 1500 });
+    states.set(a.socket, { ...lost, retransmits: 7, lastAckMs: 30_000 });
     jest.advanceTimersByTime(250);
     expect(a.reap).toHaveBeenCalledTimes(1);
     // A minute later the late answers are forgotten.
@@ -131,6 +131,19 @@ describe('ClientReaper', () => {
     states.set(b.socket, { ...lost, retransmits: 2, lastAckMs: 700 });
     jest.advanceTimersByTime(250);
     expect(b.reap).toHaveBeenCalledTimes(1);
+  });
+
+  test('looks more often at a client that has left a timeout unanswered', () => {
+    const { client, states, readTcpInfo } = setUp();
+    const [a, b] = [client(FINE), client(FINE)];
+    states.set(a.socket, { ...FINE, retransmits: 1, lastAckMs: 500 });
+    jest.advanceTimersByTime(250);
+    readTcpInfo.mockClear();
+    states.set(a.socket, { ...FINE, retransmits: 2, lastAckMs: 700 });
+    jest.advanceTimersByTime(50);
+    expect(readTcpInfo.mock.calls).toEqual([[a.socket]]);
+    expect(a.reap).toHaveBeenCalledTimes(1);
+    expect(b.reap).not.toHaveBeenCalled();
   });
 
   test.each([

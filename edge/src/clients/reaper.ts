@@ -6,11 +6,9 @@
 
 import type { Socket } from 'node:net';
 import type { Millis } from '@millrace/shared/base/clock';
-import { AnsweredTimeouts } from '@millrace/shared/cdn/clients/answered-timeouts';
-import {
-  type TcpState,
-  VanishedClientDetector,
-} from '@millrace/shared/cdn/clients/vanished-client';
+import { ClientSilence, type SilentClient } from '@millrace/shared/cdn/clients/client-silence';
+import type { TcpState } from '@millrace/shared/cdn/clients/vanished-client';
+import { networkKey } from '../policy/client-key.ts';
 import type { ReadTcpInfo } from './tcp-info.ts';
 
 export interface ClientReaperOptions {
@@ -21,8 +19,8 @@ export interface ClientReaperOptions {
   /** Called once for every client reaped. */
   readonly onReaped: () => void;
   /**
-   * Interval between looks at the connections. Two timeouts take a kernel 600 ms at least: a
-   * quarter of a second more keeps the whole below one second on short paths.
+   * Interval between looks at all connections. Two timeouts take a kernel 600 ms at least; those that
+   * have left one unanswered are looked at more often.
    */
   readonly intervalMs?: Millis;
 }
@@ -31,14 +29,14 @@ interface Watched {
   readonly socket: Socket;
   readonly outstanding: () => boolean;
   readonly reap: () => void;
-  readonly detector: VanishedClientDetector;
-  /** Most timeouts in a row after which the client has answered. */
-  answeredLate: number;
+  readonly client: SilentClient;
   /** True once the kernel has all of the response. */
   handedOn: boolean;
 }
 
 const INTERVAL_MS = 250;
+/** Looks at silent connections in an interval. */
+const LOOKS = 5;
 
 export class ClientReaper {
   readonly #options: ClientReaperOptions;
@@ -47,8 +45,11 @@ export class ClientReaper {
   readonly #byConnection = new Map<Socket, Set<Watched>>();
   /** Watches of responses that have been handed on, each the last response of its connection. */
   readonly #handedOn = new Map<Socket, Watched>();
-  readonly #experience = new AnsweredTimeouts();
+  readonly #silence = new ClientSilence();
   #timer: NodeJS.Timeout | undefined;
+  /** Watches of clients that left a timeout unanswered when they were looked at. */
+  readonly #silent = new Set<Watched>();
+  #looks = 0;
 
   constructor(options: ClientReaperOptions) {
     this.#options = options;
@@ -73,15 +74,8 @@ export class ClientReaper {
    */
   watch(socket: Socket, outstanding: () => boolean, reap: () => void): () => void {
     if (this.#options.readTcpInfo === undefined) return () => {};
-    const detector = new VanishedClientDetector();
-    const watched: Watched = {
-      socket,
-      outstanding,
-      reap,
-      detector,
-      answeredLate: 0,
-      handedOn: false,
-    };
+    const client = this.#silence.watch(networkKey(socket.remoteAddress ?? '') ?? '');
+    const watched: Watched = { socket, outstanding, reap, client, handedOn: false };
     // The new response is watched instead of the one before.
     this.#forgetHandedOn(socket);
     this.#watched.add(watched);
@@ -90,7 +84,7 @@ export class ClientReaper {
     else onConnection.add(watched);
     this.#timer ??= setInterval(
       () => this.#look(),
-      this.#options.intervalMs ?? INTERVAL_MS,
+      (this.#options.intervalMs ?? INTERVAL_MS) / LOOKS,
     ).unref();
     return () => this.#handOn(watched);
   }
@@ -115,7 +109,8 @@ export class ClientReaper {
   }
 
   #unwatch(watched: Watched): void {
-    this.#watched.delete(watched);
+    if (this.#watched.delete(watched)) this.#silence.unwatch(watched.client);
+    this.#silent.delete(watched);
     const onConnection = this.#byConnection.get(watched.socket);
     onConnection?.delete(watched);
     if (onConnection?.size === 0) this.#byConnection.delete(watched.socket);
@@ -123,11 +118,13 @@ export class ClientReaper {
     if (this.#watched.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
+    this.#looks = 0;
   }
 
   #look(): void {
     const { onReaped } = this.#options;
-    for (const watched of this.#watched) {
+    const isAllsTurn = ++this.#looks % LOOKS === 0;
+    for (const watched of isAllsTurn ? this.#watched : this.#silent) {
       if (!this.#hasVanished(watched)) continue;
       // With HTTP/2 several responses share one connection: a single client has vanished.
       for (const other of this.#byConnection.get(watched.socket) ?? []) {
@@ -142,21 +139,17 @@ export class ClientReaper {
   }
 
   #hasVanished(watched: Watched): boolean {
-    const { socket, detector, answeredLate } = watched;
-    const now = this.#options.now();
+    const { socket, client } = watched;
     const outstanding = watched.outstanding();
     const state = outstanding ? this.#options.readTcpInfo?.(socket) : undefined;
     if (watched.handedOn && hasAll(state)) {
       this.#unwatch(watched);
       return false;
     }
-    const needed = this.#experience.needed(this.#watched.size, answeredLate, now);
-    const vanished = detector.observe(state, outstanding, now, needed);
-    if (detector.answeredLate > 0) {
-      this.#experience.onAnswered(detector.answeredLate, now);
-      watched.answeredLate = Math.max(answeredLate, detector.answeredLate);
-    }
-    return vanished;
+    const hasVanished = this.#silence.observe(client, state, outstanding, this.#options.now());
+    if (client.isSilent) this.#silent.add(watched);
+    else this.#silent.delete(watched);
+    return hasVanished;
   }
 }
 

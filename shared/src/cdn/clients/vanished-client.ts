@@ -47,6 +47,11 @@ export class VanishedClientDetector {
   #unanswered = 0;
   #answeredLate = 0;
 
+  /** Timeouts in a row that were unanswered at the last observation. */
+  get unanswered(): number {
+    return this.#unanswered;
+  }
+
   /** Timeouts in a row after which the client has answered since the last observation; 0: none. */
   get answeredLate(): number {
     return this.#answeredLate;
