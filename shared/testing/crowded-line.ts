@@ -1,10 +1,12 @@
 /**
- * A line that many connections share, by packets: a queue of a fixed length, and senders that lose
- * what finds it full, repeat it by acknowledgements or by timeouts, and tell their state as Linux
- * does. Slow start, halving, the timeouts' doubling and tail loss probes are modelled; pacing is not.
+ * Clients that read from one edge over one line, by packets: a queue of a fixed length, and senders
+ * that lose what finds it full, repeat it by acknowledgements or by timeouts, and tell their state as
+ * Linux does. Slow start, halving and the doubling of timeouts are modelled; probes of lost tails and
+ * pacing are not.
  */
 
-import type { Millis, Random } from '../src/base/clock.ts';
+import { type Millis, type Random, seededRandom } from '../src/base/clock.ts';
+import { ClientSilence, type SilentClient } from '../src/cdn/clients/client-silence.ts';
 import type { TcpState } from '../src/cdn/clients/vanished-client.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
@@ -17,7 +19,10 @@ const MAX_TIMEOUT_MS = 120_000;
 /** Later packets that were acknowledged before one counts as lost. */
 const REORDERED = 3;
 
-export interface LineOptions {
+/** Interval between looks at silent clients, as edges have it; here all are looked at. */
+const EVERY_MS = 50;
+
+interface LineOptions {
   readonly mbit: number;
   /** Round trip without a queue. */
   readonly rttMs: Millis;
@@ -28,7 +33,7 @@ export interface LineOptions {
   readonly random: Random;
 }
 
-export class CrowdedLine {
+class CrowdedLine {
   readonly clock = new VirtualClock();
   readonly #options: LineOptions;
   #freeAt: Millis = 0;
@@ -80,7 +85,7 @@ interface Packet {
   readonly isRepeat: boolean;
 }
 
-export class Connection {
+class Connection {
   readonly #line: CrowdedLine;
   hasVanished = false;
   isClosed = false;
@@ -195,5 +200,64 @@ export class Connection {
   #measure(rtt: Millis): void {
     this.#variance = 0.75 * this.#variance + 0.25 * Math.abs(this.#rtt - rtt);
     this.#rtt = 0.875 * this.#rtt + 0.125 * rtt;
+  }
+}
+
+interface WatchedLineOptions extends Omit<LineOptions, 'random'> {
+  readonly seed: number;
+  readonly clients: number;
+  /** Time within which the clients come. */
+  readonly spreadMs: Millis;
+}
+
+/** A line, and the edge that watches which of its clients vanish. */
+export class WatchedLine {
+  readonly line: CrowdedLine;
+  readonly watched = new Map<Connection, SilentClient>();
+  /** Number of live clients that were taken for vanished; each comes back. */
+  spurious = 0;
+  /** Times after which those that vanished were found. */
+  readonly foundMs: Millis[] = [];
+  readonly #silence = new ClientSilence();
+  #goneAt: Millis = 0;
+
+  constructor({ seed, clients, spreadMs, ...options }: WatchedLineOptions) {
+    const random = seededRandom(seed);
+    this.line = new CrowdedLine({ ...options, random });
+    for (let i = 0; i < clients; i++)
+      this.line.clock.at(spreadMs * random(), () => this.#connect());
+  }
+
+  #connect(): void {
+    this.watched.set(this.line.connect(), this.#silence.watch('line'));
+  }
+
+  /** Lets some of the clients vanish that are watched, the oldest connections first. */
+  vanish(count: number): void {
+    this.#goneAt = this.line.clock.now;
+    for (const connection of [...this.watched.keys()].slice(0, count)) {
+      connection.hasVanished = true;
+    }
+  }
+
+  pass(ms: Millis): void {
+    for (let left = ms; left > 0; left -= EVERY_MS) {
+      this.line.pass(EVERY_MS);
+      for (const [connection, client] of this.watched) this.#look(connection, client);
+    }
+  }
+
+  #look(connection: Connection, client: SilentClient): void {
+    const { clock } = this.line;
+    if (!this.#silence.observe(client, connection.state(), true, clock.now)) return;
+    connection.isClosed = true;
+    this.#silence.unwatch(client);
+    this.watched.delete(connection);
+    if (connection.hasVanished) {
+      this.foundMs.push(clock.now - this.#goneAt);
+      return;
+    }
+    this.spurious++;
+    this.#connect();
   }
 }

@@ -3,7 +3,7 @@
  * judgement over modelled connections that share a line.
  */
 
-import { WatchedLine } from '@millrace/shared/testing/watched-line';
+import { WatchedLine } from '@millrace/shared/testing/crowded-line';
 import type { Settings } from '../main.ts';
 import { percent, quantile, type Report } from '../report.ts';
 

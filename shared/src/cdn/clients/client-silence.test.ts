@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { WatchedLine } from '../../../testing/watched-line.ts';
+import { WatchedLine } from '../../../testing/crowded-line.ts';
 import { LONGEST_SILENCE_MS } from './client-silence.ts';
 
 const SEED = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 1e6));

@@ -17,6 +17,8 @@ const HALF_LIFE_MS = 10_000;
 const SPURIOUS_SHARE = 0.0004;
 /** Fewest late answers from which something follows. */
 const LEAST_LATE = 3;
+/** Timeouts that are assumed to be followed by another, and as many that are not. */
+const ASSUMED = 3;
 /** Silence of a whole line after which it is cut, and fewest clients from which that follows. */
 const CUT_MS = 1200;
 const CUT_CLIENTS = 10;
@@ -94,8 +96,9 @@ export class CrowdedLines {
     const left = leftOf(known, now);
     const [late, timeouts] = [known.late * left, known.timeouts * left];
     if (late < LEAST_LATE) return 0;
-    // Probability that a timeout is followed by another, after Laplace's rule.
-    const further = (timeouts - late + 1) / (timeouts + 2);
+    // Probability that a timeout is followed by another. Silences that still go on are not counted
+    // yet: a few are assumed, which matter as long as there are few answers.
+    const further = (timeouts - late + ASSUMED) / (timeouts + 2 * ASSUMED);
     const spurious = Math.min(1, (SPURIOUS_SHARE * known.clients) / late);
     return 1 + Math.ceil(Math.log(spurious) / Math.log(further));
   }
