@@ -53,8 +53,12 @@ export class FollowedBody implements StreamBody {
     try {
       for (;;) {
         while (this.#asked.length < ahead) next = this.#ask(next);
-        const { range, piece } = this.#asked.shift() as Asked;
-        const { length, bytes } = await this.#write(await this.#unlessStopped(piece), write);
+        const { range, piece } = this.#asked[0] as Asked;
+        const come = await this.#unlessStopped(piece);
+        // Until here `discard` gives its memory back.
+        this.#stop.signal.throwIfAborted();
+        this.#asked.shift();
+        const { length, bytes } = await this.#write(come, write);
         position += bytes;
         if (length !== undefined && position >= length) {
           if (position === length) return;
