@@ -84,6 +84,7 @@ if [ "$1" -eq 0 ]; then /usr/lib/millrace/node /usr/lib/millrace/daemons.mjs end
 %files
 %defattr(-,root,root)
 /usr/lib/millrace
+%dir /usr/share/doc/millrace
 ${listed.join('\n')}
 ${editable.map((path) => `%config(noreplace) ${path}`).join('\n')}
 `;

@@ -64,7 +64,11 @@ async function openPage(
     }
     if (print !== true && json !== true && canOpen()) {
       // All users of this machine can read command lines: the browser gets a file with the code.
-      const { path } = await daemon.call('millrace.loginPage', { urls });
+      const { path } = await daemon.call(
+        'millrace.loginPage',
+        // A daemon of an earlier version, which may still run, knows no links.
+        urls.length > 0 ? { urls } : {},
+      );
       if (await openInBrowser(pathToFileURL(path).href)) {
         report.note('Opened in your browser.');
         return status;

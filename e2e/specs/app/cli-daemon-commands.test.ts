@@ -6,7 +6,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
-import { codeInFragment } from '@millrace/shared/bridge/page/session-api';
+import { codeInFragment, offeredInFragment } from '@millrace/shared/bridge/page/session-api';
 import type { View } from '../../fixtures/programs/daemon.ts';
 import { CLI } from '../../fixtures/programs/main-files.ts';
 import { DaemonCliStage } from '../../fixtures/stages/daemon-cli-stage.ts';
@@ -30,6 +30,27 @@ describe('the interface', () => {
     const { url: other } = await stage.cli.json<{ url: string }>('open');
     expect(new URL(other).origin).toBe(url.origin);
     expect(other).not.toBe(url.href);
+  });
+
+  test('is opened by desktops for links, which it offers, and for files, which it adds paused', async () => {
+    const link = origin.url('none', { name: 'link.bin' });
+    const described = origin.url('none', { name: 'described.bin' });
+    const metalink = join(stage.folder, 'a.meta4');
+    await writeFile(
+      metalink,
+      `<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="described.bin"><url>${described.replace(/&/g, '&amp;')}</url></file></metalink>`,
+    );
+    const { code, stdout, stderr } = await stage.cli.run(
+      ...['open', '--print', `millrace:${link}`, metalink],
+    );
+    expect([code, stderr]).toEqual([0, expect.any(String)]);
+    expect(offeredInFragment(new URL(stdout.trim()).hash)).toEqual([link]);
+    const { downloads } = await stage.cli.call('list', { limit: 9 });
+    expect(downloads.map(({ name, status }) => [name, status])).toEqual([
+      ['described.bin', 'paused'],
+    ]);
+    const { path } = await stage.cli.call('loginPage', {});
+    expect(path).toMatch(/\.html$/);
   });
 });
 
