@@ -7,7 +7,7 @@ import type { CliContext } from './context.ts';
 /** Longest input that is read, characters. */
 const MAX_CHARS = 4096;
 
-/** @param prompt words before the cursor */
+/** Reads a password from the terminal or from standard input. @param prompt words before the cursor */
 export async function typedPassword(
   { stdin, stderr, signal }: Pick<CliContext, 'stdin' | 'stderr' | 'signal'>,
   prompt: string,

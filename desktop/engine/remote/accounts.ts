@@ -59,7 +59,10 @@ export async function readAccounts(state: string): Promise<Account[]> {
  */
 export async function setAccount(state: string, name: string, password: string): Promise<boolean> {
   if (!NAME.test(name)) {
-    throw new MillraceError('bad-option', `"${name}" is no name of letters and digits`);
+    throw new MillraceError(
+      'bad-option',
+      `"${name}" cannot be a name: letters and digits are needed`,
+    );
   }
   if (password.length < MIN_PASSWORD_CHARS || password.length > MAX_PASSWORD_CHARS) {
     const detail = `a password has ${MIN_PASSWORD_CHARS} to ${MAX_PASSWORD_CHARS} characters`;

@@ -98,7 +98,7 @@ export async function checkedParams(
     return params;
   }
   const [given, ...rest] = params;
-  // The method refuses what is no object.
+  // The method itself refuses other values than objects.
   if (!isRecord(given)) return params;
   if (method === 'millrace.offer') return [only(given, OF_OFFERS), ...rest];
   await checkMembers(given, places);

@@ -1,6 +1,6 @@
 /**
- * Whoever uses the daemon from other machines: browsers with a session, and paired devices with a
- * token. They outlive the daemon. Only digests of their secrets are stored.
+ * Visitors are the users of the daemon from other machines: browsers with a session, and paired devices
+ * with a token. They outlive the daemon. Only digests of their secrets are stored.
  */
 
 import { createHash, randomBytes } from 'node:crypto';

@@ -9,7 +9,7 @@ export interface RemoteCaller {
 
 /** A connection from another machine. */
 export interface RemoteAccess {
-  /** Who has been recognised by a cookie or a field; undefined: nobody yet. */
+  /** Caller that a cookie or a field has shown; undefined: nobody yet. */
   readonly caller: RemoteCaller | undefined;
   /** Recognises a device by its token, as clients of aria2 send it with each call. */
   byToken(token: string): RemoteCaller | undefined;

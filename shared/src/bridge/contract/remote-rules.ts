@@ -1,5 +1,5 @@
 /**
- * What callers from other machines may do. They use the daemon's downloads, and nothing else of its
+ * Rules for callers from other machines. They use the daemon's downloads, and nothing else of its
  * machine: they name no folder outside the download folders, read no file, and run no program.
  */
 

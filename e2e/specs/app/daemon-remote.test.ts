@@ -1,0 +1,190 @@
+/**
+ * A daemon on another machine: used by a browser and the command line of this one. The other machine
+ * is a network namespace, where the daemon has the port of https to itself.
+ */
+
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { makeCertificate } from '../../fixtures/origins/certificate.ts';
+import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
+import { FileServer } from '../../fixtures/origins/file-server.ts';
+import { barriers, fits } from '../../fixtures/pages/axe.ts';
+import { browserOrComplain, launchBrowser, PAGE, rowOf, says } from '../../fixtures/pages/ui.ts';
+import { openWindow } from '../../fixtures/pages/window.ts';
+import { CLI, DAEMON } from '../../fixtures/programs/main-files.ts';
+import { Namespace, namespacesOrComplain } from '../../fixtures/programs/namespace.ts';
+import { runCli, temporaryFolder } from '../../fixtures/programs/processes.ts';
+import { testsWhere } from '../../fixtures/tests-where.ts';
+import { until } from '../../fixtures/until.ts';
+
+const WHAT = 'daemons on other machines';
+const available = browserOrComplain(WHAT) && namespacesOrComplain(WHAT);
+const { afterAll, beforeAll, test } = testsWhere(available);
+
+const PASSWORD = 'correct horse';
+const body = contentOf('nas', 3_000_000);
+/** Where pictures of the page are written, if anywhere: for people to look at. */
+const PICTURES = process.env.MILLRACE_PICTURES;
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let nas: Namespace;
+let files: FileServer;
+let daemon: ChildProcess;
+let browser: Browser;
+let page: Page;
+let problems: string[];
+/** Address of the daemon. */
+let url: string;
+/** Environment of the command line on this machine. */
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  nas = new Namespace();
+  // With it the namespace has a loopback.
+  nas.addAddress('192.0.2.77/32');
+  files = await FileServer.start(nas.hostAddress);
+  const [state, dir] = [join(folder.path, 'nas'), join(folder.path, 'downloads')];
+  await mkdir(dir);
+  url = `https://${nas.insideAddress}`;
+  const { cert, key } = makeCertificate(folder.path, 'nas', [nas.insideAddress]);
+  env = {
+    MILLRACE_STATE: join(folder.path, 'laptop'),
+    HOME: folder.path,
+    NO_COLOR: '1',
+    NODE_EXTRA_CA_CERTS: cert,
+  };
+  execFileSync(process.execPath, [CLI, 'daemon', 'account', 'add', 'Ann'], {
+    env: { ...process.env, MILLRACE_STATE: state },
+    input: `${PASSWORD}\n`,
+  });
+  daemon = nas.spawn(process.execPath, [
+    ...[DAEMON, '--state', state, '--dir', dir, '--port', '0', '--page', PAGE],
+    ...['--host', '0.0.0.0', '--remote-port', '443', '--public-url', url],
+    ...['--tls-cert', cert, '--tls-key', key],
+  ]);
+  const log: string[] = [];
+  daemon.stderr?.on('data', (data) => log.push(String(data)));
+  const lines = createInterface({ input: daemon.stdout as NodeJS.ReadableStream });
+  const line = await new Promise<string>((resolve) => {
+    lines.on('line', (text) => {
+      if (/^Other machines/.test(text)) resolve(text);
+    });
+    daemon.once('close', () => resolve(''));
+  });
+  if (line === '') throw new Error(`the daemon did not start: ${log.join('')}`);
+  browser = await launchBrowser();
+  ({ page, problems } = await openWindow(browser, /401|WebSocket/, {
+    viewport: { width: 1280, height: 800 },
+    ignoreHTTPSErrors: true,
+  }));
+});
+
+afterAll(async () => {
+  await browser?.close();
+  if (daemon?.exitCode === null) {
+    daemon.kill();
+    await once(daemon, 'exit');
+  }
+  nas?.remove();
+  await files?.stop();
+  await folder?.remove();
+});
+
+/** Takes pictures in both themes and in a narrow window, if somebody wants to see them. */
+async function picture(name: string): Promise<void> {
+  if (PICTURES === undefined) return;
+  for (const [scheme, width] of [
+    ['light', 1280],
+    ['dark', 1280],
+    ['light', 380],
+    ['dark', 380],
+  ] as const) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.setViewportSize({ width, height: 800 });
+    await page.screenshot({ path: join(PICTURES, `${name}-${scheme}-${width}.png`) });
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 1280, height: 800 });
+}
+
+test('somebody logs in from another machine, with a link that a phone has shared, and downloads', async () => {
+  const link = files.add('/film.bin', { body });
+  await page.goto(`${url}/?title=A+film&url=${encodeURIComponent(link)}`);
+  await page.getByRole('textbox', { name: 'Name' }).fill('ann');
+  await page.getByRole('textbox', { name: 'Password' }).fill('wrong horse');
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByText('Name or password is wrong.').waitFor();
+  expect(await barriers(page)).toEqual([]);
+  await picture('log-in');
+  await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+  await page.getByRole('button', { name: 'Log in' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('1 link found').waitFor();
+  // Any site can lead here: nothing is added before the user says so.
+  expect(files.requests).toHaveLength(0);
+  await dialog.getByRole('button', { name: 'Add 1 download' }).click();
+  await says(rowOf(page, 'film.bin'), /./);
+  const path = join(folder.path, 'downloads', 'film.bin');
+  await until(() =>
+    readFile(path).then(
+      (bytes) => sha256(bytes) === sha256(body),
+      () => false,
+    ),
+  );
+});
+
+test('the command line of this machine is paired by a code, and revoked', async () => {
+  const remote = (...words: string[]) => runCli([...words, '--remote', url], env);
+  expect((await remote('list')).stderr).toMatch(/does not know this one/);
+  await page.keyboard.press('Control+,');
+  await page.getByRole('tab', { name: 'Devices' }).click();
+  await page.getByRole('button', { name: 'Pair a device' }).click();
+  const code = (await page.locator('.pairing-code').textContent()) ?? '';
+  expect(await barriers(page)).toEqual([]);
+  const wrong = await remote('pair', 'AAAA-AAAA');
+  expect([wrong.code, wrong.stderr]).toEqual([4, expect.stringMatching(/the code is not valid/)]);
+  expect(await remote('pair', code, '--name', 'laptop')).toMatchObject({ code: 0 });
+  const listed = await remote('list', '--json');
+  expect(JSON.parse(listed.stdout).downloads).toMatchObject([
+    { name: 'film.bin', status: 'complete' },
+  ]);
+  const link = files.add('/song.bin', { body: body.subarray(0, 70_000) });
+  expect(await remote('add', link, '--dir', 'music')).toMatchObject({ code: 0 });
+  const path = join(folder.path, 'downloads', 'music', 'song.bin');
+  await until(() =>
+    readFile(path).then(
+      (bytes) => bytes.length === 70_000,
+      () => false,
+    ),
+  );
+  const outside = await remote('add', link, '--dir', '/etc');
+  expect([outside.code, outside.stderr]).toEqual([
+    4,
+    expect.stringMatching(/from another machine/),
+  ]);
+  const device = page.getByRole('listitem').filter({ hasText: 'laptop' });
+  await device.waitFor();
+  await picture('devices');
+  await fits(page);
+  await device.getByRole('button', { name: /^Revoke/ }).click();
+  await device.waitFor({ state: 'detached' });
+  expect((await remote('list')).stderr).toMatch(/does not know this one/);
+});
+
+test('who logs out needs the password again, and nothing went wrong in the page', async () => {
+  const self = page.getByRole('listitem').filter({ hasText: 'this browser' });
+  await self.getByRole('button', { name: /^Log out/ }).click();
+  await page.getByRole('textbox', { name: 'Password' }).waitFor();
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.reload();
+  await page.getByRole('textbox', { name: 'Password' }).waitFor();
+  expect(await barriers(page)).toEqual([]);
+  if (PICTURES !== undefined) await page.screenshot({ path: join(PICTURES, 'log-in-dark.png') });
+  expect(problems).toEqual([]);
+});
