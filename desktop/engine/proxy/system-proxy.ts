@@ -22,7 +22,7 @@ import type { SettingsSource, SystemSettings } from './system-settings.ts';
 /** A proxy; undefined: without one. */
 export type Way = ProxyServer | undefined;
 
-/** What the system says at present. */
+/** The system's settings at present, for a person. */
 export interface SystemProxyState {
   readonly source: SettingsSource | 'none';
   readonly way: SystemSettings['way'];
