@@ -1,9 +1,16 @@
 /** Turns exNodes, and links to them, into downloads. */
 
+import type { Millis } from '@millrace/shared/base/clock';
+import { asMillraceError, type MillraceError } from '@millrace/shared/base/errors';
 import { isExnodeLink } from '@millrace/shared/download/request/document-name';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import type { Exnode, ReadableExnode } from '@millrace/shared/exnode/exnode';
+import { inParallel } from '../sync/in-parallel.ts';
 import { MAX_URLS, type NewDownload } from './new-download.ts';
+
+/** Longest time to read the exNodes that links lead to, and how many are read at a time. */
+const LONGEST_MS: Millis = 60_000;
+const FETCHES = 8;
 
 /** Options of a download whose sources an exNode names. */
 export type ExnodeOptions = Omit<NewDownload, 'urls' | 'exnode' | 'listed'>;
@@ -23,12 +30,31 @@ export interface DescribedFile {
  *
  * @throws MillraceError as `fetchExnode`, `openExnode`; `bad-option`
  */
-export async function withExnode(asked: NewDownload, signal: AbortSignal): Promise<NewDownload> {
+export async function withExnode(
+  asked: NewDownload,
+  signal = AbortSignal.timeout(LONGEST_MS),
+): Promise<NewDownload> {
   const [link = '', ...mirrors] = Array.isArray(asked?.urls) ? asked.urls : [];
   if (typeof link !== 'string' || !isExnodeLink(link) || asked.exnode !== undefined) return asked;
   const { fetchExnode } = await engine();
   const exnode = await fetchExnode(link, signal, asked.proxy);
   return downloadOf(exnode, asked, { link: link.replace(/#.*/s, ''), mirrors: mirrors.length });
+}
+
+/**
+ * Replaces links to exNodes as `withExnode` does, several at a time.
+ *
+ * @returns a download for each one, or why there is none, in their order
+ */
+export async function withExnodes(
+  downloads: readonly NewDownload[],
+): Promise<(NewDownload | MillraceError)[]> {
+  const signal = AbortSignal.timeout(LONGEST_MS);
+  const read: (NewDownload | MillraceError)[] = [...downloads];
+  await inParallel([...downloads.entries()], { atATime: FETCHES }, async ([index, download]) => {
+    read[index] = await withExnode(download, signal).catch(asMillraceError);
+  });
+  return read;
 }
 
 /**

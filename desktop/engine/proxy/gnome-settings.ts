@@ -7,7 +7,11 @@ export const GNOME_COMMAND = ['gsettings', ['list-recursively', 'org.gnome.syste
 
 const SCHEMA = 'org.gnome.system.proxy';
 
-/** @param text lines of schema, key and value, the value in GVariant's text form */
+/**
+ * Reads the settings.
+ *
+ * @param text lines of schema, key and value, the value in GVariant's text form
+ */
 export function readGnomeSettings(text: string): SystemSettings {
   const values = new Map<string, string>();
   for (const line of text.split('\n')) {

@@ -5,6 +5,8 @@ import { NO_PROXY, proxyUrl, type SystemSettings } from './system-settings.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
+ * Reads the settings.
+ *
  * @param texts contents of the files of that name, those of lower precedence first
  * @param env for settings that name a variable of the environment
  */

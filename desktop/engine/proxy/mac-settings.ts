@@ -5,7 +5,11 @@ import { NO_PROXY, proxyUrl, type SystemSettings } from './system-settings.ts';
 /** Program and arguments that print the settings. */
 export const MAC_COMMAND = ['/usr/sbin/scutil', ['--proxy']] as const;
 
-/** @param text a dictionary, a line for each member */
+/**
+ * Reads the settings.
+ *
+ * @param text a dictionary, a line for each member
+ */
 export function readMacSettings(text: string): SystemSettings {
   const values = new Map<string, string>();
   const exempt: string[] = [];

@@ -1,5 +1,5 @@
 /**
- * What a proxy auto-configuration script (PAC) is asked, and what its answer means. Pure. Scripts
+ * Makes the question to a proxy auto-configuration script (PAC), and reads its answer. Pure. Scripts
  * are described on MDN, "Proxy Auto-Configuration (PAC) file".
  */
 

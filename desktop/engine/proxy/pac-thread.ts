@@ -5,8 +5,11 @@ import { Worker } from 'node:worker_threads';
 import type { Millis } from '@millrace/shared/base/clock';
 import type { PacData, PacQuestion, PacReply } from './pac-worker.ts';
 
-/** Longest time for an answer, look-ups of names included; the thread is ended after it. */
-const ANSWER_MS: Millis = 5000;
+/**
+ * Longest time for an answer, start and look-ups of names included; the thread is ended after it. It is
+ * long, because without an answer requests go past the proxy, and a busy machine is slow.
+ */
+const ANSWER_MS: Millis = 30_000;
 /** Bytes of memory for an address that was looked up: two numbers, and a text. */
 const FOUND_BYTES = 8 + 64;
 

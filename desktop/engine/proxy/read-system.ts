@@ -12,7 +12,7 @@ import type { SettingsSource, SystemSettings } from './system-settings.ts';
 import { readWindowsSettings, WINDOWS_COMMAND } from './windows-settings.ts';
 
 /** Longest time for a program that prints settings, in milliseconds, and its most bytes. */
-const COMMAND_MS = 5000;
+const COMMAND_MS = 20_000;
 const MAX_BYTES = 1024 * 1024;
 
 /**

@@ -15,7 +15,7 @@ import type { SystemSettings } from './system-settings.ts';
 const ends: (() => unknown)[] = [];
 let folder = '';
 let now = 0;
-/** What the system says; tests change it. */
+/** The system's settings, which tests change. */
 let settings: SystemSettings | Error;
 let reads = 0;
 

@@ -22,7 +22,7 @@ import type { SettingsSource, SystemSettings } from './system-settings.ts';
 /** A proxy; undefined: without one. */
 export type Way = ProxyServer | undefined;
 
-/** What the system says at present. */
+/** The system's settings at present, for a person. */
 export interface SystemProxyState {
   readonly source: SettingsSource | 'none';
   readonly way: SystemSettings['way'];
@@ -40,7 +40,7 @@ const SETTINGS_MS: Millis = 10_000;
 const SCRIPT_MS: Millis = 5 * 60_000;
 const FAILED_SCRIPT_MS: Millis = 30_000;
 /** Longest time for fetching a script, and its most bytes. */
-const FETCH_MS: Millis = 10_000;
+const FETCH_MS: Millis = 30_000;
 const MAX_SCRIPT_BYTES = 1024 * 1024;
 /** Answers of a script to keep. */
 const MAX_ANSWERS = 1000;

@@ -1,4 +1,4 @@
-/** What a system's settings say of proxies, in one form for all systems. */
+/** Settings of proxies, in one form for all systems. */
 
 /** Where the settings are kept; `environment`: variables such as `http_proxy`. */
 export type SettingsSource = 'environment' | 'gnome' | 'kde' | 'windows' | 'macos';

@@ -8,7 +8,11 @@ export const WINDOWS_COMMAND = [
   ['query', 'HKCU\\Software\\Microsoft\\Windows\\CurrentVersion\\Internet Settings'],
 ] as const;
 
-/** @param text lines of name, type and value */
+/**
+ * Reads the settings.
+ *
+ * @param text lines of name, type and value
+ */
 export function readWindowsSettings(text: string): SystemSettings {
   const values = new Map<string, string>();
   for (const line of text.split(/\r?\n/)) {

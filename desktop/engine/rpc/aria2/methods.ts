@@ -4,7 +4,6 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { Millis } from '@millrace/shared/base/clock';
 import { withExnode } from '../../downloads/exnodes.ts';
 import type { Manager } from '../../downloads/manager.ts';
 import type { ParseMetalink } from '../../downloads/metalinks.ts';
@@ -17,9 +16,6 @@ import { readOptions, toNewDownload, translate } from './options.ts';
 import { integer, list, position, text } from './params.ts';
 import { optionMethods } from './settings.ts';
 import { insideMethods, tellingMethods } from './telling.ts';
-
-/** Longest time to read the exNode that a link leads to. */
-const LONGEST_MS: Millis = 60_000;
 
 export interface Aria2Options {
   readonly manager: Manager;
@@ -57,11 +53,9 @@ function addingMethods({ manager, parseMetalink }: Aria2Options): [string, Metho
         if (urls.length === 0) throw aria2Error('No URI to download.');
         const own = toNewDownload(inherited(), readOptions(params[1], false));
         const asked = { ...own, urls, ...position(params, 2) };
-        const download = await withExnode(asked, AbortSignal.timeout(LONGEST_MS)).catch(
-          (error: unknown) => {
-            throw translate(error);
-          },
-        );
+        const download = await withExnode(asked).catch((error: unknown) => {
+          throw translate(error);
+        });
         return inAria2sWords(() => manager.add(download).gid);
       },
     ],

@@ -1,7 +1,6 @@
 /** Methods of the dialog that adds downloads. */
 
 import { resolve } from 'node:path';
-import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { ADDING_ROWS } from '@millrace/shared/bridge/contract/adding-rows';
 import type {
@@ -15,22 +14,22 @@ import { isExnodeLink } from '@millrace/shared/download/request/document-name';
 import { nameFromUrl } from '@millrace/shared/download/request/file-name';
 import { linksInText } from '@millrace/shared/download/request/links-in-text';
 import { duplicateOf } from '../../downloads/duplicates.ts';
-import { describeExnode, exnodeDownload, withExnode } from '../../downloads/exnodes.ts';
+import {
+  describeExnode,
+  exnodeDownload,
+  withExnode,
+  withExnodes,
+} from '../../downloads/exnodes.ts';
 import type { Manager } from '../../downloads/manager.ts';
 import { readMetalink } from '../../downloads/metalinks.ts';
 import type { NewDownload } from '../../downloads/new-download.ts';
-import { inParallel } from '../../sync/in-parallel.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { type MillraceOptions, methodsOf } from './params.ts';
-
-/** Longest time to read the exNodes that links lead to, and how many are read at a time. */
-const LONGEST_MS: Millis = 60_000;
-const FETCHES = 8;
 
 export function addingMethods({ manager, parseMetalink }: MillraceOptions): [string, Method][] {
   return methodsOf(ADDING_ROWS, {
     'millrace.add': async (p) => {
-      const download = await withExnode(p as NewDownload, AbortSignal.timeout(LONGEST_MS));
+      const download = await withExnode(p as NewDownload);
       return { gid: manager.add(download).gid };
     },
     'millrace.addMany': (p) => addMany(manager, p.downloads as NewDownload[]),
@@ -73,17 +72,12 @@ async function addMany(
 ): Promise<AddManyResult> {
   const gids: string[] = [];
   const failed: AddManyResult['failed'][number][] = [];
-  const signal = AbortSignal.timeout(LONGEST_MS);
-  const read = new Map<number, NewDownload | MillraceError>();
-  await inParallel([...downloads.entries()], { atATime: FETCHES }, async ([index, download]) => {
-    read.set(index, await withExnode(download, signal).catch(asMillraceError));
-  });
+  const read = await withExnodes(downloads);
   manager.atOnce(() => {
-    for (const index of downloads.keys()) {
+    for (const [index, download] of read.entries()) {
       try {
-        const download = read.get(index);
         if (download instanceof MillraceError) throw download;
-        gids.push(manager.add(download as NewDownload).gid);
+        gids.push(manager.add(download).gid);
       } catch (thrown) {
         const { code, message, detail } = asMillraceError(thrown);
         failed.push({ index, code, message, detail });

@@ -1,24 +1,19 @@
 /** Methods for exporting and importing lists of downloads. */
 
-import type { Millis } from '@millrace/shared/base/clock';
-import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { MillraceError } from '@millrace/shared/base/errors';
 import { EXCHANGE_ROWS, type ImportList } from '@millrace/shared/bridge/contract/exchange-rows';
 import type { ImportEntry } from '@millrace/shared/bridge/rpc/adding-api';
 import { isExnodeLink } from '@millrace/shared/download/request/document-name';
 import { exportList, importList, type Listed } from '../../downloads/exchange.ts';
-import { withExnode } from '../../downloads/exnodes.ts';
+import { withExnodes } from '../../downloads/exnodes.ts';
 import type { Manager } from '../../downloads/manager.ts';
 import type { NewDownload } from '../../downloads/new-download.ts';
 import { type DelicatePart, withoutDelicate } from '../../downloads/untrusted.ts';
-import { inParallel } from '../../sync/in-parallel.ts';
 import { readOptions, toNewDownload } from '../aria2/options.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { toJsonRpcError } from '../calls/rpc-error.ts';
 import { methodsOf } from './params.ts';
 
-/** Longest time to read the exNodes that links of a list lead to, and how many are read at a time. */
-const LONGEST_MS: Millis = 60_000;
-const FETCHES = 8;
 const MAX_EXPORTED = 200_000;
 /** Most characters of a value in a preview. */
 const MAX_VALUE_CHARS = 300;
@@ -70,18 +65,23 @@ export function exchangeMethods(manager: Manager): [string, Method][] {
 }
 
 /** Reads the exNodes that links of a list lead to. @returns the downloads that these describe */
-async function readExnodes(manager: Manager, list: readonly Listed[], asked: ImportList) {
-  const described = new Map<Listed, NewDownload | MillraceError>();
-  const signal = AbortSignal.timeout(LONGEST_MS);
-  const links = list.filter(({ download, ended }) => {
+async function readExnodes(
+  manager: Manager,
+  list: readonly Listed[],
+  asked: ImportList,
+): Promise<ReadonlyMap<Listed, NewDownload | MillraceError>> {
+  const links = list.flatMap((listed) => {
+    const { download, ended } = listed;
     const url: unknown = download.urls?.[0];
-    return typeof url === 'string' && isExnodeLink(url) && !download.exnode && !ended;
+    if (typeof url !== 'string' || !isExnodeLink(url) || download.exnode || ended) return [];
+    try {
+      return [{ listed, planned: planOf(manager, listed, asked).download }];
+    } catch {
+      return []; // the import itself reports why an entry is skipped
+    }
   });
-  await inParallel(links, { atATime: FETCHES }, async (listed) => {
-    const read = async () => withExnode(planOf(manager, listed, asked).download, signal);
-    described.set(listed, await read().catch(asMillraceError));
-  });
-  return described;
+  const read = await withExnodes(links.map(({ planned }) => planned));
+  return new Map(links.map(({ listed }, i) => [listed, read[i] as NewDownload | MillraceError]));
 }
 
 interface Skipped {
