@@ -124,9 +124,6 @@ const EXPECTED: Readonly<Record<string, readonly Outcome[]>> = {
   'gzip-transfer-whole': [502],
   // An edge sends no cookies of its own.
   'redirect-until-cookie': [502],
-  // Parts that come as whole files
-  'range-as-ok': [502],
-  'range-as-ok-later': LATER,
   // Bodies that end early on every answer, of files without versions: there is no rest.
   'short-body-unversioned': ['reset', 502],
   // An edge asks again for a stream that breaks off, while each answer gets further.
