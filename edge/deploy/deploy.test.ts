@@ -178,11 +178,11 @@ describe('the guide for operators', () => {
 
   test('names only options that exist', () => {
     const known = new Set(edgeCommand().options.map(({ long }) => long));
-    // Options of docker run, helm install, pnpm install, millrace edge allocations and downloads.
+    // Options of docker run, helm install, pnpm install, rclone, millrace edge allocations and downloads.
     const others = new Set([
       ...['--read-only', '--cap-drop', '--set', '--yes', '--frozen-lockfile', '--prod', '--filter'],
       ...['--id', '--sha256', '--owner', '--delete', '--block', '--unblock'],
-      ...['--by', '--csv'],
+      ...['--by', '--csv', '--auth-key', '--addr', '--etag-hash'],
     ]);
     const named = new Set(guide.match(/(?<![\w-])--[a-z][a-z0-9-]+/g));
     expect([...named].filter((name) => !known.has(name) && !others.has(name))).toEqual([]);
@@ -214,7 +214,7 @@ describe('the guide for operators', () => {
   test('says what to look at for each error that a client cannot mend', () => {
     // Errors of the command line and the daemon, or by the wish of a client.
     const others =
-      /^(daemon-.*|state-.*|proxy-.*|different-file|rest-missing|file-lost|version-unproven|not-cached|checksum-mismatch|origin-refused|origin-unknown|network-away|source-refused)$/;
+      /^(daemon-.*|remote-.*|not-paired|not-remote|state-.*|proxy-.*|different-file|rest-missing|file-lost|version-unproven|not-cached|checksum-mismatch|origin-refused|origin-unknown|network-away|source-refused)$/;
     const operators = Object.entries(ERRORS).filter(
       ([code, { status }]) =>
         ([401, 403, 429].includes(status) || status >= 500) && !others.test(code),

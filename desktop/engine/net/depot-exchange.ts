@@ -140,6 +140,7 @@ async function answerOf(
 function refusalOf(status: number, method: string): MillraceError | undefined {
   if ((status === 404 || status === 410) && method !== 'HEAD') return undefined;
   if (status === 404) return new MillraceError('no-such-allocation');
+  if (status === 409 && method === 'HEAD') return new MillraceError('upload-running');
   if (status === 410) return new MillraceError('allocation-expired');
   if (status === 429) return new MillraceError('too-many-requests');
   if (status === 503) return new MillraceError('draining');

@@ -55,13 +55,20 @@ function pause(ms, /** @type {AbortSignal} */ signal) {
   });
 }
 
+/** Returns the place of the description. @param {string} link to it, or to the file that it describes */
+function descriptionAt(link) {
+  return link
+    .replace(/#.*/, '')
+    .replace(/\/-\/f(\/[\w-]{16}\/[\w-]{32}\/)[^/]*$/, '/-/d$1encrypted.exnode');
+}
+
 /** Reads the description behind the link, and offers the file. */
 async function open() {
   show('loading');
   try {
     if (!globalThis.isSecureContext || crypto.subtle === undefined) throw new Failure('no-crypto');
     const key = readKey(location.hash);
-    const place = location.href.replace(/#.*/, '');
+    const place = descriptionAt(location.href);
     const signal = new AbortController().signal;
     const description = readDescription(await fetchText(place, MAX_DOCUMENT, signal));
     const head = await openHead(description, key);

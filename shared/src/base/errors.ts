@@ -351,14 +351,6 @@ export const ERRORS = {
     title: 'The operator of the depot has blocked this content',
     advice: 'Ask the operator of the depot why. The depot neither takes nor serves it.',
   },
-  'file-encrypted': {
-    status: 406,
-    ...means('client', 'no', 'kept'),
-    exit: EXIT.usage,
-    title: 'The file is encrypted, and a browser would show or save what nobody can read',
-    advice:
-      'Use "millrace get" or the app with the whole link, which ends in the key, or the line with openssl that "millrace upload" has printed.',
-  },
   'depot-unreachable': {
     status: 503,
     ...means('source', 'later', 'kept'),

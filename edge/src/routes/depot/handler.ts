@@ -129,7 +129,7 @@ export class DepotHandler {
       failure = this.#failed(exchange, error);
       // A person who has opened a link gets words, not a document for programs.
       if (
-        parsed?.kind === 'read' &&
+        (parsed?.kind === 'read' || parsed?.kind === 'file') &&
         canAnswer(res) &&
         failure.code !== 'interrupted' &&
         isOpened(req)

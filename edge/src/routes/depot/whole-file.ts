@@ -1,14 +1,14 @@
 /** Answers requests for a file that an exNode describes: put together from what depots have. */
 
-import type { IncomingMessage } from 'node:http';
-import { MillraceError } from '@millrace/shared/base/errors';
 import { FRESH_MS } from '@millrace/shared/cdn/depot/depot-file';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import type { Exchange } from '../../clients/exchanges.ts';
 import type { StoredDocument, WholeFile, WholeFiles } from '../../compose/whole-files.ts';
+import { receivePage } from '../../pages/receive-page.ts';
 import { type SendFileOptions, sendFile } from '../send/send-file.ts';
 import { fileFields } from './download.ts';
 import { pointerWith } from './network-file.ts';
+import { isOpened, PAGE_VARY, sendPage } from './opened.ts';
 
 export interface WholeFileOptions {
   readonly wholes: WholeFiles;
@@ -17,10 +17,10 @@ export interface WholeFileOptions {
 }
 
 /**
- * Answers a request for the file that a document describes.
+ * Answers a request for the file that a document describes. A browser that opens the link of an
+ * encrypted file gets the page that decrypts it; programs get the ciphertext.
  *
- * @throws MillraceError `file-encrypted` for a browser, which would show or save what nobody can use;
- *   those of `WholeFiles.open` and `sendFile`
+ * @throws MillraceError those of `WholeFiles.open` and `sendFile`
  */
 export async function sendWhole(
   { wholes, sending }: WholeFileOptions,
@@ -29,8 +29,9 @@ export async function sendWhole(
 ): Promise<void> {
   const file = await wholes.open(document, exchange.controller.signal);
   const { sealed, blocks, size } = file.exnode;
-  if (sealed !== undefined && isPageRequest(exchange.req))
-    throw new MillraceError('file-encrypted');
+  if (sealed !== undefined && isOpened(exchange.req)) {
+    return sendPage(exchange, 200, await receivePage());
+  }
   const now = sending.wallClock();
   const lifeMs = Math.min(FRESH_MS, file.expiresAt - now);
   const outcome = { hit: true, ttlSeconds: Math.max(0, Math.floor(lifeMs / 1000)) } as const;
@@ -45,13 +46,9 @@ export async function sendWhole(
 }
 
 function wholeFields({ id, exnode, expiresAt }: WholeFile, now: number): Record<string, string> {
-  const { name, type, sha256, root } = exnode;
+  const { name, type, sha256, root, sealed } = exnode;
   const etag = `"${root}"`;
-  return fileFields({ id, name: safeFileName(name), type, expiresAt }, { sha256, etag }, now);
-}
-
-/** Returns true for requests that a browser makes for what is to be shown (Fetch Metadata). */
-function isPageRequest({ headers }: IncomingMessage): boolean {
-  const { 'sec-fetch-mode': mode, accept = '' } = headers;
-  return mode === undefined ? accept.startsWith('text/html') : mode === 'navigate';
+  const about = { id, name: safeFileName(name), type, expiresAt };
+  const fields = fileFields(about, { sha256, etag }, now);
+  return sealed === undefined ? fields : { ...fields, vary: PAGE_VARY };
 }
