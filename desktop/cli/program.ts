@@ -46,8 +46,8 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
   },
   'The daemon, which downloads in the background:': {
     daemon: async () => (await import('./commands/daemon.ts')).daemonCommand,
-    pair: async () => (await import('./commands/devices.ts')).pairCommand,
-    devices: async () => (await import('./commands/devices.ts')).devicesCommand,
+    pair: async () => (await import('./commands/remote/devices.ts')).pairCommand,
+    devices: async () => (await import('./commands/remote/devices.ts')).devicesCommand,
     limit: async () => (await import('./commands/settings.ts')).limitCommand,
     schedule: async () => (await import('./commands/settings.ts')).scheduleCommand,
     categories: async () => (await import('./commands/settings.ts')).categoriesCommand,

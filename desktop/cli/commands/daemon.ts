@@ -17,7 +17,7 @@ import { startDetached } from '../console/daemon-process.ts';
 import { repeated, wholeNumber } from '../text/option-values.ts';
 import { ago } from '../view/download-words.ts';
 import { nowText } from '../view/schedule-text.ts';
-import { accountCommand } from './account.ts';
+import { accountCommand } from './remote/account.ts';
 
 interface StartOptions extends CommonOptions {
   readonly detach?: boolean;

@@ -13,12 +13,12 @@ import { depotOf } from '@millrace/shared/exnode/layout';
 import { manageLinkIn } from '@millrace/shared/exnode/manage-link';
 import { allReplicas, type Listed } from '@millrace/shared/exnode/replicas';
 import { MAX_PROBLEM_BYTES } from '@millrace/shared/http/answers/problem';
+import { DEPOTS_AT_A_TIME, patiently } from '../depots/depot-pace.ts';
 import { Connections } from '../sources/connections.ts';
 import type { HttpSource } from '../sources/http-source.ts';
 import { readSmallFile } from '../sources/small-file.ts';
 import { inParallel } from '../sync/in-parallel.ts';
 import { readStored } from '../upload/depot-client.ts';
-import { DEPOTS_AT_A_TIME, patiently } from '../upload/depot-pace.ts';
 
 /** Longest time for a depot's answer about an allocation. */
 const STATE_MS: Millis = 30_000;

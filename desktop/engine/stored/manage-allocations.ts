@@ -6,8 +6,8 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { ManagedAllocation } from '@millrace/shared/exnode/allocations';
+import { DEPOTS_AT_A_TIME, patiently } from '../depots/depot-pace.ts';
 import { inParallel } from '../sync/in-parallel.ts';
-import { DEPOTS_AT_A_TIME, patiently } from '../upload/depot-pace.ts';
 
 /** Outcome of a request: what the depot has granted, or why it has not. */
 export type Outcome<T> = { readonly value: T } | { readonly error: MillraceError };

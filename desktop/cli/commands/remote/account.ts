@@ -1,11 +1,11 @@
 /** `millrace daemon account`: who may log in to the daemon from other machines. */
 
 import { Command } from 'commander';
-import { makeStateFolder } from '../../local/daemon-address.ts';
-import { action, type CliContext, type CommonOptions } from '../console/context.ts';
-import { typedPassword } from '../console/typed-password.ts';
-import { UsageError } from '../text/option-values.ts';
-import { printable } from '../text/printable.ts';
+import { makeStateFolder } from '../../../local/daemon-address.ts';
+import { action, type CliContext, type CommonOptions } from '../../console/context.ts';
+import { typedPassword } from '../../console/typed-password.ts';
+import { UsageError } from '../../text/option-values.ts';
+import { printable } from '../../text/printable.ts';
 
 const JSON_OPTION = ['--json', 'print one JSON document'] as const;
 
@@ -19,7 +19,7 @@ export function accountCommand(context: CliContext): Command {
     .option(...JSON_OPTION)
     .action(
       action(context, async (report) => {
-        const { readAccounts } = await import('../../engine/remote/accounts.ts');
+        const { readAccounts } = await import('../../../engine/remote/accounts.ts');
         const accounts = (await readAccounts(context.state)).map(({ name }) => ({ name }));
         report.result({ accounts }, () =>
           accounts.length === 0
@@ -39,7 +39,7 @@ export function accountCommand(context: CliContext): Command {
     .option(...JSON_OPTION)
     .action(
       action<CommonOptions, [string]>(context, async (report, _options, name) => {
-        const { setAccount } = await import('../../engine/remote/accounts.ts');
+        const { setAccount } = await import('../../../engine/remote/accounts.ts');
         await makeStateFolder(context.state);
         const isNew = await setAccount(context.state, name, await askedPassword(context));
         report.result({ name, new: isNew }, () => [
@@ -57,7 +57,7 @@ export function accountCommand(context: CliContext): Command {
     .option(...JSON_OPTION)
     .action(
       action<CommonOptions, [string]>(context, async (report, _options, name) => {
-        const { removeAccount } = await import('../../engine/remote/accounts.ts');
+        const { removeAccount } = await import('../../../engine/remote/accounts.ts');
         await removeAccount(context.state, name);
         report.result({ name }, () => [`Removed the account "${printable(name)}".`]);
         return undefined;
