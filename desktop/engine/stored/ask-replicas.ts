@@ -13,7 +13,7 @@ import { depotOf } from '@millrace/shared/exnode/layout';
 import { manageLinkIn } from '@millrace/shared/exnode/manage-link';
 import { allReplicas, type Listed } from '@millrace/shared/exnode/replicas';
 import { MAX_PROBLEM_BYTES } from '@millrace/shared/http/answers/problem';
-import { DEPOTS_AT_A_TIME, patiently } from '../depots/depot-pace.ts';
+import { DEPOTS_AT_A_TIME, patiently } from '../net/depot-pace.ts';
 import { Connections } from '../sources/connections.ts';
 import type { HttpSource } from '../sources/http-source.ts';
 import { readSmallFile } from '../sources/small-file.ts';

@@ -6,8 +6,8 @@ import { EXNODE_TYPE, type Exnode } from '@millrace/shared/exnode/exnode';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
 import { depotOf } from '@millrace/shared/exnode/layout';
 import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
-import { patiently } from '../depots/depot-pace.ts';
 import { contentOf, exchange } from '../net/depot-exchange.ts';
+import { patiently } from '../net/depot-pace.ts';
 import { isGone } from '../upload/reserve.ts';
 
 /** A copy that names the replicas of before. */

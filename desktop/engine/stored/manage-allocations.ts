@@ -6,7 +6,7 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { ManagedAllocation } from '@millrace/shared/exnode/allocations';
-import { DEPOTS_AT_A_TIME, patiently } from '../depots/depot-pace.ts';
+import { DEPOTS_AT_A_TIME, patiently } from '../net/depot-pace.ts';
 import { inParallel } from '../sync/in-parallel.ts';
 
 /** Outcome of a request: what the depot has granted, or why it has not. */

@@ -21,7 +21,7 @@ import { formatExnode } from '@millrace/shared/exnode/exnode-text';
 import { type Placed, Placement } from '@millrace/shared/exnode/placement';
 import { type Head, NEUTRAL_NAME, NEUTRAL_TYPE } from '@millrace/shared/exnode/seal';
 import { planSpread } from '@millrace/shared/exnode/spread';
-import { patiently } from '../depots/depot-pace.ts';
+import { patiently } from '../net/depot-pace.ts';
 import { sealHead } from '../seal/sealed-head.ts';
 import { digestFile, type FileDigests } from './block-digests.ts';
 import { EncryptedFile } from './encrypted-file.ts';
