@@ -71,7 +71,10 @@ export async function uninstallHost(
   registry = runRegistry,
 ): Promise<readonly Registered[]> {
   const registrations = browsers.flatMap((browser) => registrationsOf(browser, around));
-  const others = BROWSERS.filter((browser) => !browsers.includes(browser))
+  // A folder that the user has named is that of the named browser.
+  const rest = around.profile === undefined ? BROWSERS : [];
+  const others = rest
+    .filter((browser) => !browsers.includes(browser))
     .flatMap((browser) => inUse(registrationsOf(browser, around)))
     .filter(({ config }) => existsSync(config));
   for (const { file, key, launcher } of registrations) {

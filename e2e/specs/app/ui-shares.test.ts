@@ -147,7 +147,7 @@ ui.when('files that are sent', () => {
     await encrypt.focus();
     await page.keyboard.press('Space');
     expect(await encrypt.isChecked()).toBe(true);
-    await page.getByText('The receiver needs Millrace').waitFor();
+    await page.getByText('A browser opens the link').waitFor();
     expect(await barriers(page)).toEqual([]);
     await page.keyboard.press('Enter');
     const { link = '', encrypted, wholeFile, places } = await reaches(secret, 'shared');
@@ -187,7 +187,9 @@ ui.when('files that are sent', () => {
         [named, bytes] as const,
       );
     const { link = '' } = await reaches(secret, 'shared');
-    const document = await (await fetch(link)).json();
+    // The description of the file is beside it.
+    const description = link.replace(/\/[^/]*#.*/, '/encrypted.exnode').replace('/-/f/', '/-/d/');
+    const document = await (await fetch(description)).json();
     const key = link.slice(link.indexOf('#k.') + 3);
     await drop('mine.exnode', JSON.stringify({ ...document, key }));
     const dialog = page.getByRole('dialog', { name: 'Add downloads' });
