@@ -132,7 +132,20 @@ describe('an upload that needs more depots than the user has named', () => {
     ]);
     const { links, wholes } = of(events, 'done')[0];
     expect(wholes.map((link: string) => new URL(link).origin)).toEqual([urls[0], urls[1]]);
-    for (const link of wholes) {
+    // A replica that is lost gets a depot in the same way: the named one has the other replica.
+    expect((await runCli(['trim', output, '--edge', urls[1] as string], env)).code).toBe(0);
+    const augmenting = [
+      ...['augment', output, '--copies', '2', '--edge', urls[0] as string],
+      ...['--token-file', stage.tokenFile, '--json'],
+    ];
+    const again = await runCli(augmenting, env);
+    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('"depot-found"')]);
+    const [extent] = JSON.parse(await readFile(output, 'utf8')).extents;
+    const reads = extent.shards[0].map(({ read }: { read: string }) => read);
+    expect(reads.map((read: string) => new URL(read).origin).sort()).toEqual(
+      [urls[0], urls[1]].sort(),
+    );
+    for (const link of reads) {
       expect(sha256(Buffer.from(await (await fetch(link)).arrayBuffer()))).toBe(sha256(content));
     }
     expect(links).toHaveLength(2);
