@@ -53,6 +53,16 @@ export class StoreProgress {
     this.#timer = setInterval(() => this.#show(), intervalMs).unref();
   }
 
+  /** Tells that a depot is used that an edge has named. */
+  found(edge: string, by: string): void {
+    this.tell({ event: 'depot-found', edge, by }, `${edge}: found by way of ${by}`);
+  }
+
+  /** Tells that an edge is not used, or names no depots. */
+  passed(edge: string, { code, message }: MillraceError): void {
+    this.tell({ event: 'edge-passed', edge, code, message }, `${edge}: ${message}`);
+  }
+
   /** Takes another number of bytes for the whole. */
   planned(bytes: number): void {
     this.#bytes = bytes;

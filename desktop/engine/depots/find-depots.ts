@@ -41,6 +41,8 @@ export interface FindOptions {
   /** Bytes that each stores. */
   readonly bytes: number;
   readonly forMs: Millis;
+  /** Origins of depots that are not to be found. */
+  readonly without?: ReadonlySet<string>;
   /** Texts that tell this upload from others, with that of its file. */
   readonly upload: readonly string[];
   /** Folder for the state of programs. */
@@ -77,7 +79,7 @@ interface Candidate extends KnownDepot {
  * @throws MillraceError `too-few-depots`, before anything is stored; the signal's reason
  */
 export async function findDepots(options: FindOptions): Promise<FoundDepots> {
-  const { named, count, state, upload, signal, observe } = options;
+  const { named, count, state, upload, signal, observe, without = new Set() } = options;
   if (named.length >= count) return { depots: named, forget: async () => {} };
   const kept = new KeptChoice(state, upload);
   const lists = await Promise.all(named.map((by) => listOf(by, options)));
@@ -91,7 +93,7 @@ export async function findDepots(options: FindOptions): Promise<FoundDepots> {
   const own = lists.map(({ self }, i): KnownDepot => self ?? { origin: named[i]?.edge ?? '' });
   // Under the name that it has in its network as well, a depot that the user has named is no other.
   const taken = new Set([...own.map(({ origin }) => origin), ...named.map(({ edge }) => edge)]);
-  const isFree = ({ origin }: KnownDepot) => !taken.has(origin);
+  const isFree = ({ origin }: KnownDepot) => !taken.has(origin) && !without.has(origin);
   const others = merged(lists.map((list) => list.found)).filter(isFree);
   const ordered = mixed(others.slice(0, MAX_ORDERED), own);
   const waiting = merged([[...earlier.filter(isFree), ...ordered.slice(0, MAX_ASKED)]]);

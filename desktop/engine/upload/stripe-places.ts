@@ -46,9 +46,11 @@ export class StripePlaces {
   }
 
   /**
-   * Takes space for each place: at the depot that an earlier upload has begun at first.
+   * Takes space for each place: at the depot that an earlier upload has begun at first. Where no spare
+   * one is left, the space of such a depot is taken even though it does not answer: the passes ask it
+   * again, and give it up as any other, while the other depots go on.
    *
-   * @throws MillraceError of a depot, if no spare one is left; `bad-option` if two are one
+   * @throws MillraceError of a depot without such space, if no spare one is left; `bad-option` if two are one
    */
   async takeAll(): Promise<void> {
     const places = Array.from({ length: this.#options.stripe.depots }, (_, depot) => depot).filter(
@@ -63,6 +65,7 @@ export class StripePlaces {
         break;
       }
     }
+    const begun = new Set(chosen.keys());
     // The others are taken in order, so that those beyond the number needed stay spare.
     for (const depot of places) {
       const [next] = this.#spare;
@@ -71,7 +74,7 @@ export class StripePlaces {
       this.#spare.delete(next);
     }
     const taken = await Promise.allSettled(
-      places.map((depot) => this.#takeOneOf(depot, chosen.get(depot))),
+      places.map((depot) => this.#takeOneOf(depot, chosen.get(depot), begun.has(depot))),
     );
     const failed = taken.find((one) => one.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
@@ -82,13 +85,15 @@ export class StripePlaces {
    * Takes space for a place, at one depot after the other.
    *
    * @param first the depot to ask first; undefined: a spare one
+   * @param isBegun true if that one has space of an earlier upload
    * @throws MillraceError the last depot's
    */
-  async #takeOneOf(depot: number, first?: DepotAccess): Promise<void> {
+  async #takeOneOf(depot: number, first?: DepotAccess, isBegun = false): Promise<void> {
     let failure = new MillraceError('too-few-depots', 'no further one is named');
     for (let access = first ?? this.#nextSpare(); access !== undefined; ) {
+      const defers = isBegun && access === first && this.#spare.size === 0;
       try {
-        return await this.#take(depot, access);
+        return await this.#take(depot, access, defers);
       } catch (error) {
         if (this.#options.signal.aborted || !leavesDepot(error)) throw error;
         failure = error;
@@ -97,6 +102,7 @@ export class StripePlaces {
         access = next;
       }
     }
+    if (isBegun && first !== undefined) return this.#take(depot, first, true);
     throw failure;
   }
 
@@ -106,7 +112,7 @@ export class StripePlaces {
     return next;
   }
 
-  async #take(depot: number, access: DepotAccess): Promise<void> {
+  async #take(depot: number, access: DepotAccess, defers: boolean): Promise<void> {
     const { forMs, signal, observe } = this.#options;
     const name = this.#options.encrypted === undefined ? this.#options.name : NEUTRAL_NAME;
     const space = this.#space(depot, access);
@@ -115,7 +121,7 @@ export class StripePlaces {
       bytes,
       name: `${name}.${depot}`,
       forMs,
-      retry: this.#options.newRetry(),
+      ...{ retry: this.#options.newRetry(), defers },
       signal,
     };
     try {

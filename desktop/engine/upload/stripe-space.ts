@@ -8,7 +8,7 @@ import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { type Allocated, extend, release, stateOf, type UploadState } from './depot-client.ts';
 import { isGone, reserve } from './reserve.ts';
 import type { Retry } from './retry.ts';
-import type { DepotAccess } from './spread-upload.ts';
+import { type DepotAccess, leavesDepot } from './spread-upload.ts';
 import { type FileState, UploadJournal } from './upload-journal.ts';
 
 export interface SpaceOptions {
@@ -31,6 +31,11 @@ export interface SpaceWish {
   readonly name: string;
   readonly forMs: Millis;
   readonly retry: Retry;
+  /**
+   * True if the space of an earlier upload is taken even though its depot does not answer: `look` then
+   * asks it again for the lease.
+   */
+  readonly defers: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -44,6 +49,8 @@ export class StripeSpace {
   readonly #journal: UploadJournal;
   #allocated: Allocated | undefined;
   #unlock: (() => Promise<void>) | undefined;
+  /** Time for which the lease has still to be extended; undefined: it has been. */
+  #deferredMs: Millis | undefined;
 
   constructor({ path, fileState, part, access, state, keyId }: SpaceOptions) {
     this.access = access;
@@ -76,7 +83,7 @@ export class StripeSpace {
     if (earlier?.isSame === false) await this.#release(earlier.allocated, wish.signal);
     else if (earlier !== undefined) {
       try {
-        return await this.#keep(earlier.allocated, wish);
+        return await this.#takeUp(earlier.allocated, wish);
       } catch (error) {
         if (!isGone(error)) throw error;
         await this.#journal.remove();
@@ -98,6 +105,7 @@ export class StripeSpace {
 
   /** Asks the depot how much it has. @throws as `allocate`; `no-such-allocation` */
   async look(signal: AbortSignal): Promise<void> {
+    if (this.#deferredMs !== undefined) await this.#extend(this.#deferredMs, signal);
     this.note(await stateOf(this.allocated.write, signal));
   }
 
@@ -122,11 +130,30 @@ export class StripeSpace {
     this.#unlock = undefined;
   }
 
-  /** Gives the lease its end, counted from now. */
+  /** Takes up the space of an earlier upload. */
+  async #takeUp(earlier: Allocated, wish: SpaceWish): Promise<void> {
+    if (!wish.defers) return this.#keep(earlier, wish);
+    this.#allocated = earlier;
+    try {
+      await this.#extend(wish.forMs, wish.signal);
+    } catch (error) {
+      const isFinal = isGone(error) || isMillraceError(error, 'allocation-refused');
+      if (wish.signal.aborted || isFinal || !leavesDepot(error)) throw error;
+      this.#deferredMs = wish.forMs;
+    }
+  }
+
   async #keep(allocated: Allocated, { forMs, retry, signal }: SpaceWish): Promise<void> {
-    const seconds = Math.ceil(forMs / 1000);
-    const expires = await retry.run(() => extend(allocated.manage, seconds, signal));
+    this.#allocated = allocated;
+    await retry.run(() => this.#extend(forMs, signal));
+  }
+
+  /** Gives the lease its end, counted from now. */
+  async #extend(forMs: Millis, signal: AbortSignal): Promise<void> {
+    const { allocated } = this;
+    const expires = await extend(allocated.manage, Math.ceil(forMs / 1000), signal);
     this.#allocated = { ...allocated, expires };
+    this.#deferredMs = undefined;
     await this.#journal.write(this.#fileState, this.#allocated);
   }
 

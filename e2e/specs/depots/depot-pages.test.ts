@@ -24,7 +24,7 @@ const stage = await DepotStage.set();
 const env = { MILLRACE_STATE: join(stage.folder, 'state') };
 let browser: Browser;
 let edges: readonly EdgeProcess[];
-/** Two files: their links, those of their whole copies, and their exNodes. */
+/** Two files: their links at the last depot, those of their whole copies, and their exNodes. */
 let large: Stored;
 let small: Stored;
 let link: string;
@@ -48,16 +48,21 @@ interface Stored {
   readonly exnode: string;
 }
 
-async function upload(name: string, bytes: Buffer): Promise<Stored> {
+async function upload(
+  name: string,
+  bytes: Buffer,
+  depots = edges,
+  ...options: string[]
+): Promise<Stored> {
   const file = join(stage.folder, name);
   await writeFile(file, bytes);
   const exnode = `${file}.exnode`;
-  const at = edges.flatMap(({ url }) => ['--edge', url]);
+  const at = depots.flatMap(({ url }) => ['--edge', url]);
   const args = ['upload', file, '--encrypt', ...at, '--token-file', stage.tokenFile, '-o', exnode];
-  const { code, stdout, stderr } = await runCli([...args, '--json'], env);
+  const { code, stdout, stderr } = await runCli([...args, ...options, '--json'], env);
   if (code !== 0) throw new Error(stdout + stderr);
   const { links, wholes } = JSON.parse(stdout.trim().split('\n').at(-1) as string);
-  return { link: links[0], wholes, exnode };
+  return { link: links.at(-1), wholes, exnode };
 }
 
 /**
@@ -95,9 +100,10 @@ function picked(page: Page): Promise<Record<string, string>> {
 const save = (page: Page) => page.getByRole('button', { name: 'Save' }).click();
 const heading = (page: Page, name: string) => page.getByRole('heading', { name }).waitFor();
 
-/** Lets a depot answer reads of the ciphertext with other bytes. */
+/** Lets a depot, or an edge, answer reads of the ciphertext with other bytes. */
 async function damaged(page: Page, whole: string, change: (body: Buffer) => Buffer) {
   await page.route(whole, async (route) => {
+    if (route.request().isNavigationRequest()) return route.continue();
     const response = await route.fetch();
     await route.fulfill({ response, body: change(await response.body()) });
   });
@@ -167,14 +173,36 @@ describe('the link of an encrypted file, in a browser', () => {
     }
   });
 
-  test('saves nothing if no depot has the right bytes', async () => {
+  test('saves nothing if neither a depot nor the edge of the page has the right bytes', async () => {
     const { context, page } = await withPicker();
     try {
-      for (const whole of small.wholes) await damaged(page, whole, flipped);
+      const composed = small.link.replace(/#.*/, '');
+      expect(composed).toContain('/-/f/');
+      for (const whole of [...small.wholes, composed]) await damaged(page, whole, flipped);
       await page.goto(small.link);
       await save(page);
       await heading(page, 'A part of the file is damaged');
       expect(await picked(page)).toEqual({});
+    } finally {
+      await context.close();
+    }
+  });
+
+  test('gives a striped file although the depot with its bytes is dead: the edge solves it from parity', async () => {
+    const dead = await stage.start('--depot-dir', join(stage.folder, 'c'));
+    const [alive] = edges as [EdgeProcess];
+    const both = [dead, alive];
+    const { link, exnode } = await upload('striped.odt', content, both, '--stripe', '1+1');
+    const [extent] = JSON.parse(await readFile(exnode, 'utf8')).extents;
+    expect(extent.shards[0][0].read).toContain(dead.url);
+    await dead.stop('SIGKILL');
+    const { context, page } = await withPicker();
+    try {
+      await page.goto(link);
+      await heading(page, 'striped.odt');
+      await save(page);
+      await heading(page, 'Received');
+      expect(await picked(page)).toEqual({ 'striped.odt': sha256(content) });
     } finally {
       await context.close();
     }

@@ -103,6 +103,25 @@ test('a depot that takes no bytes holds up no other, and is left out with a warn
   }
 }, 60_000);
 
+test('an upload that was killed goes on without a depot that is away, if no other is named', async () => {
+  const gone = await held('gone');
+  const args = uploading('gone', [a, b, gone.edge, c], '2+2');
+  const killed = new CliProcess(args, env);
+  await gone.held;
+  killed.child.kill('SIGKILL');
+  await killed.result;
+  gone.close();
+  const { code, stdout } = await runCli(args, env);
+  const events = eventsOf(stdout);
+  expect([code, events.at(-1)]).toMatchObject([3, { event: 'done', sha256: sha256(content) }]);
+  expect(events.some(({ event }) => event === 'anew')).toBe(false);
+  const lacking = events.filter(({ event }) => event === 'shards-missing');
+  expect(lacking).toMatchObject([{ edge: gone.edge.url, mayFail: 1 }]);
+  expect(await stat('gone')).toMatchObject({ code: 0, layout: { mayFail: 1, missing: [] } });
+  const left = await readdir(join(env.MILLRACE_STATE, 'uploads'));
+  expect(left.filter((name) => !name.endsWith('.lock'))).toEqual([]);
+}, 60_000);
+
 test('without a depot that may fail the upload ends, and goes on where it was', async () => {
   const stuck = await held('alone');
   try {

@@ -1,6 +1,7 @@
 /**
  * Reads the body of an encrypted file from its places: each block is compared with its digest before
- * it is decrypted, so no place has to be trusted. A place that fails is followed by the next one.
+ * it is decrypted, so no place has to be trusted. A place that fails is followed by the next one, and
+ * all of them by the edge of the page, which puts the file together from what is left.
  */
 
 import { Failure, worstOf } from './failure.js';
@@ -31,6 +32,7 @@ const PAUSE_MS = 1500;
  * @property {CryptoKey} key of the body
  * @property {FetchRange} fetchRange
  * @property {string} page URL of the page that asks
+ * @property {string | undefined} whole URL of the whole ciphertext, for bytes that no place has
  * @property {(ms: number, signal: AbortSignal) => Promise<void>} pause
  * @property {() => number} now Unix milliseconds
  * @property {(bytes: number) => void} onBytes called with bytes as they come; negative: taken back
@@ -84,14 +86,19 @@ export async function* plainPieces(options) {
  * @param {Map<string, number>} strikes wrong answers by the host of a place
  */
 async function provenRun(options, run, strikes) {
-  const { description, fetchRange, page, pause, now, onBytes, signal } = options;
-  const sources = run.sources.filter(({ url }) => mayAsk(url, page));
+  const { description, fetchRange, page, whole, pause, now, onBytes, signal } = options;
+  const direct = run.sources.filter(({ url }) => mayAsk(url, page));
+  /** @type {import('./runs.js').Source[]} */
+  const last = whole === undefined ? [] : [{ url: whole, at: run.start, expires: undefined }];
+  const sources = [...direct, ...last];
   if (sources.length === 0) throw new Failure('nowhere');
   /** @type {Failure[]} */
   let failures = [];
+  /** @type {Failure | undefined} */
+  let failureOfWhole;
   const out = new Set();
   for (let round = 1; round <= ROUNDS; round++) {
-    for (const source of inOrder(sources, strikes, now())) {
+    for (const source of [...inOrder(direct, strikes, now()), ...last]) {
       if (out.has(source)) continue;
       let came = 0;
       try {
@@ -105,8 +112,12 @@ async function provenRun(options, run, strikes) {
         signal.throwIfAborted();
         if (!(error instanceof Failure)) throw error;
         onBytes(-came);
-        failures.push(error);
         if (!error.isPassing) out.add(source);
+        if (last.includes(source)) {
+          failureOfWhole = error;
+          continue;
+        }
+        failures.push(error);
         if (error.kind === 'damaged') {
           const { host } = new URL(source.url);
           strikes.set(host, (strikes.get(host) ?? 0) + 1);
@@ -117,7 +128,7 @@ async function provenRun(options, run, strikes) {
     await pause(PAUSE_MS * round, signal);
     failures = failures.filter((failure) => !failure.isPassing);
   }
-  throw worstOf(failures);
+  throw worstOf(failures, failureOfWhole);
 }
 
 /**

@@ -7,11 +7,13 @@ import { keysOf, newKey } from '../../../desktop/engine/seal/file-keys.ts';
 import { sealHead } from '../../../desktop/engine/seal/sealed-head.ts';
 import { plainPieces } from './body.js';
 import { type Description, rootBytes } from './exnode.js';
-import { Failure } from './failure.js';
+import { Failure, worstOf } from './failure.js';
 import { openHead, readKey, safeName } from './head.js';
+import { descriptionAt, wholeAt } from './links.js';
 import { availableUntil, mayAsk, RUN_BYTES, runsOf, type Source } from './runs.js';
 
 const MIB = 1024 * 1024;
+const WHOLE = 'https://whole.example/-/f/1/2/encrypted';
 const PAGE = 'https://a.example/-/d/x/y/encrypted.exnode';
 const [A, B, C] = ['a', 'b', 'c'].map((host) => `https://${host}.example/-/d/1/2/encrypted`) as [
   string,
@@ -43,13 +45,14 @@ type Answers = (source: Source, bytes: number) => Uint8Array | Failure;
 async function received(
   { description, key }: Pick<ReturnType<typeof sealedFile>, 'description' | 'key'>,
   answers: Answers,
+  whole?: string,
 ) {
   const asked: string[] = [];
   const came = { bytes: 0 };
   const { bodyKey } = await openHead(description, key);
   const pieces: Uint8Array[] = [];
   const options = {
-    ...{ description, key: bodyKey, page: PAGE, now: () => 0, pause: async () => {} },
+    ...{ description, key: bodyKey, page: PAGE, whole, now: () => 0, pause: async () => {} },
     signal: new AbortController().signal,
     onBytes: (more: number) => {
       came.bytes += more;
@@ -75,6 +78,16 @@ const from =
   (body: Buffer): Answers =>
   ({ at }, bytes) =>
     body.subarray(at, at + bytes);
+
+test('a page knows the places of its file by its own address, and tells none the key', () => {
+  const at = (kind: string, name: string) =>
+    `https://a.example/-/${kind}/${'i'.repeat(16)}/${'s'.repeat(32)}/${name}`;
+  for (const link of [at('f', 'encrypted#k.abc'), at('d', 'encrypted.exnode#k.abc/d')]) {
+    expect(descriptionAt(link)).toBe(at('d', 'encrypted.exnode'));
+    expect(wholeAt(link)).toBe(at('f', 'encrypted'));
+  }
+  expect(wholeAt('https://a.example/other#k.abc')).toBeUndefined();
+});
 
 test('a key is read only whole', () => {
   const key = newKey();
@@ -182,6 +195,39 @@ describe('a body', () => {
     const parts = file.description.parts.map((part) => ({ ...part, end: MIB }));
     const holed = { ...file, description: { ...file.description, parts } };
     await expect(received(holed, from(file.body))).rejects.toMatchObject({ kind: 'nowhere' });
+  });
+
+  test('comes from the edge of the page where no place has it, and from there last', async () => {
+    // The first run is nowhere, the second one only at a place that lies.
+    const file = sealedFile(3 * RUN_BYTES, A, B);
+    const [a, b] = file.description.parts as [object, object];
+    const parts = [
+      { ...a, start: RUN_BYTES, at: RUN_BYTES },
+      { ...b, start: 2 * RUN_BYTES, at: 2 * RUN_BYTES },
+    ] as typeof file.description.parts;
+    const holed = { ...file, description: { ...file.description, parts } };
+    const byPlace = (source: Source, bytes: number) =>
+      from(source.url === A ? Buffer.alloc(file.body.length) : file.body)(source, bytes);
+    const { plain, came, asked } = await received(holed, byPlace, WHOLE);
+    expect([plain.equals(file.plain), came]).toEqual([true, file.plain.length]);
+    // Three runs are read at once: w; a, w; and b, or a, b if a is not known as a liar yet.
+    expect([...asked].sort().join('')).toMatch(/^aa?bww$/);
+    const lying = received(holed, (_, bytes) => Buffer.alloc(bytes), WHOLE);
+    await expect(lying).rejects.toMatchObject({ kind: 'damaged' });
+    // Its end is that of the places: the edge holds nothing.
+    expect(availableUntil(holed.description)).toBe(Number.NEGATIVE_INFINITY);
+  });
+
+  test.each([
+    [['expired'], 'unreachable', 'expired'],
+    [['unreachable', 'damaged'], 'revoked', 'damaged'],
+    [['unreachable'], 'busy', 'unreachable'],
+    [['unreachable'], 'revoked', 'revoked'],
+    [[], 'unreachable', 'nowhere'],
+    [[], 'busy', 'busy'],
+  ])('that fails with %j at places and %s at the edge ends as %s', (places, whole, kind) => {
+    const failures = places.map((one) => new Failure(one));
+    expect(worstOf(failures, new Failure(whole)).kind).toBe(kind);
   });
 });
 

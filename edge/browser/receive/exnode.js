@@ -36,7 +36,7 @@ const KNOWN = ['sealed', 'codes'];
  * @property {Uint8Array<ArrayBuffer>} digests SHA-256 of each block, one after the other
  * @property {string} root as the document states it
  * @property {Uint8Array<ArrayBuffer> | undefined} sealed head of an encrypted file
- * @property {boolean} isCoded true if lost parts can be solved from others, which this page does not do
+ * @property {boolean} isCoded true if lost parts can be solved from others, which the page leaves to its edge
  * @property {Part[]} parts in the order of the document
  */
 

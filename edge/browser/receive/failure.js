@@ -79,12 +79,19 @@ export class Failure extends Error {
 }
 
 /**
- * Returns the failure that says most of those that servers have answered with.
+ * Returns the failure that says most of those that servers have answered with. What depots answer
+ * themselves counts, unless it says only that they cannot be had now and the edge knows more: the edge
+ * answers the same whatever has become of them.
  *
- * @param {readonly Failure[]} failures at least one
- * @returns {Failure}
+ * @param {readonly Failure[]} failures of places
+ * @param {Failure} [whole] of the edge that puts the file together
+ * @returns {Failure} `nowhere` if there is no place, and the edge has no more to say
  */
-export function worstOf(failures) {
+export function worstOf(failures, whole) {
   const sorted = [...failures].sort((a, b) => WEIGHT.indexOf(a.kind) - WEIGHT.indexOf(b.kind));
-  return sorted[0] ?? new Failure('unreachable');
+  const [worst] = sorted;
+  if (worst === undefined) {
+    return whole === undefined || whole.kind === 'unreachable' ? new Failure('nowhere') : whole;
+  }
+  return worst.isPassing && whole !== undefined && !whole.isPassing ? whole : worst;
 }

@@ -5,6 +5,7 @@ import { plainPieces } from './body.js';
 import { MAX_DOCUMENT, readDescription } from './exnode.js';
 import { FAILURES, Failure } from './failure.js';
 import { openHead, readKey } from './head.js';
+import { descriptionAt, wholeAt } from './links.js';
 import { fetchRange, fetchText } from './ranges.js';
 import { availableUntil } from './runs.js';
 import { findWay, openSink } from './saving.js';
@@ -55,13 +56,6 @@ function pause(ms, /** @type {AbortSignal} */ signal) {
   });
 }
 
-/** Returns the place of the description. @param {string} link to it, or to the file that it describes */
-function descriptionAt(link) {
-  return link
-    .replace(/#.*/, '')
-    .replace(/\/-\/f(\/[\w-]{16}\/[\w-]{32}\/)[^/]*$/, '/-/d$1encrypted.exnode');
-}
-
 /** Reads the description behind the link, and offers the file. */
 async function open() {
   show('loading');
@@ -76,7 +70,7 @@ async function open() {
     byId('name').textContent = head.name;
     document.title = `${head.name} - Millrace`;
     byId('size').textContent = sizeText(description.size);
-    byId('until').textContent = untilText(availableUntil(description));
+    byId('until').textContent = untilText(availableUntil(description), description.isCoded);
     byId('way').textContent = WAYS[way.kind](way.most);
     if (description.size > way.most) throw new Failure('too-large');
     byId('save').onclick = () => void save({ description, head, way });
@@ -86,10 +80,17 @@ async function open() {
   }
 }
 
-/** @param {number} until Unix milliseconds */
-function untilText(until) {
+/**
+ * @param {number} until Unix milliseconds
+ * @param {boolean} isCoded
+ */
+function untilText(until, isCoded) {
   if (until === Number.POSITIVE_INFINITY) return 'not said';
-  if (until === Number.NEGATIVE_INFINITY) return 'no more: some parts are at no place';
+  if (until === Number.NEGATIVE_INFINITY) {
+    return isCoded
+      ? 'not known: some parts have to be solved from parity'
+      : 'no more: some parts are at no place';
+  }
   const text = new Date(until).toLocaleString('en-GB', { dateStyle: 'long', timeStyle: 'short' });
   return until > Date.now() ? text : `${text} at first. The sender may have extended it.`;
 }
@@ -119,7 +120,13 @@ async function save({ description, head, way }) {
     globalThis.addEventListener('beforeunload', hold);
     const pieces = plainPieces({
       ...{ description, key: head.bodyKey, fetchRange, pause },
-      ...{ page: location.href, now: Date.now, onBytes: progress.add, signal: stop.signal },
+      ...{
+        page: location.href,
+        whole: wholeAt(location.href),
+        now: Date.now,
+        onBytes: progress.add,
+        signal: stop.signal,
+      },
     });
     for await (const piece of pieces) {
       await sink.write(piece);

@@ -35,7 +35,7 @@ export function receivePage(): Promise<RenderedPage> {
 <button type="button" id="cancel" class="button">Cancel</button></div>
 <div data-in="done" role="status"><h2 id="done-title" class="good" tabindex="-1">Received</h2><p id="done-text"></p></div>
 <div data-in="failed" role="alert"><h2 id="failure-title" class="bad" tabindex="-1"></h2>
-<p id="failure-advice"></p><p id="codes" hidden>The file was stored with parity: <code>millrace get</code> with the link rebuilds parts that are missing here.</p>
+<p id="failure-advice"></p><p id="codes" hidden>The file was stored with parity: <code>millrace get</code> with the link asks all servers again, and rebuilds missing parts.</p>
 <p id="failure-detail" class="quiet mono"></p>
 <button type="button" id="again" class="button">Try again</button></div>
 </section>

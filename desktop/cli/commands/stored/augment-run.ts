@@ -1,5 +1,6 @@
 /** Adds replicas of a stored file. */
 
+import { resolve } from 'node:path';
 import { type Millis, WEEK_MS } from '@millrace/shared/base/clock';
 import { EXIT } from '@millrace/shared/base/errors';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
@@ -7,6 +8,7 @@ import { lastEnd } from '@millrace/shared/exnode/findings';
 import { depotOf } from '@millrace/shared/exnode/layout';
 import { allReplicas } from '@millrace/shared/exnode/replicas';
 import { isDepotTarget } from '@millrace/shared/http/urls/depot-link';
+import { findForAugment } from '../../../engine/depots/find-for-augment.ts';
 import { augmentExnode } from '../../../engine/stored/augment-exnode.ts';
 import type { CliContext, CommonOptions, Report } from '../../console/context.ts';
 import { edgeOrigin } from '../../console/edge-link.ts';
@@ -47,21 +49,26 @@ async function augmentOwned(
   report: Report,
   context: CliContext,
 ): Promise<number> {
-  const { cwd, signal } = context;
+  const { cwd, signal, state } = context;
   const exnode = await readExnode(given, cwd, signal);
   const copies = copiesOf(options, exnode);
-  const depots = await depotsOf(namedDepots(options, exnode), options.tokenFile, context);
+  const named = await depotsOf(namedDepots(options, exnode), options.tokenFile, context);
   const findings = await findReplicas(exnode, false, report, context);
   const wallClock = () => Date.now();
   const usual = lastEnd(findings) ?? 0;
   const asked = options.for === undefined ? usual : wallClock() + options.for;
+  // Copies that are given away may name ends that are over.
+  const end = asked > wallClock() ? asked : wallClock() + WEEK_MS;
   let latest: Exnode | undefined;
   const view = new AugmentView(report, context, exnode.name, options.quiet === true);
   try {
+    const { depots, forget } = await findForAugment({
+      ...{ path: resolve(cwd, given), exnode, findings, copies, named, state, signal },
+      ...{ forMs: end - wallClock(), observe: view },
+    });
     const done = await augmentExnode({
       ...{ exnode, findings, depots, copies, retryMs: RETRY_MS, signal, wallClock },
-      // Copies that are given away may name ends that are over.
-      end: asked > wallClock() ? asked : wallClock() + WEEK_MS,
+      end,
       now: () => performance.now(),
       async write(changed) {
         latest = changed;
@@ -74,6 +81,7 @@ async function augmentOwned(
     const stale = changed === undefined ? [] : await replaceShared(changed, report, context);
     view.done(done, options.copies, stale);
     if (done.failure !== undefined) throw done.failure;
+    await forget();
     return done.missing.length > 0 ? EXIT.source : EXIT.ok;
   } finally {
     view.end();

@@ -5,12 +5,13 @@ import type { MillraceError } from '@millrace/shared/base/errors';
 import type { Fill } from '@millrace/shared/exnode/augment';
 import type { ExnodeReplica } from '@millrace/shared/exnode/exnode';
 import { depotOf } from '@millrace/shared/exnode/layout';
+import type { FindObserver } from '../../../engine/depots/find-depots.ts';
 import type { Augmented, AugmentObserver } from '../../../engine/stored/augment-exnode.ts';
 import type { CliContext, Report } from '../../console/context.ts';
 import { StoreProgress } from '../../view/store-progress.ts';
 import type { StaleResult } from './owned-exnode.ts';
 
-export class AugmentView implements AugmentObserver {
+export class AugmentView implements AugmentObserver, FindObserver {
   readonly #report: Report;
   readonly #progress: StoreProgress;
   #hasBegun = false;
@@ -18,6 +19,14 @@ export class AugmentView implements AugmentObserver {
   constructor(report: Report, out: CliContext, name: string, quiet: boolean) {
     this.#report = report;
     this.#progress = new StoreProgress(report, out, name, quiet);
+  }
+
+  found(edge: string, by: string): void {
+    this.#progress.found(edge, by);
+  }
+
+  passed(edge: string, error: MillraceError): void {
+    this.#progress.passed(edge, error);
   }
 
   begun(bytes: number, stored: number): void {

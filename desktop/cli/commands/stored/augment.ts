@@ -20,7 +20,7 @@ export function augmentCommand(context: CliContext): Command {
     )
     .option(
       '--edge <url>',
-      'a depot that may store replicas; may be repeated, and your token goes to no other (environment: MILLRACE_EDGE)',
+      'a depot that may store replicas; may be repeated. If too few are named, others of their networks are found, and get the token (environment: MILLRACE_EDGE)',
       repeated((text: string) => urlValue(text, ['https', 'http'])),
     )
     .option(

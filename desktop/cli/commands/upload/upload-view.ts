@@ -61,11 +61,11 @@ export class UploadView implements UrlUploadObserver, StripeObserver, FindObserv
   }
 
   found(edge: string, by: string): void {
-    this.#progress.tell({ event: 'depot-found', edge, by }, `${edge}: found by way of ${by}`);
+    this.#progress.found(edge, by);
   }
 
-  passed(edge: string, { code, message }: MillraceError): void {
-    this.#progress.tell({ event: 'edge-passed', edge, code, message }, `${edge}: ${message}`);
+  passed(edge: string, error: MillraceError): void {
+    this.#progress.passed(edge, error);
   }
 
   unable(edge: string, { code, message }: MillraceError): void {
