@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { fill, openSource, type UploadSource } from './upload-source.ts';
+import { openSource } from './open-source.ts';
+import { fill, type UploadSource } from './upload-source.ts';
 
 const signal = new AbortController().signal;
 const run = promisify(execFile);

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
-import { openSource } from '../archive/upload-source.ts';
+import { openSource } from '../archive/open-source.ts';
 import { BodyCipher } from '../seal/body-cipher.ts';
 import { EncryptedFile } from './encrypted-file.ts';
 

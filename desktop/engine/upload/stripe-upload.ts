@@ -8,7 +8,8 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { Stripe } from '@millrace/shared/exnode/stripe';
-import { openSource, type UploadSource } from '../archive/upload-source.ts';
+import { openSource } from '../archive/open-source.ts';
+import type { UploadSource } from '../archive/upload-source.ts';
 import { EncryptedFile } from './encrypted-file.ts';
 import { fileLinks } from './file-links.ts';
 import { mayRetry, Retry } from './retry.ts';

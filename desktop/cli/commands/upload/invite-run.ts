@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { WEEK_MS } from '@millrace/shared/base/clock';
 import { EXIT } from '@millrace/shared/base/errors';
 import { formatGuestLink, parseGuestLink } from '@millrace/shared/http/urls/guest-link';
-import { openSource } from '../../../engine/archive/upload-source.ts';
+import { openSource } from '../../../engine/archive/open-source.ts';
 import { type Allocated, allocate, release } from '../../../engine/upload/depot-client.ts';
 import { upload } from '../../../engine/upload/upload.ts';
 import type { CliContext, CommonOptions, Report } from '../../console/context.ts';

@@ -6,7 +6,8 @@ import { EXIT } from '@millrace/shared/base/errors';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
 import { Stripe } from '@millrace/shared/exnode/stripe';
-import { openSource, type UploadSource } from '../../../engine/archive/upload-source.ts';
+import { openSource } from '../../../engine/archive/open-source.ts';
+import type { UploadSource } from '../../../engine/archive/upload-source.ts';
 import {
   type FindObserver,
   type FoundDepots,
