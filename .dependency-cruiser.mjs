@@ -40,6 +40,7 @@ const PARTS = {
   'extension/src': [
     `${SHARED}/(base|http|download|bridge|schema|text)`,
     `${SHARED}/cdn/routing/hrw[.]ts`,
+    `${SHARED}/remote/browser-name[.]ts`,
     'shared/(style|ui)',
   ],
 };

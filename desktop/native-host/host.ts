@@ -11,11 +11,12 @@ import {
   type NativeType,
 } from '@millrace/shared/bridge/native/native-api';
 import { nativeIdOf, parseNativeRequest } from '@millrace/shared/bridge/native/native-request';
+import { LISTED } from '@millrace/shared/bridge/native/shown-download';
 import { usableEdges } from '@millrace/shared/download/request/edge-use';
 import type { EngineLink } from './engine-link.ts';
 import { openFile, showFile } from './finished-file.ts';
 import { isSameFile } from './same-file.ts';
-import { LISTED, shownDownloads } from './shown-downloads.ts';
+import { shownDownloads } from './shown-downloads.ts';
 
 export interface HostOptions {
   readonly engine: Pick<EngineLink, 'call' | 'callAlone' | 'watch'>;

@@ -15,6 +15,7 @@ import { KeptSettings } from './background/kept-settings.ts';
 import { LastShown } from './background/last-shown.ts';
 import { Menus } from './background/menus.ts';
 import { Notifier } from './background/notifier.ts';
+import { RemoteDaemon } from './background/remote-daemon.ts';
 import { SeenRequests } from './background/seen-requests.ts';
 import { Skipping } from './background/skipping.ts';
 import { StaleEntries } from './background/stale-entries.ts';
@@ -25,6 +26,9 @@ import { HandOffStore } from './browser/hand-off-store.ts';
 import { BrowserTaker } from './engine/link/taker.ts';
 import { HandOffs } from './hand-off/hand-offs.ts';
 import { DesktopTaker } from './takers/desktop.ts';
+import { KeptPairing } from './takers/kept-pairing.ts';
+import { RemoteTaker } from './takers/remote.ts';
+import type { Fetch } from './takers/remote-link.ts';
 
 const settings = new KeptSettings(api.storage, () => void activity.show().catch(() => {}));
 const notifier = new Notifier(api, () => settings.now.notifications);
@@ -39,7 +43,10 @@ const desktop = new DesktopTaker({
   browser: isFirefox ? 'firefox' : 'chromium',
 });
 const engine = new BrowserTaker(api);
-const takers = new Takers(desktop, engine);
+const send: Fetch = (url, init) => fetch(url, init);
+const pairing = new KeptPairing(api.storage.local);
+const remote = new RemoteTaker({ fetch: send, pairing: pairing.read });
+const takers = new Takers(desktop, engine, remote);
 
 const stale = new StaleEntries(api);
 const clock = new AlarmClock(api.alarms, () => handOffs.tick());
@@ -63,7 +70,7 @@ api.runtime.onInstalled.addListener(() => void startApp().catch(() => {}));
 
 async function startApp(): Promise<void> {
   await settings.ready;
-  if (settings.now.taker === 'browser') return;
+  if (settings.now.taker === 'browser' || settings.now.taker === 'remote') return;
   await desktop.start();
   activity.changed();
 }
@@ -76,6 +83,7 @@ const activity = new Activity({
   takers,
   isBusy: () => handOffs.downloads.length > 0,
   isOn: () => settings.now.on,
+  isRemote: () => settings.now.taker === 'remote',
   onEnded: ({ status, name, error }) => {
     if (status === 'complete') notifier.tell('notifyCompleteTitle', name);
     else notifier.tell('notifyFailedTitle', `${name}\n${error?.message ?? ''}`.trim());
@@ -105,7 +113,14 @@ new Interceptor(api, {
   asker,
   ready,
 });
-new PageAnswers({ api, takers, settings, skipping, activity, shown, add });
+const daemon = new RemoteDaemon({
+  fetch: send,
+  kept: pairing,
+  taker: remote,
+  settings,
+  agent: navigator.userAgent,
+});
+new PageAnswers({ api, takers, settings, skipping, activity, shown, add, daemon, pairing });
 new Menus({
   api,
   add: async (links) => {

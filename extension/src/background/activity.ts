@@ -1,6 +1,7 @@
 /**
  * Watches downloads for the badge, notifications and pages. It listens to the desktop while a page
- * watches or a download runs; after that it closes the connection, so that the background can end.
+ * watches or a download runs; after that it closes the connection, so that the background can end. A
+ * daemon on another machine is asked at intervals instead.
  */
 
 import type { BrowserApi } from '../browser/api.ts';
@@ -12,6 +13,8 @@ const KEY = 'running';
 const GATHER_MS = 250;
 /** Time that the connection to the desktop stays open once nobody needs it any more, ms. */
 const LINGER_MS = 15_000;
+/** Interval at which another machine is asked, ms: while a page watches, and otherwise. */
+const ASK_MS = { watched: 2000, alone: 10_000 };
 
 const RUNNING: ReadonlySet<ShownDownload['status']> = new Set(['active', 'queued', 'waiting']);
 
@@ -21,6 +24,8 @@ export interface ActivityOptions {
   /** Whether hand-offs are under way; they need the connection to the desktop. */
   readonly isBusy: () => boolean;
   readonly isOn: () => boolean;
+  /** Whether downloads go to a daemon on another machine. */
+  readonly isRemote: () => boolean;
   readonly onEnded: (download: ShownDownload) => void;
 }
 
@@ -35,6 +40,7 @@ export class Activity {
   #ran: Promise<ReadonlySet<string>>;
   #looking: ReturnType<typeof setTimeout> | undefined;
   #closing: ReturnType<typeof setTimeout> | undefined;
+  #asking: ReturnType<typeof setTimeout> | undefined;
 
   /** Must be called while the background's script runs for the first time. */
   constructor(options: ActivityOptions) {
@@ -94,8 +100,11 @@ export class Activity {
 
   async #look(): Promise<void> {
     const { takers, onEnded, api } = this.#options;
-    const kinds = (['desktop', 'browser'] as const).filter((kind) => this.#isAsked(kind));
-    const downloads = await takers.list(kinds);
+    const asked = (['desktop', 'browser', 'remote'] as const).filter((kind) => this.#isAsked(kind));
+    const downloads = await takers.list(asked);
+    // Downloads of another machine that does not answer are not over.
+    const isSilent = takers.remote.link.problem !== undefined;
+    const kinds = asked.filter((kind) => kind !== 'remote' || !isSilent);
     const before = await this.#ran;
     this.#running = new Map(
       downloads.filter(({ status }) => RUNNING.has(status)).map((one) => [keyOf(one), one]),
@@ -111,19 +120,33 @@ export class Activity {
     }
     await this.show().catch(() => {});
     this.#listen(this.#running.size > 0 || this.#ports.size > 0);
+    this.#askLater([...running].some((key) => key.startsWith('remote ')));
+  }
+
+  /** Has the daemon of another machine asked again, unless nobody waits for its answer. */
+  #askLater(isRunning: boolean): void {
+    clearTimeout(this.#asking);
+    const { takers, isRemote } = this.#options;
+    if (!isRemote()) return;
+    const isWatched = this.#ports.size > 0;
+    // A machine that is off is asked again only once a page watches, or a download goes there.
+    if (!isWatched && (!isRunning || takers.remote.link.problem !== undefined)) return;
+    const ms = isWatched ? ASK_MS.watched : ASK_MS.alone;
+    this.#asking = setTimeout(() => this.changed(), ms);
   }
 
   /** Whether to list a taker's downloads. The desktop's engine is not started just to list them. */
   #isAsked(kind: TakerKind): boolean {
-    return (
-      kind === 'browser' || this.#options.takers.desktop.link.connected || this.#ports.size > 0
-    );
+    const { takers, isRemote } = this.#options;
+    if (kind === 'browser') return true;
+    if (kind === 'remote') return isRemote();
+    return takers.desktop.link.connected || (this.#ports.size > 0 && !isRemote());
   }
 
   #listen(needed: boolean): void {
     const { link } = this.#options.takers.desktop;
     clearTimeout(this.#closing);
-    if (needed) return void link.watch(true).catch(() => {});
+    if (needed && !this.#options.isRemote()) return void link.watch(true).catch(() => {});
     this.#closing = setTimeout(() => {
       if (this.#options.isBusy()) return this.#listen(false);
       void link.watch(false).catch(() => {});

@@ -1,7 +1,7 @@
 /** Adds downloads that the browser has not started. */
 
 import type { BrowserApi } from '../browser/api.ts';
-import type { AddedLink } from '../contract/taker.ts';
+import { type AddedLink, TakerError } from '../contract/taker.ts';
 import { hostOf } from '../intercept/hosts.ts';
 import type { AskerFields } from './asker-fields.ts';
 import { chosenEdges } from './chosen-edges.ts';
@@ -46,7 +46,9 @@ export async function addLinks(
   try {
     if (links.length > 0) added = await takers.add(takersOf(settings.now), links);
   } catch (error) {
-    if (links.length > MAX_BY_BROWSER) throw error;
+    // Another machine whose answer was lost may have them all: they are not downloaded twice.
+    const isDoubtful = settings.now.taker === 'remote' && isLost(error);
+    if (links.length > MAX_BY_BROWSER || isDoubtful) throw error;
     // No taker is available: the browser downloads the links, and asks the user about each.
     const begun = links.map(({ url }) => api.downloads.download({ url }));
     const ends = await Promise.allSettled(begun);
@@ -54,6 +56,8 @@ export async function addLinks(
   }
   return { added, failed: asked.length - added };
 }
+
+const isLost = (error: unknown) => error instanceof TakerError && error.problem === 'lost';
 
 async function completed(
   { settings, asker, seen, check }: AddingParts,

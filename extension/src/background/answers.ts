@@ -16,13 +16,16 @@ import {
   requestSchema,
 } from '../contract/messages.ts';
 import type { Settings } from '../contract/settings.ts';
+import type { TakerKind } from '../contract/taker.ts';
 import { hostOf } from '../intercept/hosts.ts';
+import type { KeptPairing } from '../takers/kept-pairing.ts';
 import type { DesktopProblem } from '../takers/native-link.ts';
 import type { Activity } from './activity.ts';
 import { takersOf } from './interceptor.ts';
 import type { KeptSettings } from './kept-settings.ts';
 import type { LastShown } from './last-shown.ts';
 import { FOUND } from './menus.ts';
+import type { RemoteDaemon } from './remote-daemon.ts';
 import type { Skipping } from './skipping.ts';
 import type { Takers } from './takers.ts';
 
@@ -33,6 +36,8 @@ export interface AnswersOptions {
   readonly skipping: Skipping;
   readonly activity: Activity;
   readonly shown: LastShown;
+  readonly daemon: RemoteDaemon;
+  readonly pairing: Pick<KeptPairing, 'read'>;
   readonly add: (
     links: readonly { url: string; referrer?: string | undefined }[],
   ) => Promise<{ added: number; failed: number }>;
@@ -45,6 +50,14 @@ const PROBLEMS: Readonly<Record<DesktopProblem, string>> = {
   'no-engine': 'desktopNoEngine',
   'other-version': 'desktopOtherVersion',
   lost: 'desktopLost',
+};
+
+/** Takers whose downloads are listed, by the chosen taker. */
+const ASKED: Readonly<Record<Settings['taker'], readonly TakerKind[]>> = {
+  auto: ['desktop'],
+  desktop: ['desktop'],
+  browser: [],
+  remote: ['remote'],
 };
 
 type Answers = {
@@ -133,8 +146,22 @@ export class PageAnswers {
     'get-settings': () => this.#options.settings.now,
     'set-settings': ({ settings }) => this.#change(settings),
     'open-app': async () => {
-      await this.#options.takers.desktop.openApp();
+      const { api, pairing, settings, takers } = this.#options;
+      const url = settings.now.taker === 'remote' ? (await pairing.read())?.url : undefined;
+      if (url === undefined) await takers.desktop.openApp();
+      else await api.tabs.create({ url });
       return {};
+    },
+    remote: () => this.#options.daemon.state(),
+    'pair-remote': async ({ url, code }) => {
+      const answer = await this.#options.daemon.pair(url, code);
+      this.#options.activity.changed();
+      return answer;
+    },
+    'forget-remote': async () => {
+      const answer = await this.#options.daemon.forget();
+      this.#options.activity.changed();
+      return answer;
     },
   };
 
@@ -145,22 +172,35 @@ export class PageAnswers {
     return {};
   }
 
+  /** Returns why the daemon of another machine is not available; undefined if it is not chosen. */
+  async #remoteProblem(): Promise<PopupState['remoteProblem']> {
+    const { pairing, settings, takers } = this.#options;
+    if (settings.now.taker !== 'remote') return undefined;
+    return (await pairing.read()) === undefined ? 'not-paired' : takers.remote.link.problem;
+  }
+
   async #state(url: string | undefined): Promise<PopupState> {
     const { takers, settings, skipping, shown, api } = this.#options;
     await skipping.ready;
     const kinds = takersOf(settings.now);
-    // Skip the desktop if the user chose not to use it; always show the browser's downloads.
-    const asked =
-      settings.now.taker === 'browser' ? (['browser'] as const) : (['desktop', 'browser'] as const);
+    // Skip the takers that the user chose not to use; always show the browser's downloads.
+    const asked = [...new Set<TakerKind>([...ASKED[settings.now.taker], 'browser'])];
     const downloads = await shown.list(asked);
     const { link } = takers.desktop;
-    const problem = asked.length === 1 ? undefined : link.problem;
-    const taker = kinds.find((kind) => kind === 'browser' || link.connected);
+    const problem = asked.includes('desktop') ? link.problem : undefined;
+    const remoteProblem = await this.#remoteProblem();
+    const isReady: Readonly<Record<TakerKind, boolean>> = {
+      browser: true,
+      desktop: link.connected,
+      remote: remoteProblem === undefined,
+    };
+    const taker = kinds.find((kind) => isReady[kind]);
     const name = hostOf(url);
     return {
       downloads,
       taker,
       desktopProblem: problem && api.i18n.getMessage(PROBLEMS[problem]),
+      remoteProblem,
       on: settings.now.on,
       skipNext: skipping.next,
       host: name === undefined ? undefined : { name, off: isAmong(name, settings.now.offHosts) },

@@ -132,6 +132,9 @@ export class Interceptor {
   }
 }
 
+/**
+ * Returns the takers that a download is offered to, in order. The browser keeps what they refuse.
+ */
 export function takersOf({ taker }: Settings): readonly TakerKind[] {
   return taker === 'auto' ? ['desktop', 'browser'] : [taker];
 }

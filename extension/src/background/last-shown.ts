@@ -16,7 +16,7 @@ const FIRST_PATIENCE_MS = 3000;
 /** Shortest time between two writes of a taker's answer to the storage, ms. */
 const KEEP_MS = 5000;
 const KEY = 'shown:';
-const KINDS: readonly TakerKind[] = ['desktop', 'browser'];
+const KINDS: readonly TakerKind[] = ['desktop', 'browser', 'remote'];
 
 export interface LastShownOptions {
   readonly takers: Pick<Takers, 'list'>;

@@ -1,4 +1,4 @@
-/** Combines both takers: picks the one to use, and lists the downloads of both. */
+/** Combines the takers: picks the one to use, and lists the downloads of all. */
 
 import {
   type AddedLink,
@@ -11,6 +11,7 @@ import {
 import type { Discarded } from '../hand-off/hand-off.ts';
 import type { TakersPort } from '../hand-off/ports.ts';
 import type { DesktopTaker } from '../takers/desktop.ts';
+import type { RemoteTaker } from '../takers/remote.ts';
 
 export type WholeTaker = Taker & TakerDownloads;
 
@@ -29,20 +30,27 @@ export function newestFirst(
 
 export class Takers implements TakersPort {
   readonly desktop: DesktopTaker;
+  readonly remote: RemoteTaker;
   readonly #browser: WholeTaker;
 
-  constructor(desktop: DesktopTaker, browser: WholeTaker) {
+  constructor(desktop: DesktopTaker, browser: WholeTaker, remote: RemoteTaker) {
     this.desktop = desktop;
+    this.remote = remote;
     this.#browser = browser;
   }
 
   get(kind: TakerKind): WholeTaker {
+    if (kind === 'remote') return this.remote;
     return kind === 'desktop' ? this.desktop : this.#browser;
   }
 
   async discard(kind: TakerKind, takenAs: string, kept: string | undefined): Promise<Discarded> {
     if (kind === 'desktop') {
       await this.desktop.discard(takenAs, kept);
+      return 'removed';
+    }
+    if (kind === 'remote') {
+      await this.remote.discard(takenAs);
       return 'removed';
     }
     // A complete download of the browser taker is already a file in the browser's folder, beside

@@ -19,7 +19,7 @@ const handOffSchema = z.object({
   id: z.uuid(),
   download: z.object({ id: z.number().int(), begunAt: millis, path: z.string().optional() }),
   pauses: z.boolean(),
-  takers: z.array(z.enum(['desktop', 'browser'])).min(1),
+  takers: z.array(z.enum(['desktop', 'browser', 'remote'])).min(1),
   phase: z.enum([
     'pausing',
     'offering',

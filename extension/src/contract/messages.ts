@@ -5,10 +5,11 @@
  */
 
 import * as z from 'zod';
+import type { PairProblem, RemoteProblem, RemoteState } from './remote.ts';
 import { type Settings, settingsSchema } from './settings.ts';
-import type { ShownDownload } from './taker.ts';
+import type { ShownDownload, TakerKind } from './taker.ts';
 
-const taker = z.enum(['desktop', 'browser']);
+const taker = z.enum(['desktop', 'browser', 'remote']);
 const host = z.string().min(1).max(253);
 
 export const requestSchema = z.discriminatedUnion('type', [
@@ -39,19 +40,31 @@ export const requestSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('get-settings') }),
   z.object({ type: z.literal('set-settings'), settings: settingsSchema }),
   z.object({ type: z.literal('open-app') }),
+  /** Asks whether a daemon of another machine is paired, and answers. */
+  z.object({ type: z.literal('remote') }),
+  /** Pairs this browser with a daemon; the daemon paired before is forgotten. */
+  z.object({
+    type: z.literal('pair-remote'),
+    /** Origin, as of `remoteOrigin`. */
+    url: z.string().max(300),
+    code: z.string().min(1).max(64),
+  }),
+  z.object({ type: z.literal('forget-remote') }),
 ]);
 
 export type Request = z.output<typeof requestSchema>;
 
 export interface PopupState {
-  /** Downloads of both takers, newest first. */
+  /** Downloads of all takers, newest first. */
   readonly downloads: readonly ShownDownload[];
   /** Taker for a download that begins now; undefined if there is none. */
-  readonly taker: 'desktop' | 'browser' | undefined;
+  readonly taker: TakerKind | undefined;
   /**
    * Reason why the desktop is not available, as a text for the user; undefined if it is available.
    */
   readonly desktopProblem?: string | undefined;
+  /** Reason why the chosen daemon of another machine is not available. */
+  readonly remoteProblem?: RemoteProblem | 'not-paired' | undefined;
   readonly on: boolean;
   readonly skipNext: boolean;
   /** Host of the page that the popup was opened on. */
@@ -74,7 +87,11 @@ export type Answer<T extends Request['type']> = T extends 'state'
       ? Settings
       : T extends 'add'
         ? { readonly added: number; readonly failed: number }
-        : Record<string, never>;
+        : T extends 'remote'
+          ? RemoteState
+          : T extends 'pair-remote'
+            ? { readonly problem?: PairProblem }
+            : Record<string, never>;
 
 /** Answer to a request that failed. */
 export interface Failed {

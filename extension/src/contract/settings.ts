@@ -26,8 +26,11 @@ export const settingsSchema = z.object({
   alwaysTypes: z.array(z.string().max(20)).max(MAX_RULES).default([]),
   /** File extensions, lower case without the dot, that are never taken. */
   neverTypes: z.array(z.string().max(20)).max(MAX_RULES).default([]),
-  /** Taker of downloads: `auto` is the desktop if it is available, otherwise the browser. */
-  taker: z.enum(['auto', 'desktop', 'browser']).default('auto'),
+  /**
+   * Taker of downloads: `auto` is the desktop if it is available, otherwise the browser; `remote`
+   * is the paired daemon of another machine.
+   */
+  taker: z.enum(['auto', 'desktop', 'browser', 'remote']).default('auto'),
   /**
    * In Chromium, whether the engine in the extension takes files without TLS, about which the
    * browser would ask the user.

@@ -1,6 +1,6 @@
 /**
- * Takers of a browser's downloads: the engine of the desktop, and the engine in the extension. Both
- * take a download in two steps. After `offer`, the taker has fetched the first bytes and shown that
+ * Takers of a browser's downloads: the engine of the desktop, the engine in the extension, and a
+ * daemon on another machine. All take a download in two steps. After `offer`, the taker has fetched the first bytes and shown that
  * they belong to the same file; the download is not visible yet. After `commit`, the download
  * belongs to the taker, even after crashes; only then is the browser's download ended. Until then
  * the browser's download continues if anything goes wrong.
@@ -9,7 +9,7 @@
 import { type ErrorCode, isErrorCode } from '@millrace/shared/base/errors';
 import type { NativeDownload } from '@millrace/shared/bridge/native/native-api';
 
-export type TakerKind = 'desktop' | 'browser';
+export type TakerKind = 'desktop' | 'browser' | 'remote';
 
 /** Description of a browser's download that lets a taker fetch the same bytes. */
 export interface Offer {
@@ -132,13 +132,13 @@ export function takerError(code: string, message: string): TakerError {
   return new TakerError(differs ? 'different' : 'failed', message, code);
 }
 
-/** A download of either taker as the popup and the badge show it. */
+/** A download of any taker as the popup and the badge show it. */
 export interface ShownDownload extends Omit<NativeDownload, 'gid'> {
   readonly taker: TakerKind;
   readonly id: string;
 }
 
-/** The user's commands for downloads of either taker. */
+/** The user's commands for downloads of any taker; `remote` cannot open or show its files. */
 export type DownloadCommand = 'pause' | 'resume' | 'remove' | 'open' | 'show';
 
 /** Lists and commands of a taker's downloads, apart from taking offers. */

@@ -11,6 +11,7 @@ export interface Placeholders {
   readonly 'hosts.bad': 'host';
   readonly 'hosts.both': 'host';
   readonly 'hosts.many': 'n';
+  readonly 'remote.paired': 'host';
   readonly 'edges.url.many': 'n';
   readonly 'edges.remove': 'url';
   readonly 'picker.of': 'title';

@@ -1,6 +1,7 @@
 /** Model of the options page: saves changes of the settings at once, and undoes them. */
 
 import type { PopupState } from '../../contract/messages.ts';
+import type { PairProblem, RemoteState } from '../../contract/remote.ts';
 import type { Settings } from '../../contract/settings.ts';
 import type { Text } from '../../text/text.ts';
 import type { Background } from '../common/background.ts';
@@ -21,6 +22,8 @@ export interface OptionsView {
   readonly settings: Settings | undefined;
   /** State of the takers; undefined while the background is asked. */
   readonly state: PopupState | undefined;
+  /** The daemon on another machine; undefined while the background is asked. */
+  readonly remote: RemoteState | undefined;
   /** Reason why there are no settings, as a text for the user. */
   readonly problem: string | undefined;
   readonly note: Note | undefined;
@@ -33,6 +36,7 @@ export class OptionsModel {
   #view: OptionsView = {
     settings: undefined,
     state: undefined,
+    remote: undefined,
     problem: undefined,
     note: undefined,
   };
@@ -79,6 +83,36 @@ export class OptionsModel {
     } catch (error) {
       if (this.#view.settings !== undefined) this.#say(whyNot(this.#text, error), true);
     }
+  }
+
+  /** Asks for the daemon on another machine, and whether it answers. */
+  async checkRemote(): Promise<void> {
+    try {
+      this.#set({ remote: await this.#background.ask({ type: 'remote' }) });
+    } catch (error) {
+      if (this.#view.settings !== undefined) this.#say(whyNot(this.#text, error), true);
+    }
+  }
+
+  /** Pairs with a daemon. @returns the reason why that failed, if it did */
+  async pairRemote(url: string, code: string): Promise<PairProblem | undefined> {
+    try {
+      const { problem } = await this.#background.ask({ type: 'pair-remote', url, code });
+      if (problem !== undefined) return problem;
+    } catch (error) {
+      this.#say(whyNot(this.#text, error), true);
+    }
+    await this.checkRemote();
+    return undefined;
+  }
+
+  async forgetRemote(): Promise<void> {
+    try {
+      await this.#background.ask({ type: 'forget-remote' });
+    } catch (error) {
+      this.#say(whyNot(this.#text, error), true);
+    }
+    await Promise.all([this.checkRemote(), this.load()]);
   }
 
   /** Saves a change, shows it at once, and reports that it is saved. */

@@ -8,6 +8,7 @@ import { useText } from '../common/context.tsx';
 import { EdgesSection } from './edges-section.tsx';
 import type { Note, OptionsModel } from './options-model.ts';
 import { BehaviourSection, PermissionsSection } from './other-sections.tsx';
+import { type NotPaired, RemoteSection } from './remote-section.tsx';
 import { SECTIONS } from './section.tsx';
 import { TakerSection } from './taker-section.tsx';
 import { HostsSection, TakingSection } from './taking-section.tsx';
@@ -16,11 +17,16 @@ interface OptionsProps {
   readonly model: OptionsModel;
   readonly version: string;
   readonly permissions: readonly string[];
+  /** Asks the user to let the extension connect to an origin; only during a click. */
+  readonly allow: (origin: string) => Promise<boolean>;
 }
 
-export function Options({ model, version, permissions }: OptionsProps) {
+export function Options({ model, version, permissions, allow }: OptionsProps) {
   const text = useText();
-  const { settings, state, problem, note } = useSyncExternalStore(model.subscribe, model.get);
+  const { settings, state, remote, problem, note } = useSyncExternalStore(
+    model.subscribe,
+    model.get,
+  );
   const isLoaded = settings !== undefined;
   const sections = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -28,6 +34,8 @@ export function Options({ model, version, permissions }: OptionsProps) {
     if (isLoaded && sections.current !== null) return keepInView(sections.current);
   }, [isLoaded]);
   const save = (change: Parameters<OptionsModel['save']>[0]) => void model.save(change);
+  const pair = async (url: string, code: string): Promise<NotPaired | undefined> =>
+    (await allow(url)) ? model.pairRemote(url, code) : 'permission';
   return (
     <div className="options">
       <nav className="ways" aria-label={text.t('options.sections')}>
@@ -63,7 +71,15 @@ export function Options({ model, version, permissions }: OptionsProps) {
               settings={settings}
               save={save}
               state={state}
+              isPaired={remote?.url !== undefined}
               check={() => void model.checkTakers()}
+            />
+            <RemoteSection
+              settings={settings}
+              save={save}
+              remote={remote}
+              pair={pair}
+              forget={() => void model.forgetRemote()}
             />
             <EdgesSection settings={settings} save={save} />
             <BehaviourSection settings={settings} save={save} />

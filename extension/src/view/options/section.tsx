@@ -9,6 +9,7 @@ export const SECTIONS = [
   ['taking', 'active'],
   ['hosts', 'link'],
   ['taker', 'integration'],
+  ['remote', 'device'],
   ['edges', 'edge'],
   ['behaviour', 'keyboard'],
   ['permissions', 'check'],

@@ -8,22 +8,27 @@ import type { Settings } from '../../contract/settings.ts';
 import { useText } from '../common/context.tsx';
 import { Section, type SectionProps } from './section.tsx';
 
-const TAKERS = ['auto', 'desktop', 'browser'] as const;
+const TAKERS = ['auto', 'desktop', 'browser', 'remote'] as const;
 
 interface TakerProps extends SectionProps {
   /** State of the takers; undefined while the background is asked. */
   readonly state: PopupState | undefined;
+  /** Whether a daemon on another machine is paired. */
+  readonly isPaired: boolean;
   readonly check: () => void;
 }
 
-export function TakerSection({ settings, save, state, check }: TakerProps) {
+export function TakerSection({ settings, save, state, isPaired, check }: TakerProps) {
   const text = useText();
+  const offered = TAKERS.filter(
+    (value) => value !== 'remote' || isPaired || settings.taker === 'remote',
+  );
   return (
     <Section name="taker">
       <Choice
         label={text.t('taker.label')}
         note={text.t(`taker.${settings.taker}.help`)}
-        options={TAKERS.map((value) => ({ value, label: text.t(`taker.${value}`) }))}
+        options={offered.map((value) => ({ value, label: text.t(`taker.${value}`) }))}
         value={settings.taker}
         onChange={(taker) => save({ taker })}
       />
@@ -43,7 +48,7 @@ function Desktop({ wanted, state, check }: DesktopProps) {
   const look = lookOf(wanted, state);
   const words = {
     checking: text.t('taker.state.checking'),
-    unused: text.t('taker.state.unused'),
+    unused: text.t(wanted === 'remote' ? 'taker.state.elsewhere' : 'taker.state.unused'),
     good: text.t('taker.state.good'),
     missing: state?.desktopProblem ?? '',
   };
@@ -65,7 +70,7 @@ function lookOf(
   wanted: Settings['taker'],
   state: PopupState | undefined,
 ): 'checking' | 'unused' | 'good' | 'missing' {
-  if (wanted === 'browser') return 'unused';
+  if (wanted === 'browser' || wanted === 'remote') return 'unused';
   if (state === undefined) return 'checking';
   return state.desktopProblem === undefined ? 'good' : 'missing';
 }

@@ -51,18 +51,19 @@ interface TakerLineProps {
 
 export function TakerLine({ state, setUp }: TakerLineProps) {
   const text = useText();
-  const { on, taker, desktopProblem } = state;
+  const { on, taker, desktopProblem, remoteProblem } = state;
+  const problem =
+    remoteProblem === undefined ? desktopProblem : text.t(`remote.problem.${remoteProblem}`);
+  const isMissing = on && taker !== 'desktop' && problem !== undefined;
   const look = !on ? 'off' : taker === undefined ? 'nobody' : 'good';
   return (
     <div className={`taker ${look}`} role="status">
       <i aria-hidden="true" />
       <span className="taker-words">
         <span>{on ? text.t(`popup.taker.${taker ?? 'nobody'}`) : text.t('popup.off')}</span>
-        {on && taker !== 'desktop' && desktopProblem !== undefined && (
-          <span className="note">{desktopProblem}</span>
-        )}
+        {isMissing && <span className="note">{problem}</span>}
       </span>
-      {on && taker !== 'desktop' && desktopProblem !== undefined && (
+      {isMissing && (
         <button type="button" className="text-button" onClick={setUp}>
           {text.t('popup.taker.fix')}
         </button>

@@ -1,4 +1,4 @@
-/** The popup: the downloads of both takers, and the switches. */
+/** The popup: the downloads of all takers, and the switches. */
 
 import { Empty, Loading } from '@millrace/shared/ui/empty';
 import { IconButton } from '@millrace/shared/ui/icon-button';

@@ -18,7 +18,7 @@ const TONES: Readonly<Record<ShownDownload['status'], Tone>> = {
 
 export const toneOf = ({ status }: ShownDownload): Tone => TONES[status];
 
-/** Returns a key that is unique among the downloads of both takers. */
+/** Returns a key that is unique among the downloads of all takers. */
 export const keyOf = ({ taker, id }: Pick<ShownDownload, 'taker' | 'id'>): string =>
   `${taker}-${id}`;
 
@@ -76,9 +76,11 @@ export function failureWords(text: Text, { error }: ShownDownload) {
 }
 
 /** Returns the commands for a download, the most likely first. */
-export function commandsFor({ status }: ShownDownload): readonly DownloadCommand[] {
+export function commandsFor({ status, taker }: ShownDownload): readonly DownloadCommand[] {
   switch (status) {
     case 'complete':
+      // The files of another machine cannot be opened here.
+      if (taker === 'remote') return ['remove'];
       return ['open', 'show', 'remove'];
     case 'paused':
     case 'error':
