@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { MillraceError } from '@millrace/shared/base/errors';
 import {
@@ -14,12 +14,14 @@ import {
   type Registration,
   registrationsOf,
   type Surroundings,
+  systemManifest,
 } from './registration.ts';
 
 /**
- * current: registered for this Millrace. other: registered for another one. none: not registered.
+ * current: registered for this Millrace. other: registered for another one. system: registered for
+ * all users, by a package of the system. none: not registered.
  */
-type HostState = 'current' | 'other' | 'none';
+type HostState = 'current' | 'other' | 'system' | 'none';
 
 export interface Registered {
   readonly browser: Browser;
@@ -108,17 +110,40 @@ export function hostStates(
       const registrations = registrationsOf(browser, around);
       const present = registrations.some(({ config }) => existsSync(config));
       const used = inUse(registrations);
-      const states = await Promise.all(used.map((one) => stateOf(one, program, around, registry)));
+      const system = await systemFile(browser, around);
+      const states = await Promise.all(
+        used.map(async (one) => {
+          const state = await stateOf(one, program, around, registry);
+          // A browser in a sandbox does not see the system's manifests; a user's manifest comes first.
+          return state === 'none' && system !== undefined && one.launcher === undefined
+            ? 'system'
+            : state;
+        }),
+      );
       // The first place that lacks the registration decides: the browser may look there.
       const worst = WORST.find((state) => states.includes(state)) ?? 'none';
       const { file } = used[states.indexOf(worst)] as Registration;
-      return { browser, present, state: worst, file };
+      return { browser, present, state: worst, file: worst === 'system' && system ? system : file };
     }),
   );
 }
 
+/** Returns the manifest for all users, if its host exists; undefined otherwise. */
+async function systemFile(browser: Browser, around: Surroundings): Promise<string | undefined> {
+  const file = systemManifest(browser, around);
+  const text = file && (await textOf(file));
+  try {
+    const { path } = JSON.parse(text || '{}');
+    return typeof path === 'string' && existsSync(join(around.root ?? '/', path))
+      ? file
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** States of registrations, those that say most about a failure first. */
-const WORST: readonly HostState[] = ['none', 'other', 'current'];
+const WORST: readonly HostState[] = ['none', 'other', 'system', 'current'];
 
 /** Returns the places of browsers that have been used here; the usual one if there is none. */
 function inUse(registrations: readonly Registration[]): readonly Registration[] {

@@ -10,11 +10,18 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { isOurExtension } from './caller.ts';
 import { hostStates, installHost, type RunRegistry, uninstallHost } from './install.ts';
-import { BROWSERS, launcherOf, registrationOf, type Surroundings } from './registration.ts';
+import {
+  BROWSERS,
+  launcherOf,
+  manifestOf,
+  registrationOf,
+  type Surroundings,
+  systemManifest,
+} from './registration.ts';
 
 const LINUX: Surroundings = { platform: 'linux', home: '/home/ann', env: {}, state: '/state' };
 const MAC: Surroundings = { ...LINUX, platform: 'darwin', home: '/Users/ann' };
@@ -137,7 +144,7 @@ describe('on this machine', () => {
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "millrace-test-it's-"));
     const home = join(folder, 'home');
-    around = { platform: 'linux', home, env: {}, state: join(folder, 'state') };
+    around = { platform: 'linux', home, env: {}, state: join(folder, 'state'), root: folder };
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
@@ -161,6 +168,30 @@ describe('on this machine', () => {
     await uninstallHost(BROWSERS, moved, around);
     expect(await states(moved)).toEqual(BROWSERS.map(() => 'none'));
     expect(readdirSync(join(folder, 'state', 'native-host'))).toEqual([]);
+  });
+
+  test('a manifest of the system’s package counts while its host exists', async () => {
+    const file = systemManifest('chromium', around) as string;
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, manifestOf('chromium', '/native-host'));
+    const chromium = async () => (await hostStates(['chromium'], program, around))[0];
+    expect((await chromium())?.state).toBe('none');
+    writeFileSync(join(folder, 'native-host'), '');
+    expect(await chromium()).toEqual({
+      browser: 'chromium',
+      present: false,
+      state: 'system',
+      file,
+    });
+    // A browser in a Flatpak does not see the manifest.
+    const inFlatpak = join(around.home, '.var/app/org.chromium.Chromium/config/chromium');
+    mkdirSync(inFlatpak, { recursive: true });
+    expect((await chromium())?.state).toBe('none');
+    // A user's own registration comes before that of all users.
+    expect((await installHost(['chromium'], program, around))[0]?.state).toBe('current');
+    writeFileSync(file, 'not JSON');
+    await uninstallHost(BROWSERS, program, around);
+    expect((await chromium())?.state).toBe('none');
   });
 
   test('the launcher runs a program of any path, and passes arguments on', async () => {

@@ -22,6 +22,8 @@ export interface Surroundings {
   readonly state: string;
   /** Folder of a browser's profile, in place of the usual folders. */
   readonly profile?: string | undefined;
+  /** Root of the file system in which the system's packages are; "/" if undefined. */
+  readonly root?: string | undefined;
 }
 
 export interface Registration {
@@ -80,6 +82,16 @@ export const SYSTEM_MANIFESTS: readonly (readonly [Browser, string])[] = [
   ['edge', `/etc/opt/edge/native-messaging-hosts/${NATIVE_HOST}.json`],
   ['firefox', `/usr/lib/mozilla/native-messaging-hosts/${NATIVE_HOST}.json`],
 ];
+
+/** Returns the manifest for all users that a browser reads; undefined if it reads none. */
+export function systemManifest(
+  browser: Browser,
+  { platform, root = '/' }: Surroundings,
+): string | undefined {
+  if (platform !== 'linux') return undefined;
+  const file = SYSTEM_MANIFESTS.find(([name]) => name === browser)?.[1];
+  return file && posix.join(root, file);
+}
 
 /** A further place in which a browser looks, from the home folder. */
 interface Place {

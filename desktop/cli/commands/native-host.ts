@@ -42,6 +42,7 @@ const NAMES: Readonly<Record<Browser, string>> = {
 const STATES: Readonly<Record<Registered['state'], string>> = {
   current: 'registered',
   other: 'registered by another Millrace',
+  system: 'registered for all users, by a package of the system',
   none: 'not registered',
 };
 

@@ -87,28 +87,39 @@ async function end({ pid }) {
   }
 }
 
-/** Starts a daemon again with its user's rights alone, and its log where it was. */
-function start({ command, env, uid, gid }) {
-  const [, ...args] = command;
-  const state = env.find((word) => word.startsWith('MILLRACE_STATE='))?.slice(15);
-  const log = state === undefined ? '/dev/null' : join(state, 'daemon.log');
-  const rights = ['--reuid', String(uid), '--regid', String(gid)];
-  // The user's shell opens the log, so that nobody can have root write to a file of another user.
-  const shell = ['sh', '-c', 'log=$1; shift; exec setsid -f "$@" >>"$log" 2>&1 </dev/null'];
-  spawnSync(
-    'setpriv',
-    [...rights, '--init-groups', 'env', '-i', ...env, ...shell, 'sh', log, NODE, ...args],
-    { cwd: '/', stdio: 'ignore' },
-  );
+/** Returns the command that runs another one with the rights and environment of a daemon's user. */
+const asUser = ({ env, uid, gid }) => [
+  ...['setpriv', '--reuid', String(uid), '--regid', String(gid), '--init-groups'],
+  ...['env', '-i', ...env],
+];
+
+function runAs(daemon, words) {
+  const [program, ...args] = [...asUser(daemon), ...words];
+  return spawnSync(program, args, { cwd: '/', stdio: 'ignore' });
 }
 
-/** Has a user's systemd restart its unit. @returns false if it cannot be reached */
-function restartUnit({ uid }) {
-  const where = ['--user', `--machine=${uid}@.host`];
-  const { status } = spawnSync('systemctl', [...where, 'try-restart', 'millrace.service'], {
-    stdio: 'ignore',
-  });
-  return status === 0;
+/** Starts a daemon again with its user's rights alone, and its log where it was. */
+function start(daemon) {
+  const [, ...args] = daemon.command;
+  const state = daemon.env.find((word) => word.startsWith('MILLRACE_STATE='))?.slice(15);
+  const log = state === undefined ? '/dev/null' : join(state, 'daemon.log');
+  // The user's shell opens the log, so that nobody can have root write to a file of another user.
+  const shell = ['sh', '-c', 'log=$1; shift; exec setsid -f "$@" >>"$log" 2>&1 </dev/null'];
+  runAs(daemon, [...shell, 'sh', log, NODE, ...args]);
+}
+
+/**
+ * Has a user's systemd restart its unit, which it reads anew.
+ *
+ * @returns false if the daemon still runs: systemctl may do nothing and report success, in a chroot
+ *   for one
+ */
+function restartUnit(daemon) {
+  // As the user: root would need the system's bus to reach another user's systemd.
+  const systemctl = (...words) => runAs(daemon, ['systemctl', '--user', ...words]);
+  systemctl('daemon-reload');
+  systemctl('try-restart', 'millrace.service');
+  return !isRunning(daemon.pid);
 }
 
 const found = daemons();
