@@ -2,10 +2,12 @@
 
 import { rm, stat } from 'node:fs/promises';
 import type { Millis } from '@millrace/shared/base/clock';
-import { MillraceError } from '@millrace/shared/base/errors';
+import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { type FoundDepots, findDepots } from '../depots/find-depots.ts';
 import type { KeptDepot } from '../settings/kept-depots.ts';
 import type { KeptShare } from '../store/share-store.ts';
-import { spreadUpload } from '../upload/spread-upload.ts';
+import { mayRetry, Retry } from '../upload/retry.ts';
+import { type DepotAccess, spreadUpload } from '../upload/spread-upload.ts';
 import { keptError, type ShareList } from './share-list.ts';
 import { firstEnd, placesOf } from './stored-share.ts';
 
@@ -25,14 +27,14 @@ export interface ShareUpload {
 /**
  * Uploads a file.
  *
- * @throws MillraceError as `spreadUpload`; `owner-token-required`; `share-outdated` if the user has
+ * @throws MillraceError as `spreadUpload`, `findDepots`; `owner-token-required`; `share-outdated` if the user has
  *   changed the file since
  */
 export async function uploadShare(upload: ShareUpload): Promise<void> {
   const { id, list, known, folder, retryMs, clock, signal } = upload;
   const share = list.get(id) as KeptShare;
   await checkUnchanged(share);
-  const depots = share.depots.map((edge) => {
+  const named = share.depots.map((edge) => {
     const token = known.find(({ url }) => url === edge)?.token;
     if (token === undefined) throw new MillraceError('owner-token-required', edge);
     return { edge, token };
@@ -41,6 +43,8 @@ export async function uploadShare(upload: ShareUpload): Promise<void> {
     if (list.get(id)?.trouble !== undefined) list.change(id, { trouble: undefined });
     list.setProgress(id, { sentBytes });
   };
+  // The found depots are remembered in the folder of the upload, which is deleted in the end.
+  const { depots } = await enough(upload, share, named);
   const spread = await spreadUpload({
     ...{ path: share.path, name: share.name, depots, copies: share.copies },
     encrypts: share.encrypts === true,
@@ -64,6 +68,30 @@ export async function uploadShare(upload: ShareUpload): Promise<void> {
   list.keepExnode(stored, exnode);
   await spread.forget();
   await rm(folder, { recursive: true, force: true });
+}
+
+/** Finds further depots for more copies than depots. While the network is away, it is asked again. */
+async function enough(
+  { id, list, folder, retryMs, clock, signal }: ShareUpload,
+  { copies, bytes, seconds }: KeptShare,
+  named: readonly DepotAccess[],
+): Promise<FoundDepots> {
+  const onRetry = (error: MillraceError) => list.change(id, { trouble: keptError(error) });
+  const retry = new Retry({ retryMs, signal, now: clock, onRetry });
+  return retry.run(async () => {
+    let away: MillraceError | undefined;
+    const passed = (_edge: string, error: MillraceError) => {
+      if (mayRetry(error)) away ??= error;
+    };
+    try {
+      return await findDepots({
+        ...{ named, count: copies, bytes, forMs: seconds * 1000, upload: [id], state: folder },
+        ...{ signal, observe: { found: () => {}, passed } },
+      });
+    } catch (error) {
+      throw isMillraceError(error, 'too-few-depots') && away !== undefined ? away : error;
+    }
+  });
 }
 
 /** @throws MillraceError `share-outdated`; `bad-option` if the file cannot be read */

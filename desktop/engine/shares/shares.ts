@@ -51,6 +51,7 @@ export interface NewShare {
   readonly seconds: number;
   /** Base URLs; default: all depots. */
   readonly depots?: readonly string[] | undefined;
+  /** If more than there are depots, the upload finds others in their networks. */
   readonly copies?: number | undefined;
   /** True: depots get its ciphertext only. */
   readonly encrypt?: boolean | undefined;
@@ -92,9 +93,6 @@ export class Shares {
     const asked = chosen?.map((url) => findDepot(all, url).url) ?? all.map(({ url }) => url);
     const depots = [...new Set(asked)];
     if (depots.length === 0) throw new MillraceError('bad-option', 'no depot is set up');
-    if (copies !== undefined && copies > depots.length) {
-      throw new MillraceError('bad-option', 'there are more copies than depots');
-    }
     if (this.list.kept().length >= MAX_SHARES) {
       throw new MillraceError(
         'bad-option',

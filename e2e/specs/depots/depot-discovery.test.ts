@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { Cluster } from '../../fixtures/programs/cluster.ts';
+import { DaemonProcess } from '../../fixtures/programs/daemon.ts';
 import { runCli } from '../../fixtures/programs/processes.ts';
-import { askDepot, DepotStage, reserve } from '../../fixtures/stages/depot-stage.ts';
+import { askDepot, DepotStage, OWNER_TOKEN, reserve } from '../../fixtures/stages/depot-stage.ts';
 import { until } from '../../fixtures/until.ts';
 
 const MIB = 1024 * 1024;
@@ -173,6 +174,28 @@ describe('an upload that needs more depots than the user has named', () => {
     // None has so much room for so long.
     const long = await uploading('--copies', '2', '--for', '31d', '--overwrite');
     expect([long.code, long.events.at(-1).code]).toEqual([4, 'too-few-depots']);
+  });
+
+  test('finds them for the app as well, which knows one depot', async () => {
+    await writeFile(file, content);
+    const daemon = await DaemonProcess.start(join(stage.folder, 'daemon'));
+    try {
+      await daemon.call('millrace.setDepot', { url: urls[0], name: 'own', token: OWNER_TOKEN });
+      const { id } = await daemon.call('millrace.share', { path: file, seconds: 3600, copies: 2 });
+      const shared = async () => {
+        const { shares } = await daemon.call('millrace.shares');
+        return shares.find((share: { id: string }) => share.id === id);
+      };
+      await until(async () => /shared|failed/.test((await shared())?.state ?? ''));
+      const { state, places, link } = (await shared()) ?? {};
+      const at = places?.map(({ depot }: { depot: string }) => depot).sort();
+      expect([state, at]).toEqual(['shared', [urls[0], urls[1]].sort()]);
+      expect(sha256(Buffer.from(await (await fetch(link ?? '')).arrayBuffer()))).toBe(
+        sha256(content),
+      );
+    } finally {
+      await daemon.stop();
+    }
   });
 
   test('stores shards at those that it finds', async () => {

@@ -81,7 +81,12 @@ export const SHARE_ROWS = {
           .boolean()
           .optional()
           .describe('True: depots get neither its bytes nor its name; the link ends in its key.'),
-        copies: z.int().min(1).max(MAX_DEPOTS).optional().describe('Default: one at each.'),
+        copies: z
+          .int()
+          .min(1)
+          .max(MAX_DEPOTS)
+          .optional()
+          .describe('Default: one at each. More: others in their networks are found.'),
       })
       .refine((p) => (p.path === undefined) !== (p.file === undefined), 'has either path or file'),
     result: shareView,

@@ -33,6 +33,8 @@ export interface SendOptions {
   readonly seconds: number;
   /** Base URLs of depots. */
   readonly depots: readonly string[];
+  /** More than depots: others in their networks are found. */
+  readonly copies: number;
   /** True: depots get the ciphertext only. */
   readonly encrypt: boolean;
 }

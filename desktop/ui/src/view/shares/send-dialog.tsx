@@ -29,7 +29,7 @@ export function SendDialog({ files: given }: { files: readonly File[] }) {
   const [files, setFiles] = useState<readonly File[]>(given.slice(0, MAX_FILES));
   const [wanted, setTerm] = useState<Term>('week');
   const [encrypts, setEncrypts] = useState(false);
-  const [wantedCopies, setCopies] = useState<number>(MAX_COPIES);
+  const [wantedCopies, setCopies] = useState<number | undefined>(undefined);
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [copied, setCopied] = useState<number | undefined>(undefined);
   const checks = useDepotChecks(depots.map(({ url }) => url));
@@ -48,12 +48,11 @@ export function SendDialog({ files: given }: { files: readonly File[] }) {
   const asked = chosen.flatMap((url) => checks.get(url) ?? []);
   const terms = termsFor(asked);
   const term = allowedTerm(wanted, terms);
-  const mostCopies = Math.min(MAX_COPIES, chosen.length);
-  const copies = Math.min(wantedCopies, mostCopies);
+  const copies = wantedCopies ?? Math.min(MAX_COPIES, chosen.length);
   const submit = async () => {
     const { signal } = stop.current;
     const to = depotsFor(chosen, checks, { copies, sizes });
-    const options = { seconds: secondsOf(term), depots: to, encrypt: encrypts };
+    const options = { seconds: secondsOf(term), depots: to, copies, encrypt: encrypts };
     setCopied(0);
     let before = 0;
     for (const [i, file] of files.entries()) {
@@ -108,18 +107,16 @@ export function SendDialog({ files: given }: { files: readonly File[] }) {
             </label>
           ))}
         </fieldset>
-        {mostCopies > 1 && (
-          <Choice
-            label={text.t('send.copies')}
-            note={text.t('send.copies.note')}
-            options={Array.from({ length: mostCopies }, (_, i) => ({
-              value: String(i + 1),
-              label: text.number(i + 1),
-            }))}
-            value={String(copies)}
-            onChange={(value) => setCopies(Number(value))}
-          />
-        )}
+        <Choice
+          label={text.t('send.copies')}
+          note={text.t(copies > chosen.length ? 'send.copies.found' : 'send.copies.note')}
+          options={Array.from({ length: MAX_COPIES }, (_, i) => ({
+            value: String(i + 1),
+            label: text.number(i + 1),
+          }))}
+          value={String(copies)}
+          onChange={(value) => setCopies(Number(value))}
+        />
       </DialogForm>
     </Dialog>
   );
