@@ -189,7 +189,8 @@ ui.when('files that are sent', () => {
         [named, bytes] as const,
       );
     const { link = '' } = await reaches(secret, 'shared');
-    const document = await (await fetch(link)).json();
+    const described = link.replace(/\/-\/f(.*)\/encrypted#.*/, '/-/d$1/encrypted.exnode');
+    const document = await (await fetch(described)).json();
     const key = link.slice(link.indexOf('#k.') + 3);
     await drop('mine.exnode', JSON.stringify({ ...document, key }));
     const dialog = page.getByRole('dialog', { name: 'Add downloads' });
