@@ -43,7 +43,7 @@ export async function uploadShare(upload: ShareUpload): Promise<void> {
     if (list.get(id)?.trouble !== undefined) list.change(id, { trouble: undefined });
     list.setProgress(id, { sentBytes });
   };
-  // What is found is forgotten with the folder of the upload.
+  // The found depots are remembered in the folder of the upload, which is deleted in the end.
   const { depots } = await enough(upload, share, named);
   const spread = await spreadUpload({
     ...{ path: share.path, name: share.name, depots, copies: share.copies },
