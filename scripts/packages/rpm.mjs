@@ -2,7 +2,8 @@
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { SYSTEM_MANIFESTS } from '../../desktop/native-host/registration.ts';
 import { VERSION } from '../../shared/src/base/version.ts';
 import { dayOf } from './deb.mjs';
 import { layOut } from './linux-root.mjs';
@@ -51,6 +52,15 @@ export async function makeRpm(folder, { time, version = VERSION, ...options }) {
   return join(folder, name);
 }
 
+/** Folders of the system, which other packages own. */
+const OTHERS = ['/', '/etc', '/etc/opt', '/usr', '/usr/lib'];
+
+/** Lists the folders above the browsers' manifests that no package has to own, or several may. */
+function foldersOfManifests() {
+  const above = (path) => (OTHERS.includes(path) ? [] : [...above(dirname(path)), path]);
+  return [...new Set(SYSTEM_MANIFESTS.flatMap(([, path]) => above(dirname(path))))];
+}
+
 function specOf({ stage, editable, files, version }) {
   const listed = files
     .map(({ path }) => `/${path}`)
@@ -85,6 +95,9 @@ if [ "$1" -eq 0 ]; then /usr/lib/millrace/node /usr/lib/millrace/daemons.mjs end
 %defattr(-,root,root)
 /usr/lib/millrace
 %dir /usr/share/doc/millrace
+${foldersOfManifests()
+  .map((path) => `%dir ${path}`)
+  .join('\n')}
 ${listed.join('\n')}
 ${editable.map((path) => `%config(noreplace) ${path}`).join('\n')}
 `;

@@ -70,7 +70,12 @@ export function listCommand(context: CliContext): Command {
                 options.limit,
               ),
         );
-        return show(report, page, 'There are no such downloads.');
+        const all = status === undefined && !options.search && !options.category;
+        return show(
+          report,
+          page,
+          all ? 'There are no downloads yet.' : 'There are no such downloads.',
+        );
       }),
     );
 }
