@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
-import { MAX_HEADER_BYTES, readTar } from '../../desktop/engine/sync/tar-reader.ts';
+import { MAX_HEADER_BYTES } from '../../desktop/engine/archive/tar-entries.ts';
+import { readTar } from '../../desktop/engine/sync/tar-reader.ts';
 import { isMillraceError } from '../../shared/src/base/errors.ts';
 import type { SyncFile } from '../../shared/src/sync/manifest.ts';
 import { mutatedBytes, mutatedJson } from '../mutate.ts';

@@ -22,6 +22,15 @@ import { type TransferView, transferView } from '../view/transfer-view.ts';
 
 export interface GetOptions extends RequestOptions, CommonOptions {
   readonly quiet?: boolean;
+  readonly unpack?: boolean;
+}
+
+/** The way that all files of a command go. */
+interface Way {
+  readonly view: TransferView;
+  readonly context: CliContext;
+  /** True to unpack it. */
+  readonly unpacks: boolean;
 }
 
 /**
@@ -43,9 +52,10 @@ export async function get(
     rename: options.output === undefined,
   };
   const view = await transferView(context, report, options.quiet === true);
+  const way: Way = { view, context, unpacks: options.unpack === true };
   let status: number = EXIT.ok;
   for (const text of texts) {
-    const error = await getOne(text, asked, view, context);
+    const error = await getOne(text, asked, way);
     if (error === undefined) continue;
     if (error.row.exit === EXIT.network && isWithoutScheme(text)) {
       const link = withoutLogin(`http://${text}`);
@@ -66,15 +76,15 @@ function isWithoutScheme(text: string): boolean {
 async function getOne(
   text: string,
   asked: AskedRequest,
-  view: TransferView,
-  context: CliContext,
+  way: Way,
 ): Promise<MillraceError | undefined> {
+  const { view, context } = way;
   let failure: MillraceError | undefined;
   try {
-    if (looksLikeExnodeName(text)) return await getDescribed(text, asked, view, context);
+    if (looksLikeExnodeName(text)) return await getDescribed(text, asked, way);
     for (const request of await requestsFor(text, asked, context)) {
       const shown = withoutLogin(request.urls[0] as string);
-      const error = await run(request, shown, view, context.signal);
+      const error = await run(request, shown, way);
       failure ??= error;
       if (context.signal.aborted) break;
     }
@@ -104,32 +114,40 @@ async function requestsFor(
 async function getDescribed(
   text: string,
   asked: AskedRequest,
-  view: TransferView,
-  { cwd, signal }: CliContext,
+  way: Way,
 ): Promise<MillraceError | undefined> {
+  const { cwd, signal } = way.context;
   // Imported here: most downloads have no exNode.
   const { exnodeRequest } = await import('../options/exnode-request.ts');
   const whole = wholeRequest(asked, cwd);
   const { request, exnode } = await exnodeRequest(text, whole, cwd, signal);
-  return run(request, withoutLogin(text), view, signal, exnode);
+  return run(request, withoutLogin(text), way, exnode);
 }
 
 async function run(
   request: DownloadRequest,
   shown: string,
-  view: TransferView,
-  signal: AbortSignal,
+  { view, context, unpacks }: Way,
   exnode?: ReadableExnode,
 ): Promise<MillraceError | undefined> {
+  const { signal } = context;
   const startedAt = performance.now();
   try {
     const onEvent = (event: DownloadEvent) => view.event(event, shown);
     const download = new Download(request, { signal, onEvent, random: Math.random }, exnode);
     const timer = setInterval(() => view.progress(download.progress()), view.intervalMs);
+    let path: string;
     try {
-      view.done(await download.run(), performance.now() - startedAt);
+      const result = await download.run();
+      view.done(result, performance.now() - startedAt);
+      path = result.path;
     } finally {
       clearInterval(timer);
+    }
+    if (unpacks) {
+      // Imported here: most downloads are not unpacked.
+      const { unpack } = await import('../../engine/archive/unpack.ts');
+      view.unpacked(await unpack(path, request.overwrite, signal));
     }
     return undefined;
   } catch (thrown) {

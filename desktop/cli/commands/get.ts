@@ -16,6 +16,7 @@ export function getCommand(context: CliContext): Command {
       ),
     'the current one',
   )
+    .option('--unpack', 'unpack the file, a tar NAME.tar, into the folder NAME beside it')
     .option('--quiet', 'print errors only')
     .option('--json', 'print one JSON object per line')
     .addHelpText(
@@ -23,6 +24,9 @@ export function getCommand(context: CliContext): Command {
       `
 An exNode, which "upload" writes, says which servers have which parts of a file.
 What follows # in a link to one is its key or its digest: put such a link in quotes.
+With --unpack, a tar is unpacked once it is complete and its digests are right: plain
+files and folders only, none outside of the folder. The tar stays. A folder that
+exists is refused, or with --overwrite gets the files, in place of those it has.
 An interrupted download is resumed by the same command. Exit status: 0 done,
 2 usage, 3 network, 4 refused by the server, 5 checksum mismatch, 6 file system,
 7 the source is broken or the file changed, 130 interrupted, 1 anything else.

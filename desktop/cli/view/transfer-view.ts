@@ -3,6 +3,7 @@
 import { basename } from 'node:path';
 import type { MillraceError } from '@millrace/shared/base/errors';
 import { formatBytes, formatDuration, formatRate } from '@millrace/shared/base/units';
+import type { Unpacked } from '../../engine/archive/unpack.ts';
 import type {
   DownloadEvent,
   DownloadProgress,
@@ -25,6 +26,7 @@ export interface TransferView {
   event(event: DownloadEvent, url: string): void;
   progress(progress: DownloadProgress): void;
   done(result: DownloadResult, ms: number): void;
+  unpacked(result: Unpacked): void;
   failed(error: MillraceError, url: string): void;
 }
 
@@ -93,6 +95,11 @@ class TextView implements TransferView {
     );
   }
 
+  unpacked({ folder, files, folders }: Unpacked): void {
+    const inside = `${files === 1 ? '1 file' : `${files} files`}, ${folders === 1 ? '1 folder' : `${folders} folders`}`;
+    this.#say(`Unpacked ${folder} (${inside})`);
+  }
+
   failed(error: MillraceError, url: string): void {
     if (this.#leftOut?.why === error.message) this.#leftOut = undefined;
     this.#sayLeftOut();
@@ -132,6 +139,10 @@ class JsonView implements TransferView {
 
   done(result: DownloadResult, ms: number): void {
     this.#report.object({ event: 'done', ...result, ms: Math.round(ms) });
+  }
+
+  unpacked(result: Unpacked): void {
+    this.#report.object({ event: 'unpacked', ...result });
   }
 
   failed(error: MillraceError, url: string): void {

@@ -36,29 +36,51 @@ export async function digestPieces(
   try {
     const { size, mtimeMs, mode } = await file.stat();
     const pieceBytes = pieceBytesFor(size);
-    const whole = createHash('sha256');
-    const hexes: string[] = [];
-    const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size));
-    for (let start = 0; start < size; start += pieceBytes) {
-      const end = Math.min(size, start + pieceBytes);
-      const piece = createHash('sha256');
-      for (let at = start; at < end; ) {
-        signal.throwIfAborted();
-        const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, end - at), at);
-        if (bytesRead === 0) throw changed(path);
-        const bytes = buffer.subarray(0, bytesRead);
-        whole.update(bytes);
-        piece.update(bytes);
-        at += bytesRead;
-      }
-      hexes.push(piece.digest('hex'));
-    }
+    const read = async (into: Buffer, position: number) => {
+      const { bytesRead } = await file.read(into, 0, into.length, position);
+      if (bytesRead === 0) throw changed(path);
+      return bytesRead;
+    };
+    const digests = await digestBytes(read, size, pieceBytes, signal);
     const after = await file.stat();
     if (after.size !== size || after.mtimeMs !== mtimeMs) throw changed(path);
-    return { size, mtimeMs, mode, sha256: whole.digest('hex'), pieceBytes, hexes };
+    return { size, mtimeMs, mode, pieceBytes, ...digests };
   } finally {
     await file.close();
   }
+}
+
+/**
+ * Reads bytes in their order.
+ *
+ * @param read fills a part of a buffer, at least one byte, from a position
+ * @param size of the whole, bytes
+ * @returns digests as of `DigestedFile`
+ * @throws what `read` throws; the signal's reason
+ */
+export async function digestBytes(
+  read: (into: Buffer, position: number) => Promise<number>,
+  size: number,
+  pieceBytes: number,
+  signal: AbortSignal,
+): Promise<Pick<DigestedFile, 'sha256' | 'hexes'>> {
+  const whole = createHash('sha256');
+  const hexes: string[] = [];
+  const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size));
+  for (let start = 0; start < size; start += pieceBytes) {
+    const end = Math.min(size, start + pieceBytes);
+    const piece = createHash('sha256');
+    for (let at = start; at < end; ) {
+      signal.throwIfAborted();
+      const got = await read(buffer.subarray(0, Math.min(buffer.length, end - at)), at);
+      const bytes = buffer.subarray(0, got);
+      whole.update(bytes);
+      piece.update(bytes);
+      at += got;
+    }
+    hexes.push(piece.digest('hex'));
+  }
+  return { sha256: whole.digest('hex'), hexes };
 }
 
 /** Doubles a size of pieces until few enough of them make up a file. */

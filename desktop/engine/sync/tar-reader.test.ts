@@ -3,7 +3,8 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { pack } from 'tar-stream';
-import { MAX_HEADER_BYTES, readTar } from './tar-reader.ts';
+import { MAX_HEADER_BYTES } from '../archive/tar-entries.ts';
+import { readTar } from './tar-reader.ts';
 
 const BODY = Buffer.from('abc');
 const FILE = {

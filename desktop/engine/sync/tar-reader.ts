@@ -4,16 +4,9 @@
  */
 
 import { createHash } from 'node:crypto';
-import { Readable } from 'node:stream';
-import { MillraceError } from '@millrace/shared/base/errors';
+import type { Readable } from 'node:stream';
 import type { SyncFile } from '@millrace/shared/sync/manifest';
-import { extract } from 'tar-stream';
-
-/**
- * Longest headers before one entry, in bytes. The library holds a long header, such as the pax
- * header of a long path, in memory as a whole; paths of a manifest need a few thousand bytes.
- */
-export const MAX_HEADER_BYTES = 2 ** 20;
+import { readEntries } from '../archive/tar-entries.ts';
 
 /** Receives the bytes of a file before its digest is checked. */
 export interface TarSink {
@@ -43,61 +36,17 @@ export async function readTar(
   signal: AbortSignal,
 ): Promise<void> {
   const done = new Set<string>();
-  const reader = extract();
-  const bounded = new BoundedHeaders(source);
-  const pieces = Readable.from(bounded.pieces(), { objectMode: false });
-  pieces.once('error', (error) => reader.destroy(error));
-  const abort = () => reader.destroy(new MillraceError('interrupted'));
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    signal.throwIfAborted();
-    pieces.pipe(reader as unknown as NodeJS.WritableStream);
-    for await (const entry of reader) {
-      const { name, type, size = 0 } = entry.header;
-      // The library accepts sizes that are not a number of bytes, and then waits for ever.
-      if (!Number.isSafeInteger(size) || size < 0) throw new Error(`an entry of ${size} bytes`);
-      bounded.entry(size);
+  await readEntries(
+    source,
+    async ({ name, type, size }, content) => {
       const file = wanted.get(name);
-      if (file !== undefined && type === 'file' && size === file.size && !done.has(file.path)) {
-        done.add(file.path);
-        const right = await copy(entry as unknown as AsyncIterable<Buffer>, file, sink);
-        if (right) await sink.place(file);
-      }
-      entry.resume();
-    }
-  } catch (error) {
-    if (signal.aborted) throw new MillraceError('interrupted');
-    if ((error as NodeJS.ErrnoException).code !== undefined) throw error;
-    throw new MillraceError('malformed-response', 'the archive is damaged', { cause: error });
-  } finally {
-    signal.removeEventListener('abort', abort);
-    pieces.destroy();
-    source.destroy();
-  }
-}
-
-/** Throws if more than `MAX_HEADER_BYTES` come before the next entry. */
-class BoundedHeaders {
-  readonly #source: Readable;
-  #passed = 0;
-  #limit = MAX_HEADER_BYTES;
-
-  constructor(source: Readable) {
-    this.#source = source;
-  }
-
-  /** Sets the limit for the next header. Call it for each entry as it arrives. */
-  entry(size: number): void {
-    this.#limit = this.#passed + size + MAX_HEADER_BYTES;
-  }
-
-  async *pieces(): AsyncGenerator<Buffer> {
-    for await (const piece of this.#source as AsyncIterable<Buffer>) {
-      this.#passed += piece.length;
-      if (this.#passed > this.#limit) throw new MillraceError('malformed-response', 'long header');
-      yield piece;
-    }
-  }
+      if (file === undefined || type !== 'file' || size !== file.size || done.has(file.path))
+        return;
+      done.add(file.path);
+      if (await copy(content, file, sink)) await sink.place(file);
+    },
+    signal,
+  );
 }
 
 /** @returns whether the digest is right */

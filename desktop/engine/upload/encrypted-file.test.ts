@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
+import { openSource } from '../archive/open-source.ts';
 import { BodyCipher } from '../seal/body-cipher.ts';
 import { EncryptedFile } from './encrypted-file.ts';
 
@@ -54,11 +55,12 @@ async function read(file: EncryptedFile, start: number, end: number): Promise<Bu
 
 /** Runs with the file opened, as one process after the other would. */
 async function opened<T>(use: (file: EncryptedFile) => Promise<T>): Promise<T> {
-  const file = await EncryptedFile.open(path, folder);
+  const source = await openSource(path, signal);
   try {
-    return await use(file);
+    const file = await EncryptedFile.open(path, source, folder);
+    return await use(file).finally(() => file.close());
   } finally {
-    await file.close();
+    await source.close();
   }
 }
 
@@ -101,7 +103,7 @@ describe('the ciphertext of a file', () => {
 
   test('is not made of a file whose blocks would take too much memory', async () => {
     await truncate(path, 2 ** 40 + 1);
-    await expect(EncryptedFile.open(path, folder)).rejects.toMatchObject({
+    await expect(opened(async () => {})).rejects.toMatchObject({
       code: 'bad-option',
       detail: expect.stringContaining('1 TiB'),
     });
@@ -186,7 +188,7 @@ describe('the key of a file', () => {
 
   test('is used by one process at a time', async () => {
     await opened(async () => {
-      await expect(EncryptedFile.open(path, folder)).rejects.toMatchObject({
+      await expect(opened(async () => {})).rejects.toMatchObject({
         code: 'upload-running',
       });
     });

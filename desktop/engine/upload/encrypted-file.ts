@@ -5,16 +5,14 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { blockBytesFor } from '@millrace/shared/exnode/exnode';
-import { readAll } from '../files/file-steps.ts';
-import { openPlain } from '../files/open-plain.ts';
+import type { FileState } from '../archive/upload-source.ts';
+import { fill, type UploadSource } from '../archive/upload-source.ts';
 import { BodyCipher } from '../seal/body-cipher.ts';
 import { keysOf } from '../seal/file-keys.ts';
 import type { FileDigests } from './block-digests.ts';
 import { DIGEST_BYTES, KeyJournal } from './key-journal.ts';
-import type { FileState } from './upload-journal.ts';
 
 /** Bytes that are read, encrypted and written down at a time, at least one block. */
 const GROUP_BYTES = 4 * 1024 * 1024;
@@ -28,7 +26,7 @@ export type ReadCiphertext = (position: number, bytes: number) => Promise<Buffer
 
 export class EncryptedFile {
   readonly #path: string;
-  readonly #file: FileHandle;
+  readonly #source: UploadSource;
   readonly #state: FileState;
   readonly #journal: KeyJournal;
   readonly #blockBytes: number;
@@ -41,35 +39,37 @@ export class EncryptedFile {
   #last: Promise<unknown> = Promise.resolve();
   #scratch = Buffer.alloc(0);
 
-  private constructor(path: string, file: FileHandle, state: FileState, journal: KeyJournal) {
+  private constructor(path: string, source: UploadSource, journal: KeyJournal) {
     this.#path = path;
-    this.#file = file;
-    this.#state = state;
+    this.#source = source;
+    this.#state = source.state;
     this.#journal = journal;
-    this.#blockBytes = blockBytesFor(state.bytes);
+    this.#blockBytes = blockBytesFor(source.state.bytes);
     this.#cipher = new BodyCipher(this.bodyKey);
   }
 
   /**
-   * Opens a file with the key of an interrupted upload, or with a new one.
+   * Encrypts a file with the key of an interrupted upload, or with a new one.
    *
+   * @param path of the file, absolute
+   * @param source reads it; not closed here
    * @param state folder for the state of programs
-   * @throws MillraceError `bad-option` if it cannot be read or is too large, `upload-running`; those
-   *   of the disk
+   * @throws MillraceError `bad-option` if it is too large, `upload-running`; those of the disk
    */
-  static async open(path: string, state: string): Promise<EncryptedFile> {
-    const file = await openPlain(path);
+  static async open(path: string, source: UploadSource, state: string): Promise<EncryptedFile> {
     try {
-      const { size: bytes, mtimeMs } = await file.stat();
+      const { bytes } = source.state;
       const blockBytes = blockBytesFor(bytes);
       if (blockBytes > MAX_BLOCK_BYTES) {
         throw new MillraceError('bad-option', 'files above 1 TiB cannot be encrypted');
       }
-      const own = { bytes, mtimeMs };
-      const journal = await KeyJournal.open(state, path, own, Math.ceil(bytes / blockBytes));
-      return new EncryptedFile(path, file, own, journal);
+      const blocks = Math.ceil(bytes / blockBytes);
+      return new EncryptedFile(
+        path,
+        source,
+        await KeyJournal.open(state, path, source.state, blocks),
+      );
     } catch (error) {
-      await file.close();
       throw isMillraceError(error, 'file-in-use') ? new MillraceError('upload-running') : error;
     }
   }
@@ -136,7 +136,6 @@ export class EncryptedFile {
   async close(): Promise<void> {
     await this.#last.catch(() => {});
     await this.#journal.close();
-    await this.#file.close();
   }
 
   get #groupBytes(): number {
@@ -157,7 +156,11 @@ export class EncryptedFile {
     const bytes = Math.min(this.#groupBytes, this.#state.bytes - start);
     if (this.#scratch.length < bytes) this.#scratch = Buffer.allocUnsafeSlow(bytes);
     const plain = this.#scratch.subarray(0, bytes);
-    if (!(await readAll(this.#file, plain, start))) throw await this.#changed();
+    try {
+      await fill(this.#source, plain, start);
+    } catch (error) {
+      throw isMillraceError(error, 'file-has-changed') ? await this.#changed() : error;
+    }
     const ciphertext = this.#cipher.apply(start, plain);
     const digests: Buffer[] = [];
     for (let at = 0; at < bytes; at += this.#blockBytes) {

@@ -9,9 +9,10 @@ import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { formatBytes } from '@millrace/shared/base/units';
 import { CLAIM_FIELD, type GuestSpace as Reserved } from '@millrace/shared/http/urls/guest-link';
 import { create as createDisposition } from 'content-disposition';
+import type { FileState } from '../archive/upload-source.ts';
 import { type Allocated, stateOf } from './depot-client.ts';
 import type { Retry } from './retry.ts';
-import type { FileState, UploadJournal } from './upload-journal.ts';
+import type { UploadJournal } from './upload-journal.ts';
 
 const CLAIM_BYTES = 24;
 

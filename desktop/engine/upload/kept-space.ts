@@ -5,10 +5,11 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError } from '@millrace/shared/base/errors';
+import type { FileState } from '../archive/upload-source.ts';
 import { type Allocated, extend, release } from './depot-client.ts';
 import { FIRST_LEASE_MS, isGone, type Reservation, reserve } from './reserve.ts';
 import type { Retry } from './retry.ts';
-import type { FileState, UploadJournal } from './upload-journal.ts';
+import type { UploadJournal } from './upload-journal.ts';
 
 export interface KeptSpaceOptions {
   readonly journal: UploadJournal;

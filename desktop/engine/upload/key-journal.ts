@@ -11,11 +11,11 @@ import { dirname, join } from 'node:path';
 import { newName, replaceFile } from '@millrace/shared/node/files/replace-file';
 import { tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
+import type { FileState } from '../archive/upload-source.ts';
 import { fileError } from '../files/file-error.ts';
 import { lockFile } from '../files/file-lock.ts';
 import { readAll, writeAll } from '../files/file-steps.ts';
 import { newKey } from '../seal/file-keys.ts';
-import type { FileState } from './upload-journal.ts';
 
 /** Bytes of the record in front of the digests: it ends in blanks. */
 const RECORD_BYTES = 64 * 1024;

@@ -6,7 +6,6 @@
  */
 
 import { createHash } from 'node:crypto';
-import { stat } from 'node:fs/promises';
 import { rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, isOfSource, MillraceError } from '@millrace/shared/base/errors';
@@ -21,9 +20,11 @@ import { formatExnode } from '@millrace/shared/exnode/exnode-text';
 import { type Placed, Placement } from '@millrace/shared/exnode/placement';
 import { type Head, NEUTRAL_NAME, NEUTRAL_TYPE } from '@millrace/shared/exnode/seal';
 import { planSpread } from '@millrace/shared/exnode/spread';
+import { openSource } from '../archive/open-source.ts';
+import type { UploadSource } from '../archive/upload-source.ts';
 import { patiently } from '../net/depot-pace.ts';
 import { sealHead } from '../seal/sealed-head.ts';
-import { digestFile, type FileDigests } from './block-digests.ts';
+import { digestSource, type FileDigests } from './block-digests.ts';
 import { EncryptedFile } from './encrypted-file.ts';
 import { fileLinks } from './file-links.ts';
 import { storeText } from './store-text.ts';
@@ -52,7 +53,8 @@ export interface SpreadOptions extends Omit<UploadOptions, EachUpload> {
   readonly observe: SpreadObserver;
 }
 
-type OwnOptions = Omit<SpreadOptions, 'encrypts'> & Pick<UploadOptions, 'encrypted'>;
+type OwnOptions = Omit<SpreadOptions, 'encrypts'> &
+  Pick<UploadOptions, 'encrypted'> & { readonly source: UploadSource };
 
 export interface Spread {
   /** The owner's exNode. */
@@ -81,21 +83,25 @@ export interface Spread {
  * @throws MillraceError as `upload`
  */
 export async function spreadUpload({ encrypts, ...options }: SpreadOptions): Promise<Spread> {
-  if (encrypts !== true) return spread(options);
-  const encrypted = await EncryptedFile.open(options.path, options.state);
+  const { path, state, signal } = options;
+  const source = options.source ?? (await openSource(path, signal));
   try {
-    return await spread({ ...options, encrypted });
+    if (encrypts !== true) return await spread({ ...options, source });
+    const encrypted = await EncryptedFile.open(path, source, state);
+    try {
+      return await spread({ ...options, source, encrypted });
+    } finally {
+      await encrypted.close();
+    }
   } finally {
-    await encrypted.close();
+    if (options.source === undefined) await source.close();
   }
 }
 
 async function spread(options: OwnOptions): Promise<Spread> {
-  const { path, depots, copies, name, encrypted, signal } = options;
+  const { source, depots, copies, name, encrypted, signal } = options;
   const neutral = encrypted === undefined ? name : NEUTRAL_NAME;
-  const { size } = await stat(path).catch((cause: unknown) => {
-    throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
-  });
+  const size = source.state.bytes;
   const plan = planSpread(size, depots.length, copies);
   const placement = new Placement(plan, depots.length);
   const stop = new AbortController();
@@ -108,15 +114,12 @@ async function spread(options: OwnOptions): Promise<Spread> {
   const found = new Map<Placed, Uploaded>();
   const stored = { ...options, name: neutral, signal: both };
   const [read] = await Promise.all([
-    encrypted === undefined ? digestFile(path, both).catch(failed) : undefined,
+    encrypted === undefined ? digestSource(source, both).catch(failed) : undefined,
     storeAll(stored, placement, found, progress).catch(failed),
   ]);
   const digests = read ?? (await (encrypted as EncryptedFile).digests(signal));
-  const after = await stat(path).catch(() => undefined);
   // Parts are read one after the other: each is right by itself, whatever happens between them.
-  if (digests.bytes !== size || after?.size !== size || after.mtimeMs !== digests.mtimeMs) {
-    throw new MillraceError('file-has-changed');
-  }
+  await source.check();
   // Of an encrypted file, the digests of blocks were compared before each byte was sent.
   if (encrypted === undefined) checkWholes(found, digests);
   const extents = plan.map((extent): Extent => {

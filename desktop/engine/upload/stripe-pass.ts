@@ -6,12 +6,11 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { endsDownload, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Stripe } from '@millrace/shared/exnode/stripe';
+import type { FileState } from '../archive/upload-source.ts';
 import { appendRest } from './depot-client.ts';
-import type { ReadCiphertext } from './encrypted-file.ts';
-import { StripeReader } from './stripe-reader.ts';
+import { type GivenData, StripeReader } from './stripe-reader.ts';
 import type { StripeSpace } from './stripe-space.ts';
 import type { StripeDigests } from './stripe-worker.ts';
-import type { FileState } from './upload-journal.ts';
 
 /** Bytes that are sent at a time. */
 const PIECE_BYTES = 256 * 1024;
@@ -23,12 +22,12 @@ const LOOK_MS: Millis = 30_000;
 const WATCH_MS: Millis = 500;
 
 export interface PassOptions {
-  /** The file, an absolute path, and its state. */
-  readonly path: string;
+  /** The file, an absolute path, unless something else is read; and its state. */
+  readonly path: string | undefined;
   readonly fileState: FileState;
   readonly stripe: Stripe;
-  /** Reads the ciphertext of an encrypted file. */
-  readonly read: ReadCiphertext | undefined;
+  /** Reads what is stored in place of a file: ciphertext, or the tar of a folder. */
+  readonly given: GivenData | undefined;
   /** Depots that lack bytes, by their places in the stripe. */
   readonly spaces: ReadonlyMap<number, StripeSpace>;
   /** True if the digests of the file are not known: all of it is read. */
@@ -102,7 +101,7 @@ class StripePass {
     const from = digests ? 0 : Math.floor(Math.min(...stored) / stripe.unit);
     const { data, parity } = stripe;
     const task = { path, state: fileState, data, parity, from, digests };
-    const reader = new StripeReader(task, [...active.keys()], this.#options.read);
+    const reader = new StripeReader(task, [...active.keys()], this.#options.given);
     try {
       const sending = [...active].map(async ([depot, space]) => {
         try {

@@ -7,11 +7,11 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { NEUTRAL_NAME } from '@millrace/shared/exnode/seal';
 import type { Stripe } from '@millrace/shared/exnode/stripe';
+import type { FileState } from '../archive/upload-source.ts';
 import type { EncryptedFile } from './encrypted-file.ts';
 import type { Retry } from './retry.ts';
 import { type DepotAccess, leavesDepot, type SpreadOptions } from './spread-upload.ts';
 import { StripeSpace } from './stripe-space.ts';
-import type { FileState } from './upload-journal.ts';
 
 /** Longest wait for the release of space that is of no use. */
 const RELEASE_MS: Millis = 5000;

@@ -1,17 +1,26 @@
 /**
  * Reads a file for a striped upload in a thread (`stripe-worker.ts`), and hands out what each depot
  * stores of it. Two rows are in memory at most, so the slowest depot that takes part sets the pace.
- * Of an encrypted file it hands out the ciphertext, and parity is that of the ciphertext.
+ * Of an encrypted file it hands out the ciphertext, and parity is that of the ciphertext. What no one
+ * file has, ciphertext or the tar of a folder, is read here and given to the thread.
  */
 
 import { Worker } from 'node:worker_threads';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { Stripe } from '@millrace/shared/exnode/stripe';
-import type { ReadCiphertext } from './encrypted-file.ts';
 import type { StripeAsk, StripeDigests, StripeMessage, StripeTask } from './stripe-worker.ts';
 
 /** Rows that are read ahead of the depots, or are being sent. */
 const ROWS_AHEAD = 2;
+
+/** Reads data that is given to the thread. */
+export interface GivenData {
+  readonly isEncrypted: boolean;
+  /** Reads at least one byte and at most the wanted ones. */
+  read(position: number, bytes: number): Promise<Buffer>;
+  /** Called before the last row is given away. @throws MillraceError `file-has-changed` */
+  check(): Promise<void>;
+}
 
 /** The part of a row that one depot stores. */
 interface Waiting {
@@ -40,8 +49,8 @@ export class StripeReader {
   readonly #untaken = new Map<number, Set<Lane>>();
   readonly #ended = Promise.withResolvers<StripeDigests | undefined>();
   readonly #stripe: Stripe;
-  readonly #read: ReadCiphertext | undefined;
-  /** The next row that is asked for, and the row that is being encrypted. */
+  readonly #given: GivenData | undefined;
+  /** The next row that is asked for, and the row that is being read here. */
   #row: number;
   #giving: Promise<void> = Promise.resolve();
   #failure: MillraceError | undefined;
@@ -49,16 +58,24 @@ export class StripeReader {
 
   /**
    * @param depots indices of those that take part, of all
-   * @param read reads the ciphertext of an encrypted file
+   * @param given reads what the thread does not read itself
    */
-  constructor(task: Omit<StripeTask, 'isGiven'>, depots: readonly number[], read?: ReadCiphertext) {
+  constructor(
+    task: Omit<StripeTask, 'isGiven' | 'isEncrypted'>,
+    depots: readonly number[],
+    given?: GivenData,
+  ) {
     this.#stripe = new Stripe(task.state.bytes, task.data, task.parity);
-    this.#read = read;
+    this.#given = given;
     this.#row = task.from;
     this.#lanes = Array.from({ length: task.data + task.parity }, () => new Lane());
     for (const [i, lane] of this.#lanes.entries()) lane.isOpen = depots.includes(i);
     this.#worker = new Worker(new URL('./stripe-worker.ts', import.meta.url), {
-      workerData: { ...task, isGiven: read !== undefined } satisfies StripeTask,
+      workerData: {
+        ...task,
+        isGiven: given !== undefined,
+        isEncrypted: given?.isEncrypted === true,
+      } satisfies StripeTask,
       resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 },
     });
     this.#worker.on('message', (message: StripeMessage) => this.#onMessage(message));
@@ -116,10 +133,10 @@ export class StripeReader {
 
   /** Asks the thread for one more row. */
   #ask(): void {
-    const read = this.#read;
-    if (read === undefined) this.#post(undefined);
+    const given = this.#given;
+    if (given === undefined) this.#post(undefined);
     else {
-      const giving = this.#giving.then(async () => this.#post(await this.#encrypted(read)));
+      const giving = this.#giving.then(async () => this.#post(await this.#readRow(given)));
       this.#giving = giving.catch((error: unknown) => this.#fail(asMillraceError(error)));
     }
   }
@@ -130,7 +147,7 @@ export class StripeReader {
   }
 
   /** Reads the data shards of the next row; undefined behind the last one. */
-  async #encrypted(read: ReadCiphertext): Promise<StripeAsk> {
+  async #readRow(given: GivenData): Promise<StripeAsk> {
     const row = this.#row++;
     if (row >= this.#stripe.rows) return undefined;
     const shards: Uint8Array[] = [];
@@ -139,13 +156,15 @@ export class StripeReader {
       const bytes = new Uint8Array(this.#stripe.pieceBytes(row, shard));
       for (let at = 0; at < bytes.length; ) {
         if (this.#failure !== undefined) throw this.#failure;
-        const piece = await read(position, bytes.length - at);
+        const piece = await given.read(position, bytes.length - at);
         bytes.set(piece, at);
         at += piece.length;
         position += piece.length;
       }
       shards.push(bytes);
     }
+    // The last row completes the uploads.
+    if (row === this.#stripe.rows - 1) await given.check();
     return shards;
   }
 

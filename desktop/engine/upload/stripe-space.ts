@@ -5,11 +5,12 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { FileState } from '../archive/upload-source.ts';
 import { type Allocated, extend, release, stateOf, type UploadState } from './depot-client.ts';
 import { isGone, reserve } from './reserve.ts';
 import type { Retry } from './retry.ts';
 import type { DepotAccess } from './spread-upload.ts';
-import { type FileState, UploadJournal } from './upload-journal.ts';
+import { UploadJournal } from './upload-journal.ts';
 
 export interface SpaceOptions {
   /** The file, an absolute path, and its state. */

@@ -8,7 +8,8 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { Stripe } from '@millrace/shared/exnode/stripe';
-import { openPlain } from '../files/open-plain.ts';
+import { openSource } from '../archive/open-source.ts';
+import type { UploadSource } from '../archive/upload-source.ts';
 import { EncryptedFile } from './encrypted-file.ts';
 import { fileLinks } from './file-links.ts';
 import { mayRetry, Retry } from './retry.ts';
@@ -20,10 +21,10 @@ import {
 } from './spread-upload.ts';
 import { stripePass } from './stripe-pass.ts';
 import { released, StripePlaces } from './stripe-places.ts';
+import type { GivenData } from './stripe-reader.ts';
 import type { StripeSpace } from './stripe-space.ts';
 import type { StripeDigests } from './stripe-worker.ts';
 import { stripedExnode } from './striped-exnode.ts';
-import type { FileState } from './upload-journal.ts';
 
 /** Time without progress after which a depot is given up while another one is spare. */
 const SPARE_MS: Millis = 15_000;
@@ -60,26 +61,39 @@ interface Lost {
  * @throws MillraceError as `upload`; `bad-option` if two addresses are one depot; `too-few-depots`
  */
 export async function stripeUpload(options: StripeOptions): Promise<Spread> {
-  const { path, state, encrypts = false } = options;
-  const encrypted = encrypts ? await EncryptedFile.open(path, state) : undefined;
+  const { path, state, signal, encrypts = false } = options;
+  const source = options.source ?? (await openSource(path, signal));
   try {
-    const fileState = encrypted?.state ?? (await stateOfFile(path));
-    const upload = new StripeUpload(options, fileState, encrypted);
-    return await upload.run().finally(() => upload.unlock());
+    const encrypted = encrypts ? await EncryptedFile.open(path, source, state) : undefined;
+    try {
+      const upload = new StripeUpload(options, source, encrypted);
+      return await upload.run().finally(() => upload.unlock());
+    } finally {
+      await encrypted?.close();
+    }
   } finally {
-    await encrypted?.close();
+    if (options.source === undefined) await source.close();
   }
 }
 
-async function stateOfFile(path: string): Promise<FileState> {
-  const file = await openPlain(path);
-  const { size: bytes, mtimeMs } = await file.stat().finally(() => file.close());
-  return { bytes, mtimeMs };
+/** Returns what the reading thread is given; undefined if it reads the file itself. */
+function givenOf(
+  source: UploadSource,
+  encrypted: EncryptedFile | undefined,
+): GivenData | undefined {
+  const check = () => source.check();
+  if (encrypted !== undefined) return { isEncrypted: true, read: encrypted.read, check };
+  if (source.file !== undefined) return undefined;
+  const read = async (position: number, bytes: number) => {
+    const into = Buffer.allocUnsafe(bytes);
+    return into.subarray(0, await source.read(into, position));
+  };
+  return { isEncrypted: false, read, check };
 }
 
 class StripeUpload {
   readonly #options: StripeOptions;
-  readonly #fileState: FileState;
+  readonly #source: UploadSource;
   /** The ciphertext, which is stored in place of the file; undefined: the file itself is stored. */
   readonly #encrypted: EncryptedFile | undefined;
   readonly #stripe: Stripe;
@@ -94,9 +108,10 @@ class StripeUpload {
   #digests: StripeDigests | undefined;
   #hasBegun = false;
 
-  constructor(options: StripeOptions, fileState: FileState, encrypted: EncryptedFile | undefined) {
+  constructor(options: StripeOptions, source: UploadSource, encrypted: EncryptedFile | undefined) {
     this.#options = options;
-    this.#fileState = fileState;
+    this.#source = source;
+    const { state: fileState } = source;
     this.#encrypted = encrypted;
     this.#stripe = new Stripe(fileState.bytes, options.data, options.parity);
     this.#places = new StripePlaces({
@@ -112,7 +127,7 @@ class StripeUpload {
     const { name, signal, observe } = this.#options;
     const spaces = [...this.#places.spaces.values()];
     const { exnode, sha256 } = await stripedExnode({
-      ...{ name, size: this.#fileState.bytes, stripe: this.#stripe, signal },
+      ...{ name, size: this.#source.state.bytes, stripe: this.#stripe, signal },
       digests: this.#digests as StripeDigests,
       encrypted: this.#encrypted,
       allocated: (depot) => this.#places.spaces.get(depot)?.allocated,
@@ -164,14 +179,15 @@ class StripeUpload {
 
   /** Sends what depots lack. @throws MillraceError a failure of a depot, which may pass */
   async #pass(): Promise<void> {
-    const { path, now, signal } = this.#options;
+    const { now, signal } = this.#options;
+    const { file: path, state: fileState } = this.#source;
     this.#failures.clear();
     const spaces = [...this.#places.spaces].filter(([, space]) => space.sha256 === undefined);
     let digests: StripeDigests | undefined;
     try {
       digests = await stripePass({
-        ...{ path, fileState: this.#fileState, stripe: this.#stripe, now, signal },
-        read: this.#encrypted?.read,
+        ...{ path, fileState, stripe: this.#stripe, now, signal },
+        given: givenOf(this.#source, this.#encrypted),
         spaces: new Map(spaces),
         digests: this.#digests === undefined,
         patienceMs: this.#patienceMs,

@@ -11,11 +11,12 @@ import { ReedSolomon } from '@millrace/shared/code/reed-solomon';
 import { blockBytesFor } from '@millrace/shared/exnode/exnode';
 import { Stripe } from '@millrace/shared/exnode/stripe';
 import { fastestKernel } from '@millrace/shared/node/code/gf-kernel';
-import type { FileState } from './upload-journal.ts';
+import type { FileState } from '../archive/upload-source.ts';
 
 /** The file that the thread reads, and how it is coded. */
 export interface StripeTask {
-  readonly path: string;
+  /** Undefined if it is not read here, and whoever reads it sees whether it changes. */
+  readonly path: string | undefined;
   /** The file must be in this state, from the first byte to the last. */
   readonly state: FileState;
   readonly data: number;
@@ -26,6 +27,8 @@ export interface StripeTask {
   readonly digests: boolean;
   /** True if the data of each row comes with the message that asks for it. */
   readonly isGiven: boolean;
+  /** True if the data is ciphertext, whose digests are known. */
+  readonly isEncrypted: boolean;
 }
 
 /** Asks for one more row. @property the data shards of the row, if they are given */
@@ -33,9 +36,9 @@ export type StripeAsk = readonly Uint8Array[] | undefined;
 
 /** Digests of a striped file; all SHA-256 in lower-case hexadecimal. */
 export interface StripeDigests {
-  /** Of the file; empty if its data is given. */
+  /** Of the file; empty if it is encrypted. */
   readonly sha256: string;
-  /** Of each block of the file; empty if its data is given. */
+  /** Of each block of the file; empty if it is encrypted. */
   readonly blocks: readonly string[];
   /** Of each block of the parity shards: rows, then shards, then blocks of the row's unit. */
   readonly parity: readonly (readonly (readonly string[])[])[];
@@ -51,7 +54,7 @@ export type StripeMessage =
 
 class StripeReading {
   readonly #task: StripeTask;
-  readonly #fd: number;
+  readonly #fd: number | undefined;
   readonly #stripe: Stripe;
   readonly #code: ReedSolomon;
   readonly #blockBytes: number;
@@ -63,14 +66,14 @@ class StripeReading {
   isOver = false;
 
   constructor(task: StripeTask) {
-    const { path, state, data, parity, from, digests, isGiven } = task;
+    const { path, state, data, parity, from, digests, isEncrypted } = task;
     this.#task = task;
-    this.#fd = openSync(path, 'r');
+    this.#fd = path === undefined ? undefined : openSync(path, 'r');
     this.#stripe = new Stripe(state.bytes, data, parity);
     this.#code = new ReedSolomon(data, parity, fastestKernel());
     this.#blockBytes = blockBytesFor(state.bytes);
     this.#row = from;
-    this.#file = digests && !isGiven ? createHash('sha256') : undefined;
+    this.#file = digests && !isEncrypted ? createHash('sha256') : undefined;
     const streams = digests ? this.#stripe.depots : 0;
     this.#streams = Array.from({ length: streams }, () => createHash('sha256'));
   }
@@ -86,7 +89,7 @@ class StripeReading {
     if (row === this.#task.from) this.#checkState();
     if (row >= this.#stripe.rows) {
       this.isOver = true;
-      closeSync(this.#fd);
+      if (this.#fd !== undefined) closeSync(this.#fd);
       return { kind: 'end', digests: this.#digests() };
     }
     this.#row++;
@@ -144,13 +147,14 @@ class StripeReading {
 
   #read(into: Uint8Array, start: number): void {
     for (let got = 0; got < into.length; ) {
-      const count = readSync(this.#fd, into, got, into.length - got, start + got);
+      const count = readSync(this.#fd as number, into, got, into.length - got, start + got);
       if (count === 0) throw new Error('it has become shorter');
       got += count;
     }
   }
 
   #checkState(): void {
+    if (this.#fd === undefined) return;
     const { size, mtimeMs } = fstatSync(this.#fd);
     const { bytes, mtimeMs: before } = this.#task.state;
     if (size !== bytes || mtimeMs !== before) throw new Error('it has been written to');

@@ -10,6 +10,7 @@ import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { newName, replaceFile } from '@millrace/shared/node/files/replace-file';
 import { tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
+import type { FileState } from '../archive/upload-source.ts';
 import { lockFile } from '../files/file-lock.ts';
 import type { Allocated } from './depot-client.ts';
 
@@ -30,12 +31,6 @@ const RECORD = z.object({
     expires: z.string(),
   }),
 });
-
-/** State of a file, as far as the system tells it. */
-export interface FileState {
-  readonly bytes: number;
-  readonly mtimeMs: number;
-}
 
 /** An upload that an earlier process has begun. */
 interface EarlierUpload {

@@ -5,26 +5,28 @@
  */
 
 import { createHash, type Hash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { GuestSpace as Reserved } from '@millrace/shared/http/urls/guest-link';
-import { openPlain } from '../files/open-plain.ts';
+import { openSource } from '../archive/open-source.ts';
+import type { UploadSource } from '../archive/upload-source.ts';
 import type { Content } from '../net/depot-exchange.ts';
 import { type Allocated, appendRest, stateOf, type UploadState } from './depot-client.ts';
 import type { EncryptedFile } from './encrypted-file.ts';
 import { GuestSpace } from './guest-space.ts';
 import { KeptSpace } from './kept-space.ts';
 import { Retry } from './retry.ts';
-import { type FileState, UploadJournal } from './upload-journal.ts';
+import { UploadJournal } from './upload-journal.ts';
 
 /** Bytes that are read and sent at a time. */
 const PIECE_BYTES = 256 * 1024;
 
 export interface UploadOptions {
-  /** The file, an absolute path. */
+  /** The file, an absolute path; or a folder, which is stored as a tar. */
   readonly path: string;
+  /** Reads what is at the path, and is not closed here; undefined: the path is opened. */
+  readonly source?: UploadSource | undefined;
   /** Name that the file gets. */
   readonly name: string;
   /** The part of the file that is stored; undefined: all of it. */
@@ -77,35 +79,34 @@ export interface Uploaded {
 /**
  * Uploads a file.
  *
- * @throws MillraceError `bad-option` if the file cannot be read, `upload-running`,
+ * @throws MillraceError `bad-option` if the file cannot be read, as `openSource`, `upload-running`,
  *   `file-has-changed`, `content-mismatch`; those of the depot and the network
  */
 export async function upload(options: UploadOptions): Promise<Uploaded> {
   const { path, edge, state, part, encrypted } = options;
   const journal = new UploadJournal(state, path, edge, part, encrypted?.keyId);
-  const file = await openPlain(path);
+  const source = options.source ?? (await openSource(path, options.signal));
   try {
     const unlock = await journal.lock().catch((error: unknown) => {
       throw isMillraceError(error, 'file-in-use') ? new MillraceError('upload-running') : error;
     });
     try {
-      return await new Upload(options, file, journal).run();
+      return await new Upload(options, source, journal).run();
     } finally {
       await unlock();
     }
   } finally {
-    await file.close();
+    if (options.source === undefined) await source.close();
   }
 }
 
 class Upload {
   readonly #options: UploadOptions;
-  readonly #file: FileHandle;
+  readonly #source: UploadSource;
   readonly #journal: UploadJournal;
   readonly #hash: Hash = createHash('sha256');
   /** End of the bytes that are in the digest. */
   #hashedEnd = 0;
-  #fileState: FileState = { bytes: 0, mtimeMs: 0 };
   /** The part of the file that is stored. Offsets of the upload count from its start. */
   #part: ByteRange = { start: 0, end: 0 };
   /** Largest offset that the depot has acknowledged. */
@@ -115,9 +116,9 @@ class Upload {
   /** Fields of all requests by which a guest shows that the upload is his. */
   #fields: Record<string, string> = {};
 
-  constructor(options: UploadOptions, file: FileHandle, journal: UploadJournal) {
+  constructor(options: UploadOptions, source: UploadSource, journal: UploadJournal) {
     this.#options = options;
-    this.#file = file;
+    this.#source = source;
     this.#journal = journal;
     const { retryMs, signal, now, observe } = options;
     const onRetry = observe.retried.bind(observe);
@@ -126,11 +127,11 @@ class Upload {
 
   async run(): Promise<Uploaded> {
     const { observe, part, keepsRecord = false } = this.#options;
-    this.#fileState = await stateOfFile(this.#file);
-    this.#part = part ?? { start: 0, end: this.#fileState.bytes };
+    const { state: fileState } = this.#source;
+    this.#part = part ?? { start: 0, end: fileState.bytes };
     const bytes = rangeBytes(this.#part);
-    if (this.#part.end > this.#fileState.bytes) throw new MillraceError('file-has-changed');
-    const [journal, fileState, retry] = [this.#journal, this.#fileState, this.#retry];
+    if (this.#part.end > fileState.bytes) throw new MillraceError('file-has-changed');
+    const [journal, retry] = [this.#journal, this.#retry];
     const { edge, token, name, forMs, signal, guest } = this.#options;
     const space =
       guest === undefined
@@ -192,7 +193,7 @@ class Upload {
       this.#addToHash(piece, at);
       at += piece.length;
       // The last byte goes out only if the file is still the same: it completes the upload.
-      if (at === bytes) await this.#checkFile();
+      if (at === bytes) await this.#source.check();
       yield piece;
       this.#options.observe.sent(at);
     }
@@ -219,15 +220,7 @@ class Upload {
     const { encrypted } = this.#options;
     if (encrypted !== undefined) return encrypted.read(position, bytes);
     const into = Buffer.allocUnsafe(bytes);
-    const { buffer, bytesRead } = await this.#file.read(into, 0, bytes, position);
-    if (bytesRead === 0) throw new MillraceError('file-has-changed', 'it has become shorter');
-    return buffer.subarray(0, bytesRead);
-  }
-
-  async #checkFile(): Promise<void> {
-    const { bytes, mtimeMs } = await stateOfFile(this.#file);
-    const { bytes: before, mtimeMs: beforeMs } = this.#fileState;
-    if (bytes !== before || mtimeMs !== beforeMs) throw new MillraceError('file-has-changed');
+    return into.subarray(0, await this.#source.read(into, position));
   }
 
   #onStored(offset: number): void {
@@ -235,9 +228,4 @@ class Upload {
     this.#stored = offset;
     this.#retry.onProgress();
   }
-}
-
-async function stateOfFile(file: FileHandle): Promise<FileState> {
-  const { size: bytes, mtimeMs } = await file.stat();
-  return { bytes, mtimeMs };
 }

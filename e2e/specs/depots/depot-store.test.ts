@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { H2Client } from '../../fixtures/clients/h2-client.ts';
@@ -91,6 +91,34 @@ describe('a file in a depot', () => {
     expect(done.link).toMatch(/\/x\.html$/);
     expect((await askDepot('DELETE', done.manage)).status).toBe(204);
     expect((await askDepot('GET', done.link)).status).toBe(404);
+  });
+
+  test('may be the tar of a folder, which curl, tar and millrace get --unpack take', async () => {
+    const folder = join(stage.folder, 'set');
+    await mkdir(join(folder, 'inner', 'empty'), { recursive: true });
+    const content = contentOf('in a folder', BYTES);
+    await writeFile(join(folder, 'inner', 'a.bin'), content);
+    await writeFile(join(folder, 'ä.txt'), 'text');
+    const { code, link } = await upload(folder, '--quiet');
+    expect([code, link]).toEqual([0, expect.stringMatching(/\/set\.tar$/)]);
+    const to = join(stage.folder, 'unpacked');
+    await mkdir(to);
+    expect(await run('curl', ['-sSOL', link], to)).toMatchObject({ code: 0, stderr: '' });
+    expect(await run('tar', ['-xf', 'set.tar'], to)).toMatchObject({ code: 0, stderr: '' });
+    expect(sha256(await readFile(join(to, 'set', 'inner', 'a.bin')))).toBe(sha256(content));
+
+    const got = join(stage.folder, 'got-folder');
+    await mkdir(got);
+    const unpacked = await runCli(['get', link, '-d', got, '--unpack']);
+    expect([unpacked.code, unpacked.stderr]).toEqual([0, '']);
+    expect(unpacked.stdout).toContain(`Unpacked ${join(got, 'set')} (2 files, 3 folders)`);
+    expect(sha256(await readFile(join(got, 'set', 'inner', 'a.bin')))).toBe(sha256(content));
+    expect(await readFile(join(got, 'set', 'ä.txt'), 'utf8')).toBe('text');
+    expect(await readdir(got)).toEqual(['set', 'set.tar']);
+
+    // The next upload would send the exNode, which gives all rights, with the folder.
+    const inside = await upload(folder, '-o', join(folder, 'set.exnode'));
+    expect([inside.code, inside.stderr]).toEqual([2, expect.stringContaining('in the folder')]);
   });
 
   test('is answered in ranges and under conditions, as a download that no browser runs', async () => {

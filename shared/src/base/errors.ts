@@ -694,6 +694,13 @@ export const ERRORS = {
     title: 'The download description cannot be understood',
     advice: 'Get it again from where you found it, or tell its publisher what is wrong with it.',
   },
+  'bad-archive': {
+    status: 400,
+    ...means('client', 'no', 'kept'),
+    exit: EXIT.source,
+    title: 'The archive is not unpacked',
+    advice: 'The archive itself is kept. Unpack it with another program if you trust who made it.',
+  },
   'bad-exnode': {
     status: 400,
     ...means('client', 'no', 'kept'),

@@ -57,3 +57,6 @@ export const MAX_MANIFEST_PIECES = 500_000;
 export const MAX_SYNC_PATH_BYTES = 1024;
 export const MAX_SYNC_NAME_BYTES = 255;
 export const MAX_SYNC_DEPTH = 64;
+
+/** Most files and folders in a folder that is sent, or in an archive that is unpacked. */
+export const MAX_ARCHIVE_MEMBERS = 1_000_000;

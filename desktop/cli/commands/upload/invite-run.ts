@@ -1,17 +1,17 @@
 /** Reserves space for guests, and uploads as a guest. */
 
-import { basename, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { WEEK_MS } from '@millrace/shared/base/clock';
 import { EXIT } from '@millrace/shared/base/errors';
-import { safeFileName } from '@millrace/shared/download/request/file-name';
 import { formatGuestLink, parseGuestLink } from '@millrace/shared/http/urls/guest-link';
+import { openSource } from '../../../engine/archive/open-source.ts';
 import { type Allocated, allocate, release } from '../../../engine/upload/depot-client.ts';
 import { upload } from '../../../engine/upload/upload.ts';
 import type { CliContext, CommonOptions, Report } from '../../console/context.ts';
 import { edgeOrigin } from '../../console/edge-link.ts';
 import { depotsOf } from '../../options/depots.ts';
 import { UsageError } from '../../text/option-values.ts';
-import { RETRY_MS, type UploadCommandOptions } from './upload-run.ts';
+import { nameOf, RETRY_MS, type UploadCommandOptions } from './upload-run.ts';
 import { UploadView } from './upload-view.ts';
 
 export interface InviteOptions extends CommonOptions {
@@ -73,11 +73,13 @@ export async function runGuestUpload(
   if (other !== undefined) throw new UsageError('--guest names the space: give only the file');
   const spaces = parseGuestLink(link);
   const path = resolve(context.cwd, file);
-  const name = safeFileName(options.name ?? basename(path));
+  const source = await openSource(path, context.signal, options.skipLinks);
+  const name = nameOf(path, source, options.name);
   const view = new UploadView(report, context, name, options.quiet === true);
+  view.opened(source);
   try {
     const uploaded = await upload({
-      ...{ path, name, signal: context.signal, state: context.state, guest: spaces },
+      ...{ path, source, name, signal: context.signal, state: context.state, guest: spaces },
       // The journal's name: one upload of a file for each link.
       ...{ edge: spaces[0]?.write ?? '', token: '', forMs: 0 },
       retryMs: options.retryFor ?? RETRY_MS,
@@ -87,6 +89,7 @@ export async function runGuestUpload(
     view.guest(uploaded);
     return EXIT.ok;
   } finally {
+    await source.close();
     view.end();
   }
 }

@@ -1,12 +1,13 @@
 /** Runs an upload, to one depot or to several. */
 
-import { stat } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
+import { basename, resolve, sep } from 'node:path';
 import { WEEK_MS } from '@millrace/shared/base/clock';
-import { EXIT, MillraceError } from '@millrace/shared/base/errors';
+import { EXIT } from '@millrace/shared/base/errors';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
 import { Stripe } from '@millrace/shared/exnode/stripe';
+import { openSource } from '../../../engine/archive/open-source.ts';
+import type { UploadSource } from '../../../engine/archive/upload-source.ts';
 import {
   type FindObserver,
   type FoundDepots,
@@ -39,6 +40,7 @@ export interface UploadCommandOptions extends CommonOptions {
   readonly for?: number;
   readonly retryFor?: number;
   readonly name?: string;
+  readonly skipLinks?: boolean;
   readonly quiet?: boolean;
   readonly guest?: string;
 }
@@ -61,10 +63,35 @@ export async function runUpload(
   const path = resolve(context.cwd, file);
   const { edge = [undefined] } = options;
   const depots = await depotsOf(edge.map(edgeOrigin), options.tokenFile, context);
-  const name = safeFileName(options.name ?? basename(path));
+  const source = await openSource(path, context.signal, options.skipLinks);
+  try {
+    return await runFrom(path, source, depots, options, report, context);
+  } finally {
+    await source.close();
+  }
+}
+
+/** Returns the name under which a file, or the tar of a folder, is downloaded. */
+export function nameOf(path: string, source: UploadSource, name: string | undefined): string {
+  return safeFileName(
+    name ?? (source.file === undefined ? `${basename(path)}.tar` : basename(path)),
+  );
+}
+
+async function runFrom(
+  path: string,
+  source: UploadSource,
+  depots: readonly DepotAccess[],
+  options: UploadCommandOptions,
+  report: Report,
+  context: CliContext,
+): Promise<number> {
+  const name = nameOf(path, source, options.name);
+  checkOutside(path, context.state);
   const view = new UploadView(report, context, name, options.quiet === true);
+  view.opened(source);
   const common: CommonUpload = {
-    ...{ path, name, signal: context.signal, state: context.state },
+    ...{ path, source, name, signal: context.signal, state: context.state },
     forMs: options.for ?? WEEK_MS,
     retryMs: options.retryFor ?? RETRY_MS,
     now: () => performance.now(),
@@ -83,6 +110,8 @@ export async function runUpload(
     const { depots: all, forget } = await enough(common, depots, options, view);
     const store = storing(common, all, options);
     const output = resolve(context.cwd, options.output ?? `${name}.exnode`);
+    // The exNode would be sent with the folder the next time, and it gives all rights.
+    checkOutside(path, output);
     await checkFree(output, options.overwrite === true);
     const spread = await store();
     // For its user only: it gives all rights to what is stored.
@@ -97,8 +126,14 @@ export async function runUpload(
   }
 }
 
+/** @throws UsageError if a file that is written would be in the folder that is sent */
+function checkOutside(folder: string, written: string): void {
+  if (!written.startsWith(folder.endsWith(sep) ? folder : folder + sep)) return;
+  throw new UsageError(`${written} would be in the folder that is sent`);
+}
+
 type CommonUpload = Omit<SpreadOptions, 'depots' | 'copies' | 'encrypts'> &
-  Pick<StripeOptions, 'observe'>;
+  Pick<StripeOptions, 'observe'> & { readonly source: UploadSource };
 
 /** Returns true if one depot stores the file, and no exNode is wanted. */
 export function isSingle(
@@ -111,18 +146,16 @@ export function isSingle(
 /**
  * Finds further depots if the user has named too few.
  *
- * @throws MillraceError `too-few-depots`; `bad-option` if the file cannot be read
+ * @throws MillraceError `too-few-depots`
  */
 async function enough(
-  { path, forMs, state, signal }: CommonUpload,
+  { path, source, forMs, state, signal }: CommonUpload,
   named: readonly DepotAccess[],
   { copies = named.length, stripe, encrypt = false }: UploadCommandOptions,
   observe: FindObserver,
 ): Promise<FoundDepots> {
   const count = stripe === undefined ? copies : stripe.data + stripe.parity;
-  const { size } = await stat(path).catch((cause: unknown) => {
-    throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
-  });
+  const size = source.state.bytes;
   const what = stripe === undefined ? `copies ${copies}` : `stripe ${stripe.data}+${stripe.parity}`;
   return findDepots({
     ...{ named, count, forMs, state, signal, observe },

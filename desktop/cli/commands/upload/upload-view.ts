@@ -3,6 +3,7 @@
 import type { MillraceError } from '@millrace/shared/base/errors';
 import type { Fill } from '@millrace/shared/exnode/augment';
 import type { ExnodeReplica } from '@millrace/shared/exnode/exnode';
+import type { UploadSource } from '../../../engine/archive/upload-source.ts';
 import type { FindObserver } from '../../../engine/depots/find-depots.ts';
 import type { UrlUploadObserver } from '../../../engine/stored/url-upload.ts';
 import type { Spread } from '../../../engine/upload/spread-upload.ts';
@@ -24,6 +25,13 @@ export class UploadView implements UrlUploadObserver, StripeObserver, FindObserv
     this.#out = out;
     this.#quiet = quiet;
     this.#progress = new StoreProgress(report, out, name, quiet);
+  }
+
+  /** Says what of a folder is left out. */
+  opened({ leftOut }: Pick<UploadSource, 'leftOut'>): void {
+    if (leftOut === 0) return;
+    const text = `links and special files that are left out: ${leftOut}`;
+    this.#progress.tell({ event: 'left-out', files: leftOut }, text);
   }
 
   begun(bytes: number, stored: number): void {

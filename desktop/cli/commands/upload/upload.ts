@@ -9,10 +9,13 @@ import type { UploadCommandOptions } from './upload-run.ts';
 export function uploadCommand(context: CliContext): Command {
   return new Command('upload')
     .description(
-      'store a file in a depot for a time, and print a link: whoever has the link can download the file, with any program',
+      'store a file, or a folder as a tar, in a depot for a time, and print a link: whoever has the link can download it, with any program',
     )
     .summary('store a file for a time, and print a link to it')
-    .argument('<file-or-url>', 'file to upload, or URL of one that depots pull themselves')
+    .argument(
+      '<file-or-url>',
+      'file or folder to upload, or URL of a file that depots pull themselves',
+    )
     .option(
       '--edge <url>',
       'a depot: an edge that keeps files; may be repeated; others of its network are found if there are too few (environment: MILLRACE_EDGE; default: the local edge)',
@@ -57,6 +60,7 @@ export function uploadCommand(context: CliContext): Command {
       reading(parseDuration),
     )
     .option('--name <name>', 'name that it is downloaded under (default: its own)')
+    .option('--skip-links', 'leave out links and special files of a folder, which is else refused')
     .option('--quiet', 'print the link only')
     .option('--json', 'print one JSON object per line')
     .addHelpText(
@@ -75,6 +79,10 @@ what. The links that are printed are copies of it to give away: "millrace get LI
 downloads the file from all depots at once. What follows # in them is not sent to servers: the digest of
 the file, or with --encrypt its key. Give such a link away whole, and only to people
 who may read the file.
+
+A folder is stored as a tar, FOLDER.tar, with names, times to the second, and which
+files may be run; no tar is written here. "curl -OL LINK" gives the tar, and "millrace
+get LINK --unpack" the folder. A file in it that changes meanwhile ends the upload.
 
 A URL in place of the file lets the depots fetch it: the first from its server, the
 others from the first. It must be one that their edges may fetch from
