@@ -25,7 +25,7 @@ export interface GetOptions extends RequestOptions, CommonOptions {
   readonly unpack?: boolean;
 }
 
-/** What is done alike with each file. */
+/** The way that all files of a command go. */
 interface Way {
   readonly view: TransferView;
   readonly context: CliContext;

@@ -29,7 +29,7 @@ export interface Unpacked {
  *
  * @param path of the tar, absolute
  * @param overwrites true to replace files that exist
- * @throws MillraceError `bad-archive` if a member is no file or folder, or has a path that leads out, that
+ * @throws MillraceError `bad-archive` if a member is a link or a special file, or has a path that leads out, that
  *   another member has, or that some system has no such name for, or if it is no tar; `file-exists`;
  *   `interrupted`; those of the disk
  */

@@ -1,4 +1,4 @@
-/** What an upload reads: a file, or a folder as a tar. Any range can be read, as often as needed. */
+/** The port that uploads read through: a file, or a folder as a tar, in any range and order. */
 
 /** State of a file, as far as the system tells it: another one means another file. */
 export interface FileState {

@@ -115,6 +115,10 @@ describe('a file in a depot', () => {
     expect(sha256(await readFile(join(got, 'set', 'inner', 'a.bin')))).toBe(sha256(content));
     expect(await readFile(join(got, 'set', 'ä.txt'), 'utf8')).toBe('text');
     expect(await readdir(got)).toEqual(['set', 'set.tar']);
+
+    // The next upload would send the exNode, which gives all rights, with the folder.
+    const inside = await upload(folder, '-o', join(folder, 'set.exnode'));
+    expect([inside.code, inside.stderr]).toEqual([2, expect.stringContaining('in the folder')]);
   });
 
   test('is answered in ranges and under conditions, as a download that no browser runs', async () => {

@@ -1,6 +1,6 @@
 /** Striped files that are encrypted, lose depots, and are repaired. */
 
-import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { seededRandom } from '../../../shared/src/base/clock.ts';
@@ -119,6 +119,43 @@ test('depots have neither its bytes nor its name', async () => {
     expect(disk.includes('pay roll')).toBe(false);
     for (let at = 0; at + 32 <= BYTES; at += Math.ceil(BYTES / 200)) {
       expect([at, disk.includes(content.subarray(at, at + 32))]).toEqual([at, false]);
+    }
+  }
+});
+
+test('a folder is stored in the same ways, and its upload goes on after a kill', async () => {
+  const folder = fresh('pay rolls');
+  await mkdir(join(folder, 'empty'), { recursive: true });
+  for (const part of [0, 1, 2]) {
+    await writeFile(join(folder, `${part}.bin`), content.subarray(part * MIB, (part + 2) * MIB));
+  }
+  const to = shuffled(edges.slice(0, 5)).slice(0, 3);
+  const upload = async (args: readonly string[]) => {
+    const { code, stdout } = await runCli(args, env);
+    if (code !== 0) throw new Error(stdout);
+    return eventsOf(stdout);
+  };
+  const sealed = uploading(folder, edges, '-o', fresh('folder-0.exnode'));
+  await interrupted(sealed);
+  const first = await upload(sealed);
+  expect(first.some(({ event }) => event === 'anew')).toBe(false);
+  const digests = new Set([first.at(-1).sha256]);
+  for (const [i, options] of [
+    ['--stripe', '2+1'],
+    ['--copies', '2', '--encrypt'],
+    ['--copies', '2'],
+  ].entries()) {
+    const output = ['-o', fresh(`folder-${i + 1}.exnode`), '--json'];
+    const events = await upload(['upload', folder, ...edgeArgs(to), ...options, ...output]);
+    digests.add(events.at(-1).sha256);
+  }
+  expect(digests.size).toBe(1);
+  for (const i of [0, 1, 2, 3]) {
+    const got = await get(fresh(`folder-${i}.exnode`), `rolls-${i}.tar`, '--unpack');
+    expect([i, got.code, digests.has(got.digest)]).toEqual([i, 0, true]);
+    for (const part of [0, 1, 2]) {
+      const bytes = await readFile(join(fresh(`rolls-${i}`), `${part}.bin`));
+      expect(sha256(bytes)).toBe(sha256(content.subarray(part * MIB, (part + 2) * MIB)));
     }
   }
 });

@@ -1,6 +1,6 @@
 /** Runs an upload, to one depot or to several. */
 
-import { basename, resolve } from 'node:path';
+import { basename, resolve, sep } from 'node:path';
 import { WEEK_MS } from '@millrace/shared/base/clock';
 import { EXIT } from '@millrace/shared/base/errors';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
@@ -87,6 +87,7 @@ async function runFrom(
   context: CliContext,
 ): Promise<number> {
   const name = nameOf(path, source, options.name);
+  checkOutside(path, context.state);
   const view = new UploadView(report, context, name, options.quiet === true);
   view.opened(source);
   const common: CommonUpload = {
@@ -109,6 +110,8 @@ async function runFrom(
     const { depots: all, forget } = await enough(common, depots, options, view);
     const store = storing(common, all, options);
     const output = resolve(context.cwd, options.output ?? `${name}.exnode`);
+    // The exNode would be sent with the folder the next time, and it gives all rights.
+    checkOutside(path, output);
     await checkFree(output, options.overwrite === true);
     const spread = await store();
     // For its user only: it gives all rights to what is stored.
@@ -121,6 +124,12 @@ async function runFrom(
   } finally {
     view.end();
   }
+}
+
+/** @throws UsageError if a file that is written would be in the folder that is sent */
+function checkOutside(folder: string, written: string): void {
+  if (!written.startsWith(folder.endsWith(sep) ? folder : folder + sep)) return;
+  throw new UsageError(`${written} would be in the folder that is sent`);
 }
 
 type CommonUpload = Omit<SpreadOptions, 'depots' | 'copies' | 'encrypts'> &
