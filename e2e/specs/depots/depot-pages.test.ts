@@ -24,7 +24,7 @@ const stage = await DepotStage.set();
 const env = { MILLRACE_STATE: join(stage.folder, 'state') };
 let browser: Browser;
 let edges: readonly EdgeProcess[];
-/** Two files: their links at the last depot, those of their whole copies, and their exNodes. */
+/** Two files: their links, those of their whole copies, and their exNodes. */
 let large: Stored;
 let small: Stored;
 let link: string;
@@ -44,6 +44,8 @@ afterAll(() => browser?.close());
 
 interface Stored {
   readonly link: string;
+  /** Of all depots, in any order. */
+  readonly links: readonly string[];
   readonly wholes: readonly string[];
   readonly exnode: string;
 }
@@ -62,7 +64,7 @@ async function upload(
   const { code, stdout, stderr } = await runCli([...args, ...options, '--json'], env);
   if (code !== 0) throw new Error(stdout + stderr);
   const { links, wholes } = JSON.parse(stdout.trim().split('\n').at(-1) as string);
-  return { link: links.at(-1), wholes, exnode };
+  return { link: links[0], links, wholes, exnode };
 }
 
 /**
@@ -192,9 +194,10 @@ describe('the link of an encrypted file, in a browser', () => {
     const dead = await stage.start('--depot-dir', join(stage.folder, 'c'));
     const [alive] = edges as [EdgeProcess];
     const both = [dead, alive];
-    const { link, exnode } = await upload('striped.odt', content, both, '--stripe', '1+1');
+    const { links, exnode } = await upload('striped.odt', content, both, '--stripe', '1+1');
     const [extent] = JSON.parse(await readFile(exnode, 'utf8')).extents;
     expect(extent.shards[0][0].read).toContain(dead.url);
+    const link = links.find((one) => one.startsWith(`${alive.url}/`)) ?? '';
     await dead.stop('SIGKILL');
     const { context, page } = await withPicker();
     try {
