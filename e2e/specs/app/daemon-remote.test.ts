@@ -1,19 +1,21 @@
 /**
- * A daemon on another machine: used by a browser and the command line of this one. The other machine
- * is a network namespace, where the daemon has the port of https to itself.
+ * A daemon on another machine: used by a browser, the command line and the extension of this one. The
+ * other machine is a network namespace, where the daemon has the port of https to itself.
  */
 
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
+import { BrowserFiles } from '../../fixtures/origins/browser-files.ts';
 import { makeCertificate } from '../../fixtures/origins/certificate.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
 import { barriers, fits } from '../../fixtures/pages/axe.ts';
+import { buildExtension, ExtensionBrowser } from '../../fixtures/pages/extension.ts';
 import { browserOrComplain, launchBrowser, PAGE, rowOf, says } from '../../fixtures/pages/ui.ts';
 import { openWindow } from '../../fixtures/pages/window.ts';
 import { CLI, DAEMON } from '../../fixtures/programs/main-files.ts';
@@ -40,6 +42,8 @@ let page: Page;
 let problems: string[];
 /** Address of the daemon. */
 let url: string;
+/** Path of its certificate. */
+let cert: string;
 /** Environment of the command line on this machine. */
 let env: Record<string, string>;
 
@@ -52,7 +56,8 @@ beforeAll(async () => {
   const [state, dir] = [join(folder.path, 'nas'), join(folder.path, 'downloads')];
   await mkdir(dir);
   url = `https://${nas.insideAddress}`;
-  const { cert, key } = makeCertificate(folder.path, 'nas', [nas.insideAddress]);
+  const pair = makeCertificate(folder.path, 'nas', [nas.insideAddress]);
+  cert = pair.cert;
   env = {
     MILLRACE_STATE: join(folder.path, 'laptop'),
     HOME: folder.path,
@@ -66,7 +71,7 @@ beforeAll(async () => {
   daemon = nas.spawn(process.execPath, [
     ...[DAEMON, '--state', state, '--dir', dir, '--port', '0', '--page', PAGE],
     ...['--host', '0.0.0.0', '--remote-port', '443', '--public-url', url],
-    ...['--tls-cert', cert, '--tls-key', key],
+    ...['--tls-cert', cert, '--tls-key', pair.key],
   ]);
   const log: string[] = [];
   daemon.stderr?.on('data', (data) => log.push(String(data)));
@@ -95,6 +100,13 @@ afterAll(async () => {
   await files?.stop();
   await folder?.remove();
 });
+
+/** Returns whether the file at a path is there, and complete. */
+const holds = (path: string) =>
+  readFile(path).then(
+    (bytes) => sha256(bytes) === sha256(body),
+    () => false,
+  );
 
 /** Takes pictures in both themes and in a narrow window, if somebody wants to see them. */
 async function picture(name: string): Promise<void> {
@@ -175,6 +187,64 @@ test('the command line of this machine is paired by a code, and revoked', async 
   await device.getByRole('button', { name: /^Revoke/ }).click();
   await device.waitFor({ state: 'detached' });
   expect((await remote('list')).stderr).toMatch(/does not know this one/);
+});
+
+test('the extension is paired by a code, and hands downloads over, until it is revoked', async () => {
+  const origin = await BrowserFiles.start(nas.hostAddress);
+  // Chromium asks the user about files without TLS, unless they are from its own machine.
+  const near = await BrowserFiles.start();
+  const { chromium } = await buildExtension(join(folder.path, 'built'));
+  const extension = await ExtensionBrowser.start({ extension: chromium, trusts: cert });
+  try {
+    await page.getByRole('button', { name: 'Pair a device' }).click();
+    const code = (await page.locator('.pairing-code').textContent()) ?? '';
+    const options = await extension.ownPage('options.html#remote');
+    const remote = options.locator('#remote');
+    await remote.getByRole('textbox', { name: 'Address' }).fill(url);
+    await remote.getByRole('textbox', { name: 'Pairing code' }).fill('AAAA-AAAA');
+    await remote.getByRole('button', { name: 'Pair' }).click();
+    await remote.getByText('The code is wrong').waitFor();
+    await remote.getByRole('textbox', { name: 'Pairing code' }).fill(code);
+    await remote.getByRole('button', { name: 'Pair' }).click();
+    await remote.getByText(`Paired with ${nas.insideAddress}`).waitFor();
+    await remote.getByRole('button', { name: 'Send downloads there' }).click();
+    await remote.getByText('Downloads go there.').waitFor();
+    expect(await barriers(options)).toEqual([]);
+    if (PICTURES !== undefined) {
+      await options.screenshot({ path: join(PICTURES, 'extension-remote.png') });
+    }
+    await extension.set({ minBytes: 1024 * 1024 });
+
+    const click = async (from: BrowserFiles, name: string) => {
+      const file = { body, name, cookie: 'session=42' };
+      const tab = await extension.context.newPage();
+      await tab.goto(from.add(`/${name}`, file));
+      await tab.locator('#link').click();
+    };
+    const listed = async (name: string) =>
+      (await extension.listed()).filter((one) => one.url.endsWith(name));
+    await click(origin, 'taken.bin');
+    await until(() => holds(join(folder.path, 'downloads', 'taken.bin')));
+    await until(async () => (await listed('taken.bin')).length === 0);
+
+    const device = page.getByRole('listitem').filter({ hasText: 'Millrace, Chrome' });
+    await device.getByRole('button', { name: /^Revoke/ }).click();
+    await device.waitFor({ state: 'detached' });
+    await remote.getByText('It does not know this browser any more').waitFor();
+    await click(near, 'kept.bin');
+    await until(() => near.held > 0);
+    near.release();
+    await until(async () => (await listed('kept.bin'))[0]?.state === 'complete');
+    await until(async () => (await extension.handOffs()) === 0);
+    expect(await holds(join(extension.downloads, 'kept.bin'))).toBe(true);
+    expect(await readdir(join(folder.path, 'downloads'))).not.toContain('kept.bin');
+    await remote.getByRole('button', { name: 'Forget' }).click();
+    await remote.getByRole('button', { name: 'Pair' }).waitFor();
+  } finally {
+    await extension.stop();
+    await origin.stop();
+    await near.stop();
+  }
 });
 
 test('who logs out needs the password again, and nothing went wrong in the page', async () => {

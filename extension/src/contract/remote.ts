@@ -20,7 +20,7 @@ export interface RemoteState {
 /**
  * Reads the address of a daemon as users type it, with or without `https://`.
  *
- * @returns its origin; undefined if it is no address for https
+ * @returns its origin; undefined if it cannot be reached by https
  */
 export function remoteOrigin(typed: string): string | undefined {
   const bare = typed.trim();

@@ -32,7 +32,7 @@ const ANSWER_MS = 15_000;
 const MAX_ANSWER_CHARS = 4 * 1024 * 1024;
 
 /**
- * What every request has in common. Redirects would lead the token elsewhere, and cookies of the
+ * Options of every request. Redirects would lead the token elsewhere, and cookies of the
  * daemon's page are not the extension's business.
  */
 const QUIET = {
@@ -164,7 +164,7 @@ function withTimeout(signal: AbortSignal | undefined): AbortSignal {
   return signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
 }
 
-/** Sends a request. @returns status and JSON; the body is undefined if it is none, or too long */
+/** Sends a request. @returns status and JSON; the body is undefined if it is not JSON */
 async function send(
   fetch: Fetch,
   url: string,
