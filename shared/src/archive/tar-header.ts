@@ -94,7 +94,8 @@ function block(of: {
   octal(329, 7, 0);
   octal(337, 7, 0);
   // The sum counts its own field as blanks.
-  const sum = header.reduce((total, byte) => total + byte, 8 * 0x20);
+  let sum = 8 * 0x20;
+  for (const byte of header) sum += byte;
   text(148, `${sum.toString(8).padStart(6, '0')}\0 `);
   return header;
 }
