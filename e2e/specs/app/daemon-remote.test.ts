@@ -196,8 +196,12 @@ test('the extension is paired by a code, and hands downloads over, until it is r
   const { chromium } = await buildExtension(join(folder.path, 'built'));
   const extension = await ExtensionBrowser.start({ extension: chromium, trusts: cert });
   try {
+    // The code of the test before is on the page until the new one comes.
+    const shown = page.locator('.pairing-code');
+    const used = await shown.textContent();
     await page.getByRole('button', { name: 'Pair a device' }).click();
-    const code = (await page.locator('.pairing-code').textContent()) ?? '';
+    await until(async () => (await shown.textContent()) !== used);
+    const code = (await shown.textContent()) ?? '';
     const options = await extension.ownPage('options.html#remote');
     const remote = options.locator('#remote');
     await remote.getByRole('textbox', { name: 'Address' }).fill(url);

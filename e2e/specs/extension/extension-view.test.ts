@@ -296,7 +296,7 @@ describe('with the real background', () => {
     try {
       const options = await browser.ownPage('options.html');
       await options.getByRole('radio', { name: 'Dark' }).check();
-      await options.getByText('Saved').waitFor();
+      await options.getByText('Saved', { exact: true }).waitFor();
       const popup = await browser.ownPage('popup.html');
       await popup.getByText('Nothing to show yet').waitFor();
       await popup.locator('html[data-theme="dark"]').waitFor();
