@@ -45,6 +45,8 @@ export class ShellApp {
   #totals: Totals = NOTHING;
   #daemonState: DaemonState = 'starting';
   #quitting = false;
+  /** The latest change of the host's registration: a removal under way would undo what follows. */
+  #hostChange: Promise<void> = Promise.resolve();
 
   /**
    * Makes the app. Electron has to be ready.
@@ -78,7 +80,7 @@ export class ShellApp {
     setAppMenu(this.#words, this.#actions);
     void this.#clipboard.set(this.#preferences.watchClipboard);
     // Also corrects the registration after an update has moved the host.
-    if (this.#preferences.browserHost) void this.#setBrowserHost(true);
+    if (this.#preferences.browserHost) this.#setBrowserHost(true);
     this.#showStatus();
     if (!request.hidden) this.#window.show();
     watchForUpdates((version) => {
@@ -249,17 +251,18 @@ export class ShellApp {
       void this.#clipboard.set(after.watchClipboard);
     }
     if (after.startAtLogin !== before.startAtLogin) setStartAtLogin(after.startAtLogin);
-    if (after.browserHost !== before.browserHost) void this.#setBrowserHost(after.browserHost);
+    if (after.browserHost !== before.browserHost) this.#setBrowserHost(after.browserHost);
     if (after.defaultHandler !== before.defaultHandler) setDefaultHandler(after.defaultHandler);
     return after;
   }
 
-  async #setBrowserHost(on: boolean): Promise<void> {
-    try {
-      await setBrowserHost(on, this.#state, nativeHostMain());
-    } catch (error) {
-      process.stderr.write(`Browsers do not know the app: ${error}\n`);
-    }
+  /** Registers the host with browsers, or takes that back, once the change before is complete. */
+  #setBrowserHost(on: boolean): void {
+    this.#hostChange = this.#hostChange
+      .then(() => setBrowserHost(on, this.#state, nativeHostMain()))
+      .catch((error: unknown) => {
+        process.stderr.write(`Browsers do not know the app: ${error}\n`);
+      });
   }
 
   async #chooseFolder(start: string | undefined): Promise<string | null> {
