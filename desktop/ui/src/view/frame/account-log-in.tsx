@@ -3,30 +3,23 @@
 import { Field } from '@millrace/shared/ui/fields';
 import { Logo } from '@millrace/shared/ui/icons';
 import { type FormEvent, useState } from 'react';
-import { logIn, type SessionAnswer } from '../../api/session.ts';
-import { useApp, useText } from '../common/context.tsx';
+import type { SessionAnswer } from '../../api/session.ts';
+import { useText } from '../common/context.tsx';
+import { SecretField, useLogIn } from './log-in-parts.tsx';
 
 export function AccountLogIn() {
   const text = useText();
-  const app = useApp();
   const [byCode, setByCode] = useState(false);
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
-  const [shown, setShown] = useState(false);
   const [answer, setAnswer] = useState<SessionAnswer | undefined>(undefined);
-  const [working, setWorking] = useState(false);
+  const { working, submit: logIn } = useLogIn();
   const isComplete = byCode ? code.trim() !== '' : name.trim() !== '' && password !== '';
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     if (!isComplete || working) return;
-    setWorking(true);
-    const got = await logIn(byCode ? { pairingCode: code } : { name: name.trim(), password });
-    setWorking(false);
-    setAnswer(got);
-    if (got !== 'good') return;
-    app.store.set({ link: { kind: 'connecting' } });
-    app.connection.connect();
+    setAnswer(await logIn(byCode ? { pairingCode: code } : { name: name.trim(), password }));
   };
   const other = () => {
     setByCode(!byCode);
@@ -70,23 +63,12 @@ export function AccountLogIn() {
               value={name}
               onChange={(event) => setName(event.target.value)}
             />
-            <Field
+            <SecretField
               label={text.t('login.password')}
-              type={shown ? 'text' : 'password'}
-              autoComplete="current-password"
+              show={text.t('login.showPassword')}
               problem={problem}
               value={password}
               onChange={(event) => setPassword(event.target.value)}
-              after={
-                <button
-                  type="button"
-                  className="button"
-                  aria-pressed={shown}
-                  onClick={() => setShown(!shown)}
-                >
-                  {text.t('login.showPassword')}
-                </button>
-              }
             />
           </>
         )}

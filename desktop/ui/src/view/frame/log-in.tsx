@@ -1,31 +1,24 @@
 /** The page of users who are not logged in: asks for the token, or a link of the command line. */
 
-import { Field } from '@millrace/shared/ui/fields';
 import { Logo } from '@millrace/shared/ui/icons';
 import { type FormEvent, useState } from 'react';
-import { logIn, type SessionAnswer } from '../../api/session.ts';
-import { useApp, useText } from '../common/context.tsx';
+import type { SessionAnswer } from '../../api/session.ts';
+import { useText } from '../common/context.tsx';
+import { SecretField, useLogIn } from './log-in-parts.tsx';
 
 const COMMAND = 'millrace open';
 
 export function LogIn({ answer: first }: { answer: SessionAnswer | undefined }) {
   const text = useText();
-  const app = useApp();
   const [token, setToken] = useState('');
-  const [shown, setShown] = useState(false);
   const [answer, setAnswer] = useState(first);
   const [typed, setTyped] = useState(false);
-  const [working, setWorking] = useState(false);
+  const { working, submit: logIn } = useLogIn();
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    setWorking(true);
     const got = await logIn({ token: token.trim() });
-    setWorking(false);
     setTyped(true);
     setAnswer(got);
-    if (got !== 'good') return;
-    app.store.set({ link: { kind: 'connecting' } });
-    app.connection.connect();
   };
   const problems = {
     good: undefined,
@@ -41,24 +34,13 @@ export function LogIn({ answer: first }: { answer: SessionAnswer | undefined }) 
         <p className="quiet">{text.t('login.text')}</p>
         <code>{COMMAND}</code>
         <p className="quiet">{text.t('login.or')}</p>
-        <Field
+        <SecretField
           label={text.t('login.token')}
-          type={shown ? 'text' : 'password'}
-          autoComplete="current-password"
+          show={text.t('login.show')}
           autoFocus
           value={token}
           problem={answer === undefined ? undefined : problems[answer]}
           onChange={(event) => setToken(event.target.value)}
-          after={
-            <button
-              type="button"
-              className="button"
-              aria-pressed={shown}
-              onClick={() => setShown(!shown)}
-            >
-              {text.t('login.show')}
-            </button>
-          }
         />
         <button type="submit" className="button primary" disabled={token.trim() === '' || working}>
           {text.t(working ? 'login.working' : 'login.submit')}
