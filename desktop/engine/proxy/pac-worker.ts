@@ -88,14 +88,16 @@ function readScript(): JSValueHandle | string {
 
 function replyTo({ id, url, host }: PacQuestion): PacReply {
   if (typeof find === 'string') return { id, error: find };
+  const args = [machine.newString(url), machine.newString(host)];
   try {
-    const args = [machine.newString(url), machine.newString(host)];
     const result = machine.callFunction(find, machine.undefined, ...args);
     const answer = String(machine.dump(result));
-    for (const handle of [...args, result]) handle.dispose();
+    result.dispose();
     return { id, answer };
   } catch (error) {
     return { id, error: textOf(error) };
+  } finally {
+    for (const handle of args) handle.dispose();
   }
 }
 
