@@ -14,10 +14,10 @@ import { GuessTable } from '@millrace/shared/remote/guess-table';
 import type { PairingCodes } from '@millrace/shared/remote/pairing-codes';
 import * as z from 'zod';
 import { readSmallJson } from '../web/small-body.ts';
-import { type LiveAccounts, MAX_PASSWORD_CHARS } from './accounts.ts';
+import { keyOf, type LiveAccounts, MAX_PASSWORD_CHARS } from './accounts.ts';
 import { PasswordCheck } from './password.ts';
 import { NO_SESSION_COOKIE, sessionCookie, sessionSecret } from './session-cookie.ts';
-import { accountKey, type Newcomer, type Visitors } from './visitors.ts';
+import type { Newcomer, Visitors } from './visitors.ts';
 
 const METHODS = 'GET, POST, DELETE';
 /** Time after which a request may be tried again while too many passwords are being compared, s. */
@@ -67,14 +67,15 @@ export class LogInRoute {
     if (req.method !== 'POST') return end(res.setHeader('allow', METHODS), 405);
     const given = await readSmallJson(req, sessionSchema);
     if (given === undefined) return end(res, 400);
-    const newcomer = { kind: 'browser', name: browserName(req.headers['user-agent']), address };
+    const name = browserName(req.headers['user-agent']);
+    const newcomer = { kind: 'browser', name, address } as const;
     const outcome = await this.#guess(address, async () => {
-      if ('pairingCode' in given) return this.#byCode(given.pairingCode, newcomer as never);
+      if ('pairingCode' in given) return this.#byCode(given.pairingCode, newcomer);
       const account = this.#options.accounts.find(given.name);
       const right = await this.#passwords.matches(given.password, account?.password);
       if (right === undefined) return 'busy';
       if (!right || account === undefined) return 'wrong';
-      return this.#admit({ ...(newcomer as Newcomer), account: accountKey(account) });
+      return this.#admit({ ...newcomer, account: keyOf(account) });
     });
     if (!refused(res, outcome))
       end(res.setHeader('set-cookie', sessionCookie(outcome.secret)), 204);

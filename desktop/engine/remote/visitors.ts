@@ -9,7 +9,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { readList } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import type { SettingStore } from '../store/small-stores.ts';
-import { type Account, keyOf, type LiveAccounts } from './accounts.ts';
+import type { Account, LiveAccounts } from './accounts.ts';
 
 const SETTING = 'visitors';
 const HOUR_MS = 3600_000;
@@ -160,9 +160,6 @@ export class Visitors {
     this.#store.set(SETTING, [...this.#visitors.values()]);
   }
 }
-
-/** Returns the key of an account, which a visitor of it keeps. */
-export const accountKey = keyOf;
 
 function cleanName(name: string): string {
   const plain = name.replace(/[\p{C}\s]+/gu, ' ').trim();
