@@ -24,7 +24,7 @@ export function getCommand(context: CliContext): Command {
       `
 An exNode, which "upload" writes, says which servers have which parts of a file.
 What follows # in a link to one is its key or its digest: put such a link in quotes.
-With --unpack, a tar is unpacked once it is complete and its digests are right: plain
+With --unpack, a tar is unpacked once it is complete and as its digests say, if there are any: plain
 files and folders only, none outside of the folder. The tar stays. A folder that
 exists is refused, or with --overwrite gets the files, in place of those it has.
 An interrupted download is resumed by the same command. Exit status: 0 done,
