@@ -140,7 +140,7 @@ export class BlockSource implements ChunkSource {
   #rank({ file, index }: Wanted, replica: ExnodeReplica): number {
     const link = this.#options.ranges.linkOf(replica);
     if (link === undefined) return 1;
-    if (this.#options.ranges.isOwn(link)) return -1;
+    if (this.#options.ranges.isOwn(replica)) return -1;
     const name = `${file.exnode.root} ${index} ${link.id}`;
     return createHash('sha256').update(name).digest().readUInt32BE() / 2 ** 32;
   }

@@ -46,6 +46,8 @@ export class StoredRanges {
   readonly #options: StoredRangesOptions;
   /** Names of depots and ids of allocations that have failed lately. */
   readonly #doubts: LRUCache<string, true>;
+  /** Capabilities of replicas that have been read; null: they are on other servers. */
+  readonly #links = new WeakMap<ExnodeReplica, DepotLink | null>();
 
   constructor(options: StoredRangesOptions) {
     this.#options = options;
@@ -56,13 +58,23 @@ export class StoredRanges {
    * Returns the capability of a replica in a depot; undefined: it is on another server. The host does not
    * matter, as for clients with a link: id and secret say which allocation it is.
    */
-  linkOf({ read }: ExnodeReplica): DepotLink | undefined {
-    const target = parseDepotTarget(new URL(read).pathname);
-    return target?.kind === 'read' ? target : undefined;
+  linkOf(replica: ExnodeReplica): DepotLink | undefined {
+    let link = this.#links.get(replica);
+    if (link === undefined) {
+      const target = parseDepotTarget(new URL(replica.read).pathname);
+      link = target?.kind === 'read' ? target : null;
+      this.#links.set(replica, link);
+    }
+    return link ?? undefined;
   }
 
   /** Returns true for replicas in this node's own depot. */
-  isOwn({ id }: Pick<DepotLink, 'id'>): boolean {
+  isOwn(replica: ExnodeReplica): boolean {
+    const link = this.linkOf(replica);
+    return link !== undefined && this.#isHere(link);
+  }
+
+  #isHere({ id }: Pick<DepotLink, 'id'>): boolean {
     return this.#options.depot?.get(id) !== undefined;
   }
 
@@ -72,7 +84,7 @@ export class StoredRanges {
     if (link === undefined) return 'out';
     const { depot, files } = this.#options;
     const { id } = link;
-    const isOwn = this.isOwn(link);
+    const isOwn = this.#isHere(link);
     if (isOwn ? !isReadable(depot, id) : files?.isElsewhere(id) !== true) return 'out';
     if (this.#doubts.has(id) || this.#doubts.has(depotTagOf(id))) return 'doubtful';
     return isOwn || files?.answers(id) === true ? 'good' : 'doubtful';
@@ -109,7 +121,7 @@ export class StoredRanges {
       throw new MillraceError('wrong-length', `what is stored has ${length} bytes`);
     }
     if (range.start === range.end) return;
-    const wanted = this.isOwn(link) ? [range] : this.#chunksOf(range, length);
+    const wanted = this.#isHere(link) ? [range] : this.#chunksOf(range, length);
     // None may write into the memory once it is somebody else's: a failure is told when all have ended.
     const stop = new AbortController();
     const both = AbortSignal.any([signal, stop.signal]);
@@ -159,7 +171,7 @@ export class StoredRanges {
   async #versionOf(link: DepotLink, signal: AbortSignal): Promise<FileVersion> {
     const { depot, files } = this.#options;
     const { id } = link;
-    if (depot !== undefined && this.isOwn(link)) {
+    if (depot !== undefined && this.#isHere(link)) {
       const allocation = depot.find(link);
       return versionOf(id, depot.checkReadable(allocation).length, allocation.head.edition);
     }

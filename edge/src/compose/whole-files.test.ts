@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
 import { newPurge } from '../cache/purges.ts';
+import type { Allocation } from '../depot/allocation.ts';
 import { MIB, WholeStage } from './testing/whole-stage.ts';
 import { MAX_DOCUMENT_BYTES } from './whole-files.ts';
 
@@ -25,6 +26,15 @@ describe('the file that an exNode describes', () => {
     await expect(stage.open({ ...document, sha256: 'a'.repeat(64) })).rejects.toEqual(
       failing('version-changed'),
     );
+  });
+
+  test("is opened once although this node's own replica is damaged", async () => {
+    const exnode = await stage.copies(content, [0, 1]);
+    const id = exnode.extents[0]?.replicas[0]?.read.split('/')[5] as string;
+    const own = stage.depots[0]?.get(id) as Allocation;
+    own.head = { ...own.head, damaged: true };
+    const document = await stage.document(exnode);
+    expect((await stage.open(document)).url).toBe((await stage.open(document)).url);
   });
 
   test.each([

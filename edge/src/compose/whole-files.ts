@@ -46,7 +46,9 @@ export interface WholeFile {
 interface Entry extends WholeFile {
   readonly sha256: string;
   /** Replicas in this node's own depot that were there. */
-  readonly own: readonly DepotLink[];
+  readonly own: readonly ExnodeReplica[];
+  /** Time, Unix milliseconds, at which depots were last known to have all of it. */
+  wholeAt: Millis;
 }
 
 /**
@@ -59,6 +61,8 @@ const MAX_KEPT_BYTES = 32 * 1024 * 1024;
 /** Bytes that an exNode takes for each byte of its text, and beside. */
 const BYTES_PER_BYTE = 3;
 const ENTRY_BYTES = 4096;
+/** Time for which a file that was whole is taken for whole: an exNode may name ten thousand replicas. */
+const WHOLE_FOR_MS: Millis = 1000;
 
 export interface WholeFilesOptions {
   readonly ranges: StoredRanges;
@@ -127,15 +131,9 @@ export class WholeFiles {
   }
 
   /** Returns true if this node's depot has ended a replica since the exNode was read. */
-  #hasLost({ own, exnode }: Entry): boolean {
+  #hasLost({ own }: Entry): boolean {
     const { ranges } = this.#options;
-    if (own.length === 0) return false;
-    const there = new Set(
-      replicasOf(exnode).flatMap((replica) =>
-        ranges.standingOf(replica) === 'out' ? [] : (ranges.linkOf(replica)?.id ?? []),
-      ),
-    );
-    return own.some(({ id }) => !there.has(id));
+    return own.some((replica) => ranges.standingOf(replica) === 'out');
   }
 
   async #read({ link, length, sha256, expiresAt }: StoredDocument, signal: AbortSignal) {
@@ -159,26 +157,34 @@ export class WholeFiles {
       exnode,
       (replica) => isUsed(replica) && ranges.standingOf(replica) !== 'out',
     );
-    const links = replicasOf(exnode).flatMap((replica) => ranges.linkOf(replica) ?? []);
+    const replicas = replicasOf(exnode);
+    const links = replicas.flatMap((replica) => ranges.linkOf(replica) ?? []);
     // Copies that are given away may name ends that are over, though leases have been extended.
     const isOver = completeUntil === undefined || completeUntil <= wallClock();
     const entry: Entry = {
       ...{ id: link.id, url: wholeFileUrl(link.id, ++this.#editions), exnode, links, sha256 },
       expiresAt: isOver ? expiresAt : completeUntil,
-      own: links.filter((one) => ranges.isOwn(one)),
+      own: replicas.filter((one) => ranges.standingOf(one) !== 'out' && ranges.isOwn(one)),
+      wholeAt: Number.NEGATIVE_INFINITY,
     };
     this.#known.set(link.id, entry, { size: ENTRY_BYTES + BYTES_PER_BYTE * length });
     return entry;
   }
 
   /** @throws MillraceError `file-lost` */
-  #checkWhole({ exnode }: Entry): void {
+  #checkWhole(entry: Entry): void {
     const { ranges, wallClock } = this.#options;
-    const isUsed = usedReplicas(exnode, wallClock());
+    const { exnode } = entry;
+    const now = wallClock();
+    if (Math.abs(now - entry.wholeAt) < WHOLE_FOR_MS) return;
+    const isUsed = usedReplicas(exnode, now);
     const isThere = (replica: ExnodeReplica) =>
       isUsed(replica) && ranges.standingOf(replica) !== 'out';
     const [first] = coverage(exnode, isThere).missing({ start: 0, end: exnode.size });
-    if (first === undefined) return;
+    if (first === undefined) {
+      entry.wholeAt = now;
+      return;
+    }
     const what = `no depot of this network has bytes ${first.start}-${first.end - 1}`;
     throw new MillraceError('file-lost', what);
   }
