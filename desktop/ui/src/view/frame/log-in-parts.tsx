@@ -1,4 +1,4 @@
-/** What the pages have in common that ask who somebody is. */
+/** Parts of the pages that ask who somebody is. */
 
 import { Field } from '@millrace/shared/ui/fields';
 import { type ComponentProps, useState } from 'react';
