@@ -161,15 +161,15 @@ describe('faulty origins', () => {
     for (let again = 0; again < 2; again++) for (const name of missed()) await offerOne(name);
     expect(missed().map((name) => `${name}: ${refused[name]}`)).toEqual([]);
     const wrong: string[] = [];
-    for (const [name, { handOff, url, fileName, length }] of committed) {
-      const { status, error } = await taker.ended(handOff);
+    for (const [name, { handOff, url, length }] of committed) {
+      const { status, error, name: fileName } = await taker.ended(handOff);
       if (status === 'complete') {
         const path = join(browser.downloads, fileName);
         const digest = await digestOf(path).catch(String);
         if (versionsOf(name).some((version) => origin.digest(url, version) === digest)) continue;
         const size = statSync(path, { throwIfNoEntry: false })?.size;
-        const others = (await readdir(browser.downloads)).filter((other) => other.includes(name));
-        wrong.push(`${name}: ${size} bytes of ${length}, ${digest}, beside ${others.join(', ')}`);
+        const files = await readdir(browser.downloads);
+        wrong.push(`${name}: ${size} bytes of ${length}, ${digest}, among ${files.join(', ')}`);
         continue;
       } else if (classOf(name) === 'fatal-alone') continue;
       wrong.push(`${name}: ${error?.code ?? status}`);

@@ -3,7 +3,7 @@
  */
 
 import type { BrowserApi } from '../browser/api.ts';
-import { type DownloadItem, refOf } from '../browser/downloads.ts';
+import { type DownloadItem, nameOf, refOf } from '../browser/downloads.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { TakerKind } from '../contract/taker.ts';
 import type { HandOffs } from '../hand-off/hand-offs.ts';
@@ -144,7 +144,7 @@ function begunDownload(item: DownloadItem): BegunDownload {
     url: item.url,
     // Firefox has only `url`, which is the last one.
     finalUrl: item.finalUrl || item.url,
-    fileName: item.filename.split(/[/\\]/).at(-1) ?? '',
+    fileName: nameOf(item),
     length: item.totalBytes > 0 ? item.totalBytes : undefined,
     begunAt: Date.parse(item.startTime),
     running: item.state === 'in_progress' && !item.paused,

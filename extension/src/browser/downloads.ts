@@ -15,6 +15,10 @@ export function refOf(item: DownloadItem): Ref {
   return item.filename === '' ? ref : { ...ref, path: item.filename };
 }
 
+/** Returns the name of a download's file without its folder; `''` if it has none yet. */
+export const nameOf = ({ filename }: Pick<DownloadItem, 'filename'>): string =>
+  filename.split(/[/\\]/).at(-1) ?? '';
+
 export class BrowserDownloads implements BrowserPort {
   readonly #downloads: BrowserApi['downloads'];
 

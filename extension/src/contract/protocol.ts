@@ -35,6 +35,16 @@ const link = z.object({
   published: edges.optional(),
 });
 
+const savedFile = z.object({
+  downloadId: z.number().int(),
+  length: bytes,
+  /** Name in the user's folder, which may differ from the ordered one. */
+  fileName: z.string().min(1).max(4096),
+});
+
+/** A file that the browser has put into the user's folder. */
+export type SavedFile = z.output<typeof savedFile>;
+
 const callSchema = z.discriminatedUnion('type', [
   /**
    * The background has started: it wants all `save` events again, and unfinished saves continued.
@@ -50,7 +60,7 @@ const callSchema = z.discriminatedUnion('type', [
   /** The browser has begun to save a file. */
   z.object({ type: z.literal('saving'), id, url, downloadId: z.number().int() }),
   /** The file is in the user's folder. */
-  z.object({ type: z.literal('saved'), id, downloadId: z.number().int(), length: bytes }),
+  z.object({ type: z.literal('saved'), id, file: savedFile }),
   z.object({
     type: z.literal('not-saved'),
     id,

@@ -211,11 +211,12 @@ export class World {
   /** Lets the browser save all pending files completely, and report it. @returns the saved bytes */
   async saveAll(engine: Engine): Promise<Uint8Array[]> {
     const saved: Uint8Array[] = [];
-    for (const [index, { id, url }] of this.saves.splice(0).entries()) {
+    for (const [index, { id, url, fileName }] of this.saves.splice(0).entries()) {
       const bytes = (this.files.urls.get(url) ?? new Uint8Array(0)).slice();
       saved.push(bytes);
       await engine.call({ type: 'saving', id, url, downloadId: index });
-      await engine.call({ type: 'saved', id, downloadId: index, length: bytes.length });
+      const file = { downloadId: index, length: bytes.length, fileName };
+      await engine.call({ type: 'saved', id, file });
     }
     return saved;
   }

@@ -33,10 +33,18 @@ describe('an order to save a file', () => {
     await engine.call({ type: 'saving', id: URL, url, downloadId: 7 });
     tenSecondsLater(it, engine);
     expect(it.saves).toEqual([{ ...order, begun: { url, downloadId: 7 } }]);
-    await engine.call({ type: 'saved', id: URL, downloadId: 7, length: LENGTH });
+    const file = { downloadId: 7, length: LENGTH, fileName: 'a.bin' };
+    await engine.call({ type: 'saved', id: URL, file });
     it.saves.splice(0);
     tenSecondsLater(it, engine);
     expect(it.saves).toEqual([]);
+  });
+
+  test('is over under the name that the browser has given the file', async () => {
+    const { it, engine } = await saving();
+    const file = { downloadId: 7, length: LENGTH, fileName: 'a (1).bin' };
+    await engine.call({ type: 'saved', id: URL, file });
+    expect(it.records.records.get(URL)).toMatchObject({ state: 'complete', fileName: 'a (1).bin' });
   });
 
   test('is not repeated while the browser fetches a file itself', async () => {

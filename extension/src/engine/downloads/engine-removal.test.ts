@@ -47,7 +47,8 @@ describe('a download that is removed', () => {
     await it.until(engine, () => it.saves.length > 0);
     const { url = '' } = it.saves[0] ?? {};
     const begun = { type: 'saving', id: URL, url, downloadId: 1 } as const;
-    const saved = { type: 'saved', id: URL, downloadId: 1, length: LENGTH } as const;
+    const file = { downloadId: 1, length: LENGTH, fileName: 'a.bin' };
+    const saved = { type: 'saved', id: URL, file } as const;
     expect(await engine.call(begun)).toEqual({ known: true });
     await engine.call(REMOVE);
     expect(await engine.call(begun)).toEqual({ known: false });

@@ -203,7 +203,8 @@ describe('fetching', () => {
     await it.until(engine, () => it.saves.length > 0);
     expect(it.saves).toMatchObject([{ id: URL, url: URL, length: LENGTH }]);
     expect(it.files.files.size).toBe(0);
-    await engine.call({ type: 'saved', id: URL, downloadId: 1, length: 6 });
+    const file = { downloadId: 1, length: 6, fileName: 'a.bin' };
+    await engine.call({ type: 'saved', id: URL, file });
     expect(it.records.records.get(URL)).toMatchObject({
       state: 'error',
       error: { code: 'wrong-length' },

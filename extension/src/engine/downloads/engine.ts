@@ -115,7 +115,7 @@ export class Engine {
       case 'saving':
         return { known: await this.#saving.onBegun(call.id, call.url, call.downloadId) };
       case 'saved':
-        return { known: await this.#saving.onSaved(call.id, call.downloadId, call.length) };
+        return { known: await this.#saving.onSaved(call.id, call.file) };
       case 'not-saved':
         await this.#saving.onNotSaved(call.id, new MillraceError(call.code, call.message));
         return {};

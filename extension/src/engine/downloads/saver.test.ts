@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Save } from '../../contract/protocol.ts';
+import type { Save, SavedFile } from '../../contract/protocol.ts';
 import { turn } from '../../testing/fake-surroundings.ts';
 import { Saver } from './saver.ts';
 
@@ -55,6 +55,7 @@ function browser() {
 
 const SAVE: Save = { id: 'a', url: 'blob:x/1', fileName: 'a.bin', length: 10 };
 const BEGUN: Save = { ...SAVE, begun: { url: SAVE.url, downloadId: 1 } };
+const FILE: SavedFile = { downloadId: 1, length: 10, fileName: 'a.bin' };
 const isComplete = { id: 1, state: { current: 'complete' as const } };
 
 describe('saving', () => {
@@ -70,8 +71,19 @@ describe('saving', () => {
     await turn();
     expect(told).toEqual([
       ['saving', 'a', SAVE.url, 1],
-      ['saved', 'a', 1, 10],
+      ['saved', 'a', FILE],
     ]);
+  });
+
+  test('reports the name that the browser has given the file', async () => {
+    const { items, told, saver } = browser();
+    saver().save(SAVE);
+    await turn();
+    const filename = 'C:\\Users\\Ann\\Downloads\\a (1).bin';
+    Object.assign(items[0] as object, { state: 'complete', filename });
+    saver().save(BEGUN);
+    await turn();
+    expect(told.at(-1)).toEqual(['saved', 'a', { ...FILE, fileName: 'a (1).bin' }]);
   });
 
   test('is not started again by a new background', async () => {
@@ -85,7 +97,7 @@ describe('saving', () => {
     expect(items).toHaveLength(1);
     expect(told).toEqual([
       ['saving', 'a', SAVE.url, 1],
-      ['saved', 'a', 1, 10],
+      ['saved', 'a', FILE],
     ]);
   });
 
@@ -183,7 +195,7 @@ describe('a download that is removed while it is saved', () => {
     await turn();
     expect(items).toEqual([]);
     expect(told.slice(-2)).toEqual([
-      ['saved', 'a', 1, 10],
+      ['saved', 'a', FILE],
       ['removed', 1],
     ]);
   });

@@ -5,7 +5,8 @@
  */
 
 import type { BrowserApi } from '../../browser/api.ts';
-import type { NotSavedCode, Save } from '../../contract/protocol.ts';
+import { nameOf } from '../../browser/downloads.ts';
+import type { NotSavedCode, Save, SavedFile } from '../../contract/protocol.ts';
 
 type Item = chrome.downloads.DownloadItem;
 
@@ -14,7 +15,7 @@ type Item = chrome.downloads.DownloadItem;
  */
 export interface SaverReports {
   saving(id: string, url: string, downloadId: number): Promise<{ readonly known: boolean }>;
-  saved(id: string, downloadId: number, length: number): Promise<{ readonly known: boolean }>;
+  saved(id: string, file: SavedFile): Promise<{ readonly known: boolean }>;
   notSaved(id: string, code: NotSavedCode, message: string): Promise<unknown>;
 }
 
@@ -84,7 +85,8 @@ export class Saver {
       this.#saves.delete(id);
       const length = Math.max(item.fileSize, item.bytesReceived);
       if (save.length === undefined || save.length === length) {
-        await this.#wants(id, this.#reports.saved(id, item.id, length), item.id);
+        const file = { downloadId: item.id, length, fileName: nameOf(item) || save.fileName };
+        await this.#wants(id, this.#reports.saved(id, file), item.id);
       } else {
         await this.#discard(item.id);
         const message = `${length} of ${save.length} bytes came`;

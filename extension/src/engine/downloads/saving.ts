@@ -1,7 +1,7 @@
 /** Has the browser put files into the user's folder, and handles its reports. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
-import type { Save } from '../../contract/protocol.ts';
+import type { Save, SavedFile } from '../../contract/protocol.ts';
 import { type DownloadRecord, failed, isAtBrowser, saved } from '../records/record.ts';
 import type { Records } from '../records/records.ts';
 import type { EngineFiles } from '../storage/files.ts';
@@ -75,17 +75,17 @@ export class Saving {
   }
 
   /** @returns false if the download was removed meanwhile */
-  async onSaved(id: string, downloadId: number, length: number): Promise<boolean> {
+  async onSaved(id: string, file: SavedFile): Promise<boolean> {
     const { records, put } = this.#options;
     const record = records.get(id);
     if (record === undefined) return false;
     if (!isAtBrowser(record)) return true;
-    if (record.length !== undefined && record.length !== length) {
-      const detail = `${length} of ${record.length} bytes came`;
+    if (record.length !== undefined && record.length !== file.length) {
+      const detail = `${file.length} of ${record.length} bytes came`;
       await this.onNotSaved(id, new MillraceError('wrong-length', detail));
       return true;
     }
-    await put(saved(record, downloadId, length));
+    await put(saved(record, file));
     await this.leave(id);
     return true;
   }

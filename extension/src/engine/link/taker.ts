@@ -40,7 +40,7 @@ export class BrowserTaker implements Taker, TakerDownloads {
     const client = this.#client;
     this.#saver = new Saver(api.downloads, api.runtime.id, {
       saving: (id, url, downloadId) => client.call({ type: 'saving', id, url, downloadId }),
-      saved: (id, downloadId, length) => client.call({ type: 'saved', id, downloadId, length }),
+      saved: (id, file) => client.call({ type: 'saved', id, file }),
       notSaved: (id, code, message) => client.call({ type: 'not-saved', id, code, message }),
     });
     api.downloads.onChanged.addListener((delta) => this.#saver.onChanged(delta));

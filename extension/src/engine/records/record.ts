@@ -12,6 +12,7 @@ import {
 } from '@millrace/shared/base/errors';
 import { usableEdges } from '@millrace/shared/download/request/edge-use';
 import type { Validators } from '@millrace/shared/http/fields/validators';
+import type { SavedFile } from '../../contract/protocol.ts';
 import type { ShownDownload } from '../../contract/taker.ts';
 import { MAX_PER_HOST } from '../sources/host-slots.ts';
 
@@ -240,12 +241,18 @@ export function fetched(record: DownloadRecord, blobUrl: string): DownloadRecord
   };
 }
 
-/** Returns the record of a file in the user's folder, without the data for fetching it. */
-export function saved(record: DownloadRecord, downloadId: number, length: number): DownloadRecord {
+/**
+ * Returns the record of a file in the user's folder, without the data for fetching it. The name is
+ * the one that the file has there: the browser chooses another if the ordered one is taken, and
+ * Chromium forgets the ordered one when the first answer to a request of its own is an error.
+ */
+export function saved(record: DownloadRecord, file: SavedFile): DownloadRecord {
+  const { downloadId, length, fileName } = file;
   const url = record.save?.url ?? '';
   return {
     ...record,
     state: 'complete',
+    fileName,
     length,
     storedBytes: length,
     headers: {},
