@@ -134,7 +134,11 @@ async function run(
   const startedAt = performance.now();
   try {
     const onEvent = (event: DownloadEvent) => view.event(event, shown);
-    const download = new Download(request, { signal, onEvent, random: Math.random }, exnode);
+    const download = new Download(
+      request,
+      { signal, onEvent, random: Math.random, makesFolder: true },
+      exnode,
+    );
     const timer = setInterval(() => view.progress(download.progress()), view.intervalMs);
     let path: string;
     try {

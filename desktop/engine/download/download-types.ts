@@ -32,6 +32,11 @@ export interface DownloadContext {
    * then finds the file complete, even if the process was killed in between.
    */
   readonly settles?: boolean;
+  /**
+   * True: the file's folder is made if it does not exist, because the user has named it just now. A
+   * folder that was named long ago may be on a disk that is not there at the moment.
+   */
+  readonly makesFolder?: boolean;
 }
 
 export type DownloadState =

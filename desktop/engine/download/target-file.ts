@@ -4,7 +4,8 @@
  * name stays.
  */
 
-import { basename, resolve } from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { basename, dirname, resolve } from 'node:path';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { type Digest, strongest } from '@millrace/shared/base/digest';
 import { type ErrorCode, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
@@ -143,16 +144,21 @@ export class TargetFile {
     });
   }
 
+  /** Makes the folder of a file that has to stay within one, or whose folder the user has named. */
+  async #makeFolder(path: string, within: string | undefined, always: boolean): Promise<void> {
+    if (within !== undefined) await makeFolderOf(path, within);
+    else if (always) await mkdir(dirname(path), { recursive: true });
+  }
+
   async #openNamed(name: () => string, opening: Opening): Promise<PartialFile> {
     const { file, dir, within, overwrite, rename = file === undefined } = this.#options.request;
     const named = () => resolve(dir, file ?? name());
     // A download that has begun keeps its name, even if another source gives another one.
     const path = this.#path ?? named();
-    if (within !== undefined) {
-      await makeFolderOf(path, within).catch((error) => {
-        throw fileError(error, path);
-      });
-    }
+    const { makesFolder = false } = this.#options.context;
+    await this.#makeFolder(path, within, makesFolder).catch((error) => {
+      throw fileError(error, path);
+    });
     const last = rename && !overwrite ? MAX_NUMBER : 0;
     for (let number = 0; ; number++) {
       try {

@@ -1,6 +1,7 @@
 /** Carries out users' commands to the daemon's downloads. */
 
 import type { Millis } from '@millrace/shared/base/clock';
+import type { Note } from '@millrace/shared/base/notes';
 import type { DownloadQueue, Move } from '@millrace/shared/download/queue/queue';
 import type { ScheduleState } from '@millrace/shared/download/queue/schedule';
 import type { Run } from '../queue/contract.ts';
@@ -296,6 +297,11 @@ export class Manager {
     before?: Millis,
   ): { gids: string[]; undo?: string } {
     return this.#remover.forgetFinished(states, before);
+  }
+
+  /** Writes a note into a download's log, and tells listeners. */
+  note(gid: string, note: Note): void {
+    this.#records.emit({ kind: 'note', gid, ...note });
   }
 
   /** Same as `Changes.change`. */

@@ -1,13 +1,13 @@
 /**
- * Serves one address of the daemon: JSON-RPC at `/jsonrpc`, over HTTP and WebSocket, log-in, and the
- * page at all other paths. Who may come is up to the entrance.
+ * Serves one address of the daemon: JSON-RPC at `/jsonrpc`, over HTTP and WebSocket, XML-RPC at
+ * `/rpc`, log-in, and the page at all other paths. Who may come is up to the entrance.
  */
 
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { RPC_PATH, SESSION_ENDED } from '@millrace/shared/bridge/page/session-api';
+import { RPC_PATH, SESSION_ENDED, XML_RPC_PATH } from '@millrace/shared/bridge/page/session-api';
 import { OUTGOING_PATH } from '@millrace/shared/bridge/rpc/share-api';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Outgoing } from '../shares/outgoing.ts';
@@ -17,6 +17,7 @@ import { takePiece } from '../web/outgoing-route.ts';
 import { RequestBodies } from '../web/request-bodies.ts';
 import type { StaticPage } from '../web/static-page.ts';
 import type { CallContext, Dispatcher, Subscriber } from './calls/dispatcher.ts';
+import { answerJson, answerQuery, answerXml, type HttpAnswer } from './calls/http-answers.ts';
 import type { Notifier } from './calls/notifier.ts';
 
 export interface DoorOptions {
@@ -109,23 +110,25 @@ export class Door {
     const { entrance, outgoing, page } = this.#options;
     const path = pathOf(req);
     const isPiece = path.startsWith(OUTGOING_PATH);
-    const isCall = path === RPC_PATH || isPiece;
+    const isCall = path === RPC_PATH || path === XML_RPC_PATH || isPiece;
     const own = isCall || entrance.isLogIn(path);
     const refusal = own ? entrance.refuse(req) : entrance.refusePage(req);
     if (refusal !== undefined) return say(res, refusal.status, refusal.reason);
     if (isPiece) return takePiece(req, res, outgoing, entrance.trust(req).trusted);
-    if (isCall) return this.#answer(req, res);
+    if (isCall) return this.#answer(req, res, path);
     return own ? entrance.logIn(req, res, path) : page.serve(req, res, path);
   }
 
-  async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async #answer(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
     const { entrance, dispatcher } = this.#options;
     const allowed = entrance.allowedOrigin(req);
     if (allowed !== undefined) allow(res, allowed);
     if (req.method === 'OPTIONS') return void res.writeHead(204).end();
+    const isQuery = req.method === 'GET' && path === RPC_PATH;
+    if (isQuery && entrance.trust(req).remote === undefined) return this.#answerQuery(req, res);
     if (req.method !== 'POST') {
       res.setHeader('allow', 'POST');
-      return say(res, 405, 'only POST is accepted: any page in a browser can send a GET (JSONP)');
+      return say(res, 405, 'only POST is accepted here');
     }
     const body = await this.#bodies.read(req);
     if ('refused' in body) {
@@ -138,14 +141,22 @@ export class Door {
     const onTrusted = () => this.#connections.know(req.socket);
     if (trusted) onTrusted();
     const context = { trusted, token, remote, subscriber: undefined, onTrusted };
-    const answer = await dispatcher.answer(body.text, context);
-    const text = JSON.stringify(answer.body);
-    res.writeHead(answer.status, {
-      'content-type': 'application/json-rpc',
-      'content-length': Buffer.byteLength(text),
-      'cache-control': 'no-store',
-    });
-    res.end(text);
+    const answer = path === RPC_PATH ? answerJson : answerXml;
+    return reply(res, await answer(dispatcher, body.text, context));
+  }
+
+  /**
+   * Answers a call in a query. A page's session does not count for it: any page can make a browser
+   * send a GET. Other machines call by POST alone: servers in between write down addresses, and the
+   * token would be part of them.
+   */
+  async #answerQuery(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { entrance, dispatcher } = this.#options;
+    const { token } = entrance.trust(req);
+    const onTrusted = () => this.#connections.know(req.socket);
+    const query = (req.url ?? '').replace(/^[^?]*\??/, '');
+    const context = { trusted: token, token, subscriber: undefined, onTrusted };
+    reply(res, await answerQuery(dispatcher, query, context));
   }
 
   #upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -240,6 +251,16 @@ function allow(res: ServerResponse, origin: string): void {
   res.setHeader('access-control-allow-methods', 'POST');
   res.setHeader('access-control-allow-headers', 'authorization, content-type');
   res.setHeader('vary', 'origin');
+}
+
+function reply(res: ServerResponse, { status, type, text }: HttpAnswer): void {
+  res.writeHead(status, {
+    'content-type': type,
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  res.end(text);
 }
 
 function say(res: ServerResponse, status: number, reason: string): void {

@@ -7,6 +7,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'undici';
+import { logIn } from '../../fixtures/pages/page-client.ts';
 import { DaemonProcess } from '../../fixtures/programs/daemon.ts';
 import { temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { until } from '../../fixtures/until.ts';
@@ -149,11 +150,27 @@ describe('pages in browsers', () => {
     expect((await send({ headers, body: call(undefined) })).status).toBe(400);
   });
 
-  test('GET, and with it JSONP, is refused', async () => {
-    const path = `/jsonrpc?method=aria2.getVersion&id=1&params=WyJ0b2tlbjoiXQ&jsoncallback=x`;
-    const answer = await send({ method: 'GET', path });
-    expect(answer.status).toBe(405);
-    expect(answer.headers.allow).toBe('POST');
+  test('GET, and with it JSONP, is answered with the token alone, and to no page', async () => {
+    const query = (token: string) => {
+      const params = Buffer.from(JSON.stringify([`token:${token}`])).toString('base64');
+      return `/jsonrpc?method=aria2.getVersion&id=1&params=${encodeURIComponent(params)}`;
+    };
+    const get = (path: string, headers = {}) => send({ method: 'GET', path, headers });
+    const answer = await get(query(daemon.token));
+    expect(JSON.parse(answer.text)).toMatchObject({ id: '1', result: { version: '0.1.0' } });
+    expect((await get(query('wrong'))).text).toMatch(/Unauthorized/);
+    const script = await get(`${query(daemon.token)}&jsoncallback=a.b`);
+    expect(script.text).toMatch(/^\/\*\*\/a\.b\(\{.*"version".*\}\);$/);
+    expect(script.headers).toMatchObject({ 'x-content-type-options': 'nosniff' });
+    expect((await get(`${query(daemon.token)}&jsoncallback=alert(1)`)).status).toBe(400);
+    for (const site of ['cross-site', 'same-site']) {
+      const headers = { 'sec-fetch-site': site };
+      expect((await get(query(daemon.token), headers)).status).toBe(403);
+    }
+    const { cookie } = await logIn(daemon.port, { token: daemon.token });
+    expect(cookie).not.toBe('');
+    const bare = '/jsonrpc?method=aria2.getVersion&id=1';
+    expect((await get(bare, { cookie })).text).toMatch(/Unauthorized/);
   });
 
   test('calls are taken at no other path', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { sha256 } from '../../fixtures/origins/content.ts';
+import { FileServer } from '../../fixtures/origins/file-server.ts';
 import { DaemonProcess } from '../../fixtures/programs/daemon.ts';
 import { temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
@@ -41,6 +42,7 @@ test('adds a download, follows it, and finds its file', async () => {
   const url = origin.url('none', { size: SIZE });
   const { gid } = await add(url, {
     out: 'named.bin',
+    dir: join(folder.path, 'downloads', 'made', 'for it'),
     split: '4',
     header: ['X-One: 1', 'X-Two: 2'],
   });
@@ -54,7 +56,7 @@ test('adds a download, follows it, and finds its file', async () => {
     completed: SIZE,
     progress: 100,
     error: '0',
-    files: [join(folder.path, 'downloads', 'named.bin')],
+    files: [join(folder.path, 'downloads', 'made', 'for it', 'named.bin')],
   });
   expect(sha256(await readFile(done.files[0] as string))).toBe(origin.digest(url));
   expect(origin.requests[0]?.headers).toMatchObject({ 'x-one': '1', 'x-two': '2' });
@@ -126,4 +128,70 @@ test('asks for several things at once', async () => {
   expect(await client.do<string[]>('methods')).toEqual(
     expect.arrayContaining(['aria2.addUri', 'system.multicall', 'millrace.add']),
   );
+});
+
+test('speaks XML-RPC', async () => {
+  const xml = <T>(method: string, ...params: readonly unknown[]) =>
+    client.do<T>('xml', { method, params });
+  const url = origin.url('none', { size: SIZE, name: 'xml.bin' });
+  const gid = await xml<string>('aria2.addUri', [url], { out: 'by-xml.bin', split: '2' });
+  await hears('complete', gid);
+  const keys = ['status', 'totalLength', 'files'];
+  expect(await xml('aria2.tellStatus', gid, keys)).toMatchObject({
+    status: 'complete',
+    totalLength: String(SIZE),
+    files: [{ path: join(folder.path, 'downloads', 'by-xml.bin'), uris: [{ uri: url }] }],
+  });
+  expect(await client.do('xml_multicall', { gid })).toEqual([
+    expect.objectContaining({ version: expect.any(String) }),
+    { gid },
+  ]);
+  expect(await xml('aria2.tellStatus', 'abc')).toEqual({ fault: 1, text: 'GID abc is not found' });
+  const answer = await fetch(new URL('/rpc', daemon.url), { method: 'POST', body: 'xx' });
+  expect(answer.status).toBe(400);
+  expect(await answer.text()).toMatch(/^line 1, column/);
+});
+
+test('follows a Metalink document to its files, and names both in their status', async () => {
+  const file = origin.url('none', { size: SIZE, seed: 'listed' });
+  const server = await FileServer.start();
+  const document = Buffer.from(
+    `<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="listed.bin">
+     <size>${SIZE}</size><hash type="sha-256">${origin.digest(file)}</hash>
+     <url>${file.replaceAll('&', '&amp;')}</url></file></metalink>`,
+  );
+  server.files.set('/list.meta4', { body: document });
+  const list = server.url('/list.meta4');
+  const relations = async (gid: string) =>
+    (await daemon.call('aria2.tellStatus', gid, ['followedBy', 'following'])) as {
+      followedBy?: [string];
+      following?: string;
+    };
+  const { gid } = await add(list);
+  await until(async () => (await relations(gid)).followedBy !== undefined);
+  const [listed] = (await relations(gid)).followedBy as [string];
+  expect(await relations(listed)).toEqual({ following: gid });
+  const { path, name } = await daemon.reaches(listed, 'complete');
+  expect(name).toBe('listed.bin');
+  expect(sha256(await readFile(path as string))).toBe(origin.digest(file));
+
+  const alone = await add(list, { 'follow-metalink': 'false' });
+  await daemon.reaches(alone.gid, 'complete');
+  expect(await relations(alone.gid)).toEqual({});
+  await server.stop();
+});
+
+test('expands patterns into mirrors, and says which options have no effect', async () => {
+  const url = origin.url('none', { size: SIZE, name: 'pattern.bin' });
+  const { port } = new URL(url);
+  const pattern = url.replace(`127.0.0.1:${port}`, `{127.0.0.1,localhost}:${port}`);
+  const { gid } = await add(pattern, { 'parameterized-uri': 'true', 'remote-time': 'true' });
+  const { urls } = await daemon.reaches(gid, 'complete');
+  expect(urls).toEqual([url, url.replace('127.0.0.1', 'localhost')]);
+  expect(await client.do('options', { gid })).toMatchObject({ 'remote-time': 'false' });
+  const { log } = await daemon.call('millrace.detail', { gid });
+  expect(log.map(({ text }) => text)).toContain(
+    '--remote-time is not supported, and has no effect',
+  );
+  await expect(add(url, { 'dry-run': 'true' })).rejects.toThrow(/--dry-run.*does not support/);
 });

@@ -85,10 +85,17 @@ describe('saving', () => {
     expect(await stage.digestOf('file.bin')).toBe(origin.digest(url));
   });
 
-  test('into a missing folder is an error of its own', async () => {
-    const result = await runCli(['get', origin.url('none'), '-d', stage.path('missing')]);
-    expect(result.code).toBe(6);
-    expect(result.stderr).toMatch(/cannot be written[\s\S]*-d/);
+  test('makes the folder that the user names, and only for a file that there is', async () => {
+    const folder = stage.path('new/deep');
+    const url = origin.url('none', { name: 'made.bin' });
+    expect((await runCli(['get', origin.url('not-found'), '-d', folder])).code).toBe(4);
+    expect(await readdir(stage.folder)).toEqual([]);
+    expect((await runCli(['get', url, '-d', folder])).code).toBe(0);
+    expect(await stage.digestOf('new/deep/made.bin')).toBe(origin.digest(url));
+    await writeFile(stage.path('file'), '');
+    const blocked = await runCli(['get', url, '-d', stage.path('file/in-it')]);
+    expect(blocked.code).toBe(6);
+    expect(blocked.stderr).toMatch(/cannot be written: .*ENOTDIR/);
   });
 
   test('at once refuses a second run for the same file, and the first one completes', async () => {

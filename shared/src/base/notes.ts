@@ -25,6 +25,7 @@ export const NOTES = {
   'waits-for-server': '{why}: trying again',
   'name-taken': 'the name is taken: saving as {name}',
   'login-left-out': 'log-in and cookies are for {before}: they are not sent to {now}',
+  'option-without-effect': '{names} is not supported, and has no effect',
   failed: '{why}',
   /** A message of a part of the system. */
   system: '{text}',

@@ -2,15 +2,28 @@
 
 import { isMillraceError } from '@millrace/shared/base/errors';
 import type { Manager } from '../../downloads/manager.ts';
+import type { NewDownload } from '../../downloads/new-download.ts';
 import { downloadUrl } from '../../settings/checks.ts';
 import type { DownloadRecord } from '../../store/record.ts';
 import { aria2Error } from '../calls/rpc-error.ts';
-import { defaultOptions, translate } from './options.ts';
+import { type Aria2Options, defaultOptions } from './option-table.ts';
+import { toNewDownload, translate } from './options.ts';
 import { text } from './params.ts';
 
 /** Returns the options of new downloads that do not set them. */
 export function inheritable(manager: Manager): Record<string, string> {
   return { ...defaultOptions(), ...manager.settings.aria2 };
+}
+
+/** Makes the downloads of a document's files, with options in aria2's words. */
+export function describedBy(
+  files: readonly NewDownload[],
+  options: Aria2Options,
+  given: Aria2Options,
+): NewDownload[] {
+  // The document itself states the names and digests of its files.
+  const { file: _file, digests: _digests, gid: _gid, ...rest } = toNewDownload(options, given);
+  return files.map((one) => ({ ...rest, ...one }));
 }
 
 /** Finds the download that the first parameter names. @throws RpcError in aria2's words */

@@ -4,20 +4,26 @@
  */
 
 import { createHash } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { expandPattern } from '@millrace/shared/download/request/url-pattern';
 import { withExnode } from '../../downloads/exnodes.ts';
 import type { Manager } from '../../downloads/manager.ts';
 import type { ParseMetalink } from '../../downloads/metalinks.ts';
+import { MAX_URLS } from '../../downloads/new-download.ts';
 import { downloadUrl } from '../../settings/checks.ts';
 import { isFinished } from '../../store/record.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { aria2Error } from '../calls/rpc-error.ts';
-import { find, inAria2sWords, inheritable, isDownloadable } from './downloads.ts';
-import { readOptions, toNewDownload, translate } from './options.ts';
+import { describedBy, find, inAria2sWords, inheritable, isDownloadable } from './downloads.ts';
+import { FollowedMetalinks } from './followed-metalinks.ts';
+import { type Aria2Options, problem, readOptions } from './option-table.ts';
+import { toNewDownload, translate } from './options.ts';
 import { integer, list, position, text } from './params.ts';
-import { optionMethods } from './settings.ts';
+import { noteWithoutEffect, optionMethods } from './settings.ts';
 import { insideMethods, tellingMethods } from './telling.ts';
 
-export interface Aria2Options {
+export interface Aria2Parts {
   readonly manager: Manager;
   readonly version: string;
   readonly token: string;
@@ -27,53 +33,58 @@ export interface Aria2Options {
 
 const FEATURES = ['GZip', 'HTTPS', 'Message Digest', 'Metalink'];
 
-export function aria2Methods(options: Aria2Options): Map<string, Method> {
-  const { manager } = options;
+export function aria2Methods(options: Aria2Parts): Map<string, Method> {
+  const { manager, parseMetalink } = options;
+  const followed = new FollowedMetalinks(manager, parseMetalink);
   return new Map<string, Method>([
     ...addingMethods(options),
     ...stateMethods(manager),
     ...orderMethods(manager),
     ...resultMethods(manager),
-    ...tellingMethods(manager),
+    ...tellingMethods(manager, followed),
     ...insideMethods(manager),
     ...optionMethods(manager),
     ...daemonMethods(options),
   ]);
 }
 
-function addingMethods({ manager, parseMetalink }: Aria2Options): [string, Method][] {
+function addingMethods({ manager, parseMetalink }: Aria2Parts): [string, Method][] {
   const inherited = () => inheritable(manager);
   return [
     [
       'aria2.addUri',
-      async (params) => {
+      async (params, { remote }) => {
         const uris = list(params, 0, 'string') as string[];
         if (uris.length === 0) throw aria2Error('URI is not provided.');
-        const urls = uris.flatMap((uri) => (isDownloadable(uri) ? [uri] : []));
+        const given = readOptions(params[1], false);
+        const urls = inAria2sWords(() => expanded(uris, { ...inherited(), ...given }));
         if (urls.length === 0) throw aria2Error('No URI to download.');
-        const own = toNewDownload(inherited(), readOptions(params[1], false));
+        const own = toNewDownload(inherited(), given);
         const asked = { ...own, urls, ...position(params, 2) };
         const download = await withExnode(asked).catch((error: unknown) => {
           throw translate(error);
         });
-        return inAria2sWords(() => manager.add(download).gid);
+        if (remote === undefined) await makeFolder(manager, given);
+        const { gid } = inAria2sWords(() => manager.add(download));
+        noteWithoutEffect(manager, gid, params[1]);
+        return gid;
       },
     ],
     [
       'aria2.addMetalink',
-      async (params) => {
+      async (params, { remote }) => {
         const document = Buffer.from(text(params, 0), 'base64');
-        const own = toNewDownload(inherited(), readOptions(params[1], false));
-        // The document itself states the names and digests of its files.
-        const { file: _file, digests: _digests, gid: _gid, ...rest } = own;
+        const given = readOptions(params[1], false);
         const at = position(params, 2).position;
         const files = await parseMetalink(document, Date.now());
-        const asked = files.map((one, i) => ({
-          ...rest,
+        const asked = describedBy(files, inherited(), given).map((one, i) => ({
           ...one,
           ...(at === undefined ? {} : { position: at + i }),
         }));
-        return inAria2sWords(() => manager.addAll(asked).map(({ gid }) => gid));
+        if (remote === undefined) await makeFolder(manager, given);
+        const gids = inAria2sWords(() => manager.addAll(asked)).map(({ gid }) => gid);
+        for (const gid of gids) noteWithoutEffect(manager, gid, params[1]);
+        return gids;
       },
     ],
     [
@@ -83,6 +94,26 @@ function addingMethods({ manager, parseMetalink }: Aria2Options): [string, Metho
       },
     ],
   ];
+}
+
+/**
+ * Makes the folder that a client of this machine has named, as aria2 does. The daemon's own folder
+ * may be on a disk that is not there at the moment.
+ */
+async function makeFolder(manager: Manager, { dir }: Aria2Options): Promise<void> {
+  if (!dir) return;
+  await mkdir(resolve(manager.dir, dir), { recursive: true }).catch(() => {
+    throw problem('dir');
+  });
+}
+
+/** Returns the URIs that can be downloaded, those that patterns stand for included. */
+function expanded(uris: readonly string[], options: Aria2Options): string[] {
+  const all =
+    options['parameterized-uri'] === 'true'
+      ? uris.flatMap((uri) => expandPattern(uri, MAX_URLS))
+      : uris;
+  return all.filter(isDownloadable);
 }
 
 function stateMethods(manager: Manager): [string, Method][] {
@@ -189,7 +220,7 @@ function resultMethods(manager: Manager): [string, Method][] {
   ];
 }
 
-function daemonMethods({ version, token, onShutdown }: Aria2Options): [string, Method][] {
+function daemonMethods({ version, token, onShutdown }: Aria2Parts): [string, Method][] {
   // Forty digits that stay the same while the daemon runs, and do not reveal the token.
   const sessionId = createHash('sha1').update(`${token} ${process.pid}`).digest('hex');
   const shutdown: Method = () => {

@@ -1,5 +1,23 @@
 import { describe, expect, test } from '@jest/globals';
-import { defaultOptions, readOptions, sizeOf, toNewDownload } from './options.ts';
+import { defaultOptions, readOptions, sizeOf, withoutEffect } from './option-table.ts';
+import { toNewDownload } from './options.ts';
+
+/** Options of `aria2.getOption` of aria2 1.36, but those that depend on the download. */
+const SHOWN_BY_ARIA2 = `allow-overwrite allow-piece-length-change always-resume async-dns
+  auto-file-renaming bt-enable-hook-after-hash-check bt-enable-lpd bt-force-encryption
+  bt-hash-check-seed bt-load-saved-metadata bt-max-peers bt-metadata-only bt-min-crypto-level
+  bt-remove-unselected-file bt-request-peer-speed-limit bt-require-crypto bt-save-metadata
+  bt-seed-unverified bt-stop-timeout bt-tracker-connect-timeout bt-tracker-interval
+  bt-tracker-timeout check-integrity conditional-get connect-timeout
+  content-disposition-default-utf8 continue dry-run enable-http-keep-alive enable-http-pipelining
+  enable-mmap enable-peer-exchange file-allocation follow-metalink follow-torrent force-save
+  ftp-pasv ftp-reuse-connection ftp-type hash-check-only http-accept-gzip http-auth-challenge
+  http-no-cache lowest-speed-limit max-download-limit max-file-not-found max-mmap-limit
+  max-resume-failure-tries max-tries max-upload-limit metalink-enable-unique-protocol
+  metalink-preferred-protocol min-split-size no-file-allocation-limit no-netrc parameterized-uri
+  pause-metadata piece-length proxy-method realtime-chunk-checksum remote-time
+  remove-control-file retry-wait reuse-uri rpc-save-upload-metadata save-not-found seed-ratio
+  stream-piece-selector timeout uri-selector use-head`.split(/\s+/);
 
 describe('options of aria2', () => {
   test.each([
@@ -17,6 +35,9 @@ describe('options of aria2', () => {
     ['gid', 'short'],
     ['header', 'x'.repeat(20_000)],
     ['load-cookies', '/tmp/cookies.txt'],
+    ['dry-run', 'true'],
+    ['conditional-get', 'true'],
+    ['follow-metalink', 'yes'],
   ])("--%s=%s is refused in aria2's words", (name, value) => {
     const message = `We encountered a problem while processing the option '--${name}'.`;
     expect(() => readOptions({ [name]: value }, false)).toThrow(message);
@@ -30,6 +51,24 @@ describe('options of aria2', () => {
     }
     expect(readOptions(undefined, false)).toEqual({});
     expect(() => readOptions('x', false)).toThrow(/wrong type/);
+  });
+
+  test('that are not supported have no effect, and those about something else are named', () => {
+    const given = {
+      'remote-time': 'true',
+      'bt-max-peers': '20',
+      continue: 'true',
+      'retry-wait': 9,
+    };
+    expect(readOptions({ ...given, 'dry-run': 'false' }, false)).toEqual({});
+    expect(withoutEffect(given)).toEqual(['remote-time', 'retry-wait']);
+    expect(withoutEffect(undefined)).toEqual([]);
+  });
+
+  test('have the defaults of aria2 1.36, all that it shows included', () => {
+    const shown = defaultOptions();
+    expect(Object.keys(shown)).toEqual(expect.arrayContaining(SHOWN_BY_ARIA2));
+    expect(shown).toMatchObject({ 'dry-run': 'false', 'follow-metalink': 'true' });
   });
 
   test('of the daemon are not accepted for a download', () => {

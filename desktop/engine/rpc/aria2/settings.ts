@@ -1,16 +1,18 @@
 /** aria2's methods for the options of one download and for the global ones. */
 
 import { resolve } from 'node:path';
+import { noteOf } from '@millrace/shared/base/notes';
 import { MAX_CONCURRENT } from '@millrace/shared/bridge/rpc/settings-api';
 import type { Manager } from '../../downloads/manager.ts';
 import { shownOptions } from '../../downloads/secrets.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { find, inAria2sWords, inheritable } from './downloads.ts';
-import { type Aria2Options, readOptions, sizeOf, toChange } from './options.ts';
+import { type Aria2Options, inForce, readOptions, sizeOf, withoutEffect } from './option-table.ts';
+import { toChange } from './options.ts';
 
 /** Options that have a meaning together. When one of them changes, the others keep their values. */
 const PARTNERS: readonly (readonly string[])[] = [
-  ['header', 'referer', 'user-agent'],
+  ['header', 'http-no-cache', 'referer', 'user-agent'],
   ['http-user', 'http-passwd'],
   ['all-proxy', 'http-proxy', 'https-proxy', 'all-proxy-user', 'all-proxy-passwd'],
   ['split', 'max-connection-per-server'],
@@ -23,7 +25,7 @@ export function optionMethods(manager: Manager): [string, Method][] {
       (params) => {
         const { request, options } = find(manager, params);
         return {
-          ...shownOptions({ ...inheritable(manager), ...options.aria2 }),
+          ...shownOptions(inForce({ ...inheritable(manager), ...options.aria2 })),
           dir: request.dir,
           ...(request.file === undefined ? {} : { out: request.file }),
           split: String(request.connections),
@@ -43,6 +45,7 @@ export function optionMethods(manager: Manager): [string, Method][] {
             : { limit: sizeOf(given['max-download-limit']) || null };
         const meant = toChange(withPartners(manager, gid, given));
         inAria2sWords(() => manager.change(gid, { ...meant, ...limit, aria2: given }));
+        noteWithoutEffect(manager, gid, params[1]);
         return 'OK';
       },
     ],
@@ -57,10 +60,17 @@ export function optionMethods(manager: Manager): [string, Method][] {
   ];
 }
 
+/** Says in a download's log which of the options that a client has given have no effect. */
+export function noteWithoutEffect(manager: Manager, gid: string, given: unknown): void {
+  const names = withoutEffect(given).map((name) => `--${name}`);
+  if (names.length === 0) return;
+  manager.note(gid, noteOf('option-without-effect', { names: names.join(', ') }));
+}
+
 function globalOptions(manager: Manager): Record<string, string> {
   const { limit, concurrent } = manager.settings.limits;
   return {
-    ...shownOptions(inheritable(manager)),
+    ...shownOptions(inForce(inheritable(manager))),
     dir: manager.dir,
     'max-concurrent-downloads': String(concurrent),
     'max-overall-download-limit': String(limit ?? 0),

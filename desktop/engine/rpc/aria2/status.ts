@@ -44,6 +44,12 @@ const REMOVED = 31;
 
 export type Aria2Struct = Record<string, unknown>;
 
+/** Downloads that a download has led to, and the one that has led to it, by gid. */
+export interface Relations {
+  readonly followedBy?: readonly string[];
+  readonly following?: string;
+}
+
 /**
  * Describes a download in aria2's form.
  *
@@ -52,9 +58,10 @@ export type Aria2Struct = Record<string, unknown>;
 export function tellStatus(
   manager: Manager,
   record: DownloadRecord,
+  relations: Relations,
   keys: readonly string[] | undefined,
 ): Aria2Struct {
-  const all = statusOf(manager, record);
+  const all: Aria2Struct = { ...statusOf(manager, record), ...relations };
   if (keys === undefined || keys.length === 0) return all;
   return Object.fromEntries(Object.entries(all).filter(([key]) => keys.includes(key)));
 }

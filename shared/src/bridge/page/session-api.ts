@@ -12,6 +12,8 @@ import { isDownloadUrl } from './download-url.ts';
  */
 export const SESSION_PATH = '/session';
 export const RPC_PATH = '/jsonrpc';
+/** Path of XML-RPC, which some programs written for aria2 speak. */
+export const XML_RPC_PATH = '/rpc';
 
 /**
  * The daemon's token, or a code of `millrace.loginLink`, which is valid for a minute and for the

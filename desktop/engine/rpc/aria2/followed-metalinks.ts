@@ -1,0 +1,61 @@
+/**
+ * Follows Metalink documents that clients of aria2 download (`--follow-metalink` of aria2c(1)): once
+ * a document is complete, the files that it describes are added. What a document has led to is
+ * remembered while the daemon runs.
+ */
+
+import { readFile, rm, stat } from 'node:fs/promises';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { noteOfError } from '@millrace/shared/base/notes';
+import { MAX_DOCUMENT_BYTES } from '@millrace/shared/download/metalink/xml-tree';
+import { looksLikeMetalinkName } from '@millrace/shared/download/request/document-name';
+import type { Manager } from '../../downloads/manager.ts';
+import type { ParseMetalink } from '../../downloads/metalinks.ts';
+import { describedBy, inheritable } from './downloads.ts';
+import type { Relations } from './status.ts';
+
+export class FollowedMetalinks {
+  readonly #manager: Manager;
+  readonly #parseMetalink: ParseMetalink;
+  readonly #relations = new Map<string, Relations>();
+
+  constructor(manager: Manager, parseMetalink: ParseMetalink) {
+    this.#manager = manager;
+    this.#parseMetalink = parseMetalink;
+    manager.listen((event) => {
+      if (event.kind === 'completed') void this.#follow(event.gid);
+      if (event.kind === 'forgotten') for (const gid of event.gids) this.#relations.delete(gid);
+    });
+  }
+
+  /** Returns what a download has led to, and what has led to it. */
+  relationsOf(gid: string): Relations {
+    return this.#relations.get(gid) ?? {};
+  }
+
+  /** Adds the files of a document, if the download is one and is to be followed. Never rejects. */
+  async #follow(gid: string): Promise<void> {
+    const { path, options } = this.#manager.get(gid);
+    if (options.aria2 === undefined || path === undefined || !looksLikeMetalinkName(path)) return;
+    // A document that a document names is a file like others: it could name itself.
+    if (this.#relations.get(gid)?.following !== undefined) return;
+    const given = { ...inheritable(this.#manager), ...options.aria2 };
+    const follow = given['follow-metalink'];
+    if (follow === 'false') return;
+    try {
+      const { size } = await stat(path);
+      if (size > MAX_DOCUMENT_BYTES) {
+        throw new MillraceError('bad-metalink', `it has more than ${MAX_DOCUMENT_BYTES} bytes`);
+      }
+      const files = await this.#parseMetalink(await readFile(path), Date.now());
+      const asked = describedBy(files, inheritable(this.#manager), options.aria2);
+      const gids = this.#manager.addAll(asked).map((record) => record.gid);
+      this.#relations.set(gid, { followedBy: gids });
+      for (const each of gids) this.#relations.set(each, { following: gid });
+      // The document is not wanted on the disk.
+      if (follow === 'mem') await rm(path, { force: true });
+    } catch (error) {
+      this.#manager.note(gid, noteOfError('failed', asMillraceError(error)));
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * Expands a URL that stands for several: `{a,b}` for each of the words, `[01-20]` for each number,
+ * with as many digits as the first one has, `[a-e]` for each letter, and `[0-90:10]` in steps. These
+ * are the patterns of aria2's `--parameterized-uri` (aria2c(1)), which curl knows as well.
+ */
+
+import { MillraceError } from '../../base/errors.ts';
+
+const PART = /\{([^{}]*)\}|\[(\d{1,9}|[a-z]|[A-Z])-(\d{1,9}|[a-z]|[A-Z])(?::(\d{1,9}))?\]/g;
+
+/**
+ * Expands a pattern; the last part varies fastest. A text without patterns stands for itself.
+ *
+ * @param most most URLs that it may stand for
+ * @throws MillraceError `bad-option` for more URLs than that, and for a range without an end
+ */
+export function expandPattern(pattern: string, most: number): string[] {
+  let urls = [''];
+  let at = 0;
+  for (const match of pattern.matchAll(PART)) {
+    const between = pattern.slice(at, match.index);
+    const choices = choicesOf(match, most);
+    if (urls.length * choices.length > most) throw tooMany(most);
+    urls = urls.flatMap((url) => choices.map((choice) => url + between + choice));
+    at = match.index + match[0].length;
+  }
+  return urls.map((url) => url + pattern.slice(at));
+}
+
+function choicesOf([whole, words, first = '', last = '', step]: RegExpExecArray, most: number) {
+  if (words !== undefined) return words.split(',');
+  const isNumber = /^\d/.test(first);
+  const [from, to] = [first, last].map((end) => (isNumber ? Number(end) : end.charCodeAt(0)));
+  const by = Number(step ?? 1);
+  const sameKind = [/^\d+$/, /^[a-z]$/, /^[A-Z]$/].some((k) => k.test(first) && k.test(last));
+  if (!sameKind || from === undefined || to === undefined || to < from || by === 0) {
+    throw new MillraceError('bad-option', `${whole} is not a range`);
+  }
+  const count = Math.floor((to - from) / by) + 1;
+  if (count > most) throw tooMany(most);
+  return Array.from({ length: count }, (_, i) => {
+    const value = from + i * by;
+    return isNumber ? String(value).padStart(first.length, '0') : String.fromCharCode(value);
+  });
+}
+
+const tooMany = (most: number) =>
+  new MillraceError('bad-option', `the pattern stands for more than ${most} URLs`);
