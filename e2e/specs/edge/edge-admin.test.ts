@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { fetchAll } from '../../fixtures/clients/http-client.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
+import { freePorts } from '../../fixtures/origins/nginx.ts';
 import { ADMIN_TOKEN, ask, digestThrough, ended } from '../../fixtures/programs/admin-client.ts';
 import { racesOf } from '../../fixtures/programs/cluster.ts';
 import { EdgeProcess, runCli } from '../../fixtures/programs/processes.ts';
@@ -292,14 +293,15 @@ describe('millrace edge', () => {
   });
 
   test('waits for a prefetch across a restart of the edge', async () => {
-    const disk = ['--cache-dir', join(folder, 'waited-for')];
+    const port = String(await freePorts());
+    const disk = ['--cache-dir', join(folder, 'waited-for'), '--port', port];
     const first = await stage.start(...disk);
     const { url } = stage.publish(2_000_000);
     const args = ['edge', 'prefetch', url, '--rate', '400KB', '--edge', first.url];
     const waiting = runCli([...args, '--token-file', tokenFile]);
     await until(async () => ((await first.status()).cache.disk?.records ?? 0) > 10);
     await first.stop('SIGKILL');
-    await stage.start(...disk, '--port', new URL(first.url).port);
+    await stage.start(...disk);
     expect(await waiting).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/done 1\.91 MiB of 1\.91 MiB \(100%\)\n$/),
