@@ -1,9 +1,11 @@
 /** Commands about the daemon itself, as users run them: its page, settings, life and mistakes. */
 
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { codeInFragment, offeredInFragment } from '@millrace/shared/bridge/page/session-api';
@@ -97,7 +99,9 @@ describe('the daemon in the background', () => {
 
   test('ends on SIGINT when run in the foreground, and leaves no address', async () => {
     const run = stage.cli.start('daemon', '--port', '0', '--dir', stage.cli.downloads);
-    await until(async () => (await stage.cli.pid()) !== undefined);
+    // The daemon listens for signals from this line on, which comes after its address is written.
+    await once(run.child.stdout as Readable, 'data');
+    expect(await stage.cli.pid()).toBeDefined();
     run.child.kill('SIGINT');
     const { code, stdout } = await run.result;
     expect(code).toBe(0);

@@ -8,6 +8,7 @@ import type { DownloadDetail } from '@millrace/shared/bridge/rpc/detail-api';
 import type { LiveUpdate } from '@millrace/shared/bridge/rpc/live-api';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
+import { freePorts } from '../../fixtures/origins/nginx.ts';
 import { logIn, ownOrigin, PageSocket, send } from '../../fixtures/pages/page-client.ts';
 import { DaemonProcess } from '../../fixtures/programs/daemon.ts';
 import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
@@ -17,7 +18,11 @@ const SCRIPT = 'console.log("ü")';
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let daemon: DaemonProcess;
 
-const start = () => DaemonProcess.start(folder.path, ['--page', join(folder.path, 'page')]);
+/** Starts a daemon, at a port where it can be started again unless one is given. */
+const start = async (port?: number) =>
+  DaemonProcess.start(folder.path, [
+    ...['--page', join(folder.path, 'page'), '--port', String(port ?? (await freePorts()))],
+  ]);
 const rpc = (headers: Record<string, string>) =>
   send(daemon.port, {
     method: 'POST',
@@ -354,7 +359,7 @@ describe('a page that is logged in', () => {
     const { port } = daemon;
     await daemon.stop();
     await other.closed;
-    daemon = await DaemonProcess.start(folder.path, ['--port', String(port)]);
+    daemon = await start(port);
     const again = await PageSocket.open(port, cookie);
     const settings = await again.call('millrace.getSettings');
     expect(settings).toMatchObject({ language: 'de', limits: { concurrent: 7 } });

@@ -170,4 +170,4 @@ test('is complete although two depots die, before and while it is downloaded; no
   expect([lost.code, lost.stdout]).toEqual([7, expect.stringContaining('file-lost')]);
   const checked = await runCli(['stat', exnode, '--check', '--json'], env);
   expect([checked.code, JSON.parse(checked.stdout).mayFail]).toEqual([7, 0]);
-}, 120_000);
+});

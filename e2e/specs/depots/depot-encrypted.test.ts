@@ -270,7 +270,7 @@ describe('an encrypted file', () => {
     const [code] = await run('get', alone, '-o', fresh('alone.ods'));
     expect(code).toBe(7);
     expect(await readdir(stage.folder)).not.toContain('alone.ods');
-  }, 120_000);
+  });
 
   test('gets another key once it has changed, and its first upload is released', async () => {
     const path = fresh('draft.txt');

@@ -171,7 +171,7 @@ describe('a file in several depots', () => {
     });
     const wrong = await runCli(['get', alone, '-o', fresh('alone')]);
     expect([wrong.code, wrong.stderr]).toEqual([7, expect.stringContaining('their digest')]);
-  }, 120_000);
+  });
 
   test('goes to the other depots when one refuses, unless there are too few of them', async () => {
     const wrong = join(stage.folder, 'wrong-token');

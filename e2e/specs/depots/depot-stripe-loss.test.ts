@@ -73,7 +73,7 @@ test('a depot that dies is replaced by one that is spare', async () => {
   const got = await runCli(['get', exnodeAt('dead'), '-o', path], env);
   expect([got.code, got.code === 0 ? '' : got.stderr]).toEqual([0, '']);
   expect(sha256(await readFile(path))).toBe(sha256(content));
-}, 60_000);
+});
 
 test('a depot that takes no bytes holds up no other, and is left out with a warning', async () => {
   const stuck = await held('stuck');
@@ -101,7 +101,7 @@ test('a depot that takes no bytes holds up no other, and is left out with a warn
   } finally {
     stuck.close();
   }
-}, 60_000);
+});
 
 test('an upload that was killed goes on without a depot that is away, if no other is named', async () => {
   const gone = await held('gone');
@@ -120,7 +120,7 @@ test('an upload that was killed goes on without a depot that is away, if no othe
   expect(await stat('gone')).toMatchObject({ code: 0, layout: { mayFail: 1, missing: [] } });
   const left = await readdir(join(env.MILLRACE_STATE, 'uploads'));
   expect(left.filter((name) => !name.endsWith('.lock'))).toEqual([]);
-}, 60_000);
+});
 
 test('without a depot that may fail the upload ends, and goes on where it was', async () => {
   const stuck = await held('alone');
@@ -139,4 +139,4 @@ test('without a depot that may fail the upload ends, and goes on where it was', 
   } finally {
     stuck.close();
   }
-}, 60_000);
+});

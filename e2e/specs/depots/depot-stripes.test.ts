@@ -223,4 +223,4 @@ test('it is right although two depots are dead, and their shards are rebuilt wit
   const again = await get(fresh('repaired.exnode'), 'repaired.bin');
   if (again.code !== 0) throw new Error(again.stdout);
   expect(again.digest).toBe(sha256(content));
-}, 120_000);
+});

@@ -60,6 +60,7 @@ describe('clients that take little, or too much', () => {
     const good = await stage.connect(edge);
     const path = `/${stage.origin.url('none', { seed: 'rapid' })}`;
     let sent = 0;
+    const begunAt = performance.now();
     while (!client.closed && sent < 5000) {
       // Leave nothing unread: the kernel would reset the connection and lose the GOAWAY.
       await client.inOnePiece(() => {
@@ -71,8 +72,11 @@ describe('clients that take little, or too much', () => {
     }
     const goAway = client.frames.find(({ type }) => type === FRAME.goAway);
     expect([INTERNAL_ERROR, ENHANCE_YOUR_CALM]).toContain(goAway?.payload.readUInt32BE(4));
+    const seconds = (performance.now() - begunAt) / 1000;
     const { transfers } = await edge.status();
-    expect(transfers.requests).toBeLessThan(500);
+    // The edge allows 200 resets, and 20 more per second; the last piece exceeds them. A busy
+    // machine takes seconds for the pieces.
+    expect(transfers.requests).toBeLessThan(300 + 20 * seconds);
     expect(edge.log.filter((line) => /internal error/.test(line))).toEqual([]);
     const url = stage.origin.url('none', { seed: 'calm' });
     expect((await good.fetch(`/${url}`)).digest).toBe(stage.origin.digest(url));

@@ -84,7 +84,7 @@ describe('the popup', () => {
     await stage.page.getByText('Delete the downloaded part?').waitFor();
     await stage.page.keyboard.press('Escape');
     await stage.page.getByText('Delete the downloaded part?').waitFor({ state: 'detached' });
-    expect(await hasFocus(list)).toBe(true);
+    await until(() => hasFocus(list));
     await stage.page.keyboard.press('Delete');
     await until(() => hasFocus(stage.button('Keep: planet-osm')));
     await stage.page.keyboard.press('Tab');
@@ -223,7 +223,7 @@ describe('the options', () => {
     await stage.open('options.html');
     await stage.button('Add edge').click();
     await stage.page.getByText('Enter an address like').waitFor();
-    expect(await hasFocus(field('Address of the edge'))).toBe(true);
+    await until(() => hasFocus(field('Address of the edge')));
     await field('Address of the edge').fill('https://me:secret@edge.example.net');
     await stage.page.getByText('An address with a password').waitFor();
     await field('Address of the edge').fill('https://edge.example.net/');

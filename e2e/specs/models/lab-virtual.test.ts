@@ -10,8 +10,8 @@ import { type TimedChunk, timeWithoutTail } from '../../lab/virtual/tail-reducti
 import { NETWORKS } from '../../lab/virtual/virtual-networks.ts';
 
 const MiB = 1024 * 1024;
-const seed = Math.floor(Math.random() * 1_000_000);
-process.stdout.write(`virtual experiments: seed ${seed}\n`);
+const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 1_000_000));
+process.stderr.write(`virtual experiments: MILLRACE_TEST_SEED=${seed}\n`);
 
 /** Builds a trace of chunks fetched two at a time and handed over at once; `durations` in ms. */
 function trace(durations: readonly number[]): TimedChunk[] {

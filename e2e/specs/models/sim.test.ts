@@ -12,8 +12,9 @@ import { PATIENCE } from '../../sim/node.ts';
 import { mean, quantile } from '../../sim/report.ts';
 import { walk } from '../../sim/walk.ts';
 
-/** Seed of this run, printed when an expectation fails, so that the run can be repeated. */
-const SEED = Math.floor(Math.random() * 1e6);
+/** Seed of this run, printed so that the run can be repeated. */
+const SEED = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 1e6));
+process.stderr.write(`models test: MILLRACE_TEST_SEED=${SEED}\n`);
 /** Seeds of experiments whose results vary much from draw to draw. */
 const SEEDS = Array.from({ length: 5 }, (_, i) => SEED + i);
 const NODES = 100;
