@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { VERSION } from '../../shared/src/base/version.ts';
 import { changelogSection } from './changelog.ts';
@@ -105,4 +107,19 @@ test.each(['release', 'window'])('the workflow %s runs commands that exist', (na
   const commands = [...text.matchAll(/npm run ([\w:]+)/g)].map(([, command]) => command);
   expect(commands.length).toBeGreaterThan(0);
   expect(Object.keys(scripts)).toEqual(expect.arrayContaining(commands));
+});
+
+test('the workflow release pushes every image that there is, with its contents and its provenance', () => {
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const text = readFileSync(join(root, '.github/workflows/release.yml'), 'utf8');
+  const job = text.slice(text.indexOf('\n  images:'));
+  const pushed = [...job.matchAll(/file: (\S+Dockerfile)$/gm)].map(([, file]) => file);
+  const files = globSync('*/deploy/Dockerfile', { cwd: root }).map((file) =>
+    file.split(sep).join('/'),
+  );
+  expect(files.length).toBeGreaterThan(1);
+  expect(pushed.toSorted()).toEqual(files.toSorted());
+  expect(job).toMatch(/provenance: mode=max\n +sbom: true/);
+  // The chart of the edge takes its own version, which has no "v", as the tag.
+  expect(job).toContain('pattern={{version}}');
 });
