@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VERSION } from '../../shared/src/base/version.ts';
+import { PACKAGER, SITE } from '../../shared/src/base/web-pages.ts';
 import { layOut } from './linux-root.mjs';
 import { settle } from './reproducible.mjs';
 
@@ -76,12 +77,13 @@ ${text}
 const controlOf = ({ version, architecture, size }) => `Package: millrace
 Version: ${version}
 Architecture: ${architecture}
-Maintainer: Millrace <millrace@example.org>
+Maintainer: ${PACKAGER.name} <${PACKAGER.email}>
 Installed-Size: ${size}
 Depends: ${DEPENDS}
 Recommends: xdg-utils
 Section: net
 Priority: optional
+Homepage: ${SITE}
 Description: download manager for very large files
  Millrace downloads large files over plain HTTP, fast, safely, and resumably.
  It fetches several parts at a time, from the server, from mirrors and through

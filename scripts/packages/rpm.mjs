@@ -5,6 +5,7 @@ import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { SYSTEM_MANIFESTS } from '../../desktop/native-host/registration.ts';
 import { VERSION } from '../../shared/src/base/version.ts';
+import { SITE } from '../../shared/src/base/web-pages.ts';
 import { dayOf } from './deb.mjs';
 import { layOut } from './linux-root.mjs';
 import { settle } from './reproducible.mjs';
@@ -70,7 +71,7 @@ Version: ${version}
 Release: 1
 Summary: Download manager for very large files
 License: MIT
-URL: https://example.org/millrace
+URL: ${SITE}
 AutoReqProv: no
 Requires: glibc >= 2.28, libgcc, libstdc++
 Recommends: xdg-utils

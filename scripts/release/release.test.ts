@@ -3,6 +3,8 @@ import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { VERSION } from '../../shared/src/base/version.ts';
+import { EXTENSION_PAGE, INSTALL_PAGE, PACKAGER, SITE } from '../../shared/src/base/web-pages.ts';
+import { EDGE_RELATION } from '../../shared/src/http/urls/edge-links.ts';
 import { changelogSection } from './changelog.ts';
 import { checksumLines, missingAccounts, missingFrom, stepsOf } from './plan.ts';
 import { otherVersions, withVersion } from './versions.ts';
@@ -122,4 +124,26 @@ test('the workflow release pushes every image that there is, with its contents a
   expect(job).toMatch(/provenance: mode=max\n +sbom: true/);
   // The chart of the edge takes its own version, which has no "v", as the tag.
   expect(job).toContain('pattern={{version}}');
+});
+
+test('RELEASING.md names every page that programs lead to, and no source has another address of it', () => {
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const page = readFileSync(join(root, 'RELEASING.md'), 'utf8');
+  for (const url of [SITE, INSTALL_PAGE, EXTENSION_PAGE, EDGE_RELATION])
+    expect(page).toContain(`| \`${url}\` |`);
+  expect(page).toContain(PACKAGER.email);
+  const sources = globSync(
+    ['{shared,edge,desktop,extension}/**/*.{ts,tsx,mjs}', 'scripts/**/*.{ts,mjs}'],
+    {
+      cwd: root,
+      exclude: (path) => /node_modules|\bdist\b|\.test\.ts/.test(path),
+    },
+  );
+  const naming = sources.filter((file) =>
+    readFileSync(join(root, file), 'utf8').includes(`//${new URL(SITE).host}/`),
+  );
+  expect(naming.map((file) => file.split(sep).join('/')).toSorted()).toEqual([
+    'shared/src/base/web-pages.ts',
+    'shared/src/http/urls/edge-links.ts',
+  ]);
 });
