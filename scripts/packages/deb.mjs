@@ -6,6 +6,7 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { VERSION } from '../../shared/src/base/version.ts';
 import { PACKAGER, SITE } from '../../shared/src/base/web-pages.ts';
+import { addDebianFiles } from './debian-files.mjs';
 import { layOut } from './linux-root.mjs';
 import { settle } from './reproducible.mjs';
 
@@ -31,8 +32,9 @@ export async function makeDeb(folder, { time, version = VERSION, compression = '
   const architecture = ARCHITECTURES[options.arch];
   const stage = join(folder, `deb-${architecture}`);
   rmSync(stage, { recursive: true, force: true });
-  const place = { date: dayOf(time), zshFolder: 'usr/share/zsh/vendor-completions' };
+  const place = { date: dayOf(time), version, zshFolder: 'usr/share/zsh/vendor-completions' };
   const editable = await layOut(stage, { ...place, ...options });
+  addDebianFiles(stage, version, time);
   const files = settle(stage, time);
   const size = Math.ceil(files.reduce((sum, file) => sum + file.size, 0) / 1024);
   const control = join(stage, 'DEBIAN');

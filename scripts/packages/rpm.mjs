@@ -24,7 +24,7 @@ export async function makeRpm(folder, { time, version = VERSION, ...options }) {
   const stage = join(folder, `rpm-${architecture}`);
   const top = join(folder, `rpm-build-${architecture}`);
   for (const path of [stage, top]) rmSync(path, { recursive: true, force: true });
-  const place = { date: dayOf(time), zshFolder: 'usr/share/zsh/site-functions' };
+  const place = { date: dayOf(time), version, zshFolder: 'usr/share/zsh/site-functions' };
   const editable = await layOut(stage, { ...place, ...options });
   const files = settle(stage, time);
   const spec = join(folder, `millrace-${architecture}.spec`);

@@ -9,7 +9,7 @@ import { wingetManifests } from './winget.ts';
 export interface Place {
   /** Folder for them. */
   readonly folder: string;
-  /** What to do with the folder, for people. */
+  /** The place to hand the folder in at, for people. */
   readonly handIn: string;
   /** Files that the place needs; the release has none of them if there are no manifests. */
   readonly needs: string;
