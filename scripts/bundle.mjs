@@ -54,12 +54,39 @@ export async function bundle(folder, programs, places = {}, options = {}) {
     banner: {
       js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);",
     },
-    plugins: [findsFiles({ ...Object.fromEntries(own), ...places })],
+    plugins: [leavesOutUnused(), findsFiles({ ...Object.fromEntries(own), ...places })],
     legalComments: 'none',
     logLevel: 'warning',
     metafile: true,
     ...options.esbuild,
   });
+}
+
+/**
+ * Libraries of a library that nothing here calls. They are CommonJS, which esbuild keeps whole unless it is told that
+ * they do nothing when they are loaded. `pac-resolver` rewrites scripts with `degenerator`, which brings a parser; only
+ * its functions for scripts are used.
+ */
+const UNUSED = /^degenerator$/;
+
+function leavesOutUnused() {
+  return {
+    name: 'leaves-out-unused',
+    setup({ onResolve, resolve: find }) {
+      onResolve({ filter: UNUSED }, async ({ path, pluginData, ...rest }) => {
+        if (pluginData === UNUSED) return undefined;
+        const { kind, importer, namespace, resolveDir } = rest;
+        const found = await find(path, {
+          kind,
+          importer,
+          namespace,
+          resolveDir,
+          pluginData: UNUSED,
+        });
+        return { ...found, sideEffects: false };
+      });
+    },
+  };
 }
 
 /** Has our sources find in the package what they find beside themselves in the repository. */

@@ -71,13 +71,13 @@ function bundleEdge(programs) {
   );
 }
 
-/** Bundles programs. @returns the paths of the sources, from the root of the repository */
+/** Bundles programs. @returns the paths of the sources in them, from the root of the repository */
 async function bundled(programs, sources, places, esbuild = {}) {
   const { metafile } = await bundle(programs, sources, places, {
     external: Object.keys(NATIVE),
     esbuild: { minifyWhitespace: true, ...esbuild },
   });
-  return Object.keys(metafile.inputs);
+  return Object.values(metafile.outputs).flatMap(({ inputs }) => Object.keys(inputs));
 }
 
 /** Copies what the edge's pages consist of. */

@@ -1,6 +1,7 @@
 /**
  * Makes a release out of the packages in `dist`: collects them in dist/release, with the section of
- * the changelog, a bill of materials, checksums and a signature, and uploads them.
+ * the changelog, a bill of materials, checksums and a signature, and uploads them. Writes manifests
+ * for Flathub, winget and Homebrew, which point to the uploaded files, into dist/manifests.
  *
  *   --version X   only set the version, in every place that states it
  *   --dry-run     upload nothing: print what would go where, and what is missing
@@ -18,18 +19,22 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { VERSION } from '../shared/src/base/version.ts';
 import { PNPM } from './pnpm.mjs';
 import { changelogSection } from './release/changelog.ts';
+import { type Place, placesOf } from './release/manifests/manifests.ts';
 import { checksumLines, missingAccounts, missingFrom, type Step, stepsOf } from './release/plan.ts';
 import { otherVersions, withVersion } from './release/versions.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DIST = join(ROOT, 'dist');
 const RELEASE = join(DIST, 'release');
+const MANIFESTS = join(DIST, 'manifests');
+/** Address of the repository, which GitHub's own runs know. */
+const REPOSITORY = `${process.env.GITHUB_SERVER_URL ?? 'https://github.com'}/${process.env.GITHUB_REPOSITORY ?? 'millrace/millrace'}`;
 /** Folders of `dist` with finished packages. */
 const FOLDERS = ['npm', 'linux', 'standalone', 'packages', 'extension'];
 /** Names of finished packages; the folders also hold logs and settings. */
@@ -75,6 +80,13 @@ function release(): void {
   const files = readdirSync(RELEASE).toSorted();
   const digests = new Map(files.map((file) => [file, digestOf(join(RELEASE, file))]));
   writeFileSync(join(RELEASE, 'SHA256SUMS'), checksumLines(digests));
+  writeManifests(
+    placesOf(
+      { version: VERSION, date, base: `${REPOSITORY}/releases/download/v${VERSION}/`, digests },
+      readFileSync(join(ROOT, 'scripts', 'packages', 'files', 'millrace.desktop'), 'utf8'),
+      new Date().toISOString().slice(0, 10),
+    ),
+  );
   files.push('SHA256SUMS', ...sign(dryRun));
   console.log(`Millrace ${VERSION}, ${date ?? 'unreleased'}: ${files.length} files in ${RELEASE}`);
   const missing = missingFrom(files);
@@ -107,6 +119,23 @@ function writeBillOfMaterials(): void {
   const file = join(RELEASE, `millrace-${VERSION}.cdx.json`);
   const kind = ['--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--prod'];
   must('npx', ['--yes', PNPM, '-r', 'sbom', ...kind, '--lockfile-only', '--out', file]);
+}
+
+/** Writes the manifests, and says where they belong. */
+function writeManifests(places: readonly Place[]): void {
+  rmSync(MANIFESTS, { recursive: true, force: true });
+  for (const { folder, handIn, needs, manifests } of places) {
+    if (manifests === undefined) {
+      console.log(`No manifests for ${folder}: the release lacks ${needs}.`);
+      continue;
+    }
+    for (const [path, text] of Object.entries(manifests)) {
+      const file = join(MANIFESTS, folder, path);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text);
+    }
+    console.log(`Manifests in ${join(MANIFESTS, folder)}, for ${handIn}.`);
+  }
 }
 
 /**

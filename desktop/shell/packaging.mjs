@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PACKAGER, SITE } from '../../shared/src/base/web-pages.ts';
 
 /** Version of Electron that the app is built for: that of its types. */
 const ELECTRON = '45.4.1';
@@ -17,9 +18,6 @@ const FUSES = {
   onlyLoadAppFromAsar: true,
   enableCookieEncryption: true,
 };
-
-/** electron-builder asks for one; there is no page of the project yet. */
-const HOMEPAGE = 'https://example.org/millrace';
 
 /**
  * Returns the options for electron-builder.
@@ -41,8 +39,8 @@ export function packagingOptions(stage, output, own, env = process.env) {
     copyright: 'MIT licensed',
     extraMetadata: {
       description: 'Downloads large files fast, safely, and resumably',
-      homepage: env.MILLRACE_HOMEPAGE ?? HOMEPAGE,
-      author: { name: 'Millrace', email: 'millrace@example.org' },
+      homepage: SITE,
+      author: PACKAGER,
     },
     electronVersion: version,
     ...(given ? { electronDist: given } : {}),
@@ -91,7 +89,7 @@ export function packagingOptions(stage, output, own, env = process.env) {
       executableName: 'millrace-app',
       category: 'Network',
       synopsis: 'Downloads large files fast, safely, and resumably',
-      maintainer: 'Millrace <millrace@example.org>',
+      maintainer: `${PACKAGER.name} <${PACKAGER.email}>`,
       icon: join(stage, 'icons'),
       desktop: { entry: { StartupWMClass: 'Millrace', Keywords: 'download;metalink;http;' } },
     },

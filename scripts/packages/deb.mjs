@@ -5,6 +5,8 @@ import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VERSION } from '../../shared/src/base/version.ts';
+import { PACKAGER, SITE } from '../../shared/src/base/web-pages.ts';
+import { addDebianFiles } from './debian-files.mjs';
 import { layOut } from './linux-root.mjs';
 import { settle } from './reproducible.mjs';
 
@@ -30,8 +32,9 @@ export async function makeDeb(folder, { time, version = VERSION, compression = '
   const architecture = ARCHITECTURES[options.arch];
   const stage = join(folder, `deb-${architecture}`);
   rmSync(stage, { recursive: true, force: true });
-  const place = { date: dayOf(time), zshFolder: 'usr/share/zsh/vendor-completions' };
+  const place = { date: dayOf(time), version, zshFolder: 'usr/share/zsh/vendor-completions' };
   const editable = await layOut(stage, { ...place, ...options });
+  addDebianFiles(stage, version, time);
   const files = settle(stage, time);
   const size = Math.ceil(files.reduce((sum, file) => sum + file.size, 0) / 1024);
   const control = join(stage, 'DEBIAN');
@@ -76,12 +79,13 @@ ${text}
 const controlOf = ({ version, architecture, size }) => `Package: millrace
 Version: ${version}
 Architecture: ${architecture}
-Maintainer: Millrace <millrace@example.org>
+Maintainer: ${PACKAGER.name} <${PACKAGER.email}>
 Installed-Size: ${size}
 Depends: ${DEPENDS}
 Recommends: xdg-utils
 Section: net
 Priority: optional
+Homepage: ${SITE}
 Description: download manager for very large files
  Millrace downloads large files over plain HTTP, fast, safely, and resumably.
  It fetches several parts at a time, from the server, from mirrors and through

@@ -19,6 +19,8 @@ import { completionScript } from '../../desktop/cli/completion/scripts.ts';
 import { manifestOf, SYSTEM_MANIFESTS } from '../../desktop/native-host/registration.ts';
 import { root } from '../bundle.mjs';
 import { drawIcons, ICON } from '../draw-icons.mjs';
+import { metainfo } from '../release/manifests/metainfo.ts';
+import { APP_ID } from '../release/manifests/package-facts.ts';
 import { manPage } from './man-page.ts';
 import { gzipped } from './reproducible.mjs';
 
@@ -33,6 +35,9 @@ const NATIVE_PARTS = {
   arm64: ['@node-rs/xxhash-linux-arm64-gnu', '@koromix/koffi-linux-arm64'],
 };
 
+/** Programs by which libraries build their native code. */
+const BUILD_TOOL = /\/(?:cnoke|trampolines)\.cjs$/;
+
 /**
  * Lays out the files.
  *
@@ -41,10 +46,11 @@ const NATIVE_PARTS = {
  * @param options.node path of the Node for the package's architecture
  * @param options.arch that architecture, as Node names it
  * @param options.date day of the release, such as 2026-11-27
+ * @param options.version version of the package
  * @param options.zshFolder folder in which the distribution's zsh looks
  * @returns paths of the files that users may edit, from the root
  */
-export async function layOut(folder, { npm, node, arch, date, zshFolder }) {
+export async function layOut(folder, { npm, node, arch, date, version, zshFolder }) {
   const at = (path) => {
     const whole = join(folder, path);
     mkdirSync(dirname(whole), { recursive: true });
@@ -59,7 +65,10 @@ export async function layOut(folder, { npm, node, arch, date, zshFolder }) {
     chmodSync(join(folder, path), mode);
   };
 
-  for (const part of ['bin', 'lib', 'LICENSE', 'THIRD-PARTY.txt', 'package.json'])
+  // The package's own Node starts the program: its first line would name another one.
+  const main = readFileSync(join(npm, 'bin', 'millrace.mjs'), 'utf8').replace(/^#!.*\n/, '');
+  write(`${HOME}/bin/millrace.mjs`, main);
+  for (const part of ['lib', 'LICENSE', 'THIRD-PARTY.txt', 'package.json'])
     cpSync(join(npm, part), at(`${HOME}/${part}`), { recursive: true });
   copy(node, `${HOME}/node`, 0o755);
   copy(join(FILES, 'daemons.mjs'), `${HOME}/daemons.mjs`);
@@ -79,6 +88,7 @@ export async function layOut(folder, { npm, node, arch, date, zshFolder }) {
   copy(join(FILES, 'millrace.service'), 'usr/lib/systemd/user/millrace.service');
   copy(join(FILES, 'millrace.desktop'), 'usr/share/applications/millrace.desktop');
   copy(join(FILES, 'millrace.xml'), 'usr/share/mime/packages/millrace.xml');
+  write(`usr/share/metainfo/${APP_ID}.metainfo.xml`, metainfo('millrace.desktop', version, date));
   const icons = join(root, 'dist', 'icons');
   drawIcons(icons, ICON_SIZES);
   for (const size of ICON_SIZES) {
@@ -109,7 +119,8 @@ export function copyNative(folder, arch) {
     // Libraries bring the sources of their native code as well.
     const isWanted = (path) =>
       /^(?:\/(?!node_modules|doc|vendor|lib)[^/]+)*$/.test(path) &&
-      (statSync(place + path).isDirectory() || /\.(?:c?js|json|txt)$/.test(path));
+      (statSync(place + path).isDirectory() || /\.(?:c?js|json|txt)$/.test(path)) &&
+      !BUILD_TOOL.test(path);
     const filter = (path) => isWanted(path.slice(place.length).replaceAll('\\', '/'));
     cpSync(place, join(folder, library), { recursive: true, dereference: true, filter });
     // Node is linked with glibc.

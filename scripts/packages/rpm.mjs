@@ -5,6 +5,7 @@ import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { SYSTEM_MANIFESTS } from '../../desktop/native-host/registration.ts';
 import { VERSION } from '../../shared/src/base/version.ts';
+import { SITE } from '../../shared/src/base/web-pages.ts';
 import { dayOf } from './deb.mjs';
 import { layOut } from './linux-root.mjs';
 import { settle } from './reproducible.mjs';
@@ -23,7 +24,7 @@ export async function makeRpm(folder, { time, version = VERSION, ...options }) {
   const stage = join(folder, `rpm-${architecture}`);
   const top = join(folder, `rpm-build-${architecture}`);
   for (const path of [stage, top]) rmSync(path, { recursive: true, force: true });
-  const place = { date: dayOf(time), zshFolder: 'usr/share/zsh/site-functions' };
+  const place = { date: dayOf(time), version, zshFolder: 'usr/share/zsh/site-functions' };
   const editable = await layOut(stage, { ...place, ...options });
   const files = settle(stage, time);
   const spec = join(folder, `millrace-${architecture}.spec`);
@@ -70,7 +71,7 @@ Version: ${version}
 Release: 1
 Summary: Download manager for very large files
 License: MIT
-URL: https://example.org/millrace
+URL: ${SITE}
 AutoReqProv: no
 Requires: glibc >= 2.28, libgcc, libstdc++
 Recommends: xdg-utils

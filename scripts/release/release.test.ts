@@ -1,6 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { VERSION } from '../../shared/src/base/version.ts';
+import { EXTENSION_PAGE, INSTALL_PAGE, PACKAGER, SITE } from '../../shared/src/base/web-pages.ts';
+import { EDGE_RELATION } from '../../shared/src/http/urls/edge-links.ts';
 import { changelogSection } from './changelog.ts';
 import { checksumLines, missingAccounts, missingFrom, stepsOf } from './plan.ts';
 import { otherVersions, withVersion } from './versions.ts';
@@ -105,4 +109,41 @@ test.each(['release', 'window'])('the workflow %s runs commands that exist', (na
   const commands = [...text.matchAll(/npm run ([\w:]+)/g)].map(([, command]) => command);
   expect(commands.length).toBeGreaterThan(0);
   expect(Object.keys(scripts)).toEqual(expect.arrayContaining(commands));
+});
+
+test('the workflow release pushes every image that there is, with its contents and its provenance', () => {
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const text = readFileSync(join(root, '.github/workflows/release.yml'), 'utf8');
+  const job = text.slice(text.indexOf('\n  images:'));
+  const pushed = [...job.matchAll(/file: (\S+Dockerfile)$/gm)].map(([, file]) => file);
+  const files = globSync('*/deploy/Dockerfile', { cwd: root }).map((file) =>
+    file.split(sep).join('/'),
+  );
+  expect(files.length).toBeGreaterThan(1);
+  expect(pushed.toSorted()).toEqual(files.toSorted());
+  expect(job).toMatch(/provenance: mode=max\n +sbom: true/);
+  // The chart of the edge takes its own version, which has no "v", as the tag.
+  expect(job).toContain('pattern={{version}}');
+});
+
+test('RELEASING.md names every page that programs lead to, and no source has another address of it', () => {
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const page = readFileSync(join(root, 'RELEASING.md'), 'utf8');
+  for (const url of [SITE, INSTALL_PAGE, EXTENSION_PAGE, EDGE_RELATION])
+    expect(page).toContain(`| \`${url}\` |`);
+  expect(page).toContain(PACKAGER.email);
+  const sources = globSync(
+    ['{shared,edge,desktop,extension}/**/*.{ts,tsx,mjs}', 'scripts/**/*.{ts,mjs}'],
+    {
+      cwd: root,
+      exclude: (path) => /node_modules|\bdist\b|\.test\.ts/.test(path),
+    },
+  );
+  const naming = sources.filter((file) =>
+    readFileSync(join(root, file), 'utf8').includes(`//${new URL(SITE).host}/`),
+  );
+  expect(naming.map((file) => file.split(sep).join('/')).toSorted()).toEqual([
+    'shared/src/base/web-pages.ts',
+    'shared/src/http/urls/edge-links.ts',
+  ]);
 });

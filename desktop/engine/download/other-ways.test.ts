@@ -147,6 +147,18 @@ describe('other ways', () => {
       }
     });
 
+    test('a wrong digest is not said to be the fault of the source’s parts, which may be right', () => {
+      const noteFor = (code: ErrorCode) => {
+        const first = origin(code);
+        return new OtherWays().next(new MillraceError(code), [first], first, 5, { proves: true });
+      };
+      expect(noteFor('checksum-mismatch')).toMatchObject({
+        note: 'whole-to-compare',
+        text: expect.stringMatching(/do not match the checksum/),
+      });
+      expect(noteFor('wrong-range')?.text).toMatch(/parts that the source sends cannot be used/);
+    });
+
     test('bytes that differ from the source’s own digest are fetched again from the origin alone', () => {
       const ways = new OtherWays();
       const sources = [origin(), mirror()];

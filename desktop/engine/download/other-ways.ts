@@ -232,6 +232,7 @@ export class OtherWays {
     if (isWrong) this.#wrongParts = error;
     this.#excluded.clear();
     this.#whole = new Set(whole.map(({ id }) => id));
-    return noteOf('whole-answer');
+    // A wrong digest does not show who is wrong: the parts, or whoever gave the digest.
+    return noteOf(isWrong ? 'whole-to-compare' : 'whole-answer');
   }
 }

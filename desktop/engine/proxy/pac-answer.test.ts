@@ -15,14 +15,20 @@ test.each([
   ],
   ['PROXY a.test:99999; QUIC b.test:1; PROXY c.test:1', ['http://c.test:1']],
   ['', ['direct']],
-  ['PROXY', ['direct']],
-  ['nonsense', ['direct']],
+  ['  ', ['direct']],
   [undefined, ['direct']],
   [17, ['direct']],
 ])('%j leads %j', (answer, ways) => {
   const found = readPacAnswer(answer);
   expect(found.map((way) => (way === undefined ? 'direct' : formatProxy(way)))).toEqual(ways);
 });
+
+test.each(['PROXY', 'nonsense', 'QUIC b.test:1; PROXY a.test:99999'])(
+  'an answer whose servers cannot be used is not taken for leave to go past them: %s',
+  (answer) => {
+    expect(() => readPacAnswer(answer)).toThrow('no proxy that can be used');
+  },
+);
 
 test('an answer of any length names few servers', () => {
   expect(readPacAnswer('PROXY a.test:1;'.repeat(100_000)).length).toBeLessThanOrEqual(16);

@@ -31,10 +31,11 @@ export function toldUrl(url: URL): string {
  * Reads an answer such as `PROXY a:8080; SOCKS5 b:1080; DIRECT`.
  *
  * @returns servers, best first; undefined: without a proxy. Servers that cannot be used are left
- *   out; an answer without any means no proxy, as in browsers
+ *   out. An empty answer means no proxy
+ * @throws Error for an answer that names servers, of which none can be used
  */
 export function readPacAnswer(answer: unknown): readonly (ProxyServer | undefined)[] {
-  if (typeof answer !== 'string') return [undefined];
+  if (typeof answer !== 'string' || answer.trim() === '') return [undefined];
   const ways: (ProxyServer | undefined)[] = [];
   for (const part of answer.slice(0, MAX_CHARS).split(';').slice(0, MAX_WAYS)) {
     const [kind = '', address = ''] = part.trim().split(/\s+/);
@@ -48,5 +49,6 @@ export function readPacAnswer(answer: unknown): readonly (ProxyServer | undefine
       }
     }
   }
-  return ways.length === 0 ? [undefined] : ways;
+  if (ways.length === 0) throw new Error('it names no proxy that can be used');
+  return ways;
 }

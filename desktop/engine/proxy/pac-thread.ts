@@ -7,7 +7,7 @@ import type { PacData, PacQuestion, PacReply } from './pac-worker.ts';
 
 /**
  * Longest time for an answer, start and look-ups of names included; the thread is ended after it. It is
- * long, because without an answer requests go past the proxy, and a busy machine is slow.
+ * long, because without an answer nothing can be requested, and a busy machine is slow.
  */
 const ANSWER_MS: Millis = 30_000;
 /** Bytes of memory for an address that was looked up: two numbers, and a text. */

@@ -91,7 +91,7 @@ function replyTo({ id, url, host }: PacQuestion): PacReply {
   const args = [machine.newString(url), machine.newString(host)];
   try {
     const result = machine.callFunction(find, machine.undefined, ...args);
-    const answer = String(machine.dump(result));
+    const answer = String(machine.dump(result) ?? '');
     result.dispose();
     return { id, answer };
   } catch (error) {

@@ -49,6 +49,16 @@ async function ways(of: SystemProxy, url = 'http://x.test/'): Promise<string[]> 
   return found.map((way) => (way === undefined ? 'direct' : formatProxy(way)));
 }
 
+/** Returns the error of a request that must not go past the proxy. */
+async function refusal(of: SystemProxy, url?: string): Promise<string> {
+  const error = await ways(of, url).then(
+    (found) => new Error(`goes by ${found}`),
+    (failure: Error) => failure,
+  );
+  expect(error).toMatchObject({ code: 'proxy-failed' });
+  return error.message;
+}
+
 async function scriptFile(text: string): Promise<string> {
   const path = join(folder, 'proxy.pac');
   await writeFile(path, text);
@@ -81,17 +91,35 @@ test('a change of the settings is noticed, and they are not read for every reque
   expect(await ways(system)).toEqual(['direct']);
 });
 
-test('settings that cannot be read or used mean no proxy, and the state says why', async () => {
-  settings = new Error('gsettings is missing');
+test('a machine without a program for the settings names no proxy, and the state says why', async () => {
+  settings = Object.assign(new Error('gsettings is missing'), { code: 'ENOENT' });
   const system = systemProxy();
   expect(await ways(system)).toEqual(['direct']);
   expect(await system.state()).toMatchObject({ way: 'direct', problem: 'gsettings is missing' });
+});
+
+test('requests do not go past a proxy that cannot be used, except to this machine', async () => {
   settings = { way: 'servers', servers: { all: 'gopher://tom:secret@a.test:1' } };
-  now += 10_000;
-  expect(await ways(system)).toEqual(['direct']);
-  const { problem } = await system.state();
+  const system = systemProxy();
+  expect(await refusal(system)).toMatch(/nothing is sent past it/);
+  expect(await ways(system, 'http://127.0.0.1/')).toEqual(['direct']);
+  const { way, problem } = await system.state();
+  expect(way).toBe('servers');
   expect(problem).toMatch(/proxy in the system’s settings/);
   expect(problem).not.toMatch(/secret/);
+});
+
+test('settings that cannot be read for once are those of before; unknown ones lead nowhere', async () => {
+  settings = new Error('no answer in time');
+  const system = systemProxy();
+  expect(await refusal(system)).toMatch(/no answer in time/);
+  expect(await system.state()).toMatchObject({ way: 'servers', problem: 'no answer in time' });
+  settings = { way: 'servers', servers: { all: 'http://a.test:1' } };
+  now += 10_000;
+  expect(await ways(system)).toEqual(['http://a.test:1']);
+  settings = new Error('no answer in time');
+  now += 10_000;
+  expect(await ways(system)).toEqual(['http://a.test:1']);
 });
 
 test('the state shows no log-in', async () => {
@@ -148,14 +176,15 @@ test.each([
   ['is not there', 'file:///nowhere/proxy.pac', /ENOENT/],
   ['has an address of another kind', 'ftp://x.test/proxy.pac', /ftp: is not understood/],
   ['has no address', 'nonsense', /URL/i],
-])('a script that %s means no proxy', async (_what, script, why) => {
+])('requests do not go past a script that %s', async (_what, script, why) => {
   settings = { way: 'script', script };
   const system = systemProxy();
-  expect(await ways(system)).toEqual(['direct']);
+  expect(await refusal(system)).toMatch(why);
   expect((await system.state()).problem).toMatch(why);
+  expect(await ways(system, 'http://127.0.0.1/')).toEqual(['direct']);
 });
 
-test('a script of endless length, or behind an error, means no proxy', async () => {
+test('requests do not go past a script of endless length, or behind an error', async () => {
   settings = {
     way: 'script',
     script: await scriptServer((_asked, answer) => {
@@ -167,27 +196,51 @@ test('a script of endless length, or behind an error, means no proxy', async () 
     }),
   };
   const system = systemProxy();
-  expect(await ways(system)).toEqual(['direct']);
+  await refusal(system);
   expect((await system.state()).problem).toBe('it is too long');
   settings = {
     way: 'script',
     script: await scriptServer((_asked, answer) => answer.writeHead(404).end()),
   };
   now += 10_000;
-  expect(await ways(system)).toEqual(['direct']);
+  await refusal(system);
   expect((await system.state()).problem).toBe('its server answers 404');
 });
 
 test('a script that fails is asked again after half a minute, and holds nothing up before', async () => {
   settings = { way: 'script', script: await scriptFile('function FindProxyForURL() { throw 1; }') };
   const system = systemProxy();
-  expect(await ways(system)).toEqual(['direct']);
+  await refusal(system);
   expect((await system.state()).problem).toBeDefined();
   await scriptFile(always('PROXY mended:1'));
-  expect(await ways(system)).toEqual(['direct']);
+  await refusal(system);
   now += 30_000;
   expect(await ways(system)).toEqual(['http://mended:1']);
   expect((await system.state()).problem).toBeUndefined();
+});
+
+test('a script that cannot be fetched again decides as before, until it can be', async () => {
+  let status = 200;
+  const script = await scriptServer((_asked, answer) =>
+    answer.writeHead(status).end(always(status === 200 ? 'PROXY new:1' : 'DIRECT')),
+  );
+  settings = { way: 'script', script };
+  const system = systemProxy();
+  expect(await ways(system)).toEqual(['http://new:1']);
+  status = 502;
+  now += 5 * 60_000;
+  expect(await Promise.all([ways(system), ways(system, 'http://y.test/')])).toEqual([
+    ['http://new:1'],
+    ['http://new:1'],
+  ]);
+  status = 200;
+  now += 30_000;
+  expect(await ways(system)).toEqual(['http://new:1']);
+  // Another script at another address has nothing to do with this one.
+  settings = { way: 'script', script: `${script}?other` };
+  status = 502;
+  now += 10_000;
+  await refusal(system);
 });
 
 test('KDE’s file is read with that of the machine below it', async () => {

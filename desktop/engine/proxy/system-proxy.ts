@@ -5,6 +5,7 @@
 
 import { readFile } from 'node:fs/promises';
 import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
 import { isLoopback, type NoProxy } from './no-proxy.ts';
 import { readPacAnswer, toldUrl } from './pac-answer.ts';
 import { PacThread } from './pac-thread.ts';
@@ -30,7 +31,10 @@ export interface SystemProxyState {
   readonly servers: readonly string[];
   /** Address of the script, without a log-in. */
   readonly script?: string | undefined;
-  /** Why the settings or the script are of no use; requests go without a proxy. */
+  /**
+   * Why the settings or the script are of no use. Requests then go without a proxy if `way` is
+   * `direct`, and nowhere otherwise.
+   */
   readonly problem?: string | undefined;
 }
 
@@ -51,6 +55,7 @@ interface Settings {
   readonly settings: SystemSettings;
   /** Why the settings cannot be used. */
   readonly problem?: string;
+  /** Chooses among servers. @throws MillraceError `proxy-failed` if these cannot be used */
   readonly choose: (url: URL) => Way;
 }
 
@@ -58,6 +63,8 @@ interface Script {
   /** Undefined if the script could not be fetched. */
   readonly thread?: PacThread;
   readonly problem?: string;
+  /** True if the script could not be fetched again, and decides as it was. */
+  readonly isKept?: boolean;
 }
 
 export interface SystemProxyOptions {
@@ -72,6 +79,8 @@ export class SystemProxy {
   /** Hosts that the environment exempts. */
   readonly #exempt: NoProxy;
   #settings: Promise<Settings> | undefined;
+  /** The settings that were read last. */
+  #lastRead: SystemSettings | undefined;
   #settingsUntil: Millis = 0;
   #script: Promise<Script> | undefined;
   #scriptUrl = '';
@@ -87,8 +96,12 @@ export class SystemProxy {
   }
 
   /**
-   * Returns the ways to a URL, best first, at least one. Settings or a script that cannot be used
-   * mean no proxy, as in browsers.
+   * Returns the ways to a URL, best first, at least one. Settings that name a proxy or a script
+   * which cannot be used lead nowhere: a request past the proxy could tell the network, or the
+   * server, what the user meant to hide from it. (Browsers go past a script that fails, unless it is
+   * marked as mandatory.)
+   *
+   * @throws MillraceError `proxy-failed`
    */
   async ways(url: URL): Promise<readonly Way[]> {
     const { settings, choose } = await this.#read();
@@ -139,13 +152,31 @@ export class SystemProxy {
 
   async #settingsNow(): Promise<Settings> {
     const { read, source, env } = this.#options;
+    let settings: SystemSettings;
     try {
-      const settings = await read(source, env);
+      settings = await read(source, env);
+      this.#lastRead = settings;
+    } catch (error) {
+      // A machine without the settings' program has nothing that names a proxy.
+      settings = this.#lastRead ?? { way: saysNothing(error) ? 'direct' : 'servers' };
+      if (this.#lastRead === undefined) return this.#unusable(settings, error);
+    }
+    try {
       const choose = settings.way === 'servers' ? systemChoice(settings, env) : () => undefined;
       return { settings, choose };
     } catch (error) {
-      return { settings: { way: 'direct' }, problem: textOf(error), choose: () => undefined };
+      return this.#unusable(settings, error);
     }
+  }
+
+  /** Returns settings by which only this machine itself is reached, unless they name no proxy. */
+  #unusable(settings: SystemSettings, error: unknown): Settings {
+    const problem = textOf(error);
+    const choose = (url: URL): Way => {
+      if (settings.way === 'direct' || this.#isExempt(url)) return undefined;
+      throw noWay('the proxy settings of the system cannot be used', problem);
+    };
+    return { settings, problem, choose };
   }
 
   /** A script decides about other machines; this one is reached directly, as in browsers. */
@@ -156,19 +187,29 @@ export class SystemProxy {
   }
 
   async #byScript(script: string, url: URL): Promise<readonly Way[]> {
-    const { thread } = await this.#scriptOf(script);
-    if (thread === undefined) return [undefined];
+    const { thread, problem = '' } = await this.#scriptOf(script);
+    if (thread === undefined)
+      throw noWay('the script that chooses the proxy cannot be used', problem);
     const told = toldUrl(url);
     const known = this.#answers.get(told);
     if (known !== undefined) return known;
-    let ways: readonly Way[];
+    let answer: string;
     try {
-      ways = readPacAnswer(await thread.find(told));
+      answer = await thread.find(told);
     } catch (error) {
+      // A newer script has replaced this one meanwhile, and ended its thread.
+      if ((await this.#script)?.thread !== thread) return this.#byScript(script, url);
       // The next questions do not wait for a script that hangs or fails.
       thread.close();
-      this.#setScript(script, Promise.resolve({ problem: textOf(error) }), FAILED_SCRIPT_MS);
-      return [undefined];
+      const why = textOf(error);
+      this.#setScript(script, Promise.resolve({ problem: why }), FAILED_SCRIPT_MS);
+      throw noWay('the script that chooses the proxy fails', why);
+    }
+    let ways: readonly Way[];
+    try {
+      ways = readPacAnswer(answer);
+    } catch (error) {
+      throw noWay('the answer of the script that chooses the proxy cannot be used', textOf(error));
     }
     if (this.#answers.size >= MAX_ANSWERS) this.#answers.clear();
     this.#answers.set(told, ways);
@@ -178,12 +219,11 @@ export class SystemProxy {
   async #scriptOf(url: string): Promise<Script> {
     const isOld = this.#options.now() >= this.#scriptUntil;
     if (this.#script === undefined || this.#scriptUrl !== url || isOld) {
-      const before = this.#script;
-      this.#setScript(url, scriptAt(url), SCRIPT_MS);
-      const own = this.#script;
-      const [found, old] = await Promise.all([own, before]);
-      old?.thread?.close();
-      if (found?.problem !== undefined && this.#script === own) {
+      const isSame = this.#scriptUrl === url;
+      const own = renewed(url, this.#script, isSame);
+      this.#setScript(url, own, SCRIPT_MS);
+      const { problem, isKept } = await own;
+      if ((problem !== undefined || isKept) && this.#script === own) {
         this.#scriptUntil = this.#options.now() + FAILED_SCRIPT_MS;
       }
     }
@@ -196,6 +236,24 @@ export class SystemProxy {
     this.#scriptUntil = this.#options.now() + forMs;
     this.#answers.clear();
   }
+}
+
+/**
+ * Fetches a script in place of an earlier one; never rejects.
+ *
+ * @param before the earlier script, which ends
+ * @param isSame true if that had the same address: it stays if this one cannot be fetched
+ */
+async function renewed(
+  url: string,
+  before: Promise<Script> | undefined,
+  isSame: boolean,
+): Promise<Script> {
+  const [found, old] = await Promise.all([scriptAt(url), before]);
+  if (found.problem !== undefined && isSame && old?.thread !== undefined)
+    return { thread: old.thread, isKept: true };
+  old?.thread?.close();
+  return found;
 }
 
 /** Fetches a script; never rejects. */
@@ -226,6 +284,16 @@ async function bounded(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>)
     all.push(piece);
   }
   return Buffer.concat(all).toString('utf8');
+}
+
+/** Returns true for the failure of a program that is not there, or that has no settings to print. */
+function saysNothing(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return code === 'ENOENT' || typeof code === 'number';
+}
+
+function noWay(what: string, why: string): MillraceError {
+  return new MillraceError('proxy-failed', `${what} (${why}), and nothing is sent past it`);
 }
 
 function withoutLogin(text: string): string {

@@ -168,6 +168,14 @@ describe('the proxy of the system’s settings', () => {
     expect(result.stderr).toMatch(/--proxy http:\/\/name:password@/);
     expect(origin.requests).toHaveLength(0);
   });
+
+  test('comes from a script that is not there: nothing goes past the proxy', async () => {
+    const env = await desktop(['ProxyType=2', 'Proxy Config Script=file:///nowhere/proxy.pac']);
+    const result = await get(origin.url('none'), [], { ...env, NO_PROXY: '<-loopback>' });
+    expect(result.code).toBe(3);
+    expect(result.stderr).toMatch(/The proxy does not work: the script .*ENOENT.*nothing is sent/);
+    expect(origin.requests).toHaveLength(0);
+  });
 });
 
 describe('a SOCKS proxy', () => {

@@ -11,6 +11,8 @@ export const NOTES = {
   'first-contradicts': '{source} contradicts itself: relying on the other sources',
   'wrong-file': 'the data received is not the file: trying the other sources',
   'one-piece': 'no source is left that serves ranges: downloading in one piece',
+  'whole-to-compare':
+    'the parts that came do not match the checksum: asking once for the whole file, in case the parts were wrong',
   'whole-answer': 'the parts that the source sends cannot be used: asking for the whole file',
   'ranges-refused': '{source} refuses requests for parts ({why}): it sends the whole file',
   'first-answer': '{source} serves no other request ({why}): reading its first answer to the end',

@@ -145,6 +145,7 @@ export interface Placeholders {
   readonly 'proxy.now.script': 'script' | 'source';
   readonly 'proxy.now.discovery': 'source';
   readonly 'proxy.now.problem': 'source' | 'problem';
+  readonly 'proxy.now.refused': 'source' | 'problem';
   readonly 'devices.code': 'url';
   readonly 'devices.codeNote': 'time';
   readonly 'devices.used': 'when' | 'address';

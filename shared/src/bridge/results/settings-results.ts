@@ -101,7 +101,9 @@ export const systemProxy = named('SystemProxy', 'What environment and system say
   problem: z
     .string()
     .optional()
-    .describe('Why the settings or the script cannot be used; requests then go without a proxy.'),
+    .describe(
+      'Why the settings or the script cannot be used; requests then go without a proxy if `way` is `direct`, and fail otherwise.',
+    ),
 });
 
 export const learnedHost = named('LearnedHost', 'The learned limit of a host.', {

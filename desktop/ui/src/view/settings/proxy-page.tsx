@@ -66,7 +66,11 @@ function SystemProxyNote() {
 function systemProxyText(text: Text, now: SystemProxyView): string {
   const { way, servers, script = '', problem } = now;
   const source = text.t(`proxy.source.${now.source}`);
-  if (problem !== undefined) return text.t('proxy.now.problem', { source, problem });
+  if (problem !== undefined)
+    return text.t(way === 'direct' ? 'proxy.now.problem' : 'proxy.now.refused', {
+      source,
+      problem,
+    });
   if (way === 'script') return text.t('proxy.now.script', { source, script });
   if (way === 'discovery') return text.t('proxy.now.discovery', { source });
   if (servers.length === 0) return text.t('proxy.now.none', { source });
