@@ -23,7 +23,7 @@ import { sleep } from '@millrace/shared/node/sleep';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { SegmentPool } from '../partial/segment-pool.ts';
 import type { Connections } from '../sources/connections.ts';
-import type { HttpSource } from '../sources/http-source.ts';
+import type { DownloadSource } from '../sources/download-source.ts';
 import { type First, isPinnable, openFirst } from '../sources/opening.ts';
 import { versionOf } from '../sources/sample-check.ts';
 import { isPage, type Opened, type WholeAnswer } from '../sources/source-answer.ts';
@@ -92,7 +92,7 @@ export interface Fetched {
 
 export class Attempt {
   readonly #options: AttemptOptions;
-  readonly #session: Session<HttpSource>;
+  readonly #session: Session<DownloadSource>;
   readonly #sources: SourceSet;
   #blocks: BlockDownload | undefined;
   #described: ExnodeDownload | undefined;
@@ -344,7 +344,7 @@ export class Attempt {
     this.#findings = { ...this.#findings, ...found };
   }
 
-  #addSource(source: HttpSource): void {
+  #addSource(source: DownloadSource): void {
     const { connections, excludes } = this.#options;
     if (excludes(source.id)) return;
     if (source.edge !== undefined && !mayBeTold(source.edge, connections.isHome)) return;
