@@ -8,8 +8,10 @@ export const SOURCE_KINDS = ['edge', 'origin', 'mirror', 'depot'] as const;
 
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 
-/** Beginnings of the links that a download can fetch. */
-const FETCHABLE = /^https?:\/\//i;
+/** Schemes of the links that a download can fetch; links without a scheme get the first. */
+export const FETCHABLE_SCHEMES: readonly string[] = ['https', 'http'];
+
+const FETCHABLE = new RegExp(`^(?:${FETCHABLE_SCHEMES.join('|')})://`, 'i');
 
 /** Returns true for a link whose scheme a download can fetch. */
 export function isFetchable(link: string): boolean {
