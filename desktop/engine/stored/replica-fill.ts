@@ -6,8 +6,8 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { PullPart } from '@millrace/shared/cdn/depot/pull-plan';
-import { afterFailure, type FillWay } from '@millrace/shared/exnode/augment';
 import type { Begun } from '@millrace/shared/exnode/exnode';
+import { afterFailure, type FillWay } from '@millrace/shared/exnode/fill-attempt';
 import {
   appendRest,
   blocksOf,
