@@ -17,7 +17,7 @@ export type NextAttempt =
  * @param stored bytes that were stored when the attempt began
  * @param failure `unreachable` if the depot could not get the bytes; `wrong` if it has wrong ones
  */
-export function afterFailure(
+export function nextAttempt(
   way: FillWay,
   stored: number,
   failure: 'unreachable' | 'wrong',
