@@ -2,6 +2,7 @@
 
 import { type ByteRange, RangeSet } from '../src/base/byte-range.ts';
 import type { Millis } from '../src/base/clock.ts';
+import type { SourceKind } from '../src/download/request/source-kinds.ts';
 import type { Holds } from '../src/download/scheduler/holdings.ts';
 import { Scheduler } from '../src/download/scheduler/scheduler.ts';
 import { BlockTransfer } from '../src/download/transfer/block-transfer.ts';
@@ -14,7 +15,7 @@ import type {
   RangeWriter,
   Sink,
 } from '../src/download/transfer/transfer-ports.ts';
-import { type SourceKind, TransferSource } from '../src/download/transfer/transfer-source.ts';
+import { TransferSource } from '../src/download/transfer/transfer-source.ts';
 import { Timers } from './timers.ts';
 
 const PIECE_BYTES = 64 * 1024;

@@ -9,6 +9,7 @@ import {
 import { MillraceError } from '@millrace/shared/base/errors';
 import { parseRate } from '@millrace/shared/base/unit-options';
 import { MAX_DATA, MAX_PARITY } from '@millrace/shared/code/reed-solomon';
+import { FETCHABLE_SCHEMES } from '@millrace/shared/download/request/source-kinds';
 import { InvalidArgumentError } from 'commander';
 
 /** A mistake in the user's command; printed as commander prints its own. */
@@ -93,7 +94,7 @@ export function digestValue(text: string): Digest {
 }
 
 /** Reads a URL with one of the schemes; a URL without a scheme gets the first one. */
-export function urlValue(text: string, schemes: readonly string[] = ['https', 'http']): string {
+export function urlValue(text: string, schemes = FETCHABLE_SCHEMES): string {
   try {
     const url = new URL(text.includes('://') ? text : `${schemes[0]}://${text}`);
     url.hash = '';

@@ -6,10 +6,8 @@
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Digest } from '@millrace/shared/base/digest';
-import { asMillraceError, isOfSource, MillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, isOfSource } from '@millrace/shared/base/errors';
 import { noteOf, noteOfError } from '@millrace/shared/base/notes';
-import { type OriginAnswer, reasonInAnswer } from '@millrace/shared/download/request/edge-use';
-import { homeReasonText } from '@millrace/shared/download/request/home-reason';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import { Patience } from '@millrace/shared/download/transfer/patience';
 import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
@@ -17,22 +15,21 @@ import type { Session } from '@millrace/shared/download/transfer/session';
 import type { ReadableExnode } from '@millrace/shared/exnode/exnode';
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import { listField } from '@millrace/shared/http/fields/headers';
-import { matchVersion } from '@millrace/shared/http/fields/validators';
 import { mayBeTold } from '@millrace/shared/http/urls/public-host';
 import { sleep } from '@millrace/shared/node/sleep';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { SegmentPool } from '../partial/segment-pool.ts';
 import type { Connections } from '../sources/connections.ts';
-import type { HttpSource } from '../sources/http-source.ts';
+import type { DownloadSource } from '../sources/download-source.ts';
 import { type First, isPinnable, openFirst } from '../sources/opening.ts';
 import { versionOf } from '../sources/sample-check.ts';
-import { isPage, type Opened, type WholeAnswer } from '../sources/source-answer.ts';
 import { SourceSet } from '../sources/source-set.ts';
 import { BlockDownload } from './block-download.ts';
 import type { DownloadReport } from './download-report.ts';
 import type { Described, DownloadContext } from './download-types.ts';
 import type { DownloadWay, SaidDigest } from './download-way.ts';
 import { ExnodeDownload } from './exnode-download.ts';
+import { checkIsFile, holdToLength, keepHome, unpinned } from './first-answer.ts';
 import { type RateLimit, takeFromAll } from './rate-limit.ts';
 import { streamDownload } from './stream-download.ts';
 import type { TargetFile, UnsizedVersion } from './target-file.ts';
@@ -92,7 +89,7 @@ export interface Fetched {
 
 export class Attempt {
   readonly #options: AttemptOptions;
-  readonly #session: Session<HttpSource>;
+  readonly #session: Session<DownloadSource>;
   readonly #sources: SourceSet;
   #blocks: BlockDownload | undefined;
   #described: ExnodeDownload | undefined;
@@ -195,7 +192,7 @@ export class Attempt {
     readonly version: UnsizedVersion;
     readonly file: PartialFile;
   }> {
-    const { request, connections, target } = this.#options;
+    const { request, connections, target, stated } = this.#options;
     const session = this.#session;
     const sources = this.#sources;
     const patience = new Patience(session, session.now());
@@ -207,16 +204,18 @@ export class Attempt {
         length: request.length,
         asksForWhole: this.#options.asksForWhole,
         isNew: !(await target.mayHaveBytes(connections.urls)),
-        onOrigin: (answer) => this.#keepHome(answer),
+        onOrigin: (answer) => keepHome(answer, sources.sources, connections, this.#options.report),
         onRefused: ({ label }, error) =>
           this.#options.report.note(noteOfError('ranges-refused', error, { source: label })),
       });
       this.#first = first;
-      this.#expectFile(first);
+      const { sawFile } = this.#findings;
+      const isFile = checkIsFile(first, sawFile || this.#options.asksForWhole);
+      this.#find({ sawFile: sawFile || isFile });
       const pinned = isPinnable(first.opened) ? versionOf(first.opened) : undefined;
       const version = pinned ?? unpinned(first.opened);
       try {
-        if (first.opened.kind === 'whole') this.#holdToLength(first.opened, first.opened.length);
+        if (first.opened.kind === 'whole') holdToLength(first.opened, first.opened.length, stated);
         return {
           first,
           pinned,
@@ -245,7 +244,7 @@ export class Attempt {
     file: PartialFile,
     version: SourceVersion | undefined,
   ): Promise<{ readonly length: number; readonly digest: Digest | undefined }> {
-    const { request, context, report, connections, target, pool } = this.#options;
+    const { request, context, report, connections, target, pool, stated } = this.#options;
     const way: DownloadWay = {
       session: this.#session,
       request,
@@ -260,7 +259,7 @@ export class Attempt {
     };
     if (version === undefined) {
       const fetched = await streamDownload(way);
-      if (first.opened.kind === 'whole') this.#holdToLength(first.opened, fetched.length);
+      if (first.opened.kind === 'whole') holdToLength(first.opened, fetched.length, stated);
       return fetched;
     }
     this.#blocks = new BlockDownload({
@@ -282,54 +281,6 @@ export class Attempt {
     return this.#described.run();
   }
 
-  /**
-   * Excludes edges from files that the origin does not give to everybody, and from files in the
-   * user's own network.
-   */
-  async #keepHome(answer: OriginAnswer): Promise<void> {
-    const { connections, report } = this.#options;
-    const inAnswer = reasonInAnswer(answer);
-    const why = homeReasonText(inAnswer ?? 'own-network');
-    for (const { edge, health } of this.#sources.sources) {
-      if (edge === undefined) continue;
-      if (inAnswer === undefined && (await connections.mayTell(edge))) continue;
-      health.quarantineFor(new MillraceError('source-refused', why));
-      if (!(await connections.isOwnEdge(edge))) report.noteOnce(noteOf('edges-not-asked', { why }));
-    }
-  }
-
-  /**
-   * Rejects a web page that comes instead of a file seen before, or after answers that could not be
-   * used: it is a log-in or an error page, whatever its status.
-   *
-   * @throws MillraceError `origin-denied`
-   */
-  #expectFile({ opened }: First): void {
-    const page = isPage(opened);
-    const { sawFile } = this.#findings;
-    if ((sawFile || this.#options.asksForWhole) && page && !isPinnable(opened)) {
-      opened.discard();
-      throw new MillraceError('origin-denied', 'a web page came in place of the file');
-    }
-    this.#find({ sawFile: sawFile || (!page && isPinnable(opened)) });
-  }
-
-  /**
-   * Checks a whole answer against the length that partial answers stated for the same version: a
-   * shorter one has been cut off, however complete it looks.
-   *
-   * @param length of the answer, in bytes; undefined: not known yet
-   * @throws MillraceError `wrong-length`
-   */
-  #holdToLength({ validators, isDecoded }: WholeAnswer, length: number | undefined): void {
-    if (length === undefined || isDecoded) return;
-    const stated = this.#options.stated.filter(
-      (version) => matchVersion(version.validators, validators) !== 'different',
-    );
-    if (stated.length === 0 || stated.some((version) => version.length === length)) return;
-    throw new MillraceError('wrong-length', `${length} bytes instead of ${stated[0]?.length}`);
-  }
-
   #tellStart({ opened, source }: First, file: PartialFile, resumedBytes: number): void {
     const length = opened.kind === 'whole' ? opened.length : opened.version.length;
     const { path } = file;
@@ -344,7 +295,7 @@ export class Attempt {
     this.#findings = { ...this.#findings, ...found };
   }
 
-  #addSource(source: HttpSource): void {
+  #addSource(source: DownloadSource): void {
     const { connections, excludes } = this.#options;
     if (excludes(source.id)) return;
     if (source.edge !== undefined && !mayBeTold(source.edge, connections.isHome)) return;
@@ -364,11 +315,4 @@ export class Attempt {
       report.noteOnce(noteOfError('waits-for-server', failure));
     }
   }
-}
-
-/** Describes a file whose ranges cannot be told apart from those of other versions. */
-function unpinned(opened: Opened): UnsizedVersion {
-  if (opened.kind === 'whole') return { length: undefined, validators: {}, digests: [] };
-  const { length, validators } = opened.version;
-  return { length, validators, digests: [] };
 }

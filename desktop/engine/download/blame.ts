@@ -2,7 +2,7 @@
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
-import type { HttpSource } from '../sources/http-source.ts';
+import type { DownloadSource } from '../sources/download-source.ts';
 import { isDoubted } from './other-ways.ts';
 
 /** Number of checks with bad pieces from a source after which the source is excluded. */
@@ -18,8 +18,8 @@ const MAX_BAD_ROUNDS = 4;
  */
 export function blame(
   bad: readonly ByteRange[],
-  sources: readonly HttpSource[],
-  onFailed: (source: HttpSource, error: MillraceError) => void,
+  sources: readonly DownloadSource[],
+  onFailed: (source: DownloadSource, error: MillraceError) => void,
 ): void {
   for (const source of sources) {
     const badBytes = bad.reduce((sum, range) => sum + source.given.bytesWithin(range), 0);

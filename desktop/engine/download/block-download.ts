@@ -22,10 +22,10 @@ import { RttMemory } from '../edges/rtt-memory.ts';
 import { FileCheck } from '../hash/file-check.ts';
 import type { Connections } from '../sources/connections.ts';
 import { Discovery } from '../sources/discovery.ts';
+import type { DownloadSource } from '../sources/download-source.ts';
 import { readFirstBody, readOn } from '../sources/first-body.ts';
 import { Gatekeeper } from '../sources/gatekeeper.ts';
 import type { HeldAnswer } from '../sources/held-answer.ts';
-import type { HttpSource } from '../sources/http-source.ts';
 import { blame } from './blame.ts';
 import { whileDiskIsFull } from './disk-full.ts';
 import type { DownloadWay, SaidDigest } from './download-way.ts';
@@ -48,7 +48,7 @@ export interface BlockDownloadOptions extends DownloadWay {
   /** Position from which bytes are wanted first; undefined: the order does not matter. */
   readonly preferred: number | undefined;
   /** Called with discovered sources; the caller passes wanted ones to `letIn`. */
-  readonly onSource: (source: HttpSource) => void;
+  readonly onSource: (source: DownloadSource) => void;
   /** Called with the expected digests of the whole file, before it is checked. */
   readonly onSaid: (said: readonly SaidDigest[]) => void;
 }
@@ -136,7 +136,7 @@ export class BlockDownload {
   }
 
   /** Admits a source, which is used once it has shown that it holds the file. */
-  letIn(source: HttpSource): void {
+  letIn(source: DownloadSource): void {
     if (this.#isOpen) this.#gatekeeper.letIn(source);
   }
 
@@ -227,7 +227,7 @@ export class BlockDownload {
   }
 
   /** Asks for a range, or continues the first answer if it waits at that position. */
-  async #ask(source: HttpSource, range: ByteRange, signal: AbortSignal): Promise<OpenAnswer> {
+  async #ask(source: DownloadSource, range: ByteRange, signal: AbortSignal): Promise<OpenAnswer> {
     const held = source === this.#held?.source && this.#held.isOpen ? this.#held : undefined;
     const { stored } = this.#options.file;
     const waiting = held?.answerTo(source, range, signal, (bytes) => stored.covers(bytes));
@@ -280,7 +280,7 @@ export class BlockDownload {
     }
   }
 
-  #schedule(source: HttpSource): void {
+  #schedule(source: DownloadSource): void {
     const { id, holds, kind } = source;
     const ownership = this.#discovery?.ownership(source);
     this.#passes.scheduler?.addSource(id, { ...ownership, holds, hasPeers: kind === 'edge' });

@@ -10,7 +10,7 @@ import { holdsOf } from '@millrace/shared/download/exnode/part-holds';
 import { blockRange, type ReadableExnode } from '@millrace/shared/exnode/exnode';
 import type { FileHasher } from '../hash/file-hasher.ts';
 import type { PartialFile } from '../partial/partial-file.ts';
-import type { PartSource } from '../sources/place-source.ts';
+import type { PartSource } from '../sources/exnode/place-source.ts';
 
 /** Silence after which another source may bring a block that one alone was to bring. */
 const SILENT_MS = 2000;

@@ -3,7 +3,7 @@
 import type { MillraceError } from '@millrace/shared/base/errors';
 import { type Note, noteOfError } from '@millrace/shared/base/notes';
 import { RateMeter } from '@millrace/shared/download/figures/rate-meter';
-import type { HttpSource } from '../sources/http-source.ts';
+import type { DownloadSource } from '../sources/download-source.ts';
 import type { DownloadEvent, DownloadState } from './download-types.ts';
 
 export class DownloadReport {
@@ -64,7 +64,7 @@ export class DownloadReport {
   };
 
   /** Reports a source that was given up; temporary failures are not reported. */
-  readonly sourceFailed = (source: HttpSource, error: MillraceError): void => {
+  readonly sourceFailed = (source: DownloadSource, error: MillraceError): void => {
     if (source.health.quarantine === undefined) return;
     // This failure is expected: the file is fetched directly.
     if (source.edge !== undefined && error.code === 'private-address') return;

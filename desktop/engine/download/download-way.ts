@@ -5,7 +5,7 @@ import type { DownloadRequest } from '@millrace/shared/download/request/request'
 import type { Session } from '@millrace/shared/download/transfer/session';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { SegmentPool } from '../partial/segment-pool.ts';
-import type { HttpSource } from '../sources/http-source.ts';
+import type { DownloadSource } from '../sources/download-source.ts';
 import type { First } from '../sources/opening.ts';
 import type { SourceSet } from '../sources/source-set.ts';
 import type { DownloadReport } from './download-report.ts';
@@ -13,7 +13,7 @@ import type { DownloadContext } from './download-types.ts';
 import type { TargetFile } from './target-file.ts';
 
 export interface DownloadWay {
-  readonly session: Session<HttpSource>;
+  readonly session: Session<DownloadSource>;
   readonly request: DownloadRequest;
   readonly context: DownloadContext;
   readonly report: DownloadReport;

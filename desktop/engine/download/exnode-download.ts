@@ -7,13 +7,14 @@ import { type ByteRange, shownRanges } from '@millrace/shared/base/byte-range';
 import type { Digest } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
+import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import type { ReadableExnode } from '@millrace/shared/exnode/exnode';
 import { coverage } from '@millrace/shared/exnode/layout';
 import { type Place, placesOf, unheld, usedReplicas } from '@millrace/shared/exnode/places';
 import { FileCheck } from '../hash/file-check.ts';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { Connections } from '../sources/connections.ts';
-import type { PartSource } from '../sources/place-source.ts';
+import { type PartSource, PlaceSource } from '../sources/exnode/place-source.ts';
 import { BlockProof } from './block-proof.ts';
 import { whileDiskIsFull } from './disk-full.ts';
 import type { Described } from './download-types.ts';
@@ -63,7 +64,11 @@ export class ExnodeDownload {
     ]);
     // Every byte is checked, so it may come by any way.
     connections.trustDigest();
-    const places = this.#places.map((place, i) => connections.place(place, i, context.random));
+    const { random } = context;
+    const open = (url: string) => connections.source('depot', url, random);
+    const places = this.#places.map(
+      (place, index) => new PlaceSource({ place, index, health: new SourceHealth(random), open }),
+    );
     const file = await target.openDescribed(exnode);
     const parity = this.#parity?.begin(file, places);
     this.#sources = parity === undefined ? places : [...places, parity];

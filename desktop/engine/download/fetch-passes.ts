@@ -8,10 +8,11 @@ import { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
 import { BlockTransfer } from '@millrace/shared/download/transfer/block-transfer';
 import type { BlockTransferOptions } from '@millrace/shared/download/transfer/transfer-ports';
 import { PartialStore } from '../partial/partial-store.ts';
-import type { HttpSource } from '../sources/http-source.ts';
+import type { DownloadSource } from '../sources/download-source.ts';
 import type { DownloadWay } from './download-way.ts';
 
-export interface FetchPassOptions extends Pick<BlockTransferOptions<HttpSource>, 'open' | 'known'> {
+export interface FetchPassOptions
+  extends Pick<BlockTransferOptions<DownloadSource>, 'open' | 'known'> {
   /** Length of the file, bytes. */
   readonly length: number;
   /** True if no byte may be asked for twice. */
@@ -25,7 +26,7 @@ export interface FetchPassOptions extends Pick<BlockTransferOptions<HttpSource>,
 /** A pass that has not begun: the caller adds the sources and runs the transfer. */
 interface FetchPass {
   readonly scheduler: Scheduler;
-  readonly transfer: BlockTransfer<HttpSource>;
+  readonly transfer: BlockTransfer<DownloadSource>;
 }
 
 /** Parts of a download that each pass uses. */
@@ -50,7 +51,7 @@ export class FetchPasses {
   }
 
   /** Transfer of the pass under way. */
-  get transfer(): BlockTransfer<HttpSource> | undefined {
+  get transfer(): BlockTransfer<DownloadSource> | undefined {
     return this.#pass?.transfer;
   }
 

@@ -1,18 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
 import { RangeSet } from '@millrace/shared/base/byte-range';
 import { type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
-import type { HttpSource } from '../sources/http-source.ts';
+import type { DownloadSource } from '../sources/download-source.ts';
 import { OtherWays } from './other-ways.ts';
 
 /** Returns a source in its state at the end of a way. */
-function source(id: string, quarantine?: ErrorCode, givenBytes = 0): HttpSource {
+function source(id: string, quarantine?: ErrorCode, givenBytes = 0): DownloadSource {
   const given = new RangeSet([{ start: 0, end: givenBytes }]);
   const health = { quarantine: quarantine && new MillraceError(quarantine) };
-  return { id, label: id, given, health } as unknown as HttpSource;
+  return { id, label: id, given, health } as unknown as DownloadSource;
 }
 
 /** Chooses the next way, and lists the sources that it excludes. */
-function chosen(code: ErrorCode, sources: readonly HttpSource[], storedBytes: number) {
+function chosen(code: ErrorCode, sources: readonly DownloadSource[], storedBytes: number) {
   const ways = new OtherWays();
   const text = ways.next(new MillraceError(code), sources, sources[0], storedBytes)?.text;
   return {
@@ -75,7 +75,7 @@ describe('other ways', () => {
     const { text, excluded, ways } = chosen('origin-gone', sources, 9);
     expect(text).toMatch(/in one piece/);
     expect(excluded).toEqual(['a']);
-    const [, b, c] = sources as [HttpSource, HttpSource, HttpSource];
+    const [, b, c] = sources as [DownloadSource, DownloadSource, DownloadSource];
     // In another attempt, the source that was not asked has no failure yet.
     const fresh = source('c');
     const next = ways.next(new MillraceError('version-changed'), [b, fresh], b, 9);
@@ -87,7 +87,7 @@ describe('other ways', () => {
   test('a source that gives another file in one piece makes room for the next', () => {
     const sources = [source('a', 'range-ignored', 9), source('b', 'range-ignored')];
     const { ways } = chosen('range-ignored', sources, 9);
-    const [a, b] = sources as [HttpSource, HttpSource];
+    const [a, b] = sources as [DownloadSource, DownloadSource];
     expect(ways.next(new MillraceError('checksum-mismatch'), [a, b], a, 0)).toBeDefined();
     expect(ways.excludes('a') && !ways.excludes('b')).toBe(true);
   });
@@ -103,9 +103,9 @@ describe('other ways', () => {
   });
 
   describe('with sources whose partial answers break the contract', () => {
-    const origin = (quarantine?: ErrorCode): HttpSource =>
+    const origin = (quarantine?: ErrorCode): DownloadSource =>
       Object.assign(source('origin', quarantine), { kind: 'origin' as const });
-    const mirror = (quarantine?: ErrorCode): HttpSource =>
+    const mirror = (quarantine?: ErrorCode): DownloadSource =>
       Object.assign(source('mirror', quarantine), { kind: 'mirror' as const });
     const MiB = 1024 * 1024;
 

@@ -11,7 +11,7 @@ import {
 } from '@millrace/shared/base/errors';
 import { type Note, noteOf } from '@millrace/shared/base/notes';
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
-import type { HttpSource } from '../sources/http-source.ts';
+import type { DownloadSource } from '../sources/download-source.ts';
 
 /** Failures which mean that the received bytes belong to another file. */
 const WRONG_FILE: ReadonlySet<ErrorCode> = new Set(['wrong-digest', 'checksum-mismatch']);
@@ -30,12 +30,12 @@ const BREACHES: ReadonlySet<ErrorCode> = new Set([
 const MAX_GIVEN_UP_BYTES = 64 * 1024 * 1024;
 
 /** Returns true for a source that was turned away because it differed from the first one. */
-export function isDoubted({ health }: HttpSource): boolean {
+export function isDoubted({ health }: DownloadSource): boolean {
   return health.quarantine?.code === 'different-file';
 }
 
 /** Returns true for a source whose own answers have proven it unreliable. */
-function isRefuted(source: HttpSource): boolean {
+function isRefuted(source: DownloadSource): boolean {
   return source.health.quarantine?.row.bytes === 'dropped' && !isDoubted(source);
 }
 
@@ -92,7 +92,7 @@ export class OtherWays {
   }
 
   /** Notes the versions that the partial answers of an attempt stated. */
-  noteStated(sources: readonly HttpSource[]): void {
+  noteStated(sources: readonly DownloadSource[]): void {
     for (const { stated } of sources) this.#stated.push(...stated);
   }
 
@@ -106,8 +106,8 @@ export class OtherWays {
    */
   next(
     error: unknown,
-    sources: readonly HttpSource[],
-    first: HttpSource | undefined,
+    sources: readonly DownloadSource[],
+    first: DownloadSource | undefined,
     storedBytes: number,
     { proves = false, isSaid = false, provesWhole = false }: Proof = {},
   ): Note | undefined {
@@ -135,8 +135,8 @@ export class OtherWays {
 
   #byRanges(
     error: MillraceError,
-    sources: readonly HttpSource[],
-    first: HttpSource,
+    sources: readonly DownloadSource[],
+    first: DownloadSource,
     storedBytes: number,
   ): Note | undefined {
     if (this.#inOnePiece) return this.#nextInOnePiece(sources, first);
@@ -156,7 +156,7 @@ export class OtherWays {
    * Excludes sources of the wrong file, after the reference source had it: sources that differed
    * from it may have the right one.
    */
-  #withoutWrong(sources: readonly HttpSource[], all: boolean): Note | undefined {
+  #withoutWrong(sources: readonly DownloadSource[], all: boolean): Note | undefined {
     const wrong = sources.filter(
       ({ given, health }) => health.quarantine?.code === 'wrong-digest' || (all && given.bytes > 0),
     );
@@ -165,7 +165,7 @@ export class OtherWays {
   }
 
   /** Excludes a source whose whole answer was not the file; any other source may have it. */
-  #withoutWrongWhole(sources: readonly HttpSource[], first: HttpSource): Note | undefined {
+  #withoutWrongWhole(sources: readonly DownloadSource[], first: DownloadSource): Note | undefined {
     this.#excluded.add(first.id);
     const isLeft = sources.some((source) => !this.#excluded.has(source.id) && !isRefuted(source));
     return isLeft ? noteOf('wrong-file') : undefined;
@@ -175,7 +175,7 @@ export class OtherWays {
    * Excludes unreliable sources, after the reference source broke the range contract: its statement
    * about the file counts no more than those of the sources that differed from it.
    */
-  #withoutFirst(sources: readonly HttpSource[], first: HttpSource): Note {
+  #withoutFirst(sources: readonly DownloadSource[], first: DownloadSource): Note {
     for (const source of sources) {
       if (isRefuted(source)) this.#excluded.add(source.id);
     }
@@ -185,7 +185,7 @@ export class OtherWays {
   /**
    * Keeps only sources that could not serve ranges: they may still give the file in one piece.
    */
-  #wholeOnly(sources: readonly HttpSource[]): Note | undefined {
+  #wholeOnly(sources: readonly DownloadSource[]): Note | undefined {
     const whole = sources.filter(({ health }) => {
       const code = health.quarantine?.code;
       return code !== undefined && WHOLE_ONLY.has(code);
@@ -201,8 +201,8 @@ export class OtherWays {
    * after any failure of one source, the next may have the file.
    */
   #nextInOnePiece(
-    sources: readonly HttpSource[],
-    failed: HttpSource | undefined,
+    sources: readonly DownloadSource[],
+    failed: DownloadSource | undefined,
   ): Note | undefined {
     if (failed === undefined) return undefined;
     this.#excluded.add(failed.id);
@@ -217,7 +217,7 @@ export class OtherWays {
    */
   #asWhole(
     error: MillraceError,
-    sources: readonly HttpSource[],
+    sources: readonly DownloadSource[],
     storedBytes: number,
     proves: boolean,
     isSaid: boolean,

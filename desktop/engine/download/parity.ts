@@ -11,10 +11,10 @@ import { usedReplicas } from '@millrace/shared/exnode/places';
 import { solvableBlocks } from '@millrace/shared/exnode/row-solver';
 import type { PartialFile } from '../partial/partial-file.ts';
 import { BodyCipher } from '../seal/body-cipher.ts';
-import { CodedSource } from '../sources/coded-source.ts';
 import type { Connections } from '../sources/connections.ts';
-import { ParityBlocks } from '../sources/parity-blocks.ts';
-import type { PlaceSource } from '../sources/place-source.ts';
+import { CodedSource } from '../sources/exnode/coded-source.ts';
+import { ParityBlocks } from '../sources/exnode/parity-blocks.ts';
+import type { PlaceSource } from '../sources/exnode/place-source.ts';
 import type { BlockProof } from './block-proof.ts';
 import type { DownloadWay } from './download-way.ts';
 

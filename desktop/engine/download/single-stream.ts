@@ -13,17 +13,17 @@ import type { Sink } from '@millrace/shared/download/transfer/transfer-ports';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { SegmentPool } from '../partial/segment-pool.ts';
 import { SegmentWriter } from '../partial/segment-writer.ts';
-import type { HttpSource } from '../sources/http-source.ts';
+import type { DownloadSource } from '../sources/download-source.ts';
 import { versionOf } from '../sources/sample-check.ts';
 import type { Opened } from '../sources/source-answer.ts';
 import type { SourceSet } from '../sources/source-set.ts';
 
 export interface SingleStreamOptions {
   readonly file: PartialFile;
-  readonly source: HttpSource;
+  readonly source: DownloadSource;
   readonly sources: SourceSet;
   readonly pool: SegmentPool;
-  readonly session: Session<HttpSource>;
+  readonly session: Session<DownloadSource>;
 }
 
 /** Stored bytes to compare before a download without validators is resumed. */

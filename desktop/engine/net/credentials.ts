@@ -1,6 +1,7 @@
 /** Log-ins for basic authentication (RFC 7617), from options, URLs or a netrc file. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
+import { isFetchable } from '@millrace/shared/download/request/source-kinds';
 
 export interface Login {
   readonly user: string;
@@ -32,7 +33,7 @@ export function basicAuthorization(login: Login): string {
  * @throws MillraceError `bad-url`, which does not show the URL if it has a password
  */
 export function takeLogin(text: string): { url: string; login: Login | undefined } {
-  const url = httpUrl(text);
+  const url = fetchableUrl(text);
   const { username, password } = url;
   url.username = '';
   url.password = '';
@@ -46,10 +47,10 @@ export function takeLogin(text: string): { url: string; login: Login | undefined
   }
 }
 
-function httpUrl(text: string): URL {
+function fetchableUrl(text: string): URL {
   try {
     const url = new URL(text);
-    if (url.protocol === 'http:' || url.protocol === 'https:') return url;
+    if (isFetchable(url.href)) return url;
   } catch {
     // Reported below.
   }

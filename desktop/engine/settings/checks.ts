@@ -2,6 +2,7 @@
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
+import { isFetchable } from '@millrace/shared/download/request/source-kinds';
 import { tryRead } from '@millrace/shared/schema/read';
 import type * as z from 'zod';
 import { withoutLogin } from '../net/credentials.ts';
@@ -24,8 +25,8 @@ export function downloadUrl(text: string): URL {
   try {
     const parsed = new URL(text.trim());
     parsed.hash = '';
-    const known = parsed.protocol === 'http:' || parsed.protocol === 'https:';
-    if (known && parsed.hostname !== '' && parsed.href.length <= MAX_URL_CHARS) return parsed;
+    if (isFetchable(parsed.href) && parsed.hostname !== '' && parsed.href.length <= MAX_URL_CHARS)
+      return parsed;
   } catch {
     // Reported below.
   }

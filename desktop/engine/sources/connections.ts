@@ -9,10 +9,9 @@ import { type Note, noteOf } from '@millrace/shared/base/notes';
 import { capabilityIn } from '@millrace/shared/download/request/capability-url';
 import { homeReasonText } from '@millrace/shared/download/request/home-reason';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import type { SourceKind } from '@millrace/shared/download/request/source-kinds';
 import { mayAskPlainly, type NamedBy } from '@millrace/shared/download/transfer/plain-source';
 import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
-import type { SourceKind } from '@millrace/shared/download/transfer/transfer-source';
-import type { Place } from '@millrace/shared/exnode/places';
 import { isPublicHost, mayBeTold } from '@millrace/shared/http/urls/public-host';
 import type { HttpStream } from '@millrace/shared/node/http-client';
 import { edgeHeaders, localEdge } from '../../local/local-edge.ts';
@@ -22,8 +21,8 @@ import { OwnNetwork } from '../net/own-network.ts';
 import { RequestFields } from '../net/request-fields.ts';
 import { Transport } from '../net/transport.ts';
 import { whyUnreachable } from '../net/unreachable.ts';
+import type { DownloadSource } from './download-source.ts';
 import { type HeaderFields, HttpSource } from './http-source.ts';
-import { PlaceSource } from './place-source.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -104,7 +103,7 @@ export class Connections {
   }
 
   /** Makes the sources that the user has named: edges first, then the origin, then mirrors. */
-  async sources(random: Random, onNote: (note: Note) => void): Promise<HttpSource[]> {
+  async sources(random: Random, onNote: (note: Note) => void): Promise<DownloadSource[]> {
     const { edges, direct } = this.#request;
     const [url = '', ...mirrors] = this.urls;
     const { personal } = this.#fields;
@@ -125,7 +124,9 @@ export class Connections {
       }
     }
     const used = personal || reason !== undefined ? [] : told;
-    const all = await Promise.all(used.map((edge) => this.edge(edge, url, random)));
+    const all: DownloadSource[] = await Promise.all(
+      used.map((edge) => this.edge(edge, url, random)),
+    );
     if (direct || used.length === 0) all.push(this.source('origin', url, random));
     // A mirror is asked directly, like the origin.
     if (direct) for (const mirror of mirrors) all.push(this.source('mirror', mirror, random));
@@ -133,7 +134,7 @@ export class Connections {
   }
 
   /** Makes a source that gets a URL through an edge. */
-  async edge(edge: string, url: string, random: Random): Promise<HttpSource> {
+  async edge(edge: string, url: string, random: Random): Promise<DownloadSource> {
     const own = await edgeHeaders(edge);
     const { origin } = new URL(edge);
     const fields: HeaderFields = {
@@ -148,7 +149,7 @@ export class Connections {
   }
 
   /** Makes a source that asks the origin or a mirror directly. */
-  source(kind: Exclude<SourceKind, 'edge'>, url: string, random: Random): HttpSource {
+  source(kind: Exclude<SourceKind, 'edge'>, url: string, random: Random): DownloadSource {
     const fields: HeaderFields = {
       for: (target, start) => this.#fields.fieldsFor(target, { role: 'origin', start }),
       onResponse: (target, start, headers) =>
@@ -158,18 +159,8 @@ export class Connections {
     return this.#make(kind, new URL(url).host, url, undefined, fields, random, namedBy);
   }
 
-  /** Makes a source for a place of an exNode. @param index tells places at one server apart */
-  place(place: Place, index: number, random: Random): PlaceSource {
-    return new PlaceSource({
-      place,
-      index,
-      health: new SourceHealth(random),
-      open: (url) => this.source('depot', url, random),
-    });
-  }
-
   /** Makes a source for one of the edge's own pages, such as `/-/edges`. */
-  page(edge: string, path: string, random: Random): HttpSource {
+  page(edge: string, path: string, random: Random): DownloadSource {
     const fields: HeaderFields = {
       for: (target, start) => this.#fields.fieldsFor(target, { role: 'edge', start }),
     };

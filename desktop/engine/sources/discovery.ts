@@ -14,7 +14,7 @@ import type { SourceOptions } from '@millrace/shared/download/scheduler/schedule
 import type { ChunkOwners, EdgeList } from '../edges/chunk-owners.ts';
 import type { EdgeMemory } from '../edges/nearest-first.ts';
 import type { Connections } from './connections.ts';
-import type { HttpSource } from './http-source.ts';
+import type { DownloadSource } from './download-source.ts';
 import type { First } from './opening.ts';
 import type { SmallFile } from './small-file.ts';
 
@@ -30,7 +30,7 @@ export interface DiscoveryOptions {
   readonly random: Random;
   readonly edgeMemory: EdgeMemory;
   readonly signal: AbortSignal;
-  readonly onSource: (source: HttpSource) => void;
+  readonly onSource: (source: DownloadSource) => void;
   /** Called when the owners of chunks become known, so that `ownership` has changed. */
   readonly onOwners: () => void;
   readonly onNote: (note: Note) => void;
@@ -69,7 +69,7 @@ export class Discovery {
   }
 
   /** Returns a function that tells which chunks a source owns, as far as the owners are known. */
-  ownership(source: HttpSource): SourceOptions {
+  ownership(source: DownloadSource): SourceOptions {
     const owners = this.#owners;
     const node = owners?.nodeOf(source);
     if (owners === undefined || node === undefined) return {};

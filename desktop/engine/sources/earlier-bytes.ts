@@ -12,14 +12,14 @@ import {
 } from '@millrace/shared/download/transfer/same-file';
 import { canPin } from '@millrace/shared/http/fields/validators';
 import type { PartialFile } from '../partial/partial-file.ts';
-import type { HttpSource } from './http-source.ts';
+import type { DownloadSource } from './download-source.ts';
 import { compareSample, readSample } from './sample-check.ts';
 import { isPage } from './source-answer.ts';
 
 export interface EarlierBytesOptions {
   readonly file: PartialFile;
   /** The source that answered first. */
-  readonly source: HttpSource;
+  readonly source: DownloadSource;
   readonly version: SourceVersion;
   /** URLs of the file that the user has given. */
   readonly ownUrls: readonly string[];

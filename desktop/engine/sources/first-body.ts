@@ -6,8 +6,8 @@ import type { Sink } from '@millrace/shared/download/transfer/transfer-ports';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { SegmentPool } from '../partial/segment-pool.ts';
 import { SegmentWriter } from '../partial/segment-writer.ts';
+import type { DownloadSource } from './download-source.ts';
 import { HeldAnswer } from './held-answer.ts';
-import type { HttpSource } from './http-source.ts';
 import { FIRST_BYTES, type First } from './opening.ts';
 import type { SourceSet } from './source-set.ts';
 
@@ -22,7 +22,7 @@ export interface FirstBodyOptions {
   readonly file: PartialFile;
   readonly sources: SourceSet;
   readonly pool: SegmentPool;
-  readonly session: Session<HttpSource>;
+  readonly session: Session<DownloadSource>;
 }
 
 /**
@@ -126,9 +126,9 @@ export async function readOn(
 /** Returns a sink that stores bytes and counts them. */
 function takeInto(
   writer: SegmentWriter,
-  source: HttpSource,
+  source: DownloadSource,
   sources: SourceSet,
-  session: Session<HttpSource>,
+  session: Session<DownloadSource>,
 ): Sink {
   return (position, bytes) => {
     source.health.onBytes();

@@ -12,7 +12,7 @@ import type { Session } from '@millrace/shared/download/transfer/session';
 import { canPin } from '@millrace/shared/http/fields/validators';
 import { sleep } from '@millrace/shared/node/sleep';
 import type { PartialFile } from '../partial/partial-file.ts';
-import type { HttpSource } from './http-source.ts';
+import type { DownloadSource } from './download-source.ts';
 import { admit, readBeginning } from './sample-check.ts';
 import type { SourceSet } from './source-set.ts';
 
@@ -21,9 +21,9 @@ export interface GatekeeperOptions {
   readonly file: PartialFile;
   /** The file's version, as the first source stated it. */
   readonly reference: SourceVersion;
-  readonly first: HttpSource;
+  readonly first: DownloadSource;
   readonly random: Random;
-  readonly session: Session<HttpSource>;
+  readonly session: Session<DownloadSource>;
   /** Ends the checks, possibly before the session ends. */
   readonly signal: AbortSignal;
   /**
@@ -31,7 +31,7 @@ export interface GatekeeperOptions {
    * must define the file.
    */
   readonly onOrphaned: () => void;
-  readonly onAdmitted: (source: HttpSource) => void;
+  readonly onAdmitted: (source: DownloadSource) => void;
 }
 
 /** Milliseconds between looks for something to compare with. */
@@ -56,7 +56,7 @@ export class Gatekeeper {
    * Admits a source as soon as it has shown that it holds the file, after several attempts if
    * needed.
    */
-  letIn(source: HttpSource): void {
+  letIn(source: DownloadSource): void {
     const { reference, first, onAdmitted } = this.#options;
     if (source.health.quarantine !== undefined) return;
     if (source.url === first.url && canPin(reference.validators)) {
@@ -74,7 +74,7 @@ export class Gatekeeper {
     await Promise.all(this.#tasks);
   }
 
-  async #tryUntilIn(source: HttpSource): Promise<void> {
+  async #tryUntilIn(source: DownloadSource): Promise<void> {
     const { sources, reference, first, file, random, session, signal } = this.#options;
     while (!signal.aborted) {
       try {
@@ -111,7 +111,7 @@ export class Gatekeeper {
   }
 
   /** Reads the first bytes of a range from the disk, or else from an admitted source. */
-  async #known(range: ByteRange, asking: HttpSource): Promise<Buffer | undefined> {
+  async #known(range: ByteRange, asking: DownloadSource): Promise<Buffer | undefined> {
     const { file, signal } = this.#options;
     if (file.stored.covers(range)) return this.#stored(range);
     const teller = this.#teller(asking);
@@ -126,7 +126,7 @@ export class Gatekeeper {
     }
   }
 
-  #teller(asking: HttpSource): HttpSource | undefined {
+  #teller(asking: DownloadSource): DownloadSource | undefined {
     const { sources, session } = this.#options;
     return sources.sources.find((source) => {
       const at = source.health.usableAt();

@@ -2,11 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Sink } from '@millrace/shared/download/transfer/transfer-ports';
 import type { RoomForPiece } from '@millrace/shared/node/piece-reader';
+import type { DownloadSource } from './download-source.ts';
 import { HeldAnswer } from './held-answer.ts';
-import type { HttpSource } from './http-source.ts';
 import type { Opened } from './source-answer.ts';
 
-const SOURCE = { id: 'a' } as unknown as HttpSource;
+const SOURCE = { id: 'a' } as unknown as DownloadSource;
 const never = new AbortController().signal;
 /** Says of any bytes that they are stored. */
 const all = () => true;

@@ -8,7 +8,7 @@ import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { OpenAnswer, Sink } from '@millrace/shared/download/transfer/transfer-ports';
 import type { RoomForPiece } from '@millrace/shared/node/piece-reader';
-import type { HttpSource } from './http-source.ts';
+import type { DownloadSource } from './download-source.ts';
 import type { Opened } from './source-answer.ts';
 
 /**
@@ -27,7 +27,7 @@ interface Reader {
 }
 
 export class HeldAnswer {
-  readonly source: HttpSource;
+  readonly source: DownloadSource;
   readonly #opened: Extract<Opened, { kind: 'range' }>;
   #position: number;
   /** True from the moment a request was given the answer until it reads. */
@@ -44,7 +44,7 @@ export class HeldAnswer {
   #isTimed = false;
 
   /** @param opened an answer whose bytes come in order, and of which none has been read */
-  constructor(source: HttpSource, opened: Extract<Opened, { kind: 'range' }>) {
+  constructor(source: DownloadSource, opened: Extract<Opened, { kind: 'range' }>) {
     this.source = source;
     this.#opened = opened;
     this.#position = opened.range.start;
@@ -77,7 +77,7 @@ export class HeldAnswer {
    *   no other answer may bring them
    */
   answerTo(
-    source: HttpSource,
+    source: DownloadSource,
     range: ByteRange,
     signal: AbortSignal,
     isStored: (range: ByteRange) => boolean,

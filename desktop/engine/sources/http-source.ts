@@ -4,15 +4,8 @@
  */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
-import { RangeSet } from '@millrace/shared/base/byte-range';
-import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_DOWNLOAD_REDIRECTS } from '@millrace/shared/base/limits';
-import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
-import {
-  type SourceKind,
-  TransferSource,
-} from '@millrace/shared/download/transfer/transfer-source';
 import { namesOther, type PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import { isRedirect, redirectTarget } from '@millrace/shared/http/answers/redirect';
 import { ifRange } from '@millrace/shared/http/fields/conditions';
@@ -23,6 +16,7 @@ import { matchVersion, readValidators } from '@millrace/shared/http/fields/valid
 import { formatPrefixedUrl } from '@millrace/shared/http/urls/prefixed-url';
 import type { HttpStream } from '@millrace/shared/node/http-client';
 import { answerError } from './answer-error.ts';
+import { DownloadSource, type DownloadSourceOptions } from './download-source.ts';
 import { type Opened, understand, type WholeAnswer, wholeOf } from './source-answer.ts';
 
 type Fields = Readonly<Record<string, string>>;
@@ -45,14 +39,7 @@ export interface HeaderFields {
   onResponse?(url: URL, start: URL, headers: Headers): void;
 }
 
-export interface HttpSourceOptions {
-  readonly kind: SourceKind;
-  /** Label for the user interface: the edge's address, or the host. */
-  readonly label: string;
-  /** URL of the file at the origin or mirror. */
-  readonly url: string;
-  /** Base URL of the edge; undefined if `url` is asked directly. */
-  readonly edge: string | undefined;
+export interface HttpSourceOptions extends DownloadSourceOptions {
   readonly fields: HeaderFields;
   readonly get: HttpGet;
   /**
@@ -61,52 +48,18 @@ export interface HttpSourceOptions {
    * @throws MillraceError `source-refused` for a URL that must not be asked
    */
   readonly check?: ((target: URL, start: URL) => void) | undefined;
-  readonly health: SourceHealth;
 }
 
-export class HttpSource extends TransferSource {
-  override readonly kind: SourceKind;
-  override readonly host: string;
-  readonly label: string;
-  readonly url: string;
-  readonly edge: string | undefined;
-  /** Version that this source must send; undefined until the source is shown to have the file. */
-  version: PinnedVersion | undefined;
-  /** Rounds in which pieces with bytes of this source had a wrong digest. */
-  badRounds = 0;
-  /** All ranges that this source has sent. */
-  readonly given = new RangeSet();
-  /** Versions that partial answers stated, also answers that could not be used. */
-  readonly stated: PinnedVersion[] = [];
-  /** True if the last first request was for the whole file, after one for a range had failed. */
-  wasAskedForWhole = false;
-  /** Shortest time to an answer, in milliseconds; undefined before the first answer. */
-  rttMs: Millis | undefined;
-  /** Shortest time from a request, on an open connection, to the head of its answer. */
-  headMs: Millis | undefined;
+export class HttpSource extends DownloadSource {
   readonly #options: HttpSourceOptions;
 
   constructor(options: HttpSourceOptions) {
-    super(options.health);
-    this.kind = options.kind;
-    this.label = options.label;
-    this.url = options.url;
-    this.edge = options.edge;
+    super(options);
     this.#options = options;
-    this.host = this.requestUrl.host;
   }
 
   override get id(): string {
     return this.requestUrl.href;
-  }
-
-  override get isAdmitted(): boolean {
-    return this.version !== undefined;
-  }
-
-  override gave(range: ByteRange, defines = false): void {
-    super.gave(range, defines);
-    this.given.add(range);
   }
 
   /** URL that is asked before any redirect: the edge's prefixed URL, or the file's own. */
@@ -114,14 +67,7 @@ export class HttpSource extends TransferSource {
     return new URL(this.edge === undefined ? this.url : formatPrefixedUrl(this.edge, this.url));
   }
 
-  /**
-   * Asks for a range.
-   *
-   * @param pinned the version that the answer must be of; undefined for the first request
-   * @returns kind `whole` only if `pinned` is undefined
-   * @throws MillraceError; the signal's reason
-   */
-  async openRange(
+  override async openRange(
     asked: ByteRange,
     pinned: PinnedVersion | undefined,
     signal: AbortSignal,
@@ -144,13 +90,8 @@ export class HttpSource extends TransferSource {
     }
   }
 
-  /**
-   * Asks for the whole file in one answer.
-   *
-   * @param mayBeEncoded leaves out Accept-Encoding, for which some servers refuse requests
-   * @throws MillraceError; the signal's reason
-   */
-  async openWhole(signal: AbortSignal, mayBeEncoded = false): Promise<WholeAnswer> {
+  /** @param mayBeEncoded leaves out Accept-Encoding, for which some servers refuse requests */
+  override async openWhole(signal: AbortSignal, mayBeEncoded = false): Promise<WholeAnswer> {
     const response = await this.#get({}, signal, mayBeEncoded);
     try {
       return wholeOf(response);

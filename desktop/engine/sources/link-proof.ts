@@ -10,7 +10,7 @@ import { canPin } from '@millrace/shared/http/fields/validators';
 import { DATA_SUFFIX, JOURNAL_SUFFIX } from '../files/partial-names.ts';
 import { readJournal } from '../partial/journal-file.ts';
 import { Connections } from './connections.ts';
-import type { HttpSource } from './http-source.ts';
+import type { DownloadSource } from './download-source.ts';
 import { FIRST_BYTES } from './opening.ts';
 import { compareSample, readSample } from './sample-check.ts';
 import { isPage, type Opened } from './source-answer.ts';
@@ -62,7 +62,7 @@ function checkAnswer(opened: Opened, length: number | undefined): void {
 
 /** Compares stored bytes at some places. A source without ranges cannot be compared. */
 async function checkStored(
-  source: HttpSource,
+  source: DownloadSource,
   first: Opened,
   path: string,
   random: Random,

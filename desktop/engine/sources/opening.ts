@@ -9,12 +9,12 @@ import type { OriginAnswer } from '@millrace/shared/download/request/edge-use';
 import type { Patience } from '@millrace/shared/download/transfer/patience';
 import type { Session } from '@millrace/shared/download/transfer/session';
 import { canPin } from '@millrace/shared/http/fields/validators';
-import type { HttpSource } from './http-source.ts';
+import type { DownloadSource } from './download-source.ts';
 import { isPage, type Opened } from './source-answer.ts';
 import type { SourceSet } from './source-set.ts';
 
 export interface First {
-  readonly source: HttpSource;
+  readonly source: DownloadSource;
   readonly opened: Opened;
 }
 
@@ -26,7 +26,7 @@ export interface OpeningOptions {
   readonly asksForWhole: boolean;
   /** True if no byte of the file may be stored yet: the first answer may bring all of it. */
   readonly isNew: boolean;
-  readonly session: Session<HttpSource>;
+  readonly session: Session<DownloadSource>;
   /** Limits the whole search for a source, however many calls it takes. */
   readonly patience: Patience;
   /**
@@ -35,7 +35,7 @@ export interface OpeningOptions {
    */
   readonly onOrigin: (answer: OriginAnswer) => Promise<void>;
   /** Called with a source that refuses ranges, but has sent the whole file. */
-  readonly onRefused: (source: HttpSource, error: MillraceError) => void;
+  readonly onRefused: (source: DownloadSource, error: MillraceError) => void;
 }
 
 /** Refusals that may be about the range. */
@@ -135,13 +135,13 @@ async function askAll(options: OpeningOptions): Promise<First | undefined> {
   }
 }
 
-function isUsable({ health }: HttpSource, now: Millis): boolean {
+function isUsable({ health }: DownloadSource, now: Millis): boolean {
   const at = health.usableAt();
   return at !== undefined && at <= now;
 }
 
 async function askOne(
-  source: HttpSource,
+  source: DownloadSource,
   options: OpeningOptions,
   signal: AbortSignal,
 ): Promise<First | undefined> {
@@ -167,7 +167,7 @@ async function askOne(
  * bring the file, or part of it is stored already, the first bytes are enough.
  */
 async function openOne(
-  source: HttpSource,
+  source: DownloadSource,
   { sources, asksForWhole, isNew, onRefused }: OpeningOptions,
   signal: AbortSignal,
 ): Promise<Opened> {
@@ -198,7 +198,7 @@ async function openOne(
 
 /** Asks for a file without a range where a server that refuses ranges says that it is empty. */
 async function withoutDoubt(
-  source: HttpSource,
+  source: DownloadSource,
   opened: Opened,
   signal: AbortSignal,
 ): Promise<Opened> {
@@ -215,7 +215,7 @@ async function withoutDoubt(
  * @throws the given error if that brings no file either; the signal's reason
  */
 async function openInstead(
-  source: HttpSource,
+  source: DownloadSource,
   error: MillraceError,
   signal: AbortSignal,
 ): Promise<Opened> {

@@ -10,7 +10,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { compareVersions, type SourceVersion } from '@millrace/shared/download/transfer/same-file';
 import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
 import { canPin } from '@millrace/shared/http/fields/validators';
-import type { HttpSource } from './http-source.ts';
+import type { DownloadSource } from './download-source.ts';
 import type { Opened } from './source-answer.ts';
 
 /** Time in which all of a sample should come from a source that is trusted already. */
@@ -42,7 +42,7 @@ export interface AdmissionOptions {
  *   `version-unproven` if the source sends no validator to check later answers by
  */
 export async function admit(
-  source: HttpSource,
+  source: DownloadSource,
   options: AdmissionOptions,
   signal: AbortSignal,
 ): Promise<void> {
@@ -119,7 +119,7 @@ export async function readSample(
  * @throws MillraceError; the signal's reason
  */
 export async function readBeginning(
-  source: HttpSource,
+  source: DownloadSource,
   range: ByteRange,
   signal: AbortSignal,
 ): Promise<Buffer> {
@@ -153,7 +153,7 @@ export async function readBeginning(
 }
 
 async function compare(
-  source: HttpSource,
+  source: DownloadSource,
   range: ByteRange,
   theirs: Buffer,
   known: AdmissionOptions['known'],
@@ -170,7 +170,7 @@ async function compare(
  * @throws MillraceError `different-file`
  */
 export function compareSample(
-  source: HttpSource,
+  source: DownloadSource,
   range: ByteRange,
   ours: Buffer,
   theirs: Buffer,

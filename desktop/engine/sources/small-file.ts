@@ -5,7 +5,7 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import type { HttpSource } from './http-source.ts';
+import type { DownloadSource } from './download-source.ts';
 
 export interface SmallFile {
   readonly body: Buffer;
@@ -21,7 +21,7 @@ export interface SmallFile {
  * @throws MillraceError, `origin-timeout` if it takes too long; the signal's reason
  */
 export async function readSmallFile(
-  source: Pick<HttpSource, 'openWhole'>,
+  source: Pick<DownloadSource, 'openWhole'>,
   maxBytes: number,
   signal: AbortSignal,
   longestMs?: Millis,
@@ -38,7 +38,7 @@ export async function readSmallFile(
 }
 
 async function readWhole(
-  source: Pick<HttpSource, 'openWhole'>,
+  source: Pick<DownloadSource, 'openWhole'>,
   maxBytes: number,
   signal: AbortSignal,
 ): Promise<SmallFile> {

@@ -8,7 +8,7 @@ import type { MillraceError } from '@millrace/shared/base/errors';
 import type { SourceStatus } from '@millrace/shared/bridge/rpc/detail-api';
 import { RateMeter } from '@millrace/shared/download/figures/rate-meter';
 import { type Seats, SourcePool } from '@millrace/shared/download/transfer/source-pool';
-import type { HttpSource } from './http-source.ts';
+import type { DownloadSource } from './download-source.ts';
 
 /** Learned limits of requests per host, shared by all downloads of a process and remembered. */
 export interface HostLimits {
@@ -30,25 +30,25 @@ interface Figures {
   resets: number;
 }
 
-export class SourceSet extends SourcePool<HttpSource> {
-  readonly #figures = new Map<HttpSource, Figures>();
+export class SourceSet extends SourcePool<DownloadSource> {
+  readonly #figures = new Map<DownloadSource, Figures>();
 
   /** @param perHost most requests to one host at a time */
   constructor(perHost: number, hosts: HostLimits | undefined, now: () => Millis) {
     super(seatsOf(perHost, hosts), now);
   }
 
-  override add(source: HttpSource): void {
+  override add(source: DownloadSource): void {
     super.add(source);
     this.#figures.set(source, { meter: new RateMeter(this.now()), resets: 0 });
   }
 
-  override onBytes(source: HttpSource, count: number): void {
+  override onBytes(source: DownloadSource, count: number): void {
     super.onBytes(source, count);
     this.#figures.get(source)?.meter.add(count);
   }
 
-  override onFailure(source: HttpSource, error: MillraceError, isThere: boolean): void {
+  override onFailure(source: DownloadSource, error: MillraceError, isThere: boolean): void {
     const figures = this.#figures.get(source);
     if (figures !== undefined && isThere && error.row.again === 'at once') figures.resets++;
     super.onFailure(source, error, isThere);
@@ -86,7 +86,7 @@ function seatsOf(perHost: number, hosts: HostLimits | undefined): Seats {
   };
 }
 
-function stateOf(source: HttpSource, now: Millis): SourceStatus['state'] {
+function stateOf(source: DownloadSource, now: Millis): SourceStatus['state'] {
   if (source.health.quarantine !== undefined) return 'quarantined';
   if (source.health.isResting(now)) return 'resting';
   return source.isAdmitted ? 'used' : 'trying';

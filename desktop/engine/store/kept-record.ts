@@ -12,6 +12,7 @@ import {
   LOCI_LIMITS,
   REQUEST_DEFAULTS,
 } from '@millrace/shared/download/request/request';
+import { isFetchable } from '@millrace/shared/download/request/source-kinds';
 import { tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import {
@@ -37,7 +38,7 @@ export type Reading<T> = { readonly value: T } | { readonly damage: string };
 export const GID = /^[0-9a-f]{16}$/;
 
 const SHA256 = /^[0-9a-f]{64}$/;
-const url = z.string().refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text));
+const url = z.string().refine((text) => isFetchable(text) && URL.canParse(text));
 const path = z
   .string()
   .min(1)

@@ -15,7 +15,7 @@ import { allReplicas, type Listed } from '@millrace/shared/exnode/replicas';
 import { MAX_PROBLEM_BYTES } from '@millrace/shared/http/answers/problem';
 import { DEPOTS_AT_A_TIME, patiently } from '../net/depot-pace.ts';
 import { Connections } from '../sources/connections.ts';
-import type { HttpSource } from '../sources/http-source.ts';
+import type { DownloadSource } from '../sources/download-source.ts';
 import { readSmallFile } from '../sources/small-file.ts';
 import { inParallel } from '../sync/in-parallel.ts';
 import { readStored } from '../upload/depot-client.ts';
@@ -31,7 +31,7 @@ export interface AskOptions {
 }
 
 /** Asks for one replica. @throws MillraceError */
-export type Ask = (listed: Listed, source: HttpSource) => Promise<Finding>;
+export type Ask = (listed: Listed, source: DownloadSource) => Promise<Finding>;
 
 /**
  * Asks for all replicas. A depot that is silent is not asked for its further ones.

@@ -6,7 +6,7 @@ import type { Finding, Findings } from '@millrace/shared/exnode/findings';
 import { type Listed, replicaBytes } from '@millrace/shared/exnode/replicas';
 import { listField } from '@millrace/shared/http/fields/headers';
 import { parseHttpDate } from '@millrace/shared/http/fields/http-date';
-import type { HttpSource } from '../sources/http-source.ts';
+import type { DownloadSource } from '../sources/download-source.ts';
 import type { Opened } from '../sources/source-answer.ts';
 import { type AskOptions, askReplicas } from './ask-replicas.ts';
 
@@ -23,7 +23,7 @@ export function checkReplicas(options: AskOptions): Promise<Findings> {
 /** Asks for the first byte of a replica. @throws MillraceError */
 export async function checkOne(
   listed: Listed,
-  source: HttpSource,
+  source: DownloadSource,
   signal: AbortSignal,
 ): Promise<Finding> {
   const { at } = listed.replica;

@@ -5,7 +5,7 @@ import type { MillraceError } from '@millrace/shared/base/errors';
 import type { PullPart } from '@millrace/shared/cdn/depot/pull-plan';
 import type { Augmentation, Fill } from '@millrace/shared/exnode/augment';
 import type { Exnode, ExnodeReplica } from '@millrace/shared/exnode/exnode';
-import type { HttpSource } from '../sources/http-source.ts';
+import type { DownloadSource } from '../sources/download-source.ts';
 import { provenBytes } from './proven-bytes.ts';
 import type { FillContent } from './replica-fill.ts';
 
@@ -16,7 +16,7 @@ export interface ContentOptions {
   readonly exnode: Exnode;
   readonly plan: Augmentation;
   readonly fill: Fill;
-  readonly source: (replica: ExnodeReplica) => Promise<Pick<HttpSource, 'openRange'>>;
+  readonly source: (replica: ExnodeReplica) => Promise<Pick<DownloadSource, 'openRange'>>;
   /** Called with a replica that has sent wrong bytes. */
   readonly onWrong: (replica: ExnodeReplica, error: MillraceError) => void;
   readonly signal: AbortSignal;
@@ -67,12 +67,12 @@ export class ExtentContent implements FillContent {
   async *read(offset: number): AsyncGenerator<Buffer> {
     const { exnode, fill, plan, signal, source, onWrong } = this.#options;
     const range: ByteRange = { start: fill.start + offset, end: fill.end };
-    const made = new Map<ExnodeReplica, Pick<HttpSource, 'openRange'>>();
+    const made = new Map<ExnodeReplica, Pick<DownloadSource, 'openRange'>>();
     for (const replica of plan.sources(fill)) made.set(replica, await source(replica));
     yield* provenBytes({
       ...{ exnode, range, extentStart: fill.start, signal, onWrong },
       replicas: () => this.#readFrom().filter((replica) => made.has(replica)),
-      source: (replica) => made.get(replica) as Pick<HttpSource, 'openRange'>,
+      source: (replica) => made.get(replica) as Pick<DownloadSource, 'openRange'>,
     });
   }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Exnode, ExnodeReplica } from '@millrace/shared/exnode/exnode';
-import type { HttpSource } from '../sources/http-source.ts';
+import type { DownloadSource } from '../sources/download-source.ts';
 import { provenBytes } from './proven-bytes.ts';
 
 const BLOCK = 16;
@@ -15,7 +15,7 @@ const exnode: Exnode = {
 };
 const { signal } = new AbortController();
 
-type Source = Pick<HttpSource, 'openRange'>;
+type Source = Pick<DownloadSource, 'openRange'>;
 
 /** Makes a source of bytes, which sends at most `most` of them in an answer and then breaks. */
 function sourceOf(bytes: Buffer, most = Infinity): Source {

@@ -7,7 +7,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, isPassing, MillraceError } from '@millrace/shared/base/errors';
 import { blockRange, type Exnode, type ExnodeReplica } from '@millrace/shared/exnode/exnode';
 import { sleep } from '@millrace/shared/node/sleep';
-import type { HttpSource } from '../sources/http-source.ts';
+import type { DownloadSource } from '../sources/download-source.ts';
 import { lengthOf } from './check-replicas.ts';
 
 /** Largest block that is held in memory: that of files of 4 TiB. */
@@ -24,7 +24,7 @@ export interface ProvenOptions {
   readonly extentStart: number;
   /** Lists the replicas of the extent that may be asked now. */
   readonly replicas: () => readonly ExnodeReplica[];
-  readonly source: (replica: ExnodeReplica) => Pick<HttpSource, 'openRange'>;
+  readonly source: (replica: ExnodeReplica) => Pick<DownloadSource, 'openRange'>;
   /** Called when a replica has a wrong block: it is not to be listed any more. */
   readonly onWrong: (replica: ExnodeReplica, error: MillraceError) => void;
   readonly signal: AbortSignal;
@@ -78,7 +78,7 @@ async function provenBlock(options: ProvenOptions, block: ByteRange): Promise<Bu
  * @throws MillraceError
  */
 export async function readBlock(
-  source: Pick<HttpSource, 'openRange'>,
+  source: Pick<DownloadSource, 'openRange'>,
   block: ByteRange,
   ahead: number,
   signal: AbortSignal,

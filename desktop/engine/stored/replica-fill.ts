@@ -6,8 +6,8 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { PullPart } from '@millrace/shared/cdn/depot/pull-plan';
-import { afterFailure, type FillWay } from '@millrace/shared/exnode/augment';
 import type { Begun } from '@millrace/shared/exnode/exnode';
+import { type FillWay, nextAttempt } from '@millrace/shared/exnode/fill-attempt';
 import {
   appendRest,
   blocksOf,
@@ -97,7 +97,7 @@ export class ReplicaFill {
       const { stored, failure } = await this.#attempt(way, spaceOf(begun));
       if (failure === undefined) return begun;
       const { kind, error } = failure;
-      const next = afterFailure(way, stored, kind);
+      const next = nextAttempt(way, stored, kind);
       const isFailed = next === 'depot-failed';
       if (isFailed || next.anew) await drop(begun);
       if (isFailed || content.blockBytes > MAX_PROVEN_BYTES) throw new DepotFailure(error);

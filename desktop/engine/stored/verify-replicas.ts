@@ -7,7 +7,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
 import type { Finding, Findings } from '@millrace/shared/exnode/findings';
 import { type Listed, replicaBlock, replicaBytes } from '@millrace/shared/exnode/replicas';
-import type { HttpSource } from '../sources/http-source.ts';
+import type { DownloadSource } from '../sources/download-source.ts';
 import { type AskOptions, askReplicas } from './ask-replicas.ts';
 import { checkOne, endOf, lengthOf } from './check-replicas.ts';
 
@@ -27,7 +27,7 @@ export function verifyReplicas(options: VerifyOptions): Promise<Findings> {
 
 async function verifyOne(
   listed: Listed,
-  source: HttpSource,
+  source: DownloadSource,
   options: VerifyOptions,
 ): Promise<Finding> {
   // A copy of the exNode has no blocks.
@@ -57,7 +57,7 @@ async function readOn(
   reading: ReplicaReading,
   { start, end }: ByteRange,
   ahead: number,
-  source: HttpSource,
+  source: DownloadSource,
   { signal, onBytes }: VerifyOptions,
 ): Promise<void> {
   const range = { start: start + ahead, end: end + ahead };

@@ -4,7 +4,7 @@ import { DIGEST_ALGORITHMS } from '@millrace/shared/base/digest';
 import type { NoteValues } from '@millrace/shared/base/notes';
 import { LOG_EVENTS, type LogEntry, type SourceView } from '@millrace/shared/bridge/rpc/detail-api';
 import { SpeedRing } from '@millrace/shared/download/figures/speed-ring';
-import { SOURCE_KINDS } from '@millrace/shared/download/transfer/transfer-source';
+import { SOURCE_KINDS } from '@millrace/shared/download/request/source-kinds';
 import { readList, tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import type { RunProgress } from '../queue/contract.ts';

@@ -5,6 +5,7 @@ import '@millrace/shared/style/tokens.css';
 import '@millrace/shared/style/base.css';
 import '@millrace/shared/style/controls.css';
 import '@millrace/shared/style/states.css';
+import '@millrace/shared/style/toasts.css';
 import './style/layout.css';
 import './style/shares.css';
 import './style/side-bar.css';

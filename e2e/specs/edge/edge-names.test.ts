@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { signLink } from '@millrace/shared/node/link-signature';
 import { fetchAll } from '../../fixtures/clients/http-client.ts';
-import { type ScriptedAnswer, ScriptedOrigin } from '../../fixtures/origins/scripted-origin.ts';
+import { freshFile as file, ScriptedOrigin } from '../../fixtures/origins/scripted-origin.ts';
 import { ADMIN_TOKEN, ask } from '../../fixtures/programs/admin-client.ts';
 import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
 
@@ -39,10 +39,6 @@ afterAll(async () => {
   await folder.remove();
 });
 
-const file = (body: string, headers: ScriptedAnswer['headers'] = {}): ScriptedAnswer => ({
-  body,
-  headers: { etag: `"${body}"`, 'cache-control': 'max-age=3600', ...headers },
-});
 const get = (url: string) => fetchAll(edge.prefixed(url));
 const text = async (url: string) => (await get(url)).body.toString();
 

@@ -8,7 +8,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
 import { type Fetched, fetchAll } from '../../fixtures/clients/http-client.ts';
-import { type ScriptedAnswer, ScriptedOrigin } from '../../fixtures/origins/scripted-origin.ts';
+import {
+  freshFile as file,
+  type ScriptedAnswer,
+  ScriptedOrigin,
+} from '../../fixtures/origins/scripted-origin.ts';
 import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -38,11 +42,6 @@ afterAll(async () => {
   await folder.remove();
 });
 
-/** A file under a strong tag. */
-const file = (body: string, headers: ScriptedAnswer['headers'] = {}): ScriptedAnswer => ({
-  body,
-  headers: { etag: `"${body}"`, 'cache-control': 'max-age=3600', ...headers },
-});
 const get = (url: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetchAll(edge.prefixed(url), { headers, method });
 const text = async (url: string) => (await get(url)).body.toString();

@@ -1,6 +1,6 @@
 /**
- * The depot: allocations by their ids, the account of what their owners may store, and the end of
- * each lease (LOCI 2.1, IBP).
+ * The depot: making, completing, changing and ending allocations, the account of what their owners
+ * may store, and the end of each lease (LOCI 2.1, IBP).
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -10,24 +10,22 @@ import type { Owner } from '@millrace/shared/cdn/depot/owners-file';
 import { type PullRecord, pullAfterRestart } from '@millrace/shared/cdn/depot/pull-record';
 import { LeaseLedger } from '@millrace/shared/cdn/upkeep/lease-ledger';
 import type { Capability, DepotLink } from '@millrace/shared/http/urls/depot-link';
-import { LRUCache } from 'lru-cache';
 import type { Owners } from '../policy/depot-owners.ts';
-import { isProved, proofOf } from '../policy/proofs.ts';
+import { proofOf } from '../policy/proofs.ts';
 import { Allocation } from './allocation.ts';
 import { AllocationDisk, type Found, type Head } from './allocation-disk.ts';
+import { Allocations } from './allocations.ts';
 import type { Request } from './asked-space.ts';
 import { Blocked } from './blocked.ts';
 import { readDepotTag } from './depot-tag.ts';
 import { DiskRoom } from './disk-room.ts';
 import { allowanceOf, checkLease, checkSize, refuse } from './refusals.ts';
-import { newCapabilities, type Proofs } from './secrets.ts';
+import { newCapabilities } from './secrets.ts';
 import { Space } from './space.ts';
 import { hashRest } from './verified-read.ts';
 
 /** Most allocations at a time. */
 const MAX_ALLOCATIONS = 1_000_000;
-/** Ended leases whose links are told that they have expired; others are told that there is no file. */
-const MAX_EXPIRED = 10_000;
 
 export interface DepotOptions {
   readonly dir: string;
@@ -64,8 +62,7 @@ export class Depot {
   onChanged: (id: string) => Promise<void> = async () => {};
   readonly #room: DiskRoom;
   readonly #ledger: LeaseLedger;
-  readonly #all = new Map<string, Allocation>();
-  readonly #expired = new LRUCache<string, Proofs>({ max: MAX_EXPIRED });
+  readonly #all = new Allocations();
   /** Deletions under way. */
   readonly #deletions = new Set<Promise<void>>();
 
@@ -101,7 +98,7 @@ export class Depot {
   }
 
   get count(): number {
-    return this.#all.size;
+    return this.#all.count;
   }
 
   /** All allocations, complete or not. */
@@ -145,7 +142,7 @@ export class Depot {
       const allocation = new Allocation(await this.#disk.create(head), head, 0, 0);
       // A short lease may be over by now.
       if (this.#ledger.get(id) === undefined) throw new MillraceError('allocation-expired');
-      this.#all.set(id, allocation);
+      this.#all.add(allocation);
       return { allocation, secrets };
     } catch (error) {
       this.#ledger.release(id);
@@ -162,7 +159,7 @@ export class Depot {
    *   `allocation-expired`
    */
   find({ kind, id, secret }: DepotLink): Allocation {
-    return this.#find(id, kind, proofOf(secret));
+    return this.#all.find(id, kind, proofOf(secret), this.#options.wallClock());
   }
 
   /**
@@ -172,7 +169,7 @@ export class Depot {
    * @throws MillraceError as `find`, and as `checkReadable`
    */
   findFor(id: string, proof: string): Allocation {
-    const allocation = this.#find(id, 'read', proof);
+    const allocation = this.#all.find(id, 'read', proof, this.#options.wallClock());
     this.checkReadable(allocation);
     allocation.told = true;
     return allocation;
@@ -189,16 +186,6 @@ export class Depot {
     if (this.blocked.has(final.sha256)) throw new MillraceError('content-blocked');
     if (damaged === true) throw new MillraceError('allocation-damaged');
     return final;
-  }
-
-  #find(id: string, kind: Capability, proof: string): Allocation {
-    const allocation = this.#all.get(id);
-    const proofs = allocation?.head.proofs ?? this.#expired.get(id);
-    if (!isProved(proof, proofs?.[kind])) throw new MillraceError('no-such-allocation');
-    if (allocation === undefined || allocation.head.expiresAt <= this.#options.wallClock()) {
-      throw new MillraceError('allocation-expired');
-    }
-    return allocation;
   }
 
   /**
@@ -337,7 +324,7 @@ export class Depot {
     for (const id of this.#ledger.expire(this.#options.wallClock())) {
       const allocation = this.#all.get(id);
       if (allocation === undefined) continue;
-      this.#expired.set(id, allocation.head.proofs);
+      this.#all.onExpired(allocation);
       const expired = new MillraceError('allocation-expired');
       this.#delete(this.end(allocation, expired));
     }
@@ -370,7 +357,7 @@ export class Depot {
   #change(allocation: Allocation, changed: Partial<Head>): Promise<void> {
     return allocation.changeHead(async () => {
       const head = { ...allocation.head, ...changed };
-      if (!this.#all.has(head.id)) throw new MillraceError('allocation-expired');
+      if (this.#all.get(head.id) === undefined) throw new MillraceError('allocation-expired');
       await this.#disk.writeHead(allocation.folder, head);
       allocation.head = head;
       this.#ledger.extend(head.id, head.expiresAt);
@@ -395,6 +382,6 @@ export class Depot {
     const allocation = new Allocation(folder, head, offset, sums);
     // By a former run, as far as this one knows.
     allocation.told = final !== undefined;
-    this.#all.set(id, allocation);
+    this.#all.add(allocation);
   }
 }

@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { loadAssets, OWN } from './assets.ts';
 import { Html, html } from './html.ts';
 import { joinModules } from './inline-script.ts';
-import { LOGO, PAGE_HEADERS, type RenderedPage } from './layout.ts';
+import { LOGO, PAGE_HEADERS, PAGE_START, type RenderedPage } from './layout.ts';
 
 export interface InlineParts {
   readonly title: string;
@@ -32,12 +32,7 @@ export async function renderInlinePage(parts: InlineParts): Promise<RenderedPage
   styles ??= readStyles();
   const style = await styles;
   const code = script === undefined ? undefined : await joinModules(new URL(script, OWN));
-  const body = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
+  const body = html`${PAGE_START}
 <meta name="robots" content="noindex">
 <title>${title}</title>
 <link rel="icon" href="${ICON}">

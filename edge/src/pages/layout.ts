@@ -35,6 +35,14 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
 };
 
+/** Beginning of each page, up to its own title. */
+export const PAGE_START = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">`;
+
 /**
  * Makes the policy of a page. Scripts and styles are allowed by a nonce (CSP 3, 6.7.3), which
  * modules pass on to their imports: 'self' would also allow strangers' files, which have the same
@@ -58,12 +66,7 @@ export async function renderPage(page: PageParts): Promise<RenderedPage> {
   const { folder } = await loadAssets();
   const nonce = randomBytes(16).toString('base64url');
   const styles = ['tokens.css', 'base.css', 'common.css', ...page.styles];
-  const body = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
+  const body = html`${PAGE_START}
 <title>${page.title}</title>
 <link rel="icon" type="image/svg+xml" href="${folder}icon.svg">
 ${styles.map((name) => html`<link rel="stylesheet" nonce="${nonce}" href="${folder}${name}">\n`)}

@@ -1,12 +1,11 @@
 /**
- * Requests to other nodes: for the version of a file, and for chunks. A chunk is checked against
+ * Questions to other nodes: for the version of a file, and for chunks. A chunk is checked against
  * the digest that came with it before it is used.
  */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { FairTurns } from '@millrace/shared/cdn/admission/fair-turns';
 import { formatChunkName } from '@millrace/shared/cdn/chunks/chunk-name';
 import { digestTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
@@ -14,40 +13,28 @@ import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
 import { ChunkSpeed, type PeerSpeeds } from '@millrace/shared/cdn/fetch/peer-speeds';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
-import { listField, singleField } from '@millrace/shared/http/fields/headers';
+import { singleField } from '@millrace/shared/http/fields/headers';
 import { networkError } from '@millrace/shared/node/network-error';
-import {
-  RangeClient,
-  type RangeResponse,
-  type RequestObserver,
-} from '@millrace/shared/node/range-client';
+import type { RangeResponse } from '@millrace/shared/node/range-client';
 import type { Purges } from '../cache/purges.ts';
 import { sha256 } from '../files/chunk.ts';
 import { allocateFor, type ChunkBuffer, type ChunkMemory } from '../files/chunk-memory.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';
 import { type Path, TO_DEPOT } from '../files/path.ts';
-import { ClientTags } from './client-tags.ts';
-import type { ClusterAuth } from './cluster-auth.ts';
 import { readStoredFile, type StoredFile } from './depot-message.ts';
+import { InsideRequests, type InsideRequestsOptions } from './inside-requests.ts';
 import { LabelPurges } from './label-purges.ts';
-import type { ForwardTarget, Membership } from './membership.ts';
-import { MAX_TEXT_BYTES, malformed, problemOf, readBody } from './peer-answers.ts';
+import type { ForwardTarget } from './membership.ts';
+import { MAX_TEXT_BYTES, malformed, readBody } from './peer-answers.ts';
 import { type PieceRequest, readPiece, type StreamPiece } from './stream-pieces.ts';
 import { textDigest } from './text-digest.ts';
 import { unlessSilent } from './unless-silent.ts';
 import { type RemoteVersion, readVersion } from './version-message.ts';
 
-export interface PeerClientOptions {
-  readonly auth: ClusterAuth;
+export interface PeerClientOptions extends InsideRequestsOptions {
   readonly memory: ChunkMemory;
-  readonly membership: Membership;
   /** Purges so far; optional for tests. */
   readonly purges?: Purges;
-  /** Connections to one node at a time and per hop. */
-  readonly connections: number;
-  readonly timeoutMs: Millis;
-  /** Monotonic milliseconds. */
-  readonly now: () => Millis;
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;
   readonly onPeerBytes: (count: number) => void;
@@ -62,28 +49,19 @@ export interface PeerChunk {
   readonly digest: Buffer;
 }
 
-const CONNECT_TIMEOUT_MS = 2000;
-
 export class PeerClient {
   readonly #options: PeerClientOptions;
-  /**
-   * Clients by hop: if hops shared connections, two nodes could wait for each other, each with all
-   * its connections to the other taken by requests that the other must forward back.
-   */
-  readonly #ranges: RangeClient[] = [];
-  /** Turns at those connections: one client's flood must not keep the others from other nodes. */
-  readonly #turns: FairTurns;
-  readonly #tags = new ClientTags();
+  readonly #requests: InsideRequests;
   readonly #labelPurges: LabelPurges;
 
   constructor(options: PeerClientOptions) {
     this.#options = options;
-    this.#turns = new FairTurns(options.connections);
+    this.#requests = new InsideRequests(options);
     this.#labelPurges = new LabelPurges(options.purges);
   }
 
   close(): void {
-    for (const ranges of this.#ranges) ranges?.close();
+    this.#requests.close();
   }
 
   /**
@@ -120,7 +98,7 @@ export class PeerClient {
       observer.onBytes(more);
     };
     const onBehalf = { ...path, client, trace };
-    const { response, nonce } = await this.#open(peer, name, fields, onBehalf, signal, {
+    const { response, nonce } = await this.#requests.open(peer, name, fields, onBehalf, signal, {
       onSent: observer.onSent,
       onInterim: (head) => reached(Number(singleField(head.headers, INSIDE.progress) ?? 0)),
     });
@@ -187,7 +165,14 @@ export class PeerClient {
     };
     return unlessSilent(this.#options, peer.name, signal, async (either, alive) => {
       const observer = { onSent: alive, onInterim: alive };
-      const { response, nonce } = await this.#open(peer, name, fields, path, either, observer);
+      const { response, nonce } = await this.#requests.open(
+        peer,
+        name,
+        fields,
+        path,
+        either,
+        observer,
+      );
       const onBytes = (count: number) => {
         this.#options.onPeerBytes(count);
         alive();
@@ -245,7 +230,7 @@ export class PeerClient {
   ): Promise<T> {
     const fields = { [INSIDE.want]: 'version', ...more };
     return unlessSilent(this.#options, peer.name, signal, async (either, alive) => {
-      const { response, nonce } = await this.#open(peer, name, fields, path, either, {
+      const { response, nonce } = await this.#requests.open(peer, name, fields, path, either, {
         onSent: alive,
         onInterim: alive,
       });
@@ -273,62 +258,6 @@ export class PeerClient {
   #purged(url: string, tag: string | undefined): Record<string, string> {
     const told = this.#options.purges?.told(url, tag);
     return told === undefined ? {} : { [INSIDE.purges]: told };
-  }
-
-  /** Sends an inside request; anything but a 200 becomes an error. */
-  async #open(
-    peer: ForwardTarget,
-    name: string,
-    fields: Readonly<Record<string, string>>,
-    path: Path,
-    signal: AbortSignal,
-    observer: RequestObserver,
-  ): Promise<{ response: RangeResponse; nonce: string }> {
-    const { auth, membership, now } = this.#options;
-    const url = new URL(`${peer.url}/${name}`);
-    const target = url.pathname + url.search;
-    const { client = '', hops, trace } = path;
-    // Signed when it goes out: it may wait for a connection longer than a signature is valid.
-    let nonce = '';
-    const headers = () => {
-      const signed = auth.sign(peer.name, 'GET', target, {
-        [INSIDE.mark]: '1',
-        [INSIDE.hops]: String(hops + 1),
-        [INSIDE.via]: [...path.via, membership.self.name].join(' '),
-        ...(trace === undefined ? {} : { traceparent: trace }),
-        ...(client === '' ? {} : { [INSIDE.client]: this.#tags.of(client) }),
-        ...(path.avoid.length === 0 ? {} : { [INSIDE.avoid]: path.avoid.join(' ') }),
-        ...fields,
-      });
-      nonce = signed.nonce;
-      return signed.headers;
-    };
-    const end = await this.#turns.take(`${hops} ${peer.url}`, client, signal);
-    let response: RangeResponse;
-    try {
-      response = await this.#rangesAt(hops).open(url, headers, signal, {
-        ...observer,
-        onDone: end,
-        onInterim: (head) => {
-          membership.table.onHeard(peer.name, now());
-          observer.onInterim?.(head);
-        },
-      });
-      membership.table.onHeard(peer.name, now());
-    } catch (error) {
-      end();
-      throw signal.aborted ? signal.reason : new PeerFailure(peer.name, networkError(error, false));
-    }
-    const load = Number(listField(response.headers, INSIDE.load) ?? Number.NaN);
-    if (load >= 0) membership.table.onLoad(peer.name, load);
-    if (response.status === 200) return { response, nonce };
-    const problem = await problemOf(response);
-    // Problems of these scopes are the answering node's own; all others are the origin's.
-    if (problem === undefined || problem.row.scope === 'node' || problem.row.scope === 'download') {
-      const reason = problem ?? new MillraceError('origin-error', `a peer: ${response.status}`);
-      throw new PeerFailure(peer.name, reason);
-    }
-    throw problem;
   }
 
   async #read(
@@ -360,16 +289,6 @@ export class PeerClient {
       if (signal.aborted) throw signal.reason;
       throw new PeerFailure(peer.name, networkError(error, true));
     }
-  }
-
-  #rangesAt(hops: number): RangeClient {
-    let ranges = this.#ranges[hops];
-    if (ranges === undefined) {
-      const { connections, timeoutMs } = this.#options;
-      ranges = new RangeClient({ connections, timeoutMs, connectTimeoutMs: CONNECT_TIMEOUT_MS });
-      this.#ranges[hops] = ranges;
-    }
-    return ranges;
   }
 }
 

@@ -1,6 +1,7 @@
 /** The options page. */
 
 import { api } from '../browser/api.ts';
+import '@millrace/shared/style/toasts.css';
 import './style/options.css';
 import { openPage } from './common/page.tsx';
 import { Options } from './options/options.tsx';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { seededRandom } from '../base/clock.ts';
-import { Augmentation, afterFailure, type Fill } from './augment.ts';
+import { Augmentation, type Fill } from './augment.ts';
 import { needOf } from './augment-need.ts';
 import { lostShards, shardBytes } from './coded.ts';
 import type { CodedExtent, Exnode, ExnodeReplica, Extent } from './exnode.ts';
@@ -273,14 +273,6 @@ describe('an augmentation', () => {
     expect(() => make(2)).toThrow(expect.objectContaining({ code: 'bad-exnode' }));
     expect(make(1).fills).toEqual([]);
   });
-});
-
-test('a replica that cannot be pulled is fed, and one with wrong bytes is filled anew by the client', () => {
-  expect(afterFailure('pull', 0, 'unreachable')).toEqual({ way: 'feed', anew: false });
-  expect(afterFailure('pull', 0, 'wrong')).toEqual({ way: 'feed', anew: true });
-  // The bytes before may be those of a pull.
-  expect(afterFailure('feed', 5, 'wrong')).toEqual({ way: 'feed', anew: true });
-  expect(afterFailure('feed', 0, 'wrong')).toBe('depot-failed');
 });
 
 describe('an augmentation of coded extents', () => {

@@ -1,7 +1,7 @@
 /**
  * Decides how replicas that are lost are replaced, and further ones added (LoRS augment, LOCI 2.3):
- * which extents lack how many replicas, which depots get them, which replicas they are copied from,
- * and what follows after a failure. Of coded extents each shard has one replica, and no depot gets
+ * which extents lack how many replicas, which depots get them, and which replicas they are copied
+ * from. Of coded extents each shard has one replica, and no depot gets
  * two shards of an extent.
  */
 
@@ -339,32 +339,6 @@ export class Augmentation {
     const bytes = (depot: string) => this.#bytes.get(this.#served(depot)) ?? 0;
     return this.#candidates(part).sort((a, b) => rank(a) - rank(b) || bytes(a) - bytes(b))[0];
   }
-}
-
-/** A way of filling a replica: its depot pulls the bytes, or the client reads and appends them. */
-export type FillWay = 'pull' | 'feed';
-
-/** The next attempt at a replica. `anew`: in another allocation, since this one has wrong bytes. */
-export type NextAttempt =
-  | { readonly way: 'feed'; readonly anew: boolean }
-  /** The depot is left: it has stored other bytes than it was sent. */
-  | 'depot-failed';
-
-/**
- * Decides what follows when a replica could not be pulled, or has other digests than it shall have.
- * The client compares each block before it sends it, so what it alone has sent is right.
- *
- * @param way of the attempt that has failed
- * @param stored bytes that were stored when the attempt began
- * @param failure `unreachable` if the depot could not get the bytes; `wrong` if it has wrong ones
- */
-export function afterFailure(
-  way: FillWay,
-  stored: number,
-  failure: 'unreachable' | 'wrong',
-): NextAttempt {
-  if (failure === 'unreachable') return { way: 'feed', anew: false };
-  return way === 'feed' && stored === 0 ? 'depot-failed' : { way: 'feed', anew: true };
 }
 
 function newPart({ start, end }: ByteRange, shard: Part['shard'], row: Part['row']): Part {

@@ -3,7 +3,7 @@
 import type { Digest } from '@millrace/shared/base/digest';
 import { commandWords } from '@millrace/shared/sync/command-words';
 import { SCRIPT_NAME } from '@millrace/shared/sync/sync-path';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { action, type CliContext } from '../../console/context.ts';
 import { requestOption } from '../../options/request-options.ts';
 import { digestValue, reading, urlValue, wholeNumber } from '../../text/option-values.ts';
@@ -41,11 +41,7 @@ export function syncCommand(context: CliContext): Command {
     .argument('[folder]', 'the folder; it is made if it is not there')
     .addOption(requestOption('edge'))
     .addOption(requestOption('edgesOnly'))
-    .option(
-      '--checksum <digest>',
-      'digest that the manifest must have, as "publish" prints it: sha-256=HEX',
-      manifestDigest,
-    )
+    .addOption(manifestChecksum())
     .option('--delete', 'delete files that the manifest does not name, once all others are right')
     .option('--dry-run', 'show the changes without making them')
     .option('--archive', 'fetch the archive if the folder is empty')
@@ -77,11 +73,7 @@ be, otherwise as "get".`,
     .argument('<host:folder...>', 'hosts for ssh, each with the folder there')
     .addOption(requestOption('edge'))
     .addOption(requestOption('edgesOnly'))
-    .option(
-      '--checksum <digest>',
-      'digest that the manifest must have, as "publish" prints it: sha-256=HEX',
-      manifestDigest,
-    )
+    .addOption(manifestChecksum())
     .option('--script <url>', `URL of the script (default: ${SCRIPT_NAME} beside the files)`, urlOf)
     .option(
       '--parallel <number>',
@@ -128,6 +120,11 @@ function folderUrl(text: string): string {
   if (url.search !== '') throw new InvalidArgumentError('the URL of a folder has no query');
   if (!url.pathname.endsWith('/')) url.pathname += '/';
   return url.href;
+}
+
+function manifestChecksum(): Option {
+  const about = 'digest that the manifest must have, as "publish" prints it: sha-256=HEX';
+  return new Option('--checksum <digest>', about).argParser(manifestDigest);
 }
 
 function manifestDigest(text: string): Digest {

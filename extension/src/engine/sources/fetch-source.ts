@@ -6,12 +6,10 @@
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
+import type { SourceKind } from '@millrace/shared/download/request/source-kinds';
 import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import type { Sink } from '@millrace/shared/download/transfer/transfer-ports';
-import {
-  type SourceKind,
-  TransferSource,
-} from '@millrace/shared/download/transfer/transfer-source';
+import { TransferSource } from '@millrace/shared/download/transfer/transfer-source';
 import {
   MAX_PROBLEM_BYTES,
   PROBLEM_TYPE,

@@ -1,7 +1,7 @@
 /** One download in detail: its map of blocks, sources, speed, log and digests. */
 
 import * as z from 'zod';
-import { SOURCE_KINDS } from '../../download/transfer/transfer-source.ts';
+import { SOURCE_KINDS } from '../../download/request/source-kinds.ts';
 import { totals } from './download-results.ts';
 import { count, gid, named, rate, time } from './named.ts';
 import { appSettings } from './settings-results.ts';

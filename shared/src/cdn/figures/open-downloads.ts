@@ -91,23 +91,16 @@ export class OpenDownloads {
     const taken = known?.taken ?? new RangeSet();
     for (const range of part.ranges) addBounded(taken, range);
     const isAll = length === undefined ? part.isWhole : taken.bytes >= length;
-    if (known === undefined) {
-      const fresh = { day: today, country };
-      this.#keep(part, { ...fresh, complete: isAll, taken: isAll ? new RangeSet() : taken }, now);
-      return { ...fresh, begun: true, completed: isAll };
-    }
-    if (!known.complete) {
-      this.#keep(part, { ...known, complete: isAll, taken: isAll ? new RangeSet() : taken }, now);
-      return { day: known.day, country: known.country, begun: false, completed: isAll };
-    }
     const again = length === undefined ? isAll : 2 * taken.bytes >= length;
-    if (again) {
-      const fresh = { day: today, country };
-      this.#keep(part, { ...fresh, complete: isAll, taken: isAll ? new RangeSet() : taken }, now);
-      return { ...fresh, begun: true, completed: isAll };
+    if (known?.complete === true && !again) {
+      this.#keep(part, known, now);
+      return { day: known.day, country: known.country, begun: false, completed: false };
     }
-    this.#keep(part, known, now);
-    return { day: known.day, country: known.country, begun: false, completed: false };
+    const begun = known === undefined || known.complete;
+    const { day, country: of } = begun ? { day: today, country } : known;
+    const left = isAll ? new RangeSet() : taken;
+    this.#keep(part, { day, country: of, complete: isAll, taken: left }, now);
+    return { day, country: of, begun, completed: isAll };
   }
 
   /** Takes a download out; undefined if it is unknown or has paused for too long. */

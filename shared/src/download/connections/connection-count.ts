@@ -17,6 +17,7 @@ import type { Millis } from '../../base/clock.ts';
 import { AnswerTimes } from './answer-times.ts';
 import type { Phase, Probing, Rising, Trial } from './connection-phases.ts';
 import { isWorth, mean, NOISE, type Rate } from './connection-rates.ts';
+import { TrialTimes } from './trial-times.ts';
 
 /** Small requests that show whether one connection has filled the line, and the longest wait. */
 const PROBES = 2;
@@ -53,15 +54,6 @@ const SAGGING = 0.9;
 const SAGGING_ALONE = 0.7;
 /** Surplus of connections where the number needed is computed from the best rate. */
 const SURPLUS = 1.25;
-/**
- * Wait before the first trial of fewer connections, and before one where more have helped, in
- * milliseconds: on a long line, the connections that stay need seconds to fill it again.
- */
-const FIRST_DOWN_MS = 10_000;
-const NEEDED_MS = 15_000;
-/** Shortest and longest wait after a trial that changed nothing; it doubles each time. */
-const LEAST_WAIT_MS = 5000;
-const MOST_WAIT_MS = 60_000;
 
 export interface ConnectionCountOptions {
   /** Most connections, 1 or more. */
@@ -94,11 +86,7 @@ export class ConnectionCount {
   #isUnproven = false;
   /** Time for which the client has held back its requests in the present step, in all. */
   #heldMs: Millis = 0;
-  /** When the next trials of more and of fewer connections are due. */
-  #upAt: Millis;
-  #downAt: Millis;
-  #upWaitMs: Millis = LEAST_WAIT_MS;
-  #downWaitMs: Millis = LEAST_WAIT_MS;
+  readonly #trials: TrialTimes;
 
   constructor({ most, known, beginsWithOne = false }: ConnectionCountOptions, now: Millis) {
     this.#most = Math.max(1, most);
@@ -107,8 +95,8 @@ export class ConnectionCount {
     else if (beginsWithOne) this.#phase = { kind: 'starting', before: 0 };
     else this.#phase = { kind: 'growing', rates: [] };
     this.#beginStep(now);
-    this.#since = this.#upAt = now;
-    this.#downAt = now + FIRST_DOWN_MS;
+    this.#since = now;
+    this.#trials = new TrialTimes(now);
   }
 
   /** Connections to use now. */
@@ -257,7 +245,7 @@ export class ConnectionCount {
       return this.#several(phase.from, now);
     this.#count = this.#within(1);
     this.#phase = STEADY;
-    this.#upAt = now + NEEDED_MS;
+    this.#trials.onOneIsEnough(now);
     this.#rates = [];
     this.#best = 0;
   }
@@ -266,7 +254,7 @@ export class ConnectionCount {
   #several(from: Rate | undefined, now: Millis): void {
     this.#count = this.#within(Math.max(SEVERAL, this.#count));
     this.#phase = { kind: 'rising', rates: [], from };
-    this.#upAt = now;
+    this.#trials.onSeveral(now);
   }
 
   /** Doubles the first count while the rate grows, by itself or with the count. */
@@ -295,7 +283,7 @@ export class ConnectionCount {
       this.#phase = STEADY;
       this.#isUnproven = !isUseful;
       if (isUseful) return;
-      this.#upAt = now + this.#upWaitMs;
+      this.#trials.onUselessRise(now);
       // Losses make connections slower later on: where the line has room, several are kept.
       if (isFull || from.count === 1) this.#count = this.#within(from.count);
       return;
@@ -314,11 +302,15 @@ export class ConnectionCount {
     const needed = sags ? Math.ceil((count * this.#best * SURPLUS) / rate) : 0;
     const up = this.#within(Math.max(needed, count + Math.ceil(count / 2)));
     const down = this.#within(Math.floor(count / 2));
-    if (this.#mayProbe && (sags || now >= this.#upAt)) {
+    if (this.#mayProbe && (sags || this.#trials.mayRise(now))) {
       this.#beginProbes(lately);
-    } else if (!this.#answers.areLate && up > count && (sags || now >= this.#upAt)) {
+    } else if (!this.#answers.areLate && up > count && (sags || this.#trials.mayRise(now))) {
       this.#begin(up, lately, SETTLE_UP_STEPS, sags);
-    } else if ((this.#answers.areLate || this.#isUnproven) && down < count && now >= this.#downAt) {
+    } else if (
+      (this.#answers.areLate || this.#isUnproven) &&
+      down < count &&
+      this.#trials.mayFall(now)
+    ) {
       this.#begin(down, this.#measured(), SETTLE_DOWN_STEPS);
     }
   }
@@ -343,22 +335,16 @@ export class ConnectionCount {
     }
     if (more && keep) {
       if (isSpare && to.rate < from.rate * (1 + NOISE)) this.#best = Math.max(from.rate, to.rate);
-      this.#upAt = now;
-      this.#upWaitMs = LEAST_WAIT_MS;
-      this.#downAt = now + NEEDED_MS;
+      this.#trials.onMoreKept(now);
     } else if (more) {
       this.#best = Math.max(from.rate, to.rate);
-      this.#upAt = now + this.#upWaitMs;
-      this.#upWaitMs = Math.min(MOST_WAIT_MS, 2 * this.#upWaitMs);
+      this.#trials.onMoreDropped(now);
     } else if (keep) {
       this.#best = to.rate;
-      this.#downAt = now;
-      this.#downWaitMs = LEAST_WAIT_MS;
-      this.#upAt = Math.max(this.#upAt, now + this.#upWaitMs);
+      this.#trials.onFewerKept(now);
     } else {
       this.#isUnproven = false;
-      this.#downAt = now + this.#downWaitMs;
-      this.#downWaitMs = Math.min(MOST_WAIT_MS, 2 * this.#downWaitMs);
+      this.#trials.onFewerDropped(now);
     }
   }
 

@@ -6,6 +6,7 @@ import { MillraceError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
 import { safePath } from '../request/file-path.ts';
 import { type DownloadRequest, REQUEST_DEFAULTS } from '../request/request.ts';
+import { isFetchable } from '../request/source-kinds.ts';
 import { type Description, emptyFile, type FileDescription, LAST_PRIORITY } from './description.ts';
 import { orderReplicas } from './description-merge.ts';
 
@@ -81,11 +82,11 @@ export function requestOf(
   now: Millis,
 ): DownloadRequest {
   const urls = orderReplicas(file.replicas)
-    .filter(({ url, expires }) => isHttp(url) && (expires === undefined || expires > now))
+    .filter(({ url, expires }) => isFetchable(url) && (expires === undefined || expires > now))
     .slice(0, MAX_URLS)
     .map(({ url }) => url);
   if (urls.length === 0) {
-    const expired = file.replicas.some(({ url }) => isHttp(url));
+    const expired = file.replicas.some(({ url }) => isFetchable(url));
     const why = expired ? 'every URL has expired' : 'none of its URLs is http or https';
     throw new MillraceError('bad-metalink', `${file.name}: ${why}`);
   }
@@ -136,7 +137,7 @@ export function describeDownload(facts: DownloadFacts, before?: FileDescription)
     const known = base.replicas.find((replica) => replica.url === url);
     return { ...known, url, priority: Math.min(i + 1, LAST_PRIORITY) };
   });
-  const others = base.replicas.filter(({ url }) => !isHttp(url));
+  const others = base.replicas.filter(({ url }) => !isFetchable(url));
   return {
     ...base,
     name,
@@ -145,10 +146,6 @@ export function describeDownload(facts: DownloadFacts, before?: FileDescription)
     pieces: pieces === undefined ? base.pieces : [pieces],
     replicas: [...replicas, ...others],
   };
-}
-
-function isHttp(url: string): boolean {
-  return /^https?:\/\//i.test(url);
 }
 
 function withoutCredentials(url: string): string {

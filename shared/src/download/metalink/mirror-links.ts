@@ -6,6 +6,7 @@
 import { MAX_URL_CHARS } from '../../base/limits.ts';
 import type { Headers } from '../../http/fields/headers.ts';
 import { type Link, parseLinks } from '../../http/urls/link.ts';
+import { isFetchable } from '../request/source-kinds.ts';
 import { LAST_PRIORITY, type Replica } from './description.ts';
 import { METALINK_TYPES } from './metalink-types.ts';
 
@@ -82,9 +83,10 @@ function fetchable({ target, parameters }: Link, base: string): string | undefin
     if (anchor !== undefined && new URL(anchor, base).href !== new URL(base).href) return undefined;
     const url = new URL(target, base);
     url.hash = '';
-    const { protocol, username, password, href } = url;
-    const known = protocol === 'http:' || protocol === 'https:';
-    return known && username + password === '' && href.length <= MAX_URL_CHARS ? href : undefined;
+    const { username, password, href } = url;
+    return isFetchable(href) && username + password === '' && href.length <= MAX_URL_CHARS
+      ? href
+      : undefined;
   } catch {
     return undefined;
   }

@@ -2,17 +2,10 @@
 
 import { type ByteRange, RangeSet } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
+import type { SourceKind } from '../request/source-kinds.ts';
 import type { Holds } from '../scheduler/holdings.ts';
 import { SinceShown } from './since-shown.ts';
 import type { SourceHealth } from './source-health.ts';
-
-/**
- * An edge that relays the file, the file's own server, another server that has the file, or a place
- * of an exNode.
- */
-export const SOURCE_KINDS = ['edge', 'origin', 'mirror', 'depot'] as const;
-
-export type SourceKind = (typeof SOURCE_KINDS)[number];
 
 export abstract class TransferSource {
   abstract readonly kind: SourceKind;

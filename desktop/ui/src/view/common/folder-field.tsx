@@ -1,6 +1,7 @@
 /** A field for a download folder; in the app, users can choose the folder in a dialog. */
 
 import { Field } from '@millrace/shared/ui/fields';
+import { isAbsolutePath } from '../../model/first-run.ts';
 import { shell } from '../../model/shell.ts';
 import { useAppState, useText } from './context.tsx';
 
@@ -35,6 +36,25 @@ export function FolderField({ label, value, placeholder, problem, onChange }: Fo
           </button>
         )
       }
+    />
+  );
+}
+
+interface DownloadsFolderProps {
+  readonly value: string;
+  readonly onChange: (dir: string) => void;
+}
+
+/** The folder of all downloads, which must be an absolute path. */
+export function DownloadsFolderField({ value, onChange }: DownloadsFolderProps) {
+  const text = useText();
+  return (
+    <FolderField
+      label={text.t('folders.dir')}
+      value={value}
+      placeholder=""
+      problem={isAbsolutePath(value) ? undefined : text.t('folders.absolute')}
+      onChange={onChange}
     />
   );
 }

@@ -5,7 +5,7 @@ import type { SettingsChange } from '@millrace/shared/bridge/rpc/settings-api';
 import { type ReactNode, useId, useState } from 'react';
 import { isAbsolutePath, SEEN_CHANGE } from '../../model/first-run.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
-import { FolderField } from '../common/folder-field.tsx';
+import { DownloadsFolderField } from '../common/folder-field.tsx';
 
 export function Welcome() {
   const text = useText();
@@ -68,13 +68,7 @@ function FolderStep({ save }: { save: (change: SettingsChange) => Promise<void> 
   const wrong = !isAbsolutePath(dir);
   return (
     <>
-      <FolderField
-        label={text.t('folders.dir')}
-        value={dir}
-        placeholder=""
-        problem={wrong ? text.t('folders.absolute') : undefined}
-        onChange={setDir}
-      />
+      <DownloadsFolderField value={dir} onChange={setDir} />
       {dir.trim() !== kept && (
         <button
           type="button"

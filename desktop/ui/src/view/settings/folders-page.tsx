@@ -3,7 +3,7 @@ import { Switch } from '@millrace/shared/ui/fields';
 import { useEffect, useState } from 'react';
 import { isAbsolutePath } from '../../model/first-run.ts';
 import { useApp, useText } from '../common/context.tsx';
-import { FolderField } from '../common/folder-field.tsx';
+import { DownloadsFolderField } from '../common/folder-field.tsx';
 import { NumberField, readWhole } from './number-field.tsx';
 import type { PageProps } from './page-props.ts';
 import { SaveButton } from './save-button.tsx';
@@ -65,13 +65,7 @@ export function FoldersPage({ settings, save }: PageProps) {
   return (
     <>
       <p className="quiet">{text.t('folders.text')}</p>
-      <FolderField
-        label={text.t('folders.dir')}
-        value={dir}
-        placeholder=""
-        problem={wrong ? text.t('folders.absolute') : undefined}
-        onChange={setDir}
-      />
+      <DownloadsFolderField value={dir} onChange={setDir} />
       <SaveButton
         disabled={wrong || dir.trim() === settings.dir}
         save={() => save({ dir: dir.trim() })}

@@ -15,9 +15,9 @@ import {
   solvableBlocks,
 } from '@millrace/shared/exnode/row-solver';
 import { fastestKernel } from '@millrace/shared/node/code/gf-kernel';
+import type { Opened } from '../source-answer.ts';
 import type { ParityBlocks } from './parity-blocks.ts';
 import { PartSource } from './place-source.ts';
-import type { Opened } from './source-answer.ts';
 
 /** Bytes of each shard that are solved at a time, and handed on at a time. */
 const PIECE_BYTES = 64 * 1024;
@@ -52,22 +52,10 @@ export class CodedSource extends PartSource {
   readonly #columns = new Map<string, Promise<Solved>>();
 
   constructor(options: CodedSourceOptions) {
-    const get = () => Promise.reject(new MillraceError('internal', 'parity is asked for blocks'));
-    const url = 'http://parity.invalid/';
-    const fields = { for: () => ({}) };
-    super({
-      kind: 'depot',
-      label: 'parity',
-      url,
-      edge: undefined,
-      fields,
-      get,
-      health: options.health,
-    });
+    super({ label: 'parity', url: 'http://parity.invalid/', health: options.health });
     this.#options = options;
     const { parity } = options;
     this.#state = { ...options.state, parityOf: (extent) => parity.of(extent) };
-    this.version = { length: Number.MAX_SAFE_INTEGER, validators: {} };
   }
 
   override get id(): string {

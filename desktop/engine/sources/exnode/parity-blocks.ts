@@ -7,8 +7,8 @@ import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import type { CodedExtent, ExnodeReplica } from '@millrace/shared/exnode/exnode';
 import { depotOf } from '@millrace/shared/exnode/layout';
-import type { HttpSource } from './http-source.ts';
-import type { Opened } from './source-answer.ts';
+import type { DownloadSource } from '../download-source.ts';
+import type { Opened } from '../source-answer.ts';
 
 /** Parity of a column that has been read. */
 export interface ParityBlock {
@@ -21,7 +21,7 @@ export interface ParityOptions {
   /** Tells whether a replica is used. */
   readonly isUsed: (replica: ExnodeReplica) => boolean;
   /** Makes the source of what a URL serves. */
-  readonly open: (url: string) => Pick<HttpSource, 'openRange'>;
+  readonly open: (url: string) => Pick<DownloadSource, 'openRange'>;
   readonly random: Random;
   /** Monotonic milliseconds. */
   readonly now: () => number;

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
-import type { HttpSource } from './http-source.ts';
+import type { DownloadSource } from '../download-source.ts';
 import { PlaceSource } from './place-source.ts';
 
 const signal = new AbortController().signal;
@@ -22,7 +22,7 @@ function placeOf(gone: ReadonlySet<string> = new Set()) {
         return { kind: 'range', range, version: { length: 99, validators: { etag } }, read };
       },
     };
-    return file as unknown as HttpSource;
+    return file as unknown as DownloadSource;
   };
   const parts = [
     { start: 0, end: 10, url: 'http://a.example/1', at: 0 },

@@ -11,8 +11,8 @@ import type { SourceHealth } from '@millrace/shared/download/transfer/source-hea
 import type { Place, PlacePart } from '@millrace/shared/exnode/places';
 import { canPin } from '@millrace/shared/http/fields/validators';
 import { hideSecrets } from '@millrace/shared/http/urls/depot-link';
-import { HttpSource } from './http-source.ts';
-import type { Opened } from './source-answer.ts';
+import { DownloadSource, type DownloadSourceOptions } from '../download-source.ts';
+import type { Opened, WholeAnswer } from '../source-answer.ts';
 
 export interface PlaceSourceOptions {
   readonly place: Place;
@@ -20,12 +20,18 @@ export interface PlaceSourceOptions {
   readonly index: number;
   readonly health: SourceHealth;
   /** Makes the source of what a URL serves. */
-  readonly open: (url: string) => HttpSource;
+  readonly open: (url: string) => DownloadSource;
 }
 
 /** A source that has parts of the file, which change. */
-export abstract class PartSource extends HttpSource {
+export abstract class PartSource extends DownloadSource {
   #holds: Holds | undefined;
+
+  constructor(options: Omit<DownloadSourceOptions, 'kind'>) {
+    super({ ...options, kind: 'depot' });
+    // The digests of blocks decide what its bytes are worth, and not how it calls their version.
+    this.version = { length: Number.MAX_SAFE_INTEGER, validators: {} };
+  }
 
   /** The parts that it has now, ascending and disjoint. */
   abstract get parts(): readonly ByteRange[];
@@ -38,24 +44,25 @@ export abstract class PartSource extends HttpSource {
   setHolds(holds: Holds): void {
     this.#holds = holds;
   }
+
+  /** Refuses: a source of parts has no whole file. */
+  override openWhole(): Promise<WholeAnswer> {
+    return Promise.reject(new MillraceError('internal', 'a source of parts is asked for the file'));
+  }
 }
 
 export class PlaceSource extends PartSource {
-  readonly #open: (url: string) => HttpSource;
+  readonly #open: (url: string) => DownloadSource;
   readonly #index: number;
   #parts: readonly PlacePart[];
-  readonly #files = new Map<string, HttpSource>();
+  readonly #files = new Map<string, DownloadSource>();
 
   constructor({ place, index, health, open }: PlaceSourceOptions) {
     const { origin, parts } = place;
-    const get = () => Promise.reject(new MillraceError('internal', 'a place is asked for parts'));
-    const label = new URL(origin).host;
-    super({ kind: 'depot', label, url: origin, edge: undefined, fields: NO_FIELDS, get, health });
+    super({ label: new URL(origin).host, url: origin, health });
     this.#open = open;
     this.#index = index;
     this.#parts = parts;
-    // The digests of blocks decide what its bytes are worth, and not how it calls their version.
-    this.version = { length: Number.MAX_SAFE_INTEGER, validators: {} };
   }
 
   override get id(): string {
@@ -113,6 +120,3 @@ export class PlaceSource extends PartSource {
     return new MillraceError('origin-error', `${hideSecrets(url)}: ${error.message}`);
   }
 }
-
-/** A place itself is never asked. */
-const NO_FIELDS = { for: () => ({}) };
