@@ -54,7 +54,11 @@ export async function bundle(folder, programs, places = {}, options = {}) {
     banner: {
       js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);",
     },
-    plugins: [leavesOutUnused(), findsFiles({ ...Object.fromEntries(own), ...places })],
+    plugins: [
+      leavesOutUnused(),
+      findsFiles({ ...Object.fromEntries(own), ...places }),
+      knowsProcess,
+    ],
     legalComments: 'none',
     logLevel: 'warning',
     metafile: true,
@@ -88,6 +92,22 @@ function leavesOutUnused() {
     },
   };
 }
+
+/**
+ * Gives libraries that import `node:process` the global object instead. Node would read all of its
+ * properties, one of which lists all options of Node: a sixth of the start of a small program.
+ */
+const knowsProcess = {
+  name: 'knows-process',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^node:process$/ }, ({ kind, path }) =>
+      kind === 'import-statement' ? { path, namespace: 'global' } : undefined,
+    );
+    onLoad({ filter: /^node:process$/, namespace: 'global' }, () => ({
+      contents: 'export default globalThis.process;',
+    }));
+  },
+};
 
 /** Has our sources find in the package what they find beside themselves in the repository. */
 function findsFiles(places) {

@@ -1,6 +1,18 @@
 /** The figures of a node, for Prometheus and for /-/status. */
 
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type MetricObjectWithValues,
+  type MetricValue,
+  Registry,
+} from 'prom-client';
+
+/** Time in which Node has looked at the event loop twice, which makes a delay, ms. */
+const FIRST_DELAY_MS = 25;
 
 export class Metrics {
   readonly registry = new Registry();
@@ -132,13 +144,27 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  constructor() {
+  #watching: Promise<void> | undefined;
+
+  /**
+   * Collects all figures, and those of the process. These begin with the first call: the library has
+   * Node look at the event loop a hundred times a second, and a node that nobody watches would spend
+   * most of its idle time's work on that.
+   */
+  async collect(): Promise<MetricObjectWithValues<MetricValue<string>>[]> {
+    this.#watching ??= this.#watchProcess();
+    await this.#watching;
+    return this.registry.getMetricsAsJSON();
+  }
+
+  async #watchProcess(): Promise<void> {
     // Dashboards for programs on Node know these under the library's own names.
     collectDefaultMetrics({ register: this.registry });
     // Prometheus takes names with this ending for counters; the metrics without it say the same.
     for (const what of ['handles', 'requests', 'resources']) {
       this.registry.removeSingleMetric(`nodejs_active_${what}_total`);
     }
+    await pause(FIRST_DELAY_MS);
   }
 
   /** Counts body bytes that were sent to a client. */

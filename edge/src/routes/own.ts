@@ -67,7 +67,7 @@ export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): P
     shared(async () => {
       if (link !== undefined) return link.collect(format);
       metrics.reports.inc({ what: 'metrics' });
-      return metricsText([await metrics.registry.getMetricsAsJSON()], format);
+      return metricsText([await metrics.collect()], format);
     });
   const figuresIn = { metrics: figures('metrics'), openMetrics: figures('openMetrics') };
   const statusText = shared(async () => {

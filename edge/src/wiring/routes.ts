@@ -166,19 +166,17 @@ export async function addRoutes(
     await server.register(nodeRoutes, { membership, auth });
     await server.register(commandRoutes, { administration, purges, pins, auth, commandAuth });
   }
-  link?.serve(
-    {
-      status: () => ownStatus(own),
-      dashboard,
-      refusals: async () => admissions.report(),
-      onAsked: (what) => metrics.reports.inc({ what }),
-      setDraining: drain.setDraining,
-      setAnycast: parts.onAnycast,
-      carryOut: administration.carryOut,
-      meet: (urls) => membership.addSeeds(urls),
-    },
-    metrics.registry,
-  );
+  link?.serve({
+    status: () => ownStatus(own),
+    dashboard,
+    refusals: async () => admissions.report(),
+    figures: () => metrics.collect(),
+    onAsked: (what) => metrics.reports.inc({ what }),
+    setDraining: drain.setDraining,
+    setAnycast: parts.onAnycast,
+    carryOut: administration.carryOut,
+    meet: (urls) => membership.addSeeds(urls),
+  });
 }
 
 /** Routes requests for files, of clients and of other nodes, without reading their targets. */

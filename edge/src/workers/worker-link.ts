@@ -1,7 +1,6 @@
 /** A worker's side of the channel to its supervisor. */
 
 import { join } from 'node:path';
-import type { Registry } from 'prom-client';
 import type { AnycastState } from '../anycast/announcer.ts';
 import type { Command, Outcome } from '../cache/commands.ts';
 import type { Config } from '../config/config.ts';
@@ -16,6 +15,8 @@ export interface WorkerDuties {
   readonly dashboard: () => Promise<unknown>;
   /** Collects the refusals. */
   readonly refusals: () => Promise<unknown>;
+  /** Collects the figures for Prometheus. */
+  readonly figures: () => Promise<unknown>;
   /** Called with each kind of question that the supervisor asks. */
   readonly onAsked: (what: What) => void;
   readonly setDraining: (draining: boolean) => void;
@@ -35,7 +36,7 @@ export class WorkerLink {
   }
 
   /** Begins to answer the supervisor. */
-  serve(duties: WorkerDuties, registry: Registry): void {
+  serve(duties: WorkerDuties): void {
     process.on('message', (message: FromSupervisor) => {
       switch (message.type) {
         case 'nodes':
@@ -55,7 +56,7 @@ export class WorkerLink {
             what === 'command'
               ? duties.carryOut(command as Command)
               : what === 'metrics' || what === 'openMetrics'
-                ? registry.getMetricsAsJSON()
+                ? duties.figures()
                 : duties[what]();
           void part.then((answer) => this.#send({ type: 'report', id, part: answer }));
         }
