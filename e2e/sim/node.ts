@@ -113,7 +113,9 @@ export class SimNode implements Host, Member {
     const beyond = {
       far: () => this.view.far(now, key),
       rumours: () => this.view.rumours(now, key),
-      plainKey: isRetry && askHolder ? this.world.routingKey(chunk, '') : undefined,
+      plainKey: askHolder ? this.world.routingKey(chunk, '') : undefined,
+      lost: () => this.view.lost(now, key),
+      isRetry,
     };
     return decideRoute({
       key,

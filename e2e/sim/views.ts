@@ -5,6 +5,7 @@
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { type Told, toldNodes } from '@millrace/shared/cdn/routing/heartbeat-turns';
+import type { HrwNode } from '@millrace/shared/cdn/routing/hrw';
 import type { Peer, PeerInfo } from '@millrace/shared/cdn/routing/peer';
 import { selectPeers } from '@millrace/shared/cdn/routing/peer-set';
 import { type Outcome, PeerTable } from '@millrace/shared/cdn/routing/peer-table';
@@ -21,6 +22,8 @@ export interface View {
   far(now: Millis, key: string): readonly RouteNode[];
   /** Returns nodes that only others can reach: all of them, or the best for a chunk. */
   rumours(now: Millis, key: string): Rumours<RouteNode>;
+  /** Returns nodes that this one has lost: all of them, or the best for a chunk. */
+  lost(now: Millis, key: string): readonly HrwNode[];
   onForwardFailed(name: string, now: Millis): void;
   onLoad(name: string, load: number): void;
 }
@@ -81,6 +84,10 @@ export class MeasuredView implements View {
   rumours(now: Millis): Rumours<Peer> {
     this.#rumours ??= this.table.rumours(now);
     return this.#rumours;
+  }
+
+  lost(now: Millis): Peer[] {
+    return this.table.lost(now);
   }
 
   #forgetHearsay(): void {
@@ -196,6 +203,11 @@ export class GivenView implements View {
             (user) => this.#knows(user.name) || this.#nodes.some((n) => n.name === user.name),
           ),
     };
+  }
+
+  lost(_now: Millis, key: string): readonly HrwNode[] {
+    if (this.#distrusted.size === 0) return [];
+    return this.#others.best(key).filter(({ name }) => this.#distrusted.has(name));
   }
 
   #knows(name: string): boolean {

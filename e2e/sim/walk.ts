@@ -30,7 +30,8 @@ export function walk(world: World, asking: readonly SimNode[] = world.nodes): Wa
       let path: Path = INGRESS;
       for (;;) {
         const route = node.route(chunk, path, 0, NOBODY);
-        if (route.to === 'origin') break;
+        // Nobody holds anything.
+        if (route.to === 'origin' || route.ifHeld) break;
         path = { hops: path.hops + 1, salt: '', via: [...path.via, node.name], avoid: [] };
         node = world.byName(route.peer.name);
       }

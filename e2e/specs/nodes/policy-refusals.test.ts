@@ -1,16 +1,20 @@
 /** Nodes of one network whose operators allow different origins. */
 
 import { expect } from '@jest/globals';
+import { hashText, rank } from '@millrace/shared/cdn/routing/hrw';
 import { fetchAll } from '../../fixtures/clients/http-client.ts';
+import { sha256 } from '../../fixtures/origins/content.ts';
 import { nginxOrComplain } from '../../fixtures/origins/nginx.ts';
 import { NginxFiles, type OriginFile } from '../../fixtures/origins/nginx-files.ts';
 import { Cluster, type Node, usablePeers } from '../../fixtures/programs/cluster.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
 
+const CHUNK = 64 * 1024;
 /** The default chunk size would leave a small file to few nodes. */
 const OPTIONS = ['--chunk-size', '64KiB', '--cache-memory', '64MiB', '--log-level', 'warn'];
 /** Enough chunks that each of three nodes owns some, whatever the names of files. */
-const FILE_BYTES = 96 * 64 * 1024;
+const CHUNKS = 96;
+const FILE_BYTES = CHUNKS * CHUNK;
 
 const { afterAll, afterEach, beforeAll, describe, test } = testsWhere(
   nginxOrComplain('policies that differ between edges'),
@@ -76,5 +80,42 @@ describe('a node that refuses an origin by its policy', () => {
     const after = await figuresOf(refusing);
     expect(after.refused).toBe(refusals);
     expect(after.fetched).toBeGreaterThan(0);
+  });
+
+  test('is stood in for by the next best node, which asks another for what that has before the origin', async () => {
+    const file = await refused.make(FILE_BYTES);
+    const { host } = new URL(file.url);
+    cluster = await Cluster.start({
+      nodes: 1,
+      options: OPTIONS,
+      perNode: (index) => ['--allow-origin', index === 1 ? 'elsewhere.example' : host],
+    });
+    // A node alone has the whole file; then the owner of some of its chunks comes, and a third node.
+    const holder = cluster.node(0);
+    await fetchWhole(holder, file);
+    const [owner, standIn] = [await cluster.add(), await cluster.add()];
+    await cluster.ready();
+    const order = [owner, standIn, holder].map(({ name }) => name).join();
+    const nodes = cluster.nodes.map(({ name }) => ({ name, seed: hashText(name), weight: 1 }));
+    const chunks = Array.from({ length: CHUNKS }, (_, i) => i).filter((i) => {
+      const ranked = rank(`${file.url},start=${i * CHUNK}`, nodes, 3);
+      return ranked.map(({ name }) => name).join() === order;
+    });
+    expect(chunks.length).toBeGreaterThan(0);
+    const get = (start: number, end: number) =>
+      fetchAll(standIn.edge.prefixed(file.url), {
+        headers: { range: `bytes=${start}-${end - 1}` },
+      });
+    // The version is known before.
+    expect((await get(0, 1)).status).toBe(206);
+    const before = await figuresOf(standIn);
+    for (const chunk of chunks) {
+      const [start, end] = [chunk * CHUNK, (chunk + 1) * CHUNK];
+      const { status, digest } = await get(start, end);
+      expect([status, digest]).toEqual([206, sha256(file.content.subarray(start, end))]);
+    }
+    // On a slow machine, the other node may say too late that it has a chunk.
+    const fetched = (await figuresOf(standIn)).fetched - before.fetched;
+    expect(fetched).toBeLessThan(chunks.length * CHUNK);
   });
 });

@@ -71,7 +71,7 @@ export class Network {
    *
    * @param attempt 0 for the first request of this node for the chunk
    * @param tried names of nodes that this node has asked already
-   * @param askHolder true if a retry may ask a node that probably has the chunk before the origin
+   * @param askHolder true if a node that probably has the chunk may be asked before the origin
    */
   route(
     { version: { url, tag }, range: asked }: ChunkRequest,
@@ -82,16 +82,19 @@ export class Network {
   ): Route<ForwardTarget> {
     // A file that came in one stream is at the node that asked for it, from the first chunk on.
     const range = isStreamTag(tag) ? { start: 0, end: 1 } : asked;
-    const key = routingKey({ url, range, salt: onwardSalt(path.salt, attempt) });
+    const salt = onwardSalt(path.salt, attempt);
+    const key = routingKey({ url, range, salt });
     const isRetry = attempt > 0 || path.salt !== '';
-    const plainKey = askHolder && isRetry ? routingKey({ url, range, salt: '' }) : undefined;
+    // This runs several times for a chunk: most keys have no salt.
+    const plain = salt === '' ? key : routingKey({ url, range, salt: '' });
+    const plainKey = askHolder ? plain : undefined;
     const { chunkBytes, membership } = this.#options;
     const nodes = membership.nodes();
     const replicas = replicationFactor(nodes.length, chunkBytes, BUFFER_BYTES_PER_CLIENT);
     const { speeds, now } = this.#options;
     const slow = speeds.slow(now());
     const avoid = slow.length === 0 ? tried : [...tried, ...slow];
-    return this.#decide(url, { key, plainKey, replicas }, path, nodes, avoid);
+    return this.#decide(url, { key, plainKey, isRetry, replicas }, path, nodes, avoid);
   }
 
   /** Chooses the node that knows a file's current version: the owner of its first chunk. */
@@ -230,7 +233,7 @@ export class Network {
 
   #decide(
     url: string,
-    what: Pick<RouteQuestion<ForwardTarget>, 'key' | 'plainKey' | 'replicas'>,
+    what: Pick<RouteQuestion<ForwardTarget>, 'key' | 'plainKey' | 'isRetry' | 'replicas'>,
     path: Path,
     nodes: readonly ForwardTarget[],
     tried: Iterable<string>,
@@ -246,8 +249,9 @@ export class Network {
     const hearsay = membership.hearsay();
     const far = () => membership.far();
     const rumours = () => membership.rumours();
+    const lost = () => membership.table.lost(now());
     const { hops } = path;
-    const others = { self, nodes, hearsay, far, rumours, avoid };
+    const others = { self, nodes, hearsay, far, rumours, lost, avoid };
     return decideRoute({ ...what, ...others, hops, maxHops, random });
   }
 

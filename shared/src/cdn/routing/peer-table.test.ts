@@ -182,6 +182,20 @@ describe('failures', () => {
     expect(table.isUsable(peer, 0)).toBe(true);
   });
 
+  test('a node counts as lost from a failed forward until it answers, is dead, or may not be used', () => {
+    const { table, peer } = withPeer();
+    expect(table.lost(0)).toEqual([]);
+    table.onForwardFailed('a', 0);
+    expect(table.lost(0)).toEqual([peer]);
+    table.onAnswer(URL_A, info(), 10, 0);
+    expect(table.lost(0)).toEqual([]);
+    table.onForwardFailed('a', 0);
+    table.onDamaged('a', 0);
+    expect([table.lost(0), table.lost(ISOLATION_MS)]).toEqual([[], [peer]]);
+    miss(table, URL_A, MAX_MISSES);
+    expect(table.lost(ISOLATION_MS)).toEqual([]);
+  });
+
   test('a node that sent damage gets no requests for ten minutes, heartbeats or not', () => {
     const { table, peer } = withPeer();
     table.onDamaged('a', 1000);

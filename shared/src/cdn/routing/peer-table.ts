@@ -181,12 +181,16 @@ export class PeerTable {
 
   /** Returns true while requests may be forwarded to the node. */
   isUsable(peer: Peer, now: Millis): boolean {
-    return (
-      this.isAlive(peer) &&
-      peer.trusted &&
-      !peer.draining &&
-      now >= peer.isolatedUntil &&
-      this.#allows(peer.policy)
+    return this.isAlive(peer) && peer.trusted && this.#mayBeUsed(peer, now);
+  }
+
+  /**
+   * Lists the nodes that get no requests after a failed one, but have not missed enough heartbeats
+   * to be dead: most were busy, and others may go on using them.
+   */
+  lost(now: Millis): Peer[] {
+    return [...this.#peers.values()].filter(
+      (peer) => !peer.trusted && this.isAlive(peer) && this.#mayBeUsed(peer, now),
     );
   }
 
@@ -308,8 +312,12 @@ export class PeerTable {
     if (name === this.#own.name) return false;
     const peer = this.#peers.get(name);
     if (peer === undefined) return true;
-    const mayBeUsed = !peer.draining && now >= peer.isolatedUntil && this.#allows(peer.policy);
-    return mayBeUsed && !(this.isAlive(peer) && peer.trusted);
+    return this.#mayBeUsed(peer, now) && !(this.isAlive(peer) && peer.trusted);
+  }
+
+  /** Returns true if requests to the node would be right, whether it can be reached or not. */
+  #mayBeUsed(peer: Peer, now: Millis): boolean {
+    return !peer.draining && now >= peer.isolatedUntil && this.#allows(peer.policy);
   }
 
   /** Returns true if a node's policy lets this one use it. */

@@ -179,7 +179,8 @@ describe('a whole path', () => {
 });
 
 describe('a retry that would end at the origin', () => {
-  const retry = { self: at(4), hops: 1, plainKey: KEY, avoid: new Set([at(0).name]) };
+  const avoid = new Set([at(0).name]);
+  const retry = { self: at(4), hops: 1, plainKey: KEY, isRetry: true, avoid };
   /** A key for which this node is the best. */
   const salted = (self: RouteNode) => {
     for (let i = 0; ; i++) if (rank(`${KEY}${i}`, NODES, 1)[0] === self) return `${KEY}${i}`;
@@ -206,5 +207,33 @@ describe('a retry that would end at the origin', () => {
     expect(ask({ ...retry, self, nodes: [self] })).toEqual({ to: 'origin' });
     const last = { ...retry, key: salted(self), hops: MAX_HOPS + 2 };
     expect(ask(last)).toEqual({ to: 'origin' });
+  });
+});
+
+describe('a first request that would end at the origin', () => {
+  const first = { self: at(1), nodes: RANKED.slice(1), hops: 1, plainKey: KEY };
+  const held = { to: 'peer', peer: at(2), keep: true, ifHeld: true };
+
+  test('goes there at once if this node is the best of all it knows', () => {
+    expect(ask(first)).toEqual({ to: 'origin' });
+    expect(ask({ ...first, lost: () => [at(3)] })).toEqual({ to: 'origin' });
+  });
+
+  test('asks the next best for what it has if this node has lost a better one', () => {
+    expect(ask({ ...first, lost: () => [at(0)] })).toEqual(held);
+    expect(ask({ ...first, hops: 0, replicas: 1, lost: () => [at(0)] })).toEqual(held);
+  });
+
+  test('asks the next best if this node avoids a better one, near or far', () => {
+    const avoid = new Set([at(0).name]);
+    expect(ask({ ...first, nodes: RANKED, avoid })).toEqual(held);
+    expect(ask({ ...first, far: () => [at(0)], avoid })).toEqual(held);
+  });
+
+  test('goes there if nobody is left to ask, or the next best has said that it has nothing', () => {
+    const lost = () => [at(0)];
+    expect(ask({ ...first, nodes: [at(1)], lost })).toEqual({ to: 'origin' });
+    expect(ask({ ...first, plainKey: undefined, lost })).toEqual({ to: 'origin' });
+    expect(ask({ ...first, hops: MAX_HOPS + 2, lost })).toEqual({ to: 'origin' });
   });
 });

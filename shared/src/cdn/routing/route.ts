@@ -73,6 +73,11 @@ export interface RouteQuestion<N extends RouteNode> {
   readonly far?: () => readonly N[];
   /** Nodes that only others can reach, near or far; asked for only just before the origin. */
   readonly rumours?: () => Rumours<N>;
+  /**
+   * Nodes that this one knows and has lost, perhaps for a moment only; asked for only just before
+   * the origin.
+   */
+  readonly lost?: () => readonly HrwNode[];
   /** How often the request has been forwarded; 0: it comes from this node's own client. */
   readonly hops: number;
   /**
@@ -86,10 +91,14 @@ export interface RouteQuestion<N extends RouteNode> {
   readonly avoid: ReadonlySet<string>;
   /**
    * Routing key of the chunk without salt. If given, a node that probably has the chunk is asked
-   * for it before the origin. For requests that are sent because others are late: these avoid the
-   * chunk's owner, or have a salt, which changes the owner.
+   * for it before the origin, by requests that may have missed the chunk's owner.
    */
   readonly plainKey?: string | undefined;
+  /**
+   * True for a request that is sent because another is late: it avoids the chunk's owner, or has a
+   * salt, which changes the owner.
+   */
+  readonly isRetry?: boolean;
   readonly random: Random;
 }
 
@@ -160,9 +169,23 @@ function relayTo<N extends RouteNode>(q: RouteQuestion<N>, best: N): N | undefin
 /** Chooses the node that has the chunk if any has: its owner, or the next best. */
 function amongHolders<N extends RouteNode>(q: RouteQuestion<N>): Route<N> | undefined {
   if (q.plainKey === undefined || q.hops >= q.maxHops + BEYOND_HOPS) return undefined;
+  if (q.isRetry !== true && !isStandIn(q)) return undefined;
   const others = known(q).filter((node) => node !== q.self);
   const [peer] = rank(q.plainKey, others, 1);
   return peer === undefined ? undefined : { to: 'peer', peer, keep: true, ifHeld: true };
+}
+
+/**
+ * Returns true if this node is best only because it has lost a better one, or avoids it. Others may
+ * still use that one, and have the chunk from it.
+ */
+function isStandIn<N extends RouteNode>(q: RouteQuestion<N>): boolean {
+  const better: HrwNode[] = [...(q.lost?.() ?? [])];
+  if (q.avoid.size > 0) {
+    for (const node of q.nodes) if (q.avoid.has(node.name)) better.push(node);
+    for (const node of q.far?.() ?? []) if (q.avoid.has(node.name)) better.push(node);
+  }
+  return better.length > 0 && rank(q.key, [q.self, ...better], 1)[0] !== q.self;
 }
 
 /** Lists this node, and all that it can use and is not to avoid, near and far. */
