@@ -65,7 +65,7 @@ export class ExnodeDownload {
     connections.trustDigest();
     const places = this.#places.map((place, i) => connections.place(place, i, context.random));
     const file = await target.openDescribed(exnode);
-    const parity = this.#parity?.begin(file, places);
+    const parity = this.#parity?.begin(file, places, () => this.#passes.scheduler);
     this.#sources = parity === undefined ? places : [...places, parity];
     for (const source of this.#sources) sources.add(source);
     const resumedBytes = file.stored.bytes;
