@@ -44,6 +44,9 @@ export interface CodedSourceOptions {
   readonly health: SourceHealth;
 }
 
+/** Columns that are solved at a time: with more, each waits for the same depots for longer. */
+const MOST_COLUMNS = 2;
+
 /** Solved blocks of a column, by their position in the file. */
 type Solved = ReadonlyMap<number, Uint8Array>;
 
@@ -79,6 +82,10 @@ export class CodedSource extends PartSource {
 
   override get id(): string {
     return 'parity';
+  }
+
+  override get mostRequests(): number {
+    return MOST_COLUMNS;
   }
 
   /** True until all stored blocks are proven, and while depots with parity rest after a failure. */
@@ -136,20 +143,19 @@ export class CodedSource extends PartSource {
     for (const extent of extents) {
       if (at < extent.start || at >= extent.end) continue;
       const key = keyOf(extent, columnAt(extent, blockBytes, at));
-      const solved = await this.#columns.get(key);
+      const solved = await this.#columns.get(key, signal);
       if (solved?.has(at)) return solved;
     }
-    signal.throwIfAborted();
     const column = columnWith(extents, blockBytes, at, this.#state);
     if (column === undefined) throw new MillraceError('origin-error', 'too little parity is left');
     const key = keyOf(column.extent, column.number);
-    const solved = await this.#columns.get(key);
+    const solved = await this.#columns.get(key, signal);
     if (solved?.has(at)) return solved;
     // Parity takes as much memory as what is solved from it.
     const bytes = column.lacking.length * blockBytes;
-    return this.#columns.solve(key, bytes, signal, async () => {
+    return this.#columns.solve(key, bytes, signal, async (working) => {
       const ended = column.lacking.map(([, block]) => this.#options.onSolving(block));
-      const blocks = await this.#solve(column, signal);
+      const blocks = await this.#solve(column, working);
       for (const end of ended) end();
       return blocks;
     });

@@ -21,7 +21,7 @@ test('columns are solved while there is room, and the others wait for them', asy
   expect(begun).toEqual(['larger than all room']);
   abort.abort(new Error('not needed any more'));
   await expect(left).rejects.toThrow('not needed any more');
-  expect(await columns.get('left')).toBeUndefined();
+  expect(await columns.get('left', signal)).toBeUndefined();
   ends.get('larger than all room')?.();
   await large;
   await Promise.resolve();
@@ -31,7 +31,7 @@ test('columns are solved while there is room, and the others wait for them', asy
   ends.get('b')?.();
   await b;
   ends.get('c')?.();
-  expect([await c, await columns.get('a')]).toEqual(['c', 'a']);
+  expect([await c, await columns.get('a', signal)]).toEqual(['c', 'a']);
 });
 
 test('a column that cannot be solved is forgotten, and the oldest are beyond what is kept', async () => {
@@ -42,8 +42,35 @@ test('a column that cannot be solved is forgotten, and the oldest are beyond wha
   await expect(failing).rejects.toThrow('too few');
   for (const name of ['a', 'b', 'c']) await solve(name);
   const kept = async () =>
-    (await Promise.all(['bad', 'a', 'b', 'c', 'd'].map((n) => columns.get(n)))).join();
+    (await Promise.all(['bad', 'a', 'b', 'c', 'd'].map((n) => columns.get(n, signal)))).join();
   expect(await kept()).toBe(',,b,c,');
   await solve('d', 50);
   expect(await kept()).toBe(',,,,d');
+});
+
+test('a column is solved as long as anybody waits for it', async () => {
+  const columns = new SolvedColumns<string>({ mostAtOnce: 10, mostKept: 10 });
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const [first, second] = [new AbortController(), new AbortController()];
+  let inner: AbortSignal | undefined;
+  const begun = columns.solve('a', 5, first.signal, (working) => {
+    inner = working;
+    return promise;
+  });
+  const joined = columns.get('a', second.signal);
+  first.abort(new Error('enough'));
+  await expect(begun).rejects.toThrow('enough');
+  expect(inner?.aborted).toBe(false);
+  resolve('solved');
+  expect(await joined).toBe('solved');
+
+  const alone = columns.solve('b', 5, second.signal, (working) => {
+    inner = working;
+    return new Promise((_, reject) => {
+      working.addEventListener('abort', () => reject(working.reason));
+    });
+  });
+  second.abort(new Error('enough too'));
+  await expect(alone).rejects.toThrow('enough too');
+  expect([inner?.aborted, await columns.get('b', signal)]).toEqual([true, undefined]);
 });

@@ -5,6 +5,9 @@ import { WaitingLine } from '@millrace/shared/base/waiting-line';
 interface Column<T> {
   readonly work: Promise<T>;
   readonly bytes: number;
+  /** Ends the work once nobody waits for it any more. */
+  readonly abort: AbortController;
+  waiting: number;
   isDone: boolean;
 }
 
@@ -26,13 +29,21 @@ export class SolvedColumns<T> {
     this.#options = options;
   }
 
-  /** Returns a column that is being solved, or has been; undefined: neither. */
-  async get(name: string): Promise<T | undefined> {
-    return this.#columns.get(name)?.work.catch(() => undefined);
+  /**
+   * Returns a column that is being solved, or has been; undefined: neither, or it failed.
+   *
+   * @throws the signal's reason
+   */
+  async get(name: string, signal: AbortSignal): Promise<T | undefined> {
+    const column = this.#columns.get(name);
+    const solved = column && (await this.#wait(column, signal).catch(() => undefined));
+    signal.throwIfAborted();
+    return solved;
   }
 
   /**
-   * Solves a column once there is room for it.
+   * Solves a column once there is room for it. It goes on while anybody waits for it, here or in `get`:
+   * of several requests for one block, the first may end before the others.
    *
    * @param bytes that are solved
    * @throws what `work` throws; the signal's reason
@@ -41,30 +52,52 @@ export class SolvedColumns<T> {
     name: string,
     bytes: number,
     signal: AbortSignal,
-    work: () => Promise<T>,
+    work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const column = { work: this.#inTurn(bytes, signal, work), bytes, isDone: false };
+    const abort = new AbortController();
+    const solving = this.#inTurn(bytes, abort.signal, work);
+    const column: Column<T> = { work: solving, bytes, abort, waiting: 0, isDone: false };
     this.#columns.delete(name);
     this.#columns.set(name, column);
-    try {
-      const solved = await column.work;
+    const forget = () => {
+      if (this.#columns.get(name) === column) this.#columns.delete(name);
+    };
+    abort.signal.addEventListener('abort', forget, { once: true });
+    solving.then(() => {
       column.isDone = true;
       this.#drop();
-      return solved;
-    } catch (error) {
-      if (this.#columns.get(name) === column) this.#columns.delete(name);
-      throw error;
+    }, forget);
+    return this.#wait(column, signal);
+  }
+
+  async #wait(column: Column<T>, signal: AbortSignal): Promise<T> {
+    const { promise: left, reject } = Promise.withResolvers<never>();
+    column.waiting++;
+    const leave = () => {
+      if (--column.waiting === 0 && !column.isDone) column.abort.abort(signal.reason);
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', leave, { once: true });
+    if (signal.aborted) leave();
+    try {
+      return await Promise.race([column.work, left]);
+    } finally {
+      signal.removeEventListener('abort', leave);
     }
   }
 
-  async #inTurn(bytes: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  async #inTurn(
+    bytes: number,
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     while (this.#bytes > 0 && this.#bytes + bytes > this.#options.mostAtOnce) {
       await this.#woken(signal);
       signal.throwIfAborted();
     }
     this.#bytes += bytes;
     try {
-      return await work();
+      return await work(signal);
     } finally {
       this.#bytes -= bytes;
       for (const wake of this.#waiting.takeAll()) wake();
