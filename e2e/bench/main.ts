@@ -16,7 +16,8 @@
  * `npm run bench -- clients [NAME]...`: package managers and other clients of public services through
  * the presets of an edge.
  *
- * `npm run bench -- stripes [--downloads N] [--seed S]`: downloads in coded shards whose depots die.
+ * `npm run bench -- stripes [--downloads N] [--seed S] [--slow N]`: downloads in coded shards whose
+ * depots die, or one of which is N times slower than the others.
  *
  * `npm run bench -- memory`: an edge's memory under floods of requests from strangers.
  */

@@ -2,6 +2,7 @@ import {
   lstat,
   mkdir,
   mkdtemp,
+  open,
   readdir,
   readFile,
   rm,
@@ -12,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { type Header, pack } from 'tar-stream';
 import { openSource } from './open-source.ts';
 import { unpack } from './unpack.ts';
@@ -131,4 +132,25 @@ test('an interrupted one leaves nothing', async () => {
   const unpacking = unpack(tar, false, AbortSignal.abort());
   await expect(unpacking).rejects.toMatchObject({ code: 'interrupted' });
   expect(await readdir(root)).toEqual(['set.tar']);
+});
+
+test('files and folders are on the disk before the folder counts as unpacked', async () => {
+  await write(
+    { name: 'all/one/a.txt' },
+    { name: 'all/b.txt' },
+    { name: 'all/empty/', type: 'directory' },
+  );
+  const any = await open(tar);
+  const prototype = Object.getPrototypeOf(any);
+  await any.close();
+  const sync = jest.spyOn(prototype, 'sync');
+  try {
+    expect(await unpack(tar, false, signal)).toMatchObject({ files: 2, folders: 3 });
+    // Two files; the folder, the two in it, again the first, and the one above.
+    expect(sync.mock.calls.length).toBe(2 + 5);
+    sync.mockRejectedValueOnce(Object.assign(new Error('broken disk'), { code: 'EIO' }));
+    await expect(unpack(tar, true, signal)).rejects.toMatchObject({ code: 'file-not-writable' });
+  } finally {
+    sync.mockRestore();
+  }
 });

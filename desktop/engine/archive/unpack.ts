@@ -1,15 +1,17 @@
 /**
  * Unpacks a tar into a folder of its own. All of it is written to a new folder at first, and takes its
- * place only when the whole tar was found to be harmless: a tar that is refused leaves nothing.
+ * place only when the whole tar was found to be harmless: a tar that is refused leaves nothing. What has
+ * been unpacked survives a crash of the machine.
  */
 
 import { createReadStream } from 'node:fs';
 import { lstat, mkdir, mkdtemp, open, readdir, rename, rm, utimes } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { MAX_ARCHIVE_MEMBERS } from '@millrace/shared/base/limits';
 import { foldersAbove, PathClashes, pathFault } from '@millrace/shared/sync/sync-path';
 import { fileError } from '../files/file-error.ts';
+import { syncFiles, syncFolders } from './sync-files.ts';
 import { readEntries, type TarEntry } from './tar-entries.ts';
 
 const SUFFIX = '.tar';
@@ -50,11 +52,19 @@ export async function unpack(
       const content = join(stage, 'content');
       await mkdir(content);
       const { files, folders } = await new Unpacking(content, signal).run(path);
+      await syncFiles(
+        files.map((file) => join(content, file)),
+        signal,
+      );
       const [only, ...others] = await readdir(content, { withFileTypes: true });
       const isOne = only?.isDirectory() === true && others.length === 0;
       const from = isOne ? join(content, only.name) : content;
       await place(from, folder, overwrites, signal);
-      return { folder, files, folders: isOne ? folders : folders + 1 };
+      // The only folder of a tar has the name of the tar by now.
+      const made = folders.map((path) => (isOne ? path.slice(only.name.length) : path));
+      const own = made.map((path) => join(folder, path));
+      await syncFolders([...own, folder, dirname(folder)], signal);
+      return { folder, files: files.length, folders: isOne ? folders.length : folders.length + 1 };
     } finally {
       await rm(stage, { recursive: true, force: true });
     }
@@ -72,21 +82,22 @@ class Unpacking {
   readonly #clashes = new PathClashes();
   /** Times of folders, which change with what is put into them. */
   readonly #folders = new Map<string, number | undefined>();
-  #files = 0;
+  readonly #files: string[] = [];
 
   constructor(root: string, signal: AbortSignal) {
     this.#root = root;
     this.#signal = signal;
   }
 
-  async run(path: string): Promise<{ readonly files: number; readonly folders: number }> {
+  /** @returns paths below the root */
+  async run(path: string): Promise<{ readonly files: string[]; readonly folders: string[] }> {
     const source = createReadStream(path, { highWaterMark: READ_BYTES });
     await readEntries(source, (entry, content) => this.#take(entry, content), this.#signal);
     for (const [folder, mtimeMs] of this.#folders) {
       if (mtimeMs === undefined) continue;
       await utimes(join(this.#root, folder), mtimeMs / 1000, mtimeMs / 1000);
     }
-    return { files: this.#files, folders: this.#folders.size };
+    return { files: this.#files, folders: [...this.#folders.keys()] };
   }
 
   async #take(entry: TarEntry, content: AsyncIterable<Buffer>): Promise<void> {
@@ -109,9 +120,9 @@ class Unpacking {
       this.#folders.set(path, mtimeMs);
     } else {
       await this.#write(path, mtimeMs, (entry.mode & 0o100) !== 0, content);
-      this.#files++;
+      this.#files.push(path);
     }
-    if (this.#files + this.#folders.size > MAX_ARCHIVE_MEMBERS) {
+    if (this.#files.length + this.#folders.size > MAX_ARCHIVE_MEMBERS) {
       throw refused(entry, `more than ${MAX_ARCHIVE_MEMBERS} files and folders are too many`);
     }
   }

@@ -70,7 +70,7 @@ export class ExnodeDownload {
       (place, index) => new PlaceSource({ place, index, health: new SourceHealth(random), open }),
     );
     const file = await target.openDescribed(exnode);
-    const parity = this.#parity?.begin(file, places);
+    const parity = this.#parity?.begin(file, places, () => this.#passes.scheduler);
     this.#sources = parity === undefined ? places : [...places, parity];
     for (const source of this.#sources) sources.add(source);
     const resumedBytes = file.stored.bytes;

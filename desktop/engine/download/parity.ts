@@ -5,6 +5,8 @@
 
 import { type ByteRange, shownRanges } from '@millrace/shared/base/byte-range';
 import { isMillraceError, isOfSource, MillraceError } from '@millrace/shared/base/errors';
+import { hasBlock, LateBlocks } from '@millrace/shared/download/exnode/late-blocks';
+import type { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
 import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import { blockRange, type ReadableExnode } from '@millrace/shared/exnode/exnode';
 import { usedReplicas } from '@millrace/shared/exnode/places';
@@ -22,7 +24,7 @@ import type { DownloadWay } from './download-way.ts';
 const SILENT_MS = 2000;
 
 export interface ParityOfDownload
-  extends Pick<DownloadWay, 'session' | 'context' | 'report' | 'sources'> {
+  extends Pick<DownloadWay, 'request' | 'session' | 'context' | 'report' | 'sources'> {
   readonly exnode: ReadableExnode;
   readonly connections: Connections;
 }
@@ -33,6 +35,7 @@ export class Parity {
   #places: readonly PlaceSource[] = [];
   #proof: BlockProof | undefined;
   #source: CodedSource | undefined;
+  #late: LateBlocks | undefined;
   #begunAt = 0;
 
   constructor(options: ParityOfDownload) {
@@ -62,26 +65,53 @@ export class Parity {
     };
   }
 
-  /** Makes the source. */
-  begin(file: PartialFile, places: readonly PlaceSource[]): CodedSource {
-    const { exnode, context, session } = this.#options;
+  /**
+   * Makes the source.
+   *
+   * @param scheduler returns that of the transfer under way
+   */
+  begin(
+    file: PartialFile,
+    places: readonly PlaceSource[],
+    scheduler: () => Scheduler | undefined,
+  ): CodedSource {
+    const { exnode, context, session, request } = this.#options;
+    const extents = exnode.coded ?? [];
+    const { pieceBytes } = exnode.blocks;
+    const share = request.redundantShare;
+    const begun = pieceBytes * Math.max(...extents.map(({ parity }) => parity));
     this.#places = places;
     this.#begunAt = session.now();
     this.#source = new CodedSource({
-      extents: exnode.coded ?? [],
-      blockBytes: exnode.blocks.pieceBytes,
+      extents,
+      blockBytes: pieceBytes,
       state: {
         isProven: (block) => this.#proof?.isProven(block) === true,
         canCome: (block) => this.#canCome(block),
+        isLate: (block) => this.#late?.isLate(block) === true,
       },
       parity: this.#blocks,
       stamp: () => {
         const live = this.#places.map((place) => `${this.#isLive(place)} ${place.parts.length}`);
-        return `${this.#proof?.stamp} ${live.join()}`;
+        return `${this.#proof?.stamp} ${live.join()} ${this.#late?.stamp}`;
       },
+      onSolving: (block) => this.#late?.onSolving(block) ?? (() => {}),
       isProving: () => this.#proof?.isRunning === true,
       readStored: readingStream(file, exnode.bodyKey),
       health: new SourceHealth(context.random),
+    });
+    this.#late = new LateBlocks({
+      places: () => this.#places.filter((place) => this.#isLive(place)),
+      // Of the extent that has the least.
+      parity: () =>
+        extents
+          .map((extent) => this.#blocks.rates(extent))
+          .reduce((least, rates) => (rates.length < least.length ? rates : least)),
+      stored: (block) => file.stored.bytesWithin(block),
+      // In small files too, each depot that parity replaces may have begun a block.
+      mostTwice: share === 0 ? 0 : Math.max(exnode.size * share, begun),
+      scheduler,
+      now: session.now,
     });
     return this.#source;
   }
@@ -101,6 +131,7 @@ export class Parity {
     const state = {
       isProven: (block: ByteRange) => this.#proof?.isProven(block) === true,
       canCome: (block: ByteRange) => this.#canCome(block),
+      isLate: () => false,
       parityOf: this.#blocks.answering.bind(this.#blocks),
     };
     const solvable = new Set(
@@ -121,11 +152,7 @@ export class Parity {
    * more: then it is left, and the block is solved.
    */
   #canCome(block: ByteRange): boolean {
-    return this.#places.some(
-      (place) =>
-        this.#isLive(place) &&
-        place.parts.some(({ start, end }) => start <= block.start && block.end <= end),
-    );
+    return this.#places.some((place) => this.#isLive(place) && hasBlock(place, block));
   }
 
   /** Returns true for a place that can be asked, unless it keeps a request waiting. */

@@ -1,10 +1,14 @@
 /**
  * `npm run bench -- stripes [--downloads N] [--seed S]`: a file in 4 shards of data and 2 of parity,
- * of whose six depots any two are killed at random times during each download.
+ * of whose six depots any two are killed at random times during each download. With `--slow N`, none
+ * is killed: each depot sends 2 MiB/s, and one of those with data an N-th of that.
  */
 
 import { createHash, randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -21,6 +25,9 @@ const DOWNLOADS = 10;
 const BYTES = 48 * 1024 * 1024;
 /** Limit of each download, so that depots die in the middle of it. */
 const LIMIT = '16M';
+/** Bytes per second of a depot behind a front, and the pause between two pieces that it sends. */
+const PACED_BYTES = 2 * 1024 * 1024;
+const PIECE_MS = 20;
 const DEPOTS = 6;
 const HEALTHY = 3;
 const TOKEN = 'token-of-the-benchmark';
@@ -36,7 +43,7 @@ interface Sample {
 export async function stripes(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
-    options: { downloads: { type: 'string' }, seed: { type: 'string' } },
+    options: { downloads: { type: 'string' }, seed: { type: 'string' }, slow: { type: 'string' } },
   });
   const downloads = Number(values.downloads ?? DOWNLOADS);
   const seed = Number(values.seed ?? randomInt(2 ** 31));
@@ -44,11 +51,17 @@ export async function stripes(args: readonly string[]): Promise<number> {
     process.stderr.write('--downloads and --seed are whole numbers\n');
     return 2;
   }
+  const slow = values.slow === undefined ? undefined : Number(values.slow);
+  if (slow !== undefined && !(slow >= 1)) {
+    process.stderr.write('--slow is a number from 1\n');
+    return 2;
+  }
   process.stderr.write(`${downloads} downloads, --seed ${seed}\n`);
   const folder = await temporaryFolder();
   const campaign = new Campaign(folder.path, seededRandom(seed));
   try {
-    await campaign.store();
+    await campaign.store(slow !== undefined);
+    if (slow !== undefined) return await campaign.slowDown(slow, downloads);
     const healthy = await campaign.run(HEALTHY, undefined);
     const usual = median(healthy.map(({ ms }) => ms));
     const samples = await campaign.run(downloads, usual);
@@ -79,6 +92,7 @@ class Campaign {
   readonly #folder: string;
   readonly #random: Random;
   readonly #edges: EdgeProcess[] = [];
+  readonly #fronts: PacedFront[] = [];
   readonly #digest: string;
   readonly #content: Buffer;
 
@@ -89,14 +103,25 @@ class Campaign {
     this.#digest = sha256(this.#content);
   }
 
-  /** Starts the depots, and stores the file. */
-  async store(): Promise<void> {
+  /**
+   * Starts the depots, and stores the file.
+   *
+   * @param isPaced true for depots behind fronts with a rate
+   */
+  async store(isPaced: boolean): Promise<void> {
     const proof = createHash('sha256').update(TOKEN).digest('hex');
     await writeFile(this.#path('owners'), `bench sha256:${proof}\n`);
     await writeFile(this.#path('token'), TOKEN);
     await writeFile(this.#path('file.bin'), this.#content);
-    for (let depot = 0; depot < DEPOTS; depot++) this.#edges.push(await this.#start(depot, 0));
-    const edges = this.#edges.flatMap(({ url }) => ['--edge', url]);
+    for (let depot = 0; depot < DEPOTS; depot++) {
+      const front = isPaced ? await PacedFront.listen() : undefined;
+      const edge = await this.#start(depot, 0, front?.url);
+      this.#edges.push(edge);
+      if (front !== undefined) this.#fronts.push(front.to(edge.url));
+    }
+    const edges = [...this.#edges, ...this.#fronts]
+      .slice(-DEPOTS)
+      .flatMap(({ url }) => ['--edge', url]);
     const options = ['--stripe', '4+2', '--token-file', this.#path('token')];
     const exnode = ['-o', this.#path('file.exnode')];
     const { code, stderr } = await runCli(
@@ -125,7 +150,32 @@ class Campaign {
     return samples;
   }
 
+  /** Downloads from depots of one rate, and with one that is slower. @returns the exit status */
+  async slowDown(factor: number, downloads: number): Promise<number> {
+    for (const front of this.#fronts) front.bytesPerSecond = PACED_BYTES;
+    const healthy = await this.run(downloads, undefined);
+    (this.#fronts[1] as PacedFront).bytesPerSecond = PACED_BYTES / factor;
+    const slow = await this.run(downloads, undefined);
+    const row = (name: string, samples: readonly Sample[]) => {
+      const middle = seconds(median(samples.map(({ ms }) => ms)));
+      const received = Math.max(...samples.map((sample) => sample.received)).toFixed(3);
+      const right = samples.filter(({ isRight }) => isRight).length;
+      return `| ${name} | ${right} of ${downloads} | ${middle} | ${received}x |`;
+    };
+    process.stdout.write(
+      [
+        '| 4+2 | right files | median | most bytes received |',
+        '|---|---|---|---|',
+        row('healthy', healthy),
+        row(`one depot at 1/${factor} of the speed`, slow),
+        '',
+      ].join('\n'),
+    );
+    return [...healthy, ...slow].every(({ isRight }) => isRight) ? 0 : 1;
+  }
+
   async end(): Promise<void> {
+    for (const front of this.#fronts) front.close();
     for (const edge of this.#edges) await edge.stop('SIGKILL');
   }
 
@@ -139,7 +189,8 @@ class Campaign {
   async #download(killed: readonly { readonly depot: number; readonly ms: number }[]) {
     const path = this.#path('got.bin');
     const startedAt = performance.now();
-    const getting = ['get', this.#path('file.exnode'), '-o', path, '--limit', LIMIT, '--json'];
+    const limit = this.#fronts.length === 0 ? ['--limit', LIMIT] : [];
+    const getting = ['get', this.#path('file.exnode'), '-o', path, ...limit, '--json'];
     const run = new CliProcess(getting, this.#env);
     const kills = killed.map(async ({ depot, ms }) => {
       await sleep(ms);
@@ -157,11 +208,12 @@ class Campaign {
     return { ms, isRight, received: receivedBytes / BYTES };
   }
 
-  #start(depot: number, port: number): Promise<EdgeProcess> {
+  #start(depot: number, port: number, address?: string): Promise<EdgeProcess> {
     const disk = ['--depot-dir', this.#path(`depot-${depot}`), '--depot-quota', '256MiB'];
     const owners = ['--depot-owners-file', this.#path('owners'), '--client-requests', '0'];
     const where = port === 0 ? [] : ['--port', String(port)];
-    return EdgeProcess.start([...disk, ...owners, ...where, '--log-level', 'warn']);
+    const called = address === undefined ? [] : ['--public-url', address];
+    return EdgeProcess.start([...disk, ...owners, ...where, ...called, '--log-level', 'warn']);
   }
 
   get #env(): Record<string, string> {
@@ -170,6 +222,55 @@ class Campaign {
 
   #path(name: string): string {
     return join(this.#folder, name);
+  }
+}
+
+/** Stands before a depot, and sends what it answers at a rate of all connections together. */
+class PacedFront {
+  bytesPerSecond = Infinity;
+  #target = '';
+  #freeAt = 0;
+  readonly #server = createServer((request, response) => {
+    const { method, headers, url } = request;
+    const onward = httpRequest(`${this.#target}${url}`, { method, headers }, async (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      response.on('close', () => answer.destroy());
+      for await (const bytes of answer as AsyncIterable<Buffer>) {
+        const step = Math.max(1024, (this.bytesPerSecond * PIECE_MS) / 1000);
+        for (let at = 0; at < bytes.length; at += step) {
+          const piece = bytes.subarray(at, at + step);
+          const now = performance.now();
+          this.#freeAt = Math.max(now, this.#freeAt) + (piece.length * 1000) / this.bytesPerSecond;
+          if (this.#freeAt > now) await sleep(this.#freeAt - now);
+          if (response.destroyed) return;
+          response.write(piece);
+        }
+      }
+      response.end();
+    });
+    onward.on('error', () => response.destroy());
+    request.pipe(onward);
+  });
+
+  static async listen(): Promise<PacedFront> {
+    const front = new PacedFront();
+    await once(front.#server.listen(0, '127.0.0.1'), 'listening');
+    return front;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Sets the depot that it stands before. */
+  to(target: string): this {
+    this.#target = target;
+    return this;
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
   }
 }
 

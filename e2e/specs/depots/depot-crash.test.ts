@@ -1,10 +1,15 @@
-/** Uploads whose programs are killed: what a depot has acknowledged is never lost. */
+/**
+ * Uploads whose programs are killed: what a depot has acknowledged is never lost.
+ * MILLRACE_DEPOT_KILLS sets how often the first test kills the depot (12; 100 for a long run), and
+ * MILLRACE_TEST_SEED repeats the moments.
+ */
 
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import { seededRandom } from '../../../shared/src/base/clock.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
 import { CliProcess, type EdgeProcess } from '../../fixtures/programs/processes.ts';
@@ -19,18 +24,23 @@ import { becomes, until } from '../../fixtures/until.ts';
 
 const stage = await DepotStage.set();
 const MIB = 1024 * 1024;
-const KILLS = 12;
+const KILLS = Number(process.env.MILLRACE_DEPOT_KILLS ?? 12);
+
+const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+process.stderr.write(`depot crash tests: MILLRACE_TEST_SEED=${seed}\n`);
+const random = seededRandom(seed);
 
 /**
  * Sends bytes to an upload at a pace until the connection breaks.
  *
+ * @param onPiece called before each piece of 64 KiB, with its position and what is acknowledged
  * @returns the largest offset that was acknowledged
  */
 async function sendUntilBroken(
   write: string,
   offset: number,
   content: Buffer,
-  onAcknowledged: (offset: number) => void,
+  onPiece: (at: number, acknowledged: number) => void,
 ): Promise<number> {
   let acknowledged = offset;
   const client = request(write, {
@@ -42,13 +52,13 @@ async function sendUntilBroken(
   });
   client.on('information', ({ headers }) => {
     acknowledged = Math.max(acknowledged, Number(headers['upload-offset'] ?? 0));
-    onAcknowledged(acknowledged);
   });
   const closed = new Promise<void>((resolve) => {
     client.once('close', () => resolve());
   });
   client.on('error', () => {});
   for (let at = offset; at < content.length && !client.destroyed; at += 64 * 1024) {
+    onPiece(at, acknowledged);
     client.write(content.subarray(at, Math.min(content.length, at + 64 * 1024)));
     // The pace of a client: the depot acknowledges once a second.
     await pause(5);
@@ -60,37 +70,52 @@ async function sendUntilBroken(
 
 test('a depot that is killed again and again during appends loses nothing that it has acknowledged', async () => {
   const content = contentOf('killed depot', 60 * MIB);
+  const digest = sha256(content);
   let edge: EdgeProcess = await stage.start();
-  const { write, read } = await reserve(edge, content.length);
+  let links = await reserve(edge, content.length);
+  const complete: string[] = [];
   let offset = 0;
+  let acknowledgements = 0;
   for (let kill = 0; kill < KILLS; kill++) {
     let ending: Promise<unknown> | undefined;
     const killed = edge;
-    const acknowledged = await sendUntilBroken(write, offset, content, () => {
-      ending ??= killed.stop('SIGKILL');
+    // The kill follows an acknowledgement, by up to 4 MiB that are under way.
+    let further = random() * 4 * MIB;
+    const begin = offset;
+    const acknowledged = await sendUntilBroken(links.write, offset, content, (_, upTo) => {
+      if (upTo === begin) return;
+      further -= 64 * 1024;
+      if (further < 0) ending ??= killed.stop('SIGKILL');
     });
+    if (acknowledged > begin) acknowledgements++;
     await ending;
     // The upload may also have got to its end.
     await edge.stop('SIGKILL');
     edge = await stage.restart(edge);
-    const { headers, status } = await askDepot('HEAD', write);
+    const { headers, status } = await askDepot('HEAD', links.write);
     expect(status).toBe(204);
     offset = Number(headers.get('upload-offset'));
     expect(offset).toBeGreaterThanOrEqual(acknowledged);
-    if (headers.get('upload-complete') === '?1') break;
+    if (headers.get('upload-complete') !== '?1') continue;
+    complete.push(links.read);
+    links = await reserve(edge, content.length);
+    offset = 0;
   }
-  expect(offset).toBeGreaterThan(0);
-  if ((await askDepot('HEAD', write)).headers.get('upload-complete') === '?0') {
-    const answer = await appendTo(write, offset, content.subarray(offset), true);
-    expect([answer.status, answer.body.sha256]).toEqual([200, sha256(content)]);
-  }
-  const body = Buffer.from(await (await fetch(read)).arrayBuffer());
-  expect(sha256(body)).toBe(sha256(content));
+  expect(acknowledgements).toBeGreaterThan(KILLS / 2);
+  const answer = await appendTo(links.write, offset, content.subarray(offset), true);
+  expect([answer.status, answer.body.sha256]).toEqual([200, digest]);
+  complete.push(links.read);
+  const digestOf = async (read: string) =>
+    sha256(Buffer.from(await (await fetch(read)).arrayBuffer()));
+  for (const read of complete) expect(await digestOf(read)).toBe(digest);
   await edge.stop('SIGKILL');
   const again = await stage.restart(edge);
-  expect(sha256(Buffer.from(await (await fetch(read)).arrayBuffer()))).toBe(sha256(content));
+  for (const read of complete) expect(await digestOf(read)).toBe(digest);
+  process.stderr.write(
+    `${KILLS} kills, ${acknowledgements} of them after an acknowledgement; ${complete.length} files\n`,
+  );
   await again.stop();
-}, 300_000);
+}, 900_000);
 
 test('bytes that a crash has cut off or damaged are not counted', async () => {
   const dir = join(stage.folder, 'torn');

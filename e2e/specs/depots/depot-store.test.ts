@@ -119,6 +119,11 @@ describe('a file in a depot', () => {
     // The next upload would send the exNode, which gives all rights, with the folder.
     const inside = await upload(folder, '-o', join(folder, 'set.exnode'));
     expect([inside.code, inside.stderr]).toEqual([2, expect.stringContaining('in the folder')]);
+    // So does a guest not send the state folder to a stranger.
+    const guest = `${edge.url}/-/depot/guest#g.${'i'.repeat(16)}.${'w'.repeat(32)}.${'r'.repeat(32)}`;
+    const state = { MILLRACE_STATE: join(folder, 'state') };
+    const sent = await runCli(['upload', folder, '--guest', guest], state);
+    expect([sent.code, sent.stderr]).toEqual([2, expect.stringContaining('in the folder')]);
   });
 
   test('is answered in ranges and under conditions, as a download that no browser runs', async () => {

@@ -1,7 +1,8 @@
 /**
  * Reads the body of an encrypted file from its places: each block is compared with its digest before
  * it is decrypted, so no place has to be trusted. A place that fails is followed by the next one, and
- * all of them by the edge of the page, which puts the file together from what is left.
+ * all of them by the edge of the page, which puts the file together from what is left. The next one is
+ * asked as well while a place is silent, and whichever has the bytes first is enough.
  */
 
 import { Failure, worstOf } from './failure.js';
@@ -14,6 +15,8 @@ const MAX_AHEAD = 3;
 /** Times that all places are asked for a run, and the pause after the first, which grows. */
 const ROUNDS = 3;
 const PAUSE_MS = 1500;
+/** Most places that are asked for one run at a time. */
+const MOST_AT_ONCE = 2;
 
 /**
  * Fetches bytes of a place: all that are asked for. @throws {Failure}
@@ -23,6 +26,7 @@ const PAUSE_MS = 1500;
  * @param {number} bytes
  * @param {AbortSignal} signal
  * @param {(bytes: number) => void} onBytes
+ * @param {() => void} onSilent called while no bytes come for longer than usual
  * @returns {Promise<Uint8Array<ArrayBuffer>>}
  */
 
@@ -51,7 +55,8 @@ export async function* plainPieces(options) {
   // The end of the reader ends requests that are on their way.
   const stop = new AbortController();
   const own = { ...options, signal: AbortSignal.any([signal, stop.signal]) };
-  const strikes = new Map();
+  /** @type {Doubts} */
+  const doubts = { strikes: new Map(), silent: new Set() };
   const runs = runsOf(description);
   /** @type {Promise<{ start: number, bytes: Uint8Array<ArrayBuffer> }>[]} */
   const ahead = [];
@@ -62,7 +67,7 @@ export async function* plainPieces(options) {
       const next = runs.next();
       if (next.done) return;
       const run = next.value;
-      const reading = provenRun(own, run, strikes).then((bytes) => ({ start: run.start, bytes }));
+      const reading = provenRun(own, run, doubts).then((bytes) => ({ start: run.start, bytes }));
       // Its failure is reported when it is this run's turn.
       reading.catch(() => {});
       ahead.push(reading);
@@ -79,13 +84,19 @@ export async function* plainPieces(options) {
 }
 
 /**
+ * What is known of hosts: the number of wrong answers, and which were silent when they were last asked.
+ *
+ * @typedef {{ strikes: Map<string, number>, silent: Set<string> }} Doubts
+ */
+
+/**
  * Reads a run from the first place that has it right.
  *
  * @param {BodyOptions} options
  * @param {import('./runs.js').Run} run
- * @param {Map<string, number>} strikes wrong answers by the host of a place
+ * @param {Doubts} doubts
  */
-async function provenRun(options, run, strikes) {
+async function provenRun(options, run, doubts) {
   const { description, fetchRange, page, whole, pause, now, onBytes, signal } = options;
   const direct = run.sources.filter(({ url }) => mayAsk(url, page));
   /** @type {import('./runs.js').Source[]} */
@@ -97,33 +108,49 @@ async function provenRun(options, run, strikes) {
   /** @type {Failure | undefined} */
   let failureOfWhole;
   const out = new Set();
-  for (let round = 1; round <= ROUNDS; round++) {
-    for (const source of [...inOrder(direct, strikes, now()), ...last]) {
-      if (out.has(source)) continue;
-      let came = 0;
-      try {
-        const bytes = await fetchRange(source, run.end - run.start, signal, (more) => {
+  /** @type {Ask} */
+  const ask = async (source, until, onSilent) => {
+    const { host } = new URL(source.url);
+    let came = 0;
+    try {
+      const read = AbortSignal.any([signal, until]);
+      const bytes = await fetchRange(
+        source,
+        run.end - run.start,
+        read,
+        (more) => {
           came += more;
+          doubts.silent.delete(host);
           onBytes(more);
-        });
-        if (await isProven(description, run.start, bytes)) return bytes;
-        throw new Failure('damaged', new URL(source.url).host);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!(error instanceof Failure)) throw error;
-        onBytes(-came);
-        if (!error.isPassing) out.add(source);
-        if (last.includes(source)) {
-          failureOfWhole = error;
-          continue;
-        }
+        },
+        () => {
+          doubts.silent.add(host);
+          onSilent();
+        },
+      );
+      if (await isProven(description, run.start, bytes)) return bytes;
+      throw new Failure('damaged', host);
+    } catch (error) {
+      signal.throwIfAborted();
+      onBytes(-came);
+      // Another place has been quicker.
+      if (until.aborted) return undefined;
+      if (!(error instanceof Failure)) throw error;
+      if (!error.isPassing) out.add(source);
+      if (last.includes(source)) failureOfWhole = error;
+      else {
         failures.push(error);
         if (error.kind === 'damaged') {
-          const { host } = new URL(source.url);
-          strikes.set(host, (strikes.get(host) ?? 0) + 1);
+          doubts.strikes.set(host, (doubts.strikes.get(host) ?? 0) + 1);
         }
       }
+      return undefined;
     }
+  };
+  for (let round = 1; round <= ROUNDS; round++) {
+    const order = [...inOrder(direct, doubts, now()), ...last].filter((one) => !out.has(one));
+    const bytes = await firstOf(order, ask);
+    if (bytes !== undefined) return bytes;
     if (sources.every((source) => out.has(source)) || round === ROUNDS) break;
     await pause(PAUSE_MS * round, signal);
     failures = failures.filter((failure) => !failure.isPassing);
@@ -132,16 +159,68 @@ async function provenRun(options, run, strikes) {
 }
 
 /**
- * Sorts places: those that have sent wrong bytes come last, and those before them whose lease is over
- * by the description, which may not know that its owner has extended it.
+ * Asks a place for a run. The result is undefined if the place does not have it.
+ *
+ * @callback Ask
+ * @param {import('./runs.js').Source} source
+ * @param {AbortSignal} until aborts when another place has been quicker
+ * @param {() => void} onSilent
+ * @returns {Promise<Uint8Array<ArrayBuffer> | undefined>}
+ */
+
+/**
+ * Asks places in their order until one has the run: the next one when one fails, and beside one that is
+ * silent.
  *
  * @param {readonly import('./runs.js').Source[]} sources
- * @param {ReadonlyMap<string, number>} strikes
+ * @param {Ask} ask
+ * @returns {Promise<Uint8Array<ArrayBuffer> | undefined>} undefined: none has it
+ */
+function firstOf(sources, ask) {
+  const won = new AbortController();
+  const left = sources.values();
+  let running = 0;
+  return new Promise((resolve, reject) => {
+    const next = () => {
+      const { value: source } = left.next();
+      if (source === undefined) {
+        if (running === 0) resolve(undefined);
+        return;
+      }
+      running++;
+      let isFollowed = false;
+      const onSilent = () => {
+        if (isFollowed || running >= MOST_AT_ONCE) return;
+        isFollowed = true;
+        next();
+      };
+      ask(source, won.signal, onSilent).then((bytes) => {
+        running--;
+        if (bytes !== undefined) {
+          resolve(bytes);
+          won.abort();
+        } else if (!isFollowed || running === 0) next();
+      }, reject);
+    };
+    next();
+  });
+}
+
+/**
+ * Sorts places: those that have sent wrong bytes come last, before them those that were silent, and
+ * before these those whose lease is over by the description, which may not know that its owner has
+ * extended it.
+ *
+ * @param {readonly import('./runs.js').Source[]} sources
+ * @param {Doubts} doubts
  * @param {number} now Unix milliseconds
  */
-function inOrder(sources, strikes, now) {
-  const doubt = (/** @type {import('./runs.js').Source} */ { url, expires }) =>
-    2 * (strikes.get(new URL(url).host) ?? 0) + Number((expires ?? now + 1) <= now);
+function inOrder(sources, { strikes, silent }, now) {
+  const doubt = (/** @type {import('./runs.js').Source} */ { url, expires }) => {
+    const { host } = new URL(url);
+    const isOver = Number((expires ?? now + 1) <= now);
+    return 4 * (strikes.get(host) ?? 0) + 2 * Number(silent.has(host)) + isOver;
+  };
   return [...sources].sort((a, b) => doubt(a) - doubt(b));
 }
 

@@ -1,6 +1,7 @@
 /** Right and wrong answers of servers, and the file that the page makes of them, with real cryptography. */
 
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
 import { BodyCipher } from '../../../desktop/engine/seal/body-cipher.ts';
 import { keysOf, newKey } from '../../../desktop/engine/seal/file-keys.ts';
@@ -39,7 +40,7 @@ function sealedFile(bytes: number, ...urls: readonly string[]) {
   return { key: new Uint8Array(key), plain, body, description };
 }
 
-type Answers = (source: Source, bytes: number) => Uint8Array | Failure;
+type Answers = (source: Source, bytes: number) => Uint8Array | Failure | 'silent';
 
 /** Reads a file whose servers answer so. @returns the plain file, and the hosts asked in order */
 async function received(
@@ -60,12 +61,19 @@ async function received(
     fetchRange: async (
       source: Source,
       bytes: number,
-      _signal: AbortSignal,
+      until: AbortSignal,
       onBytes: (n: number) => void,
+      onSilent: () => void,
     ) => {
       asked.push(new URL(source.url).host[0] as string);
       const answer = answers(source, bytes);
       if (answer instanceof Failure) throw answer;
+      if (answer === 'silent') {
+        onBytes(7);
+        onSilent();
+        await once(until, 'abort');
+        throw new Failure('unreachable');
+      }
       onBytes(answer.length);
       return new Uint8Array(answer);
     },
@@ -179,6 +187,26 @@ describe('a body', () => {
     ).then(({ plain }) => pieces.push(plain));
     await expect(failing).rejects.toMatchObject({ kind });
     expect(pieces).toEqual([]);
+  });
+
+  test('comes from the next place while one is silent, which is asked later from then on', async () => {
+    const file = sealedFile(4 * RUN_BYTES, A, B);
+    const { plain, asked, came } = await received(file, (source, bytes) =>
+      source.url === A ? 'silent' : from(file.body)(source, bytes),
+    );
+    expect([plain.equals(file.plain), came]).toEqual([true, file.plain.length]);
+    // The other runs begin where bytes come.
+    expect(asked).toBe('abbbb');
+  });
+
+  test('comes from the edge of the page if the only place is silent', async () => {
+    const file = sealedFile(MIB, A);
+    const { plain, asked } = await received(
+      file,
+      (source, bytes) => (source.url === A ? 'silent' : from(file.body)(source, bytes)),
+      WHOLE,
+    );
+    expect([plain.equals(file.plain), asked]).toEqual([true, 'aw']);
   });
 
   test('is asked for again after a passing failure', async () => {

@@ -2,8 +2,10 @@
 
 import { Failure } from './failure.js';
 
-/** Longest silence of a server, and longest time for a document. */
-const SILENCE_MS = 30_000;
+/** Silence of a server after which another is asked as well, and after which it is given up. */
+const SILENT_MS = 2000;
+const SILENCE_MS = 20_000;
+/** Longest time for a document. */
 const DOCUMENT_MS = 60_000;
 /** Longest problem document that is read (RFC 9457), in bytes. */
 const MAX_PROBLEM = 16 * 1024;
@@ -13,14 +15,17 @@ const MAX_PROBLEM = 16 * 1024;
  *
  * @type {import('./body.js').FetchRange}
  */
-export async function fetchRange({ url, at }, bytes, signal, onBytes) {
+export async function fetchRange({ url, at }, bytes, signal, onBytes, onSilent) {
   const silence = new AbortController();
   const both = AbortSignal.any([signal, silence.signal]);
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
   const alive = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => silence.abort(), SILENCE_MS);
+    timer = setTimeout(() => {
+      onSilent();
+      timer = setTimeout(() => silence.abort(), SILENCE_MS - SILENT_MS);
+    }, SILENT_MS);
   };
   alive();
   try {

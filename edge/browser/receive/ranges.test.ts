@@ -24,9 +24,10 @@ async function read(answers: RequestListener, at = 5): Promise<[string, number]>
   let came = 0;
   const source = { url, at, expires: undefined };
   try {
-    const bytes = await fetchRange(source, 5, signal, (more) => {
+    const onBytes = (more: number) => {
       came += more;
-    });
+    };
+    const bytes = await fetchRange(source, 5, signal, onBytes, () => {});
     return [Buffer.from(bytes).toString(), came];
   } catch (error) {
     return [(error as Failure).kind, came];

@@ -31,6 +31,7 @@ test('blocks of dead places are solved once the rest of their column is there, a
       const state = {
         isProven: ({ start }: { start: number }) => proven.has(start),
         canCome: ({ start }: { start: number }) => !dead.has(owner.get(start) ?? -1),
+        isLate: () => false,
         parityOf: () => usable,
       };
       for (;;) {
@@ -54,6 +55,32 @@ test('blocks of dead places are solved once the rest of their column is there, a
         const lost = lacking.filter(([, block]) => !state.canCome(block));
         const left = lacking.filter(([, block]) => !state.isProven(block));
         expect(left.length).toBe(lost.length <= usable.length ? 0 : lost.length);
+      }
+    }),
+  );
+});
+
+test('late blocks are solved only where all else of their column is known', () => {
+  fc.assert(
+    fc.property(drawn, fc.array(fc.nat(4)), ({ data, parity, unit, blocks, dead }, slow) => {
+      const layout = { start: 0, end: 2 * blocks, data, parity, unit: 2 * unit };
+      const extent: CodedExtent = { ...layout, parityHexes: [], shards: [] };
+      const shardOf = (start: number) => Math.floor(start / (2 * unit)) % data;
+      const state = {
+        isProven: ({ start }: { start: number }) => (start * 7 + data) % 3 === 0,
+        canCome: ({ start }: { start: number }) => !dead.includes(shardOf(start)),
+        isLate: ({ start }: { start: number }) => slow.includes(shardOf(start)),
+        parityOf: () => Array.from({ length: parity }, (_, j) => j),
+      };
+      const solved = new Set(solvableBlocks([extent], 2, state).map(({ start }) => start));
+      const alone = solvableBlocks([extent], 2, { ...state, isLate: () => false });
+      for (const { start } of alone) expect(solved.has(start)).toBe(true);
+      for (let number = 0; number < columnsOf(extent, 2); number++) {
+        const lacking = columnOf(extent, 2, number, state.isProven).lacking.map(([, b]) => b);
+        const late = lacking.filter((block) => state.isLate(block) && state.canCome(block));
+        const isKnown = lacking.every((block) => state.isLate(block) || !state.canCome(block));
+        const isSolved = isKnown && lacking.length <= parity;
+        for (const block of late) expect(solved.has(block.start)).toBe(isSolved);
       }
     }),
   );

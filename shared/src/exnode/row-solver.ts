@@ -14,6 +14,8 @@ export interface SolverState {
   isProven(block: ByteRange): boolean;
   /** Returns true if a place can be asked for a block now. */
   canCome(block: ByteRange): boolean;
+  /** Returns true if no place brings a block as soon as it can be solved. */
+  isLate(block: ByteRange): boolean;
   /** Lists the parity shards that can be asked for now: numbers from 0. */
   parityOf(extent: CodedExtent): readonly number[];
 }
@@ -64,8 +66,8 @@ export function columnWith(
 
 /**
  * Lists the blocks that are to be solved: those that no place can be asked for, in columns of which
- * enough is known. As many blocks of parity are received as blocks are solved, so nothing is
- * received twice.
+ * enough is known, and late ones in columns of which all else is known. As many blocks of parity are
+ * received as blocks are solved, so nothing is received twice but what has come of late blocks.
  *
  * @returns ascending, each once
  */
@@ -82,7 +84,11 @@ export function solvableBlocks(
     for (let number = 0; number < columns; number++) {
       const { lacking } = columnOf(extent, blockBytes, number, state.isProven);
       if (lacking.length === 0 || lacking.length > most) continue;
-      for (const [, block] of lacking) if (!state.canCome(block)) found.set(block.start, block);
+      const lost = lacking.filter(([, block]) => !state.canCome(block));
+      const late = lacking.filter(([, block]) => !state.canCome(block) || state.isLate(block));
+      // What is solved beside a late block would come in twice if a place were bringing it.
+      const solved = late.length === lacking.length ? late : lost;
+      for (const [, block] of solved) found.set(block.start, block);
     }
   }
   return [...found.values()].sort((a, b) => a.start - b.start);

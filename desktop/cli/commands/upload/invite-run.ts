@@ -11,7 +11,7 @@ import type { CliContext, CommonOptions, Report } from '../../console/context.ts
 import { edgeOrigin } from '../../console/edge-link.ts';
 import { depotsOf } from '../../options/depots.ts';
 import { UsageError } from '../../text/option-values.ts';
-import { nameOf, RETRY_MS, type UploadCommandOptions } from './upload-run.ts';
+import { checkOutside, nameOf, RETRY_MS, type UploadCommandOptions } from './upload-run.ts';
 import { UploadView } from './upload-view.ts';
 
 export interface InviteOptions extends CommonOptions {
@@ -73,6 +73,8 @@ export async function runGuestUpload(
   if (other !== undefined) throw new UsageError('--guest names the space: give only the file');
   const spaces = parseGuestLink(link);
   const path = resolve(context.cwd, file);
+  // The state folder has keys of other uploads, which nobody wants to send to a stranger.
+  checkOutside(path, context.state);
   const source = await openSource(path, context.signal, options.skipLinks);
   const name = nameOf(path, source, options.name);
   const view = new UploadView(report, context, name, options.quiet === true);

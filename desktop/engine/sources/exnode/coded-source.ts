@@ -7,6 +7,7 @@ import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { ReedSolomon, type Shard } from '@millrace/shared/code/reed-solomon';
 import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
+import { columnAt } from '@millrace/shared/exnode/coded';
 import type { CodedExtent } from '@millrace/shared/exnode/exnode';
 import {
   type Column,
@@ -18,12 +19,14 @@ import { fastestKernel } from '@millrace/shared/node/code/gf-kernel';
 import type { Opened } from '../source-answer.ts';
 import type { ParityBlocks } from './parity-blocks.ts';
 import { PartSource } from './place-source.ts';
+import { SolvedColumns } from './solved-columns.ts';
 
 /** Bytes of each shard that are solved at a time, and handed on at a time. */
 const PIECE_BYTES = 64 * 1024;
-/** Most bytes of solved blocks that are kept for further requests, and the fewest columns. */
-const MAX_SOLVED_BYTES = 64 * 1024 * 1024;
-const MIN_COLUMNS = 2;
+/** Most bytes of solved blocks that are kept for further requests; the latest column always is. */
+const MAX_KEPT_BYTES = 32 * 1024 * 1024;
+/** Most bytes that are solved at a time, from as much parity; one column always is. */
+const MAX_AT_ONCE_BYTES = 32 * 1024 * 1024;
 
 export interface CodedSourceOptions {
   readonly extents: readonly CodedExtent[];
@@ -34,10 +37,15 @@ export interface CodedSourceOptions {
   readonly stamp: () => string;
   /** Returns true while stored blocks wait for their proof: more can be solved then. */
   readonly isProving: () => boolean;
+  /** Called when a block begins to be solved. @returns what to call once it is */
+  readonly onSolving: (block: ByteRange) => () => void;
   /** Reads bytes of the stream that are stored and proven. */
   readonly readStored: (into: Buffer, position: number) => Promise<number>;
   readonly health: SourceHealth;
 }
+
+/** Columns that are solved at a time: with more, each waits for the same depots for longer. */
+const MOST_COLUMNS = 2;
 
 /** Solved blocks of a column, by their position in the file. */
 type Solved = ReadonlyMap<number, Uint8Array>;
@@ -48,8 +56,10 @@ export class CodedSource extends PartSource {
   readonly #state: SolverState;
   #parts: readonly ByteRange[] = [];
   #stamp: string | undefined;
-  /** Columns that are being solved, or have been, the latest last. */
-  readonly #columns = new Map<string, Promise<Solved>>();
+  readonly #columns = new SolvedColumns<Solved>({
+    mostAtOnce: MAX_AT_ONCE_BYTES,
+    mostKept: MAX_KEPT_BYTES,
+  });
 
   constructor(options: CodedSourceOptions) {
     super({ label: 'parity', url: 'http://parity.invalid/', health: options.health });
@@ -60,6 +70,10 @@ export class CodedSource extends PartSource {
 
   override get id(): string {
     return 'parity';
+  }
+
+  override get mostRequests(): number {
+    return MOST_COLUMNS;
   }
 
   /** True until all stored blocks are proven, and while depots with parity rest after a failure. */
@@ -114,31 +128,25 @@ export class CodedSource extends PartSource {
     at: number,
     signal: AbortSignal,
   ): Promise<Solved> {
-    const running = [...this.#columns.values()];
-    for (const earlier of running) {
-      const solved = await earlier.catch(() => undefined);
+    for (const extent of extents) {
+      if (at < extent.start || at >= extent.end) continue;
+      const key = keyOf(extent, columnAt(extent, blockBytes, at));
+      const solved = await this.#columns.get(key, signal);
       if (solved?.has(at)) return solved;
     }
-    signal.throwIfAborted();
     const column = columnWith(extents, blockBytes, at, this.#state);
     if (column === undefined) throw new MillraceError('origin-error', 'too little parity is left');
-    const key = `${column.extent.start}-${column.number}`;
-    const same = this.#columns.get(key);
-    if (same !== undefined) {
-      const solved = await same.catch(() => undefined);
-      if (solved?.has(at)) return solved;
-    }
-    const solving = this.#solve(column, signal);
-    this.#columns.set(key, solving);
-    solving.catch(() => {
-      if (this.#columns.get(key) === solving) this.#columns.delete(key);
+    const key = keyOf(column.extent, column.number);
+    const solved = await this.#columns.get(key, signal);
+    if (solved?.has(at)) return solved;
+    // Parity takes as much memory as what is solved from it.
+    const bytes = column.lacking.length * blockBytes;
+    return this.#columns.solve(key, bytes, signal, async (working) => {
+      const ended = column.lacking.map(([, block]) => this.#options.onSolving(block));
+      const blocks = await this.#solve(column, working);
+      for (const end of ended) end();
+      return blocks;
     });
-    const bytes = blockBytes * Math.max(...extents.map(({ parity }) => parity));
-    const most = Math.max(MIN_COLUMNS, Math.floor(MAX_SOLVED_BYTES / bytes));
-    for (const oldest of this.#columns.keys()) {
-      if (this.#columns.size > most) this.#columns.delete(oldest);
-    }
-    return solving;
   }
 
   async #solve(column: Column, signal: AbortSignal): Promise<Solved> {
@@ -185,4 +193,9 @@ async function readAll(
     if (count === 0) throw new MillraceError('origin-error', 'the file has become shorter');
     got += count;
   }
+}
+
+/** Names a column among those of all extents. */
+function keyOf(extent: CodedExtent, number: number): string {
+  return `${extent.start}-${extent.end}-${number}`;
 }

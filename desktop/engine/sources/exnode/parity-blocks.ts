@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Random } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { DepotPaces } from '@millrace/shared/download/exnode/depot-paces';
 import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import type { CodedExtent, ExnodeReplica } from '@millrace/shared/exnode/exnode';
 import { depotOf } from '@millrace/shared/exnode/layout';
@@ -36,6 +37,7 @@ export class ParityBlocks {
   readonly #healths = new Map<string, SourceHealth>();
   /** Replicas that are gone, or too short. */
   readonly #lost = new Set<ExnodeReplica>();
+  readonly #paces = new DepotPaces();
 
   constructor(options: ParityOptions) {
     this.#options = options;
@@ -67,6 +69,14 @@ export class ParityBlocks {
     );
   }
 
+  /** Lists the bytes per second of the depots of `answering`; undefined: not known yet. */
+  rates(extent: CodedExtent): (number | undefined)[] {
+    return this.answering(extent).map((parity) => {
+      const [first] = this.#replicas(extent, parity);
+      return first && this.#paces.rateOf(depotOf(first));
+    });
+  }
+
   /**
    * Reads blocks of a column.
    *
@@ -79,14 +89,17 @@ export class ParityBlocks {
     count: number,
     signal: AbortSignal,
   ): Promise<ParityBlock[]> {
-    const waiting = this.of(extent);
+    const waiting = new Set(this.of(extent));
     const found: ParityBlock[] = [];
     let failure: MillraceError | undefined;
     const readNext = async () => {
-      for (let parity = waiting.shift(); parity !== undefined; parity = waiting.shift()) {
+      for (;;) {
+        const parity = this.#quickest(extent, waiting);
+        if (parity === undefined) return;
+        waiting.delete(parity);
         for (const replica of this.#replicas(extent, parity)) {
           try {
-            const bytes = await this.#readBlock(replica, column.range, signal);
+            const bytes = await this.#timed(replica, column.range, signal);
             const hex = createHash('sha256').update(bytes).digest('hex');
             if (hex === extent.parityHexes[parity]?.[column.number]) {
               found.push({ parity, bytes });
@@ -104,6 +117,18 @@ export class ParityBlocks {
     await Promise.all(Array.from({ length: count }, readNext));
     if (found.length >= count) return found;
     throw failure ?? new MillraceError('origin-error', 'too little parity can be had now');
+  }
+
+  /** Chooses the shard that is forecast to come first; undefined: there is none. */
+  #quickest(extent: CodedExtent, shards: Iterable<number>): number | undefined {
+    let best: number | undefined;
+    let least = Infinity;
+    for (const parity of shards) {
+      const depots = this.#replicas(extent, parity).map(depotOf);
+      const cost = Math.min(...depots.map((depot) => this.#paces.costOf(depot)));
+      if (best === undefined || cost < least) [best, least] = [parity, cost];
+    }
+    return best;
   }
 
   #onFailure(replica: ExnodeReplica, error: MillraceError): void {
@@ -134,6 +159,20 @@ export class ParityBlocks {
     const health = this.#healths.get(depot) ?? new SourceHealth(this.#options.random);
     this.#healths.set(depot, health);
     return health;
+  }
+
+  async #timed(replica: ExnodeReplica, range: ByteRange, signal: AbortSignal): Promise<Buffer> {
+    const { now } = this.#options;
+    const began = now();
+    const ended = this.#paces.ask(depotOf(replica));
+    let bytes = 0;
+    try {
+      const block = await this.#readBlock(replica, range, signal);
+      bytes = block.length;
+      return block;
+    } finally {
+      ended(bytes, now() - began);
+    }
   }
 
   /** Reads a block, by as many answers as it takes. @throws MillraceError */

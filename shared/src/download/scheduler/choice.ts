@@ -173,7 +173,10 @@ function takeOverLast(
   // One connection is as fast as several: a new one would only have to find its rate again.
   const isEnough = request.isOpenEnded && (state.connections === 1 || state.isProbing);
   if (isEnough && pace.rate > 0) return undefined;
-  const { start: position, end } = tailOf(request) as ByteRange;
+  // What a source has can change with the time that it takes to look.
+  const tail = tailOf(request);
+  if (tail === undefined) return undefined;
+  const { start: position, end } = tail;
   if (fresh === undefined) {
     // Nothing is known of any source: only a request that stands still is worth a try.
     return pace.rate === 0 ? takeOver(state, { start: position, end }) : undefined;

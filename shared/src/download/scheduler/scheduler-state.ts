@@ -3,7 +3,7 @@
 import type { Millis } from '../../base/clock.ts';
 import type { StoredMap } from '../journal/stored-map.ts';
 import type { RunningRequest } from './running-request.ts';
-import type { SourceTable } from './source-table.ts';
+import type { KnownSource, SourceTable } from './source-table.ts';
 
 /** Pause before a silent source is tried again, and the time before its bytes are needed. */
 export const RETRY_MS = 5000;
@@ -34,4 +34,22 @@ export interface SchedulerState {
 /** Bytes per second that all requests bring at present. */
 export function totalRate({ running, sources }: SchedulerState, now: Millis): number {
   return running.reduce((sum, r) => sum + (sources.rate(r, now) ?? 0), 0);
+}
+
+/**
+ * Forecasts the bytes per second that all requests to a source bring; undefined: it has shown
+ * nothing yet.
+ */
+export function paceOf(
+  { running, sources }: SchedulerState,
+  source: KnownSource,
+  now: Millis,
+): number | undefined {
+  const own = running.filter((request) => request.source === source.id);
+  const usual = source.forecast.bytesPerSecond;
+  if (usual === undefined && own.every(({ rate }) => rate.firstByteAt === undefined)) {
+    return undefined;
+  }
+  if (own.length === 0) return usual;
+  return own.reduce((sum, request) => sum + (sources.rate(request, now) ?? 0), 0);
 }

@@ -189,6 +189,24 @@ describe('sources that have parts of the file', () => {
     expect(take(scheduler, 'slow', now)?.assignment.range.start).toBe(half + MiB);
   });
 
+  test('parts may go while it is decided which of them to ask for', () => {
+    for (let answers = 0; answers < 12; answers++) {
+      const scheduler = schedule({ length: 2 * half, connections: 3 }, ['whole']);
+      let left = Infinity;
+      const holds = (position: number) => (left-- > 0 ? first(position) : undefined);
+      scheduler.addSource('fast', { holds });
+      let now = finish(scheduler, take(scheduler, 'fast') as Reading, 4 * MiB, 0);
+      scheduler.addStored({ start: 0, end: half - 2 * MiB });
+      scheduler.addStored({ start: half, end: 2 * half });
+      const slow = take(scheduler, 'whole', now) as Reading;
+      now = trickle(scheduler, slow, 1024, now);
+      scheduler.addStored({ start: slow.assignment.end, end: half });
+      left = answers;
+      const range = scheduler.next('fast', now)?.range;
+      if (range !== undefined) expect(first(range.start)?.end).toBeGreaterThanOrEqual(range.end);
+    }
+  });
+
   test('the end of a request is taken over only by a source that has it', () => {
     const scheduler = schedule({ length: 2 * half, connections: 3 }, ['whole']);
     scheduler.addSource('fast', { holds: first });

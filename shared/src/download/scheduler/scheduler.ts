@@ -20,7 +20,7 @@ import { LociChoice } from './loci-choice.ts';
 import { boundOpenEnded } from './open-ended.ts';
 import { OwnChunks } from './own-chunks.ts';
 import { type Assignment, RunningRequest } from './running-request.ts';
-import type { SchedulerState } from './scheduler-state.ts';
+import { paceOf, type SchedulerState } from './scheduler-state.ts';
 import { SourceTable } from './source-table.ts';
 
 export type { Assignment } from './running-request.ts';
@@ -169,6 +169,12 @@ export class Scheduler {
   forecast(id: string, now: Millis): number | undefined {
     const source = this.#state.sources.get(id);
     return source === undefined ? undefined : this.#state.sources.forecast(source, now);
+  }
+
+  /** Forecasts the bytes per second of all requests to the source; undefined: not known yet. */
+  pace(id: string, now: Millis): number | undefined {
+    const source = this.#state.sources.get(id);
+    return source === undefined ? undefined : paceOf(this.#state, source, now);
   }
 
   /** Prefers the bytes of a reader from `position` on; undefined: there is no reader any more. */

@@ -87,7 +87,7 @@ export class SourcePool<S extends TransferSource> {
   }
 
   add(source: S): void {
-    this.#members.set(source, { active: 0, limit: this.#seats.perSource, served: 0 });
+    this.#members.set(source, { active: 0, limit: this.#mostRequests(source), served: 0 });
   }
 
   /**
@@ -156,8 +156,8 @@ export class SourcePool<S extends TransferSource> {
     const member = this.#member(source);
     if (served) {
       this.#seats.onServed?.(host, member.active);
-      const { perSource } = this.#seats;
-      if (++member.served >= member.limit * SERVED_TO_RISE && member.limit < perSource) {
+      const most = this.#mostRequests(source);
+      if (++member.served >= member.limit * SERVED_TO_RISE && member.limit < most) {
         member.limit++;
         member.served = 0;
       }
@@ -273,6 +273,10 @@ export class SourcePool<S extends TransferSource> {
   #allLeft(test: (source: S) => boolean): boolean {
     const left = this.sources.filter(({ health }) => health.quarantine === undefined);
     return left.length > 0 && left.every(test);
+  }
+
+  #mostRequests({ mostRequests = Infinity }: S): number {
+    return Math.min(this.#seats.perSource, mostRequests);
   }
 
   #member(source: S): Member {

@@ -44,6 +44,11 @@ export abstract class TransferSource {
     return false;
   }
 
+  /** Most requests to it at a time, whatever hosts accept; undefined: as many as these. */
+  get mostRequests(): number | undefined {
+    return undefined;
+  }
+
   /** True once the source has been shown to hold the file. */
   get isAdmitted(): boolean {
     return true;
