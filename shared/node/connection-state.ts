@@ -11,7 +11,7 @@ export interface RangeConnectionOptions {
   /** Longest wait for an answer, and longest silence, milliseconds. */
   readonly timeoutMs: number;
   readonly connectTimeoutMs: number;
-  /** Longest time until the head is complete, interim ones included, ms; undefined: no limit. */
+  /** Longest time until the head is complete, interim ones included, ms; by default 10 minutes. */
   readonly headTimeoutMs?: number;
   /** True to accept answers that break the rules of HTTP as long as they are not ambiguous. */
   readonly mends?: boolean;

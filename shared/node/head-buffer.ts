@@ -1,6 +1,7 @@
 /** Collects the head of an answer, and the part of the body that arrives with it. */
 
 import { MillraceError } from '../src/base/errors.ts';
+import { MAX_INTERIM_ANSWERS } from '../src/base/limits.ts';
 import { parseBrokenHead } from '../src/http/messages/mended-head.ts';
 import { type MessageHead, parseMessageHead } from '../src/http/messages/message-head.ts';
 
@@ -19,11 +20,18 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 /** Ends of heads whose lines end without CR. */
 const BARE_ENDS = [Buffer.from('\n\n'), Buffer.from('\n\r\n')];
 
+/** Makes the error for interim answers (1xx) that no answer follows. */
+export function tooManyInterim(): MillraceError {
+  return new MillraceError('malformed-response', 'too many interim answers');
+}
+
 export class HeadBuffer {
   readonly #mends: boolean;
   #memory = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   #bytes = 0;
   #rest: Buffer = this.#memory.subarray(0, 0);
+  /** Interim answers since the last request. */
+  #interim = 0;
 
   /** @param mends reads long heads, and heads that break the rules but are not ambiguous */
   constructor(mends = false) {
@@ -47,6 +55,7 @@ export class HeadBuffer {
 
   clear(): void {
     this.#bytes = 0;
+    this.#interim = 0;
     this.#rest = this.#memory.subarray(0, 0);
   }
 
@@ -86,6 +95,7 @@ export class HeadBuffer {
       this.#memory.copyWithin(0, bodyAt, this.#bytes);
       this.#bytes -= bodyAt;
       searchedTo = 0;
+      if (++this.#interim > MAX_INTERIM_ANSWERS) throw tooManyInterim();
       onInterim?.(head);
     }
   }

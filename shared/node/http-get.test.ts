@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Agent } from 'undici';
+import { MAX_INTERIM_ANSWERS } from '../src/base/limits.ts';
 import { httpGet } from './http-get.ts';
 import { resetConnection } from './reset-connection.ts';
 import { AnsweringServer } from './testing/answering-server.ts';
@@ -96,6 +97,14 @@ describe('httpGet', () => {
     });
     const asked = httpGet(agent(), url, {}, forEver, { headMs: 200 });
     await expect(asked).rejects.toMatchObject({ code: 'origin-timeout' });
+  });
+
+  test('an origin that sends too many interim answers, and no answer, ends the request', async () => {
+    const url = await serve((socket) => {
+      socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(MAX_INTERIM_ANSWERS + 1));
+    });
+    const asked = httpGet(agent(), url, {}, forEver);
+    await expect(asked).rejects.toMatchObject({ code: 'malformed-response' });
   });
 
   test('reports the end of the exchange: its body is read, discarded or broken', async () => {

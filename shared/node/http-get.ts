@@ -2,9 +2,11 @@
 
 import type { Dispatcher } from 'undici';
 import { MillraceError } from '../src/base/errors.ts';
+import { MAX_HEAD_WAIT_MS, MAX_INTERIM_ANSWERS } from '../src/base/limits.ts';
 import type { Headers } from '../src/http/fields/headers.ts';
 import { requestTarget } from '../src/http/urls/prefixed-url.ts';
 import { Deadline } from './deadline.ts';
+import { tooManyInterim } from './head-buffer.ts';
 import { HttpResponse, type Method } from './http-response.ts';
 import { networkError } from './network-error.ts';
 
@@ -12,8 +14,8 @@ export interface HttpGetOptions {
   /** Default: GET. */
   readonly method?: Method;
   /**
-   * Longest time from sending the request until the head is complete, milliseconds; undefined: no
-   * limit.
+   * Longest time from sending the request until the head is complete, milliseconds; by default ten
+   * minutes.
    */
   readonly headMs?: number;
   /** Called when the body has been read, discarded, or broken off; not called if no head came. */
@@ -51,7 +53,7 @@ function dispatch(
   url: URL,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
-  { method = 'GET', headMs, onDone, onInterim }: HttpGetOptions,
+  { method = 'GET', headMs = MAX_HEAD_WAIT_MS, onDone, onInterim }: HttpGetOptions,
 ): Promise<HttpResponse> {
   const requestedAt = Date.now();
   return new Promise((resolve, reject) => {
@@ -59,6 +61,7 @@ function dispatch(
     let response: HttpResponse | undefined;
     let running: Dispatcher.DispatchController | undefined;
     let sentAt = performance.now();
+    let interim = 0;
     // Undici's own timeout starts again with every byte and interim answer; this deadline does not.
     const headDeadline = new Deadline(() => {
       running?.abort(new MillraceError('origin-timeout', 'no complete header came in time'));
@@ -82,10 +85,13 @@ function dispatch(
           running = controller;
           sentAt = performance.now();
           if (signal.aborted) return onAbort();
-          if (headMs !== undefined) headDeadline.set(headMs);
+          headDeadline.set(headMs);
         },
         onResponseStart(controller, status, fields) {
-          if (status < 200) return onInterim?.(status, fields);
+          if (status < 200) {
+            if (++interim > MAX_INTERIM_ANSWERS) return controller.abort(tooManyInterim());
+            return onInterim?.(status, fields);
+          }
           const coding = fields['transfer-encoding'];
           if (coding !== undefined && !isPlainlyChunked(coding)) {
             // Undici would pass the body on as it was on the way.

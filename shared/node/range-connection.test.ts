@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { seededRandom } from '../src/base/clock.ts';
+import { MAX_HEAD_WAIT_MS, MAX_INTERIM_ANSWERS } from '../src/base/limits.ts';
 import { RangeConnection } from './range-connection.ts';
 import { resetConnection } from './reset-connection.ts';
 import { ConnectionStage, get, REQUEST, response } from './testing/connection-stage.ts';
@@ -323,6 +324,34 @@ describe('dripping bytes', () => {
     });
   });
 
+  test('a node that keeps sending interim answers in time, and no answer, has a bound', async () => {
+    const interim = 'HTTP/1.1 102 Processing\r\n\r\n';
+    const connection = await stage.connect((socket) => {
+      socket.write(interim.repeat(MAX_INTERIM_ANSWERS + 1));
+    });
+    let told = 0;
+    const asked = connection.request(REQUEST, () => told++);
+    await expect(asked).rejects.toMatchObject({ code: 'malformed-response' });
+    expect(told).toBe(MAX_INTERIM_ANSWERS);
+  });
+
+  test('a node that sends interim answers for ten minutes is given up by default', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'performance'] });
+    try {
+      const connection = await stage.connect(
+        (socket) => socket.write('HTTP/1.1 102 Processing\r\n\r\n'),
+        { timeoutMs: 60_000_000 },
+      );
+      const { promise: told, resolve: tell } = Promise.withResolvers<void>();
+      const asked = connection.request(REQUEST, () => tell());
+      const failed = expect(asked).rejects.toMatchObject({ code: 'origin-timeout' });
+      await told;
+      jest.advanceTimersByTime(MAX_HEAD_WAIT_MS);
+      await failed;
+    } finally {
+      jest.useRealTimers();
+    }
+  });
   test('a TLS handshake that never ends', async () => {
     // Sends a record with a long handshake message byte by byte.
     const record = Buffer.alloc(16 * 1024);

@@ -6,6 +6,7 @@
 
 import type { Socket } from 'node:net';
 import { MillraceError } from '../src/base/errors.ts';
+import { MAX_HEAD_WAIT_MS } from '../src/base/limits.ts';
 import type { MessageHead } from '../src/http/messages/message-head.ts';
 import { type RangeConnectionOptions, type State, tooLong } from './connection-state.ts';
 import { Deadline } from './deadline.ts';
@@ -270,8 +271,7 @@ export class RangeConnection {
   }
 
   #startHeadTimer(): void {
-    const { headTimeoutMs } = this.#options;
-    if (headTimeoutMs !== undefined) this.#deadline.set(headTimeoutMs);
+    this.#deadline.set(this.#options.headTimeoutMs ?? MAX_HEAD_WAIT_MS);
   }
 
   /** @returns false to stop reading */

@@ -9,15 +9,19 @@ import type {
 import type { LookupFunction } from 'node:net';
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { MAX_INTERIM_ANSWERS } from '@millrace/shared/base/limits';
 import { MAX_PROBLEM_BYTES, readProblem } from '@millrace/shared/http/answers/problem';
 import { listField } from '@millrace/shared/http/fields/headers';
 import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
 import { UPLOAD_RESUMPTION } from '@millrace/shared/http/fields/upload-fields';
+import { tooManyInterim } from '@millrace/shared/node/head-buffer';
 import { networkError } from '@millrace/shared/node/network-error';
 import { lookupFor } from './listed-hosts.ts';
 
 /** Longest time for which a connection may be silent. A depot also hashes what it has stored. */
 const SILENCE_MS: Millis = 120_000;
+/** Longest time from the last byte sent to the answer: a depot may say for long that it still works. */
+const ANSWER_MS: Millis = 3_600_000;
 
 /** Bytes to send, piece by piece. */
 export interface Content {
@@ -102,7 +106,13 @@ async function answerOf(
     req.once('timeout', () =>
       req.destroy(new MillraceError('origin-timeout', 'the depot has been silent for 120 s')),
     );
+    let interim = 0;
+    req.on('drain', () => {
+      interim = 0;
+    });
     req.on('information', ({ statusCode, headers }) => {
+      // While content goes out, a depot tells again and again how far it is.
+      if (++interim > MAX_INTERIM_ANSWERS) return void req.destroy(tooManyInterim());
       if (statusCode === UPLOAD_RESUMPTION.status) onInterim?.(headers);
     });
   });
@@ -121,7 +131,9 @@ async function answerOf(
     if (!req.write(piece)) await Promise.race([drained(req), ended]);
   }
   if (!hasAnswer) req.end();
-  const res = await answered;
+  const late = new MillraceError('origin-timeout', 'the depot does not come to an answer');
+  const deadline = setTimeout(() => req.destroy(late), ANSWER_MS);
+  const res = await answered.finally(() => clearTimeout(deadline));
   const text = await textOf(res, maxBytes);
   const status = res.statusCode ?? 0;
   if (status >= 200 && status < 300) return { status, headers: res.headers, text };

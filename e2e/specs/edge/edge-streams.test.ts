@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { fetchAll, openResponse, readAll } from '../../fixtures/clients/http-client.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
@@ -135,6 +136,65 @@ test('a stream that breaks off goes on with the same bytes, and a changed one do
     });
     expect((await get(url)).complete).toBe(false);
     expect(await get(url)).toMatchObject({ complete: true, digest: sha256(other) });
+  }
+});
+
+describe('an encoded file', () => {
+  const encoded = gzipSync(CONTENT);
+  const coded = { status: 200, complete: true, digest: sha256(encoded) };
+  const headers = { ...FRESH, 'content-encoding': 'gzip', etag: '"file"' };
+
+  test.each([
+    ['in one stream', false, 1],
+    // The first part only shows that there is a coding.
+    ['in parts', true, 2],
+  ])(
+    'that comes %s is kept with its coding, and is always whole',
+    async (name, hasRanges, asked) => {
+      const path = `/encoded-${name.replaceAll(' ', '-')}`;
+      const url = origin.add(path, { body: encoded, headers, hasRanges, hasLength: true });
+      const asks: Record<string, string>[] = [
+        {},
+        { range: 'bytes=0-9' },
+        { range: 'bytes=-9', 'if-range': '"file"' },
+      ];
+      for (const more of asks) {
+        const got = await get(url, more);
+        expect(got).toMatchObject(coded);
+        expect(got.headers).toMatchObject({ 'content-encoding': 'gzip', 'accept-ranges': 'none' });
+        expect(got.headers.etag).toBe('W/"file"');
+      }
+      expect((await get(url, { 'if-none-match': 'W/"file"' })).status).toBe(304);
+      expect(origin.count(path)).toBe(asked);
+    },
+  );
+
+  test('is another version once its origin sends it without the coding', async () => {
+    const path = '/encoded-no-more';
+    const anew = { ...headers, 'cache-control': 'max-age=0' };
+    const url = origin.add(path, { body: encoded, headers: anew, hasLength: true });
+    expect(await get(url)).toMatchObject(coded);
+    const { 'content-encoding': _, ...plain } = { ...anew, etag: '"plain"' };
+    origin.add(path, { body: CONTENT, headers: plain, hasLength: true });
+    const got = await get(url);
+    expect(got).toMatchObject(whole);
+    expect(got.headers['content-encoding']).toBeUndefined();
+  });
+});
+
+test('a small file with a weak tag is kept although its origin has ranges, and a large one is not', async () => {
+  const weak = { ...FRESH, etag: 'W/"weak"' };
+  for (const [path, bytes, isKept] of [
+    ['/weak-small', 1000, true],
+    ['/weak-large', 3 * CHUNK, false],
+  ] as const) {
+    const body = CONTENT.subarray(0, bytes);
+    const url = origin.add(path, { body, headers: weak, hasRanges: true, hasLength: true });
+    for (let i = 0; i < 2; i++) expect((await get(url)).digest).toBe(sha256(body));
+    expect((await get(url, { 'if-none-match': 'W/"weak"' })).status).toBe(304);
+    const part = await get(url, { range: 'bytes=10-19' });
+    expect([part.status, part.digest]).toEqual([206, sha256(body.subarray(10, 20))]);
+    expect(origin.count(path) === 1).toBe(isKept);
   }
 });
 

@@ -1,12 +1,14 @@
-/** Asks an origin without ranges for a whole file again. */
+/** Asks an origin again for a file that is known: for a change, or for all of it. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
-import { checkIdentity, judgeWhole } from '@millrace/shared/http/answers/range-contract';
-import { ifSame } from '@millrace/shared/http/fields/conditions';
+import { isStreamTag } from '@millrace/shared/cdn/chunks/version-tag';
+import { contentCoding, judgeWholeAsSent } from '@millrace/shared/http/answers/range-contract';
+import { ifChanged, ifSame } from '@millrace/shared/http/fields/conditions';
 import { matchVersion, readValidators } from '@millrace/shared/http/fields/validators';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import { answerError } from '../egress/answer-error.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';
+import type { FileVersion } from '../files/file-version.ts';
 import type { StreamsOptions } from './stream-types.ts';
 
 /**
@@ -29,8 +31,11 @@ export async function askAgain(
   try {
     if (response.status === 412) throw new MillraceError('version-changed');
     if (response.status !== 200) throw answerError(response, records.pause(response.url), now());
-    checkIdentity(response.headers);
-    judgeWhole(response.headers);
+    judgeWholeAsSent(response.headers);
+    const coding = contentCoding(response.headers);
+    if (coding !== version.fields['content-encoding']) {
+      throw new MillraceError('version-changed', `its coding is now ${coding ?? 'none'}`);
+    }
     const match = matchVersion(version.validators, readValidators(response.headers));
     if (match === 'different' || (isSure && match !== 'same')) {
       throw new MillraceError('version-changed', 'another ETag or date');
@@ -40,4 +45,14 @@ export async function askAgain(
     response.discard();
     throw error;
   }
+}
+
+/**
+ * Asks for a file only if it has changed. A weak tag may confirm a version that is one answer, as a
+ * whole (RFC 9111 4.3.1): no other bytes are joined to it.
+ */
+export function unlessChanged({ tag, validators }: FileVersion): Record<string, string> {
+  const { etag, weakEtag } = validators;
+  const isWeak = isStreamTag(tag) && etag === undefined && weakEtag !== undefined;
+  return isWeak ? { 'if-none-match': weakEtag } : ifChanged(validators);
 }

@@ -8,7 +8,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
 import { afterFailure, freshnessByDigest } from '@millrace/shared/cdn/chunks/pointer-life';
-import { isStreamTag, versionTag } from '@millrace/shared/cdn/chunks/version-tag';
+import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { StartAttempt } from '@millrace/shared/cdn/fetch/competing-fetch';
 import {
   type Freshness,
@@ -20,10 +20,9 @@ import { passedFields } from '@millrace/shared/http/answers/passed-fields';
 import {
   checkRangeAnswer,
   contentCoding,
-  judgeWholeAsSent,
+  isWholePart,
 } from '@millrace/shared/http/answers/range-contract';
 import type { CacheOutcome } from '@millrace/shared/http/fields/cache-status';
-import { ifChanged } from '@millrace/shared/http/fields/conditions';
 import { parseContentRange } from '@millrace/shared/http/fields/content-range';
 import { type Headers, listField } from '@millrace/shared/http/fields/headers';
 import { formatRange } from '@millrace/shared/http/fields/range-header';
@@ -39,11 +38,12 @@ import type { ChunkBuffer, ChunkMemory } from '../files/chunk-memory.ts';
 import { detached, type FileVersion, type Pointer, type Scope } from '../files/file-version.ts';
 import { AnsweredError } from '../files/origin-answer.ts';
 import type { OnInterim } from '../files/path.ts';
+import { unlessChanged } from './ask-again.ts';
 import type { ChunkStore } from './chunk-store.ts';
 import { readAnswer } from './read-answer.ts';
 import type { RunningStream } from './running-stream.ts';
 import type { Streams } from './streams.ts';
-import { ENCODED } from './tunnel.ts';
+import { ENCODED, isEncodedPart } from './tunnel.ts';
 
 export interface OriginVersionOptions {
   readonly client: OriginClient;
@@ -109,28 +109,35 @@ export class OriginVersion {
 
   /** @throws MillraceError; the signal's reason */
   async ask(question: VersionQuestion, signal: AbortSignal): Promise<Resolution> {
-    const { url, scope, grant, client, trace, known, onInterim } = question;
-    this.#options.records.pause(url).check(this.#options.now());
-    const response = await this.#options.client.open({
-      url,
-      scope,
-      grant,
-      client,
-      trace,
-      headers: {
-        range: formatRange({ start: 0, end: this.#options.chunkBytes }),
-        ...(known === undefined ? {} : unlessChanged(known.version)),
-      },
-      takesTargetless: this.#options.passesAnswers(url),
-      onInterim,
-      signal,
+    const { chunkBytes, records, now, onOriginBytes } = this.#options;
+    const { url, known } = question;
+    records.pause(url).check(now());
+    let response = await this.#open(question, signal, {
+      range: formatRange({ start: 0, end: chunkBytes }),
+      ...(known === undefined ? {} : unlessChanged(known.version)),
     });
+    if (isEncodedPart(response) && !isWholePart(response.headers)) {
+      // Ranges of it may be of the coded bytes, or coded themselves: only the whole is safe.
+      response.discard();
+      onOriginBytes(begunBytes(response, chunkBytes));
+      response = await this.#open(question, signal, {});
+    }
     try {
       return await this.#understand(response, question, signal);
     } catch (error) {
       response.discard();
       throw error;
     }
+  }
+
+  #open(
+    { url, scope, grant, client, trace, onInterim }: VersionQuestion,
+    signal: AbortSignal,
+    headers: Record<string, string>,
+  ): Promise<HttpResponse> {
+    const takesTargetless = this.#options.passesAnswers(url);
+    const asked = { url, scope, grant, client, trace, headers, takesTargetless, onInterim, signal };
+    return this.#options.client.open(asked);
   }
 
   async #understand(
@@ -146,12 +153,12 @@ export class OriginVersion {
       const merged = { ...known.version.fields, ...headers };
       return confirmed(response, known, merged, this.#freshness(url, merged, response));
     }
-    if ((status === 200 || status === 206) && contentCoding(headers) !== undefined) {
-      // Ranges of it may be of the coded bytes, or coded themselves: only the whole is safe.
-      if (status === 200) judgeWholeAsSent(headers);
-      return this.#tunnel(ENCODED, response);
-    }
     if (status === 200) return this.#whole(response, question);
+    if (isEncodedPart(response)) {
+      return isWholePart(headers)
+        ? this.#whole(response, question)
+        : this.#tunnel(ENCODED, response);
+    }
     if (status === 416 && parseContentRange(listField(headers, 'content-range'))?.total === 0) {
       return this.#tunnel('empty', response);
     }
@@ -160,12 +167,15 @@ export class OriginVersion {
     }
     const asked = { start: 0, end: this.#options.chunkBytes };
     const { range, total, validators } = checkRangeAnswer(headers, asked);
-    const freshness = this.#freshness(url, headers, response);
-    const tag = total === undefined ? undefined : versionTag(validators, total, digest);
     if (total === undefined) return this.#tunnel('unknown-length', response);
+    const freshness = this.#freshness(url, headers, response);
+    const tag = versionTag(validators, total, digest);
     const wholeBody = range.end - range.start === total;
     if (tag === undefined || !canPin(validators)) {
-      return this.#tunnel('no-validator', response, wholeBody);
+      // Nothing pins its chunks, but here they are all in one answer.
+      return wholeBody && isWholePart(headers)
+        ? this.#whole(response, question)
+        : this.#tunnel('no-validator', response, wholeBody);
     }
     if (freshness.notStorable !== undefined) {
       return this.#tunnel(freshness.notStorable, response, wholeBody);
@@ -184,21 +194,13 @@ export class OriginVersion {
     return {
       kind: 'file',
       pointer: asPointer({ version, freshness, finalUrl: response.url.href, verified }),
-      outcome: {
-        hit: false,
-        fwd: known === undefined ? 'uri-miss' : 'stale',
-        fwdStatus: status,
-        stored: true,
-      },
+      outcome: { hit: false, fwd: missOf(known), fwdStatus: status, stored: true },
     };
   }
 
   #freshness(url: URL, headers: Headers, { requestedAt, arrivedAt }: HttpResponse): Freshness {
-    return withTimes(
-      readFreshness(headers, requestedAt, arrivedAt),
-      headers,
-      this.#options.times(url),
-    );
+    const stated = readFreshness(headers, requestedAt, arrivedAt);
+    return withTimes(stated, headers, this.#options.times(url));
   }
 
   /** Returns the error of an answer without a file; with the answer, if clients may get it. */
@@ -218,23 +220,35 @@ export class OriginVersion {
     const { status: fwdStatus } = response;
     return new AnsweredError(answer, {
       hit: false,
-      fwd: known === undefined ? 'uri-miss' : 'stale',
+      fwd: missOf(known),
       fwdStatus,
       detail: error.code,
     });
   }
 
-  /** Keeps the chunks of a whole answer while it passes, if they may be kept. */
+  /**
+   * Keeps the chunks of a whole answer while it passes, if they may be kept. An encoded one is kept
+   * with its coding: egress asks for none, so every client would get the same.
+   *
+   * @param response 200, or 206 with a part that is the whole
+   */
   #whole(response: HttpResponse, question: VersionQuestion): Resolution {
     const { streams } = this.#options;
+    const { status: fwdStatus, headers } = response;
+    const coding = contentCoding(headers);
     // Content that was requested by its digest is not known before its end.
     const reason =
       question.digest !== undefined ? 'no-ranges' : streams.refuses(response, question.url);
-    if (reason !== undefined) return this.#tunnel(reason, response);
-    const fields = passedFields(response.headers, response.url.href, true);
+    if (reason !== undefined) {
+      const hasRanges = fwdStatus === 206 && reason === 'no-ranges';
+      const told = coding !== undefined ? ENCODED : hasRanges ? 'no-validator' : reason;
+      return this.#tunnel(told, response, true);
+    }
+    const fields = passedFields(headers, response.url.href, true);
+    if (coding !== undefined) fields['content-encoding'] = coding;
     const begun = streams.begin(response, question, fields);
-    const fwd = question.known === undefined ? 'uri-miss' : 'stale';
-    const outcome = { hit: false, fwd, fwdStatus: 200, stored: true } as const;
+    const fwd = missOf(question.known);
+    const outcome = { hit: false, fwd, fwdStatus, stored: true } as const;
     return { kind: 'stream', ...begun, outcome };
   }
 
@@ -302,14 +316,9 @@ export class OriginVersion {
   }
 }
 
-/**
- * Asks for a file only if it has changed. A weak tag may confirm a version that is one answer, as a
- * whole (RFC 9111 4.3.1): no other bytes are joined to it.
- */
-function unlessChanged({ tag, validators }: FileVersion): Record<string, string> {
-  const { etag, weakEtag } = validators;
-  const isWeak = isStreamTag(tag) && etag === undefined && weakEtag !== undefined;
-  return isWeak ? { 'if-none-match': weakEtag } : ifChanged(validators);
+/** Tells why the origin was asked, in the word of Cache-Status. */
+function missOf(known: Pointer | undefined): 'uri-miss' | 'stale' {
+  return known === undefined ? 'uri-miss' : 'stale';
 }
 
 /** Resolves to the known version, which the origin has confirmed. */

@@ -11,7 +11,7 @@ import { StreamDigests } from '@millrace/shared/cdn/chunks/stream-plan';
 import { isStreamTag, streamTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { type Freshness, readFreshness, withTimes } from '@millrace/shared/http/answers/freshness';
-import { judgeWhole } from '@millrace/shared/http/answers/range-contract';
+import { judgeWholeAsSent } from '@millrace/shared/http/answers/range-contract';
 import { whyNotStreamed } from '@millrace/shared/http/answers/whole-answer';
 import { canPin } from '@millrace/shared/http/fields/validators';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
@@ -128,10 +128,10 @@ export class Streams implements ChunkSource {
    * Returns why a whole answer is not kept; undefined if it is.
    *
    * @param url that was asked for
-   * @throws MillraceError of `judgeWhole`
+   * @throws MillraceError of `judgeWholeAsSent`
    */
   refuses(response: HttpResponse, url: URL): string | undefined {
-    const { length } = judgeWhole(response.headers);
+    const { length } = judgeWholeAsSent(response.headers);
     if (!this.canKeep) return 'no-ranges';
     const { maxBytes } = this.#options;
     return whyNotStreamed(response.headers, length, maxBytes, this.#freshness(response, url));
@@ -154,7 +154,7 @@ export class Streams implements ChunkSource {
     fields: Readonly<Record<string, string>>,
   ): { stream: RunningStream; pointer: Pointer } {
     const { url, scope, generation } = question;
-    const { length, validators } = judgeWhole(response.headers);
+    const { length, validators } = judgeWholeAsSent(response.headers);
     const tag = streamTag(randomBytes(16).toString('hex'));
     // The length is not a part of the copy: it may be unknown.
     const version = detached({ url: url.href, scope, length: 0, validators, tag, fields });

@@ -13,6 +13,7 @@ import {
   checkIdentity,
   checkRangeAnswer,
   contentCoding,
+  isWholePart,
   judgeWholeAsSent,
   readContentLength,
 } from '@millrace/shared/http/answers/range-contract';
@@ -114,8 +115,10 @@ export function tunnelHead(
   if (status === 416) throw new MillraceError('range-not-satisfiable');
   if (!PASSED_STATUSES.has(status)) throw answerError(response, pause, now);
   if (status === 200) judgeWholeAsSent(headers);
-  if (response.status === 206) checkIdentity(headers);
-  if (status === 206) checkTunnelledRange(headers, requestHeaders);
+  if (status === 206) {
+    checkIdentity(headers);
+    checkTunnelledRange(headers, requestHeaders);
+  }
   // A part keeps its digests as well: it goes to the client as it is.
   const out = passedFields(headers, response.url.href, true);
   for (const name of OF_MESSAGE) {
@@ -207,10 +210,7 @@ export async function pipeTunnel(
 
 /** Returns true for a part that is the whole file, for a client that has asked for no part. */
 function isUnaskedWhole({ status, headers }: HttpResponse, requestHeaders: Headers): boolean {
-  if (status !== 206 || requestHeaders.range !== undefined) return false;
-  const stated = parseContentRange(singleField(headers, 'content-range'));
-  if (stated?.kind !== 'range' || stated.range.start !== 0) return false;
-  return stated.range.end === stated.total && readContentLength(headers) === stated.total;
+  return status === 206 && requestHeaders.range === undefined && isWholePart(headers);
 }
 
 function tunnelRange(headers: Headers): { from: number; to: number | undefined } | undefined {

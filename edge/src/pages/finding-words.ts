@@ -71,7 +71,7 @@ const WORDS: Readonly<Record<FindingId, (values: Values) => readonly [string, st
   ],
   encoded: () => [
     'The file comes compressed',
-    'The origin sends a Content-Encoding that was not requested. Edges pass such a file through as it comes, without ranges and without keeping it. Clients such as wget save it compressed.',
+    'The origin sends a Content-Encoding that was not requested. Edges keep such a file as it comes, if it has a version or a lifetime, and send it whole, without ranges. Clients such as wget save it compressed.',
   ],
   'length-unknown': () => [
     'The length is not known',

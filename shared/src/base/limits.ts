@@ -43,6 +43,13 @@ export const MAX_ANSWER_BYTES = 64 * KiB;
 /** A Retry-After longer than this is passed on to the client instead of being waited for. */
 export const MAX_RETRY_AFTER_WAIT_MS = 30_000;
 
+/**
+ * Bounds on interim answers (1xx) to one request: their number, and the milliseconds until the answer
+ * itself, in any case. Nodes send ten a second while they wait for an origin, for some minutes at most.
+ */
+export const MAX_INTERIM_ANSWERS = 10_000;
+export const MAX_HEAD_WAIT_MS = 10 * 60_000;
+
 /** Most entries of an edge's rules about origins, and the largest file of them. */
 export const MAX_RULES = 1000;
 export const MAX_RULES_FILE_BYTES = 1 * MiB;

@@ -64,6 +64,8 @@ export async function sendStream(
   const head = forPages(o, made.headers);
   if (stream.length === undefined || links !== undefined) delete head['content-length'];
   if (links !== undefined) asOtherBytes(head);
+  // With a strong tag a client would ask for a part, to join it to bytes that are not encoded.
+  if (version.fields['content-encoding'] !== undefined) weakenTag(head);
   // A client that took it for resumable now would ask for a part that has not come.
   if (made.status === 200) head['accept-ranges'] = 'none';
   const age = currentAge(pointer.freshness, wallClock());
@@ -102,6 +104,11 @@ const NOTHING = Buffer.alloc(0);
 /** Changes a header to that of a page with other links: its tag is weak, as for a compressed file. */
 function asOtherBytes(head: Record<string, string>): void {
   for (const name of OF_BYTES) delete head[name];
+  weakenTag(head);
+}
+
+/** A weak tag is not for ranges (RFC 9110 13.1.5). */
+function weakenTag(head: Record<string, string>): void {
   if (head.etag?.startsWith('"') === true) head.etag = `W/${head.etag}`;
 }
 

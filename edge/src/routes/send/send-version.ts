@@ -7,6 +7,7 @@
 import { bringsFirstChunk } from '@millrace/shared/cdn/chunks/cache-outcome';
 import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
 import { parseCacheControl } from '@millrace/shared/http/answers/freshness';
+import { contentCoding } from '@millrace/shared/http/answers/range-contract';
 import { type Headers, listField } from '@millrace/shared/http/fields/headers';
 import type { Resolution } from '../../agent/origin-version.ts';
 import type { Exchange } from '../../clients/exchanges.ts';
@@ -39,7 +40,9 @@ export async function sendVersion(
   if (resolution.kind === 'stream') {
     return sendStream(o, exchange, resolution.stream, pointer, outcome, links);
   }
-  if (links === undefined) return sendFile(o, exchange, pointer, outcome);
+  // Whether ranges of an encoded file are parts of the encoded bytes, no client can tell: it gets all.
+  const isEncoded = contentCoding(pointer.version.fields) !== undefined;
+  if (links === undefined && !isEncoded) return sendFile(o, exchange, pointer, outcome);
   // The first chunk has come with the version, as for any file.
   const first = Math.min(o.chunkBytes, pointer.version.length);
   if (bringsFirstChunk(outcome)) exchange.admission.fetched(first);
@@ -60,7 +63,9 @@ function linksOf(
   const hosts = url === undefined ? undefined : policy.rule(url).edgeLinks;
   // A client that knows the digest wants these bytes.
   if (hosts === undefined || version.digest !== undefined) return undefined;
-  return mayChange(version.fields) ? new LinkPrefixer(hosts, ownBase(req, publicUrl)) : undefined;
+  return contentCoding(version.fields) === undefined && mayChange(version.fields)
+    ? new LinkPrefixer(hosts, ownBase(req, publicUrl))
+    : undefined;
 }
 
 /** Returns true for a page that a proxy may change (RFC 9110 7.7). */

@@ -216,6 +216,16 @@ export function isMislabelledPart(headers: Headers, asked: string | undefined): 
 }
 
 /**
+ * Returns true for a part that is the whole: its Content-Range covers the file, and its body is as
+ * long. This holds for an encoded body as well, whether the file or the part was encoded.
+ */
+export function isWholePart(headers: Headers): boolean {
+  const stated = parseContentRange(singleField(headers, 'content-range'));
+  if (stated?.kind !== 'range' || stated.range.start !== 0) return false;
+  return stated.range.end === stated.total && readContentLength(headers) === stated.total;
+}
+
+/**
  * Checks that the body of a response is the file itself, not an encoding of it.
  *
  * @throws MillraceError `wrong-encoding`

@@ -125,14 +125,15 @@ describe('ranges', () => {
     expect([empty.service, empty.length]).toEqual(['passed-through', 0]);
   });
 
-  test('of an encoded file are passed through, and those that are encoded later break it', () => {
+  test('of an encoded file are not used, but all of it, and those encoded later break it', () => {
     const gzip = { 'content-encoding': 'gzip' };
-    const passed = { service: 'passed-through', grades: { encoded: 'bad' } };
-    expect(withFields(gzip)).toMatchObject(passed);
-    expect(judge({ begin: answer({ ...gzip, 'content-range': undefined }, 200) })).toMatchObject({
-      ...passed,
-      length: 65_536,
-    });
+    const whole = { service: 'streamed', grades: { encoded: 'bad' } };
+    expect(withFields(gzip)).toMatchObject(whole);
+    const begin = (more: Record<string, string>) =>
+      answer({ ...gzip, 'content-range': undefined, ...more }, 200);
+    expect(judge({ begin: begin({}) })).toMatchObject({ ...whole, length: 65_536 });
+    const secret = begin({ 'cache-control': 'no-store' });
+    expect(judge({ begin: secret }).service).toBe('passed-through');
     expect(judge({ middle: middle(gzip) })).toMatchObject({
       service: 'none',
       grades: { encoded: 'bad' },

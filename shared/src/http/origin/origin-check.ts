@@ -135,15 +135,11 @@ function judgeRanges(seen: OriginSighting): RangeVerdict {
     if (status === 416) return verdict('passed-through', 0, 'empty-file', 'limited');
     if (contentCoding(headers) !== undefined) {
       const length = status === 200 ? judgeWholeAsSent(headers).length : undefined;
-      return verdict('passed-through', length, 'encoded', 'bad');
+      return verdict(serviceOfWhole(seen, readContentLength(headers)), length, 'encoded', 'bad');
     }
     if (status === 200) {
       const length = readContentLength(headers);
-      const { requestedAt, arrivedAt } = seen.begin;
-      const freshness = readFreshness(headers, requestedAt, arrivedAt);
-      const why = whyNotStreamed(headers, length, Number.POSITIVE_INFINITY, freshness);
-      const service = why === undefined ? 'streamed' : 'passed-through';
-      return verdict(service, length, 'ranges-ignored', 'limited');
+      return verdict(serviceOfWhole(seen, length), length, 'ranges-ignored', 'limited');
     }
     const { total } = checkRangeAnswer(headers, seen.beginAsked);
     if (seen.bodyFault !== undefined) return broken(total, seen.bodyFault);
@@ -154,6 +150,14 @@ function judgeRanges(seen: OriginSighting): RangeVerdict {
   } catch (error) {
     return broken(undefined, codeOf(error));
   }
+}
+
+/** Tells what becomes of a file that comes whole. @param length of the answer's body */
+function serviceOfWhole({ begin }: OriginSighting, length: number | undefined): Service {
+  const { headers, requestedAt, arrivedAt } = begin;
+  const freshness = readFreshness(headers, requestedAt, arrivedAt);
+  const why = whyNotStreamed(headers, length, Number.POSITIVE_INFINITY, freshness);
+  return why === undefined ? 'streamed' : 'passed-through';
 }
 
 /** Judges bytes from the middle: some servers behind proxies get only the first range right. */
