@@ -34,6 +34,8 @@ export async function edgeMetrics(): Promise<MetricRow[]> {
     const options = ['--cache-dir', join(folder, 'cache'), ...files, ...zone, ...anycast];
     const config = readConfig(options, {});
     const app = await buildApp(config, log);
+    // Metrics of the process come with the first call.
+    await app.metrics.collect();
     const rows = app.metrics.registry.getMetricsAsArray().map((metric) => {
       // Metrics have a type and label names, but the library's declarations leave them out.
       const { type, labelNames } = metric as unknown as { type: string; labelNames: string[] };
