@@ -69,7 +69,7 @@ describe('mirrors', () => {
     const body = contentOf('mixed', SIZE);
     const url = origin.add('/a.iso', { body, etag: '"one"' });
     const second = mirror.add('/a.iso', { body: change(body), etag: '"two"' });
-    const result = await get(url, '--mirror', second, '--limit', '3M');
+    const result = await get(url, '--mirror', second, '--limit', '1M');
     expect(result).toMatchObject({ code: OK });
     expect(result.stdout).toMatch(/is no longer used: The source has another file/);
     expect(await saved('a.iso')).toBe(sha256(body));
@@ -186,7 +186,7 @@ describe('digests', () => {
     const url = origin.add('/a.iso', { body: other(body, SIZE / 2), etag: '"one"' });
     const second = mirror.add('/a.iso', { body, etag: '"two"' });
     const checksum = `sha-256=${sha256(body)}`;
-    const result = await get(url, '--mirror', second, '--checksum', checksum, '--limit', '3M');
+    const result = await get(url, '--mirror', second, '--checksum', checksum, '--limit', '1M');
     expect(result).toMatchObject({ code: OK });
     expect(result.stdout).toMatch(/the data received is not the file: trying the other sources/);
     expect(await saved('a.iso')).toBe(sha256(body));
