@@ -17,11 +17,15 @@ const ENDED = [
   { series: 'offloaded', text: 'offloaded' },
 ];
 
-/** Times that can be chosen: the steps to show, and the words. @type {Record<string, [number, string]>} */
+/**
+ * Times that can be chosen: the steps to show, the words, and when demand for a file is worth half.
+ *
+ * @type {Record<string, [number, string, string]>}
+ */
 const RANGES = {
-  5: [61, 'last 5 minutes'],
-  30: [360, 'last 30 minutes'],
-  day: [288, 'last 24 hours'],
+  minutes: [61, 'last 5 minutes', 'two minutes'],
+  usual: [360, 'last 30 minutes', 'ten minutes'],
+  day: [288, 'last 24 hours', 'six hours'],
 };
 
 /** @type {import('./series.js').Steps | undefined} */
@@ -45,7 +49,7 @@ async function poll() {
   asking = true;
   try {
     const asked = chosen();
-    const query = new URLSearchParams(asked === 'day' ? { range: 'day' } : {});
+    const query = new URLSearchParams({ range: asked });
     if (steps !== undefined) query.set('since', String(latestStep(steps)));
     const answer = await fetch(`/-/dashboard/data?${query}`, {
       cache: 'no-store',
@@ -88,8 +92,8 @@ function show(data) {
 
 function draw() {
   if (latest === undefined || steps === undefined) return;
-  const { status, files, refused } = latest;
-  const [most, range] = RANGES[chosen()] ?? [360, ''];
+  const { status, files, errors, refused } = latest;
+  const [most, range, half] = RANGES[chosen()] ?? [360, '', ''];
   const some = cut(steps, most);
   const shown = (/** @type {string} */ id) => ({
     ...{ steps: some, status, range },
@@ -99,13 +103,12 @@ function draw() {
   fill('bytes', bytesPanel(/** @type {any} */ (shown('bytes'))));
   fill('tiers', tiersPanel(/** @type {any} */ (shown('tiers'))));
   fill('window', windowPanel(/** @type {any} */ (shown('window'))));
-  fill('peers', peersPanel(status.peers));
-  fill('files', filesPanel(files));
+  fill('peers', peersPanel(status.peers, some, range));
+  fill('files', filesPanel(files, range, half));
   fill('admission', admissionPanel(status.admission, refused));
-  const errors = [{ series: 'errors', text: 'Errors' }];
   fill('errors', [
-    eventsChart(/** @type {any} */ (shown('errors')), errors),
-    ...errorsPanel(status.errors ?? {}),
+    eventsChart(/** @type {any} */ (shown('errors')), [{ series: 'errors', text: 'Errors' }]),
+    ...errorsPanel(errors, range),
   ]);
   fill('clients', [
     eventsChart(/** @type {any} */ (shown('clients')), ENDED),

@@ -12,15 +12,21 @@ import { count, percent, size, span, words } from './words.js';
 /** Shades of heat. */
 const SHADES = 6;
 
-/** @param {readonly File[]} files */
-export function filesPanel(files) {
-  if (files.length === 0) {
-    return [element('p', { class: 'quiet' }, 'No file has been requested lately.')];
+/**
+ * @param {readonly File[]} files
+ * @param {string} range words of the chosen time
+ * @param {string} half time after which a count is worth half
+ */
+export function filesPanel(files, range, half) {
+  const wanted = files.filter(({ count: counted, error }) => counted - error >= 0.5);
+  if (wanted.length === 0) {
+    return [element('p', { class: 'quiet' }, `No file was in demand in the ${range}.`)];
   }
   return [
-    element('ol', { class: 'files' }, files.map(fileRow)),
+    element('ol', { class: 'files' }, wanted.map(fileRow)),
     element('p', { class: 'quiet heat-note' }, 'From the beginning of each file to its end; ', [
-      'the stronger the colour, the more often its chunks went out. A count is worth half after ten minutes.',
+      'the stronger the colour, the more often its chunks went out. ',
+      `For the ${range}, a count is worth half after ${half}.`,
     ]),
   ];
 }
@@ -128,13 +134,17 @@ function tile(id, label, value, more, verdict) {
 /** Says that the figures below do not depend on the chosen time. */
 const sinceStart = () => element('p', { class: 'quiet' }, 'Since the start:');
 
-/** @param {Record<string, number>} errors */
-export function errorsPanel(errors) {
-  const entries = Object.entries(errors)
-    .filter(([, value]) => value > 0)
-    .toSorted(([, a], [, b]) => b - a);
-  if (entries.length === 0) return [element('p', { class: 'quiet' }, 'None since the start.')];
-  return [sinceStart(), facts(entries.map(([code, value]) => [words(code), count(value), code]))];
+/**
+ * @param {Record<string, number>} errors by code, in the chosen time
+ * @param {string} range its words
+ */
+export function errorsPanel(errors, range) {
+  const entries = Object.entries(errors).toSorted(([, a], [, b]) => b - a);
+  if (entries.length === 0) return [];
+  return [
+    element('p', { class: 'quiet' }, `In the ${range}:`),
+    facts(entries.map(([code, value]) => [words(code), count(value), code])),
+  ];
 }
 
 /** @param {any} status */

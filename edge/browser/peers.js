@@ -1,8 +1,8 @@
 /** Other edges on a map: the further out, the longer the round trip. */
 
 import { element, shape } from './draw.js';
-import { inOrder, placeOn, rings } from './series.js';
-import { count, milliseconds } from './words.js';
+import { inOrder, placeOn, rings, total } from './series.js';
+import { count, milliseconds, size } from './words.js';
 
 /**
  * @typedef {{ name: string, rttMs: number, usable: boolean, alive: boolean, isolated: boolean,
@@ -17,8 +17,12 @@ const MAX_ON_MAP = 60;
 /** Most edges on a map that has room for their names. */
 const MAX_NAMED = 16;
 
-/** @param {readonly Peer[]} peers */
-export function peersPanel(peers) {
+/**
+ * @param {readonly Peer[]} peers
+ * @param {import('./series.js').Steps} steps of the chosen time
+ * @param {string} range its words
+ */
+export function peersPanel(peers, steps, range) {
   if (peers.length === 0) {
     return [
       element(
@@ -29,7 +33,10 @@ export function peersPanel(peers) {
     ];
   }
   const sorted = inOrder(peers);
-  const content = [element('div', { class: 'peers' }, map(sorted), list(sorted))];
+  const content = [
+    element('p', { class: 'quiet figures', id: 'peers-use' }, broughtBy(steps, range)),
+    element('div', { class: 'peers' }, map(sorted), list(sorted)),
+  ];
   if (peers.length <= MAX_ON_MAP) return content;
   const which = 'those that cannot be used, then the nearest.';
   return [
@@ -40,6 +47,19 @@ export function peersPanel(peers) {
       `Of ${count(peers.length)} edges the map shows ${MAX_ON_MAP}: ${which}`,
     ),
   ];
+}
+
+/**
+ * Tells how much the others have brought in the chosen time; times, load and state are those of now.
+ *
+ * @param {import('./series.js').Steps} steps
+ * @param {string} range
+ */
+function broughtBy(steps, range) {
+  const [asked, failed] = [total(steps, 'forwards'), total(steps, 'peerFailures')];
+  if (asked + failed === 0) return `No other edge was asked for a chunk in the ${range}.`;
+  const brought = size(total(steps, 'fromPeers'));
+  return `In the ${range}: ${brought} from other edges, ${count(asked)} chunks asked for, ${count(failed)} requests failed.`;
 }
 
 /** @param {readonly Peer[]} sorted */

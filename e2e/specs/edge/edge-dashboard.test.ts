@@ -93,6 +93,10 @@ describe('with real traffic', () => {
     // A day is only a minute old here: the same figures, in other steps.
     await shows(page, '[data-tile="hits"]', 'of 168 delivered');
     await shows(page, '#clients', 'none in the last 24 hours');
+    await shows(page, '#errors', 'In the last 24 hours:');
+    await shows(page, '[data-fact="origin-not-found"] dd', '1');
+    await shows(page, '#files', /168 chunks.*worth half after six hours/s);
+    await shows(page, '#peers-use', /^In the last 24 hours: [\d.]+ .iB from other edges/);
     await page.getByLabel('Time').first().selectOption('last 30 minutes');
     await shows(page, '#clients', 'none in the last 30 minutes');
   });

@@ -99,7 +99,7 @@ ${more > 0 ? html`<p class="quiet">and ${String(more)} more</p>` : undefined}
 }
 
 const RANGE = html`<div class="range"><label>Time <select class="input" id="range">
-<option value="5">last 5 minutes</option><option value="30" selected>last 30 minutes</option><option value="day">last 24 hours</option>
+<option value="minutes">last 5 minutes</option><option value="usual" selected>last 30 minutes</option><option value="day">last 24 hours</option>
 </select></label><span class="quiet">Charts and shares are of this time; what is "now" or "since the start" says so.</span></div>`;
 const DOWNLOADS = html`<section class="card panel full" aria-labelledby="downloads-title"><h2 id="downloads-title">Downloads</h2>
 <div class="downloads-range"><label>Time <select class="input" id="downloads-range">

@@ -15,6 +15,7 @@ import { LRUCache } from 'lru-cache';
 import { DashboardSessions } from '../admin/sessions.ts';
 import type { Admissions } from '../admission/admissions.ts';
 import type { Config } from '../config/config.ts';
+import { type InRange, RANGES, type RangeName, readRange } from '../figures/dashboard-figures.ts';
 import type { Downloads } from '../figures/download-counter.ts';
 import { problemReply } from '../listen/problem-reply.ts';
 import { dashboardPage, loginPage, noTokenPage } from '../pages/dashboard-page.ts';
@@ -58,6 +59,7 @@ const CHALLENGE = { 'www-authenticate': 'Bearer' };
 interface Snapshot {
   readonly history: FigureSteps;
   readonly day: FigureSteps;
+  readonly ranges: Readonly<Record<RangeName, InRange>>;
   readonly refused: RefusalReport['clients'];
 }
 
@@ -142,12 +144,13 @@ export async function dashboardRoutes(
 
   server.get('/-/dashboard/data', async (request, reply) => {
     if (!isLoggedIn(request)) return sendProblem(reply, new MillraceError('token-required'));
-    const { day, ...snapshot } = await shared.get();
-    const { since, range } = request.query as Record<string, unknown>;
-    const steps = range === 'day' ? day : snapshot.history;
+    const { day, ranges, ...snapshot } = await shared.get();
+    const { since, range: asked } = request.query as Record<string, unknown>;
+    const range = readRange(asked);
+    const steps = RANGES[range].isDay ? day : snapshot.history;
     const from = typeof since === 'string' && /^\d{1,12}$/.test(since) ? Number(since) : 0;
     const refused = mostRefused(snapshot.refused, SHOWN_CLIENTS);
-    return { ...snapshot, history: stepsSince(steps, from), refused };
+    return { ...snapshot, ...ranges[range], history: stepsSince(steps, from), refused };
   });
 
   const counts = async (request: FastifyRequest) => {

@@ -2,8 +2,9 @@
 
 import { mergeRefusals } from '@millrace/shared/cdn/admission/refusal-log';
 import { type FigureSteps, mergeSteps } from '@millrace/shared/cdn/figures/figure-history';
+import { mergeCounts } from '@millrace/shared/cdn/figures/recent-counts';
 import { mergeTopFiles } from '@millrace/shared/cdn/figures/top-files';
-import { type DashboardPart, SHOWN_FILES, STEP_MS } from '../figures/dashboard-figures.ts';
+import { byRange, type DashboardPart, SHOWN_FILES, STEP_MS } from '../figures/dashboard-figures.ts';
 import { mergeStatus } from './merge-status.ts';
 
 /** The history if no process has answered. */
@@ -18,10 +19,13 @@ export function mergeDashboard(name: string, parts: readonly DashboardPart[]) {
     ),
     history: mergeSteps(parts.map(({ history }) => history)) ?? NOTHING,
     day: mergeSteps(parts.map(({ day }) => day)) ?? NOTHING,
-    files: mergeTopFiles(
-      parts.map(({ files }) => files),
-      SHOWN_FILES,
-    ),
+    ranges: byRange((range) => ({
+      files: mergeTopFiles(
+        parts.map(({ ranges }) => ranges[range].files),
+        SHOWN_FILES,
+      ),
+      errors: mergeCounts(parts.map(({ ranges }) => ranges[range].errors)),
+    })),
     refused: mergeRefusals(parts.map(({ refused }) => ({ recent: [], clients: refused }))).clients,
   };
 }

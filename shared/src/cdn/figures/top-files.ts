@@ -11,8 +11,8 @@ import type { Millis } from '../../base/clock.ts';
 export const MAX_TOP_FILES = 64;
 /** Most cells of one file; a longer file has several chunks in a cell. */
 export const MAX_HEAT_CELLS = 200;
-/** Time after which a count is worth half. */
-const HALF_LIFE_MS = 600_000;
+/** Time after which a count is worth half, by default. */
+const HALF_LIFE_MS: Millis = 600_000;
 
 /** One chunk that was delivered. */
 export interface ChunkUse {
@@ -50,21 +50,24 @@ interface Entry {
 
 export class TopFiles {
   readonly #maxFiles: number;
+  readonly #halfLifeMs: Millis;
   readonly #entries = new Map<string, Entry>();
   #halvedAt: Millis;
 
   /**
    * @param now milliseconds of the clock that later calls use
    * @param maxFiles files counted at a time
+   * @param halfLifeMs milliseconds after which a count is worth half
    */
-  constructor(now: Millis, maxFiles = MAX_TOP_FILES) {
+  constructor(now: Millis, maxFiles = MAX_TOP_FILES, halfLifeMs = HALF_LIFE_MS) {
     this.#maxFiles = maxFiles;
+    this.#halfLifeMs = halfLifeMs;
     this.#halvedAt = now;
   }
 
   /** Counts a chunk: a lookup if the file is known, else a search of `maxFiles` entries. */
   record(use: ChunkUse, now: Millis): void {
-    if (now - this.#halvedAt >= HALF_LIFE_MS) this.#age(now);
+    if (now - this.#halvedAt >= this.#halfLifeMs) this.#age(now);
     let entry = this.#entries.get(use.url);
     entry ??= this.#admit(use);
     // Another version may have another length: its cells mean other places.
@@ -104,8 +107,8 @@ export class TopFiles {
   }
 
   #age(now: Millis): void {
-    const halvings = Math.floor((now - this.#halvedAt) / HALF_LIFE_MS);
-    this.#halvedAt += halvings * HALF_LIFE_MS;
+    const halvings = Math.floor((now - this.#halvedAt) / this.#halfLifeMs);
+    this.#halvedAt += halvings * this.#halfLifeMs;
     const factor = 0.5 ** halvings;
     for (const entry of this.#entries.values()) {
       entry.count *= factor;
