@@ -93,7 +93,7 @@ export class RemoteShell {
   }
 }
 
-/** Says that an address is none, and ends the app. */
+/** Says that an address is wrong, and ends the app. */
 export async function refuseAddress(given: string): Promise<void> {
   await app.whenReady();
   const words = wordsFor([app.getLocale()]);

@@ -7,7 +7,7 @@ export type RemoteChoice =
   | { readonly kind: 'here' }
   /** A daemon elsewhere; its origin, such as https://nas.example. */
   | { readonly kind: 'elsewhere'; readonly origin: string }
-  /** An address that is none, as it was given. */
+  /** An unusable address, as it was given. */
   | { readonly kind: 'wrong'; readonly given: string };
 
 /**
