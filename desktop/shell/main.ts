@@ -12,11 +12,15 @@ import { stateFolder } from '../local/local-edge.ts';
 import { findOrStart } from './daemon/supervisor.ts';
 import { daemonMain } from './files.ts';
 import { daemonProgram } from './logic/daemon-program.ts';
+import { folderOf, remoteChoice, withoutRemote } from './logic/remote-choice.ts';
+import { RemoteShell, refuseAddress } from './remote-shell.ts';
 import { ShellApp } from './shell-app.ts';
 
 const state = stateFolder();
-// Chromium's own files are kept beside ours: one state folder, one app.
-app.setPath('userData', join(state, 'window'));
+const choice = remoteChoice(process.argv.slice(1), process.env.MILLRACE_REMOTE);
+// Chromium's own files are kept beside ours: one state folder, one app, and one for each daemon elsewhere.
+const folder = choice.kind === 'elsewhere' ? join('windows', folderOf(choice.origin)) : 'window';
+app.setPath('userData', join(state, folder));
 app.setName('Millrace');
 if (process.platform === 'win32') app.setAppUserModelId('dev.millrace.app');
 
@@ -38,8 +42,36 @@ process.on('uncaughtException', (error) => {
     });
 });
 
-if (app.requestSingleInstanceLock()) start();
-else app.quit();
+if (choice.kind === 'wrong') void refuseAddress(choice.given);
+else if (!app.requestSingleInstanceLock()) app.quit();
+else if (choice.kind === 'elsewhere') startElsewhere(choice.origin);
+else start();
+
+/** Reads the links of a start that names a daemon elsewhere. */
+function requestOf(args: readonly string[]): LaunchRequest {
+  return readArguments(withoutRemote(args.slice(1)));
+}
+
+/** Shows the page of a daemon on another machine. */
+function startElsewhere(origin: string): void {
+  app
+    .whenReady()
+    .then(() => {
+      const shell = new RemoteShell(origin, join(state, folder));
+      app.on('second-instance', (_event, args) => shell.take(requestOf(args)));
+      app.on('open-url', (_event, url) =>
+        shell.take({ urls: urlsOfLink(url), files: [], hidden: false }),
+      );
+      app.on('activate', () => shell.show());
+      shell.take(requestOf(process.argv));
+    })
+    .catch(failToStart);
+}
+
+function failToStart(error: unknown): void {
+  dialog.showErrorBox('Millrace', error instanceof Error ? String(error.stack) : String(error));
+  app.exit(1);
+}
 
 function start(): void {
   let shell: ShellApp | undefined;
@@ -99,8 +131,5 @@ function start(): void {
     for (const request of early) take(request, '/');
     await shell.run(readArguments(process.argv.slice(1)), process.cwd());
   };
-  run().catch((error: unknown) => {
-    dialog.showErrorBox('Millrace', error instanceof Error ? String(error.stack) : String(error));
-    app.exit(1);
-  });
+  run().catch(failToStart);
 }

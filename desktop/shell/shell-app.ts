@@ -141,6 +141,7 @@ export class ShellApp {
       onBounds: (bounds) => this.#memory.change({ bounds }),
       onClose: () => this.#onCloseWindow(),
       address: () => this.#pageAddress(),
+      mayCall: true,
     });
   }
 

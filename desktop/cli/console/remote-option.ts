@@ -1,5 +1,6 @@
 /** `--remote URL`: has a command use the daemon of another machine. It may stand anywhere. */
 
+import { remoteOrigin } from '@millrace/shared/bridge/page/remote-origin';
 import { UsageError } from '../text/option-values.ts';
 
 /** Environment variable in place of the option. */
@@ -66,7 +67,7 @@ export function readRemote(given: readonly string[], variable: string | undefine
 }
 
 function originOf(text: string, name: string): string {
-  const url = URL.parse(text.includes('://') ? text : `https://${text}`);
-  if (url?.protocol === 'https:' && url.pathname === '/' && url.username === '') return url.origin;
+  const origin = remoteOrigin(text);
+  if (origin !== undefined) return origin;
   throw new UsageError(`${name} is an address such as https://nas.example`);
 }

@@ -21,6 +21,10 @@ export interface WindowOptions {
   onClose(): boolean;
   /** Returns the address of the daemon's page. Called before each load. */
   address(): Promise<string | undefined>;
+  /** True if the page may call the app, which only that of this machine's daemon may. */
+  readonly mayCall: boolean;
+  /** Called if the page cannot be loaded. */
+  onFailure?(error: Error): void;
 }
 
 export class MainWindow {
@@ -59,7 +63,7 @@ export class MainWindow {
     const url = new URL(address);
     url.searchParams.set('start', String(++this.#loads));
     // A failure is ignored: the next daemon reloads a page that a crashed daemon has left behind.
-    await this.#window.loadURL(url.href).catch(() => {});
+    await this.#window.loadURL(url.href).catch((error) => this.#options.onFailure?.(error));
   }
 
   /** Sends a message to the page, at once or when the page listens. */
@@ -81,7 +85,7 @@ export class MainWindow {
   }
 
   #create(): void {
-    const { files, icon } = this.#options;
+    const { files, icon, mayCall } = this.#options;
     const screens = screen.getAllDisplays().map(({ workArea }) => workArea);
     const window = new BrowserWindow({
       ...SIZE,
@@ -94,7 +98,7 @@ export class MainWindow {
       autoHideMenuBar: true,
       backgroundColor: nativeTheme.shouldUseDarkColors ? '#11161b' : '#f4f6f7',
       webPreferences: {
-        preload: join(files, 'preload.cjs'),
+        ...(mayCall ? { preload: join(files, 'preload.cjs') } : {}),
         sandbox: true,
         contextIsolation: true,
         nodeIntegration: false,

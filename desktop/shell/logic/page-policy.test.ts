@@ -67,3 +67,21 @@ test.each([
 ])('%s opens in the browser: %s', (url, opens) => {
   expect(mayOpenOutside(url)).toBe(opens);
 });
+
+test('the page of a daemon elsewhere loads what is its own, and over TLS only', () => {
+  const elsewhere = 'https://nas.example';
+  const may = (address: string) => mayLoad(address, elsewhere, OWN);
+  expect(['/', '/assets/main.js', '/jsonrpc'].map((path) => may(elsewhere + path))).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  expect(may('wss://nas.example/jsonrpc')).toBe(true);
+  for (const address of [
+    'ws://nas.example/jsonrpc',
+    'wss://nas.example:8443/jsonrpc',
+    'http://nas.example/',
+    `${DAEMON}/`,
+  ])
+    expect([address, may(address)]).toEqual([address, false]);
+});

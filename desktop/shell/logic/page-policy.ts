@@ -12,7 +12,8 @@ export const CONTENT_SECURITY_POLICY =
  * Returns true for addresses that the window may show: the daemon's page, and the shell's own
  * files.
  *
- * @param daemon origin of the daemon such as `http://127.0.0.1:6800`; undefined: none runs
+ * @param daemon origin of the daemon such as `http://127.0.0.1:6800`, or of one elsewhere such as
+ *   `https://nas.example`; undefined: none runs
  * @param own `file:` URL of the folder with the shell's own pages, with a slash at its end
  */
 export function isOwnPage(address: string, daemon: string | undefined, own: string): boolean {
@@ -28,6 +29,7 @@ export function mayLoad(address: string, daemon: string | undefined, own: string
   if (url === undefined) return false;
   if (url.protocol === 'data:' || url.protocol === 'devtools:') return true;
   if (url.protocol === 'ws:') return daemon === `http://${url.host}`;
+  if (url.protocol === 'wss:') return daemon === `https://${url.host}`;
   return isOwnPage(address, daemon, own);
 }
 

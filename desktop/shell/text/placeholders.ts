@@ -18,6 +18,8 @@ export interface Placeholders {
   readonly 'quit.ask.other': 'n';
   readonly 'quit.waiting.one': 'n';
   readonly 'quit.waiting.other': 'n';
+  readonly 'elsewhere.gone': 'host';
+  readonly 'elsewhere.wrong': 'given';
   readonly opensProgram: 'name';
   readonly cannotOpen: 'reason';
   readonly cannotRead: 'name';

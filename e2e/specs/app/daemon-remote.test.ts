@@ -8,6 +8,8 @@ import { once } from 'node:events';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { text as textOf } from 'node:stream/consumers';
 import { expect } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { BrowserFiles } from '../../fixtures/origins/browser-files.ts';
@@ -21,6 +23,8 @@ import { openWindow } from '../../fixtures/pages/window.ts';
 import { CLI, DAEMON } from '../../fixtures/programs/main-files.ts';
 import { Namespace, namespacesOrComplain } from '../../fixtures/programs/namespace.ts';
 import { runCli, temporaryFolder } from '../../fixtures/programs/processes.ts';
+import { electronOrComplain, Screen, Shell, waiting } from '../../fixtures/programs/shell.ts';
+import { isLoggedIn } from '../../fixtures/stages/shell-stage.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -250,6 +254,56 @@ test('the extension is paired by a code, and hands downloads over, until it is r
     await near.stop();
   }
 });
+
+const withElectron = testsWhere(available && electronOrComplain('the window of the app')).test;
+
+withElectron(
+  'the window of the app is paired by a code, and starts no daemon of its own',
+  async () => {
+    const pair = nas.spawn('env', [
+      `MILLRACE_STATE=${join(folder.path, 'nas')}`,
+      ...[process.execPath, CLI, 'pair'],
+    ]);
+    const printed = await textOf(pair.stdout as Readable);
+    const code = /[A-Z0-9]{4}-[A-Z0-9]{4}/.exec(printed)?.[0] ?? printed;
+    await Shell.build();
+    const screen = await Screen.start();
+    // Electron knows the system's authorities only, and the test's is not among them.
+    const args = ['--remote', url, '--ignore-certificate-errors'];
+    const shell = await Shell.start(join(folder.path, 'app'), screen.display, args);
+    try {
+      await shell.windowIs(
+        `window?.webContents.getURL()?.startsWith(${JSON.stringify(url)}) === true && !window.webContents.isLoading()`,
+      );
+      const inside = await shell.anyPage();
+      const button = (words: string) =>
+        `[...document.querySelectorAll('button')].find((one) => one.textContent === ${JSON.stringify(words)})`;
+      await inside.evaluate(waiting(`${button('Use a pairing code instead')} !== undefined`));
+      await inside.evaluate(`${button('Use a pairing code instead')}.click()`);
+      const field = "document.querySelector('input[autocomplete=one-time-code]')";
+      await inside.evaluate(waiting(`${field} !== null`));
+      await inside.evaluate(`${field}.focus()`);
+      await inside.evaluate(`document.execCommand('insertText', false, ${JSON.stringify(code)})`);
+      await inside.evaluate(waiting(`!${button('Log in')}.disabled`));
+      await inside.evaluate(`${button('Log in')}.click()`);
+      await until(() => isLoggedIn(inside));
+      // The page of another machine reaches nothing of this one.
+      expect(await inside.evaluate('typeof millraceShell')).toBe('undefined');
+      expect(
+        await inside.evaluate(
+          `fetch(${JSON.stringify(files.add('/other.bin', { body }))}).catch(() => 'no')`,
+        ),
+      ).toBe('no');
+      expect(await readdir(shell.state)).toEqual(['windows']);
+      inside.close();
+      await shell.quit();
+      await shell.ended();
+    } finally {
+      await shell.kill();
+      await screen.stop();
+    }
+  },
+);
 
 test('who logs out needs the password again, and nothing went wrong in the page', async () => {
   const self = page.getByRole('listitem').filter({ hasText: 'this browser' });
