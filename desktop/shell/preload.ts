@@ -29,6 +29,7 @@ const api: ShellApi = {
     const path = webUtils?.getPathForFile(file as File) ?? '';
     return path === '' ? undefined : call('offerFile', path);
   },
+  offerFolder: () => call('offerFolder'),
   copyText: (text) => call('copyText', text),
   getPreferences: () => call('getPreferences'),
   setPreferences: (changes: Partial<ShellPreferences>) => call('setPreferences', changes),

@@ -156,6 +156,12 @@ export class ShellApp {
         showInFolder: (gid) => showInFolder(this.#supervisor.link, gid, this.#words),
         chooseFolder: (start) => this.#chooseFolder(start),
         offerFile: (path) => this.#supervisor.link?.call('millrace.offerFile', { path }),
+        offerFolder: async () => {
+          // The page hears of the folder only what the daemon says of it.
+          const path = await this.#chooseFolder(undefined);
+          if (path === null) return undefined;
+          return this.#supervisor.link?.call('millrace.offerFile', { path });
+        },
         copyText: async (text) => {
           await this.#clipboard.write(text);
           return {};

@@ -6,12 +6,12 @@
 
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rm } from 'node:fs/promises';
-import { basename, isAbsolute, join } from 'node:path';
+import { basename, isAbsolute, join, resolve, sep } from 'node:path';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Outgoing as OutgoingView } from '@millrace/shared/bridge/rpc/share-api';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
-import { openPlain } from '../files/open-plain.ts';
+import { openSource } from '../archive/open-source.ts';
 import { makeRoom } from '../partial/disk-room.ts';
 
 /** Most files that are offered at a time. */
@@ -44,11 +44,14 @@ export interface ChosenFile {
 
 export class Outgoing {
   readonly #folder: string;
+  /** The daemon's folder. */
+  readonly state: string;
   readonly #now: () => Millis;
   readonly #files = new Map<string, Offered>();
 
   /** @param state the daemon's folder @param now monotonic milliseconds */
   constructor(state: string, now: () => Millis) {
+    this.state = state;
     this.#folder = join(state, 'outgoing');
     this.#now = now;
   }
@@ -61,9 +64,9 @@ export class Outgoing {
     }
   }
 
-  /** Offers a file of the user. @throws MillraceError `bad-option` if it cannot be read */
+  /** Offers a file or a folder of the user. @throws MillraceError `bad-option` if it cannot be read */
   async offer(path: string): Promise<OutgoingView> {
-    const file = await plainFile(path);
+    const file = await chosenFile(path, this.state);
     await this.#makePlace();
     return this.#add({ ...file, stored: file.bytes });
   }
@@ -158,15 +161,24 @@ export class Outgoing {
   }
 }
 
-/** Looks at a file of the user. @throws MillraceError `bad-option` */
-export async function plainFile(path: string): Promise<ChosenFile> {
+/**
+ * Looks at a file of the user, or at a folder, which is sent as a tar.
+ *
+ * @param state the daemon's folder, which nobody sends
+ * @throws MillraceError `bad-option`
+ */
+export async function chosenFile(path: string, state: string): Promise<ChosenFile> {
   if (!isAbsolute(path))
     throw new MillraceError('bad-option', 'path: an absolute path is expected');
-  const file = await openPlain(path);
+  const real = resolve(path);
+  if (`${resolve(state)}${sep}`.startsWith(real.endsWith(sep) ? real : real + sep)) {
+    throw new MillraceError('bad-option', `${state} is in the folder: it has keys and tokens`);
+  }
+  const source = await openSource(real, new AbortController().signal);
   try {
-    const { size: bytes, mtimeMs } = await file.stat();
-    return { path, name: safeFileName(basename(path)), bytes, mtimeMs, isCopy: false };
+    const name = source.file === undefined ? `${basename(real)}.tar` : basename(real);
+    return { path: real, name: safeFileName(name), ...source.state, isCopy: false };
   } finally {
-    await file.close();
+    await source.close();
   }
 }

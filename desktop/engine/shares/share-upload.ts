@@ -1,8 +1,10 @@
 /** Uploads a file that the user sends, by the engine of `millrace upload`, and keeps its exNode. */
 
-import { rm, stat } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { openSource } from '../archive/open-source.ts';
+import type { UploadSource } from '../archive/upload-source.ts';
 import { type FoundDepots, findDepots } from '../depots/find-depots.ts';
 import type { KeptDepot } from '../settings/kept-depots.ts';
 import type { KeptShare } from '../store/share-store.ts';
@@ -31,9 +33,19 @@ export interface ShareUpload {
  *   changed the file since
  */
 export async function uploadShare(upload: ShareUpload): Promise<void> {
-  const { id, list, known, folder, retryMs, clock, signal } = upload;
+  const { id, list, signal } = upload;
   const share = list.get(id) as KeptShare;
-  await checkUnchanged(share);
+  const source = await openSource(share.path, signal);
+  try {
+    checkUnchanged(share, source);
+    await store(upload, share, source);
+  } finally {
+    await source.close();
+  }
+}
+
+async function store(upload: ShareUpload, share: KeptShare, source: UploadSource): Promise<void> {
+  const { id, list, known, folder, retryMs, clock, signal } = upload;
   const named = share.depots.map((edge) => {
     const token = known.find(({ url }) => url === edge)?.token;
     if (token === undefined) throw new MillraceError('owner-token-required', edge);
@@ -46,7 +58,7 @@ export async function uploadShare(upload: ShareUpload): Promise<void> {
   // The found depots are remembered in the folder of the upload, which is deleted in the end.
   const { depots } = await enough(upload, share, named);
   const spread = await spreadUpload({
-    ...{ path: share.path, name: share.name, depots, copies: share.copies },
+    ...{ path: share.path, source, name: share.name, depots, copies: share.copies },
     encrypts: share.encrypts === true,
     ...{ forMs: share.seconds * 1000, state: folder, retryMs, signal, now: clock },
     observe: {
@@ -94,12 +106,9 @@ async function enough(
   });
 }
 
-/** @throws MillraceError `share-outdated`; `bad-option` if the file cannot be read */
-async function checkUnchanged({ path, bytes, mtimeMs }: KeptShare): Promise<void> {
+/** @throws MillraceError `share-outdated` */
+function checkUnchanged({ path, bytes, mtimeMs }: KeptShare, { state }: UploadSource): void {
   if (mtimeMs === undefined) return;
-  const now = await stat(path).catch((cause: unknown) => {
-    throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
-  });
-  if (now.size !== bytes || now.mtimeMs !== mtimeMs)
+  if (state.bytes !== bytes || state.mtimeMs !== mtimeMs)
     throw new MillraceError('share-outdated', path);
 }

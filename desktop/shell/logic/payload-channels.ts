@@ -8,6 +8,7 @@ export interface ShellCalls {
   readonly showInFolder: string;
   readonly chooseFolder: string | undefined;
   readonly offerFile: string;
+  readonly offerFolder: undefined;
   readonly copyText: string;
   readonly getPreferences: undefined;
   readonly setPreferences: Partial<ShellPreferences>;

@@ -15,6 +15,7 @@ export const PARSERS: Parsers = {
   showInFolder: gid,
   chooseFolder: (value) => (value === undefined ? undefined : text(value, MAX_PATH_CHARS)),
   offerFile: (value) => text(value, MAX_PATH_CHARS),
+  offerFolder: nothing,
   copyText: (value) => text(value, MAX_COPY_CHARS),
   getPreferences: nothing,
   setPreferences: (value) => readChanges(value) ?? refuse('preferences'),

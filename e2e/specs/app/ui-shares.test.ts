@@ -1,7 +1,7 @@
 /** Files that are sent from the page: a real daemon, a real depot, a real browser. */
 
 import { execFile } from 'node:child_process';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
@@ -10,6 +10,7 @@ import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { barriers, fits } from '../../fixtures/pages/axe.ts';
 import { startUiDaemon } from '../../fixtures/pages/ui.ts';
 import { UiStage } from '../../fixtures/pages/ui-stage.ts';
+import { runCli } from '../../fixtures/programs/processes.ts';
 import { DepotStage, OWNER_TOKEN } from '../../fixtures/stages/depot-stage.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -255,6 +256,39 @@ ui.when('files that are sent', () => {
       expect(answer.error).toMatchObject({ message: 'Unauthorized' });
     }
     expect((await ui.daemon.call('millrace.shares')).shares.length).toBe(1);
+  });
+
+  test('may come from guests, who get a link that is shown once', async () => {
+    const { page } = ui;
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByRole('tab', { name: 'Depots' }).click();
+    await page.getByRole('button', { name: /^Invite a guest/ }).click();
+    const dialog = page.getByRole('dialog', { name: 'Let a guest send you a file' });
+    await dialog.getByRole('button', { name: 'Make a link' }).click();
+    const link = await dialog.getByLabel('Link for your guest', { exact: true }).inputValue();
+    const own = await dialog.getByLabel('Your link to the file', { exact: true }).inputValue();
+    expect([await barriers(page), await fits(page)]).toEqual([[], undefined]);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    const file = join(ui.folder, 'from-guest.txt');
+    await writeFile(file, 'from a guest');
+    const guest = { MILLRACE_STATE: join(ui.folder, 'guest') };
+    expect(await runCli(['upload', file, '--guest', link], guest)).toMatchObject({ code: 0 });
+    expect(await curl(own)).toBe(sha256(Buffer.from('from a guest')));
+  });
+
+  test('may be folders, which the holder of the token names', async () => {
+    const folder = join(ui.folder, 'photos');
+    await mkdir(folder);
+    await writeFile(join(folder, 'one.txt'), 'one');
+    await ui.daemon.call('millrace.share', { path: folder, seconds: 3600 });
+    const { link = '' } = await reaches('photos.tar', 'shared');
+    expect(link).toMatch(/\/photos\.tar$/);
+    const tar = Buffer.from(await (await fetch(link)).arrayBuffer());
+    expect(tar.includes('photos/one.txt')).toBe(true);
+    // The folder above has the daemon's token.
+    const above = ui.daemon.call('millrace.share', { path: ui.folder, seconds: 3600 });
+    const failure = await above.then(() => 'sent', JSON.stringify);
+    expect(failure).toContain('keys and tokens');
   });
 
   test('are refused if they have changed since, and nothing of them is stored', async () => {

@@ -84,7 +84,7 @@ export async function* plainPieces(options) {
 }
 
 /**
- * What is known of hosts: the number of wrong answers, and which were silent when they were last asked.
+ * The doubts about hosts: the number of wrong answers, and which were silent when they were last asked.
  *
  * @typedef {{ strikes: Map<string, number>, silent: Set<string> }} Doubts
  */

@@ -86,7 +86,7 @@ export function solvableBlocks(
       if (lacking.length === 0 || lacking.length > most) continue;
       const lost = lacking.filter(([, block]) => !state.canCome(block));
       const late = lacking.filter(([, block]) => !state.canCome(block) || state.isLate(block));
-      // What is solved beside a late block would come in twice if a place were bringing it.
+      // A block that is solved beside a late one would come in twice if a place were bringing it.
       const solved = late.length === lacking.length ? late : lost;
       for (const [, block] of solved) found.set(block.start, block);
     }

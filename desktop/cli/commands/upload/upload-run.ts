@@ -126,7 +126,7 @@ async function runFrom(
   }
 }
 
-/** @throws UsageError if a file that is written would be in the folder that is sent */
+/** Checks a file that is written. @throws UsageError if it would be in the folder that is sent */
 export function checkOutside(folder: string, written: string): void {
   if (!written.startsWith(folder.endsWith(sep) ? folder : folder + sep)) return;
   throw new UsageError(`${written} would be in the folder that is sent`);

@@ -3,10 +3,11 @@
 import { asMillraceError } from '@millrace/shared/base/errors';
 import { SHARE_ROWS } from '@millrace/shared/bridge/contract/share-rows';
 import { RpcError } from '@millrace/shared/bridge/rpc/json-rpc';
-import type { DepotCheck } from '@millrace/shared/bridge/rpc/share-api';
+import type { DepotCheck, Invitation } from '@millrace/shared/bridge/rpc/share-api';
+import { formatGuestLink } from '@millrace/shared/http/urls/guest-link';
 import { findDepot, type KeptDepot, withDepot, withoutDepot } from '../../settings/kept-depots.ts';
 import { edgeAddress } from '../../settings/kept-edges.ts';
-import { plainFile } from '../../shares/outgoing.ts';
+import { chosenFile } from '../../shares/outgoing.ts';
 import { problemOf } from '../../shares/share-view.ts';
 import type { CallContext, Method } from '../calls/dispatcher.ts';
 import { UNAUTHORIZED } from '../calls/rpc-error.ts';
@@ -25,6 +26,8 @@ export function shareMethods({ manager, shares, outgoing }: MillraceOptions): [s
     'millrace.setDepot': (p) => keep(withDepot(manager.settings.depots, p)),
     'millrace.removeDepot': (p) => keep(withoutDepot(manager.settings.depots, p.url)),
     'millrace.checkDepot': (p) => checkDepot(findDepot(manager.settings.depots, p.url)),
+    'millrace.invite': ({ url, ...space }) =>
+      invite(findDepot(manager.settings.depots, url), space),
     'millrace.offerFile': (p, context) => {
       mustHaveToken(context);
       return outgoing.offer(p.path);
@@ -38,7 +41,10 @@ export function shareMethods({ manager, shares, outgoing }: MillraceOptions): [s
       if (path !== undefined) mustHaveToken(context);
       // Checked first, so that a refusal does not cost the page its copy.
       for (const url of rest.depots ?? []) findDepot(manager.settings.depots, url);
-      const chosen = path === undefined ? outgoing.claim(file as string) : await plainFile(path);
+      const chosen =
+        path === undefined
+          ? outgoing.claim(file as string)
+          : await chosenFile(path, outgoing.state);
       return shares.add({ ...rest, file: chosen });
     },
     'millrace.shares': () => ({ shares: shares.list.all() }),
@@ -57,6 +63,19 @@ export function shareMethods({ manager, shares, outgoing }: MillraceOptions): [s
 /** Paths are named only by holders of the token: a page's session must not read the user's files. */
 function mustHaveToken({ token }: CallContext): void {
   if (token !== true) throw new RpcError(UNAUTHORIZED);
+}
+
+/** Reserves space for a guest. @throws as `allocate` */
+async function invite(
+  { url, token }: KeptDepot,
+  { bytes, seconds }: { readonly bytes: number; readonly seconds: number },
+): Promise<Invitation> {
+  const { allocate } = await import('../../upload/depot-client.ts');
+  const wanted = { bytes, seconds, guest: true } as const;
+  const signal = AbortSignal.timeout(CHECK_MS);
+  const made = await allocate(edgeAddress(url), token, wanted, signal);
+  const { read: file, manage, expires } = made;
+  return { link: formatGuestLink([made]), file, manage, expires };
 }
 
 async function checkDepot({ url, token }: KeptDepot): Promise<DepotCheck> {

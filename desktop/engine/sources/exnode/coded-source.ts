@@ -6,6 +6,7 @@
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { ReedSolomon, type Shard } from '@millrace/shared/code/reed-solomon';
+import { SolvedColumns } from '@millrace/shared/download/exnode/solved-columns';
 import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import { columnAt } from '@millrace/shared/exnode/coded';
 import type { CodedExtent } from '@millrace/shared/exnode/exnode';
@@ -19,7 +20,6 @@ import { fastestKernel } from '@millrace/shared/node/code/gf-kernel';
 import type { Opened } from '../source-answer.ts';
 import type { ParityBlocks } from './parity-blocks.ts';
 import { PartSource } from './place-source.ts';
-import { SolvedColumns } from './solved-columns.ts';
 
 /** Bytes of each shard that are solved at a time, and handed on at a time. */
 const PIECE_BYTES = 64 * 1024;

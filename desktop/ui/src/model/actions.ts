@@ -27,6 +27,7 @@ export class Actions {
       copyText,
       // A file that the window cannot name is copied.
       offerFile: async (file) => shell?.offerFile(file).catch(() => undefined),
+      offerFolder: shell?.offerFolder,
       show: () => app.store.set({ section: 'shared', sideOpen: false }),
     });
   }

@@ -154,6 +154,7 @@ export interface Placeholders {
   readonly 'when.today': 'time';
   readonly 'when.yesterday': 'time';
   readonly 'depots.remove': 'name';
+  readonly 'invite.text': 'depot';
   readonly 'depots.ok': 'bytes' | 'time';
   readonly 'depots.each': 'bytes';
   readonly 'depots.days.one': 'n';

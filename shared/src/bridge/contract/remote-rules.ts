@@ -66,6 +66,7 @@ const OWN: Readonly<Record<MethodName, RemoteRule>> = {
   'millrace.setDepot': 'person',
   'millrace.removeDepot': 'person',
   'millrace.checkDepot': 'person',
+  'millrace.invite': 'person',
   'millrace.offerFile': 'never',
   'millrace.stageFile': 'yes',
   'millrace.dropFile': 'yes',

@@ -3,7 +3,14 @@
 import * as z from 'zod';
 import { WEEK_MS } from '../../base/clock.ts';
 import { nothing as done } from '../results/download-results.ts';
-import { depotCheck, depots, outgoing, shares, shareView } from '../results/share-results.ts';
+import {
+  depotCheck,
+  depots,
+  invitation,
+  outgoing,
+  shares,
+  shareView,
+} from '../results/share-results.ts';
 import { MAX_DEPOTS } from '../rpc/share-api.ts';
 import { nothing } from './params.ts';
 import type { Rows } from './row.ts';
@@ -19,7 +26,7 @@ const id = z
   .regex(/^[0-9a-f]{32}$/)
   .describe('32 hexadecimal digits.');
 const seconds = z.int().min(60).max(MAX_SECONDS).describe('Time from now to store the file.');
-const path = z.string().min(1).max(4096).describe('Absolute path of the file.');
+const path = z.string().min(1).max(4096).describe('Absolute path of the file or folder.');
 const name = z.string().min(1).max(255);
 const one = z.strictObject({ id });
 
@@ -47,8 +54,17 @@ export const SHARE_ROWS = {
     params: z.strictObject({ url }),
     result: depotCheck,
   },
+  'millrace.invite': {
+    summary: 'Reserves space in a depot for a file of a guest, who needs no token.',
+    params: z.strictObject({
+      url,
+      bytes: z.int().min(1).max(MAX_FILE_BYTES).describe('Most bytes of the file.'),
+      seconds,
+    }),
+    result: invitation,
+  },
   'millrace.offerFile': {
-    summary: 'Names a file that may be sent, for a page that cannot name paths itself.',
+    summary: 'Names a file or a folder that may be sent, for a page that cannot name paths itself.',
     params: z.strictObject({ path }),
     result: outgoing,
     needs: 'token',
@@ -64,7 +80,8 @@ export const SHARE_ROWS = {
     result: done,
   },
   'millrace.share': {
-    summary: 'Sends a file: `path`, for which the token is needed, or a `file` that was offered.',
+    summary:
+      'Sends a file, or a folder as a tar: `path`, for which the token is needed, or a `file` that was offered.',
     params: z
       .strictObject({
         path: path.optional(),

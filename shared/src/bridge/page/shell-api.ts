@@ -78,6 +78,12 @@ export interface ShellApi {
    * @returns undefined if it is not a file of this machine
    */
   offerFile(file: object): Promise<Outgoing | undefined>;
+  /**
+   * Lets the user choose a folder, and names it to the daemon, which may then send it as a tar.
+   *
+   * @returns undefined if they cancel
+   */
+  offerFolder(): Promise<Outgoing | undefined>;
   /** Copies to the clipboard, which the page itself may not touch. */
   copyText(text: string): Promise<ShellAnswer>;
   getPreferences(): Promise<ShellPreferences>;
@@ -97,6 +103,7 @@ export const SHELL_API_MEMBERS = [
   'copyText',
   'getPreferences',
   'offerFile',
+  'offerFolder',
   'onMessage',
   'openFile',
   'platform',

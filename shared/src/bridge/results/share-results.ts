@@ -54,6 +54,12 @@ export const shareView = named('ShareView', 'A file that the user has sent.', {
 export const shares = named('Shares', 'All files that the user has sent, newest first.', {
   shares: z.array(shareView),
 });
+export const invitation = named('Invitation', 'Space that a guest may fill. It is told once.', {
+  link: z.string().describe('For the guest, who uploads one file by it.'),
+  file: z.string().describe('Leads to the file, once all of it is there.'),
+  manage: z.string().describe('Ends the invitation, or deletes the file (HTTP DELETE).'),
+  expires: z.string().describe('ISO 8601.'),
+});
 export const outgoing = named('Outgoing', 'A file that may be sent.', {
   file: shareId,
   name: z.string(),

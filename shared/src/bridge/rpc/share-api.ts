@@ -2,7 +2,13 @@
 
 import type { depotEntry } from '../results/edge-results.ts';
 import type { Shape } from '../results/named.ts';
-import type { depotCheck, outgoing, sharePlace, shareView } from '../results/share-results.ts';
+import type {
+  depotCheck,
+  invitation,
+  outgoing,
+  sharePlace,
+  shareView,
+} from '../results/share-results.ts';
 import type { SHARE_STATES } from '../results/values.ts';
 
 /** Most depots that can be set up. */
@@ -18,3 +24,4 @@ export type ShareState = (typeof SHARE_STATES)[number];
 export type SharePlace = Shape<typeof sharePlace>;
 export type ShareView = Shape<typeof shareView>;
 export type Outgoing = Shape<typeof outgoing>;
+export type Invitation = Shape<typeof invitation>;

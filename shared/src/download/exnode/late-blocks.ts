@@ -35,7 +35,7 @@ export interface LateBlocksOptions {
 export class LateBlocks {
   readonly #options: LateBlocksOptions;
   #decidedAt: Millis = Number.NEGATIVE_INFINITY;
-  /** By late place: the position from which on its blocks are late. */
+  /** The positions behind which blocks are late, by late place. */
   #from: ReadonlyMap<PartHolder, number> = new Map();
   #decisions = 0;
   /** Bytes that places had brought of blocks when these were solved. */

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { downloadStripe } from '../../../testing/simulated-stripe.ts';
+import { downloadStripe } from '../../../testing/stripes/simulated-stripe.ts';
 import { endOfFirst, keptByLate, sharedRanges } from './late-places.ts';
 
 const MIB = 1024 * 1024;

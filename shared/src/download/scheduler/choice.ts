@@ -173,7 +173,7 @@ function takeOverLast(
   // One connection is as fast as several: a new one would only have to find its rate again.
   const isEnough = request.isOpenEnded && (state.connections === 1 || state.isProbing);
   if (isEnough && pace.rate > 0) return undefined;
-  // What a source has can change with the time that it takes to look.
+  // The parts of a source can change between two looks.
   const tail = tailOf(request);
   if (tail === undefined) return undefined;
   const { start: position, end } = tail;

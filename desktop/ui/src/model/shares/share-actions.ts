@@ -25,6 +25,8 @@ export interface ShareWindow {
   copyText(text: string): Promise<boolean>;
   /** Names a file to the daemon; undefined: its bytes have to be copied. */
   offerFile(file: File): Promise<Outgoing | undefined>;
+  /** Lets the user choose a folder; undefined: the page is in a browser, which tells no paths. */
+  readonly offerFolder: (() => Promise<Outgoing | undefined>) | undefined;
   /** Shows the files that were sent. */
   show(): void;
 }
@@ -39,6 +41,18 @@ export interface SendOptions {
   readonly encrypt: boolean;
 }
 
+/** A file of the page, or a folder that the daemon knows already. */
+export type Sendable = File | Outgoing;
+
+/** Returns the length of what is sent, in bytes. */
+export function bytesOf(one: Sendable): number {
+  return isNamed(one) ? one.bytes : one.size;
+}
+
+function isNamed(one: Sendable): one is Outgoing {
+  return 'file' in one;
+}
+
 export class ShareActions {
   readonly #app: SharePage;
   readonly #window: ShareWindow;
@@ -48,29 +62,40 @@ export class ShareActions {
     this.#window = window;
   }
 
+  /** Lets the user choose a folder; undefined: that is not possible here. */
+  get chooseFolder(): (() => Promise<Outgoing | undefined>) | undefined {
+    const { offerFolder } = this.#window;
+    return offerFolder && (() => this.#app.attempt(offerFolder()));
+  }
+
   show(): void {
     this.#window.show();
   }
 
   /**
-   * Sends a file: by its path in the app's window, otherwise by a copy that the daemon gets.
+   * Sends a folder that was chosen, or a file: by its path in the app's window, otherwise by a copy that
+   * the daemon gets.
    *
    * @param onCopied called with the bytes of the copy so far
    * @throws CallError; Error if the file cannot be read; the signal's reason
    */
   async send(
-    file: File,
+    file: Sendable,
     options: SendOptions,
     onCopied: (bytes: number) => void,
     signal: AbortSignal,
   ): Promise<ShareView> {
-    const named = await this.#window.offerFile(file);
-    const outgoing = named ?? (await this.#copy(file, onCopied, signal));
+    const outgoing = isNamed(file)
+      ? file
+      : ((await this.#window.offerFile(file)) ?? (await this.#copy(file, onCopied, signal)));
     return this.#app.call('millrace.share', { file: outgoing.file, ...options });
   }
 
   async copyLink({ link }: ShareView): Promise<void> {
-    if (link === undefined) return;
+    if (link !== undefined) await this.copy(link);
+  }
+
+  async copy(link: string): Promise<void> {
     const { text } = this.#app;
     if (await this.#window.copyText(link)) this.#app.toast(text.t('word.copied'));
     else this.#app.toast(text.t('share.notCopied'), { kind: 'bad' });

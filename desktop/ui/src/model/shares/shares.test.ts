@@ -5,6 +5,7 @@ import type { ShareView } from '@millrace/shared/bridge/rpc/share-api';
 import {
   allowedTerm,
   depotsFor,
+  guestSizes,
   isDescription,
   liveCount,
   sentPart,
@@ -76,4 +77,15 @@ test('copies go to depots that have answered and have room, in the order of the 
   expect(of(2, 3, 3)).toEqual([c, a]);
   expect(of(2, 4)).toEqual([c, a]);
   expect(of(3, 4)).toEqual([c, a, b]);
+});
+
+test('a guest is offered no more than the depot has room for, and something if there is any', () => {
+  const of = (bytesLeft: number, eachBytes?: number) =>
+    guestSizes({ url: 'http://a.example', ok: true, bytesLeft, eachBytes });
+  const mib = 1024 ** 2;
+  expect(guestSizes(undefined).length).toBe(4);
+  expect(of(2 * 1024 * mib)).toEqual([100 * mib, 1024 * mib]);
+  expect(of(2 * 1024 * mib, 100 * mib)).toEqual([100 * mib]);
+  expect(of(5 * mib + 1)).toEqual([5 * mib]);
+  expect(of(mib - 1)).toEqual([]);
 });

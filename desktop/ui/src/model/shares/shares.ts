@@ -90,3 +90,20 @@ export function sentPart({ sentBytes, totalBytes }: ShareView): number {
 export function isDescription(name: string): boolean {
   return /\.(meta4|metalink|exnode|txt|list|urls?)$/i.test(name);
 }
+
+const MIB = 1024 ** 2;
+/** Sizes of files that guests may send, in bytes. */
+const GUEST_SIZES = [100 * MIB, 1024 * MIB, 10 * 1024 * MIB, 100 * 1024 * MIB];
+
+/**
+ * Lists the sizes that a depot has room for.
+ *
+ * @param check undefined: it has not answered yet, and may have room for all
+ */
+export function guestSizes(check: DepotCheck | undefined): readonly number[] {
+  if (check === undefined) return GUEST_SIZES;
+  const { bytesLeft = Infinity, eachBytes = Infinity } = check;
+  const most = Math.min(bytesLeft, eachBytes);
+  const sizes = GUEST_SIZES.filter((size) => size <= most);
+  return sizes.length === 0 && most >= MIB ? [Math.floor(most / MIB) * MIB] : sizes;
+}

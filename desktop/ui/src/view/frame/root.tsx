@@ -15,6 +15,7 @@ import { ToolBar } from '../list/tool-bar.tsx';
 import { RemoveDialog, TrashDialog } from '../list/trash-dialogs.tsx';
 import { SettingsDialog } from '../settings/settings.tsx';
 import { ExtendDialog } from '../shares/extend-dialog.tsx';
+import { InviteDialog } from '../shares/invite-dialog.tsx';
 import { SendDialog } from '../shares/send-dialog.tsx';
 import { SharedBar, SharedList } from '../shares/shared-list.tsx';
 import { AccountLogIn } from './account-log-in.tsx';
@@ -82,6 +83,8 @@ function OpenDialog({ dialog }: { dialog: DialogState }) {
       return <SendDialog files={dialog.files} />;
     case 'extend':
       return <ExtendDialog id={dialog.id} />;
+    case 'invite':
+      return <InviteDialog url={dialog.url} />;
     case 'new-link':
       return <NewLinkDialog gid={dialog.gid} />;
     case 'change':

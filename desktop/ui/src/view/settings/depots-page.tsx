@@ -5,7 +5,7 @@ import { type FormEvent, useState } from 'react';
 import { DAY_S, HOUR_S } from '../../model/shares/shares.ts';
 import { bytes, hostOf } from '../../text/format.ts';
 import type { Text } from '../../text/text.ts';
-import { useApp, useText } from '../common/context.tsx';
+import { useActions, useApp, useText } from '../common/context.tsx';
 import type { PageProps } from './page-props.ts';
 
 export function DepotsPage({ settings }: PageProps) {
@@ -69,6 +69,7 @@ interface DepotProps {
 function Depot({ depot: { url, name }, onDepots }: DepotProps) {
   const text = useText();
   const app = useApp();
+  const actions = useActions();
   const [result, setResult] = useState<DepotCheck | 'checking' | undefined>(undefined);
   const title = name === '' ? hostOf(url) : name;
   const check = async () => {
@@ -92,6 +93,14 @@ function Depot({ depot: { url, name }, onDepots }: DepotProps) {
         onClick={() => void check()}
       >
         {text.t('depots.check')}
+      </button>
+      <button
+        type="button"
+        className="button small"
+        aria-label={`${text.t('depots.invite')}: ${title}`}
+        onClick={() => actions.open({ kind: 'invite', url })}
+      >
+        {text.t('depots.invite')}
       </button>
       <IconButton
         name="close"

@@ -1,8 +1,9 @@
 /** The dialog for sending files: which ones, for how long, encrypted or not, and to which depots. */
 
-import type { DepotCheck } from '@millrace/shared/bridge/rpc/share-api';
+import type { DepotCheck, Outgoing } from '@millrace/shared/bridge/rpc/share-api';
 import { Choice, Switch } from '@millrace/shared/ui/fields';
 import { type ChangeEvent, useEffect, useRef, useState } from 'react';
+import { bytesOf, type Sendable } from '../../model/shares/share-actions.ts';
 import {
   allowedTerm,
   depotsFor,
@@ -26,7 +27,7 @@ export function SendDialog({ files: given }: { files: readonly File[] }) {
   const app = useApp();
   const actions = useActions();
   const depots = useAppState(({ settings }) => settings?.depots ?? NONE);
-  const [files, setFiles] = useState<readonly File[]>(given.slice(0, MAX_FILES));
+  const [files, setFiles] = useState<readonly Sendable[]>(given.slice(0, MAX_FILES));
   const [wanted, setTerm] = useState<Term>('week');
   const [encrypts, setEncrypts] = useState(false);
   const [wantedCopies, setCopies] = useState<number | undefined>(undefined);
@@ -43,7 +44,7 @@ export function SendDialog({ files: given }: { files: readonly File[] }) {
   if (depots.length === 0) return <NoDepot />;
 
   const chosen = depots.map(({ url }) => url).filter((url) => !left.has(url));
-  const sizes = files.map(({ size }) => size);
+  const sizes = files.map(bytesOf);
   const all = sizes.reduce((sum, size) => sum + size, 0);
   const asked = chosen.flatMap((url) => checks.get(url) ?? []);
   const terms = termsFor(asked);
@@ -65,7 +66,7 @@ export function SendDialog({ files: given }: { files: readonly File[] }) {
         setCopied(undefined);
         return;
       }
-      before += file.size;
+      before += bytesOf(file);
     }
     actions.open(undefined);
     actions.shares.show();
@@ -145,38 +146,48 @@ function toggled(left: ReadonlySet<string>, url: string): ReadonlySet<string> {
 }
 
 interface FilesProps {
-  readonly files: readonly File[];
-  readonly onChoose: (files: readonly File[]) => void;
+  readonly files: readonly Sendable[];
+  readonly onChoose: (files: readonly Sendable[]) => void;
 }
 
 function Files({ files, onChoose }: FilesProps) {
   const text = useText();
   const picker = useRef<HTMLInputElement>(null);
+  const { chooseFolder } = useActions().shares;
   const choose = ({ target }: ChangeEvent<HTMLInputElement>) => {
     const picked = [...(target.files ?? [])].slice(0, MAX_FILES);
     if (picked.length > 0) onChoose(picked);
     // The same file can be chosen again.
     target.value = '';
   };
+  const pickFolder = async (choosing: () => Promise<Outgoing | undefined>) => {
+    const folder = await choosing();
+    if (folder !== undefined) onChoose([folder]);
+  };
   return (
     <div className="field">
       {files.length > 0 && (
         <ul className="send-files">
-          {files.map(({ name, size }, i) => (
+          {files.map((file, i) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: two files may have the same name.
             <li key={i}>
-              <span className="cut" title={name}>
-                {name}
+              <span className="cut" title={file.name}>
+                {file.name}
               </span>
-              <span className="note figures">{bytes(text, size)}</span>
+              <span className="note figures">{bytes(text, bytesOf(file))}</span>
             </li>
           ))}
         </ul>
       )}
-      <div>
+      <div className="send-choose">
         <button type="button" className="button" onClick={() => picker.current?.click()}>
           {text.t(files.length === 0 ? 'send.choose' : 'send.chooseOther')}
         </button>
+        {chooseFolder !== undefined && (
+          <button type="button" className="button" onClick={() => void pickFolder(chooseFolder)}>
+            {text.t('send.folder')}
+          </button>
+        )}
       </div>
       <input
         ref={picker}

@@ -3,22 +3,22 @@
  * late blocks: a block counts as proven once it is stored, and is solved once its parity has come.
  */
 
-import type { ByteRange } from '../src/base/byte-range.ts';
-import { DepotPaces } from '../src/download/exnode/depot-paces.ts';
-import { LateBlocks } from '../src/download/exnode/late-blocks.ts';
-import { holdsOf } from '../src/download/exnode/part-holds.ts';
-import { Scheduler } from '../src/download/scheduler/scheduler.ts';
-import { columnAt, columnRange, unitsOf } from '../src/exnode/coded.ts';
-import type { CodedExtent } from '../src/exnode/exnode.ts';
-import { columnWith, type SolverState, solvableBlocks } from '../src/exnode/row-solver.ts';
+import type { ByteRange } from '../../src/base/byte-range.ts';
+import { DepotPaces } from '../../src/download/exnode/depot-paces.ts';
+import { LateBlocks } from '../../src/download/exnode/late-blocks.ts';
+import { holdsOf } from '../../src/download/exnode/part-holds.ts';
+import { Scheduler } from '../../src/download/scheduler/scheduler.ts';
+import { columnAt, columnRange, unitsOf } from '../../src/exnode/coded.ts';
+import type { CodedExtent } from '../../src/exnode/exnode.ts';
+import { columnWith, type SolverState, solvableBlocks } from '../../src/exnode/row-solver.ts';
 import {
   type DownloadConnection,
   type DownloadReceiver,
   type DownloadSource,
   SimulatedDownload,
-} from './simulated-download.ts';
-import { SimulatedLink, SimulatedSource } from './simulated-source.ts';
-import { VirtualClock } from './virtual-clock.ts';
+} from '../simulated-download.ts';
+import { SimulatedLink, SimulatedSource } from '../simulated-source.ts';
+import { VirtualClock } from '../virtual-clock.ts';
 
 export interface StripeOptions {
   readonly length: number;

@@ -1,6 +1,6 @@
 /** Columns that are being solved, and those that have been: both take no more than a bounded memory. */
 
-import { WaitingLine } from '@millrace/shared/base/waiting-line';
+import { WaitingLine } from '../../base/waiting-line.ts';
 
 interface Column<T> {
   readonly work: Promise<T>;
