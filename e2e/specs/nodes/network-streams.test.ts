@@ -65,6 +65,21 @@ test.each([
   expect(origin.count(path)).toBe(1);
 });
 
+test('all nodes get an encoded file with its coding, and whole, of one stream', async () => {
+  const headers = { 'cache-control': 'max-age=3600', 'content-encoding': 'gzip', etag: '"file"' };
+  const url = origin.add('/encoded', { body: CONTENT, headers, hasLength: true });
+  for (const range of [undefined, 'bytes=70000-199999']) {
+    const asked = cluster.nodes.map(({ edge }) =>
+      fetchAll(edge.prefixed(url), range === undefined ? {} : { headers: { range } }),
+    );
+    for (const got of await Promise.all(asked)) {
+      expect(got).toMatchObject({ status: 200, complete: true, digest: sha256(CONTENT) });
+      expect(got.headers['content-encoding']).toBe('gzip');
+    }
+  }
+  expect(origin.count('/encoded')).toBe(1);
+});
+
 test('clients of all nodes get the begin of a file of unknown length before its end exists', async () => {
   const path = '/endless';
   const headers = { 'cache-control': 'max-age=3600' };
