@@ -49,7 +49,10 @@ const CONGESTED_BYTES = 1024 * 1024;
 /** Most calls of one client that wait for an answer, and the most bytes of such calls. */
 const MAX_WAITING_CALLS = 1000;
 const MAX_WAITING_BYTES = 2 * MAX_BODY_BYTES;
-/** Longest message, in bytes, over a WebSocket whose client has not shown who it is yet. */
+/**
+ * Longest message, in bytes, over a WebSocket whose client has not shown who it is yet, and of XML,
+ * which only its reader can tell whose it is: aria2's own limit.
+ */
 const MAX_STRANGE_MESSAGE_BYTES = 2 * 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Close code from RFC 6455's registry: the server is overloaded. */
@@ -136,6 +139,9 @@ export class Door {
       return body.refused === 'too-long'
         ? say(res, 413, `a request has at most ${MAX_BODY_BYTES} bytes`)
         : say(res, 503, 'too much is being sent at a time: try again');
+    }
+    if (path !== RPC_PATH && Buffer.byteLength(body.text) > MAX_STRANGE_MESSAGE_BYTES) {
+      return say(res, 413, `XML has at most ${MAX_STRANGE_MESSAGE_BYTES} bytes`);
     }
     const { trusted, token, remote } = entrance.trust(req);
     const onTrusted = () => this.#connections.know(req.socket);

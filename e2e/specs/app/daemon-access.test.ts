@@ -180,6 +180,12 @@ describe('pages in browsers', () => {
 });
 
 describe('limits', () => {
+  test('XML above the limit of aria2 is not read', async () => {
+    const answer = await send({ path: '/rpc', body: `<methodCall>${' '.repeat(2_100_000)}` });
+    expect(answer).toMatchObject({ status: 413, text: 'XML has at most 2097152 bytes\n' });
+    expect((await send({ path: '/rpc', body: '<methodCall>' })).status).toBe(400);
+  });
+
   test('a body above the limit is cut off', async () => {
     const body = 'x'.repeat(17 * 1024 * 1024);
     const status = await send({ body }).then(

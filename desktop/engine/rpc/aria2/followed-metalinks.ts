@@ -35,20 +35,21 @@ export class FollowedMetalinks {
 
   /** Adds the files of a document, if the download is one and is to be followed. Never rejects. */
   async #follow(gid: string): Promise<void> {
-    const { path, options } = this.#manager.get(gid);
-    if (options.aria2 === undefined || path === undefined || !looksLikeMetalinkName(path)) return;
     // A document that a document names is a file like others: it could name itself.
     if (this.#relations.get(gid)?.following !== undefined) return;
-    const given = { ...inheritable(this.#manager), ...options.aria2 };
-    const follow = given['follow-metalink'];
-    if (follow === 'false') return;
     try {
+      const { path, options } = this.#manager.get(gid);
+      const { aria2 } = options;
+      if (aria2 === undefined || path === undefined || !looksLikeMetalinkName(path)) return;
+      const inherited = inheritable(this.#manager);
+      const { 'follow-metalink': follow } = { ...inherited, ...aria2 };
+      if (follow === 'false') return;
       const { size } = await stat(path);
       if (size > MAX_DOCUMENT_BYTES) {
         throw new MillraceError('bad-metalink', `it has more than ${MAX_DOCUMENT_BYTES} bytes`);
       }
       const files = await this.#parseMetalink(await readFile(path), Date.now());
-      const asked = describedBy(files, inheritable(this.#manager), options.aria2);
+      const asked = describedBy(files, inherited, aria2);
       const gids = this.#manager.addAll(asked).map((record) => record.gid);
       this.#relations.set(gid, { followedBy: gids });
       for (const each of gids) this.#relations.set(each, { following: gid });
