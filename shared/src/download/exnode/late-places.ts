@@ -1,7 +1,7 @@
 /**
  * Decides which bytes of slow places are solved from parity instead of waited for (LOCI 5). The
  * decision is that of a takeover: by forecasts, and so that the place and the parity end together.
- * What a place has not sent yet can be solved without a byte coming in twice.
+ * Bytes that a place has not sent yet can be solved without coming in twice.
  */
 
 import { type ByteRange, intersect, rangeBytes } from '../../base/byte-range.ts';

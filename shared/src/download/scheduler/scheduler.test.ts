@@ -189,18 +189,23 @@ describe('sources that have parts of the file', () => {
     expect(take(scheduler, 'slow', now)?.assignment.range.start).toBe(half + MiB);
   });
 
+  /** Has a slow source read the last missing bytes, which a fast one with some parts could take over. */
+  function besideSlow(holds: (position: number) => ByteRange | undefined) {
+    const scheduler = schedule({ length: 2 * half, connections: 3 }, ['whole']);
+    scheduler.addSource('fast', { holds });
+    const then = finish(scheduler, take(scheduler, 'fast') as Reading, 4 * MiB, 0);
+    scheduler.addStored({ start: 0, end: half - 2 * MiB });
+    scheduler.addStored({ start: half, end: 2 * half });
+    const slow = take(scheduler, 'whole', then) as Reading;
+    const now = trickle(scheduler, slow, 1024, then);
+    scheduler.addStored({ start: slow.assignment.end, end: half });
+    return { scheduler, slow, now };
+  }
+
   test('parts may go while it is decided which of them to ask for', () => {
     for (let answers = 0; answers < 12; answers++) {
-      const scheduler = schedule({ length: 2 * half, connections: 3 }, ['whole']);
       let left = Infinity;
-      const holds = (position: number) => (left-- > 0 ? first(position) : undefined);
-      scheduler.addSource('fast', { holds });
-      let now = finish(scheduler, take(scheduler, 'fast') as Reading, 4 * MiB, 0);
-      scheduler.addStored({ start: 0, end: half - 2 * MiB });
-      scheduler.addStored({ start: half, end: 2 * half });
-      const slow = take(scheduler, 'whole', now) as Reading;
-      now = trickle(scheduler, slow, 1024, now);
-      scheduler.addStored({ start: slow.assignment.end, end: half });
+      const { scheduler, now } = besideSlow((at) => (left-- > 0 ? first(at) : undefined));
       left = answers;
       const range = scheduler.next('fast', now)?.range;
       if (range !== undefined) expect(first(range.start)?.end).toBeGreaterThanOrEqual(range.end);
@@ -208,19 +213,12 @@ describe('sources that have parts of the file', () => {
   });
 
   test('the end of a request is taken over only by a source that has it', () => {
-    const scheduler = schedule({ length: 2 * half, connections: 3 }, ['whole']);
-    scheduler.addSource('fast', { holds: first });
-    let now = finish(scheduler, take(scheduler, 'fast') as Reading, 4 * MiB, 0);
-    scheduler.addStored({ start: 0, end: half - 2 * MiB });
-    scheduler.addStored({ start: half, end: 2 * half });
-    const slow = take(scheduler, 'whole', now) as Reading;
-    now = trickle(scheduler, slow, 1024, now);
-    scheduler.addStored({ start: slow.assignment.end, end: half });
-    expect(take(scheduler, 'fast', now)?.assignment.range.end).toBe(slow.assignment.range.end);
+    const { scheduler, slow, now: then } = besideSlow(first);
+    expect(take(scheduler, 'fast', then)?.assignment.range.end).toBe(slow.assignment.range.end);
 
     const other = schedule({ length: 2 * half, connections: 3 }, ['whole']);
     other.addSource('fast', { holds: first });
-    now = finish(other, take(other, 'fast') as Reading, 4 * MiB, 0);
+    let now = finish(other, take(other, 'fast') as Reading, 4 * MiB, 0);
     other.addStored({ start: 0, end: 2 * half - 200 * KiB });
     const last = take(other, 'whole', now) as Reading;
     now = trickle(other, last, 1024, now);
