@@ -156,6 +156,13 @@ function fetchElectron() {
     console.error('Fetching Electron failed: the app will be a page in your browser.');
 }
 
+/** Runs experiments with bundled programs, as people get them: sources take longer to start. */
+async function lab(args) {
+  const { bundlePrograms } = await import('../e2e/fixtures/programs/bundles.mjs');
+  process.env.MILLRACE_TEST_BUNDLES ??= await bundlePrograms();
+  return program('e2e/lab/main.ts', args);
+}
+
 const biome = (...args) => runNode([bin('@biomejs/biome/bin/biome'), ...args, '.']);
 
 /** Linters: style, imports between folders, dead code, copies. */
@@ -253,7 +260,7 @@ const COMMANDS = {
   edge: (args) => program('edge/src/main.ts', args, 'reloading program'),
   millrace: (args) => program('desktop/cli/main.ts', args, 'program'),
   bench: (args) => withUi(() => runNode([join(root, 'e2e/bench/main.ts'), ...args])),
-  lab: (args) => program('e2e/lab/main.ts', args),
+  lab,
   sim: (args) => program('e2e/sim/main.ts', args),
   test,
   typecheck,

@@ -5,21 +5,13 @@ import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { nginxConfiguration, nginxSent } from '../fixtures/origins/nginx.ts';
+import { CLI, EDGE } from '../fixtures/programs/main-files.ts';
 import type { EdgeStatus } from '../fixtures/programs/processes.ts';
 import type { Host, Run, RunOptions } from './host.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const EDGE = join(root, 'edge/src/main.ts');
-const CLI = join(root, 'desktop/cli/main.ts');
-const PRELOAD = fileURLToPath(new URL('preload.mjs', import.meta.url));
-/** Modules that `millrace get` loads before its work begins. */
-const GET_MODULES = [
-  'desktop/cli/program.ts',
-  'desktop/cli/commands/get.ts',
-  'desktop/cli/commands/get-run.ts',
-];
+const WAIT = fileURLToPath(new URL('wait.mjs', import.meta.url));
 const LOOK_EVERY_MS = 5;
 const EDGE_PORT = 3125;
 
@@ -130,8 +122,8 @@ async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void>
 }
 
 /**
- * Runs `millrace` with these arguments. At a gate it waits after loading Node and its modules: on
- * one machine, starts take longer the more programs start at once.
+ * Runs `millrace` with these arguments. At a gate it waits once Node is loaded: on one machine,
+ * starts take longer the more programs start at once. Loading its own modules counts as its time.
  */
 export function runMillrace(
   host: Host,
@@ -139,10 +131,8 @@ export function runMillrace(
   options: RunOptions = {},
 ): Promise<Run> {
   if (options.gate === undefined) return host.run(process.execPath, [CLI, ...args], options);
-  const urls = GET_MODULES.map((path) => pathToFileURL(join(root, path)).href);
-  const env = { ...options.env, LAB_PRELOAD: urls.join(' ') };
-  const waiting = { ...options, env, waitsItself: true };
-  return host.run(process.execPath, ['--import', PRELOAD, CLI, ...args], waiting);
+  const waiting = { ...options, waitsItself: true };
+  return host.run(process.execPath, ['--import', WAIT, CLI, ...args], waiting);
 }
 
 /** Runs curl with options that make it fail for incomplete bodies. */

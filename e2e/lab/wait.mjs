@@ -1,14 +1,11 @@
 /**
- * For `node --import`: loads the modules that LAB_PRELOAD names (URLs, separated by spaces),
- * reports that on descriptor 4, and waits for a line. So the measured time does not include the
- * start of Node, which on one machine takes longer the more programs start at once.
+ * For `node --import`: reports on descriptor 4 that Node is loaded, and waits for a line. So the
+ * measured time does not include the start of Node, which on one machine takes longer the more
+ * programs start at once.
  */
 
 import { readSync, writeSync } from 'node:fs';
 
-for (const url of (process.env.LAB_PRELOAD ?? '').split(' ')) {
-  if (url !== '') await import(url);
-}
 writeSync(4, 'ready\n');
 
 /** Time between two reads, milliseconds. Asynchronous waiting would leave handles behind. */
