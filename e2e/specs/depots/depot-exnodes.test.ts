@@ -11,7 +11,7 @@ import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
 import { NAMES_FOR_NODE, named } from '../../fixtures/origins/public-names.ts';
 import { CliProcess, type EdgeProcess, runCli } from '../../fixtures/programs/processes.ts';
-import { DepotStage } from '../../fixtures/stages/depot-stage.ts';
+import { askDepot, DepotStage, owned } from '../../fixtures/stages/depot-stage.ts';
 import { until } from '../../fixtures/until.ts';
 
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -34,8 +34,13 @@ const env = { MILLRACE_STATE: join(stage.folder, 'state') };
 
 /** Uploads the file to depots. @returns the last event */
 async function spread(to: readonly EdgeProcess[], ...options: string[]) {
+  return spreadOf(file, to, ...options);
+}
+
+/** Uploads a file to depots. @returns the last event */
+async function spreadOf(path: string, to: readonly EdgeProcess[], ...options: string[]) {
   const at = to.flatMap(({ url }) => ['--edge', url]);
-  const args = ['upload', file, ...at, '--token-file', stage.tokenFile, '--json', ...options];
+  const args = ['upload', path, ...at, '--token-file', stage.tokenFile, '--json', ...options];
   const { code, stdout, stderr } = await runCli(args, env);
   if (code !== 0) throw new Error(`${stdout}${stderr}`);
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
@@ -255,6 +260,60 @@ describe('a file in several depots', () => {
     const names = { ...env, ...NAMES_FOR_NODE };
     const inside = await runCli(['get', link, '-o', fresh('inside'), '--json'], names);
     expect([inside.code, inside.stdout]).toEqual([7, expect.stringContaining('source-refused')]);
+  });
+
+  test('is trimmed and augmented: depots get their space back, and other links stay right', async () => {
+    const room = () =>
+      Promise.all(
+        edges.map(async ({ url }) => {
+          const { body } = await askDepot('GET', `${url}/-/depot`, owned());
+          return [body.bytes, body.count];
+        }),
+      );
+    const digests = (links: readonly string[]) =>
+      Promise.all(
+        links.map(async (link) => {
+          const answer = await fetch(link);
+          const body = Buffer.from(await answer.arrayBuffer());
+          return answer.ok ? sha256(body) : answer.status;
+        }),
+      );
+    const [a, b, c] = edges.map(({ url }) => url) as [string, string, string];
+    const right = sha256(content);
+    const before = await room();
+    const exnode = join(stage.folder, 'trimmed.exnode');
+    // A file of its own: of the other one, an upload that has failed may have left space to be used.
+    const own = join(stage.folder, 'own.bin');
+    await writeFile(own, content);
+    const { wholes } = await spreadOf(own, edges, '-o', exnode);
+    const full = await room();
+    for (const [i, [bytes]] of full.entries()) expect(bytes).toBeLessThan(before[i]?.[0] - BYTES);
+    // Nothing is over or wrong.
+    const unharmed = await managing('trim', exnode, '--expired', '--damaged');
+    expect(unharmed).toMatchObject([0, { removed: 0 }]);
+    expect(await room()).toEqual(full);
+
+    expect(await managing('trim', exnode, '--edge', b)).toMatchObject([0, { stale: [] }]);
+    const [atA, atB, atC] = await room();
+    // Both others keep the file and a copy of the exNode, which has become shorter.
+    expect([atA?.[1], atB, atC?.[1]]).toEqual([full[0]?.[1], before[1], full[2]?.[1]]);
+    expect(await digests(wholes)).toEqual(
+      wholes.map((link: string) => (link.startsWith(b) ? 404 : right)),
+    );
+    expect(await managing('stat', exnode, '--check')).toMatchObject([0, { mayFail: 1 }]);
+    const to = ['--copies', '3', '--edge', b, '--token-file', stage.tokenFile];
+    expect((await runCli(['augment', exnode, ...to], env)).code).toBe(0);
+    expect((await managing('stat', exnode, '--verify'))[1]).toMatchObject({ mayFail: 2 });
+
+    // The new replica is the last one after this.
+    expect((await managing('trim', exnode, '--edge', a, '--edge', c))[0]).toBe(0);
+    expect(await digests(wholes)).toEqual([404, 404, 404]);
+    expect((await runCli(['get', exnode, '-o', fresh('of-b')], env)).code).toBe(0);
+    expect(await digestAt(fresh('of-b'))).toBe(right);
+    const last = await managing('trim', exnode, '--edge', b);
+    expect(last).toMatchObject([4, { code: 'last-replica' }]);
+    expect(await managing('trim', exnode, '--all')).toMatchObject([0, {}]);
+    expect(await room()).toEqual(before);
   });
 
   test('is managed by its exNode when a depot is lost and when bytes are wrong', async () => {
