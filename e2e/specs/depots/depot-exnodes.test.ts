@@ -1,10 +1,12 @@
 /** Files that lie in several depots: uploads that write exNodes, and downloads from all places. */
 
+import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { seededRandom } from '../../../shared/src/base/clock.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
@@ -28,6 +30,9 @@ await writeFile(file, content);
 const edges = await Promise.all(
   ['a', 'b', 'c'].map((name) => stage.start('--depot-dir', join(stage.folder, name))),
 );
+// No test needs aria2: where it is installed, it reads the Metalink as well.
+const hasAria2 = spawnSync('aria2c', ['--version']).status === 0;
+if (!hasAria2) process.stderr.write('aria2 is not installed: Millrace alone reads the Metalink\n');
 const places = await FileServer.start();
 afterAll(() => places.stop());
 const env = { MILLRACE_STATE: join(stage.folder, 'state') };
@@ -51,6 +56,14 @@ async function managing(...args: string[]): Promise<[number | null, Document]> {
   const { code, stdout, stderr } = await runCli([...args, '--json'], env);
   if (!stdout.startsWith('{')) throw new Error(`${args.join(' ')}: ${stdout}${stderr}`);
   return [code, JSON.parse(stdout)];
+}
+
+/** Downloads the file of a Metalink with aria2, which knows no exNodes. @returns its digest */
+async function runAria2(meta4: string, dir: string): Promise<string> {
+  const options = ['--no-conf', '--dir', dir, '--split', '3', '--min-split-size', '1M'];
+  await promisify(execFile)('aria2c', [...options, '--file-allocation=none', '-M', meta4]);
+  const [name = ''] = await readdir(dir);
+  return digestAt(join(dir, name));
 }
 
 /** Returns the path of a new name. */
@@ -287,6 +300,10 @@ describe('a file in several depots', () => {
     await writeFile(own, content);
     const { wholes } = await spreadOf(own, edges, '-o', exnode);
     const full = await room();
+    // Written before a depot of it is gone.
+    const meta4 = join(stage.folder, 'own.meta4');
+    expect((await runCli(['metalink', exnode, '-o', meta4], env)).code).toBe(0);
+    expect(await readFile(meta4, 'utf8')).not.toMatch(/\/-\/depot\//);
     for (const [i, [bytes]] of full.entries()) expect(bytes).toBeLessThan(before[i]?.[0] - BYTES);
     // Nothing is over or wrong.
     const unharmed = await managing('trim', exnode, '--expired', '--damaged');
@@ -300,6 +317,9 @@ describe('a file in several depots', () => {
     expect(await digests(wholes)).toEqual(
       wholes.map((link: string) => (link.startsWith(b) ? 404 : right)),
     );
+    if (hasAria2) expect(await runAria2(meta4, join(stage.folder, 'by-aria2'))).toBe(right);
+    expect((await runCli(['get', meta4, '-o', fresh('meta4')], env)).code).toBe(0);
+    expect(await digestAt(fresh('meta4'))).toBe(right);
     expect(await managing('stat', exnode, '--check')).toMatchObject([0, { mayFail: 1 }]);
     const to = ['--copies', '3', '--edge', b, '--token-file', stage.tokenFile];
     expect((await runCli(['augment', exnode, ...to], env)).code).toBe(0);
