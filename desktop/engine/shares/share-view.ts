@@ -17,10 +17,13 @@ export function shareViewOf(share: KeptShare, progress: ShareProgress, now: Mill
   const { id, name, bytes, seconds, copies, createdAt, link, wholeFile } = share;
   const { depots, expires, revokeAt, trouble } = share;
   const totalBytes = bytes * copies;
-  const isStored = share.state === 'shared';
+  const isThere = share.state === 'shared';
+  const isStored = isThere && share.invitation === undefined;
+  const guestFile = isThere ? share.invitation?.file : undefined;
   return {
     ...{ id, name, bytes, seconds, createdAt, link, wholeFile, expires, revokeAt },
     encrypted: share.encrypts === true,
+    ...(share.invitation === undefined ? {} : { invitation: true, guestFile }),
     state: shownState(share, now),
     changing: progress.changing,
     sentBytes: isStored ? totalBytes : Math.min(totalBytes, progress.sentBytes),

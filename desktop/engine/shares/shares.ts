@@ -24,6 +24,7 @@ import {
 import type { KeptDepot } from '../settings/kept-depots.ts';
 import { findDepot } from '../settings/kept-depots.ts';
 import type { KeptShare, ShareStore } from '../store/share-store.ts';
+import { keptInvitation, type NewInvitation } from './invitation.ts';
 import type { ChosenFile } from './outgoing.ts';
 import { keptError, ShareList } from './share-list.ts';
 import type { Asked } from './stored-share.ts';
@@ -93,12 +94,7 @@ export class Shares {
     const asked = chosen?.map((url) => findDepot(all, url).url) ?? all.map(({ url }) => url);
     const depots = [...new Set(asked)];
     if (depots.length === 0) throw new MillraceError('bad-option', 'no depot is set up');
-    if (this.list.kept().length >= MAX_SHARES) {
-      throw new MillraceError(
-        'bad-option',
-        `the list has at most ${MAX_SHARES} files: forget some`,
-      );
-    }
+    this.checkRoom();
     const share: KeptShare = {
       id: randomBytes(16).toString('hex'),
       state: 'waiting',
@@ -114,6 +110,18 @@ export class Shares {
     this.list.keep(share);
     this.#tick();
     return this.list.viewOf(share.id);
+  }
+
+  /** @throws MillraceError `bad-option` if the list is full */
+  checkRoom(): void {
+    if (this.list.kept().length < MAX_SHARES) return;
+    throw new MillraceError('bad-option', `the list has at most ${MAX_SHARES} files: forget some`);
+  }
+
+  /** Adds an invitation that a depot has granted, so that its owner can extend and end it here. */
+  addInvitation(invitation: NewInvitation): void {
+    const id = randomBytes(16).toString('hex');
+    this.list.keep(keptInvitation(id, invitation, this.#options.now()));
   }
 
   pause(id: string): ShareView {
@@ -132,15 +140,11 @@ export class Shares {
 
   /** Asks the depots to extend all leases; `view` tells when that is done. */
   extend(id: string, seconds: number): ShareView {
-    this.#find(id, 'extend');
+    const share = this.#find(id, 'extend');
     const { now } = this.#options;
-    this.#ask(id, 'extending', async (exnode, signal) => {
-      const { extendAll, firstEnd, placesOf } = await import('./stored-share.ts');
-      const asked = await extendAll(exnode, seconds * 1000, now, signal);
-      return {
-        ...asked,
-        change: { seconds, expires: firstEnd(asked.exnode), places: placesOf(asked.exnode) },
-      };
+    this.#ask(id, 'extending', async (signal) => {
+      const { extendStored } = await import('./stored-share.ts');
+      return extendStored(share, () => this.list.exnode(id), { seconds, now, signal });
     });
     return this.list.viewOf(id);
   }
@@ -239,11 +243,9 @@ export class Shares {
   #revokeNow(id: string): void {
     const share = this.list.get(id) as KeptShare;
     if (share.state === 'shared') {
-      this.#ask(id, 'revoking', async (exnode, signal) => {
-        const { revokeAll } = await import('./stored-share.ts');
-        const asked = await revokeAll(exnode, signal);
-        const gone: Partial<KeptShare> = { state: 'revoked', link: undefined, places: [] };
-        return { ...asked, change: asked.error === undefined ? gone : {} };
+      this.#ask(id, 'revoking', async (signal) => {
+        const { revokeStored } = await import('./stored-share.ts');
+        return revokeStored(share, () => this.list.exnode(id), signal);
       });
       return;
     }
@@ -266,10 +268,7 @@ export class Shares {
   #ask(
     id: string,
     changing: 'extending' | 'revoking',
-    ask: (
-      exnode: Exnode,
-      signal: AbortSignal,
-    ) => Promise<Asked & { readonly change: Partial<KeptShare> }>,
+    ask: (signal: AbortSignal) => Promise<Asked>,
   ): void {
     if (this.#isChanging(id)) throw new MillraceError('wrong-state', 'its depots are being asked');
     this.#chore(
@@ -278,7 +277,7 @@ export class Shares {
         let change: Partial<KeptShare>;
         let exnode: Exnode | undefined;
         try {
-          const asked = await ask(this.list.exnode(id), signal);
+          const asked = await ask(signal);
           const { error } = asked;
           exnode = asked.exnode;
           change = { ...asked.change, trouble: error && keptError(error) };

@@ -38,6 +38,8 @@ const SHARE = z.object({
     .array(z.object({ depot: z.string(), bytes: z.number(), expires: z.number().optional() }))
     .optional(),
   trouble: trouble.optional(),
+  /** Of space that a guest may fill, and not a file: addresses that read it, and that manage it. */
+  invitation: z.object({ file: z.string(), manage: z.string() }).optional(),
 });
 
 /** A file that was sent, as it is kept. */

@@ -258,8 +258,11 @@ ui.when('files that are sent', () => {
     expect((await ui.daemon.call('millrace.shares')).shares.length).toBe(1);
   });
 
-  test('may come from guests, who get a link that is shown once', async () => {
+  let fromGuest = '';
+
+  test('may come from guests, whose invitation is in the list, to be ended there', async () => {
     const { page } = ui;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByRole('tab', { name: 'Depots' }).click();
     await page.getByRole('button', { name: /^Invite a guest/ }).click();
@@ -267,6 +270,7 @@ ui.when('files that are sent', () => {
     await dialog.getByRole('button', { name: 'Make a link' }).click();
     const link = await dialog.getByLabel('Link for your guest', { exact: true }).inputValue();
     const own = await dialog.getByLabel('Your link to the file', { exact: true }).inputValue();
+    const manage = await dialog.getByLabel('Address that ends it', { exact: true }).inputValue();
     expect([await barriers(page), await fits(page)]).toEqual([[], undefined]);
     await dialog.getByRole('button', { name: 'Done' }).click();
     const file = join(ui.folder, 'from-guest.txt');
@@ -274,6 +278,35 @@ ui.when('files that are sent', () => {
     const guest = { MILLRACE_STATE: join(ui.folder, 'guest') };
     expect(await runCli(['upload', file, '--guest', link], guest)).toMatchObject({ code: 0 });
     expect(await curl(own)).toBe(sha256(Buffer.from('from a guest')));
+    const copied = () => page.evaluate(() => navigator.clipboard.readText());
+    await page.keyboard.press('Escape');
+    const row = rowOf('A file from a guest');
+    for (const [label, expected] of [
+      [/^Link for the guest/, link],
+      [/^Link to the file/, own],
+    ] as const) {
+      await row.getByRole('button', { name: label }).click();
+      await until(async () => (await copied()) === expected);
+    }
+    expect([await barriers(page), await fits(page)]).toEqual([[], undefined]);
+    await row.getByRole('button', { name: /Extend/ }).click();
+    await page.getByRole('radio', { name: 'A month' }).check();
+    await page.getByRole('dialog').getByRole('button', { name: 'Extend', exact: true }).click();
+    const endOf = async (): Promise<number> =>
+      Date.parse((await (await fetch(manage)).json()).expires);
+    await until(async () => (await endOf()) > Date.now() + 29 * DAY_MS);
+    const shown = async () =>
+      (await ui.daemon.call('millrace.shares')).shares.find(({ invitation }) => invitation);
+    await until(async () => (await shown())?.changing === undefined);
+    const { id = '' } = (await shown()) ?? {};
+    expect(JSON.stringify(await shown())).not.toContain(new URL(manage).pathname.slice(-32));
+    const daemon = { MILLRACE_STATE: join(ui.folder, 'state') };
+    const listed = await runCli(['shares'], daemon);
+    expect(listed.stdout).toContain(`  file  ${own}`);
+    const revoked = await runCli(['shares', '--revoke', id.slice(0, 12)], daemon);
+    expect(revoked).toMatchObject({ code: 0, stdout: expect.stringContaining('revoking') });
+    await row.getByText(/^The link ends in/).waitFor();
+    fromGuest = own;
   });
 
   test('may be folders, which the holder of the token names', async () => {
@@ -328,5 +361,7 @@ ui.when('files that are sent', () => {
     // The file, and the copy of its exNode: an upload that began anew would have made another one.
     expect((await stored()).filter((one) => /data$/.test(one)).length).toBe(before + 2);
     expect(await readdir(join(ui.folder, 'state', 'shares'))).not.toContain(id);
+    // The end of an invitation was due before or after the kill.
+    await until(async () => /^4(04|10)$/.test(await curl(fromGuest)));
   });
 });

@@ -1,17 +1,19 @@
 /** Files that lie in several depots: uploads that write exNodes, and downloads from all places. */
 
+import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { seededRandom } from '../../../shared/src/base/clock.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
 import { NAMES_FOR_NODE, named } from '../../fixtures/origins/public-names.ts';
 import { CliProcess, type EdgeProcess, runCli } from '../../fixtures/programs/processes.ts';
-import { DepotStage } from '../../fixtures/stages/depot-stage.ts';
+import { askDepot, DepotStage, owned } from '../../fixtures/stages/depot-stage.ts';
 import { until } from '../../fixtures/until.ts';
 
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -28,14 +30,22 @@ await writeFile(file, content);
 const edges = await Promise.all(
   ['a', 'b', 'c'].map((name) => stage.start('--depot-dir', join(stage.folder, name))),
 );
+// No test needs aria2: where it is installed, it reads the Metalink as well.
+const hasAria2 = spawnSync('aria2c', ['--version']).status === 0;
+if (!hasAria2) process.stderr.write('aria2 is not installed: Millrace alone reads the Metalink\n');
 const places = await FileServer.start();
 afterAll(() => places.stop());
 const env = { MILLRACE_STATE: join(stage.folder, 'state') };
 
 /** Uploads the file to depots. @returns the last event */
 async function spread(to: readonly EdgeProcess[], ...options: string[]) {
+  return spreadOf(file, to, ...options);
+}
+
+/** Uploads a file to depots. @returns the last event */
+async function spreadOf(path: string, to: readonly EdgeProcess[], ...options: string[]) {
   const at = to.flatMap(({ url }) => ['--edge', url]);
-  const args = ['upload', file, ...at, '--token-file', stage.tokenFile, '--json', ...options];
+  const args = ['upload', path, ...at, '--token-file', stage.tokenFile, '--json', ...options];
   const { code, stdout, stderr } = await runCli(args, env);
   if (code !== 0) throw new Error(`${stdout}${stderr}`);
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
@@ -46,6 +56,14 @@ async function managing(...args: string[]): Promise<[number | null, Document]> {
   const { code, stdout, stderr } = await runCli([...args, '--json'], env);
   if (!stdout.startsWith('{')) throw new Error(`${args.join(' ')}: ${stdout}${stderr}`);
   return [code, JSON.parse(stdout)];
+}
+
+/** Downloads the file of a Metalink with aria2, which knows no exNodes. @returns its digest */
+async function runAria2(meta4: string, dir: string): Promise<string> {
+  const options = ['--no-conf', '--dir', dir, '--split', '3', '--min-split-size', '1M'];
+  await promisify(execFile)('aria2c', [...options, '--file-allocation=none', '-M', meta4]);
+  const [name = ''] = await readdir(dir);
+  return digestAt(join(dir, name));
 }
 
 /** Returns the path of a new name. */
@@ -255,6 +273,67 @@ describe('a file in several depots', () => {
     const names = { ...env, ...NAMES_FOR_NODE };
     const inside = await runCli(['get', link, '-o', fresh('inside'), '--json'], names);
     expect([inside.code, inside.stdout]).toEqual([7, expect.stringContaining('source-refused')]);
+  });
+
+  test('is trimmed and augmented: depots get their space back, and other links stay right', async () => {
+    const room = () =>
+      Promise.all(
+        edges.map(async ({ url }) => {
+          const { body } = await askDepot('GET', `${url}/-/depot`, owned());
+          return [body.bytes, body.count];
+        }),
+      );
+    const digests = (links: readonly string[]) =>
+      Promise.all(
+        links.map(async (link) => {
+          const answer = await fetch(link);
+          const body = Buffer.from(await answer.arrayBuffer());
+          return answer.ok ? sha256(body) : answer.status;
+        }),
+      );
+    const [a, b, c] = edges.map(({ url }) => url) as [string, string, string];
+    const right = sha256(content);
+    const before = await room();
+    const exnode = join(stage.folder, 'trimmed.exnode');
+    // A file of its own: of the other one, an upload that has failed may have left space to be used.
+    const own = join(stage.folder, 'own.bin');
+    await writeFile(own, content);
+    const { wholes } = await spreadOf(own, edges, '-o', exnode);
+    const full = await room();
+    // Written before a depot of it is gone.
+    const meta4 = join(stage.folder, 'own.meta4');
+    expect((await runCli(['metalink', exnode, '-o', meta4], env)).code).toBe(0);
+    expect(await readFile(meta4, 'utf8')).not.toMatch(/\/-\/depot\//);
+    for (const [i, [bytes]] of full.entries()) expect(bytes).toBeLessThan(before[i]?.[0] - BYTES);
+    // Nothing is over or wrong.
+    const unharmed = await managing('trim', exnode, '--expired', '--damaged');
+    expect(unharmed).toMatchObject([0, { removed: 0 }]);
+    expect(await room()).toEqual(full);
+
+    expect(await managing('trim', exnode, '--edge', b)).toMatchObject([0, { stale: [] }]);
+    const [atA, atB, atC] = await room();
+    // Both others keep the file and a copy of the exNode, which has become shorter.
+    expect([atA?.[1], atB, atC?.[1]]).toEqual([full[0]?.[1], before[1], full[2]?.[1]]);
+    expect(await digests(wholes)).toEqual(
+      wholes.map((link: string) => (link.startsWith(b) ? 404 : right)),
+    );
+    if (hasAria2) expect(await runAria2(meta4, join(stage.folder, 'by-aria2'))).toBe(right);
+    expect((await runCli(['get', meta4, '-o', fresh('meta4')], env)).code).toBe(0);
+    expect(await digestAt(fresh('meta4'))).toBe(right);
+    expect(await managing('stat', exnode, '--check')).toMatchObject([0, { mayFail: 1 }]);
+    const to = ['--copies', '3', '--edge', b, '--token-file', stage.tokenFile];
+    expect((await runCli(['augment', exnode, ...to], env)).code).toBe(0);
+    expect((await managing('stat', exnode, '--verify'))[1]).toMatchObject({ mayFail: 2 });
+
+    // The new replica is the last one after this.
+    expect((await managing('trim', exnode, '--edge', a, '--edge', c))[0]).toBe(0);
+    expect(await digests(wholes)).toEqual([404, 404, 404]);
+    expect((await runCli(['get', exnode, '-o', fresh('of-b')], env)).code).toBe(0);
+    expect(await digestAt(fresh('of-b'))).toBe(right);
+    const last = await managing('trim', exnode, '--edge', b);
+    expect(last).toMatchObject([4, { code: 'last-replica' }]);
+    expect(await managing('trim', exnode, '--all')).toMatchObject([0, {}]);
+    expect(await room()).toEqual(before);
   });
 
   test('is managed by its exNode when a depot is lost and when bytes are wrong', async () => {

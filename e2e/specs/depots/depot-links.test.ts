@@ -120,6 +120,19 @@ describe('a link to a file on several depots', () => {
     }
   });
 
+  test('is in the Metalink of a file that no depot has as a whole, for other programs', async () => {
+    for (const given of [join(stage.folder, 'striped.exnode'), linksOf('striped')[1] as string]) {
+      const { code, stdout } = await runCli(['metalink', given], env);
+      expect(code).toBe(0);
+      const urls = [...stdout.matchAll(/<url [^>]*>([^<]*)</g)].map(([, url]) => url as string);
+      const owns = given.startsWith('http') ? linksOf('striped').slice(1, 2) : linksOf('striped');
+      expect(new Set(urls)).toEqual(new Set(owns.map((link) => link.replace(/#.*/, ''))));
+      expect(stdout).toContain(`<hash type="sha-256">${sha256(content)}</hash>`);
+    }
+    const sealed = await runCli(['metalink', join(stage.folder, 'sealed.exnode'), '--json'], env);
+    expect([sealed.code, sealed.stdout]).toEqual([2, expect.stringContaining('encrypted')]);
+  });
+
   test('that is not right leads nowhere', async () => {
     const link = (linksOf('striped')[0] as string).replace(/#.*/, '');
     const other = link.replace(/\/[\w-]{32}\//, `/${'A'.repeat(32)}/`);

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type ByteRange, RangeSet } from '../base/byte-range.ts';
 import type { Exnode, Extent } from './exnode.ts';
-import { placesOf, privateHost, unheld } from './places.ts';
+import { placesOf, privateHost, unheld, wholeFiles } from './places.ts';
 
 const exnodeOf = (size: number, extents: readonly Extent[]): Exnode => ({
   ...{ name: 'a', size, root: '', extents },
@@ -55,6 +55,28 @@ describe('places', () => {
     const places = placesOf(exnodeOf(9, three), 0);
     expect(places.length).toBe(64);
     expect(new Set(places.slice(0, 20).map(({ origin }) => origin)).size).toBe(20);
+  });
+
+  test('that have the whole file are told from those with a part, or with bytes elsewhere', () => {
+    const first = [at('http://a.example/', { expires: 9 }), at('http://b.example/')];
+    const second = [
+      at('http://a.example/', { at: 4, expires: 7 }),
+      // This one is right for an exNode, and wrong for programs that ask from the beginning on.
+      at('http://b.example/', { at: 5 }),
+      at('http://c.example/', { at: 4 }),
+    ];
+    const whole = [at('http://d.example/', { expires: 8 }), at('http://e.example/', { at: 1 })];
+    const exnode = exnodeOf(9, [
+      { start: 0, end: 4, replicas: first },
+      { start: 4, end: 9, replicas: second },
+      { start: 0, end: 9, replicas: whole },
+    ]);
+    expect(wholeFiles(exnode, 0)).toEqual([
+      { url: 'http://a.example/', expires: 7 },
+      { url: 'http://d.example/', expires: 8 },
+    ]);
+    // The lease of half of it is over.
+    expect(wholeFiles(exnode, 7)).toEqual([{ url: 'http://d.example/', expires: 8 }]);
   });
 
   test('that nobody has are named', () => {

@@ -93,6 +93,36 @@ function layersOf(parts: readonly PlacePart[]): PlacePart[][] {
   return layers;
 }
 
+/** A URL that serves all of a file. */
+export interface WholeFile {
+  readonly url: string;
+  /** End of its lease, Unix milliseconds; undefined: none is known. */
+  readonly expires: Millis | undefined;
+}
+
+/**
+ * Lists the URLs that serve all of a file, each byte at its own position, as programs expect that know
+ * no exNodes. Replicas count as for `placesOf`.
+ *
+ * @param now Unix milliseconds
+ */
+export function wholeFiles(exnode: Exnode, now: Millis): WholeFile[] {
+  const isUsed = usedReplicas(exnode, now);
+  const own = exnode.extents.flatMap(({ start, end, replicas }) =>
+    replicas
+      .filter((replica) => isUsed(replica) && replica.at === start)
+      .map(({ read: url, expires }) => ({ url, expires, start, end })),
+  );
+  const all = [...Map.groupBy(own, ({ url }) => url)];
+  return all.flatMap(([url, parts]): WholeFile[] => {
+    const held = new RangeSet();
+    for (const part of parts) held.add(part);
+    if (!held.covers({ start: 0, end: exnode.size })) return [];
+    const ends = parts.flatMap(({ expires }) => expires ?? []);
+    return [{ url, expires: ends.length === 0 ? undefined : Math.min(...ends) }];
+  });
+}
+
 /** Lists the ranges of a file that no place has, ascending. */
 export function unheld(size: number, places: readonly Place[]): ByteRange[] {
   const held = new RangeSet(places.flatMap(({ parts }) => parts).sort((a, b) => a.start - b.start));

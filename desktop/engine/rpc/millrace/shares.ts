@@ -26,8 +26,20 @@ export function shareMethods({ manager, shares, outgoing }: MillraceOptions): [s
     'millrace.setDepot': (p) => keep(withDepot(manager.settings.depots, p)),
     'millrace.removeDepot': (p) => keep(withoutDepot(manager.settings.depots, p.url)),
     'millrace.checkDepot': (p) => checkDepot(findDepot(manager.settings.depots, p.url)),
-    'millrace.invite': ({ url, ...space }) =>
-      invite(findDepot(manager.settings.depots, url), space),
+    'millrace.invite': async ({ url, ...space }) => {
+      const depot = findDepot(manager.settings.depots, url);
+      // A list that is full refuses before the depot reserves anything.
+      shares.checkRoom();
+      const made = await invite(depot, space);
+      const expires = Date.parse(made.expires);
+      try {
+        shares.addInvitation({ ...space, ...made, depot: depot.url, expires });
+      } catch (error) {
+        await giveBack(made.manage);
+        throw error;
+      }
+      return made;
+    },
     'millrace.offerFile': (p, context) => {
       mustHaveToken(context);
       return outgoing.offer(p.path);
@@ -76,6 +88,12 @@ async function invite(
   const made = await allocate(edgeAddress(url), token, wanted, signal);
   const { read: file, manage, expires } = made;
   return { link: formatGuestLink([made]), file, manage, expires };
+}
+
+/** Releases space that could not be kept in the list; a depot that is silent keeps it for its lease. */
+async function giveBack(manage: string): Promise<void> {
+  const { release } = await import('../../upload/depot-client.ts');
+  await release(manage, AbortSignal.timeout(CHECK_MS)).catch(() => {});
 }
 
 async function checkDepot({ url, token }: KeptDepot): Promise<DepotCheck> {

@@ -163,6 +163,8 @@ export interface Placeholders {
   readonly 'depots.hours.other': 'n';
   readonly 'send.working': 'part';
   readonly 'send.notCopied': 'status';
+  readonly 'share.invitation': 'depot';
+  readonly 'share.upTo': 'bytes';
   readonly 'share.revoked': 'name';
   readonly 'share.until': 'when';
   readonly 'share.places.one': 'n';

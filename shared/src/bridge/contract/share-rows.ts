@@ -109,7 +109,7 @@ export const SHARE_ROWS = {
     result: shareView,
   },
   'millrace.shares': {
-    summary: 'Lists the files that were sent.',
+    summary: 'Lists the files that were sent, and invitations.',
     params: nothing,
     result: shares,
   },
@@ -130,7 +130,7 @@ export const SHARE_ROWS = {
   },
   'millrace.revokeShare': {
     summary:
-      'Revokes a file: it is deleted at all depots ten seconds later, and asked for again where that fails.',
+      'Revokes a file, or ends an invitation: it is deleted at all depots ten seconds later, and asked for again where that fails.',
     params: one,
     result: shareView,
   },

@@ -40,6 +40,14 @@ export const shareView = named('ShareView', 'A file that the user has sent.', {
   seconds: count.describe('Time to store the file that was asked for.'),
   createdAt: time,
   link: z.string().optional().describe('The link to give away.'),
+  invitation: z
+    .boolean()
+    .optional()
+    .describe('True: space for a file of a guest, of at most `bytes`, who sends it by `link`.'),
+  guestFile: z
+    .string()
+    .optional()
+    .describe('Of an invitation: leads to the file, once all of it is there.'),
   encrypted: z.boolean(),
   wholeFile: z
     .boolean()
@@ -51,15 +59,25 @@ export const shareView = named('ShareView', 'A file that the user has sent.', {
   places: z.array(sharePlace),
   trouble: failure.optional().describe('What went wrong last; it is tried again while sending.'),
 });
-export const shares = named('Shares', 'All files that the user has sent, newest first.', {
-  shares: z.array(shareView),
-});
-export const invitation = named('Invitation', 'Space that a guest may fill. It is told once.', {
-  link: z.string().describe('For the guest, who uploads one file by it.'),
-  file: z.string().describe('Leads to the file, once all of it is there.'),
-  manage: z.string().describe('Ends the invitation, or deletes the file (HTTP DELETE).'),
-  expires: z.string().describe('ISO 8601.'),
-});
+export const shares = named(
+  'Shares',
+  'All files that the user has sent, and invitations, newest first.',
+  {
+    shares: z.array(shareView),
+  },
+);
+export const invitation = named(
+  'Invitation',
+  'Space that a guest may fill. It is among `millrace.shares` too.',
+  {
+    link: z.string().describe('For the guest, who uploads one file by it.'),
+    file: z.string().describe('Leads to the file, once all of it is there.'),
+    manage: z
+      .string()
+      .describe('Ends the invitation, or deletes the file (HTTP DELETE). It is told once.'),
+    expires: z.string().describe('ISO 8601.'),
+  },
+);
 export const outgoing = named('Outgoing', 'A file that may be sent.', {
   file: shareId,
   name: z.string(),

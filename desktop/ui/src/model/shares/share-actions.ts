@@ -115,8 +115,8 @@ export class ShareActions {
     return (await this.#app.attempt(asked)) !== undefined;
   }
 
-  /** Revokes a file, and offers for a while to undo that. */
-  async revoke({ id, name }: ShareView): Promise<void> {
+  /** Revokes a file, and offers for a while to undo that. @param name as it is shown */
+  async revoke({ id }: ShareView, name: string): Promise<void> {
     const { text } = this.#app;
     const asked = this.#app.call('millrace.revokeShare', { id });
     if ((await this.#app.attempt(asked)) === undefined) return;

@@ -5,17 +5,18 @@ import { allowedTerm, secondsOf, type Term, termsFor } from '../../model/shares/
 import { useActions, useAppState, useText } from '../common/context.tsx';
 import { Dialog, DialogForm } from '../common/dialog.tsx';
 import { useDepotChecks } from './depot-checks.ts';
+import { shareName } from './share-words.ts';
 import { TermChoice } from './term-choice.tsx';
 
 export function ExtendDialog({ id }: { id: string }) {
   const text = useText();
   const actions = useActions();
-  const name = useAppState(({ shares }) => shares?.find((share) => share.id === id)?.name ?? '');
-  const places = useAppState(({ shares }) => shares?.find((share) => share.id === id)?.places);
+  const share = useAppState(({ shares }) => shares?.find((one) => one.id === id));
+  const name = share === undefined ? '' : shareName(text, share);
   const depots = useAppState(({ settings }) => settings?.depots);
   const [wanted, setTerm] = useState<Term>('week');
   // A place that is not set up any more cannot be asked.
-  const origins = new Set(places?.map(({ depot }) => new URL(depot).origin));
+  const origins = new Set(share?.places.map(({ depot }) => new URL(depot).origin));
   const urls = depots?.map(({ url }) => url).filter((url) => origins.has(new URL(url).origin));
   const checks = useDepotChecks(urls ?? []);
   const terms = termsFor([...checks.values()]);

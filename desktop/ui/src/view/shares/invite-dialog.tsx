@@ -1,4 +1,4 @@
-/** Invites a guest to send a file: reserves space in a depot, and shows the links once. */
+/** Invites a guest to send a file: reserves space in a depot, and shows its links. */
 
 import type { Invitation } from '@millrace/shared/bridge/rpc/share-api';
 import { Choice, Field } from '@millrace/shared/ui/fields';
@@ -40,9 +40,14 @@ export function InviteDialog({ url }: { url: string }) {
     return (
       <Dialog title={title}>
         <DialogForm submit={text.t('invite.done')} onSubmit={() => actions.open(undefined)}>
-          <p className="quiet">{text.t('invite.once')}</p>
+          <p className="quiet">{text.t('invite.kept')}</p>
           <Link label={text.t('invite.link')} note={text.t('invite.link.note')} link={made.link} />
           <Link label={text.t('invite.file')} note={text.t('invite.file.note')} link={made.file} />
+          <Link
+            label={text.t('invite.manage')}
+            note={text.t('invite.manage.note')}
+            link={made.manage}
+          />
         </DialogForm>
       </Dialog>
     );

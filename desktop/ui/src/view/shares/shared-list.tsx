@@ -11,7 +11,7 @@ import { bytes, dateTime, percent } from '../../text/format.ts';
 import { useActions, useAppState, useText } from '../common/context.tsx';
 import { useNow } from '../common/now.ts';
 import { SideButton } from '../list/tool-bar.tsx';
-import { stateOf } from './share-words.ts';
+import { shareName, stateOf } from './share-words.ts';
 
 /** The bar above the list. */
 export function SharedBar() {
@@ -78,7 +78,8 @@ function NothingSent() {
 function Share({ share }: { share: ShareView }) {
   const text = useText();
   const now = useNow(share.state === 'revoking' ? 1000 : 30_000);
-  const { name, state, places, expires, trouble } = share;
+  const { state, places, expires, trouble } = share;
+  const name = shareName(text, share);
   const { word, tone } = stateOf(text, share, now);
   const isMoving = state === 'sending' || state === 'waiting' || state === 'paused';
   const isThere = state === 'shared' && expires !== undefined;
@@ -95,7 +96,11 @@ function Share({ share }: { share: ShareView }) {
         </span>
         {trouble !== undefined && <span className="note">{text.error(trouble).help}</span>}
       </div>
-      <span className="share-size figures">{bytes(text, share.bytes)}</span>
+      <span className="share-size figures">
+        {share.invitation === true
+          ? text.t('share.upTo', { bytes: bytes(text, share.bytes) })
+          : bytes(text, share.bytes)}
+      </span>
       <div className="share-where">
         {isMoving && (
           <span className="row-progress">
@@ -124,8 +129,10 @@ function Share({ share }: { share: ShareView }) {
 function ShareTools({ share }: { share: ShareView }) {
   const text = useText();
   const actions = useActions();
-  const { id, name, state, link, changing } = share;
+  const { id, state, link, changing, invitation, guestFile } = share;
+  const name = shareName(text, share);
   const { shares } = actions;
+  const copyWord = text.t(invitation === true ? 'share.copyGuest' : 'share.copy');
   const may = (action: Parameters<typeof allowsShown>[1]) =>
     changing === undefined && allowsShown(state, action);
   return (
@@ -134,11 +141,22 @@ function ShareTools({ share }: { share: ShareView }) {
         <button
           type="button"
           className="button small"
-          aria-label={`${text.t('share.copy')}: ${name}`}
+          aria-label={`${copyWord}: ${name}`}
           onClick={() => void shares.copyLink(share)}
         >
           <Icon name="copy" />
-          {text.t('share.copy')}
+          {copyWord}
+        </button>
+      )}
+      {guestFile !== undefined && state === 'shared' && (
+        <button
+          type="button"
+          className="button small"
+          aria-label={`${text.t('share.copyFile')}: ${name}`}
+          onClick={() => void shares.copy(guestFile)}
+        >
+          <Icon name="copy" />
+          {text.t('share.copyFile')}
         </button>
       )}
       {may('undo') && (
@@ -180,7 +198,7 @@ function ShareTools({ share }: { share: ShareView }) {
           name={state === 'revoke-failed' ? 'retry' : 'remove'}
           label={text.t(state === 'revoke-failed' ? 'share.revokeNow' : 'share.revoke')}
           of={name}
-          onClick={() => void shares.revoke(share)}
+          onClick={() => void shares.revoke(share, name)}
         />
       )}
       {may('forget') && (
