@@ -71,7 +71,7 @@ async function overTcp(): Promise<H2Client> {
   return h2;
 }
 
-/** What a page gets of a file. @throws Error if the body breaks off */
+/** Fetches a file in the page. @throws Error if the body breaks off */
 function fetched(url: string, range?: string) {
   const headers: Record<string, string> = range === undefined ? {} : { range };
   return page.evaluate(
