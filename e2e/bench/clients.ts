@@ -7,8 +7,10 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryFolder } from '../fixtures/programs/processes.ts';
+import { RATTLER } from '../fixtures/services/conda.ts';
 import * as downloads from '../fixtures/services/downloads.ts';
 import { SKOPEO } from '../fixtures/services/images.ts';
+import { MAVEN } from '../fixtures/services/maven.ts';
 import * as managers from '../fixtures/services/package-managers.ts';
 import { isInstalled, type ServiceClient } from '../fixtures/services/service-client.ts';
 import { ServiceStage } from '../fixtures/services/service-stage.ts';
@@ -16,7 +18,7 @@ import { ServiceStage } from '../fixtures/services/service-stage.ts';
 const CLIENTS: readonly ServiceClient[] = [
   ...Object.values(managers),
   ...Object.values(downloads),
-  SKOPEO,
+  ...[MAVEN, RATTLER, SKOPEO],
 ].toSorted((a, b) => a.preset.localeCompare(b.preset) || a.name.localeCompare(b.name));
 
 const PASSES = ['cold', 'warm', 'down', 'down, stale'] as const;

@@ -1,20 +1,18 @@
 /** A daemon behind nginx and behind Caddy, with the configurations that users are given. */
 
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { afterAll, test as always, beforeAll, describe, expect } from '@jest/globals';
-import { notTested } from '../../fixtures/not-tested.ts';
 import { type CertificatePair, makeCertificate } from '../../fixtures/origins/certificate.ts';
 import { freePorts, Nginx, nginxOrComplain } from '../../fixtures/origins/nginx.ts';
 import { DaemonProcess } from '../../fixtures/programs/daemon.ts';
 import { CLI } from '../../fixtures/programs/main-files.ts';
 import { temporaryFolder } from '../../fixtures/programs/processes.ts';
+import { Caddy, caddyOrComplain } from '../../fixtures/tools/caddy.ts';
 import { ROOT } from '../../fixtures/tools/repository.ts';
-import { until } from '../../fixtures/until.ts';
 
 const HOST = 'nas.example';
 const PASSWORD = 'correct horse';
@@ -64,40 +62,16 @@ async function startNginx(): Promise<number> {
 
 /** Caddy with the example as it stands, but for ports and certificate. @returns its port */
 async function startCaddy(): Promise<number> {
-  const port = await freePorts();
-  const dir = join(folder.path, 'caddy');
-  await mkdir(dir);
   const text = await readFile(join(DEPLOY, 'caddy/Caddyfile'), 'utf8');
-  const site = text
-    .replace('127.0.0.1:6801', `127.0.0.1:${remotePort}`)
-    .replace(`${HOST} {`, `${HOST}:${port} {\n\ttls ${pair.cert} ${pair.key}\n\tbind 127.0.0.1`);
-  await writeFile(join(dir, 'Caddyfile'), `{\n\tadmin off\n\tauto_https off\n}\n${site}`);
-  const child: ChildProcess = spawn('caddy', ['run', '--config', join(dir, 'Caddyfile')], {
-    env: { ...process.env, HOME: dir, XDG_DATA_HOME: dir, XDG_CONFIG_HOME: dir },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const log: string[] = [];
-  createInterface({ input: child.stderr as NodeJS.ReadableStream }).on('line', (line) =>
-    log.push(line),
-  );
-  ends.push(async () => {
-    if (child.exitCode !== null) return;
-    child.kill();
-    await once(child, 'exit');
-  });
-  await until(() => {
-    if (child.exitCode !== null) throw new Error(log.join('\n'));
-    return log.some((line) => line.includes('serving initial configuration'));
-  });
-  return port;
+  const site = text.replace('127.0.0.1:6801', `127.0.0.1:${remotePort}`);
+  const caddy = await Caddy.start(join(folder.path, 'caddy'), site, HOST, pair);
+  ends.push(() => caddy.stop());
+  return caddy.port;
 }
-
-const hasCaddy = spawnSync('caddy', ['version']).status === 0;
-if (!hasCaddy) notTested('caddy is not installed', 'the daemon behind Caddy');
 
 describe.each([
   ['nginx', startNginx, '127.0.0.2', nginxOrComplain('the daemon behind nginx')],
-  ['Caddy', startCaddy, '127.0.0.3', hasCaddy],
+  ['Caddy', startCaddy, '127.0.0.3', caddyOrComplain('the daemon behind Caddy')],
 ] as const)('behind %s', (name, start, client, available) => {
   const test = available ? always : always.skip;
   let port: number;
