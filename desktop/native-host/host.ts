@@ -106,15 +106,23 @@ export class NativeHost {
     },
   };
 
+  /** Removes a download with its file. One that was there before the hand-over only stops. */
   async #discard(gid: string, kept: string | undefined): Promise<Record<string, never>> {
     // The user did not remove the download, so nothing of it goes to the trash.
     const what = { gids: [gid], forget: true, now: true };
     try {
-      if (kept !== undefined) {
-        const { status, path } = await this.#call('millrace.status', { gid }, true);
-        if (status === 'complete' && path !== undefined && (await isSameFile(path, kept))) {
-          return await this.#do('millrace.remove', what);
-        }
+      const { status, path, renewedAt } = await this.#call('millrace.status', { gid }, true);
+      const isComplete = status === 'complete';
+      if (renewedAt !== undefined && !isComplete) {
+        return await this.#do('millrace.pause', { gids: [gid] });
+      }
+      if (
+        isComplete &&
+        kept !== undefined &&
+        path !== undefined &&
+        (await isSameFile(path, kept))
+      ) {
+        return await this.#do('millrace.remove', what);
       }
       return await this.#do('millrace.remove', { ...what, deleteFile: true });
     } catch (error) {

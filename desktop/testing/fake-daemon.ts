@@ -7,6 +7,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import type { ProveLink } from '../engine/downloads/changes.ts';
 import { Manager } from '../engine/downloads/manager.ts';
 import type {
   DownloadFactory,
@@ -125,12 +126,15 @@ export class FakeDaemon {
   readonly notes: string[] = [];
   readonly removedPartials: string[] = [];
   readonly movedPartials: string[][] = [];
+  /** Stands in for the comparison with a new link; undefined: every link is the file's. */
+  readonly #proveLink: ProveLink | undefined;
   now = T0;
   db!: DatabaseSync;
   manager!: Manager;
   downloadLogs!: DownloadLogs;
 
-  constructor() {
+  constructor(proveLink?: ProveLink) {
+    this.#proveLink = proveLink;
     this.open();
   }
 
@@ -165,6 +169,7 @@ export class FakeDaemon {
       rate: new SharedRate(now),
       createDownload,
       dir: this.folder,
+      ...(this.#proveLink === undefined ? {} : { proveLink: this.#proveLink }),
       now,
       random: () => 0.5,
     });

@@ -252,13 +252,14 @@ const proveLater: OffersOptions['prove'] = async (request, offered, signal) => {
   return proveOffer(request, offered, signal);
 };
 
-const proveLinkLater: ProveLink = async (request, begun) => {
+const proveLinkLater: ProveLink = async (request, begun, signal) => {
   const { proveLink } = await import('../sources/link-proof.ts');
   const late = new MillraceError('origin-timeout', 'the link does not answer');
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(late), LINK_TIMEOUT_MS);
   try {
-    await proveLink(request, begun, Math.random, abort.signal);
+    const ends = signal === undefined ? abort.signal : AbortSignal.any([abort.signal, signal]);
+    return await proveLink(request, begun, Math.random, ends);
   } finally {
     clearTimeout(timer);
   }

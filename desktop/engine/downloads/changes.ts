@@ -1,6 +1,7 @@
 /** Applies users' changes to downloads that have been added. */
 
 import { relative, resolve } from 'node:path';
+import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
@@ -8,8 +9,8 @@ import type { QueueRunner } from '../queue/queue-runner.ts';
 import { type Records, targetOf } from '../queue/records.ts';
 import { check } from '../settings/checks.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { BegunFile } from '../sources/link-proof.ts';
-import { isFinished } from '../store/record.ts';
+import type { BegunFile, LinkProof } from '../sources/link-proof.ts';
+import { type DownloadRecord, isFinished } from '../store/record.ts';
 import { toCategory } from './category-change.ts';
 import {
   type Change,
@@ -30,8 +31,16 @@ export interface ChangesOptions {
   readonly proveLink: ProveLink;
 }
 
-/** Rejects if the first URL of the request does not lead to the file that was begun. */
-export type ProveLink = (request: DownloadRequest, begun: BegunFile) => Promise<void>;
+/**
+ * Compares the file at the first URL of a request with the file that was begun.
+ *
+ * @throws MillraceError `different-file`, and the error with which the link fails
+ */
+export type ProveLink = (
+  request: DownloadRequest,
+  begun: BegunFile,
+  signal?: AbortSignal,
+) => Promise<LinkProof>;
 
 export class Changes {
   readonly #records: Records;
@@ -129,6 +138,56 @@ export class Changes {
   }
 
   /**
+   * Compares the file of a download that is to be added with that of an earlier one. Changes
+   * nothing.
+   *
+   * @throws MillraceError `different-file`, and the error with which the link fails
+   */
+  async compareLink(
+    { path, length, ...record }: DownloadRecord,
+    added: DownloadRequest,
+    signal: AbortSignal,
+  ): Promise<LinkProof> {
+    const target = path === undefined ? undefined : targetOf({ ...record, path, length });
+    return this.#proveLink(renewedRequest(record.request, added), { path: target, length }, signal);
+  }
+
+  /**
+   * Continues a failed or paused download with the link of one that was to be added, and with what
+   * belongs to the link: referrer, cookies and all other fields, log-in, edges.
+   *
+   * @param added the draft of the download that was to be added; paused: the download stays so
+   * @param at Unix milliseconds
+   * @throws MillraceError `wrong-state` in any other state, `queue-full`
+   */
+  renew(gid: string, added: DownloadRecord, at: Millis): void {
+    const record = this.#records.get(gid);
+    const { path, request, state } = record;
+    if (state !== 'error' && state !== 'paused') {
+      throw new MillraceError('wrong-state', `it is ${state}`);
+    }
+    const file = path === undefined ? request.file : relative(request.dir, targetOf(record));
+    if (state === 'error') this.#records.reopen(record);
+    this.#fetchFrom(gid, { ...renewedRequest(request, added.request), file });
+    const { handOff } = added.options;
+    const options = { ...record.options, startAt: undefined, renewedAt: at };
+    this.#records.queue.setStart(gid, undefined);
+    this.#records.update(gid, {
+      options: handOff === undefined ? options : { ...options, handOff },
+    });
+    if (added.state === 'paused') {
+      this.#records.queue.pause(gid);
+      this.#records.update(gid, { state: 'paused', retryAt: undefined });
+    } else {
+      this.#records.queue.resume(gid);
+      this.#records.requeue(gid);
+    }
+    const { host } = new URL(added.request.urls[0] as string);
+    this.#records.emit({ kind: 'note', gid, ...noteOf('link-renewed', { host }) });
+    this.#queueRunner.tick();
+  }
+
+  /**
    * Replaces the URL of a download whose link has expired: the engine resumes the download if the
    * file is the same.
    *
@@ -189,4 +248,24 @@ export class Changes {
     // The download may be about to run with its earlier options.
     void this.#queueRunner.begun(gid).then(() => this.#queueRunner.running(gid)?.setLimit(limit));
   }
+}
+
+/**
+ * Returns the request of an earlier download with another one's link, and all that belongs to it.
+ * Further URLs of the earlier download stay: they are compared before they are used.
+ */
+function renewedRequest(earlier: DownloadRequest, added: DownloadRequest): DownloadRequest {
+  const { edges, direct, headers, edgeHeaders, login, cookieFile, netrc, proxy } = added;
+  const others = [...added.urls, ...earlier.urls.slice(1)];
+  const urls = [...new Set(others)].slice(0, MAX_URLS);
+  const listed = [...(added.listed ?? []), ...(earlier.listed ?? [])];
+  const named = urls.filter((url) => listed.includes(url));
+  const known = new Set(earlier.digests.map(({ algorithm }) => algorithm));
+  const more = added.digests.filter(({ algorithm }) => !known.has(algorithm));
+  return {
+    ...earlier,
+    ...{ urls, edges, direct, headers, edgeHeaders, login, cookieFile, netrc, proxy },
+    listed: named.length === 0 ? undefined : named,
+    digests: [...earlier.digests, ...more],
+  };
 }

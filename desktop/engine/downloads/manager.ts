@@ -21,6 +21,7 @@ import { checkKept } from './check-kept.ts';
 import { removeLeftJournals } from './left-journals.ts';
 import { Line } from './line.ts';
 import type { Change, NewDownload } from './new-download.ts';
+import { Renewals } from './renewals.ts';
 
 export interface ManagerOptions extends Omit<QueueRunnerOptions, 'records'> {
   readonly store: DownloadStore;
@@ -37,6 +38,8 @@ export interface ManagerOptions extends Omit<QueueRunnerOptions, 'records'> {
   readonly dir: string;
 }
 
+const acceptLink: ProveLink = async (_request, { length }) => ({ length, found: 'same' });
+
 export class Manager {
   readonly #options: ManagerOptions;
   readonly #records: Records;
@@ -45,6 +48,8 @@ export class Manager {
   readonly #line: Line;
   readonly #additions: Additions;
   readonly #changes: Changes;
+  /** Earlier downloads that added links continue. */
+  readonly renewals: Renewals;
   /** Deletions and similar work in the background. */
   readonly #chores = new Set<Promise<void>>();
 
@@ -76,7 +81,15 @@ export class Manager {
       queueRunner: this.#queueRunner,
       settings: options.settings,
       dir: () => this.dir,
-      proveLink: options.proveLink ?? (() => Promise.resolve()),
+      proveLink: options.proveLink ?? acceptLink,
+    });
+    this.renewals = new Renewals({
+      records: this.#records,
+      additions: this.#additions,
+      changes: this.#changes,
+      add: (asked) => this.add(asked),
+      dir: () => this.dir,
+      now: options.now,
     });
   }
 

@@ -147,6 +147,44 @@ describe('a withdrawn offer', () => {
   });
 });
 
+describe('an offer of the file of a failed download', () => {
+  /** Makes a failed download of the first offer's file, which holds bytes. */
+  async function failed(): Promise<string> {
+    const urls = ['https://files.example/1.iso?expired'];
+    const { gid, run } = await stage.daemon.run('a', { urls, file: '1.iso' });
+    run.storedBytes = 400;
+    await run.fail(new MillraceError('origin-denied'));
+    await until(() => stage.daemon.manager.get(gid).state === 'error');
+    return gid;
+  }
+
+  test('gives it its link and its fields, even if it is older than a day, and is remembered', async () => {
+    const gid = await failed();
+    stage.daemon.now += 25 * HOUR;
+    await stage.offers.offer(offerOf(1));
+    expect(stage.daemon.manager.get(gid).state).toBe('error');
+    expect(stage.offers.commit(FIRST)).toBe(gid);
+    expect(stage.daemon.manager.get(gid).request).toMatchObject({
+      urls: ['https://files.example/1.iso'],
+      headers: { referer: 'https://files.example/' },
+    });
+    await stage.reopen();
+    expect(stage.offers.state(FIRST)).toEqual({ state: 'committed', gid });
+    expect(stage.offers.commit(FIRST)).toBe(gid);
+    expect(downloads()).toHaveLength(1);
+  });
+
+  test('stops it when it is withdrawn, and deletes nothing', async () => {
+    const gid = await failed();
+    await stage.offers.offer(offerOf(1));
+    stage.offers.commit(FIRST);
+    await until(() => stage.daemon.runs.length === 2);
+    await stage.offers.withdraw(FIRST);
+    expect(stage.daemon.manager.get(gid)).toMatchObject({ state: 'paused' });
+    expect(stage.daemon.removedPartials).toEqual([]);
+  });
+});
+
 describe('edges', () => {
   const edges = ['http://edge.example:3125/'];
 

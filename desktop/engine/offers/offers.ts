@@ -13,6 +13,7 @@ import type { OfferedFile } from '@millrace/shared/download/request/offered-file
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { Manager } from '../downloads/manager.ts';
 import type { NewDownload } from '../downloads/new-download.ts';
+import type { RenewalPlan } from '../downloads/renewals.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import { type BrowserPlaces, type Place, pathOf } from './browser-place.ts';
 import type { HeldNames } from './held-names.ts';
@@ -23,6 +24,11 @@ export const MAX_OFFERS = 64;
 export const OFFER_KEPT_MS = 60_000;
 /** Time limit for a proof, in milliseconds: the browser waits no longer. */
 export const PROOF_TIMEOUT_MS = 10_000;
+/**
+ * Time limit for the comparison with earlier downloads, in milliseconds: without it, the file
+ * becomes a second download.
+ */
+const COMPARISON_MS = 4000;
 /** Time for which a committed hand-off is remembered, in milliseconds. */
 const HAND_OFF_KEPT_MS = 24 * 3600_000;
 
@@ -47,6 +53,8 @@ interface Proven {
   readonly download: NewDownload;
   /** The browser's place for the download; undefined: it must not go there. */
   readonly place: Place | undefined;
+  /** The earlier download that it continues, or why it does not. */
+  readonly plan: RenewalPlan | undefined;
 }
 
 interface Offer {
@@ -116,18 +124,29 @@ export class Offers {
     const offer = this.#offers.get(handOff);
     if (offer === undefined) throw new MillraceError('no-such-download', 'no such offer');
     if (offer.proven === undefined) throw new MillraceError('wrong-state', 'it is not proven yet');
-    const { gid } = this.#add(handOff, offer.proven);
+    const { download, plan } = offer.proven;
+    const add = () => this.#add(handOff, offer.proven as Proven);
+    const { gid } = this.#options.manager.renewals.carryOut(download, plan, add).record;
     this.#offers.delete(handOff);
     return gid;
   }
 
-  /** Removes an offer, and the unfinished download that it may have become. */
+  /**
+   * Removes an offer, and the unfinished download that it may have become. A download that was there
+   * before only stops.
+   */
   async withdraw(handOff: string): Promise<void> {
     const { manager } = this.#options;
     this.#offers.get(handOff)?.abort.abort(new MillraceError('interrupted', 'withdrawn'));
     this.#offers.delete(handOff);
     const gid = this.#committed(handOff);
-    if (gid === undefined || manager.get(gid).state === 'complete') return;
+    if (gid === undefined) return;
+    const { state, options } = manager.get(gid);
+    if (state === 'complete') return;
+    if (options.renewedAt !== undefined) {
+      manager.pause(gid);
+      return;
+    }
     const how = { deletePartial: true, deleteFile: false, forget: true, now: true };
     await manager.removeAll({ gids: [gid], ...how });
   }
@@ -175,7 +194,8 @@ export class Offers {
           await prove(manager.draft(download).request, asked, signal);
           const place = await places.of(download, asked.path);
           signal.throwIfAborted();
-          return { download, place };
+          const plan = await manager.renewals.plan(download, signal, COMPARISON_MS);
+          return { download, place, plan };
         } catch (error) {
           signal.throwIfAborted();
           failure = error;

@@ -1,11 +1,11 @@
 /** Shows that a new link leads to the file that was begun, before it replaces the old link. */
 
-import { open } from 'node:fs/promises';
+import { access, open } from 'node:fs/promises';
 import { type ByteRange, RangeSet, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Random } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
+import { renewalSamples } from '@millrace/shared/download/adding/renewal';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
-import { samplesWithin } from '@millrace/shared/download/transfer/same-file';
 import { canPin } from '@millrace/shared/http/fields/validators';
 import { DATA_SUFFIX, JOURNAL_SUFFIX } from '../files/partial-names.ts';
 import { readJournal } from '../partial/journal-file.ts';
@@ -22,6 +22,17 @@ export interface BegunFile {
   readonly length: number | undefined;
 }
 
+/** Finding about a link that has not been shown to lead to another file. */
+export interface LinkProof {
+  /** Bytes of the link's file; undefined if the server does not say. */
+  readonly length: number | undefined;
+  /**
+   * same: stored bytes equal those of the link; nothing-stored: there are none; not-compared: the
+   * server sends no ranges, or the stored bytes cannot be read.
+   */
+  readonly found: 'same' | 'nothing-stored' | 'not-compared';
+}
+
 /**
  * Asks the link for the file: the length must be the same, and at random places the bytes must
  * equal the stored ones. Writes nothing.
@@ -35,14 +46,18 @@ export async function proveLink(
   begun: BegunFile,
   random: Random,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<LinkProof> {
   const connections = await Connections.open(request);
   try {
     const source = connections.source('origin', connections.urls[0] as string, random);
     const opened = await source.openRange({ start: 0, end: FIRST_BYTES }, undefined, signal);
     opened.discard();
     checkAnswer(opened, begun.length);
-    if (begun.path !== undefined) await checkStored(source, opened, begun.path, random, signal);
+    const found =
+      begun.path === undefined
+        ? 'nothing-stored'
+        : await checkStored(source, opened, begun.path, random, signal);
+    return { length: opened.kind === 'whole' ? opened.length : opened.version.length, found };
   } finally {
     await connections.close();
   }
@@ -67,24 +82,34 @@ async function checkStored(
   path: string,
   random: Random,
   signal: AbortSignal,
-): Promise<void> {
-  if (first.kind !== 'range') return;
+): Promise<LinkProof['found']> {
   const journal = await readJournal(path + JOURNAL_SUFFIX);
-  if (journal === undefined) return;
+  if (journal === undefined) return (await isThere(path)) ? 'not-compared' : 'nothing-stored';
   const stored = new RangeSet();
   for (const { range } of journal.entries) stored.add(range);
+  if (stored.bytes === 0) return 'nothing-stored';
+  if (first.kind !== 'range') return 'not-compared';
   const { length, validators } = first.version;
   const pinned = length !== undefined && canPin(validators) ? { length, validators } : undefined;
-  for (const range of samplesWithin(stored.ranges, random)) {
+  for (const range of renewalSamples(stored.ranges, random)) {
     const ours = await readStored(path, range);
-    if (ours === undefined) return;
+    if (ours === undefined) return 'not-compared';
     const opened = await source.openRange(range, pinned, signal);
     if (opened.kind !== 'range') {
       opened.discard();
-      return;
+      return 'not-compared';
     }
     compareSample(source, range, ours, await readSample(opened, range));
   }
+  return 'same';
+}
+
+/** Returns true if there is a partial file. */
+async function isThere(path: string): Promise<boolean> {
+  return access(path + DATA_SUFFIX).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** @returns undefined if the partial file does not hold the bytes, or not any more */

@@ -134,12 +134,13 @@ export class DownloadStore {
   /**
    * Finds the download that was made for a browser's hand-off.
    *
-   * @param since Unix milliseconds; only a download made after this time counts
+   * @param since Unix milliseconds; only a download made, or given its link, after this time counts
    */
   withHandOff(name: string, since: number): string | undefined {
     const row = this.#prepare(
       `SELECT gid FROM hand_offs JOIN downloads USING (gid)
-       WHERE hand_offs.name = :name AND created_at > :since`,
+       WHERE hand_offs.name = :name
+         AND (created_at > :since OR json_extract(options, '$.renewedAt') > :since)`,
     ).get({ name, since: Math.round(since) });
     return row === undefined ? undefined : String(row.gid);
   }

@@ -112,6 +112,7 @@ const options = z.object({
   startAt: time.optional(),
   aria2: texts.optional(),
   handOff: z.string().optional(),
+  renewedAt: time.optional(),
   elsewhere: keptPath.optional(),
 } satisfies Members<RecordOptions>);
 

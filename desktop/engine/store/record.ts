@@ -61,6 +61,8 @@ export interface RecordOptions {
   readonly aria2?: Readonly<Record<string, string>> | undefined;
   /** UUID of the hand-off by which a browser gave us the download. */
   readonly handOff?: string | undefined;
+  /** Time at which a new link last took the place of an old one. */
+  readonly renewedAt?: number | undefined;
   /** Folder to use if the reserved file name is lost. */
   readonly elsewhere?: string | undefined;
 }

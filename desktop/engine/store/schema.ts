@@ -140,6 +140,16 @@ const MIGRATIONS: readonly string[] = [
     exnode TEXT
   ) STRICT;
   `,
+  `
+  -- A hand-over may also give a new link to a download that is there already.
+  CREATE TRIGGER hand_offs_update AFTER UPDATE OF options ON downloads
+    WHEN new.options IS NOT old.options AND json_valid(new.options)
+      AND json_extract(new.options, '$.handOff') IS NOT NULL BEGIN
+    -- The outer statement decides about conflicts, so REPLACE would do nothing here.
+    DELETE FROM hand_offs WHERE name = json_extract(new.options, '$.handOff');
+    INSERT INTO hand_offs VALUES (json_extract(new.options, '$.handOff'), new.gid);
+  END;
+  `,
 ];
 
 /**

@@ -38,7 +38,18 @@ export function viewOf(manager: Manager, record: DownloadRecord): DownloadView {
     error: error === undefined ? undefined : failureOf(error),
     expiredLink: isErrorCode(error?.code) && ERRORS[error.code].file === 'gone',
     digest: record.digest,
+    page: pageOf(request.headers.referer),
+    renewedAt: record.options.renewedAt,
   };
+}
+
+/** Returns the page that a referrer names, without a log-in. */
+function pageOf(referrer: string | undefined): string | undefined {
+  const url = referrer === undefined ? null : URL.parse(referrer);
+  if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
+  url.username = '';
+  url.password = '';
+  return url.href;
 }
 
 function failureOf({ code, message, detail }: StoredError): DownloadFailure {

@@ -113,3 +113,32 @@ describe('after the end of the process', () => {
     expect(await stage.daemon.call('millrace.info')).toMatchObject({ pid: stage.daemon.child.pid });
   });
 });
+
+test.each(['millrace.add', 'aria2.addUri'] as const)(
+  'a paused download continues when %s gives its file again, after a restart, and another file does not touch it',
+  async (method) => {
+    const link = (seed: string) =>
+      origin.url('none', { seed, size: 4_000_000, name: 'signed.iso' });
+    const add = async (url: string) =>
+      method === 'aria2.addUri'
+        ? ((await stage.daemon.call(method, [url])) as string)
+        : stage.daemon.add({ urls: [url] });
+    const gid = await stage.daemon.add({ urls: [stage.gated('signed', 'signed.iso')] });
+    await stage.daemon.partly(gid);
+    await stage.daemon.call('millrace.pause', { gids: [gid] });
+    await stage.daemon.stop();
+    await stage.startAgain();
+    const other = await add(link('other'));
+    expect(other).not.toBe(gid);
+    const { name, path } = await stage.daemon.reaches(other, 'complete');
+    expect(name).toBe('signed.1.iso');
+    expect(await digestOf(path)).toBe(origin.digest(link('other')));
+    expect(await stage.daemon.status(gid)).toMatchObject({ status: 'paused' });
+
+    expect(await add(link('signed'))).toBe(gid);
+    const whole = await stage.daemon.reaches(gid, 'complete');
+    expect(whole.name).toBe('signed.iso');
+    expect(await digestOf(whole.path)).toBe(origin.digest(link('signed')));
+    expect(await stage.settledDownloads()).toEqual(['signed.1.iso', 'signed.iso']);
+  },
+);

@@ -70,6 +70,12 @@ export class RemoteTaker implements Taker, TakerDownloads {
     // The user did not remove the download, so nothing of it goes to the trash.
     const what = { gids: [gid], forget: true, now: true };
     try {
+      const view = await this.link.call('millrace.status', { gid }, { sure: true });
+      if (isObject(view) && view.renewedAt !== undefined && view.status !== 'complete') {
+        // The download was there before the hand-over: its bytes stay.
+        await this.link.call('millrace.pause', { gids: [gid] });
+        return;
+      }
       await this.link.call('millrace.remove', { ...what, deleteFile: true });
     } catch (error) {
       if (hasCode(error, 'no-such-download')) return;

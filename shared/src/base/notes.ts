@@ -27,6 +27,9 @@ export const NOTES = {
   'waits-for-server': '{why}: trying again',
   'name-taken': 'the name is taken: saving as {name}',
   'login-left-out': 'log-in and cookies are for {before}: they are not sent to {now}',
+  'link-renewed': 'continues with a new link, at {host}',
+  'link-apart':
+    'this is not shown to be the same file as the earlier {name} ({why}): downloading it anew',
   'option-without-effect': '{names} is not supported, and has no effect',
   failed: '{why}',
   /** A message of a part of the system. */

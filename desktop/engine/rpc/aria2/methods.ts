@@ -10,7 +10,8 @@ import { expandPattern } from '@millrace/shared/download/request/url-pattern';
 import { withExnode } from '../../downloads/exnodes.ts';
 import type { Manager } from '../../downloads/manager.ts';
 import type { ParseMetalink } from '../../downloads/metalinks.ts';
-import { MAX_URLS } from '../../downloads/new-download.ts';
+import { MAX_URLS, type NewDownload } from '../../downloads/new-download.ts';
+import type { RenewalPlan } from '../../downloads/renewals.ts';
 import { downloadUrl } from '../../settings/checks.ts';
 import { isFinished } from '../../store/record.ts';
 import type { Method } from '../calls/dispatcher.ts';
@@ -65,7 +66,8 @@ function addingMethods({ manager, parseMetalink }: Aria2Parts): [string, Method]
           throw translate(error);
         });
         if (remote === undefined) await makeFolder(manager, given);
-        const { gid } = inAria2sWords(() => manager.add(download));
+        const plan = await planned(manager, download);
+        const { gid } = inAria2sWords(() => manager.renewals.carryOut(download, plan)).record;
         noteWithoutEffect(manager, gid, params[1]);
         return gid;
       },
@@ -94,6 +96,13 @@ function addingMethods({ manager, parseMetalink }: Aria2Parts): [string, Method]
       },
     ],
   ];
+}
+
+/** Finds the earlier download that a link continues. @throws RpcError in aria2's words */
+function planned(manager: Manager, download: NewDownload): Promise<RenewalPlan | undefined> {
+  return manager.renewals.plan(download).catch((error: unknown) => {
+    throw translate(error);
+  });
 }
 
 /**

@@ -4,7 +4,9 @@ import { resolve } from 'node:path';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { ADDING_ROWS } from '@millrace/shared/bridge/contract/adding-rows';
 import type {
+  AddedResult,
   AddManyResult,
+  Apart,
   FoundLink,
   MetalinkFile,
 } from '@millrace/shared/bridge/rpc/adding-api';
@@ -23,6 +25,7 @@ import {
 import type { Manager } from '../../downloads/manager.ts';
 import { readMetalink } from '../../downloads/metalinks.ts';
 import type { NewDownload } from '../../downloads/new-download.ts';
+import type { Added } from '../../downloads/renewals.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { type MillraceOptions, methodsOf } from './params.ts';
 
@@ -30,7 +33,8 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
   return methodsOf(ADDING_ROWS, {
     'millrace.add': async (p) => {
       const download = await withExnode(p as NewDownload);
-      return { gid: manager.add(download).gid };
+      const plan = await manager.renewals.plan(download);
+      return addedOf(manager.renewals.carryOut(download, plan));
     },
     'millrace.addMany': (p) => addMany(manager, p.downloads as NewDownload[]),
     'millrace.addExnode': async ({ exnode, ...rest }) => {
@@ -71,20 +75,37 @@ async function addMany(
   downloads: readonly NewDownload[],
 ): Promise<AddManyResult> {
   const gids: string[] = [];
+  const renewed: string[] = [];
+  const apart: Apart[] = [];
   const failed: AddManyResult['failed'][number][] = [];
   const read = await withExnodes(downloads);
+  const plans = await manager.renewals.planAll(
+    read.map((download) => (download instanceof MillraceError ? undefined : download)),
+  );
   manager.atOnce(() => {
     for (const [index, download] of read.entries()) {
       try {
         if (download instanceof MillraceError) throw download;
-        gids.push(manager.add(download).gid);
+        const added = addedOf(manager.renewals.carryOut(download, plans[index]));
+        gids.push(added.gid);
+        if (added.renewed === true) renewed.push(added.gid);
+        if (added.apart !== undefined) apart.push(added.apart);
       } catch (thrown) {
         const { code, message, detail } = asMillraceError(thrown);
         failed.push({ index, code, message, detail });
       }
     }
   });
-  return { gids, failed };
+  return { gids, failed, renewed, apart };
+}
+
+/** Returns the answer about a download that was added, or that continues. */
+function addedOf({ record, renewed, apart }: Added): AddedResult {
+  const { gid } = record;
+  if (renewed) return { gid, renewed };
+  return apart === undefined
+    ? { gid }
+    : { gid, apart: { gid: apart.gid, name: apart.name, why: apart.why } };
 }
 
 /** Returns the category and the folder for a file of that name. */

@@ -107,6 +107,8 @@ export interface Placeholders {
   readonly 'note.digest-from': 'url';
   readonly 'note.waits-for-server': 'why';
   readonly 'note.waits-for-room': 'why';
+  readonly 'note.link-renewed': 'host';
+  readonly 'note.link-apart': 'name' | 'why';
   readonly 'note.option-without-effect': 'names';
   readonly 'note.name-taken': 'name';
   readonly 'note.login-left-out': 'before' | 'now';

@@ -1,7 +1,7 @@
 /** Answers to the dialog for adding downloads, and to lists that are imported. */
 
 import * as z from 'zod';
-import { status } from './download-results.ts';
+import { apart, status } from './download-results.ts';
 import { count, digest, gid, named } from './named.ts';
 import { DELICATE_KINDS } from './values.ts';
 
@@ -17,6 +17,10 @@ export const addManyResult = named('AddManyResult', 'Downloads that were added, 
       }),
     )
     .describe('Downloads that could not be added; all others were.'),
+  renewed: z
+    .array(gid)
+    .describe('Those of `gids` that were there already. The links continue them.'),
+  apart: z.array(apart).describe('Earlier downloads that looked the same. They stay as they were.'),
 });
 
 export const duplicate = named('Duplicate', 'An earlier download of the same URL.', {

@@ -52,10 +52,24 @@ export const downloadView = named('DownloadView', 'A download.', {
   error: failure.optional(),
   expiredLink: z.boolean().describe('A new URL would help.'),
   digest: digest.optional().describe('Digest that the whole file was shown to have.'),
+  page: z.string().optional().describe('Page that the link was on, if it is known.'),
+  renewedAt: time.optional().describe('When a new link last took the place of an old one.'),
 });
 
 export const downloads = named('Downloads', 'Downloads.', { downloads: z.array(downloadView) });
-export const added = named('Added', 'A download that was added.', { gid });
+export const apart = named('Apart', 'An earlier download that a link does not continue.', {
+  gid: gid.describe('The earlier download.'),
+  name: z.string(),
+  why: z.string().describe('Why the file is not shown to be the same one.'),
+});
+export const added = named('Added', 'A download that was added, or that continues.', {
+  gid,
+  renewed: z
+    .boolean()
+    .optional()
+    .describe('True: nothing was added. The link continues an earlier download of the same file.'),
+  apart: apart.optional().describe('An earlier download that looked the same. It stays as it was.'),
+});
 export const gids = named('Gids', 'Downloads, by their ids.', { gids: z.array(gid) });
 export const nothing = named('Nothing', 'An empty object.', {});
 

@@ -11,6 +11,7 @@ import type {
   metalinkFile,
   parsedText,
 } from '../results/adding-results.ts';
+import type { added, apart } from '../results/download-results.ts';
 import type { Shape } from '../results/named.ts';
 import type { DELICATE_KINDS } from '../results/values.ts';
 
@@ -18,6 +19,8 @@ import type { DELICATE_KINDS } from '../results/values.ts';
 export const DIGEST_NAMES = ['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512'] as const;
 
 export type AddRequest = Shape<typeof addRequest>;
+export type AddedResult = Shape<typeof added>;
+export type Apart = Shape<typeof apart>;
 export type AddManyResult = Shape<typeof addManyResult>;
 export type Duplicate = Shape<typeof duplicate>;
 export type FoundLink = Shape<typeof foundLink>;
