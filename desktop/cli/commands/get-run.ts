@@ -51,6 +51,11 @@ export async function get(
     ...requestOf('', options, context.cwd),
     rename: options.output === undefined,
   };
+  if (asked.keys !== undefined) {
+    // Imported here: most downloads have no key of the user's own.
+    const { KeyRing } = await import('../../engine/signatures/key-ring.ts');
+    await KeyRing.open(asked.keys, undefined);
+  }
   const view = await transferView(context, report, options.quiet === true);
   const way: Way = { view, context, unpacks: options.unpack === true };
   let status: number = EXIT.ok;

@@ -10,6 +10,7 @@ import {
 } from '@millrace/shared/download/request/request';
 import { basicAuthorization, withoutLogin } from '../../engine/net/credentials.ts';
 import { UsageError, urlValue } from '../text/option-values.ts';
+import { textsOf } from './key-files.ts';
 import { RETRY_FOR_MS, type RequestOptions } from './request-options.ts';
 
 /** Members that the user asked for; the engine chooses the rest. */
@@ -58,6 +59,8 @@ export function requestOf(
     ...given('loci', lociOf(options)),
     ...given('digests', options.checksum),
     ...given('sidecars', options.findChecksum),
+    ...given('keys', textsOf(options.key, cwd ?? process.cwd())),
+    ...given('signatures', textsOf(options.signature, cwd ?? process.cwd())),
     ...given('headers', Object.keys(headers).length === 0 ? undefined : headers),
     ...given('cookieFile', cookies === undefined ? undefined : resolve(cwd ?? '', cookies)),
     ...given('netrc', options.netrc),
@@ -146,7 +149,7 @@ function headersOf(options: RequestOptions): Record<string, string> {
  * @throws UsageError if one of them is given
  */
 export function refuseOneFileOptions(options: RequestOptions): void {
-  for (const name of ['output', 'mirror', 'checksum'] as const) {
+  for (const name of ['output', 'mirror', 'checksum', 'signature'] as const) {
     if (options[name] === undefined) continue;
     throw new UsageError(`--${name} is for one file: give one URL with it`);
   }

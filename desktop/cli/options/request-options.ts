@@ -35,6 +35,8 @@ export interface RequestOptions {
   readonly lookAhead?: number;
   readonly checksum?: readonly Digest[];
   readonly findChecksum?: boolean;
+  readonly key?: readonly string[];
+  readonly signature?: readonly string[];
   readonly header?: readonly (readonly [string, string])[];
   readonly cookie?: readonly string[];
   readonly cookies?: string;
@@ -111,6 +113,14 @@ const DECLARED = {
     ),
   findChecksum: () =>
     new Option('--find-checksum', 'look for SHA256SUMS and the like beside the file'),
+  key: () =>
+    several(
+      '--key <file>',
+      'public key, of OpenPGP or minisign, that may sign the file; looks for signatures',
+      oneFile,
+    ),
+  signature: () =>
+    several('--signature <file>', 'signature of the whole file (with one URL)', oneFile),
   header: () =>
     several(
       '--header <field>',
@@ -212,6 +222,12 @@ function blockBytes(text: string): number {
   const { minBlockBytes, maxBlockBytes } = LOCI_LIMITS;
   if (bytes >= minBlockBytes && bytes <= maxBlockBytes) return bytes;
   throw new InvalidArgumentError('a size from 64KiB to 1GiB is needed');
+}
+
+/** Paths stay as they are typed. */
+function oneFile(path: string): string {
+  if (path !== '') return path;
+  throw new InvalidArgumentError('the name of a file is needed');
 }
 
 function oneUrl(text: string): string {

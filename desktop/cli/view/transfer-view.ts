@@ -68,6 +68,8 @@ class TextView implements TransferView {
       this.#leftOut = { text: event.text, why: event.values.why };
       return;
     }
+    // The end of the download says it.
+    if (event.kind === 'note' && event.note === 'signed-by') return;
     if (event.kind === 'note') return this.#say(`note: ${event.text}`);
     if (event.kind === 'check') return this.#say(`checking the ${event.what} ...`);
     if (event.kind === 'state') {
@@ -93,6 +95,9 @@ class TextView implements TransferView {
     this.#say(
       `Saved ${result.path} (${formatBytes(result.bytes)} in ${formatDuration(ms)}, ${rate})`,
     );
+    const { vouch } = result;
+    if (vouch === undefined) return;
+    this.#say(`Signed by ${printable(vouch.by)} (key ${printable(vouch.fingerprint)})`);
   }
 
   unpacked({ folder, files, folders }: Unpacked): void {

@@ -5,7 +5,6 @@
  */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
-import type { Digest } from '@millrace/shared/base/digest';
 import { asMillraceError, isOfSource } from '@millrace/shared/base/errors';
 import { noteOf, noteOfError } from '@millrace/shared/base/notes';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
@@ -32,7 +31,7 @@ import { ExnodeDownload } from './exnode-download.ts';
 import { checkIsFile, holdToLength, keepHome, unpinned } from './first-answer.ts';
 import { type RateLimit, takeFromAll } from './rate-limit.ts';
 import { streamDownload } from './stream-download.ts';
-import type { TargetFile, UnsizedVersion } from './target-file.ts';
+import type { Checked, TargetFile, UnsizedVersion } from './target-file.ts';
 
 /** Knowledge of the file from one attempt, passed on to the next. */
 export interface Findings {
@@ -77,12 +76,10 @@ export interface AttemptOptions {
 const NOTHING: Findings = { length: undefined, said: [], sawFile: false };
 
 /** A file that an attempt has fetched completely. */
-export interface Fetched {
+export interface Fetched extends Checked {
   /** URL that it came from. */
   readonly url: string;
   readonly length: number;
-  /** Digest that the file was checked against, if any. */
-  readonly digest: Digest | undefined;
   /** Bytes that were stored when the attempt began. */
   readonly resumedBytes: number;
 }
@@ -148,9 +145,9 @@ export class Attempt {
     if (version.length === undefined) report.note(noteOf('cannot-resume'));
     const resumedBytes = file.stored.bytes;
     this.#tellStart(first, file, resumedBytes);
-    const { length, digest } = await this.#fetch(first, file, pinned);
+    const { length, digest, vouch } = await this.#fetch(first, file, pinned);
     this.#find({ length });
-    return { url: first.source.url, length, digest, resumedBytes };
+    return { url: first.source.url, length, digest, vouch, resumedBytes };
   }
 
   /** Adds a mirror, which is used once it is shown to hold the same bytes. */
@@ -243,7 +240,7 @@ export class Attempt {
     first: First,
     file: PartialFile,
     version: SourceVersion | undefined,
-  ): Promise<{ readonly length: number; readonly digest: Digest | undefined }> {
+  ): Promise<Checked & { readonly length: number }> {
     const { request, context, report, connections, target, pool, stated } = this.#options;
     const way: DownloadWay = {
       session: this.#session,
@@ -258,7 +255,7 @@ export class Attempt {
       said: this.#options.isAfterWrong ? this.#findings.said : [],
     };
     if (version === undefined) {
-      const fetched = await streamDownload(way);
+      const fetched = await streamDownload(way, connections);
       if (first.opened.kind === 'whole') holdToLength(first.opened, fetched.length, stated);
       return fetched;
     }
@@ -270,7 +267,7 @@ export class Attempt {
       onSource: (source) => this.#addSource(source),
       onSaid: (said) => this.#find({ said }),
     });
-    return { length: version.length, digest: await this.#blocks.run() };
+    return { length: version.length, ...(await this.#blocks.run()) };
   }
 
   /** Fetches a file that an exNode describes: no answer has to say first what the file is. */

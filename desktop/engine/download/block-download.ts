@@ -5,7 +5,6 @@
 
 import { basename } from 'node:path';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
-import type { Digest } from '@millrace/shared/base/digest';
 import {
   asMillraceError,
   endsDownload,
@@ -20,16 +19,19 @@ import type { OpenAnswer } from '@millrace/shared/download/transfer/transfer-por
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import { RttMemory } from '../edges/rtt-memory.ts';
 import { FileCheck } from '../hash/file-check.ts';
+import type { Vouching } from '../signatures/vouching.ts';
 import type { Connections } from '../sources/connections.ts';
 import { Discovery } from '../sources/discovery.ts';
 import type { DownloadSource } from '../sources/download-source.ts';
 import { readFirstBody, readOn } from '../sources/first-body.ts';
 import { Gatekeeper } from '../sources/gatekeeper.ts';
 import type { HeldAnswer } from '../sources/held-answer.ts';
+import { vouchingFor } from '../sources/sidecars.ts';
 import { blame } from './blame.ts';
 import { whileDiskIsFull } from './disk-full.ts';
 import type { DownloadWay, SaidDigest } from './download-way.ts';
 import { FetchPasses } from './fetch-passes.ts';
+import type { Checked } from './target-file.ts';
 
 /**
  * Number of failed requests, while none succeeds, after which the first answer is read to its end.
@@ -100,10 +102,10 @@ export class BlockDownload {
   /**
    * Runs until all bytes are stored and right.
    *
-   * @returns the digest that the file was checked against, if any
+   * @returns what the file was checked against
    * @throws MillraceError; the signal's reason
    */
-  async run(): Promise<Digest | undefined> {
+  async run(): Promise<Checked> {
     const { request, context, connections, report, first, file, version } = this.#options;
     try {
       first.source.version = { length: version.length, validators: version.validators };
@@ -111,21 +113,33 @@ export class BlockDownload {
       this.#isOpen = true;
       if (version.digests.length > 0) connections.trustDigest();
       this.#gatekeeper.start();
+      const { random } = context;
+      const name = basename(file.path);
+      const vouching = await vouchingFor({
+        request,
+        connections,
+        source: first.source,
+        name,
+        random,
+        signal: this.#signal,
+        onNote: report.noteOnce,
+      });
       this.#discovery = new Discovery({
         request,
         connections,
         first,
         edge: this.#ownEdge(),
         length: version.length,
-        name: basename(file.path),
-        random: context.random,
+        name,
+        random,
+        vouching,
         edgeMemory: context.edges ?? new RttMemory(Date.now),
         signal: this.#signal,
         onSource: this.#options.onSource,
         onOwners: () => this.#setOwners(),
         onNote: report.noteOnce,
       });
-      return await this.#transferAndCheck(this.#discovery);
+      return await this.#transferAndCheck(this.#discovery, vouching);
     } finally {
       this.#ended.abort(new MillraceError('interrupted'));
       this.#isOpen = false;
@@ -162,7 +176,7 @@ export class BlockDownload {
   }
 
   /** Fetches and checks until all stored bytes are right. */
-  async #transferAndCheck(discovery: Discovery): Promise<Digest | undefined> {
+  async #transferAndCheck(discovery: Discovery, vouching: Vouching | undefined): Promise<Checked> {
     const { context, report, sources, first, target, file, version } = this.#options;
     for (;;) {
       await this.#fetchAll();
@@ -171,10 +185,10 @@ export class BlockDownload {
       this.#options.onSaid(
         all.flatMap(({ by, digests }) => (digests ?? []).map((digest) => ({ by, digest }))),
       );
-      const check = new FileCheck(all);
+      const check = new FileCheck(all, vouching?.digest);
       if (check.needed) report.checking();
       const bad = await check.badPieces(target.hasher, version.length, context.signal);
-      if (bad.length === 0) return target.check(check, version.length);
+      if (bad.length === 0) return target.check(check, version.length, vouching);
       report.note(noteOf('pieces-again', { n: bad.length }));
       for (const range of bad) await file.forget(range);
       blame(bad, sources.sources, report.sourceFailed);

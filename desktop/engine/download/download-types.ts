@@ -4,6 +4,7 @@ import type { Millis, Random } from '@millrace/shared/base/clock';
 import type { Digest } from '@millrace/shared/base/digest';
 import type { Note } from '@millrace/shared/base/notes';
 import type { SourceStatus } from '@millrace/shared/bridge/rpc/detail-api';
+import type { Vouch } from '@millrace/shared/download/signatures/verdict';
 import type { EdgeMemory } from '../edges/nearest-first.ts';
 import type { HostLimits } from '../sources/source-set.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -69,6 +70,8 @@ export interface DownloadResult {
   readonly resumedBytes: number;
   /** Digest that the file was checked against, if any. */
   readonly digest?: Digest | undefined;
+  /** The signer that vouches for the file, if any does. */
+  readonly vouch?: Vouch | undefined;
 }
 
 /** Progress of a download. */

@@ -208,7 +208,7 @@ export class Download {
   }
 
   /** Gives the complete file its final name. */
-  async #finish({ url, length, digest, resumedBytes }: Fetched): Promise<DownloadResult> {
+  async #finish({ url, length, digest, vouch, resumedBytes }: Fetched): Promise<DownloadResult> {
     const path = await this.#target.finish(length);
     this.#reader.finished(path);
     const note = await markDownloaded(path, {
@@ -217,7 +217,7 @@ export class Download {
     });
     if (note !== undefined) this.#report.note(noteOf('system', { text: note }));
     const { receivedBytes } = this.#report;
-    return { path, bytes: length, receivedBytes, resumedBytes, digest };
+    return { path, bytes: length, receivedBytes, resumedBytes, digest, vouch };
   }
 
   #otherWay(error: unknown, { sources, first, findings }: Attempt): Note | undefined {

@@ -100,7 +100,7 @@ export class ExnodeDownload {
       if (n > 0) report.note(noteOf('pieces-again', { n }));
     }
     const url = this.#places[0]?.origin ?? '';
-    return { url, length: size, digest: await target.check(check, size), resumedBytes };
+    return { url, length: size, ...(await target.check(check, size)), resumedBytes };
   }
 
   /** Proves blocks that have become complete. */

@@ -112,6 +112,8 @@ export class OtherWays {
     { proves = false, isSaid = false, provesWhole = false }: Proof = {},
   ): Note | undefined {
     if (!isMillraceError(error)) return undefined;
+    // Other sources are of the same publisher, or of nobody.
+    if (error.code === 'bad-signature') return undefined;
     // Another source cannot help with problems of this machine, or with the user's own orders.
     if (error.row.scope !== 'source' && error.row.scope !== 'node') return undefined;
     if (this.#whole !== undefined) return this.#nextInOnePiece(sources, first);

@@ -1,21 +1,29 @@
 /** Downloads a file in one piece, because its ranges cannot be shown to belong to one version. */
 
-import type { Digest } from '@millrace/shared/base/digest';
-import { MillraceError } from '@millrace/shared/base/errors';
+import { basename } from 'node:path';
+import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { Note } from '@millrace/shared/base/notes';
+import { noteOfError } from '@millrace/shared/base/notes';
+import type { Statement } from '@millrace/shared/download/metalink/description-merge';
 import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
 import { FileCheck } from '../hash/file-check.ts';
+import type { Vouching } from '../signatures/vouching.ts';
+import type { Connections } from '../sources/connections.ts';
+import { vouchingFor } from '../sources/sidecars.ts';
 import type { DownloadWay } from './download-way.ts';
 import { SingleStream } from './single-stream.ts';
+import type { Checked } from './target-file.ts';
 
 /**
  * Fetches the file to its end and checks it.
  *
- * @returns its length in bytes, and the digest that it was checked against, if any
+ * @returns its length in bytes, and what it was checked against
  * @throws MillraceError; the signal's reason
  */
 export async function streamDownload(
   way: DownloadWay,
-): Promise<{ readonly length: number; readonly digest: Digest | undefined }> {
+  connections: Connections,
+): Promise<Checked & { readonly length: number }> {
   const { report, sources, first, file, pool, session } = way;
   report.setState('running');
   const stream = new SingleStream({
@@ -26,30 +34,57 @@ export async function streamDownload(
     session,
   });
   const length = await stream.run(first.opened);
-  return { length, digest: await checkWhole(way, length) };
+  return { length, ...(await checkWhole(way, connections, length)) };
 }
 
 /**
  * Checks digest and pieces: a bad piece of a file that came in one piece cannot be fetched again.
  */
 async function checkWhole(
-  { request, context, first, target, said }: DownloadWay,
+  { request, context, first, target, file, said, report }: DownloadWay,
+  connections: Connections,
   length: number,
-): Promise<Digest | undefined> {
+): Promise<Checked> {
   const { digests, pieces } = request;
   const { source, opened } = first;
-  const check = new FileCheck([
-    { by: 'the user', digests, pieces: pieces === undefined ? [] : [pieces] },
-    ...said.map(({ by, digest }) => ({ by, digests: [digest] })),
-    {
-      by: source.label,
-      digests: fileDigests(opened.headers, opened.kind === 'whole' ? 200 : 206),
-    },
-  ]);
-  const digest = await target.check(check, length);
-  if (!check.needed) return digest;
+  const { random, signal } = context;
+  const name = basename(file.path);
+  const onNote = report.noteOnce;
+  const own = { request, connections, source, name, random, signal, onNote };
+  const vouching = await vouchingFor(own);
+  const found = await lookBeside(vouching, onNote, signal);
+  const check = new FileCheck(
+    [
+      { by: 'the user', digests, pieces: pieces === undefined ? [] : [pieces] },
+      ...found,
+      ...said.map(({ by, digest }) => ({ by, digests: [digest] })),
+      {
+        by: source.label,
+        digests: fileDigests(opened.headers, opened.kind === 'whole' ? 200 : 206),
+      },
+    ],
+    vouching?.digest,
+  );
+  const checked = await target.check(check, length, vouching);
+  if (!check.needed) return checked;
   const bad = await check.badPieces(target.hasher, length, context.signal);
-  if (bad.length === 0) return digest;
+  if (bad.length === 0) return checked;
   await target.discard();
   throw new MillraceError('checksum-mismatch', `${bad.length} pieces have another digest`);
+}
+
+/** Reads what is beside the file. @throws MillraceError `bad-signature`; the signal's reason */
+async function lookBeside(
+  vouching: Vouching | undefined,
+  onNote: (note: Note) => void,
+  signal: AbortSignal,
+): Promise<readonly Statement[]> {
+  try {
+    return (await vouching?.look()) ?? [];
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isMillraceError(error, 'bad-signature')) throw error;
+    onNote(noteOfError('failed', asMillraceError(error)));
+    return [];
+  }
 }

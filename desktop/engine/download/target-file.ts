@@ -13,6 +13,7 @@ import { noteOf } from '@millrace/shared/base/notes';
 import type { PartialHeader } from '@millrace/shared/download/journal/earlier-partial';
 import { nameFromUrl, safeFileName } from '@millrace/shared/download/request/file-name';
 import { type DownloadRequest, exnodeUrl } from '@millrace/shared/download/request/request';
+import type { Vouch } from '@millrace/shared/download/signatures/verdict';
 import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
 import { fileError } from '../files/file-error.ts';
@@ -23,6 +24,7 @@ import { DATA_SUFFIX } from '../files/partial-names.ts';
 import type { FileCheck } from '../hash/file-check.ts';
 import { FileHasher } from '../hash/file-hasher.ts';
 import { PartialFile } from '../partial/partial-file.ts';
+import type { Vouching } from '../signatures/vouching.ts';
 import { checkEarlierBytes } from '../sources/earlier-bytes.ts';
 import type { First } from '../sources/opening.ts';
 import { isPage } from '../sources/source-answer.ts';
@@ -36,6 +38,19 @@ const PAGE_NAME = /\.x?html?$/i;
 const MAX_NUMBER = 99;
 const OF_ANOTHER: ReadonlySet<ErrorCode> = new Set(['different-file']);
 const TAKEN: ReadonlySet<ErrorCode> = new Set(['different-file', 'file-exists', 'file-in-use']);
+
+/** Errors which show that the stored bytes are not the file. */
+const WRONG: ReadonlySet<ErrorCode> = new Set(['checksum-mismatch', 'bad-signature']);
+
+/** Results of checking a complete file. */
+export interface Checked {
+  /** Digest that it was checked against, if any. */
+  readonly digest: Digest | undefined;
+  /** The signer that vouches for it, if any does. */
+  readonly vouch: Vouch | undefined;
+}
+
+const NOT_CHECKED: Checked = { digest: undefined, vouch: undefined };
 
 /** A version of a file whose length need not be known. */
 export type UnsizedVersion = Omit<SourceVersion, 'length'> & {
@@ -187,18 +202,20 @@ export class TargetFile {
   }
 
   /**
-   * Checks the digest of the whole file.
+   * Checks the digest of the whole file, and who vouches for it.
    *
-   * @returns the matching digest; undefined if none is known
-   * @throws MillraceError `checksum-mismatch`: the file has then been deleted
+   * @param vouching undefined: nobody is asked
+   * @throws MillraceError `checksum-mismatch`, `bad-signature`: the file has then been deleted
    */
-  async check(check: FileCheck, length: number): Promise<Digest | undefined> {
-    if (!check.needed) return undefined;
+  async check(check: FileCheck, length: number, vouching?: Vouching): Promise<Checked> {
+    if (!check.needed && vouching === undefined) return NOT_CHECKED;
     this.#options.report.checking();
+    const { signal } = this.#options.context;
     try {
-      return await check.whole(this.file, length, this.#hasher);
+      const digest = await check.whole(this.file, length, this.#hasher);
+      return { digest, vouch: await vouching?.vouch(this.file, length, signal) };
     } catch (error) {
-      if (isMillraceError(error, 'checksum-mismatch')) await this.discard();
+      if (isMillraceError(error) && WRONG.has(error.code)) await this.discard();
       throw error;
     }
   }

@@ -17,23 +17,27 @@ import type { FileHasher } from './file-hasher.ts';
 import { storedDigest } from './stored-digest.ts';
 
 export class FileCheck {
-  readonly #digest: Digest | undefined;
+  /** Digests that the file must have, the strongest first. */
+  readonly #digests: readonly Digest[];
   readonly #pieces: PieceDigests | undefined;
 
   /**
    * @param statements all statements about the file, from any source
+   * @param signed digest that somebody vouches for: it is checked, even if another one is stronger
    * @throws MillraceError `contradicting-statements`
    */
-  constructor(statements: readonly Statement[]) {
+  constructor(statements: readonly Statement[], signed?: Digest) {
     const { digests, pieces } = mergeStatements(statements);
-    this.#digest = strongest(digests);
+    const best = strongest(digests);
+    const isBest = signed?.algorithm === best?.algorithm && signed?.hex === best?.hex;
+    this.#digests = [best, isBest ? undefined : signed].filter((digest) => digest !== undefined);
     const rank = ({ algorithm }: PieceDigests) => DIGEST_ALGORITHMS.indexOf(algorithm);
     this.#pieces = [...pieces].sort((a, b) => rank(b) - rank(a))[0];
   }
 
   /** False if no digest is known for the file. */
   get needed(): boolean {
-    return this.#digest !== undefined || this.#pieces !== undefined;
+    return this.#digests.length > 0 || this.#pieces !== undefined;
   }
 
   /** Returns the pieces whose bytes do not match their digest. @throws MillraceError */
@@ -46,10 +50,10 @@ export class FileCheck {
   }
 
   /**
-   * Checks the digest of the whole file.
+   * Checks the digests of the whole file.
    *
    * @param hasher the hasher that followed the file's growth, if any
-   * @returns the matching digest; undefined if none is known
+   * @returns the strongest matching digest; undefined if none is known
    * @throws MillraceError `checksum-mismatch`
    */
   async whole(
@@ -57,13 +61,12 @@ export class FileCheck {
     length: number,
     hasher: FileHasher | undefined,
   ): Promise<Digest | undefined> {
-    const digest = this.#digest;
-    if (digest === undefined) return undefined;
-    const { algorithm } = digest;
-    const hex = hasher?.algorithms.includes(algorithm)
-      ? (await hasher.finish(length)).find((d) => d.algorithm === algorithm)?.hex
-      : await storedDigest(file, algorithm, length);
-    if (hex === digest.hex) return digest;
-    throw new MillraceError('checksum-mismatch', `${algorithm} is ${hex}`);
+    for (const { algorithm, hex: wanted } of this.#digests) {
+      const hex = hasher?.algorithms.includes(algorithm)
+        ? (await hasher.finish(length)).find((d) => d.algorithm === algorithm)?.hex
+        : await storedDigest(file, algorithm, length);
+      if (hex !== wanted) throw new MillraceError('checksum-mismatch', `${algorithm} is ${hex}`);
+    }
+    return this.#digests[0];
   }
 }

@@ -6,17 +6,17 @@
  */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
-import { asMillraceError, isMillraceError } from '@millrace/shared/base/errors';
-import { type Note, noteOf, noteOfError } from '@millrace/shared/base/notes';
+import { asMillraceError, isMillraceError, type MillraceError } from '@millrace/shared/base/errors';
+import { type Note, noteOfError } from '@millrace/shared/base/notes';
 import type { Statement } from '@millrace/shared/download/metalink/description-merge';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { SourceOptions } from '@millrace/shared/download/scheduler/scheduler';
 import type { ChunkOwners, EdgeList } from '../edges/chunk-owners.ts';
 import type { EdgeMemory } from '../edges/nearest-first.ts';
+import type { Vouching } from '../signatures/vouching.ts';
 import type { Connections } from './connections.ts';
 import type { DownloadSource } from './download-source.ts';
 import type { First } from './opening.ts';
-import type { SmallFile } from './small-file.ts';
 
 export interface DiscoveryOptions {
   readonly request: DownloadRequest;
@@ -25,10 +25,12 @@ export interface DiscoveryOptions {
   /** Base URL of an edge in use that the user has named; undefined if there is none. */
   readonly edge: string | undefined;
   readonly length: number;
-  /** Name that the file gets, to find it in lists of digests. */
+  /** Name that the file gets, to find it in Metalink documents. */
   readonly name: string;
   readonly random: Random;
   readonly edgeMemory: EdgeMemory;
+  /** Finds out who vouches for the file; undefined: there is nothing to look for. */
+  readonly vouching: Vouching | undefined;
   readonly signal: AbortSignal;
   readonly onSource: (source: DownloadSource) => void;
   /** Called when the owners of chunks become known, so that `ownership` has changed. */
@@ -40,7 +42,6 @@ export interface DiscoveryOptions {
 const MAX_LIVE_BYTES = 4096;
 const MAX_EDGE_LIST_BYTES = 512 * 1024;
 const MAX_METALINK_BYTES = 16 * 1024 * 1024;
-const MAX_SIDECAR_BYTES = 1024 * 1024;
 /** Longest time that a hint may take, ms: the end of a download waits for all of them. */
 const HINT_MS = 30_000;
 /** Most mirrors to use: more of them only make servers busier, not a download faster. */
@@ -53,17 +54,18 @@ export class Discovery {
   #mirrors = 0;
   readonly #tasks: Promise<void>[] = [];
   #sidecars: Promise<void> = Promise.resolve();
+  #bad: MillraceError | undefined;
 
   constructor(options: DiscoveryOptions) {
     this.#options = options;
-    const { request, first, edge } = options;
+    const { request, first, edge, vouching } = options;
     const { digests, pieces } = request;
     this.#statements.push({
       by: 'the user',
       digests,
       pieces: pieces === undefined ? [] : [pieces],
     });
-    if (request.sidecars) this.#sidecars = this.#task(() => this.#readSidecars());
+    if (vouching !== undefined) this.#sidecars = this.#task(() => this.#readSidecars(vouching));
     if (first.opened.headers.link !== undefined) this.#task(() => this.#readLinks());
     if (edge !== undefined) this.#task(() => this.#readEdgeList(edge));
   }
@@ -79,9 +81,14 @@ export class Discovery {
     };
   }
 
-  /** Resolves with all statements about the file, once every hint has been followed. */
+  /**
+   * Resolves with all statements about the file, once every hint has been followed.
+   *
+   * @throws MillraceError `bad-signature`
+   */
   async statements(): Promise<readonly Statement[]> {
     await Promise.all(this.#tasks);
+    if (this.#bad !== undefined) throw this.#bad;
     return this.#statements;
   }
 
@@ -135,6 +142,7 @@ export class Discovery {
     // The document may describe another version of the file.
     if (file === undefined || (file.size !== undefined && file.size !== length)) return;
     this.#state({ by: url, digests: file.digests, pieces: file.pieces });
+    for (const { text } of file.signatures) this.#options.vouching?.give(text);
     if (!request.direct) return;
     for (const replica of file.replicas) {
       if (replica.url !== first.source.url) this.#addMirror(replica.url);
@@ -176,29 +184,14 @@ export class Discovery {
     });
   }
 
-  /** Reads files of digests with conventional names; the first one that lists the file counts. */
-  async #readSidecars(): Promise<void> {
-    const { connections, random, signal, name, first, onNote } = this.#options;
-    const { findDigests, sidecarCandidates } = await import(
-      '@millrace/shared/download/metalink/checksum-file'
-    );
-    const { readSmallFile } = await import('./small-file.ts');
-    for (const url of sidecarCandidates(first.source.url)) {
-      const source = connections.source('mirror', url, random);
-      let file: SmallFile;
-      try {
-        file = await readSmallFile(source, MAX_SIDECAR_BYTES, signal, HINT_MS);
-      } catch (error) {
-        // A server that lets us wait for one name would do so for the others.
-        if (isMillraceError(error, 'origin-timeout')) throw error;
-        continue;
-      }
-      const sidecar = url.slice(url.lastIndexOf('/') + 1);
-      const digests = findDigests(file.body, sidecar, name);
-      if (digests.length === 0) continue;
-      this.#state({ by: url, digests });
-      onNote(noteOf('digest-from', { url }));
-      return;
+  /** Reads lists of digests and signatures with conventional names. */
+  async #readSidecars(vouching: Vouching): Promise<void> {
+    try {
+      for (const statement of await vouching.look()) this.#state(statement);
+    } catch (error) {
+      // A signature of other bytes by a pinned key is no hint.
+      if (isMillraceError(error, 'bad-signature')) this.#bad = error;
+      else throw error;
     }
   }
 }

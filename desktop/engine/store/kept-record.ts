@@ -99,6 +99,8 @@ const request = z.object({
   digests: z.array(digest).default([]),
   pieces: z.object({ algorithm, pieceBytes: atLeastOne, hexes }).optional(),
   sidecars: z.boolean().default(REQUEST_DEFAULTS.sidecars),
+  keys: z.array(z.string()).optional(),
+  signatures: z.array(z.string()).optional(),
   limit: atLeastOne.optional(),
   timeoutMs: z.number().min(0).default(REQUEST_DEFAULTS.timeoutMs),
   retryForMs: z.number().min(0).optional(),

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -22,16 +22,37 @@ const REFUSED = 4;
 const CHECKSUM = 5;
 const SOURCE = 7;
 
+// Made by GnuPG 2.2 for the list of the file that `contentOf('signed', SIZE)` is.
+const KEY = `-----BEGIN PGP PUBLIC KEY BLOCK-----
+
+mDMEaVW5ABYJKwYBBAHaRw8BAQdA6eY+e2dUOgKOOVMYbYOeEuuGjTmjPuTco6lj
+WH4qo860H0ZpeGVkIFB1Ymxpc2hlciA8dEBleGFtcGxlLm9yZz6IkAQTFggAOBYh
+BDAh6kDwcvxZ7T5UUug1SA27W0bPBQJpVbkAAhsDBQsJCAcCBhUKCQgLAgQWAgMB
+Ah4BAheAAAoJEOg1SA27W0bP1y8BAMei8G22caZp7ZcgbI4FupDbtyHxzuF1s8KO
+2kh12YioAP4qtIt0CiY35AtLWQwvNVYMJiva0cLNXNt6vO+UIu/wCQ==
+=yDPX
+-----END PGP PUBLIC KEY BLOCK-----
+`;
+const SIGNATURE = `-----BEGIN PGP SIGNATURE-----
+
+iHUEABYIAB0WIQQwIepA8HL8We0+VFLoNUgNu1tGzwUCaVW5AAAKCRDoNUgNu1tG
+z/vhAQDR7RPx+E4C+NofRmy59IS669qbNOzJ11MJR3Mh3fs56wD/Sb5x48TZMXxs
+Yc0uAO44AZtAw6ybnMPfoEj2rz1Jmgc=
+=IK5g
+-----END PGP SIGNATURE-----
+`;
+
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let keys: Awaited<ReturnType<typeof temporaryFolder>>;
 let origin: FileServer;
 let mirror: FileServer;
 
 beforeEach(async () => {
-  folder = await temporaryFolder();
+  [folder, keys] = await Promise.all([temporaryFolder(), temporaryFolder()]);
   [origin, mirror] = await Promise.all([FileServer.start(), FileServer.start()]);
 });
 afterEach(async () => {
-  await Promise.all([origin.stop(), mirror.stop(), folder.remove()]);
+  await Promise.all([origin.stop(), mirror.stop(), folder.remove(), keys.remove()]);
 });
 
 const get = (...args: string[]) => runCli(['get', ...args, '-d', folder.path]);
@@ -204,6 +225,35 @@ describe('digests', () => {
     const bad = await get(origin.add('/pub/b.iso', { body }), '--find-checksum');
     expect(bad).toMatchObject({ code: CHECKSUM });
     expect(await readdir(folder.path)).toEqual(['a.iso']);
+  });
+
+  test('count more if somebody with a key that the user trusts has signed them', async () => {
+    const body = contentOf('signed', SIZE);
+    const url = origin.add('/pub/a.iso', { body });
+    const list = Buffer.from(`${sha256(body)} *a.iso\n`);
+    origin.add('/pub/SHA256SUMS', { body: list });
+    origin.add('/pub/SHA256SUMS.sign', { body: Buffer.from(SIGNATURE) });
+    const key = join(keys.path, 'key.asc');
+    await writeFile(key, KEY);
+    const good = await get(url, '--key', key);
+    expect(good).toMatchObject({ code: OK });
+    expect(good.stdout).toMatch(
+      /Signed by Fixed Publisher \(key 3021EA40F072FC59ED3E5452E835480DBB5B46CF\)/,
+    );
+    expect(await saved('a.iso')).toBe(sha256(body));
+
+    // Somebody who can change the file and the list cannot change the signature.
+    const altered = other(body, SIZE / 2);
+    origin.add('/pub/a.iso', { body: altered });
+    origin.add('/pub/SHA256SUMS', { body: Buffer.from(`${sha256(altered)} *a.iso\n`) });
+    const bad = await get(url, '--key', key, '--overwrite');
+    expect(bad).toMatchObject({ code: CHECKSUM });
+    expect(bad.stderr).toMatch(/not what its publisher signed/);
+    expect(await saved('a.iso')).toBe(sha256(body));
+    const unsigned = await get(url, '--find-checksum', '--overwrite', '--json');
+    expect(unsigned).toMatchObject({ code: OK });
+    expect(unsigned.stdout).toMatch(/"note":"signature-unknown-key"/);
+    expect(unsigned.stdout).not.toMatch(/"vouch"/);
   });
 
   test('in the answer are compared with the file', async () => {

@@ -85,6 +85,7 @@ describe('errors', () => {
       'different-file',
       'malformed-response',
       'checksum-mismatch',
+      'bad-signature',
     ]);
     // Another link helps.
     expect(where(({ file }) => file === 'gone')).toEqual([

@@ -737,6 +737,14 @@ export const ERRORS = {
     title: 'The file does not have the checksum it should have',
     advice: 'Check the checksum; if it is right, the file at the source is damaged or altered.',
   },
+  'bad-signature': {
+    status: 502,
+    ...means('source', 'no', 'dropped'),
+    exit: EXIT.checksum,
+    title: 'The file is not what its publisher signed',
+    advice:
+      'Use another source: the file or its list of digests was altered, or a mirror is out of step.',
+  },
   'file-exists': {
     status: 409,
     ...means('download', 'no', 'kept'),

@@ -104,6 +104,7 @@ export interface Placeholders {
   readonly 'note.first-answer': 'source' | 'why';
   readonly 'note.next-in-one-piece': 'source';
   readonly 'note.pieces-again': 'n';
+  readonly 'note.signed-by': 'by' | 'fingerprint';
   readonly 'note.digest-from': 'url';
   readonly 'note.waits-for-server': 'why';
   readonly 'note.waits-for-room': 'why';

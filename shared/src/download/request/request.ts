@@ -48,6 +48,11 @@ export interface KeptExnode {
   readonly key?: string | undefined;
 }
 
+/** Most keys of a request, and most signatures. */
+export const MAX_KEYS = 4;
+/** Longest key or signature, characters. */
+export const MAX_KEY_CHARS = 256 * 1024;
+
 export interface DownloadRequest {
   /** 1 to 64 URLs of the same file, best first. The first one names the download. */
   readonly urls: readonly string[];
@@ -101,6 +106,13 @@ export interface DownloadRequest {
   readonly pieces?: PieceDigests | undefined;
   /** True: look beside the file for SHA256SUMS and similar files. */
   readonly sidecars: boolean;
+  /**
+   * Public keys that the user trusts to sign this file, besides those that come with Millrace: of
+   * OpenPGP, armored or in base64, or of minisign. With any, signatures are looked for.
+   */
+  readonly keys?: readonly string[] | undefined;
+  /** Signatures of the whole file: OpenPGP's, armored or in base64, or minisign's. */
+  readonly signatures?: readonly string[] | undefined;
   /** Bytes per second; undefined: no limit. */
   readonly limit?: number | undefined;
   /** Longest time each to connect, to wait for an answer, and of silence. */
