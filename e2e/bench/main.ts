@@ -19,6 +19,8 @@
  * `npm run bench -- stripes [--downloads N] [--seed S] [--slow N]`: downloads in coded shards whose
  * depots die, or one of which is N times slower than the others.
  *
+ * `npm run bench -- coded-memory [--mib N]`: memory of a download in coded shards.
+ *
  * `npm run bench -- memory`: an edge's memory under floods of requests from strangers.
  */
 
@@ -26,6 +28,7 @@ import { nginxOrComplain } from '../fixtures/origins/nginx.ts';
 import { cacheTests } from './cache-tests.ts';
 import { clients } from './clients.ts';
 import { decision } from './decision.ts';
+import { codedMemory } from './depots/coded-memory.ts';
 import { depot } from './depots/depot.ts';
 import { stripes } from './depots/stripes.ts';
 import { download } from './download.ts';
@@ -75,6 +78,7 @@ const PROGRAMS = new Map<string, (args: readonly string[]) => Promise<number>>([
   ['cache-tests', cacheTests],
   ['clients', clients],
   ['stripes', stripes],
+  ['coded-memory', codedMemory],
 ]);
 
 const WITHOUT = `Without a name: ${[...BENCHMARKS.keys()].join(', ')}. The others have options of their own.`;

@@ -134,10 +134,13 @@ export class CodedSource extends PartSource {
       const solved = await this.#columns.get(key, signal);
       if (solved?.has(at)) return solved;
     }
+    signal.throwIfAborted();
     const column = columnWith(extents, blockBytes, at, this.#state);
     if (column === undefined) throw new MillraceError('origin-error', 'too little parity is left');
     const key = keyOf(column.extent, column.number);
-    const solved = await this.#columns.get(key, signal);
+    // No pause if there is none: the parity of requests that come together would be received twice.
+    const coming = this.#columns.get(key, signal);
+    const solved = coming && (await coming);
     if (solved?.has(at)) return solved;
     // Parity takes as much memory as what is solved from it.
     const bytes = column.lacking.length * blockBytes;

@@ -30,13 +30,19 @@ export class SolvedColumns<T> {
   }
 
   /**
-   * Returns a column that is being solved, or has been; undefined: neither, or it failed.
+   * Returns a column that is being solved, or has been; the promise gives undefined if it failed. Without
+   * such a column, undefined is returned at once: a caller that then solves it without a pause is the only
+   * one to do so.
    *
    * @throws the signal's reason
    */
-  async get(name: string, signal: AbortSignal): Promise<T | undefined> {
+  get(name: string, signal: AbortSignal): Promise<T | undefined> | undefined {
     const column = this.#columns.get(name);
-    const solved = column && (await this.#wait(column, signal).catch(() => undefined));
+    return column && this.#joined(column, signal);
+  }
+
+  async #joined(column: Column<T>, signal: AbortSignal): Promise<T | undefined> {
+    const solved = await this.#wait(column, signal).catch(() => undefined);
     signal.throwIfAborted();
     return solved;
   }
