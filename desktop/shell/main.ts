@@ -9,6 +9,7 @@ import {
 } from '@millrace/shared/bridge/page/outside-links';
 import { app, dialog } from 'electron';
 import { stateFolder } from '../local/local-edge.ts';
+import { MemoryFile } from './daemon/memory-file.ts';
 import { findOrStart } from './daemon/supervisor.ts';
 import { daemonMain } from './files.ts';
 import { daemonProgram } from './logic/daemon-program.ts';
@@ -17,7 +18,8 @@ import { RemoteShell, refuseAddress } from './remote-shell.ts';
 import { ShellApp } from './shell-app.ts';
 
 const state = stateFolder();
-const choice = remoteChoice(process.argv.slice(1), process.env.MILLRACE_REMOTE);
+const { remote } = new MemoryFile(state).value;
+const choice = remoteChoice(process.argv.slice(1), process.env.MILLRACE_REMOTE, remote);
 // Chromium's own files are kept beside ours: one state folder, one app, and one for each daemon elsewhere.
 const folder = choice.kind === 'elsewhere' ? join('windows', folderOf(choice.origin)) : 'window';
 app.setPath('userData', join(state, folder));
@@ -44,7 +46,7 @@ process.on('uncaughtException', (error) => {
 
 if (choice.kind === 'wrong') void refuseAddress(choice.given);
 else if (!app.requestSingleInstanceLock()) app.quit();
-else if (choice.kind === 'elsewhere') startElsewhere(choice.origin);
+else if (choice.kind === 'elsewhere') startElsewhere(choice.origin, choice.isSetting);
 else start();
 
 /** Reads the links of a start that names a daemon elsewhere. */
@@ -53,17 +55,23 @@ function requestOf(args: readonly string[]): LaunchRequest {
 }
 
 /** Shows the page of a daemon on another machine. */
-function startElsewhere(origin: string): void {
+function startElsewhere(origin: string, isSetting: boolean): void {
+  const first = requestOf(process.argv);
+  // Without a window, as the system starts it when the user logs in, nothing would be done here.
+  if (isSetting && first.hidden) return app.quit();
   app
     .whenReady()
     .then(() => {
-      const shell = new RemoteShell(origin, join(state, folder));
+      const leave = isSetting
+        ? () => new MemoryFile(state).change({ remote: undefined })
+        : undefined;
+      const shell = new RemoteShell(origin, join(state, folder), leave);
       app.on('second-instance', (_event, args) => shell.take(requestOf(args)));
       app.on('open-url', (_event, url) =>
         shell.take({ urls: urlsOfLink(url), files: [], hidden: false }),
       );
       app.on('activate', () => shell.show());
-      shell.take(requestOf(process.argv));
+      shell.take(first);
     })
     .catch(failToStart);
 }

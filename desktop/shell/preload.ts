@@ -33,6 +33,7 @@ const api: ShellApi = {
   copyText: (text) => call('copyText', text),
   getPreferences: () => call('getPreferences'),
   setPreferences: (changes: Partial<ShellPreferences>) => call('setPreferences', changes),
+  showRemote: (address) => call('showRemote', address),
   onMessage(listener) {
     listeners.add(listener);
     if (!listening) {

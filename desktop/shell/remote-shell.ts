@@ -6,8 +6,9 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { LaunchRequest } from '@millrace/shared/bridge/page/outside-links';
-import { app, dialog, Menu, session } from 'electron';
+import { app, dialog, Menu, type MenuItemConstructorOptions, session } from 'electron';
 import { MemoryFile } from './daemon/memory-file.ts';
+import { startAgain } from './electron/again.ts';
 import { protectContents, protectSession } from './electron/protect.ts';
 import { MainWindow } from './electron/window.ts';
 import { ICON, SHELL_FILES } from './files.ts';
@@ -22,6 +23,8 @@ export class RemoteShell {
   readonly #words: Words;
   readonly #memory: MemoryFile;
   readonly #window: MainWindow;
+  /** Takes back the setting that names this daemon; undefined if the start has named it. */
+  readonly #forget: (() => void) | undefined;
   /** URLs to offer once the page is loaded. */
   #urls: readonly string[] = [];
   #isAsking = false;
@@ -31,9 +34,11 @@ export class RemoteShell {
    *
    * @param origin of the daemon, such as https://nas.example
    * @param folder folder for what the window remembers
+   * @param forget takes back the setting that names this daemon; undefined if the start has named it
    */
-  constructor(origin: string, folder: string) {
+  constructor(origin: string, folder: string, forget?: () => void) {
     this.#origin = origin;
+    this.#forget = forget;
     this.#words = wordsFor([app.getLocale()]);
     this.#memory = new MemoryFile(folder);
     const sources = {
@@ -57,8 +62,13 @@ export class RemoteShell {
       onFailure: (error) => void this.#onFailure(error),
     });
     const mac = process.platform === 'darwin';
-    const roles = [...(mac ? (['appMenu'] as const) : []), 'editMenu', 'windowMenu'] as const;
-    Menu.setApplicationMenu(Menu.buildFromTemplate(roles.map((role) => ({ role }))));
+    const menus: MenuItemConstructorOptions[] = [
+      ...(mac ? [{ role: 'appMenu' } as const] : []),
+      ...(forget === undefined ? [] : [this.#backMenu()]),
+      { role: 'editMenu' },
+      { role: 'windowMenu' },
+    ];
+    Menu.setApplicationMenu(Menu.buildFromTemplate(menus));
     app.on('window-all-closed', () => app.quit());
   }
 
@@ -74,21 +84,40 @@ export class RemoteShell {
     if (isShown && urls.length > 0) void this.#window.load();
   }
 
+  #backMenu(): MenuItemConstructorOptions {
+    const words = this.#words;
+    const submenu: MenuItemConstructorOptions[] = [
+      { label: words.t('elsewhere.back'), click: () => this.#goBack() },
+      { type: 'separator' },
+      { role: 'quit', label: words.t('quit') },
+    ];
+    return { label: words.t('file'), submenu };
+  }
+
+  /** Starts the app again with the daemon of this machine. */
+  #goBack(): void {
+    this.#forget?.();
+    startAgain();
+    app.quit();
+  }
+
   async #onFailure(error: Error): Promise<void> {
     if (this.#isAsking || error.message.includes(REPLACED)) return;
     this.#isAsking = true;
     const words = this.#words;
+    const back = this.#forget === undefined ? [] : [words.t('elsewhere.back')];
     const { response } = await dialog.showMessageBox({
       type: 'error',
       message: words.t('elsewhere.gone', { host: new URL(this.#origin).host }),
       detail: `${words.t('elsewhere.gone.text')}\n\n${error.message}`,
-      buttons: [words.t('tryAgain'), words.t('quit')],
+      buttons: [words.t('tryAgain'), ...back, words.t('quit')],
       defaultId: 0,
-      cancelId: 1,
+      cancelId: back.length + 1,
       noLink: true,
     });
     this.#isAsking = false;
     if (response === 0) await this.#window.load();
+    else if (response === 1 && back.length === 1) this.#goBack();
     else app.quit();
   }
 }

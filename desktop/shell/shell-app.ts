@@ -3,7 +3,11 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type LaunchRequest, nameOfUrl } from '@millrace/shared/bridge/page/outside-links';
-import type { ShellMessage, ShellPreferences } from '@millrace/shared/bridge/page/shell-api';
+import type {
+  ShellAnswer,
+  ShellMessage,
+  ShellPreferences,
+} from '@millrace/shared/bridge/page/shell-api';
 import type { AppSettings } from '@millrace/shared/bridge/rpc/settings-api';
 import { app, dialog, nativeTheme, session, shell } from 'electron';
 import { logFile } from '../local/daemon-launch.ts';
@@ -12,6 +16,7 @@ import type { DaemonLink } from './daemon/daemon-link.ts';
 import { follow } from './daemon/feed.ts';
 import { MemoryFile } from './daemon/memory-file.ts';
 import { type Connected, type DaemonPlace, Supervisor } from './daemon/supervisor.ts';
+import { chooseRemote, startAgain } from './electron/again.ts';
 import { ClipboardWatch } from './electron/clipboard-watch.ts';
 import { setBrowserHost, setDefaultHandler, setStartAtLogin } from './electron/integration.ts';
 import { serveCalls } from './electron/ipc.ts';
@@ -45,6 +50,8 @@ export class ShellApp {
   #totals: Totals = NOTHING;
   #daemonState: DaemonState = 'starting';
   #quitting = false;
+  /** Daemon elsewhere that the window shows after the next end of the app, unless the user stays. */
+  #moveTo: string | undefined;
   /** The latest change of the host's registration: a removal under way would undo what follows. */
   #hostChange: Promise<void> = Promise.resolve();
 
@@ -168,13 +175,18 @@ export class ShellApp {
         },
         getPreferences: () => this.#preferences,
         setPreferences: (changes) => this.#change(changes),
+        showRemote: (address) => this.#showRemote(address),
         listen: () => this.#window.listen(),
       },
       () => this.#window.browserWindow?.webContents,
       origin,
     );
+    let moveTo: string | undefined;
     watchQuitting({
       question: (forced) => {
+        // A later end of the app, after the user has stayed, leads nowhere else.
+        moveTo = this.#moveTo;
+        this.#moveTo = undefined;
         const { active, waiting } = this.#totals;
         const { endsDaemon } = this.#supervisor;
         return quitQuestion({ active, waiting, endsDaemon, forced }, this.#words);
@@ -182,6 +194,10 @@ export class ShellApp {
       toBackground: () => this.#window.hide(),
       finish: async () => {
         this.#quitting = true;
+        if (moveTo !== undefined) {
+          this.#memory.change({ remote: moveTo });
+          startAgain();
+        }
         await this.#supervisor.stop();
       },
     });
@@ -270,6 +286,15 @@ export class ShellApp {
       .catch((error: unknown) => {
         process.stderr.write(`Browsers do not know the app: ${error}\n`);
       });
+  }
+
+  async #showRemote(address: string): Promise<ShellAnswer> {
+    const { origin, ...answer } = await chooseRemote(address, this.#words);
+    if (origin !== undefined) {
+      this.#moveTo = origin;
+      app.quit();
+    }
+    return answer;
   }
 
   async #chooseFolder(start: string | undefined): Promise<string | null> {

@@ -22,7 +22,8 @@ export function completionCommand(context: CliContext, program: Command): Comman
       `
   bash   source <(millrace completion bash)        in ~/.bashrc
   zsh    millrace completion zsh > "\${fpath[1]}/_millrace"
-  fish   millrace completion fish > ~/.config/fish/completions/millrace.fish`,
+  fish   millrace completion fish > ~/.config/fish/completions/millrace.fish
+  powershell   millrace completion powershell | Out-String | Invoke-Expression   in $PROFILE`,
     )
     .action((shell: Shell, { name }: { name: string }) => {
       context.stdout.write(completionScript(shell, basename(name)));

@@ -3,7 +3,7 @@
  * of date; loading costs nothing.
  */
 
-export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 export type Shell = (typeof SHELLS)[number];
 
 /**
@@ -13,7 +13,7 @@ export type Shell = (typeof SHELLS)[number];
  */
 export function completionScript(shell: Shell, name: string): string {
   const identifier = name.replace(/\W/g, '_');
-  return { bash, zsh, fish }[shell](name, `_${identifier}_complete`);
+  return { bash, zsh, fish, powershell }[shell](name, `_${identifier}_complete`);
 }
 
 /** The first line of the program's answer names further completions to add. */
@@ -104,4 +104,30 @@ function ${fn}
     end
 end
 complete -c ${name} -f -a '(${fn})'
+`;
+
+/**
+ * PowerShell replaces the word at the cursor. Without candidates it completes the names of files by itself, folders
+ * included. Before version 7.3 it gives programs no empty words unless they are quoted once more; scripts, as npm's
+ * start the program, would not get a bare `--`.
+ */
+const powershell = (
+  name: string,
+  fn: string,
+) => `# PowerShell completion of ${name}: ${name} completion powershell | Out-String | Invoke-Expression
+$${fn} = {
+    param($wordToComplete, $commandAst, $cursorPosition)
+    $words = @($commandAst.CommandElements | Select-Object -Skip 1 |
+        Where-Object { $_.Extent.StartOffset -lt $cursorPosition } | ForEach-Object { $_.ToString() })
+    if ($wordToComplete -eq '') {
+        $legacy = $PSVersionTable.PSVersion -lt [version]'7.3' -or $PSNativeCommandArgumentPassing -eq 'Legacy'
+        $words += if ($legacy) { '""' } else { '' }
+    }
+    ${name} __complete '--' $words 2>$null | Select-Object -Skip 1 | Where-Object { $_ } | ForEach-Object {
+        $text, $about = $_ -split "\t", 2
+        if (-not $about) { $about = $text }
+        [System.Management.Automation.CompletionResult]::new($text, $text, 'ParameterValue', $about)
+    }
+}
+Register-ArgumentCompleter -Native -CommandName '${name}' -ScriptBlock $${fn}
 `;

@@ -49,7 +49,7 @@ export async function readToken(
   try {
     return (await readFile(path, 'utf8')).trim() || undefined;
   } catch (cause) {
-    throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
+    throw new MillraceError('bad-option', `--token-file: ${path} cannot be read`, { cause });
   }
 }
 

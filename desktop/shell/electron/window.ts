@@ -95,7 +95,8 @@ export class MainWindow {
       show: false,
       title: 'Millrace',
       icon,
-      autoHideMenuBar: true,
+      // The menu is the only way back from a daemon elsewhere.
+      autoHideMenuBar: mayCall,
       backgroundColor: nativeTheme.shouldUseDarkColors ? '#11161b' : '#f4f6f7',
       webPreferences: {
         ...(mayCall ? { preload: join(files, 'preload.cjs') } : {}),

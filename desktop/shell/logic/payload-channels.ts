@@ -12,6 +12,7 @@ export interface ShellCalls {
   readonly copyText: string;
   readonly getPreferences: undefined;
   readonly setPreferences: Partial<ShellPreferences>;
+  readonly showRemote: string;
   /** The page listens to messages from now on. */
   readonly listen: undefined;
 }

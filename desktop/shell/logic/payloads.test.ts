@@ -7,6 +7,7 @@ test('accepts the payloads that the page sends', () => {
   expect(PARSERS.chooseFolder(undefined)).toBeUndefined();
   expect(PARSERS.chooseFolder('/home/me')).toBe('/home/me');
   expect(PARSERS.offerFile('/home/me/talk.tar')).toBe('/home/me/talk.tar');
+  expect(PARSERS.showRemote('nas.example')).toBe('nas.example');
   expect(PARSERS.setPreferences({ notifications: false })).toEqual({ notifications: false });
 });
 
@@ -18,6 +19,7 @@ test.each<[keyof typeof PARSERS, unknown]>([
   ['chooseFolder', null],
   ['offerFile', ['/etc/passwd']],
   ['copyText', 5],
+  ['showRemote', 'x'.repeat(5000)],
   ['setPreferences', { shell: true }],
   ['getPreferences', {}],
   ['listen', 'all'],

@@ -4,6 +4,8 @@ import type { ShellCall, ShellCalls } from './payload-channels.ts';
 import { readChanges } from './preferences.ts';
 
 const MAX_PATH_CHARS = 4096;
+/** Longest address of a daemon, as its user has typed it. */
+const MAX_ADDRESS_CHARS = 2048;
 /** Most characters of a text that is copied: a list of many thousand URLs. */
 const MAX_COPY_CHARS = 16 * 1024 * 1024;
 
@@ -19,6 +21,7 @@ export const PARSERS: Parsers = {
   copyText: (value) => text(value, MAX_COPY_CHARS),
   getPreferences: nothing,
   setPreferences: (value) => readChanges(value) ?? refuse('preferences'),
+  showRemote: (value) => text(value, MAX_ADDRESS_CHARS),
   listen: nothing,
 };
 

@@ -18,6 +18,7 @@ test('kept data are read back; damaged members count as absent', () => {
     toldOfTray: true,
     bounds: { x: -10, y: 20, width: 900, height: 600 },
     daemonPid: 42,
+    remote: 'https://nas.example',
   };
   expect(readRemembered(JSON.stringify(kept))).toEqual(kept);
   const damaged = {
@@ -25,12 +26,14 @@ test('kept data are read back; damaged members count as absent', () => {
     toldOfTray: 1,
     bounds: { x: 0, y: 0, width: 5, height: 5 },
     daemonPid: -1,
+    remote: 'http://nas.example',
   };
   expect(readRemembered(JSON.stringify(damaged))).toEqual({
     preferences: { ...DEFAULT_PREFERENCES, stayInTray: false },
     toldOfTray: false,
     bounds: undefined,
     daemonPid: undefined,
+    remote: undefined,
   });
 });
 

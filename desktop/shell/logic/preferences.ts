@@ -1,5 +1,6 @@
 /** The user's choices for the app: read, checked, changed. */
 
+import { remoteOrigin } from '@millrace/shared/bridge/page/remote-origin';
 import { PREFERENCE_NAMES, type ShellPreferences } from '@millrace/shared/bridge/page/shell-api';
 import { isObject } from '@millrace/shared/bridge/rpc/json-rpc';
 
@@ -20,6 +21,8 @@ export interface Remembered {
   readonly bounds: Bounds | undefined;
   /** Process of the daemon that the app has started, and that ends with the app. */
   readonly daemonPid: number | undefined;
+  /** Origin of the daemon that the window shows in place of this machine's, such as https://nas.example. */
+  readonly remote: string | undefined;
 }
 
 export interface Bounds {
@@ -32,12 +35,13 @@ export interface Bounds {
 /** Reads the kept state from any text: invalid members count as absent. */
 export function readRemembered(text: string): Remembered {
   const value = parsed(text);
-  const { toldOfTray, bounds, daemonPid } = value;
+  const { toldOfTray, bounds, daemonPid, remote } = value;
   return {
     preferences: { ...DEFAULT_PREFERENCES, ...booleansOf(value.preferences) },
     toldOfTray: toldOfTray === true,
     bounds: isBounds(bounds) ? bounds : undefined,
     daemonPid: isWhole(daemonPid) && daemonPid > 0 ? daemonPid : undefined,
+    remote: typeof remote === 'string' ? remoteOrigin(remote) : undefined,
   };
 }
 

@@ -1,7 +1,13 @@
 import { expect, test } from '@jest/globals';
-import { folderOf, offerAddress, remoteChoice, withoutRemote } from './remote-choice.ts';
+import {
+  folderOf,
+  offerAddress,
+  remoteChoice,
+  restartArguments,
+  withoutRemote,
+} from './remote-choice.ts';
 
-const ELSEWHERE = { kind: 'elsewhere', origin: 'https://nas.example' };
+const ELSEWHERE = { kind: 'elsewhere', origin: 'https://nas.example', isSetting: false };
 
 test.each([
   [[], undefined, { kind: 'here' }],
@@ -15,6 +21,7 @@ test.each([
     {
       kind: 'elsewhere',
       origin: 'https://nas.example:8443',
+      isSetting: false,
     },
   ],
   [['--remote'], undefined, { kind: 'wrong', given: '' }],
@@ -24,6 +31,20 @@ test.each([
   [['--remote=file:///etc'], undefined, { kind: 'wrong', given: 'file:///etc' }],
 ])('the arguments %j with the variable %j choose %j', (args, variable, chosen) => {
   expect(remoteChoice(args, variable)).toEqual(chosen);
+});
+
+test('the setting of the app counts where a start names no daemon', () => {
+  const setting = 'https://kept.example';
+  const kept = { kind: 'elsewhere', origin: setting, isSetting: true };
+  expect(remoteChoice(['--hidden'], '', setting)).toEqual(kept);
+  expect(remoteChoice([], 'nas.example', setting)).toEqual(ELSEWHERE);
+  expect(remoteChoice(['--remote', 'nas.example'], undefined, setting)).toEqual(ELSEWHERE);
+});
+
+test('the app starts again with its switches, and without links, daemons and `--hidden`', () => {
+  const args = ['/app', '--no-sandbox', '--hidden', '--remote', 'nas.example', 'https://a.example'];
+  expect(restartArguments(args, 1)).toEqual(['/app', '--no-sandbox']);
+  expect(restartArguments(['--lang=de', 'talk.meta4'], 0)).toEqual(['--lang=de']);
 });
 
 test('each daemon has a folder of its own, whose name every file system takes', () => {

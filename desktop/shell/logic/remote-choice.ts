@@ -5,8 +5,8 @@ import { remoteOrigin } from '@millrace/shared/bridge/page/remote-origin';
 export type RemoteChoice =
   /** The daemon of this machine. */
   | { readonly kind: 'here' }
-  /** A daemon elsewhere; its origin, such as https://nas.example. */
-  | { readonly kind: 'elsewhere'; readonly origin: string }
+  /** A daemon elsewhere: its origin, such as https://nas.example, and whether the setting of the app names it. */
+  | { readonly kind: 'elsewhere'; readonly origin: string; readonly isSetting: boolean }
   /** An unusable address, as it was given. */
   | { readonly kind: 'wrong'; readonly given: string };
 
@@ -14,16 +14,37 @@ export type RemoteChoice =
  * Reads `--remote URL` or `--remote=URL` among the arguments of a start; the last one counts.
  *
  * @param variable value of MILLRACE_REMOTE, which stands for the option, as in commands
+ * @param setting origin that the app remembers, which counts where a start names none
  */
-export function remoteChoice(args: readonly string[], variable: string | undefined): RemoteChoice {
+export function remoteChoice(
+  args: readonly string[],
+  variable: string | undefined,
+  setting?: string,
+): RemoteChoice {
   let given = variable === '' ? undefined : variable;
   args.forEach((word, at) => {
     if (word === '--remote') given = args[at + 1] ?? '';
     else if (word.startsWith('--remote=')) given = word.slice('--remote='.length);
   });
-  if (given === undefined) return { kind: 'here' };
+  if (given === undefined) {
+    if (setting === undefined) return { kind: 'here' };
+    return { kind: 'elsewhere', origin: setting, isSetting: true };
+  }
   const origin = remoteOrigin(given);
-  return origin === undefined ? { kind: 'wrong', given } : { kind: 'elsewhere', origin };
+  if (origin === undefined) return { kind: 'wrong', given };
+  return { kind: 'elsewhere', origin, isSetting: false };
+}
+
+/**
+ * Returns the arguments with which the app starts again for another daemon: its switches, but no links, no
+ * daemon, and with a window.
+ *
+ * @param program number of arguments at the beginning that name the app
+ */
+export function restartArguments(args: readonly string[], program: number): string[] {
+  const rest = withoutRemote(args.slice(program));
+  const switches = rest.filter((word) => word.startsWith('--') && word !== '--hidden');
+  return [...args.slice(0, program), ...switches];
 }
 
 /** Returns the arguments without `--remote`, whose address would otherwise be one to download. */

@@ -20,6 +20,7 @@ export interface Placeholders {
   readonly 'quit.waiting.other': 'n';
   readonly 'elsewhere.gone': 'host';
   readonly 'elsewhere.wrong': 'given';
+  readonly 'elsewhere.ask': 'host';
   readonly opensProgram: 'name';
   readonly cannotOpen: 'reason';
   readonly cannotRead: 'name';

@@ -5,7 +5,7 @@
 
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -269,7 +269,10 @@ withElectron(
     await Shell.build();
     const screen = await Screen.start();
     // Electron knows the system's authorities only, and the test's is not among them.
-    const args = ['--remote', url, '--ignore-certificate-errors'];
+    const args = ['--ignore-certificate-errors'];
+    const state = join(folder.path, 'app', 'state');
+    await mkdir(state, { recursive: true });
+    await writeFile(join(state, 'shell.json'), JSON.stringify({ remote: url }));
     const shell = await Shell.start(join(folder.path, 'app'), screen.display, args);
     try {
       await shell.windowIs(
@@ -294,10 +297,15 @@ withElectron(
           `fetch(${JSON.stringify(files.add('/other.bin', { body }))}).catch(() => 'no')`,
         ),
       ).toBe('no');
-      expect(await readdir(shell.state)).toEqual(['windows']);
+      expect(await readdir(shell.state)).toEqual(['shell.json', 'windows']);
       inside.close();
-      await shell.quit();
+      // The menu leads back to the daemon of this machine; the test starts no second app.
+      await shell.main.evaluate(`void (millraceTest.electron.app.relaunch = () => {},
+        setImmediate(() => millraceTest.electron.Menu.getApplicationMenu().items
+          .find(({ label }) => label === 'File').submenu.items[0].click()))`);
       await shell.ended();
+      const kept = JSON.parse(await readFile(join(state, 'shell.json'), 'utf8'));
+      expect(kept).not.toHaveProperty('remote');
     } finally {
       await shell.kill();
       await screen.stop();

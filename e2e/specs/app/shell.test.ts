@@ -75,6 +75,18 @@ stage.withElectron(
       problem: expect.stringMatching(/not in the list/),
     });
 
+    // The user, not the page, decides whether the window shows another machine's daemon.
+    expect(await stage.page.evaluate('millraceShell.showRemote("http://nas.example")')).toEqual({
+      problem: expect.stringMatching(/like https:/),
+    });
+    await stage.page.evaluate('millraceShell.showRemote("nas.example")');
+    expect((await shell.recorded()).dialogs).toEqual([
+      {
+        message: 'Show the Millrace of nas.example in this window?',
+        buttons: ['Start Again', 'Cancel'],
+      },
+    ]);
+
     const changed = await stage.page.evaluate(
       'millraceShell.setPreferences({ startAtLogin: true })',
     );

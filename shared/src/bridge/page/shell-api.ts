@@ -90,6 +90,12 @@ export interface ShellApi {
   /** Preferences that are left out stay. @returns all preferences as they are now */
   setPreferences(changes: Partial<ShellPreferences>): Promise<ShellPreferences>;
   /**
+   * Has the window show a daemon on another machine from now on. The app asks the user first, and starts again.
+   *
+   * @param address as people type it, such as nas.example
+   */
+  showRemote(address: string): Promise<ShellAnswer>;
+  /**
    * Adds a listener. Messages that arrive before the first listener are kept for it.
    *
    * @returns a function that removes the listener
@@ -109,5 +115,6 @@ export const SHELL_API_MEMBERS = [
   'platform',
   'setPreferences',
   'showInFolder',
+  'showRemote',
   'version',
 ] as const satisfies readonly (keyof ShellApi)[];

@@ -1,5 +1,10 @@
-import { PREFERENCE_NAMES, type ShellPreferences } from '@millrace/shared/bridge/page/shell-api';
-import { Switch } from '@millrace/shared/ui/fields';
+import { remoteOrigin } from '@millrace/shared/bridge/page/remote-origin';
+import {
+  PREFERENCE_NAMES,
+  type ShellApi,
+  type ShellPreferences,
+} from '@millrace/shared/bridge/page/shell-api';
+import { Field, Switch } from '@millrace/shared/ui/fields';
 import { useEffect, useState } from 'react';
 import { shell } from '../../model/shell.ts';
 import { useText } from '../common/context.tsx';
@@ -28,8 +33,48 @@ export function IntegrationPage() {
           />
         ))}
       </div>
+      {shell !== undefined && <OtherMachine shell={shell} />}
       <p className="note">{text.t('integration.rpc')}</p>
       <p className="mono">{`${location.origin}/jsonrpc`}</p>
     </>
+  );
+}
+
+/** The choice of a daemon on another machine; the app itself asks before it uses it. */
+function OtherMachine({ shell }: { readonly shell: ShellApi }) {
+  const text = useText();
+  const [address, setAddress] = useState('');
+  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const isAddress = remoteOrigin(address.trim()) !== undefined;
+  const use = async () => {
+    const answer = await shell
+      .showRemote(address)
+      .catch((error: Error) => ({ problem: error.message }));
+    setProblem(answer.problem);
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void use();
+      }}
+    >
+      <Field
+        label={text.t('integration.remote')}
+        value={address}
+        placeholder="https://nas.example"
+        note={text.t('integration.remote.text')}
+        problem={problem}
+        onChange={(event) => {
+          setAddress(event.target.value);
+          setProblem(undefined);
+        }}
+        after={
+          <button type="submit" className="button" disabled={!isAddress}>
+            {text.t('integration.remote.use')}
+          </button>
+        }
+      />
+    </form>
   );
 }
