@@ -1,6 +1,7 @@
 /** `millrace add`: gives downloads to the daemon, and starts one if none runs. */
 
 import { asMillraceError, type ErrorCode, EXIT, MillraceError } from '@millrace/shared/base/errors';
+import type { ResultOf } from '@millrace/shared/bridge/contract/contract';
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import {
   isExnodeLink,
@@ -28,8 +29,9 @@ import {
 } from '../options/request-options.ts';
 import { readUrlList } from '../options/url-list.ts';
 import { repeated, UsageError } from '../text/option-values.ts';
+import { printable } from '../text/printable.ts';
 import { counted } from '../view/download-words.ts';
-import { changeLine } from '../view/watch-model.ts';
+import { changeLine, ID_CHARS } from '../view/watch-model.ts';
 
 interface AddOptions extends RequestOptions, QueueOptions, CommonOptions {
   readonly metalink?: readonly string[];
@@ -97,7 +99,7 @@ async function add(
   try {
     for (const item of items) {
       try {
-        for (const gid of await addOne(daemon, item, options, context)) {
+        for (const gid of await addOne(daemon, item, options, context, report)) {
           added.push(await daemon.call('millrace.status', { gid }));
         }
       } catch (thrown) {
@@ -132,6 +134,7 @@ async function addList(
   const { priority, position, category, paused } = options;
   const place = { priority, position, category, paused };
   const gids: string[] = [];
+  let renewed = 0;
   const failed: object[] = [];
   let status: number = EXIT.ok;
   const refused = (url: string, error: MillraceError) => {
@@ -158,6 +161,7 @@ async function addList(
       const downloads = some.map(({ request }) => request);
       const result = await daemon.call('millrace.addMany', { downloads });
       gids.push(...result.gids);
+      renewed += result.renewed.length;
       for (const { index, code, detail } of result.failed) {
         refused(some[index]?.url ?? '', new MillraceError(code as ErrorCode, detail));
       }
@@ -167,7 +171,8 @@ async function addList(
   }
   const unsaid = failed.length - MAX_TOLD;
   report.result({ added: gids, failed }, () => [
-    `Added ${counted(gids.length)}.`,
+    `Added ${counted(gids.length - renewed)}.`,
+    ...(renewed > 0 ? [`${counted(renewed)} continued with a new link.`] : []),
     ...(unsaid > 0 ? [`${unsaid} more could not be added.`] : []),
   ]);
   return status;
@@ -211,11 +216,23 @@ export async function addPaused(
 /** Options of a download that nobody has said anything about, except that it waits. */
 const PAUSED: AddOptions = { paused: true, start: true };
 
+/** Says that a link continues an earlier download, or why it does not. */
+function tellOfEarlier({ gid, renewed, apart }: ResultOf<'millrace.add'>, report?: Report): void {
+  const short = (id: string) => id.slice(0, ID_CHARS);
+  if (renewed === true) report?.note(`The link continues ${short(gid)}, an earlier download.`);
+  if (apart === undefined) return;
+  const { name, why } = apart;
+  const earlier = `${printable(name)} (${short(apart.gid)})`;
+  report?.note(`Not shown to be the same file as the earlier ${earlier}: ${printable(why)}.`);
+  report?.note('It is downloaded anew, and the earlier download stays as it is.');
+}
+
 async function addOne(
   daemon: DaemonLink,
   item: Item,
   options: AddOptions,
   context: CliContext,
+  report?: Report,
 ): Promise<readonly string[]> {
   const { cwd, signal } = context;
   const from = folderFor(context);
@@ -230,7 +247,9 @@ async function addOne(
   }
   if (item.kind === 'url') {
     const request = requestOf(addedUrl(item.given), options, from);
-    return [(await daemon.call('millrace.add', { ...request, ...place })).gid];
+    const added = await daemon.call('millrace.add', { ...request, ...place });
+    tellOfEarlier(added, report);
+    return [added.gid];
   }
   const { urls: _, ...request } = requestOf('', options, from);
   const metalink = (await readMetalink(item.given, cwd, signal)).toString('base64');

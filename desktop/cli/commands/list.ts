@@ -28,6 +28,7 @@ const FILTERS: Readonly<Record<string, readonly DownloadStatus[] | undefined>> =
   active: ['active'],
   waiting: ['queued', 'waiting', 'paused'],
   stopped: STOPPED,
+  expired: undefined,
 };
 /** Most downloads that the daemon returns per call. */
 const PAGE = 1000;
@@ -55,6 +56,7 @@ export function listCommand(context: CliContext): Command {
     .action(
       action<ListOptions, [string]>(context, async (report, options, filter) => {
         const status = FILTERS[filter];
+        if (filter === 'expired') return listExpired(context, report, options);
         const page = await withDaemon(context, (daemon) =>
           options.search === undefined
             ? fetchPages(
@@ -78,6 +80,20 @@ export function listCommand(context: CliContext): Command {
         );
       }),
     );
+}
+
+/** Lists the downloads that need a new link, with the pages that their links were on. */
+async function listExpired(
+  context: CliContext,
+  report: Report,
+  { search, category, limit }: ListOptions,
+): Promise<number | undefined> {
+  if (search !== undefined || category !== undefined) {
+    throw new UsageError('"expired" goes with neither --search nor --category');
+  }
+  const { downloads } = await withDaemon(context, (daemon) => daemon.call('millrace.expired', {}));
+  const page = { total: downloads.length, downloads: downloads.slice(0, limit) };
+  return show(report, page, 'No download needs a new link.');
 }
 
 export function historyCommand(context: CliContext): Command {

@@ -36,7 +36,7 @@ describe('completion', () => {
   });
 
   test('offers arguments by their position', () => {
-    expect(candidates('list', '')).toEqual(['all', 'active', 'waiting', 'stopped']);
+    expect(candidates('list', '')).toEqual(['all', 'active', 'waiting', 'stopped', 'expired']);
     expect(candidates('list', '--search', 'x', 'st')).toEqual(['stopped']);
     expect(candidates('list', 'all', '')).toEqual([]);
     expect(candidates('completion', '')).toEqual(['bash', 'zsh', 'fish', 'powershell']);

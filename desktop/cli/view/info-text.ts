@@ -91,11 +91,14 @@ function tookText({ finishedAt, activeMs, length }: DownloadView): string | unde
 
 function errorText(
   { message, advice }: NonNullable<DownloadView['error']>,
-  { gid, expiredLink }: DownloadView,
+  { gid, expiredLink, page }: DownloadView,
   style: Style,
 ): string[] {
   const lines = ['', style('bad', `${printable(message)}.`), printable(typedAs(advice))];
-  if (expiredLink) lines.push(typedAs(`Give it a new link: millrace url ${gid.slice(0, 6)} URL`));
+  if (expiredLink) {
+    lines.push(typedAs(`Give it a new link: millrace url ${gid.slice(0, 6)} URL`));
+    if (page !== undefined) lines.push(`The old link was on this page: ${printable(page)}`);
+  }
   return lines;
 }
 

@@ -10,7 +10,7 @@ import { isStopped, note, share } from './download-words.ts';
 /** Sort order, as in the daemon's list: running, unfinished, finished. */
 const ORDER: Readonly<Record<string, number>> = { active: 0, queued: 1, waiting: 1, paused: 2 };
 const OVER = 3;
-const ID_CHARS = 6;
+export const ID_CHARS = 6;
 
 export class WatchModel {
   readonly #downloads = new Map<string, DownloadView>();

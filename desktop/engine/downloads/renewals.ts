@@ -181,7 +181,7 @@ export class Renewals {
     const link = linkOf(asked, request.urls[0] as string);
     if (renewalOf(earlier, link) === 'take') return undefined;
     const { found, length } = await changes.compareLink(record, request, signal);
-    // What the disk holds counts, and not what the list says that it holds.
+    // The disk decides what is stored: the record may be of an earlier time.
     const isEmpty = found === 'nothing-stored';
     const storedBytes = isEmpty ? 0 : Math.max(1, earlier.storedBytes);
     const again = renewalOf({ ...earlier, storedBytes }, { ...link, length });

@@ -14,6 +14,8 @@ import type { DesktopTaker } from '../takers/desktop.ts';
 import type { RemoteTaker } from '../takers/remote.ts';
 
 export type WholeTaker = Taker & TakerDownloads;
+/** The extension's own taker. */
+export type OwnTaker = WholeTaker & { discard(id: string): Promise<void> };
 
 /** Most downloads in a list. */
 const MAX_SHOWN = 500;
@@ -31,9 +33,9 @@ export function newestFirst(
 export class Takers implements TakersPort {
   readonly desktop: DesktopTaker;
   readonly remote: RemoteTaker;
-  readonly #browser: WholeTaker;
+  readonly #browser: OwnTaker;
 
-  constructor(desktop: DesktopTaker, browser: WholeTaker, remote: RemoteTaker) {
+  constructor(desktop: DesktopTaker, browser: OwnTaker, remote: RemoteTaker) {
     this.desktop = desktop;
     this.remote = remote;
     this.#browser = browser;
@@ -57,7 +59,7 @@ export class Takers implements TakersPort {
     // the browser's own copy.
     const download = (await this.#browser.list()).find(({ id }) => id === takenAs);
     if (download?.status === 'complete') return 'complete';
-    if (download !== undefined) await this.#browser.command(takenAs, 'remove');
+    if (download !== undefined) await this.#browser.discard(takenAs);
     return 'removed';
   }
 

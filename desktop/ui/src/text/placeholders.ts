@@ -27,6 +27,9 @@ export interface Placeholders {
   readonly 'toast.deleted.other': 'n';
   readonly 'toast.restored.one': 'n';
   readonly 'toast.restored.other': 'n';
+  readonly 'toast.renewed.one': 'n';
+  readonly 'toast.renewed.other': 'n';
+  readonly 'toast.apart': 'name';
   readonly 'toast.added.one': 'n';
   readonly 'toast.added.other': 'n';
   readonly 'toast.failed': 'why';

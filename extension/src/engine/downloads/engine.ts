@@ -6,11 +6,12 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import { nameFromUrl, safeFileName } from '@millrace/shared/download/request/file-name';
+import { safeFileName } from '@millrace/shared/download/request/file-name';
 import type { EngineCall, EngineMessage, EngineResults } from '../../contract/protocol.ts';
 import { type Offer, type OfferState, TakerError } from '../../contract/taker.ts';
 import { hostOf } from '../../intercept/hosts.ts';
 import {
+  added,
   type DownloadRecord,
   failed,
   fetched,
@@ -22,11 +23,13 @@ import {
   paused,
   resumed,
   shown,
+  takenBy,
   toStart,
 } from '../records/record.ts';
 import { type EngineRecords, Records } from '../records/records.ts';
 import { Fetching, type FetchingOptions } from './fetching.ts';
 import { Offers } from './offers.ts';
+import { Renewing } from './renewing.ts';
 import { Run } from './run.ts';
 import { Saving } from './saving.ts';
 
@@ -52,6 +55,7 @@ export class Engine {
   readonly #fetching: Fetching;
   readonly #saving: Saving;
   readonly #offers: Offers;
+  readonly #renewing: Renewing;
   readonly #runs = new Map<string, Run>();
   #busyAt: Millis;
   #flushedAt: Millis;
@@ -70,6 +74,11 @@ export class Engine {
       emit: (save) => emit({ event: 'save', save }),
     });
     this.#offers = new Offers(now);
+    this.#renewing = new Renewing({
+      ...{ records, files, put, random: options.random, fetching: this.#fetching },
+      runs: (id) => this.#runs.has(id),
+      onFree: () => this.#kick(),
+    });
     this.#busyAt = now();
     this.#flushedAt = now();
     this.#askedAt = now();
@@ -153,7 +162,7 @@ export class Engine {
   }
 
   async #offer(offer: Offer): Promise<Record<string, never>> {
-    if (this.#records.get(offer.handOff) !== undefined) return {};
+    if (takenBy(this.#records.all, offer.handOff) !== undefined) return {};
     if (!hasPlace(this.#records.all)) {
       throw new TakerError('refused', 'There are too many downloads already', 'queue-full');
     }
@@ -163,7 +172,8 @@ export class Engine {
     await this.#offers.prove(offer, async (signal) => {
       await this.#checkRoom(offer.length);
       signal.throwIfAborted();
-      return this.#fetching.prove(offer, signal);
+      const proof = await this.#fetching.prove(offer, signal);
+      return { ...proof, continues: await this.#renewing.ofOffer(offer, proof, signal) };
     });
     return {};
   }
@@ -196,21 +206,25 @@ export class Engine {
   }
 
   async #commit(handOff: string): Promise<{ id: string }> {
-    if (this.#records.get(handOff) !== undefined) return { id: handOff };
+    const taken = takenBy(this.#records.all, handOff);
+    if (taken !== undefined) return { id: taken.id };
     const proven = this.#offers.proven(handOff);
     if (proven === undefined) throw new TakerError('failed', 'There is no such offer');
-    const { offer, proof } = proven;
+    const { offer } = proven;
+    const { continues, ...proof } = proven.proof;
+    const { url, finalUrl, headers, edges, published } = offer;
+    const link = { url, finalUrl, headers, edges, published, ...proof };
+    if (await this.#renewing.renew(continues, link, handOff)) {
+      this.#offers.drop(handOff);
+      this.#kick();
+      return { id: continues as string };
+    }
     await this.#put({
+      ...link,
       id: handOff,
-      url: offer.url,
-      finalUrl: offer.finalUrl,
       fileName: safeFileName(offer.fileName),
       length: offer.length,
       promised: offer.length,
-      ...proof,
-      headers: offer.headers,
-      edges: offer.edges,
-      published: offer.published,
       createdAt: this.#options.wallNow(),
       state: 'queued',
       storedBytes: 0,
@@ -221,7 +235,8 @@ export class Engine {
   }
 
   #stateOf(handOff: string): OfferState {
-    if (this.#records.get(handOff) !== undefined) return { state: 'committed', id: handOff };
+    const taken = takenBy(this.#records.all, handOff);
+    if (taken !== undefined) return { state: 'committed', id: taken.id };
     return { state: this.#offers.state(handOff) };
   }
 
@@ -233,22 +248,16 @@ export class Engine {
 
   async #add(links: Extract<EngineCall, { type: 'add' }>['links']): Promise<string[]> {
     const ids: string[] = [];
-    for (const { url, fileName, headers, edges, published } of links) {
-      if (hostOf(url) === undefined) continue;
+    for (const link of links) {
+      if (hostOf(link.url) === undefined) continue;
       if (!hasPlace(this.#records.all)) break;
+      const earlier = await this.#renewing.ofAdded(link);
+      if (earlier !== undefined) {
+        ids.push(earlier);
+        continue;
+      }
       const id = this.#options.uuid();
-      await this.#put({
-        id,
-        url,
-        fileName: fileName === undefined ? nameFromUrl(url) : safeFileName(fileName),
-        ...(fileName === undefined ? { nameIsGuess: true } : {}),
-        headers,
-        edges,
-        published,
-        createdAt: this.#options.wallNow(),
-        state: 'queued',
-        storedBytes: 0,
-      });
+      await this.#put(added(link, id, this.#options.wallNow()));
       ids.push(id);
     }
     this.#kick();
@@ -283,7 +292,8 @@ export class Engine {
 
   /** Starts the downloads whose turn it is. */
   #start(): void {
-    for (const record of toStart(this.#records.all, this.#runs, this.#busyHosts())) {
+    const has = (id: string) => this.#runs.has(id) || this.#renewing.has(id);
+    for (const record of toStart(this.#records.all, { has }, this.#busyHosts())) {
       const run = new Run((signal, run) => this.#run(record, run, signal), this.#options.now);
       this.#runs.set(record.id, run);
       this.#records.changed = true;
@@ -334,6 +344,7 @@ export class Engine {
     const run = this.#runs.get(id);
     run?.stop();
     await run?.ended;
+    await this.#renewing.end(id);
   }
 
   async #put(record: DownloadRecord): Promise<void> {

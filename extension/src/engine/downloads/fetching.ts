@@ -1,6 +1,5 @@
 /** Fetches one download: from its record to a complete file with the right digest. */
 
-import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { reasonInAnswer } from '@millrace/shared/download/request/edge-use';
@@ -10,7 +9,7 @@ import { samplePlan } from '@millrace/shared/download/transfer/same-file';
 import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import type { Offer } from '../../contract/taker.ts';
-import { type DownloadRecord, edgesOf } from '../records/record.ts';
+import { type DownloadRecord, edgesOf, journalOf } from '../records/record.ts';
 import type { Records } from '../records/records.ts';
 import { lackOfRoom, type StorageEstimate } from '../records/room.ts';
 import { nameInFields } from '../sources/content-disposition.ts';
@@ -18,6 +17,7 @@ import { type Fetch, FetchSource, type FetchSourceOptions } from '../sources/fet
 import { HostSlots } from '../sources/host-slots.ts';
 import { discover, type Proof, prove } from '../sources/proof.ts';
 import type { EngineFiles } from '../storage/files.ts';
+import { isEqual, readRange } from './compare.ts';
 import type { Run } from './run.ts';
 
 /** Longest wait for the first answer, ms. */
@@ -106,7 +106,7 @@ export class Fetching {
   async complete(given: DownloadRecord, run: Run, signal: AbortSignal): Promise<void> {
     const record = await this.#discovered(given, signal);
     const { id, url, length = 0, validators = {}, headers, digests = [] } = record;
-    const partial = await this.#options.files.open(id, { url, length, validators });
+    const partial = await this.#options.files.open(id, journalOf(record));
     const { wait } = this.#options;
     const origin = this.source(url, undefined, headers, { finalUrl: record.finalUrl });
     const version = { length, validators };
@@ -187,7 +187,17 @@ export class Fetching {
     }
   }
 
-  async #discover(source: FetchSource, signal: AbortSignal) {
+  /** Carries out requests to a source when its host has a free connection. */
+  use<T>(source: FetchSource, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    return this.#slots.use(source.host, signal, work);
+  }
+
+  /**
+   * Finds out the length and version of the file at a source's URL.
+   *
+   * @throws MillraceError; the signal's reason
+   */
+  async discover(source: FetchSource, signal: AbortSignal) {
     const end = new AbortController();
     const both = AbortSignal.any([signal, end.signal]);
     return this.#slots.use(source.host, signal, () => {
@@ -208,7 +218,7 @@ export class Fetching {
     const { health } = source;
     for (;;) {
       try {
-        const { length, opened, ...proof } = await this.#discover(source, signal);
+        const { length, opened, ...proof } = await this.discover(source, signal);
         await this.checkRoom(length);
         const better = record.nameIsGuess ? nameInFields(opened.fields) : undefined;
         const fileName = better === undefined ? record.fileName : safeFileName(better);
@@ -224,21 +234,3 @@ export class Fetching {
     }
   }
 }
-
-async function readRange(
-  source: FetchSource,
-  range: ByteRange,
-  version: PinnedVersion,
-  signal: AbortSignal,
-): Promise<Uint8Array> {
-  const opened = await source.open(range, version, signal);
-  const bytes = new Uint8Array(rangeBytes(range));
-  await opened.read((position, piece) => {
-    bytes.set(piece, position - range.start);
-    return undefined;
-  });
-  return bytes;
-}
-
-const isEqual = (a: Uint8Array, b: Uint8Array) =>
-  a.length === b.length && a.every((byte, i) => byte === b[i]);

@@ -4,15 +4,20 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import type { Offer } from '../../contract/taker.ts';
 import type { Proof } from '../sources/proof.ts';
 
+/** A proof, and the earlier download that the offer continues. */
+export interface ProvenOffer extends Proof {
+  readonly continues?: string | undefined;
+}
+
 const MAX_OFFERS = 64;
 const OFFER_MS = 60_000;
 
 interface Pending {
   readonly offer: Offer;
   readonly abort: AbortController;
-  readonly proving: Promise<Proof>;
+  readonly proving: Promise<ProvenOffer>;
   readonly expiresAt: number;
-  proof: Proof | undefined;
+  proof: ProvenOffer | undefined;
 }
 
 export class Offers {
@@ -35,7 +40,7 @@ export class Offers {
    * @throws MillraceError `queue-full`; the error of the proof, after which nothing is left of the
    * offer
    */
-  async prove(offer: Offer, prove: (signal: AbortSignal) => Promise<Proof>): Promise<void> {
+  async prove(offer: Offer, prove: (signal: AbortSignal) => Promise<ProvenOffer>): Promise<void> {
     this.#expire();
     let pending = this.#pending.get(offer.handOff);
     if (pending === undefined) {
@@ -67,7 +72,7 @@ export class Offers {
   }
 
   /** Returns an offer with its proof; undefined if no offer of this name has been proven. */
-  proven(handOff: string): { readonly offer: Offer; readonly proof: Proof } | undefined {
+  proven(handOff: string): { readonly offer: Offer; readonly proof: ProvenOffer } | undefined {
     this.#expire();
     const pending = this.#pending.get(handOff);
     const proof = pending?.proof;

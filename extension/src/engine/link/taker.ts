@@ -15,7 +15,7 @@ import {
   TakerError,
 } from '../../contract/taker.ts';
 import { Saver } from '../downloads/saver.ts';
-import { isUnfinished, shown } from '../records/record.ts';
+import { isUnfinished, shown, takenBy } from '../records/record.ts';
 import { StoredRecords } from '../records/record-database.ts';
 import { EngineClient } from './client.ts';
 import { type EngineHost, OffscreenHost, PageHost } from './link.ts';
@@ -79,8 +79,8 @@ export class BrowserTaker implements Taker, TakerDownloads {
 
   async stateOf(handOff: string): Promise<OfferState> {
     if (await this.#client.runs()) return this.#client.call({ type: 'offerState', handOff });
-    const committed = (await readRecords()).some(({ id }) => id === handOff);
-    return committed ? { state: 'committed', id: handOff } : { state: 'unknown' };
+    const taken = takenBy(await readRecords(), handOff);
+    return taken === undefined ? { state: 'unknown' } : { state: 'committed', id: taken.id };
   }
 
   async list(): Promise<readonly ShownDownload[]> {
@@ -100,6 +100,13 @@ export class BrowserTaker implements Taker, TakerDownloads {
     if (command === 'open' || command === 'show') return this.#show(id, command);
     await this.#client.call({ type: 'command', id, command });
     if (command === 'remove') await this.#saver.leave(id);
+  }
+
+  /** Removes a download. One that was there before the hand-off only stops. @throws TakerError */
+  async discard(id: string): Promise<void> {
+    const record = (await readRecords()).find((one) => one.id === id);
+    if (record?.renewedBy === undefined) return this.command(id, 'remove');
+    if (record.state === 'queued') await this.command(id, 'pause');
   }
 
   async add(links: readonly AddedLink[]): Promise<readonly string[]> {

@@ -10,10 +10,12 @@ import {
   isErrorCode,
   type MillraceError,
 } from '@millrace/shared/base/errors';
+import type { JournalHeader } from '@millrace/shared/download/journal/journal';
 import { usableEdges } from '@millrace/shared/download/request/edge-use';
+import { nameFromUrl, safeFileName } from '@millrace/shared/download/request/file-name';
 import type { Validators } from '@millrace/shared/http/fields/validators';
 import type { SavedFile } from '../../contract/protocol.ts';
-import type { ShownDownload } from '../../contract/taker.ts';
+import type { AddedLink, ShownDownload } from '../../contract/taker.ts';
 import { MAX_PER_HOST } from '../sources/host-slots.ts';
 
 /** Most downloads at a time: fewer than connections, so that each download has one. */
@@ -36,6 +38,13 @@ export interface DownloadRecord {
   readonly promised?: number | undefined;
   /** Validators of the version that all stored bytes are of. */
   readonly validators?: Validators | undefined;
+  /**
+   * Header of the journal of the stored bytes, if a new link has taken the place of the one that
+   * they came from: the bytes were compared, and the journal stays as it is.
+   */
+  readonly journal?: JournalHeader | undefined;
+  /** UUID of the last hand-off that gave the download a new link. */
+  readonly renewedBy?: string | undefined;
   /** Digests of the whole file, as the origin states them. */
   readonly digests?: readonly Digest[] | undefined;
   /** Fields for requests to the origin; the browser itself adds cookies. */
@@ -74,6 +83,65 @@ export const isUnfinished = ({ state }: DownloadRecord) =>
 
 /** Whether the browser is copying the file into the user's folder, or fetching it. */
 export const isAtBrowser = ({ state }: DownloadRecord) => state === 'saving' || state === 'browser';
+
+/** Makes the record of a link that the browser has not begun. @param now Unix milliseconds */
+export function added(
+  { url, fileName, headers, edges, published }: AddedLink,
+  id: string,
+  now: number,
+): DownloadRecord {
+  return {
+    ...{ id, url, headers, edges, published },
+    fileName: fileName === undefined ? nameFromUrl(url) : safeFileName(fileName),
+    ...(fileName === undefined ? { nameIsGuess: true } : {}),
+    createdAt: now,
+    state: 'queued',
+    storedBytes: 0,
+  };
+}
+
+/** Returns the header of the journal of a download whose file is known. */
+export function journalOf({ url, length = 0, validators = {}, journal }: DownloadRecord) {
+  return journal ?? { url, length, validators };
+}
+
+/** Returns the download that a hand-off has made, or has given a new link. */
+export function takenBy(
+  records: Iterable<DownloadRecord>,
+  handOff: string,
+): DownloadRecord | undefined {
+  return [...records].find(({ id, renewedBy }) => id === handOff || renewedBy === handOff);
+}
+
+/** Parts of a download that belong to its link. */
+export type LinkParts = Pick<
+  DownloadRecord,
+  'url' | 'finalUrl' | 'validators' | 'digests' | 'headers' | 'edges' | 'published'
+>;
+
+/**
+ * Continues a failed or paused record with a new link of the same file, and all that belongs to it.
+ *
+ * @param renewedBy UUID of the hand-off that brought the link, if there was one
+ * @returns undefined if it is in another state by now
+ */
+export function renewed(
+  record: DownloadRecord,
+  link: LinkParts,
+  renewedBy: string | undefined,
+): DownloadRecord | undefined {
+  if (record.state !== 'paused' && record.state !== 'error') return undefined;
+  const { error: _error, save: _save, ...rest } = record;
+  const isBegun = record.length !== undefined;
+  return {
+    ...rest,
+    ...link,
+    ...(isBegun ? { journal: journalOf(record) } : {}),
+    renewedBy: renewedBy ?? record.renewedBy,
+    restarts: 0,
+    state: 'queued',
+  };
+}
 
 /** Returns the host and port that most of the file's bytes come from, as far as is known. */
 export function hostOf({ url, finalUrl }: Pick<DownloadRecord, 'url' | 'finalUrl'>): string {
@@ -218,7 +286,11 @@ function isForBrowser({ storedBytes, restarts = 0 }: DownloadRecord, code: Error
 
 /** Returns the record without a known version and without stored bytes. */
 function fresh(record: DownloadRecord): DownloadRecord {
-  const unknown = { length: undefined, validators: undefined, digests: undefined };
+  const unknown = {
+    ...{ length: undefined, validators: undefined, digests: undefined },
+    // Bytes of the earlier version must not count, even if they could not be deleted.
+    journal: undefined,
+  };
   return { ...record, ...unknown, storedBytes: 0 };
 }
 

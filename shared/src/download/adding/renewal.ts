@@ -38,12 +38,12 @@ export interface NewLink {
 }
 
 /**
- * What is to be done before a link continues a download. no: it does not; ask: ask the server for
- * the length, then decide again; compare: compare stored bytes; take: nothing more.
+ * Step before a link continues a download. no: it does not; ask: ask the server for the length, then
+ * decide again; compare: compare stored bytes; take: nothing more.
  */
 export type Renewal = 'no' | 'ask' | 'compare' | 'take';
 
-/** Decides what is to be done before a link continues a download. */
+/** Decides the next step before a link continues a download. */
 export function renewalOf(earlier: EarlierDownload, link: NewLink): Renewal {
   const { state, name, length, storedBytes } = earlier;
   if (state !== 'error' && state !== 'paused') return 'no';

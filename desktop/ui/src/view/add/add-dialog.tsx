@@ -2,7 +2,7 @@
  * The dialog for adding downloads: links from any text, Metalink documents, exNodes, and options.
  */
 
-import type { AddManyResult, FoundLink } from '@millrace/shared/bridge/rpc/adding-api';
+import type { AddManyResult, Apart, FoundLink } from '@millrace/shared/bridge/rpc/adding-api';
 import { Lines } from '@millrace/shared/ui/fields';
 import { Icon } from '@millrace/shared/ui/icons';
 import { type ChangeEvent, useEffect, useRef, useState } from 'react';
@@ -71,13 +71,19 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
     let added = 0;
     if (urls.length > 0) {
       const failed: AddManyResult['failed'][number][] = [];
+      const renewed: string[] = [];
+      const apart: Apart[] = [];
       for (const downloads of batches(requestsOf(form, urls, asOne), BATCH)) {
         const result = await app.attempt(app.call('millrace.addMany', { downloads }));
         if (result === undefined) return added > 0 ? added : undefined;
-        added += result.gids.length;
+        added += result.gids.length - result.renewed.length;
+        renewed.push(...result.renewed);
+        apart.push(...result.apart);
         failed.push(...result.failed);
-        setDone(added);
+        setDone(added + renewed.length);
       }
+      if (renewed.length > 0) app.toast(text.n('toast.renewed', renewed.length));
+      for (const { name } of apart.slice(0, TOLD)) app.toast(text.t('toast.apart', { name }));
       for (const { code, message, detail } of failed.slice(0, failed.length > TOLD ? 1 : TOLD)) {
         const { title } = text.error({ code, message });
         const reason = detail === '' ? title : `${title}: ${detail}`;

@@ -5,6 +5,7 @@ import { Choice, Field } from '@millrace/shared/ui/fields';
 import { useId, useState } from 'react';
 import { readChecksum, readLimit } from '../../model/adding/add-form.ts';
 import { DEFAULT_PROXY, isBadProxy, proxyOf } from '../../model/adding/proxy-pick.ts';
+import { copyText, shell } from '../../model/shell.ts';
 import { bytes } from '../../text/format.ts';
 import { CategorySelect } from './category-select.tsx';
 import { useActions, useApp, useAppState, useRow, useText } from './context.tsx';
@@ -40,6 +41,7 @@ export function NewLinkDialog({ gid }: { gid: string }) {
         onSubmit={() => void submit()}
       >
         {row.error !== undefined && <p>{text.error(row.error).help}</p>}
+        {row.page !== undefined && <SourcePage page={row.page} />}
         <p className="quiet">{text.t('newLink.text', { bytes: bytes(text, row.storedBytes) })}</p>
         <Field
           label={text.t('newLink.label')}
@@ -53,6 +55,32 @@ export function NewLinkDialog({ gid }: { gid: string }) {
         />
       </DialogForm>
     </Dialog>
+  );
+}
+
+/**
+ * Leads to the page that the link was on: clicking its link again renews the download. The app's
+ * window opens no pages of others, so there the address is copied.
+ */
+function SourcePage({ page }: { page: string }) {
+  const text = useText();
+  const app = useApp();
+  const copy = async () => {
+    if (await copyText(page)) app.toast(text.t('word.copied'));
+  };
+  return (
+    <div className="source-page">
+      {shell === undefined ? (
+        <a className="button" href={page} target="_blank" rel="noreferrer" title={page}>
+          {text.t('newLink.page')}
+        </a>
+      ) : (
+        <button type="button" className="button" title={page} onClick={() => void copy()}>
+          {text.t('newLink.copyPage')}
+        </button>
+      )}
+      <p className="note">{text.t('newLink.again')}</p>
+    </div>
   );
 }
 
