@@ -224,7 +224,8 @@ describe('the file', () => {
       DROP TRIGGER urls_insert; DROP TRIGGER urls_update; DROP TRIGGER urls_delete;
       DROP TABLE urls; DROP INDEX kinds;
       DROP TRIGGER hand_offs_insert; DROP TRIGGER hand_offs_delete; DROP TABLE hand_offs;
-      DROP TABLE trash; DROP TABLE shares; ALTER TABLE downloads DROP COLUMN active_ms; PRAGMA user_version = 1;
+      DROP TABLE trash; DROP TABLE shares; ALTER TABLE downloads DROP COLUMN active_ms;
+      ALTER TABLE downloads DROP COLUMN vouch; PRAGMA user_version = 1;
     `);
     db.close();
     ({ db } = openDatabase(path, NOW));
@@ -243,7 +244,8 @@ describe('the file', () => {
     store.put({ ...finished(1), state: 'complete', name: 'some.iso', path: path1 });
     db.exec(`
       UPDATE downloads SET text = 'some.iso' || char(10) || '/home/u/downloads/some.iso';
-      DROP TABLE trash; DROP TABLE shares; ALTER TABLE downloads DROP COLUMN active_ms; PRAGMA user_version = 3;
+      DROP TABLE trash; DROP TABLE shares; ALTER TABLE downloads DROP COLUMN active_ms;
+      ALTER TABLE downloads DROP COLUMN vouch; PRAGMA user_version = 3;
     `);
     db.close();
     ({ db } = openDatabase(path, NOW));

@@ -140,6 +140,10 @@ const MIGRATIONS: readonly string[] = [
     exnode TEXT
   ) STRICT;
   `,
+  `
+  -- The signer that vouches for the file.
+  ALTER TABLE downloads ADD COLUMN vouch TEXT;
+  `,
 ];
 
 /**

@@ -38,6 +38,7 @@ export function viewOf(manager: Manager, record: DownloadRecord): DownloadView {
     error: error === undefined ? undefined : failureOf(error),
     expiredLink: isErrorCode(error?.code) && ERRORS[error.code].file === 'gone',
     digest: record.digest,
+    vouch: record.vouch,
   };
 }
 
