@@ -52,6 +52,7 @@ export const ICON_PATHS = {
   keyboard: 'M1.8 4.5h12.4v7H1.8zM4.2 7h.1M6.7 7h.1M9.2 7h.1M11.7 7h.1M5 9.4h6',
   logout: 'M9.5 2.8h4v10.4h-4M9.5 8h-7M5 5.2 2.2 8 5 10.8',
   copy: 'M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3',
+  signed: 'M8 2.2 13 4v4c0 3-2.1 4.9-5 6-2.9-1.1-5-3-5-6V4zM5.7 8l1.7 1.7 3-3.3',
   clear: 'M2.5 4h8M2.5 8h5M2.5 12h5M10 9.5l3.5 3.5M13.5 9.5 10 13',
 } as const;
 

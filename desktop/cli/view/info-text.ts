@@ -61,6 +61,7 @@ export function infoText(
   add('added', ago(now - d.createdAt));
   add('took', tookText(d));
   add('attempts', d.attempts > 1 ? String(d.attempts) : undefined);
+  add('signed by', d.vouch && `${printable(d.vouch.by)} (key ${printable(d.vouch.fingerprint)})`);
   add('digest', d.digest && `${d.digest.algorithm.replace(/^sha/, 'sha-')}=${d.digest.hex}`);
   for (const [i, url] of d.urls.entries()) add(i === 0 ? 'from' : '', printable(url));
   if (d.error !== undefined) lines.push(...errorText(d.error, d, style));

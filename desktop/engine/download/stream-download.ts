@@ -9,7 +9,7 @@ import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
 import { FileCheck } from '../hash/file-check.ts';
 import type { Vouching } from '../signatures/vouching.ts';
 import type { Connections } from '../sources/connections.ts';
-import { vouchingFor } from '../sources/sidecars.ts';
+import { ENDING, vouchingFor } from '../sources/sidecars.ts';
 import type { DownloadWay } from './download-way.ts';
 import { SingleStream } from './single-stream.ts';
 import type { Checked } from './target-file.ts';
@@ -73,7 +73,7 @@ async function checkWhole(
   throw new MillraceError('checksum-mismatch', `${bad.length} pieces have another digest`);
 }
 
-/** Reads what is beside the file. @throws MillraceError `bad-signature`; the signal's reason */
+/** Reads what is beside the file. @throws MillraceError of a signature or key; the signal's reason */
 async function lookBeside(
   vouching: Vouching | undefined,
   onNote: (note: Note) => void,
@@ -83,7 +83,7 @@ async function lookBeside(
     return (await vouching?.look()) ?? [];
   } catch (error) {
     signal.throwIfAborted();
-    if (isMillraceError(error, 'bad-signature')) throw error;
+    if (isMillraceError(error) && ENDING.has(error.code)) throw error;
     onNote(noteOfError('failed', asMillraceError(error)));
     return [];
   }

@@ -59,13 +59,21 @@ async function read(document: Uint8Array) {
   return { files: parseMetalink(document).files, requestOf };
 }
 
-function downloadOf({ urls, file, length, digests, pieces }: DownloadRequest): NewDownload {
+function downloadOf({
+  urls,
+  file,
+  length,
+  digests,
+  pieces,
+  signatures,
+}: DownloadRequest): NewDownload {
   return {
     urls: [...urls],
     file,
     within: '.',
     listed: true,
     digests: [...digests],
+    ...(signatures === undefined ? {} : { signatures: [...signatures] }),
     ...(length === undefined ? {} : { length }),
     ...(pieces === undefined ? {} : { pieces: { ...pieces, hexes: [...pieces.hexes] } }),
   };

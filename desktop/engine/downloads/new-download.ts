@@ -10,6 +10,8 @@ import { nameFromUrl, possibleFileName } from '@millrace/shared/download/request
 import {
   type DownloadRequest,
   LOCI_LIMITS,
+  MAX_KEY_CHARS,
+  MAX_KEYS,
   REQUEST_DEFAULTS,
 } from '@millrace/shared/download/request/request';
 import { MAX_PER_HOST } from '@millrace/shared/download/transfer/host-limits';
@@ -139,6 +141,8 @@ export const newDownloadSchema = z.strictObject({
     })
     .optional(),
   sidecars: z.boolean().optional(),
+  keys: z.array(z.string().max(MAX_KEY_CHARS)).max(MAX_KEYS).optional(),
+  signatures: z.array(z.string().max(MAX_KEY_CHARS)).max(MAX_KEYS).optional(),
   limit: changeable.limit.optional(),
   timeoutMs: z.number().int().min(100).max(DAY_MS).optional(),
   retryForMs: z.number().int().min(0).optional(),

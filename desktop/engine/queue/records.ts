@@ -264,7 +264,7 @@ export function targetOf({ path, request }: DownloadRecord): string {
 /** Makes the changes to a record whose run has completed. */
 export function completedBy(
   { request, receivedBytes: before }: DownloadRecord,
-  { path, bytes, digest, receivedBytes }: RunResult,
+  { path, bytes, digest, vouch, receivedBytes }: RunResult,
 ): Partial<DownloadRecord> {
   return {
     path,
@@ -273,6 +273,7 @@ export function completedBy(
     storedBytes: bytes,
     receivedBytes: before + receivedBytes,
     digest,
+    vouch,
     error: undefined,
   };
 }

@@ -98,7 +98,7 @@ export interface ClearSigned {
   readonly text: string;
 }
 
-/** Checks a clear-signed text (RFC 9580, 7); undefined if it is none. */
+/** Checks a clear-signed text (RFC 9580, 7); undefined for any other text. */
 export async function checkClearSigned(
   bytes: Uint8Array,
   keys: readonly OpenpgpKey[],

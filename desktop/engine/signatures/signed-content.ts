@@ -16,6 +16,7 @@ export interface SignedContent {
   readonly bytes: Uint8Array | undefined;
 }
 
+/** Makes the content of a text in memory. */
 export function textContent(bytes: Uint8Array): SignedContent {
   return {
     bytes,
@@ -30,7 +31,7 @@ interface ReadFile {
   read(into: Buffer, position: number): Promise<number>;
 }
 
-/** @param length bytes */
+/** Makes the content of a stored file. @param length bytes */
 export function fileContent(file: ReadFile, length: number, signal: AbortSignal): SignedContent {
   return {
     bytes: undefined,

@@ -17,6 +17,7 @@ import type { Vouching } from '../signatures/vouching.ts';
 import type { Connections } from './connections.ts';
 import type { DownloadSource } from './download-source.ts';
 import type { First } from './opening.ts';
+import { ENDING } from './sidecars.ts';
 
 export interface DiscoveryOptions {
   readonly request: DownloadRequest;
@@ -84,7 +85,7 @@ export class Discovery {
   /**
    * Resolves with all statements about the file, once every hint has been followed.
    *
-   * @throws MillraceError `bad-signature`
+   * @throws MillraceError `bad-signature`; `bad-option` for a key that cannot be read
    */
   async statements(): Promise<readonly Statement[]> {
     await Promise.all(this.#tasks);
@@ -189,8 +190,8 @@ export class Discovery {
     try {
       for (const statement of await vouching.look()) this.#state(statement);
     } catch (error) {
-      // A signature of other bytes by a pinned key is no hint.
-      if (isMillraceError(error, 'bad-signature')) this.#bad = error;
+      // A signature of other bytes by a pinned key is no hint, nor is a key of the user's own.
+      if (isMillraceError(error) && ENDING.has(error.code)) this.#bad = error;
       else throw error;
     }
   }

@@ -1,6 +1,7 @@
 /** Looks for digests and signatures beside a file, over the connections of its download. */
 
 import type { Random } from '@millrace/shared/base/clock';
+import type { ErrorCode } from '@millrace/shared/base/errors';
 import type { Note } from '@millrace/shared/base/notes';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import { signerOf } from '@millrace/shared/download/signatures/signers';
@@ -20,6 +21,8 @@ export interface SidecarOptions {
   readonly onNote: (note: Note) => void;
 }
 
+/** Errors of signatures, and of the user's keys, that end a download. */
+export const ENDING: ReadonlySet<ErrorCode> = new Set(['bad-signature', 'bad-option']);
 /** Longest time that one file may take, ms: the end of a download waits for all of them. */
 const LOOK_MS = 30_000;
 

@@ -28,6 +28,7 @@ const COLUMNS = [
   'retry_at',
   'error',
   'digest',
+  'vouch',
   'active_ms',
   'text',
 ] as const;
@@ -64,6 +65,7 @@ export function toRow(r: DownloadRecord): Record<string, SQLInputValue> {
     retry_at: round(r.retryAt),
     error: r.error === undefined ? null : JSON.stringify(r.error),
     digest: r.digest === undefined ? null : JSON.stringify(r.digest),
+    vouch: r.vouch === undefined ? null : JSON.stringify(r.vouch),
     active_ms: Math.round(r.activeMs ?? 0),
     text: normalise(searchedText(r)).slice(0, MAX_TEXT_CHARS),
   };

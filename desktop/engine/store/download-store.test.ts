@@ -224,7 +224,8 @@ describe('the file', () => {
       DROP TRIGGER urls_insert; DROP TRIGGER urls_update; DROP TRIGGER urls_delete;
       DROP TABLE urls; DROP INDEX kinds;
       DROP TRIGGER hand_offs_insert; DROP TRIGGER hand_offs_delete; DROP TRIGGER hand_offs_update;
-      DROP TABLE hand_offs; DROP TABLE trash; DROP TABLE shares; ALTER TABLE downloads DROP COLUMN active_ms; PRAGMA user_version = 1;
+      DROP TABLE hand_offs; DROP TABLE trash; DROP TABLE shares; ALTER TABLE downloads DROP COLUMN active_ms;
+      ALTER TABLE downloads DROP COLUMN vouch; PRAGMA user_version = 1;
     `);
     db.close();
     ({ db } = openDatabase(path, NOW));
@@ -244,7 +245,8 @@ describe('the file', () => {
     db.exec(`
       UPDATE downloads SET text = 'some.iso' || char(10) || '/home/u/downloads/some.iso';
       DROP TRIGGER hand_offs_update;
-      DROP TABLE trash; DROP TABLE shares; ALTER TABLE downloads DROP COLUMN active_ms; PRAGMA user_version = 3;
+      DROP TABLE trash; DROP TABLE shares; ALTER TABLE downloads DROP COLUMN active_ms;
+      ALTER TABLE downloads DROP COLUMN vouch; PRAGMA user_version = 3;
     `);
     db.close();
     ({ db } = openDatabase(path, NOW));

@@ -141,6 +141,15 @@ const record = z
     retryAt: time.optional(),
     error: z.object({ code: z.string(), message: z.string(), detail: z.string() }).optional(),
     digest: digest.optional(),
+    vouch: z
+      .object({
+        by: z.string(),
+        fingerprint: z.string(),
+        url: z.string().optional(),
+        byList: z.boolean(),
+        signedAt: time.optional(),
+      })
+      .optional(),
   } satisfies Members<DownloadRecord>)
   .refine(({ state, finishedAt }) => isFinished(state) === (finishedAt !== undefined), {
     message: 'does not fit the state',
@@ -160,7 +169,7 @@ export function readRecord(value: unknown): Reading<DownloadRecord> {
 export function readDownloadRow(row: Row): Reading<DownloadRecord> {
   const { active_ms, stored_bytes, received_bytes, created_at, ...rest } = row;
   const parts: Record<string, unknown> = {};
-  for (const name of ['request', 'options', 'error', 'digest'] as const) {
+  for (const name of ['request', 'options', 'error', 'digest', 'vouch'] as const) {
     const part = parseJson(row[name]);
     if ('damage' in part) return { damage: `${name}: ${part.damage}` };
     parts[name] = part.value;

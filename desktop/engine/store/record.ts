@@ -2,6 +2,7 @@
 
 import type { Digest } from '@millrace/shared/base/digest';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import type { Vouch } from '@millrace/shared/download/signatures/verdict';
 
 export const UNFINISHED = ['queued', 'active', 'waiting', 'paused'] as const;
 export const FINISHED = ['complete', 'error', 'removed'] as const;
@@ -46,6 +47,8 @@ export interface DownloadRecord {
   readonly error: StoredError | undefined;
   /** Digest that the whole file was shown to have. */
   readonly digest: Digest | undefined;
+  /** The signer that vouches for the whole file, once it is complete. */
+  readonly vouch?: Vouch | undefined;
 }
 
 export interface RecordOptions {

@@ -150,6 +150,10 @@ const MIGRATIONS: readonly string[] = [
     INSERT INTO hand_offs VALUES (json_extract(new.options, '$.handOff'), new.gid);
   END;
   `,
+  `
+  -- The signer that vouches for the file.
+  ALTER TABLE downloads ADD COLUMN vouch TEXT;
+  `,
 ];
 
 /**

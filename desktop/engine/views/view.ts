@@ -40,6 +40,7 @@ export function viewOf(manager: Manager, record: DownloadRecord): DownloadView {
     digest: record.digest,
     page: pageOf(request.headers.referer),
     renewedAt: record.options.renewedAt,
+    vouch: record.vouch,
   };
 }
 

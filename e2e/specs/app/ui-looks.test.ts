@@ -2,6 +2,7 @@
 
 import { expect, test } from '@jest/globals';
 import type { Locator } from 'playwright-core';
+import { FileServer } from '../../fixtures/origins/file-server.ts';
 import { SlowFiles } from '../../fixtures/origins/slow-files.ts';
 import { barriers, fits } from '../../fixtures/pages/axe.ts';
 import { rowOf } from '../../fixtures/pages/ui.ts';
@@ -9,6 +10,15 @@ import { UiStage } from '../../fixtures/pages/ui-stage.ts';
 import { until } from '../../fixtures/until.ts';
 
 const MIB = 1024 * 1024;
+// Made by minisign 0.11.
+const SIGNED = 'the signed file\n';
+const KEY =
+  'untrusted comment: A publisher\nRWSISqkko12VPHpxnTFi3KtH5Crh9b8lOxDdmMzoizHyilfjoiL4qaig\n';
+const SIGNATURE = `untrusted comment: signature from minisign secret key
+RUSISqkko12VPD/kDeNr7BA5dSFwbIaYOAIQl7OWdFs8ho/K4VysCLt5Za1ie4IUJvsGFl8TA7Sxc2T/HdyagHM58WpzylXTfQc=
+trusted comment: file:f.txt
+U+EatSPE0ppgAxyl2FAadn8ZEJz/eXTyTs2y1ZRF33RkbCTwSAaCJJ9HZFoAZZZ/V2+ebgPeWtOpuCMW0OipBg==
+`;
 
 const ui = new UiStage('looks and accessibility of the interface', async (stage) => {
   const { daemon } = stage;
@@ -17,6 +27,10 @@ const ui = new UiStage('looks and accessibility of the interface', async (stage)
   await daemon.reaches(await daemon.add({ urls: urls('/done.pdf', { bytes: 9 }) }), 'complete');
   const gone = urls('/gone.zip', { bytes: 1, status: 410 });
   await daemon.reaches(await daemon.add({ urls: gone }), 'error');
+  const files = stage.keep(await FileServer.start());
+  const signed = [files.add('/signed.iso', { body: Buffer.from(SIGNED) })];
+  const vouched = { urls: signed, keys: [KEY], signatures: [SIGNATURE] };
+  await daemon.reaches(await daemon.add(vouched), 'complete');
   await daemon.add({ urls: urls('/paused.mkv', { bytes: MIB }), paused: true });
   await daemon.add({ urls: urls('/running.iso', { bytes: 400 * MIB }) });
 });
@@ -34,6 +48,14 @@ const STATES: readonly (readonly [string, () => Promise<void>])[] = [
   ['its sources', async () => ui.page.getByRole('tab', { name: 'Sources' }).click()],
   ['its log', async () => ui.page.getByRole('tab', { name: 'Log' }).click()],
   ['its file', async () => ui.page.getByRole('tab', { name: 'File' }).click()],
+  [
+    'a signed file',
+    async () => {
+      const row = rowOf(ui.page, 'signed.iso');
+      await row.getByText('Signed by A publisher').click();
+      await ui.page.getByText('The file itself is signed').waitFor();
+    },
+  ],
   ['a failed download', async () => rowOf(ui.page, 'gone.zip').click()],
   [
     'the dialog for adding',

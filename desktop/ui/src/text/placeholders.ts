@@ -95,6 +95,7 @@ export interface Placeholders {
   readonly 'details.speed.peak': 'rate';
   readonly 'details.speed.label': 'minutes';
   readonly 'details.left': 'time';
+  readonly 'details.signed': 'by';
   readonly 'log.started.from': 'from';
   readonly 'log.retry': 'why';
   readonly 'log.retry.at': 'time' | 'why';

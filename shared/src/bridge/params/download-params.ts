@@ -44,10 +44,21 @@ const options = {
   rename: z.boolean().optional().describe('Take another name if the name is taken. Default: true.'),
 };
 
+const keys = z
+  .array(z.string())
+  .optional()
+  .describe('Public keys that may sign the file: OpenPGP, armored or in base64, or minisign.');
+const signatures = z
+  .array(z.string())
+  .optional()
+  .describe('Signatures of the whole file: OpenPGP, armored or in base64, or minisign.');
+
 export const addRequest = named('AddRequest', 'A download to add.', {
   urls: z.array(z.string()).describe('URLs of one and the same file, best first.'),
   file,
   digests,
+  keys,
+  signatures,
   ...options,
 });
 

@@ -17,6 +17,14 @@ export const failure = named('DownloadFailure', 'The reason why a download has f
   retryable: z.boolean(),
 });
 
+export const vouch = named('Vouch', 'A publisher whose pinned key has signed a file.', {
+  by: z.string().describe('Name of the publisher.'),
+  fingerprint: z.string().describe('Of the key, upper-case hexadecimal; minisign: the key’s id.'),
+  url: z.string().optional().describe('The signature or signed list; absent if it was given.'),
+  byList: z.boolean().describe('True: a list with the digest is signed; false: the file itself.'),
+  signedAt: time.optional().describe('As the signature says, Unix milliseconds.'),
+});
+
 export const downloadView = named('DownloadView', 'A download.', {
   gid,
   status,
@@ -54,6 +62,7 @@ export const downloadView = named('DownloadView', 'A download.', {
   digest: digest.optional().describe('Digest that the whole file was shown to have.'),
   page: z.string().optional().describe('Page that the link was on, if it is known.'),
   renewedAt: time.optional().describe('When a new link last took the place of an old one.'),
+  vouch: vouch.optional().describe('Absent if nobody vouches for the file.'),
 });
 
 export const downloads = named('Downloads', 'Downloads.', { downloads: z.array(downloadView) });

@@ -1,7 +1,7 @@
 /** The daemon's view of its downloads, for the command line and the interface. */
 
 import type { changeRequest } from '../params/download-params.ts';
-import type { daemonInfo, downloadView, failure } from '../results/download-results.ts';
+import type { daemonInfo, downloadView, failure, vouch } from '../results/download-results.ts';
 import type { Shape } from '../results/named.ts';
 import type { DOWNLOAD_STATUSES } from '../results/values.ts';
 
@@ -11,6 +11,7 @@ export { DOWNLOAD_STATUSES } from '../results/values.ts';
 export type DownloadStatus = (typeof DOWNLOAD_STATUSES)[number];
 
 export type DownloadFailure = Shape<typeof failure>;
+export type Vouch = Shape<typeof vouch>;
 export type DownloadView = Shape<typeof downloadView>;
 
 /** The `data` of a JSON-RPC error that stands for an error of the table. */

@@ -5,7 +5,7 @@ import { DIGEST_ALGORITHMS, type Digest, type PieceDigests } from '../../base/di
 import { MillraceError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
 import { safePath } from '../request/file-path.ts';
-import { type DownloadRequest, REQUEST_DEFAULTS } from '../request/request.ts';
+import { type DownloadRequest, MAX_KEYS, REQUEST_DEFAULTS } from '../request/request.ts';
 import { isFetchable } from '../request/source-kinds.ts';
 import { type Description, emptyFile, type FileDescription, LAST_PRIORITY } from './description.ts';
 import { orderReplicas } from './description-merge.ts';
@@ -91,6 +91,7 @@ export function requestOf(
     throw new MillraceError('bad-metalink', `${file.name}: ${why}`);
   }
   const pieces = bestPieces(file.pieces);
+  const signatures = signaturesFor(file, settings.signatures);
   return {
     ...REQUEST_DEFAULTS,
     ...settings,
@@ -101,7 +102,20 @@ export function requestOf(
     length: file.size,
     digests: file.digests,
     ...(pieces === undefined ? {} : { pieces }),
+    ...(signatures.length === 0 ? {} : { signatures }),
   };
+}
+
+/** Longest signature in a description, characters. */
+const MAX_SIGNATURE_CHARS = 64 * 1024;
+
+/** Returns the user's signatures, or those of the description that can be checked. */
+function signaturesFor(file: FileDescription, own: readonly string[] = []): readonly string[] {
+  if (own.length > 0) return own;
+  return file.signatures
+    .filter(({ text }) => text.length <= MAX_SIGNATURE_CHARS)
+    .map(({ text }) => text)
+    .slice(0, MAX_KEYS);
 }
 
 /** Picks the piece digests to check: the strongest algorithm, then the smallest pieces. */

@@ -33,7 +33,7 @@ export function looksLikeMinisign(text: string): boolean {
   return UNTRUSTED.test(text);
 }
 
-/** Reads a public key, with its comment or as one line of base64; undefined if it is none. */
+/** Reads a public key, with its comment or as one line of base64; undefined for any other text. */
 export function parseMinisignKey(text: string): MinisignKey | undefined {
   const lines = text.trim().split(/\r?\n/);
   const hasComment = UNTRUSTED.test(lines[0] ?? '');
@@ -44,7 +44,7 @@ export function parseMinisignKey(text: string): MinisignKey | undefined {
   return { id: idOf(bytes), key: bytes.subarray(10), comment };
 }
 
-/** Reads a signature; undefined if it is none. */
+/** Reads a signature; undefined for any other text. */
 export function parseMinisignSignature(text: string): MinisignSignature | undefined {
   const [first = '', second, third = '', fourth] = text.split(/\r?\n/);
   const bytes = base64(second, SIGNATURE_BYTES);

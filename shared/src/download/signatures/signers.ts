@@ -54,8 +54,8 @@ export const SIGNERS: readonly Signer[] = [
 ];
 
 /**
- * Returns the signer that a URL belongs to, by its host, or by its folder at a mirror; undefined if
- * it is none that is known. Only http: and https: URLs belong to a signer.
+ * Returns the signer that a URL belongs to, by its host, or by its folder at a mirror; undefined for
+ * files of others. Only http: and https: URLs belong to a signer.
  */
 export function signerOf(url: string, signers: readonly Signer[] = SIGNERS): Signer | undefined {
   const { protocol, hostname, pathname } = new URL(url);

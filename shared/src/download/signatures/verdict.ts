@@ -1,4 +1,4 @@
-/** What the signatures of a file mean for its download. */
+/** Judges the signatures of a file: who vouches for it, and whether its download may go on. */
 
 import { type Note, noteOf } from '../../base/notes.ts';
 

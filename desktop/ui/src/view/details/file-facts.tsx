@@ -1,6 +1,6 @@
 /** The file of a download: its place, its links, its checksums. */
 
-import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import type { DownloadView, Vouch } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { DigestView, DownloadDetail } from '@millrace/shared/bridge/rpc/detail-api';
 import { IconButton } from '@millrace/shared/ui/icon-button';
 import { Icon } from '@millrace/shared/ui/icons';
@@ -54,8 +54,9 @@ export function FileFacts({ row, detail }: FileProps) {
       </dl>
       <section>
         <h3>{text.t('details.digests')}</h3>
+        {row.vouch !== undefined && <Signed vouch={row.vouch} />}
         {digests.length === 0 ? (
-          <p className="note">{text.t('details.digests.none')}</p>
+          row.vouch === undefined && <p className="note">{text.t('details.digests.none')}</p>
         ) : (
           <ul className="digests">
             {digests.map((digest) => (
@@ -65,6 +66,22 @@ export function FileFacts({ row, detail }: FileProps) {
         )}
       </section>
     </>
+  );
+}
+
+function Signed({ vouch: { by, fingerprint, byList } }: { vouch: Vouch }) {
+  const text = useText();
+  return (
+    <div className="signed">
+      <span className="digest-state verified">
+        <Icon name="signed" size={14} />
+        <strong>{text.t('details.signed', { by })}</strong>
+        <span className="note">
+          {text.t(byList ? 'details.signed.list' : 'details.signed.file')}
+        </span>
+      </span>
+      <Copyable value={fingerprint} />
+    </div>
   );
 }
 

@@ -2,6 +2,7 @@
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { IconButton } from '@millrace/shared/ui/icon-button';
+import { Icon } from '@millrace/shared/ui/icons';
 import { RowIcon } from '@millrace/shared/ui/row-signs';
 import { type CSSProperties, memo } from 'react';
 import { canPause, canResume, canRetry, remedyOf, shareOf } from '../../model/failure.ts';
@@ -75,7 +76,18 @@ function Meta({ row, text }: { row: DownloadView; text: Text }) {
   if (row.status === 'active' && row.connections > 0) {
     parts.push(text.n('state.connections', row.connections));
   }
-  return <>{parts.join(' · ')}</>;
+  return (
+    <>
+      {row.vouch !== undefined && (
+        <span className="signed-badge">
+          <Icon name="signed" size={12} />
+          {text.t('details.signed', { by: row.vouch.by })}
+          {' · '}
+        </span>
+      )}
+      {parts.join(' · ')}
+    </>
+  );
 }
 
 function Figures({ row }: { row: DownloadView }) {
