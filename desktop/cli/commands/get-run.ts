@@ -1,5 +1,6 @@
 /** Carries out `millrace get`: downloads one URL after the other, and reports on each. */
 
+import { resolve } from 'node:path';
 import { asMillraceError, EXIT, type MillraceError } from '@millrace/shared/base/errors';
 import {
   looksLikeExnodeName,
@@ -23,6 +24,8 @@ import { type TransferView, transferView } from '../view/transfer-view.ts';
 export interface GetOptions extends RequestOptions, CommonOptions {
   readonly quiet?: boolean;
   readonly unpack?: boolean;
+  readonly older?: string;
+  readonly zsync?: string;
 }
 
 /** The way that all files of a command go. */
@@ -50,6 +53,7 @@ export async function get(
   const asked = {
     ...requestOf('', options, context.cwd),
     rename: options.output === undefined,
+    ...olderOf(options, context.cwd),
   };
   const view = await transferView(context, report, options.quiet === true);
   const way: Way = { view, context, unpacks: options.unpack === true };
@@ -65,6 +69,12 @@ export async function get(
     if (context.signal.aborted) break;
   }
   return status;
+}
+
+/** Returns the older file that the user names, if any. */
+function olderOf({ older, zsync }: GetOptions, cwd: string): Partial<DownloadRequest> {
+  if (older === undefined) return {};
+  return { older: { path: resolve(cwd, older), zsync, beside: true } };
 }
 
 /** Returns true for a link as people type it, without http:// or https://. */

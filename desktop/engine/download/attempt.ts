@@ -203,7 +203,7 @@ export class Attempt {
         sources,
         length: request.length,
         asksForWhole: this.#options.asksForWhole,
-        isNew: !(await target.mayHaveBytes(connections.urls)),
+        isNew: request.older === undefined && !(await target.mayHaveBytes(connections.urls)),
         onOrigin: (answer) => keepHome(answer, sources.sources, connections, this.#options.report),
         onRefused: ({ label }, error) =>
           this.#options.report.note(noteOfError('ranges-refused', error, { source: label })),

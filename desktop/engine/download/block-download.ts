@@ -20,6 +20,7 @@ import type { OpenAnswer } from '@millrace/shared/download/transfer/transfer-por
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import { RttMemory } from '../edges/rtt-memory.ts';
 import { FileCheck } from '../hash/file-check.ts';
+import type { TakenBytes } from '../reuse/older-file.ts';
 import type { Connections } from '../sources/connections.ts';
 import { Discovery } from '../sources/discovery.ts';
 import type { DownloadSource } from '../sources/download-source.ts';
@@ -164,21 +165,56 @@ export class BlockDownload {
   /** Fetches and checks until all stored bytes are right. */
   async #transferAndCheck(discovery: Discovery): Promise<Digest | undefined> {
     const { context, report, sources, first, target, file, version } = this.#options;
+    const taken = await this.#takeFromOlder(discovery);
     for (;;) {
       await this.#fetchAll();
       const said = await discovery.statements();
-      const all = [...said, { by: first.source.label, digests: version.digests }];
+      const own = { by: first.source.label, digests: version.digests };
+      const all = [...said, own, ...(taken?.statements ?? [])];
       this.#options.onSaid(
         all.flatMap(({ by, digests }) => (digests ?? []).map((digest) => ({ by, digest }))),
       );
       const check = new FileCheck(all);
       if (check.needed) report.checking();
       const bad = await check.badPieces(target.hasher, version.length, context.signal);
-      if (bad.length === 0) return target.check(check, version.length);
+      if (bad.length === 0) {
+        const isUnproven = taken !== undefined && taken.bytes > 0;
+        try {
+          return await target.check(check, version.length, isUnproven);
+        } catch (error) {
+          if (!(isUnproven && isMillraceError(error, 'checksum-mismatch'))) throw error;
+          report.note(noteOf('older-was-wrong', { file: taken.from }));
+          await taken.forget(file);
+          continue;
+        }
+      }
+      // No source is to blame for bytes of an older file.
+      if (await taken?.forget(file, bad)) continue;
       report.note(noteOf('pieces-again', { n: bad.length }));
       for (const range of bad) await file.forget(range);
       blame(bad, sources.sources, report.sourceFailed);
     }
+  }
+
+  /** Takes what an older file has of this one. @returns undefined if the user has named none */
+  async #takeFromOlder(discovery: Discovery): Promise<TakenBytes | undefined> {
+    const { request, connections, context, report, first, file, version } = this.#options;
+    const { older } = request;
+    if (older === undefined) return undefined;
+    const said = await discovery.statements();
+    // Imported here: few downloads have an older file.
+    const { takeFromOlder } = await import('../reuse/older-file.ts');
+    return takeFromOlder({
+      older,
+      file,
+      length: version.length,
+      url: first.source.url,
+      pieces: said.flatMap(({ pieces }) => pieces ?? []),
+      connections,
+      random: context.random,
+      signal: this.#signal,
+      onNote: (note) => report.note(note),
+    });
   }
 
   /** Transfers until every byte is stored, and waits while the disk is full. */

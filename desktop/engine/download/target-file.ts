@@ -189,16 +189,17 @@ export class TargetFile {
   /**
    * Checks the digest of the whole file.
    *
+   * @param keeps true: a wrong file is kept, because some of its bytes are unproven
    * @returns the matching digest; undefined if none is known
-   * @throws MillraceError `checksum-mismatch`: the file has then been deleted
+   * @throws MillraceError `checksum-mismatch`: the file has then been deleted, unless it is kept
    */
-  async check(check: FileCheck, length: number): Promise<Digest | undefined> {
+  async check(check: FileCheck, length: number, keeps = false): Promise<Digest | undefined> {
     if (!check.needed) return undefined;
     this.#options.report.checking();
     try {
       return await check.whole(this.file, length, this.#hasher);
     } catch (error) {
-      if (isMillraceError(error, 'checksum-mismatch')) await this.discard();
+      if (!keeps && isMillraceError(error, 'checksum-mismatch')) await this.discard();
       throw error;
     }
   }

@@ -106,6 +106,9 @@ export interface Placeholders {
   readonly 'note.pieces-again': 'n';
   readonly 'note.digest-from': 'url';
   readonly 'note.waits-for-server': 'why';
+  readonly 'note.taken-from-older': 'bytes' | 'file' | 'url';
+  readonly 'note.older-not-used': 'file' | 'why';
+  readonly 'note.older-was-wrong': 'file';
   readonly 'note.waits-for-room': 'why';
   readonly 'note.option-without-effect': 'names';
   readonly 'note.name-taken': 'name';

@@ -48,6 +48,16 @@ export interface KeptExnode {
   readonly key?: string | undefined;
 }
 
+/** A file on this disk, parts of which are likely to be those of the wanted one. */
+export interface OlderFile {
+  /** Absolute path. */
+  readonly path: string;
+  /** URL of the wanted file's list of blocks, in zsync's format; without it the download fails. */
+  readonly zsync?: string | undefined;
+  /** True: if no such URL is given, look for a list beside the file. */
+  readonly beside: boolean;
+}
+
 export interface DownloadRequest {
   /** 1 to 64 URLs of the same file, best first. The first one names the download. */
   readonly urls: readonly string[];
@@ -99,6 +109,8 @@ export interface DownloadRequest {
   /** Digests that the whole file must have. */
   readonly digests: readonly Digest[];
   readonly pieces?: PieceDigests | undefined;
+  /** Older version of the file, from which its parts are taken that are still the same. */
+  readonly older?: OlderFile | undefined;
   /** True: look beside the file for SHA256SUMS and similar files. */
   readonly sidecars: boolean;
   /** Bytes per second; undefined: no limit. */
