@@ -26,6 +26,8 @@ export interface GetOptions extends RequestOptions, CommonOptions {
   readonly unpack?: boolean;
   readonly older?: string;
   readonly zsync?: string;
+  /** True to replace the older file. */
+  readonly repairs?: boolean;
 }
 
 /** The way that all files of a command go. */
@@ -72,9 +74,9 @@ export async function get(
 }
 
 /** Returns the older file that the user names, if any. */
-function olderOf({ older, zsync }: GetOptions, cwd: string): Partial<DownloadRequest> {
+function olderOf({ older, zsync, repairs }: GetOptions, cwd: string): Partial<DownloadRequest> {
   if (older === undefined) return {};
-  return { older: { path: resolve(cwd, older), zsync, beside: true } };
+  return { older: { path: resolve(cwd, older), zsync, beside: true, repairs } };
 }
 
 /** Returns true for a link as people type it, without http:// or https://. */

@@ -24,7 +24,7 @@ import type { DownloadSource } from '../sources/download-source.ts';
 import { type First, isPinnable, openFirst } from '../sources/opening.ts';
 import { versionOf } from '../sources/sample-check.ts';
 import { SourceSet } from '../sources/source-set.ts';
-import { BlockDownload } from './block-download.ts';
+import { BlockDownload, unprovable } from './block-download.ts';
 import type { DownloadReport } from './download-report.ts';
 import type { Described, DownloadContext } from './download-types.ts';
 import type { DownloadWay, SaidDigest } from './download-way.ts';
@@ -258,6 +258,7 @@ export class Attempt {
       said: this.#options.isAfterWrong ? this.#findings.said : [],
     };
     if (version === undefined) {
+      if (request.older?.repairs) throw unprovable();
       const fetched = await streamDownload(way);
       if (first.opened.kind === 'whole') holdToLength(first.opened, fetched.length, stated);
       return fetched;

@@ -204,7 +204,7 @@ export class BlockDownload {
     const said = await discovery.statements();
     // Imported here: few downloads have an older file.
     const { takeFromOlder } = await import('../reuse/older-file.ts');
-    return takeFromOlder({
+    const taken = await takeFromOlder({
       older,
       file,
       length: version.length,
@@ -215,6 +215,13 @@ export class BlockDownload {
       signal: this.#signal,
       onNote: (note) => report.note(note),
     });
+    const check = new FileCheck([
+      ...said,
+      { by: '', digests: version.digests },
+      ...taken.statements,
+    ]);
+    if (older.repairs && !check.needed) throw unprovable();
+    return taken;
   }
 
   /** Transfers until every byte is stored, and waits while the disk is full. */
@@ -321,4 +328,9 @@ export class BlockDownload {
     const ownership = this.#discovery?.ownership(source);
     this.#passes.scheduler?.addSource(id, { ...ownership, holds, hasPeers: kind === 'edge' });
   }
+}
+
+/** Returns the error for a repair without a digest: it could replace a right file by a wrong one. */
+export function unprovable(): MillraceError {
+  return new MillraceError('bad-option', 'no digest of the file is known to repair it by');
 }

@@ -146,6 +146,20 @@ test('fails without the list that the user names', async () => {
   await expect(fetched({}, named)).rejects.toMatchObject({ code: 'origin-not-found' });
 });
 
+test('repairs a file by its list of blocks, and refuses without any digest', async () => {
+  const damaged = Buffer.from(wanted);
+  damaged.fill(1, 600_000, 600_100);
+  await writeFile(join(folder, 'new.bin'), damaged);
+  const itself = { path: join(folder, 'new.bin'), repairs: true };
+  await expect(fetched({ overwrite: true }, itself)).rejects.toMatchObject({ code: 'bad-option' });
+  expect((await readFile(itself.path)).equals(damaged)).toBe(true);
+  files.set('/new.bin.zsync', makeZsync(wanted));
+  sent = 0;
+  expect((await fetched({ overwrite: true }, itself)).equals(wanted)).toBe(true);
+  expect(sent).toBeLessThanOrEqual(2 * 2048 + FIRST_BYTES);
+  expect(await readdir(folder)).toEqual(['new.bin', 'older.bin']);
+});
+
 test('an older file may be the one that is replaced', async () => {
   files.set('/new.bin.zsync', makeZsync(wanted));
   await writeFile(join(folder, 'new.bin'), older);

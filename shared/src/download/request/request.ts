@@ -56,6 +56,8 @@ export interface OlderFile {
   readonly zsync?: string | undefined;
   /** True: if no such URL is given, look for a list beside the file. */
   readonly beside: boolean;
+  /** True: it is to be replaced, but only by a file that has a known digest. */
+  readonly repairs?: boolean | undefined;
 }
 
 export interface DownloadRequest {
