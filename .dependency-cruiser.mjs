@@ -15,6 +15,7 @@ const PARTS = {
   [`${SHARED}/code`]: [],
   [`${SHARED}/exnode`]: [`${SHARED}/(base|code|http|schema)`],
   [`${SHARED}/download`]: [`${SHARED}/(base|http)`, `${SHARED}/cdn/routing/hrw[.]ts`],
+  [`${SHARED}/reuse`]: [`${SHARED}/base`],
   [`${SHARED}/sync`]: [
     `${SHARED}/(base|http|schema)`,
     `${SHARED}/cdn/routing/hrw[.]ts`,

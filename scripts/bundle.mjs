@@ -14,6 +14,7 @@ export const COMMANDS = {
   daemon: 'desktop/engine/daemon/main.ts',
   'hash-worker': 'desktop/engine/hash/hash-worker.ts',
   'stripe-worker': 'desktop/engine/upload/stripe-worker.ts',
+  'search-worker': 'desktop/engine/reuse/search-worker.ts',
   'pac-worker': 'desktop/engine/proxy/pac-worker.ts',
   'native-host': 'desktop/native-host/main.ts',
 };

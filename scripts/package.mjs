@@ -57,6 +57,7 @@ function bundleDaemon() {
       // Each thread needs a file of its own.
       'hash-worker': 'desktop/engine/hash/hash-worker.ts',
       'stripe-worker': 'desktop/engine/upload/stripe-worker.ts',
+      'search-worker': 'desktop/engine/reuse/search-worker.ts',
       'pac-worker': 'desktop/engine/proxy/pac-worker.ts',
     },
     { 'desktop/ui/dist': '../../ui/dist' },

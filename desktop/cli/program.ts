@@ -17,6 +17,7 @@ const COMPLETE = '__complete';
 const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make>>>>> = {
   'Download here and now:': {
     get: async () => (await import('./commands/get.ts')).getCommand,
+    repair: async () => (await import('./commands/repair.ts')).repairCommand,
     stream: async () => (await import('./commands/stream.ts')).streamCommand,
   },
   'Send files:': {

@@ -1,9 +1,12 @@
-/** Metalink documents, which anyone may publish. */
+/** Metalink documents and lists of blocks, which anyone may publish. */
 
 import { DIGEST_DIGITS } from '../../shared/src/base/digest.ts';
 import { parseMetalink } from '../../shared/src/download/metalink/metalink.ts';
 import { formatMetalink } from '../../shared/src/download/metalink/metalink-write.ts';
 import { safePath } from '../../shared/src/download/request/file-path.ts';
+import { BlockSearch } from '../../shared/src/reuse/block-search.ts';
+import { makeZsync } from '../../shared/src/reuse/testing/make-zsync.ts';
+import { parseZsync } from '../../shared/src/reuse/zsync-file.ts';
 import { mutatedBytes, mutatedText } from '../mutate.ts';
 import {
   fuzzTarget,
@@ -68,7 +71,42 @@ function checkMetalink(document: string | Uint8Array): Verdict {
 const element = (content: string) =>
   `<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="a"><url>http://a/</url>${content}</file></metalink>`;
 
+/** A file with blocks that equal each other, and its lists in two shapes. */
+const BLOCKS = Buffer.from(Array.from({ length: 3000 }, (_, i) => (i < 1024 ? 0 : i % 89)));
+const SHA1 = 'a9993e364706816aba3e25717850c26c9cd0d89d';
+const LISTS = [
+  makeZsync(BLOCKS, SHA1, { blockBytes: 256 }),
+  makeZsync(BLOCKS, SHA1, { blockBytes: 256, inRow: 1, sumBytes: 4, md4Bytes: 16 }),
+];
+
+function checkZsync(list: Uint8Array): Verdict {
+  const read = readOrRefuse(['bad-zsync'], () => parseZsync(list));
+  if (read === undefined) return 'refused';
+  hold(read.count === Math.ceil(read.length / read.blockBytes), 'blocks cover the file');
+  hold(read.sums.length + read.md4s.length <= list.length, 'memory is in proportion to the list');
+  const search = new BlockSearch(read);
+  const bytes = Buffer.concat([BLOCKS, Buffer.alloc(search.windowBytes)]);
+  search.scan(bytes, 0, 0, BLOCKS.length);
+  let end = 0;
+  for (const run of search.runs()) {
+    hold(run.start >= end && run.bytes > 0, 'runs are in order, and do not overlap');
+    hold(run.from >= 0 && run.from < BLOCKS.length, 'runs are in the searched file');
+    end = run.start + run.bytes;
+  }
+  hold(end <= read.length, 'runs are within the file');
+}
+
 export const targets = [
+  fuzzTarget({
+    name: 'zsync',
+    cases: mutatedBytes(LISTS),
+    check: checkZsync,
+    long: {
+      'a header without end': () => Buffer.alloc(MEGABYTE, 'zsync: 0.6.2\n'),
+      'many blocks': () =>
+        Buffer.from(makeZsync(Buffer.alloc(MEGABYTE * 8), SHA1, { blockBytes: 256 })),
+    },
+  }),
   fuzzTarget({
     name: 'metalink',
     cases: mutatedText(METALINKS),

@@ -1,5 +1,6 @@
 /** Carries out `millrace get`: downloads one URL after the other, and reports on each. */
 
+import { resolve } from 'node:path';
 import { asMillraceError, EXIT, type MillraceError } from '@millrace/shared/base/errors';
 import {
   looksLikeExnodeName,
@@ -23,6 +24,10 @@ import { type TransferView, transferView } from '../view/transfer-view.ts';
 export interface GetOptions extends RequestOptions, CommonOptions {
   readonly quiet?: boolean;
   readonly unpack?: boolean;
+  readonly older?: string;
+  readonly zsync?: string;
+  /** True to replace the older file. */
+  readonly repairs?: boolean;
 }
 
 /** The way that all files of a command go. */
@@ -50,6 +55,7 @@ export async function get(
   const asked = {
     ...requestOf('', options, context.cwd),
     rename: options.output === undefined,
+    ...olderOf(options, context.cwd),
   };
   if (asked.keys !== undefined) {
     // Imported here: most downloads have no key of the user's own.
@@ -70,6 +76,12 @@ export async function get(
     if (context.signal.aborted) break;
   }
   return status;
+}
+
+/** Returns the older file that the user names, if any. */
+function olderOf({ older, zsync, repairs }: GetOptions, cwd: string): Partial<DownloadRequest> {
+  if (older === undefined) return {};
+  return { older: { path: resolve(cwd, older), zsync, beside: true, repairs } };
 }
 
 /** Returns true for a link as people type it, without http:// or https://. */

@@ -23,7 +23,7 @@ import type { DownloadSource } from '../sources/download-source.ts';
 import { type First, isPinnable, openFirst } from '../sources/opening.ts';
 import { versionOf } from '../sources/sample-check.ts';
 import { SourceSet } from '../sources/source-set.ts';
-import { BlockDownload } from './block-download.ts';
+import { BlockDownload, unprovable } from './block-download.ts';
 import type { DownloadReport } from './download-report.ts';
 import type { Described, DownloadContext } from './download-types.ts';
 import type { DownloadWay, SaidDigest } from './download-way.ts';
@@ -200,7 +200,7 @@ export class Attempt {
         sources,
         length: request.length,
         asksForWhole: this.#options.asksForWhole,
-        isNew: !(await target.mayHaveBytes(connections.urls)),
+        isNew: request.older === undefined && !(await target.mayHaveBytes(connections.urls)),
         onOrigin: (answer) => keepHome(answer, sources.sources, connections, this.#options.report),
         onRefused: ({ label }, error) =>
           this.#options.report.note(noteOfError('ranges-refused', error, { source: label })),
@@ -255,6 +255,7 @@ export class Attempt {
       said: this.#options.isAfterWrong ? this.#findings.said : [],
     };
     if (version === undefined) {
+      if (request.older?.repairs) throw unprovable();
       const fetched = await streamDownload(way, connections);
       if (first.opened.kind === 'whole') holdToLength(first.opened, fetched.length, stated);
       return fetched;

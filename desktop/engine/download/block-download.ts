@@ -19,6 +19,7 @@ import type { OpenAnswer } from '@millrace/shared/download/transfer/transfer-por
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import { RttMemory } from '../edges/rtt-memory.ts';
 import { FileCheck } from '../hash/file-check.ts';
+import type { TakenBytes } from '../reuse/older-file.ts';
 import type { Vouching } from '../signatures/vouching.ts';
 import type { Connections } from '../sources/connections.ts';
 import { Discovery } from '../sources/discovery.ts';
@@ -31,7 +32,7 @@ import { blame } from './blame.ts';
 import { whileDiskIsFull } from './disk-full.ts';
 import type { DownloadWay, SaidDigest } from './download-way.ts';
 import { FetchPasses } from './fetch-passes.ts';
-import type { Checked } from './target-file.ts';
+import { type Checked, isWrongFile } from './target-file.ts';
 
 /**
  * Number of failed requests, while none succeeds, after which the first answer is read to its end.
@@ -178,21 +179,63 @@ export class BlockDownload {
   /** Fetches and checks until all stored bytes are right. */
   async #transferAndCheck(discovery: Discovery, vouching: Vouching | undefined): Promise<Checked> {
     const { context, report, sources, first, target, file, version } = this.#options;
+    const taken = await this.#takeFromOlder(discovery, vouching);
     for (;;) {
       await this.#fetchAll();
       const said = await discovery.statements();
-      const all = [...said, { by: first.source.label, digests: version.digests }];
+      const own = { by: first.source.label, digests: version.digests };
+      const all = [...said, own, ...(taken?.statements ?? [])];
       this.#options.onSaid(
         all.flatMap(({ by, digests }) => (digests ?? []).map((digest) => ({ by, digest }))),
       );
       const check = new FileCheck(all, vouching?.digest);
       if (check.needed) report.checking();
       const bad = await check.badPieces(target.hasher, version.length, context.signal);
-      if (bad.length === 0) return target.check(check, version.length, vouching);
+      if (bad.length === 0) {
+        const isUnproven = taken !== undefined && taken.bytes > 0;
+        try {
+          return await target.check(check, version.length, vouching, isUnproven);
+        } catch (error) {
+          if (!(isUnproven && isWrongFile(error))) throw error;
+          report.note(noteOf('older-was-wrong', { file: taken.from }));
+          await taken.forget(file);
+          continue;
+        }
+      }
+      // No source is to blame for bytes of an older file.
+      if (await taken?.forget(file, bad)) continue;
       report.note(noteOf('pieces-again', { n: bad.length }));
       for (const range of bad) await file.forget(range);
       blame(bad, sources.sources, report.sourceFailed);
     }
+  }
+
+  /** Takes what an older file has of this one. @returns undefined if the user has named none */
+  async #takeFromOlder(
+    discovery: Discovery,
+    vouching: Vouching | undefined,
+  ): Promise<TakenBytes | undefined> {
+    const { request, connections, context, report, first, file, version } = this.#options;
+    const { older } = request;
+    if (older === undefined) return undefined;
+    const said = await discovery.statements();
+    // Imported here: few downloads have an older file.
+    const { takeFromOlder } = await import('../reuse/older-file.ts');
+    const taken = await takeFromOlder({
+      older,
+      file,
+      length: version.length,
+      url: first.source.url,
+      pieces: said.flatMap(({ pieces }) => pieces ?? []),
+      connections,
+      random: context.random,
+      signal: this.#signal,
+      onNote: (note) => report.note(note),
+    });
+    const own = { by: '', digests: version.digests };
+    const check = new FileCheck([...said, own, ...taken.statements], vouching?.digest);
+    if (older.repairs && !check.needed) throw unprovable();
+    return taken;
   }
 
   /** Transfers until every byte is stored, and waits while the disk is full. */
@@ -299,4 +342,9 @@ export class BlockDownload {
     const ownership = this.#discovery?.ownership(source);
     this.#passes.scheduler?.addSource(id, { ...ownership, holds, hasPeers: kind === 'edge' });
   }
+}
+
+/** Returns the error for a repair without a digest: it could replace a right file by a wrong one. */
+export function unprovable(): MillraceError {
+  return new MillraceError('bad-option', 'no digest of the file is known to repair it by');
 }

@@ -62,7 +62,9 @@ export class FetchPasses {
   ): FetchPass {
     const { redundancy, connections, redundantShare } = request;
     const loci = request.loci && { ...request.loci, ...(once ? { copies: 1 } : {}) };
-    const redundantBytes = once ? 0 : Math.floor(length * redundantShare);
+    // Of a file that an older one has mostly, only a part is fetched.
+    const fetched = request.older === undefined ? length : length - file.stored.bytes;
+    const redundantBytes = once ? 0 : Math.floor(fetched * redundantShare);
     const scheduler = new Scheduler(
       { length, mode: redundancy, loci, redundantBytes, connections, isOpenEnded },
       session.now(),

@@ -42,6 +42,10 @@ const TAKEN: ReadonlySet<ErrorCode> = new Set(['different-file', 'file-exists', 
 /** Errors which show that the stored bytes are not the file. */
 const WRONG: ReadonlySet<ErrorCode> = new Set(['checksum-mismatch', 'bad-signature']);
 
+/** Returns true for errors that say that the whole file is not the wanted one. */
+export const isWrongFile = (error: unknown): boolean =>
+  isMillraceError(error) && WRONG.has(error.code);
+
 /** Results of checking a complete file. */
 export interface Checked {
   /** Digest that it was checked against, if any. */
@@ -205,9 +209,16 @@ export class TargetFile {
    * Checks the digest of the whole file, and who vouches for it.
    *
    * @param vouching undefined: nobody is asked
-   * @throws MillraceError `checksum-mismatch`, `bad-signature`: the file has then been deleted
+   * @param keeps true: a wrong file is kept, because some of its bytes are unproven
+   * @throws MillraceError `checksum-mismatch`, `bad-signature`: the file has then been deleted, unless
+   *   it is kept
    */
-  async check(check: FileCheck, length: number, vouching?: Vouching): Promise<Checked> {
+  async check(
+    check: FileCheck,
+    length: number,
+    vouching?: Vouching,
+    keeps = false,
+  ): Promise<Checked> {
     if (!check.needed && vouching === undefined) return NOT_CHECKED;
     this.#options.report.checking();
     const { signal } = this.#options.context;
@@ -215,7 +226,7 @@ export class TargetFile {
       const digest = await check.whole(this.file, length, this.#hasher);
       return { digest, vouch: await vouching?.vouch(this.file, length, signal) };
     } catch (error) {
-      if (isMillraceError(error) && WRONG.has(error.code)) await this.discard();
+      if (!keeps && isWrongFile(error)) await this.discard();
       throw error;
     }
   }

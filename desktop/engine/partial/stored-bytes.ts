@@ -226,7 +226,9 @@ export class StoredBytes {
   async changed(): Promise<ByteRange[]> {
     const entries = [...(this.#entries ?? [])];
     const right = new Set(await verifyEntries(this.#data, entries));
-    return entries.filter((entry) => !right.has(entry)).map(({ range }) => range);
+    const wrong = entries.filter((entry) => !right.has(entry)).map(({ range }) => range);
+    // Provisional bytes have no digest by which they could be recognised.
+    return [...wrong, ...this.#provisional.ranges];
   }
 
   /** Runs a task on the journal after all earlier tasks. */

@@ -98,6 +98,14 @@ const request = z.object({
     .optional(),
   digests: z.array(digest).default([]),
   pieces: z.object({ algorithm, pieceBytes: atLeastOne, hexes }).optional(),
+  older: z
+    .object({
+      path: keptPath,
+      zsync: z.string().optional(),
+      beside: z.boolean(),
+      repairs: z.boolean().optional(),
+    })
+    .optional(),
   sidecars: z.boolean().default(REQUEST_DEFAULTS.sidecars),
   keys: z.array(z.string()).optional(),
   signatures: z.array(z.string()).optional(),

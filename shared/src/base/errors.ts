@@ -701,6 +701,13 @@ export const ERRORS = {
     title: 'The archive is not unpacked',
     advice: 'The archive itself is kept. Unpack it with another program if you trust who made it.',
   },
+  'bad-zsync': {
+    status: 400,
+    ...means('client', 'no', 'kept'),
+    exit: EXIT.source,
+    title: 'The list of blocks cannot be used',
+    advice: 'Download the file without it, or ask its publisher to make it anew.',
+  },
   'bad-exnode': {
     status: 400,
     ...means('client', 'no', 'kept'),

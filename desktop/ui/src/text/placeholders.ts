@@ -111,6 +111,9 @@ export interface Placeholders {
   readonly 'note.signed-by': 'by' | 'fingerprint';
   readonly 'note.digest-from': 'url';
   readonly 'note.waits-for-server': 'why';
+  readonly 'note.taken-from-older': 'bytes' | 'file' | 'url';
+  readonly 'note.older-not-used': 'file' | 'why';
+  readonly 'note.older-was-wrong': 'file';
   readonly 'note.waits-for-room': 'why';
   readonly 'note.link-renewed': 'host';
   readonly 'note.link-apart': 'name' | 'why';

@@ -53,6 +53,18 @@ export const MAX_KEYS = 4;
 /** Longest key or signature, characters. */
 export const MAX_KEY_CHARS = 256 * 1024;
 
+/** A file on this disk, parts of which are likely to be those of the wanted one. */
+export interface OlderFile {
+  /** Absolute path. */
+  readonly path: string;
+  /** URL of the wanted file's list of blocks, in zsync's format; without it the download fails. */
+  readonly zsync?: string | undefined;
+  /** True: if no such URL is given, look for a list beside the file. */
+  readonly beside: boolean;
+  /** True: it is to be replaced, but only by a file that has a known digest. */
+  readonly repairs?: boolean | undefined;
+}
+
 export interface DownloadRequest {
   /** 1 to 64 URLs of the same file, best first. The first one names the download. */
   readonly urls: readonly string[];
@@ -104,6 +116,8 @@ export interface DownloadRequest {
   /** Digests that the whole file must have. */
   readonly digests: readonly Digest[];
   readonly pieces?: PieceDigests | undefined;
+  /** Older version of the file, from which its parts are taken that are still the same. */
+  readonly older?: OlderFile | undefined;
   /** True: look beside the file for SHA256SUMS and similar files. */
   readonly sidecars: boolean;
   /**
