@@ -1,6 +1,6 @@
 /** The keys that may vouch for a file: the user's own, and those that come with Millrace. */
 
-import { MillraceError } from '@millrace/shared/base/errors';
+import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import {
   looksLikeMinisign,
   type MinisignKey,
@@ -47,7 +47,10 @@ export class KeyRing {
       return checkMinisign(text, content, this.#minisign);
     }
     const { checkDetached } = await openpgp();
-    return checkDetached(signature, content, this.#openpgp, now);
+    return readable(
+      () => checkDetached(signature, content, this.#openpgp, now),
+      (outcome) => outcome,
+    );
   }
 
   /**
@@ -60,7 +63,10 @@ export class KeyRing {
     now: number,
   ): Promise<{ readonly outcome: Outcome; readonly text: string } | undefined> {
     const { checkClearSigned } = await openpgp();
-    return checkClearSigned(bytes, this.#openpgp, now);
+    return readable(
+      () => checkClearSigned(bytes, this.#openpgp, now),
+      (outcome) => ({ outcome, text: '' }),
+    );
   }
 
   async #add(text: string): Promise<void> {
@@ -80,6 +86,21 @@ export class KeyRing {
       const why = error instanceof Error ? error.message : String(error);
       throw new MillraceError('bad-option', `a key cannot be read: ${why}`, { cause: error });
     }
+  }
+}
+
+/**
+ * Runs a check of a stranger's packets: an error of the library means that they cannot be read.
+ *
+ * @param as makes the result of an outcome
+ * @throws MillraceError of the content
+ */
+async function readable<T>(check: () => Promise<T>, as: (outcome: Outcome) => T): Promise<T> {
+  try {
+    return await check();
+  } catch (error) {
+    if (isMillraceError(error)) throw error;
+    return as({ kind: 'doubtful', doubt: 'signature-unreadable' });
   }
 }
 

@@ -10,6 +10,7 @@ import {
   enums,
   generateKey,
   type PrivateKey,
+  readSignature,
   reformatKey,
   revokeKey,
   sign,
@@ -271,6 +272,23 @@ U+EatSPE0ppgAxyl2FAadn8ZEJz/eXTyTs2y1ZRF33RkbCTwSAaCJJ9HZFoAZZZ/V2+ebgPeWtOpuCMW
     const run = vouch({ 'a.iso.minisig': signature }, { keys: [key], body });
     await expect(run).rejects.toMatchObject({ code: 'bad-signature' });
   });
+});
+
+test('a signature with any byte changed vouches for no other file, and breaks nothing', async () => {
+  const armored = await detached(BODY, mine);
+  const { packets } = await readSignature({ armoredSignature: armored });
+  const whole = Buffer.from(packets.write());
+  for (let at = 0; at < whole.length; at++) {
+    const changed = Buffer.from(whole);
+    changed[at] = (changed[at] as number) ^ 0x41;
+    const signatures = [changed.toString('base64')];
+    const run = vouch({}, { signatures, body: Buffer.from('another file') });
+    const by = await run.then(
+      (result) => result.by,
+      (error) => error.code,
+    );
+    expect([undefined, 'bad-signature']).toContain(by);
+  }
 });
 
 describe('keys', () => {

@@ -185,6 +185,7 @@ export class Vouching {
     for (const { url, bytes } of this.#ofFile) {
       const content = fileContent(file, length, signal);
       const outcome = await (await this.#keys()).check(bytes, content, this.#options.now());
+      signal.throwIfAborted();
       if (!this.#holds(outcome, nameFromUrl(this.#options.url))) continue;
       const { by, fingerprint, signedAt } = outcome;
       return { by, fingerprint, url, byList: false, signedAt };

@@ -37,6 +37,7 @@ const ERROR_CODES: Readonly<Partial<Record<ErrorCode, number>>> = {
   'origin-busy': 29,
   'too-many-requests': 29,
   'checksum-mismatch': 32,
+  'bad-signature': 32,
   'wrong-digest': 32,
 };
 const UNKNOWN = 1;

@@ -25,6 +25,7 @@ const REMEDIES: Readonly<Partial<Record<ErrorCode, Remedy>>> = {
   'file-not-writable': 'change',
   'file-in-use': 'change',
   'checksum-mismatch': 'change',
+  'bad-signature': 'newLink',
   'proxy-failed': 'proxy',
   'proxy-denied': 'proxy',
   'origin-not-allowed': 'edges',
