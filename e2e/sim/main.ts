@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { balance } from './experiments/balance.ts';
 import { churn } from './experiments/churn.ts';
 import { copies } from './experiments/copies.ts';
+import { dying } from './experiments/dying.ts';
 import { failures } from './experiments/failures.ts';
 import { flash } from './experiments/flash.ts';
 import { membershipCosts } from './experiments/membership.ts';
@@ -39,6 +40,7 @@ const EXPERIMENTS: ReadonlyMap<string, Experiment> = new Map([
   ['copies', { title: 'bytes the origin sends where views of the network differ', run: copies }],
   ['balance', { title: 'chunks and load per node', run: balance }],
   ['churn', { title: 'nodes that come and go under downloads', run: churn }],
+  ['dying', { title: 'a share of the nodes that dies at once', run: dying }],
   ['flash', { title: 'very many clients at once', run: flash }],
   ['failures', { title: 'a slow origin, slow nodes, a network in two parts', run: failures }],
   ['order', { title: 'delivery in and out of order; all at once, one by one, stored', run: order }],
