@@ -154,6 +154,13 @@ describe('an added link', () => {
     expect(daemon.manager.renewals.carryOut(asked, plan)).toMatchObject({ renewed: false });
   });
 
+  test('becomes a second download if the comparison takes too long', async () => {
+    const gid = await failed();
+    const asked = { urls: [link('right')] };
+    const plan = await daemon.manager.renewals.plan(asked, undefined, AbortSignal.abort());
+    expect(plan).toMatchObject({ kind: 'apart', gid, why: 'its server took too long' });
+  });
+
   test('of a list continues one download, and the others are added', async () => {
     const gid = await failed();
     const asked = ['a.bin', 'b.bin', 'a.bin'].map((name) => ({ urls: [link('right', name)] }));

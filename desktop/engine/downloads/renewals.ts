@@ -21,7 +21,7 @@ import type { Additions } from './additions.ts';
 import type { Changes } from './changes.ts';
 import type { NewDownload } from './new-download.ts';
 
-/** Longest time that finding out about one link takes, in milliseconds. */
+/** Longest time that finding out about one link, or about all of a list, takes, in milliseconds. */
 const PROOF_MS = 10_000;
 /** Most earlier downloads with which one link is compared. */
 const MAX_COMPARED = 3;
@@ -70,20 +70,19 @@ export class Renewals {
    * Finds the earlier download that a link continues. Asks the link's server only if an earlier
    * download looks alike. Changes nothing.
    *
-   * @param mostMs longest time that it takes
+   * @param late ends the comparison; without a result, the link becomes a download of its own
    * @returns undefined if there is no such download
    * @throws the signal's reason
    */
   async plan(
     asked: NewDownload,
     signal?: AbortSignal,
-    mostMs: Millis = PROOF_MS,
+    late: AbortSignal = AbortSignal.timeout(PROOF_MS),
   ): Promise<RenewalPlan | undefined> {
     if (!mayRenew(asked)) return undefined;
     const [url = ''] = asked.urls;
     const found = URL.canParse(url) ? this.#alike(asked, url) : [];
     if (found.length === 0) return undefined;
-    const late = AbortSignal.timeout(mostMs);
     const both = signal === undefined ? late : AbortSignal.any([signal, late]);
     let apart: RenewalPlan | undefined;
     for (const record of found.slice(0, MAX_COMPARED)) {
@@ -109,8 +108,9 @@ export class Renewals {
       return this.#alike(one, url).length > 0 ? [{ one, index }] : [];
     });
     const waiting = alike.slice(0, MAX_LISTED).values();
+    const late = AbortSignal.timeout(PROOF_MS);
     const work = async () => {
-      for (const { one, index } of waiting) plans[index] = await this.plan(one);
+      for (const { one, index } of waiting) plans[index] = await this.plan(one, undefined, late);
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
     return plans;
