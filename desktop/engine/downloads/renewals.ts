@@ -79,9 +79,7 @@ export class Renewals {
     signal?: AbortSignal,
     late: AbortSignal = AbortSignal.timeout(PROOF_MS),
   ): Promise<RenewalPlan | undefined> {
-    if (!mayRenew(asked)) return undefined;
-    const [url = ''] = asked.urls;
-    const found = URL.canParse(url) ? this.#alike(asked, url) : [];
+    const found = this.#alike(asked);
     if (found.length === 0) return undefined;
     const both = signal === undefined ? late : AbortSignal.any([signal, late]);
     let apart: RenewalPlan | undefined;
@@ -102,11 +100,9 @@ export class Renewals {
   /** Finds the earlier downloads that the links of a list continue, as far as these are few. */
   async planAll(asked: readonly (NewDownload | undefined)[]): Promise<(RenewalPlan | undefined)[]> {
     const plans: (RenewalPlan | undefined)[] = asked.map(() => undefined);
-    const alike = asked.flatMap((one, index) => {
-      const [url = ''] = one?.urls ?? [];
-      if (one === undefined || !mayRenew(one) || !URL.canParse(url)) return [];
-      return this.#alike(one, url).length > 0 ? [{ one, index }] : [];
-    });
+    const alike = asked.flatMap((one, index) =>
+      one !== undefined && this.#alike(one).length > 0 ? [{ one, index }] : [],
+    );
     const waiting = alike.slice(0, MAX_LISTED).values();
     const late = AbortSignal.timeout(PROOF_MS);
     const work = async () => {
@@ -151,8 +147,10 @@ export class Renewals {
   }
 
   /** Returns the earlier downloads that a link may continue, the likeliest first. */
-  #alike(asked: NewDownload, url: string): DownloadRecord[] {
+  #alike(asked: NewDownload): DownloadRecord[] {
     const { records, dir } = this.#options;
+    const [url] = this.#draft(asked)?.request.urls ?? [];
+    if (url === undefined || !mayRenew(asked)) return [];
     const link = linkOf(asked, url);
     const failed = records.store.history(
       { states: ['error'], text: stemOf(link.name ?? nameFromUrl(url)) },
@@ -167,6 +165,15 @@ export class Renewals {
     const found = [...records.unfinished(), ...failed.records].filter(isAlike);
     const facts = found.map((record) => ({ ...earlierOf(record), record }));
     return byLikelihood(facts, url).map(({ record }) => record);
+  }
+
+  /** Returns the checked record of a request; undefined if it cannot be added, as `add` will say. */
+  #draft(asked: NewDownload): DownloadRecord | undefined {
+    try {
+      return this.#options.additions.draft(asked);
+    } catch {
+      return undefined;
+    }
   }
 
   /** @returns the reason why a link does not continue a download; undefined if it does */
