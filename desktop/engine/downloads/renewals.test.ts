@@ -132,6 +132,19 @@ describe('an added link', () => {
     expect(got).toEqual([]);
   });
 
+  test.each([
+    [{}],
+    [{ urls: 7 }],
+    [{ urls: ['ftp://a'] }],
+    [{ urls: ['http://a.example/a.bin'], digests: [{}] }],
+    [{ urls: ['http://a.example/a.bin'], dir: 7 }],
+  ])('that cannot be added, such as %j, is refused as before', async (asked) => {
+    await failed();
+    const { renewals } = daemon.manager;
+    expect(await renewals.plan(asked as NewDownload)).toBeUndefined();
+    expect(() => renewals.carryOut(asked as NewDownload, undefined)).toThrow(MillraceError);
+  });
+
   test('given twice at once continues the download once, and adds nothing', async () => {
     const gid = await failed();
     const [one, other] = await Promise.all([
@@ -152,6 +165,13 @@ describe('an added link', () => {
       ...{ forget: true, deletePartial: true, deleteFile: false, now: true },
     });
     expect(daemon.manager.renewals.carryOut(asked, plan)).toMatchObject({ renewed: false });
+  });
+
+  test('becomes a second download if the comparison takes too long', async () => {
+    const gid = await failed();
+    const asked = { urls: [link('right')] };
+    const plan = await daemon.manager.renewals.plan(asked, undefined, AbortSignal.abort());
+    expect(plan).toMatchObject({ kind: 'apart', gid, why: 'its server took too long' });
   });
 
   test('of a list continues one download, and the others are added', async () => {

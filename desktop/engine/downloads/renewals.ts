@@ -21,7 +21,7 @@ import type { Additions } from './additions.ts';
 import type { Changes } from './changes.ts';
 import type { NewDownload } from './new-download.ts';
 
-/** Longest time that finding out about one link takes, in milliseconds. */
+/** Longest time that finding out about one link, or about all of a list, takes, in milliseconds. */
 const PROOF_MS = 10_000;
 /** Most earlier downloads with which one link is compared. */
 const MAX_COMPARED = 3;
@@ -70,20 +70,17 @@ export class Renewals {
    * Finds the earlier download that a link continues. Asks the link's server only if an earlier
    * download looks alike. Changes nothing.
    *
-   * @param mostMs longest time that it takes
+   * @param late ends the comparison; without a result, the link becomes a download of its own
    * @returns undefined if there is no such download
    * @throws the signal's reason
    */
   async plan(
     asked: NewDownload,
     signal?: AbortSignal,
-    mostMs: Millis = PROOF_MS,
+    late: AbortSignal = AbortSignal.timeout(PROOF_MS),
   ): Promise<RenewalPlan | undefined> {
-    if (!mayRenew(asked)) return undefined;
-    const [url = ''] = asked.urls;
-    const found = URL.canParse(url) ? this.#alike(asked, url) : [];
+    const found = this.#alike(asked);
     if (found.length === 0) return undefined;
-    const late = AbortSignal.timeout(mostMs);
     const both = signal === undefined ? late : AbortSignal.any([signal, late]);
     let apart: RenewalPlan | undefined;
     for (const record of found.slice(0, MAX_COMPARED)) {
@@ -103,14 +100,13 @@ export class Renewals {
   /** Finds the earlier downloads that the links of a list continue, as far as these are few. */
   async planAll(asked: readonly (NewDownload | undefined)[]): Promise<(RenewalPlan | undefined)[]> {
     const plans: (RenewalPlan | undefined)[] = asked.map(() => undefined);
-    const alike = asked.flatMap((one, index) => {
-      const [url = ''] = one?.urls ?? [];
-      if (one === undefined || !mayRenew(one) || !URL.canParse(url)) return [];
-      return this.#alike(one, url).length > 0 ? [{ one, index }] : [];
-    });
+    const alike = asked.flatMap((one, index) =>
+      one !== undefined && this.#alike(one).length > 0 ? [{ one, index }] : [],
+    );
     const waiting = alike.slice(0, MAX_LISTED).values();
+    const late = AbortSignal.timeout(PROOF_MS);
     const work = async () => {
-      for (const { one, index } of waiting) plans[index] = await this.plan(one);
+      for (const { one, index } of waiting) plans[index] = await this.plan(one, undefined, late);
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
     return plans;
@@ -151,8 +147,10 @@ export class Renewals {
   }
 
   /** Returns the earlier downloads that a link may continue, the likeliest first. */
-  #alike(asked: NewDownload, url: string): DownloadRecord[] {
+  #alike(asked: NewDownload): DownloadRecord[] {
     const { records, dir } = this.#options;
+    const [url] = this.#draft(asked)?.request.urls ?? [];
+    if (url === undefined || !mayRenew(asked)) return [];
     const link = linkOf(asked, url);
     const failed = records.store.history(
       { states: ['error'], text: stemOf(link.name ?? nameFromUrl(url)) },
@@ -167,6 +165,15 @@ export class Renewals {
     const found = [...records.unfinished(), ...failed.records].filter(isAlike);
     const facts = found.map((record) => ({ ...earlierOf(record), record }));
     return byLikelihood(facts, url).map(({ record }) => record);
+  }
+
+  /** Returns the checked record of a request; undefined if it cannot be added, as `add` will say. */
+  #draft(asked: NewDownload): DownloadRecord | undefined {
+    try {
+      return this.#options.additions.draft(asked);
+    } catch {
+      return undefined;
+    }
   }
 
   /** @returns the reason why a link does not continue a download; undefined if it does */

@@ -194,7 +194,11 @@ export class Offers {
           await prove(manager.draft(download).request, asked, signal);
           const place = await places.of(download, asked.path);
           signal.throwIfAborted();
-          const plan = await manager.renewals.plan(download, signal, COMPARISON_MS);
+          const plan = await manager.renewals.plan(
+            download,
+            signal,
+            AbortSignal.timeout(COMPARISON_MS),
+          );
           return { download, place, plan };
         } catch (error) {
           signal.throwIfAborted();
