@@ -19,6 +19,9 @@
  * `npm run bench -- stripes [--downloads N] [--seed S] [--slow N]`: downloads in coded shards whose
  * depots die, or one of which is N times slower than the others.
  *
+ * `npm run bench -- deltas --older FILE --wanted FILE`: what is fetched of a file that an older version is
+ * there for, beside zsync and rsync.
+ *
  * `npm run bench -- memory`: an edge's memory under floods of requests from strangers.
  */
 
@@ -26,6 +29,7 @@ import { nginxOrComplain } from '../fixtures/origins/nginx.ts';
 import { cacheTests } from './cache-tests.ts';
 import { clients } from './clients.ts';
 import { decision } from './decision.ts';
+import { deltas } from './deltas/deltas.ts';
 import { depot } from './depots/depot.ts';
 import { stripes } from './depots/stripes.ts';
 import { download } from './download.ts';
@@ -75,6 +79,7 @@ const PROGRAMS = new Map<string, (args: readonly string[]) => Promise<number>>([
   ['cache-tests', cacheTests],
   ['clients', clients],
   ['stripes', stripes],
+  ['deltas', deltas],
 ]);
 
 const WITHOUT = `Without a name: ${[...BENCHMARKS.keys()].join(', ')}. The others have options of their own.`;
