@@ -20,8 +20,7 @@ test('every test, benchmark and experiment that a document names exists', () => 
     // One file may hold several experiments, whose names begin with the file's name.
     lab: (name) => within('e2e/lab/experiments').some((file) => name.startsWith(file.slice(0, -3))),
     bench: (name) =>
-      within('e2e/bench').includes(`${name}.ts`) ||
-      within('e2e/bench/depots').includes(`${name}.ts`),
+      ['', '/depots', '/deltas'].some((room) => within(`e2e/bench${room}`).includes(`${name}.ts`)),
   };
   const missing: string[] = [];
   let found = 0;

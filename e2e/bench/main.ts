@@ -20,6 +20,8 @@
  * depots die, or one of which is N times slower than the others.
  *
  * `npm run bench -- coded-memory [--mib N]`: memory of a download in coded shards.
+ * `npm run bench -- deltas --older FILE --wanted FILE`: what is fetched of a file that an older version is
+ * there for, beside zsync and rsync.
  *
  * `npm run bench -- memory`: an edge's memory under floods of requests from strangers.
  */
@@ -28,6 +30,7 @@ import { nginxOrComplain } from '../fixtures/origins/nginx.ts';
 import { cacheTests } from './cache-tests.ts';
 import { clients } from './clients.ts';
 import { decision } from './decision.ts';
+import { deltas } from './deltas/deltas.ts';
 import { codedMemory } from './depots/coded-memory.ts';
 import { depot } from './depots/depot.ts';
 import { stripes } from './depots/stripes.ts';
@@ -79,6 +82,7 @@ const PROGRAMS = new Map<string, (args: readonly string[]) => Promise<number>>([
   ['clients', clients],
   ['stripes', stripes],
   ['coded-memory', codedMemory],
+  ['deltas', deltas],
 ]);
 
 const WITHOUT = `Without a name: ${[...BENCHMARKS.keys()].join(', ')}. The others have options of their own.`;

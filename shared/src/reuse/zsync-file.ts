@@ -96,7 +96,7 @@ function readHeader(file: Uint8Array): { fields: ReadonlyMap<string, string>; en
     if (KNOWN.has(name) && fields.has(name)) throw bad(`it says ${name} twice`);
     fields.set(name, line.slice(colon + 2));
   }
-  if (!fields.has('zsync')) throw bad('it is no list of blocks');
+  if (!fields.has('zsync')) throw bad('it does not begin as a list of blocks does');
   const safe = new Set((fields.get('safe') ?? '').toLowerCase().split(/\s+/));
   for (const name of fields.keys()) {
     if (COMPRESSED.has(name)) throw bad('it describes what is inside of a compressed file');
