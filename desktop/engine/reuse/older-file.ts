@@ -166,11 +166,13 @@ function search(
     workerData: task,
     resourceLimits: { maxOldGenerationSizeMb: THREAD_MIB },
   });
+  let onAbort = () => {};
   return new Promise<SearchReply>((resolve, reject) => {
     worker.once('message', resolve);
     worker.once('error', reject);
     worker.once('exit', () => reject(new MillraceError('internal', 'the search has ended')));
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
     signal.throwIfAborted();
   })
     .then((reply) => {
@@ -178,7 +180,10 @@ function search(
       if ('bad' in reply) throw new MillraceError('bad-zsync', reply.bad);
       throw new MillraceError('internal', reply.error);
     })
-    .finally(() => worker.terminate());
+    .finally(async () => {
+      signal.removeEventListener('abort', onAbort);
+      await worker.terminate();
+    });
 }
 
 /** Copies what was found. @returns the ranges of the wanted file that are now taken */
