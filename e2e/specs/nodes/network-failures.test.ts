@@ -64,12 +64,6 @@ function shareOf(node: Node, nodes: readonly Node[], { url, content }: OriginFil
   return bytes / content.length;
 }
 
-/** Counts the chunks for which nodes have raced because another was late, not because it failed. */
-async function racesFor(nodes: readonly Node[]): Promise<number> {
-  const all = await Promise.all(nodes.map(({ edge }) => edge.status()));
-  return all.reduce((sum, { races }) => sum + races.first + races.retry, 0);
-}
-
 /** Clients of a crowd: three at each node of eight but the victim. */
 const CLIENTS = 21;
 
@@ -129,13 +123,15 @@ describe('in the middle of a crowd', () => {
     const victim = network.node(2);
     const share = shareOf(victim, network.nodes, file);
     const survivors = network.nodes.filter((node) => node !== victim);
-    const before = await racesFor(survivors);
+    const edges = survivors.map(({ edge }) => edge);
+    const before = await racesOf(edges);
     const { outcomes } = await crowdAround(network, victim, file, () => {
       victim.edge.child.kill('SIGKILL');
     });
     expect(outcomes).toEqual({ [`200 ${file.digest}`]: CLIENTS });
     const copies = await files.copiesOf(file);
-    const races = (await racesFor(survivors)) - before;
+    // On a busy machine a forward to a living node may fail as well: its asker goes to the origin.
+    const races = (await racesOf(edges)) - before;
     expect(share).toBeGreaterThan(0);
     expect(copies).toBeLessThanOrEqual(1 + share + (races * CHUNK) / FILE_BYTES);
     network.forget(victim);
