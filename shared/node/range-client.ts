@@ -69,6 +69,8 @@ interface Pool {
   /** Connections that are being opened by another way. */
   opening: number;
   readonly waiting: WaitingLine<() => void>;
+  /** Connections that have just ended an exchange, and are not idle yet. */
+  settling: number;
   /** Latest TLS session: it saves further connections most of the handshake's processor time. */
   session: Buffer | undefined;
   /** The error for running and waiting requests, once the origin has been closed with an error. */
@@ -166,6 +168,10 @@ export class RangeClient {
   ): Promise<{ connection: RangeConnection; pool: Pool; reused: boolean }> {
     const pool = this.#pool(url);
     const isFull = () => pool.open.size + pool.opening >= this.#options.connections;
+    if (pool.settling > 0 && !this.#hasIdle(pool)) {
+      await turnOfLoop();
+      if (pool.cutOff !== undefined) throw pool.cutOff;
+    }
     while (isFull() && !this.#hasIdle(pool)) {
       await turn(pool, signal);
       if (pool.cutOff !== undefined) throw pool.cutOff;
@@ -198,7 +204,20 @@ export class RangeClient {
     if (!isUsed && this.#pools.get(url.origin) === pool) this.#pools.delete(url.origin);
   }
 
+  /**
+   * Makes a connection idle once what has arrived on it is read: after an answer that is followed by
+   * another one, the second must not become the answer to the next request.
+   */
   #giveBack(pool: Pool, connection: RangeConnection): void {
+    if (!connection.reusable || pool.cutOff !== undefined) return connection.destroy();
+    pool.settling++;
+    void turnOfLoop().then(() => {
+      pool.settling--;
+      this.#makeIdle(pool, connection);
+    });
+  }
+
+  #makeIdle(pool: Pool, connection: RangeConnection): void {
     if (!connection.reusable || pool.cutOff !== undefined) return connection.destroy();
     const timer = setTimeout(() => connection.destroy(), IDLE_MS);
     timer.unref();
@@ -232,11 +251,18 @@ export class RangeClient {
     if (pool === undefined) {
       const waiting = new WaitingLine<() => void>();
       const connections = { idle: [], open: new Set<RangeConnection>(), opening: 0, waiting };
-      pool = { ...connections, session: undefined, cutOff: undefined };
+      pool = { ...connections, settling: 0, session: undefined, cutOff: undefined };
       this.#pools.set(url.origin, pool);
     }
     return pool;
   }
+}
+
+/** Waits until the event loop has read what the kernel had when this was called. */
+function turnOfLoop(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(() => setImmediate(resolve));
+  });
 }
 
 /** Waits until a connection of the pool may have become free. */
