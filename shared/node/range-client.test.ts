@@ -370,17 +370,3 @@ describe('closeOrigin', () => {
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
-
-test('gives no request the second of two answers to an earlier one', async () => {
-  const bytes = 16_384;
-  const head = `HTTP/1.1 206 OK\r\nContent-Length: ${bytes}\r\n\r\n`;
-  const answer = (all: number) => `${head}${`${all}`.repeat(bytes)}`.repeat(2);
-  const server = await serve((socket, _, all) => socket.write(answer(all)));
-  const one = client();
-  const gets = [0, 1, 2, 3].map(async () => {
-    const body = Buffer.alloc(bytes);
-    await (await one.open(server.url, {}, forEver)).readInto(body, () => {});
-    return `${body}` === `${body}`[0]?.repeat(bytes) ? `${body}`[0] : 'mixed';
-  });
-  expect(await Promise.all(gets)).toEqual(['0', '1', '2', '3']);
-});

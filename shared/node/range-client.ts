@@ -8,7 +8,7 @@ import { isMillraceError, MillraceError } from '../src/base/errors.ts';
 import { WaitingLine } from '../src/base/waiting-line.ts';
 import type { Headers } from '../src/http/fields/headers.ts';
 import type { MessageHead } from '../src/http/messages/message-head.ts';
-import { requestTarget } from '../src/http/urls/prefixed-url.ts';
+import { type Fields, requestHead } from '../src/http/messages/request-head.ts';
 import type { RangeConnectionOptions } from './connection-state.ts';
 import type { SocketOptions } from './open-socket.ts';
 import type { RoomForPiece, TakePiece } from './piece-reader.ts';
@@ -61,8 +61,6 @@ export interface RequestObserver {
   readonly onDone?: (() => void) | undefined;
 }
 
-type Fields = Readonly<Record<string, string>>;
-
 interface Pool {
   readonly idle: RangeConnection[];
   readonly open: Set<RangeConnection>;
@@ -70,7 +68,7 @@ interface Pool {
   opening: number;
   readonly waiting: WaitingLine<() => void>;
   /** Connections that have just ended an exchange, and are not idle yet. */
-  settling: number;
+  readonly settling: Set<RangeConnection>;
   /** Latest TLS session: it saves further connections most of the handshake's processor time. */
   session: Buffer | undefined;
   /** The error for running and waiting requests, once the origin has been closed with an error. */
@@ -79,12 +77,6 @@ interface Pool {
 
 /** Time after which we close an idle connection, in ms; servers close them a little later. */
 const IDLE_MS = 4000;
-const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** Fields that announce a body, which a GET has not, or another protocol. */
-const NOT_SENT: ReadonlySet<string> = new Set([
-  ...['content-length', 'expect', 'keep-alive', 'transfer-encoding', 'upgrade'],
-]);
 
 export class RangeClient {
   readonly #options: RangeClientOptions;
@@ -144,7 +136,7 @@ export class RangeClient {
   closeOrigin(origin: string, error?: MillraceError): void {
     const pool = this.#pools.get(origin);
     if (pool === undefined) return;
-    for (const connection of [...pool.idle]) connection.destroy();
+    for (const connection of [...pool.idle, ...pool.settling]) connection.destroy();
     if (error === undefined) return;
     pool.cutOff = error;
     this.#pools.delete(origin);
@@ -159,7 +151,10 @@ export class RangeClient {
       connection.destroy();
     }
     this.#idleSince.clear();
-    for (const pool of this.#pools.values()) pool.idle.length = 0;
+    for (const pool of this.#pools.values()) {
+      pool.idle.length = 0;
+      for (const connection of pool.settling) connection.destroy();
+    }
   }
 
   async #acquire(
@@ -168,7 +163,7 @@ export class RangeClient {
   ): Promise<{ connection: RangeConnection; pool: Pool; reused: boolean }> {
     const pool = this.#pool(url);
     const isFull = () => pool.open.size + pool.opening >= this.#options.connections;
-    if (pool.settling > 0 && !this.#hasIdle(pool)) {
+    if (pool.settling.size > 0 && !this.#hasIdle(pool)) {
       await turnOfLoop();
       if (pool.cutOff !== undefined) throw pool.cutOff;
     }
@@ -210,9 +205,9 @@ export class RangeClient {
    */
   #giveBack(pool: Pool, connection: RangeConnection): void {
     if (!connection.reusable || pool.cutOff !== undefined) return connection.destroy();
-    pool.settling++;
+    pool.settling.add(connection);
     void turnOfLoop().then(() => {
-      pool.settling--;
+      pool.settling.delete(connection);
       this.#makeIdle(pool, connection);
     });
   }
@@ -250,8 +245,9 @@ export class RangeClient {
     let pool = this.#pools.get(url.origin);
     if (pool === undefined) {
       const waiting = new WaitingLine<() => void>();
-      const connections = { idle: [], open: new Set<RangeConnection>(), opening: 0, waiting };
-      pool = { ...connections, settling: 0, session: undefined, cutOff: undefined };
+      const set = () => new Set<RangeConnection>();
+      const connections = { idle: [], open: set(), settling: set(), opening: 0, waiting };
+      pool = { ...connections, session: undefined, cutOff: undefined };
       this.#pools.set(url.origin, pool);
     }
     return pool;
@@ -356,19 +352,4 @@ async function exchange(
 function isBreak(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
   return code === 'origin-reset' || code === 'ECONNRESET' || code === 'EPIPE';
-}
-
-/** @param isWhole true to name the whole URL, for a proxy that forwards the request */
-function requestHead(url: URL, headers: Fields, isWhole: boolean): string {
-  const fields = Object.entries(headers);
-  const isHost = ([name]: [string, string]) => name.toLowerCase() === 'host';
-  let head = `GET ${isWhole ? url.origin : ''}${requestTarget(url)} HTTP/1.1\r\n`;
-  if (!fields.some(isHost)) head += `Host: ${url.host}\r\n`;
-  for (const [name, value] of fields) {
-    const isSent = !NOT_SENT.has(name.toLowerCase());
-    if (!isSent || !FIELD_NAME.test(name) || !FIELD_VALUE.test(value))
-      throw new MillraceError('bad-option', `header field ${name}`);
-    head += `${name}: ${value}\r\n`;
-  }
-  return `${head}\r\n`;
 }
