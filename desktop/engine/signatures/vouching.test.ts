@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Note } from '@millrace/shared/base/notes';
 import { SIGNERS } from '@millrace/shared/download/signatures/signers';
+import { MINISIGN, OPENPGP_KEY } from '@millrace/shared/download/signatures/testing/signed';
 import {
   createCleartextMessage,
   createMessage,
@@ -27,16 +28,6 @@ const LIST = `${HEX}  a.iso\n`;
 const URL = 'http://mirror.example/pub/a.iso';
 
 // Made by GnuPG 2.2: the library does not sign with SHA-1.
-const FIXED_KEY = `-----BEGIN PGP PUBLIC KEY BLOCK-----
-
-mDMEaVW5ABYJKwYBBAHaRw8BAQdA6eY+e2dUOgKOOVMYbYOeEuuGjTmjPuTco6lj
-WH4qo860H0ZpeGVkIFB1Ymxpc2hlciA8dEBleGFtcGxlLm9yZz6IkAQTFggAOBYh
-BDAh6kDwcvxZ7T5UUug1SA27W0bPBQJpVbkAAhsDBQsJCAcCBhUKCQgLAgQWAgMB
-Ah4BAheAAAoJEOg1SA27W0bP1y8BAMei8G22caZp7ZcgbI4FupDbtyHxzuF1s8KO
-2kh12YioAP4qtIt0CiY35AtLWQwvNVYMJiva0cLNXNt6vO+UIu/wCQ==
-=yDPX
------END PGP PUBLIC KEY BLOCK-----
-`;
 const SHA1_SIGNATURE = `-----BEGIN PGP SIGNATURE-----
 
 iHUEABYCAB0WIQQwIepA8HL8We0+VFLoNUgNu1tGzwUCaVW5AAAKCRDoNUgNu1tG
@@ -232,7 +223,7 @@ describe('a list of digests', () => {
 
 test('a list is not vouched for by a signature with SHA-1', async () => {
   const site = { SHA256SUMS: LIST, 'SHA256SUMS.sign': SHA1_SIGNATURE };
-  const result = await vouch(site, { keys: [FIXED_KEY] });
+  const result = await vouch(site, { keys: [OPENPGP_KEY] });
   expect(result).toMatchObject({ by: undefined, doubt: 'signature-weak' });
 });
 
@@ -250,15 +241,8 @@ describe('the file itself', () => {
     await expect(run).rejects.toMatchObject({ code: 'bad-signature' });
   });
 
-  // Made by minisign 0.11.
-  const key =
-    'untrusted comment: A publisher\nRWSISqkko12VPHpxnTFi3KtH5Crh9b8lOxDdmMzoizHyilfjoiL4qaig\n';
-  const minisig = `untrusted comment: signature from minisign secret key
-RUSISqkko12VPD/kDeNr7BA5dSFwbIaYOAIQl7OWdFs8ho/K4VysCLt5Za1ie4IUJvsGFl8TA7Sxc2T/HdyagHM58WpzylXTfQc=
-trusted comment: file:f.txt
-U+EatSPE0ppgAxyl2FAadn8ZEJz/eXTyTs2y1ZRF33RkbCTwSAaCJJ9HZFoAZZZ/V2+ebgPeWtOpuCMW0OipBg==
-`;
-  const signed = Buffer.from('the signed file\n');
+  const { key, signature: minisig } = MINISIGN;
+  const signed = Buffer.from(MINISIGN.file);
 
   test('is vouched for by minisign', async () => {
     const result = await vouch({ 'a.iso.minisig': minisig }, { keys: [key], body: signed });

@@ -1,6 +1,7 @@
 /** The interface for everybody: accessible in both themes, in two languages, in narrow windows. */
 
 import { expect, test } from '@jest/globals';
+import { MINISIGN } from '@millrace/shared/download/signatures/testing/signed';
 import type { Locator } from 'playwright-core';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
 import { SlowFiles } from '../../fixtures/origins/slow-files.ts';
@@ -10,15 +11,6 @@ import { UiStage } from '../../fixtures/pages/ui-stage.ts';
 import { until } from '../../fixtures/until.ts';
 
 const MIB = 1024 * 1024;
-// Made by minisign 0.11.
-const SIGNED = 'the signed file\n';
-const KEY =
-  'untrusted comment: A publisher\nRWSISqkko12VPHpxnTFi3KtH5Crh9b8lOxDdmMzoizHyilfjoiL4qaig\n';
-const SIGNATURE = `untrusted comment: signature from minisign secret key
-RUSISqkko12VPD/kDeNr7BA5dSFwbIaYOAIQl7OWdFs8ho/K4VysCLt5Za1ie4IUJvsGFl8TA7Sxc2T/HdyagHM58WpzylXTfQc=
-trusted comment: file:f.txt
-U+EatSPE0ppgAxyl2FAadn8ZEJz/eXTyTs2y1ZRF33RkbCTwSAaCJJ9HZFoAZZZ/V2+ebgPeWtOpuCMW0OipBg==
-`;
 
 const ui = new UiStage('looks and accessibility of the interface', async (stage) => {
   const { daemon } = stage;
@@ -28,8 +20,8 @@ const ui = new UiStage('looks and accessibility of the interface', async (stage)
   const gone = urls('/gone.zip', { bytes: 1, status: 410 });
   await daemon.reaches(await daemon.add({ urls: gone }), 'error');
   const files = stage.keep(await FileServer.start());
-  const signed = [files.add('/signed.iso', { body: Buffer.from(SIGNED) })];
-  const vouched = { urls: signed, keys: [KEY], signatures: [SIGNATURE] };
+  const signed = [files.add('/signed.iso', { body: Buffer.from(MINISIGN.file) })];
+  const vouched = { urls: signed, keys: [MINISIGN.key], signatures: [MINISIGN.signature] };
   await daemon.reaches(await daemon.add(vouched), 'complete');
   await daemon.add({ urls: urls('/paused.mkv', { bytes: MIB }), paused: true });
   await daemon.add({ urls: urls('/running.iso', { bytes: 400 * MIB }) });

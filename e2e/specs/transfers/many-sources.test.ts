@@ -7,6 +7,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { OPENPGP_KEY } from '@millrace/shared/download/signatures/testing/signed';
 import { fetchAll } from '../../fixtures/clients/http-client.ts';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
@@ -22,17 +23,7 @@ const REFUSED = 4;
 const CHECKSUM = 5;
 const SOURCE = 7;
 
-// Made by GnuPG 2.2 for the list of the file that `contentOf('signed', SIZE)` is.
-const KEY = `-----BEGIN PGP PUBLIC KEY BLOCK-----
-
-mDMEaVW5ABYJKwYBBAHaRw8BAQdA6eY+e2dUOgKOOVMYbYOeEuuGjTmjPuTco6lj
-WH4qo860H0ZpeGVkIFB1Ymxpc2hlciA8dEBleGFtcGxlLm9yZz6IkAQTFggAOBYh
-BDAh6kDwcvxZ7T5UUug1SA27W0bPBQJpVbkAAhsDBQsJCAcCBhUKCQgLAgQWAgMB
-Ah4BAheAAAoJEOg1SA27W0bP1y8BAMei8G22caZp7ZcgbI4FupDbtyHxzuF1s8KO
-2kh12YioAP4qtIt0CiY35AtLWQwvNVYMJiva0cLNXNt6vO+UIu/wCQ==
-=yDPX
------END PGP PUBLIC KEY BLOCK-----
-`;
+// Made by GnuPG 2.2 with that key for the list of the file that `contentOf('signed', SIZE)` is.
 const SIGNATURE = `-----BEGIN PGP SIGNATURE-----
 
 iHUEABYIAB0WIQQwIepA8HL8We0+VFLoNUgNu1tGzwUCaVW5AAAKCRDoNUgNu1tG
@@ -234,7 +225,7 @@ describe('digests', () => {
     origin.add('/pub/SHA256SUMS', { body: list });
     origin.add('/pub/SHA256SUMS.sign', { body: Buffer.from(SIGNATURE) });
     const key = join(keys.path, 'key.asc');
-    await writeFile(key, KEY);
+    await writeFile(key, OPENPGP_KEY);
     const good = await get(url, '--key', key);
     expect(good).toMatchObject({ code: OK });
     expect(good.stdout).toMatch(
