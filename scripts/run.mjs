@@ -201,7 +201,8 @@ const TESTS_AT_A_TIME = Math.max(2, availableParallelism());
 /** Environment variable that marks all processes of a test run. */
 const RUN_MARK = ['MILLRACE_TEST_RUN', `${process.pid}-${Date.now()}`];
 
-async function jest(project, workers, args) {
+/** @param enter words before the command, that say where it runs */
+async function jest(project, workers, args, enter = []) {
   const guard = guardRun();
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
   // Without a test of that name, Jest runs no hook that ends what a spec has started, and waits.
@@ -209,9 +210,22 @@ async function jest(project, workers, args) {
   const options = [`--maxWorkers=${workers}`, ...(isByName ? ['--forceExit'] : []), ...args];
   // Must come last: Jest would take any words that follow for more projects.
   const last = ['--selectProjects', project];
-  const env = { ...environment(), [RUN_MARK[0]]: RUN_MARK[1] };
-  const status = await runNode([...flags, bin('jest/bin/jest.js'), ...options, ...last], { env });
+  const node = [nodePath(), ...flags, bin('jest/bin/jest.js'), ...options, ...last];
+  const [command, ...words] = [...enter, ...node];
+  const status = await runChild(command, words, { cwd: root, env: runEnvironment() });
   await guard.end();
+  return status;
+}
+
+const runEnvironment = () => ({ ...environment(), [RUN_MARK[0]]: RUN_MARK[1] });
+
+/** Runs end-to-end tests in a network of their own. */
+async function endToEnd(args) {
+  await runNode([join(root, 'e2e/fixtures/tools/install.mjs')], { env: runEnvironment() });
+  const { openNetwork } = await import('../e2e/fixtures/own-network.mjs');
+  const network = openNetwork();
+  const status = await jest('e2e', SPECS_AT_A_TIME, args, network?.enter);
+  network?.close();
   return status;
 }
 
@@ -237,7 +251,7 @@ async function test() {
     ['types', typecheck],
     ['lint', lint],
     ['unit tests', () => jest('unit', TESTS_AT_A_TIME, [])],
-    ['end-to-end tests', () => withUi(() => jest('e2e', SPECS_AT_A_TIME, []))],
+    ['end-to-end tests', () => withUi(() => endToEnd([]))],
   ];
   for (const [name, step] of steps) {
     const started = Date.now();
@@ -268,7 +282,7 @@ const COMMANDS = {
   format: () => biome('check', '--write'),
   docs: () => runNode([join(root, 'scripts/docs.ts')]),
   unit: (args) => jest('unit', TESTS_AT_A_TIME, args),
-  e2e: (args) => withUi(() => jest('e2e', SPECS_AT_A_TIME, args)),
+  e2e: (args) => withUi(() => endToEnd(args)),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

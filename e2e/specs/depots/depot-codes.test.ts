@@ -16,6 +16,11 @@ const random = seededRandom(seed);
 
 const MIB = 1024 * 1024;
 const BYTES = 10 * MIB + 12_345;
+/**
+ * Most that a download takes from six depots: each shard once, and a little twice. On a busy machine
+ * any two depots may seem late, and then the parity of the two others comes for what they have.
+ */
+const MOST_BYTES = 1.1 * (6 / 4) * BYTES;
 
 const stage = await DepotStage.set();
 const content = contentOf('in coded shards', BYTES);
@@ -112,8 +117,7 @@ test('a layout says that any two depots may fail, and finds out which shards are
 test('is downloaded from all depots at once', async () => {
   const { code, digest, events } = await get(exnode, 'all.bin');
   expect([code, digest]).toEqual([0, sha256(content)]);
-  // A depot that seems late may be replaced by parity.
-  expect(events.at(-1).receivedBytes).toBeLessThan(1.3 * BYTES);
+  expect(events.at(-1).receivedBytes).toBeLessThan(MOST_BYTES);
 });
 
 test('is complete although parity and data of depots are wrong', async () => {
@@ -128,7 +132,7 @@ test('is complete although parity and data of depots are wrong', async () => {
   const { code, digest, events, stdout } = await get(lying, 'lying.bin');
   if (code !== 0) throw new Error(stdout);
   expect([code, digest]).toEqual([0, sha256(content)]);
-  expect(events.at(-1).receivedBytes).toBeLessThan(1.5 * BYTES);
+  expect(events.at(-1).receivedBytes).toBeLessThan(MOST_BYTES);
 });
 
 test('is complete although two depots die, before and while it is downloaded; not if three do', async () => {
