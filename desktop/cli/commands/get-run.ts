@@ -18,6 +18,7 @@ import {
   wholeRequest,
 } from '../options/asked-request.ts';
 import type { RequestOptions } from '../options/request-options.ts';
+import { UsageError } from '../text/option-values.ts';
 import { typedAs } from '../text/typed-as.ts';
 import { type TransferView, transferView } from '../view/transfer-view.ts';
 
@@ -51,6 +52,9 @@ export async function get(
   report: Report,
   context: CliContext,
 ): Promise<number> {
+  if (options.zsync !== undefined && texts.some(looksLikeExnodeName)) {
+    throw new UsageError('--zsync is not for exNodes: they have digests of their blocks');
+  }
   // A name that the user did not choose, such as a metalink's, is changed if a file has it already.
   const asked = {
     ...requestOf('', options, context.cwd),

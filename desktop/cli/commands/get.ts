@@ -37,8 +37,9 @@ What follows # in a link to one is its key or its digest: put such a link in quo
 With --unpack, a tar is unpacked once it is complete and as its digests say, if there are any: plain
 files and folders only, none outside of the folder. The tar stays. A folder that
 exists is refused, or with --overwrite gets the files, in place of those it has.
-With --older, a list of blocks says what the file has: URL.zsync beside it, or the pieces of a
-Metalink. The whole file is checked, and what was taken wrongly is fetched.
+With --older, a list of blocks says what the file has: URL.zsync beside it, the pieces of a
+Metalink, or the blocks of an exNode. The whole file is checked, and what was taken wrongly is
+fetched.
 An interrupted download is resumed by the same command. Exit status: 0 done,
 2 usage, 3 network, 4 refused by the server, 5 checksum mismatch, 6 file system,
 7 the source is broken or the file changed, 130 interrupted, 1 anything else.

@@ -10,7 +10,7 @@ export function repairCommand(context: CliContext): Command {
   const command = new Command('repair')
     .description('fetch the wrong parts of a file')
     .argument('<file>', 'damaged file')
-    .argument('<url-or-file>', 'URL of the file, or a Metalink file')
+    .argument('<url-or-file>', 'URL of the file, or a Metalink file, or an exNode')
     .option(
       '--zsync <url>',
       'list of the blocks of the file (default: URL.zsync beside it)',

@@ -182,24 +182,23 @@ export class BlockDownload {
     const taken = await this.#takeFromOlder(discovery, vouching);
     for (;;) {
       await this.#fetchAll();
-      const said = await discovery.statements();
       const own = { by: first.source.label, digests: version.digests };
-      const all = [...said, own, ...(taken?.statements ?? [])];
+      const said = [...(await discovery.statements()), own];
+      const signed = vouching?.digest;
+      const check = taken?.check(said, signed) ?? new FileCheck(said, signed);
+      const all = [...said, ...(taken?.statements ?? [])];
       this.#options.onSaid(
         all.flatMap(({ by, digests }) => (digests ?? []).map((digest) => ({ by, digest }))),
       );
-      const check = new FileCheck(all, vouching?.digest);
       if (check.needed) report.checking();
       const bad = await check.badPieces(target.hasher, version.length, context.signal);
       if (bad.length === 0) {
-        const isUnproven = taken !== undefined && taken.bytes > 0;
+        const keeps = taken?.canDoubt(check) === true;
         try {
-          return await target.check(check, version.length, vouching, isUnproven);
+          return await target.check(check, version.length, vouching, keeps);
         } catch (error) {
-          if (!(isUnproven && isWrongFile(error))) throw error;
-          report.note(noteOf('older-was-wrong', { file: taken.from }));
-          await taken.forget(file);
-          continue;
+          if (keeps && isWrongFile(error) && (await taken.doubt(file, check))) continue;
+          throw error;
         }
       }
       // No source is to blame for bytes of an older file.
@@ -232,8 +231,8 @@ export class BlockDownload {
       signal: this.#signal,
       onNote: (note) => report.note(note),
     });
-    const own = { by: '', digests: version.digests };
-    const check = new FileCheck([...said, own, ...taken.statements], vouching?.digest);
+    const own = { by: first.source.label, digests: version.digests };
+    const check = taken.check([...said, own], vouching?.digest);
     if (older.repairs && !check.needed) throw unprovable();
     return taken;
   }

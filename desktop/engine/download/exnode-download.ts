@@ -6,7 +6,7 @@
 import { type ByteRange, shownRanges } from '@millrace/shared/base/byte-range';
 import type { Digest } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { noteOf } from '@millrace/shared/base/notes';
+import { type Note, noteOf } from '@millrace/shared/base/notes';
 import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import type { ReadableExnode } from '@millrace/shared/exnode/exnode';
 import { coverage } from '@millrace/shared/exnode/layout';
@@ -91,6 +91,7 @@ export class ExnodeDownload {
     });
     this.#proof = proof;
     this.#parity?.setProof(proof);
+    await this.#takeFromOlder(file, proof);
     // Blocks of an earlier run are proven first: nobody can be blamed for wrong ones.
     while (!(await proof.finish())) {
       const before = proof.wrongBlocks;
@@ -101,6 +102,22 @@ export class ExnodeDownload {
     }
     const url = this.#places[0]?.origin ?? '';
     return { url, length: size, ...(await target.check(check, size)), resumedBytes };
+  }
+
+  /** Takes the blocks that an older file has, if the user has named one. */
+  async #takeFromOlder(file: PartialFile, proof: BlockProof): Promise<void> {
+    const { exnode, request, context, report } = this.#options;
+    const { older } = request;
+    if (older === undefined) return;
+    // Imported here: few downloads have an older file.
+    const { takeBlocks, takenNote } = await import('../reuse/older-file.ts');
+    const { signal } = context;
+    const onNote = (note: Note) => report.note(note);
+    const taken = await takeBlocks({ older, file, exnode, signal, onNote });
+    if (taken.bytes === 0) return;
+    await proof.finish();
+    const right = taken.ranges.reduce((sum, range) => sum + file.stored.bytesWithin(range), 0);
+    report.note(takenNote(older, right, exnode.name));
   }
 
   /** Proves blocks that have become complete. */

@@ -40,6 +40,11 @@ export class FileCheck {
     return this.#digests.length > 0 || this.#pieces !== undefined;
   }
 
+  /** The strongest digest that the whole file must have, if any is known. */
+  get wanted(): Digest | undefined {
+    return this.#digests[0];
+  }
+
   /** Returns the pieces whose bytes do not match their digest. @throws MillraceError */
   async badPieces(hasher: FileHasher, length: number, signal: AbortSignal): Promise<ByteRange[]> {
     const pieces = this.#pieces;

@@ -12,8 +12,10 @@ import {
   type OlderFile,
   REQUEST_DEFAULTS,
 } from '@millrace/shared/download/request/request';
+import type { ReadableExnode } from '@millrace/shared/exnode/exnode';
 import { type ListShape, makeZsync as listOf } from '@millrace/shared/reuse/testing/make-zsync';
 import { Download } from '../download/download.ts';
+import { BodyCipher } from '../seal/body-cipher.ts';
 
 const random = seededRandom(24);
 const drawn = (bytes: number) =>
@@ -74,6 +76,7 @@ afterEach(async () => {
 async function fetched(
   more: Partial<DownloadRequest> = {},
   file: Partial<OlderFile> = {},
+  exnode?: ReadableExnode,
 ): Promise<Buffer> {
   const request: DownloadRequest = {
     ...REQUEST_DEFAULTS,
@@ -85,11 +88,15 @@ async function fetched(
     older: { path: join(folder, 'older.bin'), beside: true, ...file },
     ...more,
   };
-  const download = new Download(request, {
-    signal: new AbortController().signal,
-    onEvent: (event) => event.kind === 'note' && notes.push(event.note),
-    random,
-  });
+  const download = new Download(
+    request,
+    {
+      signal: new AbortController().signal,
+      onEvent: (event) => event.kind === 'note' && notes.push(event.note),
+      random,
+    },
+    exnode,
+  );
   return readFile((await download.run()).path);
 }
 
@@ -129,11 +136,77 @@ test('fetches what it has taken if the whole file does not have its digest', asy
   expect(notes).toContain('older-was-wrong');
 });
 
-test('saves nothing if the file does not have the digest either way', async () => {
-  const fields = { 'SHA-1': 'a'.repeat(40) };
-  files.set('/new.bin.zsync', makeZsync(wanted, { fields }));
-  await expect(fetched()).rejects.toMatchObject({ code: 'checksum-mismatch' });
-  expect(await readdir(folder)).toEqual(['older.bin']);
+/** The list of another version, of the same length, as publishers forget to renew it. */
+const staleList = () => {
+  const before = Buffer.from(wanted);
+  before.fill(9, 100_000, 200_000);
+  return makeZsync(before);
+};
+
+test('a stale list beside the file costs its bytes once, and no failure', async () => {
+  files.set('/new.bin.zsync', staleList());
+  expect((await fetched()).equals(wanted)).toBe(true);
+  expect(notes).toEqual(expect.arrayContaining(['older-was-wrong', 'list-was-stale']));
+  // Bytes that came over the network before the doubt are not fetched again.
+  expect(sent).toBeLessThan(wanted.length + 2 * FIRST_BYTES);
+});
+
+test('a stale list beside the file loses against the digest that the user has given', async () => {
+  files.set('/new.bin.zsync', staleList());
+  const hex = createHash('sha1').update(wanted).digest('hex');
+  expect((await fetched({ digests: [{ algorithm: 'sha1', hex }] })).equals(wanted)).toBe(true);
+  expect(notes).toContain('list-was-stale');
+  const other = [{ algorithm: 'sha1', hex: 'b'.repeat(40) }] as const;
+  await expect(fetched({ digests: other, overwrite: true })).rejects.toMatchObject({
+    code: 'checksum-mismatch',
+  });
+});
+
+test.each([
+  ['that the user names', { zsync: '/new.bin.zsync' }],
+  ['that a repair relies on', { repairs: true }],
+])(
+  'saves nothing if the file does not have the digest of a list %s',
+  async (_, { zsync, ...more }: Partial<OlderFile>) => {
+    files.set('/new.bin.zsync', staleList());
+    const named = zsync === undefined ? more : { ...more, zsync: origin + zsync };
+    await expect(fetched({}, named)).rejects.toMatchObject({ code: 'checksum-mismatch' });
+    expect(await readdir(folder)).toEqual(['older.bin']);
+  },
+);
+
+/** Describes a file of the server by an exNode, encrypted if there is a key. */
+function exnodeOf(file: Buffer, bodyKey?: Uint8Array): ReadableExnode {
+  const stored = bodyKey === undefined ? file : new BodyCipher(bodyKey).apply(0, file);
+  files.set('/new.bin', stored);
+  const pieceBytes = 65_536;
+  const hexes: string[] = [];
+  for (let at = 0; at < file.length; at += pieceBytes) {
+    hexes.push(
+      createHash('sha256')
+        .update(stored.subarray(at, at + pieceBytes))
+        .digest('hex'),
+    );
+  }
+  const blocks: PieceDigests = { algorithm: 'sha256', pieceBytes, hexes };
+  const [size, root] = [file.length, 'c'.repeat(64)];
+  const replicas = [{ read: `${origin}/new.bin`, at: 0 }];
+  const extents = [{ start: 0, end: size, replicas }];
+  const sealed = bodyKey === undefined ? {} : { sealed: 'AA==', bodyKey };
+  return { name: 'new.bin', size, blocks, root, extents, ...sealed };
+}
+
+test.each([
+  ['an exNode', undefined],
+  ['the exNode of an encrypted file', new Uint8Array(32).fill(5)],
+])('takes the blocks of %s, and fetches those that are wrong', async (_, key) => {
+  const changed = Buffer.from(older);
+  changed.fill(7, 400_000, 400_100);
+  const exnode = exnodeOf(changed, key);
+  expect((await fetched({}, {}, exnode)).equals(changed)).toBe(true);
+  expect(notes).toContain('taken-from-older');
+  expect(sent).toBeLessThanOrEqual(2 * 65_536);
+  expect((await readFile(join(folder, 'older.bin'))).equals(older)).toBe(true);
 });
 
 test('fetches the whole file where no list is beside it, and says so', async () => {

@@ -1,6 +1,7 @@
 /**
  * Takes those parts of a wanted file that an older one has. What is taken counts for this run only, until
- * the digest of the whole file has passed; if it does not pass, all that was taken is fetched instead.
+ * the digest of the whole file has passed; if it does not pass, all that was taken is fetched instead. If
+ * it still does not pass, a list of blocks that was only found beside the file is left aside.
  */
 
 import type { FileHandle } from 'node:fs/promises';
@@ -8,16 +9,18 @@ import { basename } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { type ByteRange, intersect, RangeSet } from '@millrace/shared/base/byte-range';
 import type { Random } from '@millrace/shared/base/clock';
-import type { PieceDigests } from '@millrace/shared/base/digest';
-import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { Digest, PieceDigests } from '@millrace/shared/base/digest';
+import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { type Note, noteOf, noteOfError } from '@millrace/shared/base/notes';
 import { formatBytes } from '@millrace/shared/base/units';
 import type { Statement } from '@millrace/shared/download/metalink/description-merge';
 import type { OlderFile } from '@millrace/shared/download/request/request';
+import type { ReadableExnode } from '@millrace/shared/exnode/exnode';
 import type { FoundRun } from '@millrace/shared/reuse/block-search';
 import { MAX_ZSYNC_BYTES } from '@millrace/shared/reuse/zsync-file';
 import { readAll } from '../files/file-steps.ts';
 import { openPlain } from '../files/open-plain.ts';
+import { FileCheck } from '../hash/file-check.ts';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { Connections } from '../sources/connections.ts';
 import { readSmallFile } from '../sources/small-file.ts';
@@ -39,6 +42,8 @@ export interface OlderFileOptions {
   readonly onNote: (note: Note) => void;
 }
 
+type TakenBytesOptions = Pick<OlderFileOptions, 'older' | 'onNote'>;
+
 /** Longest time to fetch a list of blocks, ms. */
 const LIST_MS = 120_000;
 const COPY_BYTES = 1024 * 1024;
@@ -48,19 +53,70 @@ const THREAD_MIB = 256;
 /** Bytes that were taken from an older file, and are not proven. */
 export class TakenBytes {
   readonly #ranges: RangeSet;
-  /** Statements of the list of blocks about the whole file. */
-  readonly statements: readonly Statement[];
-  /** Name of the older file. */
-  readonly from: string;
+  readonly #older: OlderFile;
+  readonly #onNote: (note: Note) => void;
+  /** Statement of the list of blocks about the whole file. */
+  #list: Statement | undefined;
 
-  constructor(from: string, ranges: RangeSet, statements: readonly Statement[]) {
-    this.from = from;
+  constructor({ older, onNote }: TakenBytesOptions, ranges = new RangeSet(), list?: Statement) {
+    this.#older = older;
+    this.#onNote = onNote;
     this.#ranges = ranges;
-    this.statements = statements;
+    this.#list = list;
   }
 
-  get bytes(): number {
-    return this.#ranges.bytes;
+  /**
+   * Makes the check of the complete file by what others say of it and by the list of blocks. A list
+   * that was only found beside the file is left aside if it contradicts the others.
+   *
+   * @throws MillraceError `contradicting-statements`
+   */
+  check(said: readonly Statement[], signed: Digest | undefined): FileCheck {
+    try {
+      return new FileCheck([...said, ...this.statements], signed);
+    } catch (error) {
+      const isOfList = isMillraceError(error, 'contradicting-statements');
+      if (!isOfList || this.#older.zsync !== undefined || !this.#leaveList()) throw error;
+      return new FileCheck(said, signed);
+    }
+  }
+
+  /** Statements of the list of blocks about the whole file. */
+  get statements(): readonly Statement[] {
+    return this.#list === undefined ? [] : [this.#list];
+  }
+
+  /** Returns true if `doubt` would doubt something after a check that has failed. */
+  canDoubt(check: FileCheck): boolean {
+    return this.#ranges.bytes > 0 || this.#isByListAlone(check);
+  }
+
+  /**
+   * Doubts what the older file and its list have brought, after the complete file was wrong: first
+   * the bytes, which are fetched then; if the file is still wrong, a list that nobody has named. It
+   * may be that of another version, and publishers forget to renew it.
+   *
+   * @returns false if nothing is left to doubt
+   * @throws MillraceError of the file
+   */
+  async doubt(file: PartialFile, check: FileCheck): Promise<boolean> {
+    if (this.#ranges.bytes === 0) return this.#isByListAlone(check) && this.#leaveList();
+    this.#onNote(noteOf('older-was-wrong', { file: basename(this.#older.path) }));
+    return this.forget(file);
+  }
+
+  /** A repair is right only by a digest, so it relies on its list. */
+  #isByListAlone({ wanted }: FileCheck): boolean {
+    const { zsync, repairs } = this.#older;
+    if (zsync !== undefined || repairs === true || wanted === undefined) return false;
+    return this.#list?.digests?.some(({ hex }) => hex === wanted.hex) === true;
+  }
+
+  #leaveList(): boolean {
+    if (this.#list === undefined) return false;
+    this.#onNote(noteOf('list-was-stale', { url: this.#list.by }));
+    this.#list = undefined;
+    return true;
   }
 
   /**
@@ -92,26 +148,78 @@ export class TakenBytes {
  */
 export async function takeFromOlder(options: OlderFileOptions): Promise<TakenBytes> {
   const { older, signal, onNote } = options;
-  const from = basename(older.path);
-  let opened: FileHandle | undefined;
-  try {
-    opened = await openPlain(older.path);
+  const taken = new RangeSet();
+  let list: Statement | undefined;
+  await withOlder(options, taken, older.zsync !== undefined, async (opened) => {
     const { blocks, by } = await findBlocks(options);
     const { size } = await opened.stat();
     const task = { fd: opened.fd, size, length: options.length, blocks };
     const { runs, sha1 } = await search(task, signal);
-    const ranges = await copyRuns(opened, runs, options);
-    const values = { bytes: formatBytes(ranges.bytes), file: from, url: by };
-    onNote(noteOf('taken-from-older', values));
-    const said: Statement[] =
-      sha1 === undefined ? [] : [{ by, digests: [{ algorithm: 'sha1', hex: sha1 }] }];
-    return new TakenBytes(from, ranges, said);
+    await copyRuns(opened, runs, taken, options);
+    onNote(takenNote(older, taken.bytes, by));
+    if (sha1 !== undefined) list = { by, digests: [{ algorithm: 'sha1', hex: sha1 }] };
+  });
+  return new TakenBytes(options, taken, list);
+}
+
+export interface OlderBlocksOptions
+  extends Pick<OlderFileOptions, 'older' | 'file' | 'signal' | 'onNote'> {
+  readonly exnode: ReadableExnode;
+}
+
+/**
+ * Takes what an older file may have of the blocks of an exNode, each of which is proven afterwards. Of an
+ * encrypted file the digests are those of its ciphertext: then all is taken that is at the same position.
+ *
+ * @returns the ranges that were taken
+ * @throws MillraceError of the wanted file; the signal's reason
+ */
+export async function takeBlocks(options: OlderBlocksOptions): Promise<RangeSet> {
+  const { signal, exnode } = options;
+  const { size: length, blocks, bodyKey } = exnode;
+  const taken = new RangeSet();
+  await withOlder(options, taken, false, async (opened) => {
+    const { size } = await opened.stat();
+    const same = { start: 0, from: 0, bytes: Math.min(size, length) };
+    const runs =
+      bodyKey === undefined
+        ? (await search({ fd: opened.fd, size, length, blocks }, signal)).runs
+        : [same];
+    await copyRuns(opened, runs, taken, options);
+  });
+  return taken;
+}
+
+/** Returns the note that says how much an older file has brought. @param by whose digests say so */
+export function takenNote({ path }: OlderFile, bytes: number, by: string): Note {
+  return noteOf('taken-from-older', { bytes: formatBytes(bytes), file: basename(path), url: by });
+}
+
+/**
+ * Opens an older file and uses it. If that fails, nothing is taken, and a note says so.
+ *
+ * @param mustEnd true to throw every failure
+ */
+async function withOlder(
+  { older, file, signal, onNote }: Pick<OlderFileOptions, 'older' | 'file' | 'signal' | 'onNote'>,
+  taken: RangeSet,
+  mustEnd: boolean,
+  use: (opened: FileHandle) => Promise<void>,
+): Promise<void> {
+  let opened: FileHandle | undefined;
+  try {
+    opened = await openPlain(older.path);
+    await use(opened);
   } catch (thrown) {
     signal.throwIfAborted();
     const error = asMillraceError(thrown);
-    if (older.zsync !== undefined || MUST_END.has(error.code)) throw error;
-    onNote(noteOfError('older-not-used', error, { file: from }));
-    return new TakenBytes(from, new RangeSet(), []);
+    if (mustEnd || MUST_END.has(error.code)) throw error;
+    // Nobody would check what had been copied before the older file failed.
+    for (const range of [...taken.ranges]) {
+      await file.forget(range);
+      taken.remove(range);
+    }
+    onNote(noteOfError('older-not-used', error, { file: basename(older.path) }));
   } finally {
     await opened?.close();
   }
@@ -186,13 +294,13 @@ function search(
     });
 }
 
-/** Copies what was found. @returns the ranges of the wanted file that are now taken */
+/** Copies what was found. @param taken gets the ranges of the wanted file that were copied */
 async function copyRuns(
   older: FileHandle,
   runs: readonly FoundRun[],
-  { file, signal }: OlderFileOptions,
-): Promise<RangeSet> {
-  const taken = new RangeSet();
+  taken: RangeSet,
+  { file, signal }: Pick<OlderFileOptions, 'file' | 'signal'>,
+): Promise<void> {
   const buffer = Buffer.allocUnsafeSlow(COPY_BYTES);
   for (const { start, from, bytes } of runs) {
     for (const gap of file.stored.missing({ start, end: start + bytes })) {
@@ -202,10 +310,9 @@ async function copyRuns(
         // Beyond the end of the older file zeros were found.
         part.fill(0);
         await readAll(older, part, from + at - start);
-        await file.store(at, part, true);
         taken.add({ start: at, end: at + part.length });
+        await file.store(at, part, true);
       }
     }
   }
-  return taken;
 }

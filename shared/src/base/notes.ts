@@ -34,6 +34,7 @@ export const NOTES = {
   'taken-from-older': '{bytes} are taken from {file}, as {url} says',
   'older-not-used': 'nothing is taken from {file}: {why}',
   'older-was-wrong': 'what was taken from {file} may be wrong: fetching it again',
+  'list-was-stale': 'the list of blocks {url} is about another version: its checksum is left aside',
   'waits-for-room': '{why}: waiting until there is room',
   'waits-for-server': '{why}: trying again',
   'name-taken': 'the name is taken: saving as {name}',
