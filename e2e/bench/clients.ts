@@ -11,12 +11,14 @@ import { RATTLER } from '../fixtures/services/conda.ts';
 import * as downloads from '../fixtures/services/downloads.ts';
 import { SKOPEO } from '../fixtures/services/images.ts';
 import { MAVEN } from '../fixtures/services/maven.ts';
+import * as npmClients from '../fixtures/services/npm-clients.ts';
 import * as managers from '../fixtures/services/package-managers.ts';
 import { isInstalled, type ServiceClient } from '../fixtures/services/service-client.ts';
 import { ServiceStage } from '../fixtures/services/service-stage.ts';
 
 const CLIENTS: readonly ServiceClient[] = [
   ...Object.values(managers),
+  ...Object.values(npmClients),
   ...Object.values(downloads),
   ...[MAVEN, RATTLER, SKOPEO],
 ].toSorted((a, b) => a.preset.localeCompare(b.preset) || a.name.localeCompare(b.name));

@@ -40,9 +40,10 @@ exists is refused, or with --overwrite gets the files, in place of those it has.
 With --older, a list of blocks says what the file has: URL.zsync beside it, the pieces of a
 Metalink, or the blocks of an exNode. The whole file is checked, and what was taken wrongly is
 fetched.
-An interrupted download is resumed by the same command. Exit status: 0 done,
-2 usage, 3 network, 4 refused by the server, 5 checksum mismatch, 6 file system,
-7 the source is broken or the file changed, 130 interrupted, 1 anything else.
+An interrupted download is resumed by the same command; a file that the source sends in one
+piece starts from the beginning. Exit status: 0 done, 2 usage, 3 network, 4 refused by the
+server, 5 checksum mismatch, 6 file system, 7 the source is broken or the file changed,
+130 interrupted, 1 anything else.
 With several URLs: the status of the first one that failed.`,
     )
     .action(

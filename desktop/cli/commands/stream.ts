@@ -33,7 +33,8 @@ export function streamCommand(context: CliContext): Command {
       `
 Without --player the address is printed: open it in any player on this machine, until
 Ctrl-C. The part that is played next is fetched first, also after seeking. The file is
-kept in the folder, as with "get"; the same command continues an interrupted download.
+kept in the folder, as with "get"; the same command continues an interrupted download,
+unless the source sends the file in one piece.
 
 Whoever has the address can read the file, and all users of a machine can read command
 lines: mpv and VLC get a playlist that only you can read. Any other program, such as a

@@ -85,16 +85,14 @@ export class Report {
     // The subject is not printed twice.
     const alone = interrupted || (about !== undefined && error.detail === about);
     const message = alone ? error.row.title : error.message;
-    this.#out.stderr.write(
-      `${printable(what + message)}.\n${printable(typedAs(error.row.advice))}\n`,
-    );
+    this.#out.stderr.write(`${printable(what + message)}.\n${printable(typedAs(error.advice))}\n`);
   }
 }
 
 /** Returns an error in the form that programs get. */
 export function errorObject(error: MillraceError): object {
-  const { code, detail, message, row } = error;
-  const { retryable, exit, advice } = row;
+  const { code, detail, message, advice, row } = error;
+  const { retryable, exit } = row;
   return { code, message, detail, advice, retryable, exit };
 }
 

@@ -20,7 +20,7 @@ import type { PartialFile } from '../partial/partial-file.ts';
 import type { SegmentPool } from '../partial/segment-pool.ts';
 import type { Connections } from '../sources/connections.ts';
 import type { DownloadSource } from '../sources/download-source.ts';
-import { type First, isPinnable, openFirst } from '../sources/opening.ts';
+import { FIRST_BYTES, type First, isPinnable, openFirst } from '../sources/opening.ts';
 import { versionOf } from '../sources/sample-check.ts';
 import { SourceSet } from '../sources/source-set.ts';
 import { BlockDownload, unprovable } from './block-download.ts';
@@ -125,6 +125,14 @@ export class Attempt {
     return this.#first;
   }
 
+  /**
+   * True if the file came whole because its source serves no ranges: whatever is stored, the next
+   * run starts from the beginning.
+   */
+  get isOnePiece(): boolean {
+    return this.#first?.opened.kind === 'whole';
+  }
+
   get findings(): Findings {
     return this.#findings;
   }
@@ -142,7 +150,9 @@ export class Attempt {
     }
     for (const url of this.#options.addedUrls) this.addMirror(url);
     const { first, pinned, version, file } = await this.#open();
-    if (version.length === undefined) report.note(noteOf('cannot-resume'));
+    // Of a small file nothing is worth resuming.
+    const isSmall = version.length !== undefined && version.length <= FIRST_BYTES;
+    if (this.isOnePiece && !isSmall) report.note(noteOf('cannot-resume'));
     const resumedBytes = file.stored.bytes;
     this.#tellStart(first, file, resumedBytes);
     const { length, digest, vouch } = await this.#fetch(first, file, pinned);

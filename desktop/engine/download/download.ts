@@ -116,9 +116,10 @@ export class Download {
         }
       }
     } catch (thrown) {
-      const error = this.#context.signal.aborted
+      const ended = this.#context.signal.aborted
         ? new MillraceError('interrupted')
         : asMillraceError(thrown);
+      const error = this.#attempt?.isOnePiece === true ? ended.ofOnePiece() : ended;
       this.#described.reject(error);
       this.#reader.fail(error);
       throw error;

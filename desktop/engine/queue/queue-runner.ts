@@ -267,7 +267,10 @@ export class QueueRunner {
       storedBytes: progress?.storedBytes || before.storedBytes,
       receivedBytes: before.receivedBytes + (progress?.receivedBytes ?? 0),
       activeMs: (before.activeMs ?? 0) + outcome.activeMs,
-      error: { code: error.code, message: error.message, detail: error.detail },
+      error: {
+        ...{ code: error.code, message: error.message, detail: error.detail },
+        ...(error.onePiece ? { onePiece: true } : {}),
+      },
     });
     const record = this.#records.find(gid) as DownloadRecord;
     const failures = (queue.get(gid)?.attempts ?? 0) + 1;

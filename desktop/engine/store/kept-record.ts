@@ -147,7 +147,12 @@ const record = z
     activeMs: time.optional(),
     attempts: count,
     retryAt: time.optional(),
-    error: z.object({ code: z.string(), message: z.string(), detail: z.string() }).optional(),
+    error: z
+      .object({
+        ...{ code: z.string(), message: z.string(), detail: z.string() },
+        onePiece: z.boolean().optional(),
+      })
+      .optional(),
     digest: digest.optional(),
     vouch: z
       .object({

@@ -14,6 +14,8 @@ export interface StoredError {
   readonly code: string;
   readonly message: string;
   readonly detail: string;
+  /** True if the source sends the file in one piece: the next run starts from the beginning. */
+  readonly onePiece?: boolean | undefined;
 }
 
 export interface DownloadRecord {

@@ -1,6 +1,6 @@
 /** Makes the view of a download from its record and its run. */
 
-import { ERRORS, isErrorCode } from '@millrace/shared/base/errors';
+import { adviceOf, ERRORS, isErrorCode } from '@millrace/shared/base/errors';
 import type { DownloadFailure, DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { Manager } from '../downloads/manager.ts';
 import type { DownloadRecord, StoredError } from '../store/record.ts';
@@ -53,8 +53,12 @@ function pageOf(referrer: string | undefined): string | undefined {
   return url.href;
 }
 
-function failureOf({ code, message, detail }: StoredError): DownloadFailure {
+function failureOf({ code, message, detail, onePiece }: StoredError): DownloadFailure {
   // An error code of another version is unknown here, but still worth showing.
   const row = isErrorCode(code) ? ERRORS[code] : undefined;
-  return { code, message, detail, advice: row?.advice ?? '', retryable: row?.retryable ?? false };
+  const advice = row === undefined ? '' : adviceOf(row, onePiece);
+  return {
+    ...{ code, message, detail, advice, retryable: row?.retryable ?? false },
+    ...(onePiece === true ? { onePiece } : {}),
+  };
 }

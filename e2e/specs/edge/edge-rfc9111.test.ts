@@ -302,6 +302,34 @@ describe('an origin’s own answer without a file', () => {
     expect([got.status, got.body.toString()]).toEqual([200, 'stale']);
   });
 
+  test('that there is no file is said while the origin fails as well, if it may be', async () => {
+    const failing = await ScriptedOrigin.start();
+    const strict = { 'cache-control': 'must-revalidate' };
+    const paths = {
+      plain: failing.script('/absent', page(404)),
+      page: failing.script('/pages/absent', page(410)),
+      strict: failing.script('/strict', page(404, strict)),
+      // The file came after the answer, whose place it has taken.
+      back: failing.script('/back', page(404), { body: 'back', headers: { etag: 'W/"b"' } }),
+    };
+    const statuses = async () => {
+      const got = await Promise.all(Object.values(paths).map((url) => get(url)));
+      return got.map((one) => one.status);
+    };
+    expect(await statuses()).toEqual([404, 410, 404, 404]);
+    expect(await statuses()).toEqual([404, 410, 404, 200]);
+    await failing.stop();
+    expect(await statuses()).toEqual([404, 410, 502, 200]);
+    expect(await text(paths.back)).toBe('back');
+    const gone = await get(paths.page);
+    expect([gone.body.toString(), status(gone)]).toEqual([
+      '<p>410</p>',
+      expect.stringMatching(/hit; ttl=-?\d+; detail=stale-origin-down/),
+    ]);
+    const plain = await get(paths.plain, AWARE);
+    expect(JSON.parse(plain.body.toString())).toMatchObject({ code: 'origin-not-found' });
+  });
+
   test('that is long is an error of the edge', async () => {
     const long = { status: 404, body: 'x'.repeat(65 * 1024) };
     const got = await get(origin.script('/pages/long', long));

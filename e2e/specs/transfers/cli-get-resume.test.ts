@@ -2,8 +2,9 @@
 
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { runCli } from '../../fixtures/programs/processes.ts';
+import { CliProcess, runCli } from '../../fixtures/programs/processes.ts';
 import { GetStage, SLOW } from '../../fixtures/stages/get-stage.ts';
+import { until } from '../../fixtures/until.ts';
 
 const stage = await GetStage.set();
 const { origin, edge } = stage;
@@ -45,6 +46,24 @@ describe('resuming', () => {
       expect(await readdir(stage.folder)).toEqual(['file.bin']);
     },
   );
+
+  test('Ctrl-C during a file that comes in one piece says that it starts from the beginning', async () => {
+    const url = origin.url('no-ranges', { size, seed: 'one piece' });
+    const run = new CliProcess(['get', url, '-d', stage.folder, ...SLOW]);
+    const part = stage.path('file.bin.millrace-part');
+    // The note comes before the first byte is stored.
+    await until(async () => (await readFile(part).catch(() => '')).length > 0);
+    run.child.kill('SIGINT');
+    const { code, stdout, stderr } = await run.result;
+    expect(code).toBe(130);
+    expect(stdout).toContain('cannot be resumed');
+    expect(stderr).toMatch(/Interrupted[\s\S]*starts from the beginning/);
+    expect(stderr).not.toContain('continues');
+    const again = await runCli(['get', url, '-d', stage.folder]);
+    expect(again.code).toBe(0);
+    expect(again.stdout).not.toContain('are there already');
+    expect(await stage.digestOf('file.bin')).toBe(origin.digest(url));
+  });
 
   test('kill -9 at any moment may lose bytes, but leaves no wrong one', async () => {
     const url = origin.url('none', { size, seed: 'kill' });

@@ -8,7 +8,12 @@
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import {
+  asMillraceError,
+  type ErrorCode,
+  isMillraceError,
+  MillraceError,
+} from '@millrace/shared/base/errors';
 import { SingleFlight } from '@millrace/shared/base/single-flight';
 import { REVALIDATING } from '@millrace/shared/cdn/chunks/cache-outcome';
 import {
@@ -19,15 +24,15 @@ import {
 } from '@millrace/shared/cdn/chunks/pointer-life';
 import {
   type Freshness,
-  isFresh,
   isUsableMeanwhile,
+  isUsableOnError,
   type RequestDemands,
 } from '@millrace/shared/http/answers/freshness';
 import type { ClientOrigins } from '../admission/client-origins.ts';
 import { isPointer, type PointerCache, TUNNEL_VERDICT_MS } from '../cache/pointer-cache.ts';
 import type { Purges } from '../cache/purges.ts';
 import { pointerName, type Scope } from '../files/file-version.ts';
-import { AnsweredError } from '../files/origin-answer.ts';
+import { AbsentError, AnsweredError, isWhole } from '../files/origin-answer.ts';
 import { INGRESS, type Path } from '../files/path.ts';
 import type { Network } from '../peers/network.ts';
 import type { RemoteVersion } from '../peers/version-message.ts';
@@ -132,7 +137,9 @@ export class FileResolver {
   /** @throws AnsweredError if the origin's answer without a file is kept, and still fresh */
   #checkAnswered(name: string, scope: Scope, demands: RequestDemands, now: Millis): void {
     const answer = this.#options.pointers.answer(name, scope);
-    if (answer === undefined || !isGoodFor(answer.freshness, demands, now)) return;
+    // Of a file whose answer clients do not get, the origin is asked each time.
+    if (answer === undefined || !isWhole(answer)) return;
+    if (!isGoodFor(answer.freshness, demands, now)) return;
     const ttlSeconds = secondsLeft(answer.freshness, now);
     throw new AnsweredError(answer, { hit: true, ttlSeconds, detail: answer.code });
   }
@@ -246,7 +253,10 @@ export class FileResolver {
     const { pointers, wallClock } = this.#options;
     const settled = this.#settled(resolution);
     // Its pointer is kept once it is complete.
-    if (settled.kind === 'stream') return settled;
+    if (settled.kind === 'stream') {
+      pointers.dropAnswer(name, scope);
+      return settled;
+    }
     const entry =
       settled.kind === 'file'
         ? settled.pointer
@@ -277,19 +287,34 @@ export class FileResolver {
         const outcome = { hit: true, ttlSeconds, detail: 'stale-origin-down' } as const;
         return this.#settled({ kind: 'file', pointer: known, outcome });
       }
+      if (known === undefined) this.#checkAbsent(name, scope, code, now);
       // A file that the origin denies or no longer has must no longer be served from memory.
       if (after === 'forgotten') this.#options.pointers.drop(name, scope);
-      if (error instanceof AnsweredError && isKept(error.answer.freshness, now)) {
+      const isAnswer = error instanceof AnsweredError || error instanceof AbsentError;
+      if (isAnswer && isKept(error.answer.freshness, now)) {
         this.#options.pointers.putAnswer(name, scope, error.answer, generation);
       }
       throw error;
     }
   }
+
+  /**
+   * Falls back on the origin's earlier answer that it has no such file.
+   *
+   * @throws the error of that answer, if it may be used after a failure
+   */
+  #checkAbsent(name: string, scope: Scope, code: ErrorCode, now: Millis): void {
+    const answer = this.#options.pointers.answer(name, scope);
+    if (answer === undefined || afterFailure(code, answer.freshness, now) !== 'stale') return;
+    if (!isWhole(answer)) throw new AbsentError(answer);
+    const ttlSeconds = secondsLeft(answer.freshness, now);
+    throw new AnsweredError(answer, { hit: true, ttlSeconds, detail: 'stale-origin-down' });
+  }
 }
 
-/** Returns true for an answer that later clients may get as well. */
+/** Returns true for an answer that later clients may get as well, if only while the origin fails. */
 function isKept(freshness: Freshness, now: Millis): boolean {
-  return freshness.notStorable === undefined && isFresh(freshness, now);
+  return freshness.notStorable === undefined && isUsableOnError(freshness, now);
 }
 
 /**

@@ -7,7 +7,7 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
-import { afterFailure, freshnessByDigest } from '@millrace/shared/cdn/chunks/pointer-life';
+import { freshnessByDigest } from '@millrace/shared/cdn/chunks/pointer-life';
 import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { StartAttempt } from '@millrace/shared/cdn/fetch/competing-fetch';
 import {
@@ -29,18 +29,17 @@ import { formatRange } from '@millrace/shared/http/fields/range-header';
 import { canPin, matchVersion, readValidators } from '@millrace/shared/http/fields/validators';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
-import { answerError, begunBytes } from '../egress/answer-error.ts';
+import { begunBytes } from '../egress/answer-error.ts';
 import { checkAsked, checkDeclared } from '../egress/content-check.ts';
 import type { OriginClient } from '../egress/origin-client.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
 import { readChunk } from '../egress/origin-source.ts';
 import type { ChunkBuffer, ChunkMemory } from '../files/chunk-memory.ts';
 import { detached, type FileVersion, type Pointer, type Scope } from '../files/file-version.ts';
-import { AnsweredError } from '../files/origin-answer.ts';
 import type { OnInterim } from '../files/path.ts';
 import { unlessChanged } from './ask-again.ts';
 import type { ChunkStore } from './chunk-store.ts';
-import { readAnswer } from './read-answer.ts';
+import { missOf, noFileError } from './read-answer.ts';
 import type { RunningStream } from './running-stream.ts';
 import type { Streams } from './streams.ts';
 import { ENCODED, isEncodedPart } from './tunnel.ts';
@@ -163,7 +162,7 @@ export class OriginVersion {
       return this.#tunnel('empty', response);
     }
     if (status !== 206) {
-      throw await this.#errorOf(response, question, signal);
+      throw await noFileError(this.#options, response, question, signal);
     }
     const asked = { start: 0, end: this.#options.chunkBytes };
     const { range, total, validators } = checkRangeAnswer(headers, asked);
@@ -201,29 +200,6 @@ export class OriginVersion {
   #freshness(url: URL, headers: Headers, { requestedAt, arrivedAt }: HttpResponse): Freshness {
     const stated = readFreshness(headers, requestedAt, arrivedAt);
     return withTimes(stated, headers, this.#options.times(url));
-  }
-
-  /** Returns the error of an answer without a file; with the answer, if clients may get it. */
-  async #errorOf(
-    response: HttpResponse,
-    { url, known, digest }: VersionQuestion,
-    signal: AbortSignal,
-  ): Promise<MillraceError> {
-    const { records, now, passesAnswers, onOriginBytes } = this.#options;
-    const error = answerError(response, records.pause(response.url), now());
-    if (!passesAnswers(url) || digest !== undefined) return error;
-    // A file that may be used while its origin fails is better than the origin's apology.
-    if (afterFailure(error.code, known?.freshness, response.arrivedAt) === 'stale') return error;
-    const answer = await readAnswer(response, error, signal);
-    if (answer === undefined) return error;
-    onOriginBytes(answer.body.length);
-    const { status: fwdStatus } = response;
-    return new AnsweredError(answer, {
-      hit: false,
-      fwd: missOf(known),
-      fwdStatus,
-      detail: error.code,
-    });
   }
 
   /**
@@ -314,11 +290,6 @@ export class OriginVersion {
     (await this.#options.chunks.get(request, signal)).chunk.release();
     return true;
   }
-}
-
-/** Tells why the origin was asked, in the word of Cache-Status. */
-function missOf(known: Pointer | undefined): 'uri-miss' | 'stale' {
-  return known === undefined ? 'uri-miss' : 'stale';
 }
 
 /** Resolves to the known version, which the origin has confirmed. */

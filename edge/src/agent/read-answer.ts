@@ -1,17 +1,86 @@
-/** Reads an origin's own answer where it has no file, if it may go to clients. */
+/** Reads an origin's own answer where it has no file: what clients get of it, and what is kept. */
 
+import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_ANSWER_BYTES } from '@millrace/shared/base/limits';
+import { afterFailure } from '@millrace/shared/cdn/chunks/pointer-life';
+import type { Freshness, FreshTimes } from '@millrace/shared/http/answers/freshness';
 import { answerFreshness, isPassable } from '@millrace/shared/http/answers/passed-answer';
 import { passedFields } from '@millrace/shared/http/answers/passed-fields';
 import { contentCoding } from '@millrace/shared/http/answers/range-contract';
+import { LABEL_FIELDS } from '@millrace/shared/http/fields/labels';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
-import { ownFields } from '../files/file-version.ts';
-import type { OriginAnswer } from '../files/origin-answer.ts';
+import { answerError } from '../egress/answer-error.ts';
+import type { OriginRecords } from '../egress/origin-records.ts';
+import { ownFields, type Pointer } from '../files/file-version.ts';
+import { AbsentError, AnsweredError, type OriginAnswer } from '../files/origin-answer.ts';
+
+export interface AnswerOptions {
+  readonly records: OriginRecords;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+  readonly onOriginBytes: (count: number) => void;
+  /** Returns true if clients get the origin's own answers where it has no file. */
+  readonly passesAnswers: (url: URL) => boolean;
+  /** Returns the times of the rule for an origin. */
+  readonly times: (url: URL) => FreshTimes;
+}
+
+/** A question about a file that its origin does not give. */
+interface Question {
+  readonly url: URL;
+  /** Pointer known so far. */
+  readonly known: Pointer | undefined;
+  /** SHA-256 that the content must have, hexadecimal, if the client has asked for one. */
+  readonly digest: string | undefined;
+}
 
 /** Longest time for the whole body, milliseconds. */
 const BODY_MS = 10_000;
 const TOO_LONG = Symbol('too long');
+
+/** Returns the error of an answer without a file; with the answer, if clients may get it. */
+export async function noFileError(
+  o: AnswerOptions,
+  response: HttpResponse,
+  { url, known, digest }: Question,
+  signal: AbortSignal,
+): Promise<MillraceError> {
+  const error = answerError(response, o.records.pause(response.url), o.now());
+  if (digest !== undefined) return error;
+  const { status, headers, requestedAt, arrivedAt } = response;
+  const freshness = answerFreshness(status, headers, requestedAt, arrivedAt, o.times(url));
+  if (!o.passesAnswers(url)) return absence(response, error, freshness);
+  // A file that may be used while its origin fails is better than the origin's apology.
+  if (afterFailure(error.code, known?.freshness, arrivedAt) === 'stale') return error;
+  const answer = await readAnswer(response, error, signal);
+  if (answer === undefined) return absence(response, error, freshness);
+  o.onOriginBytes(answer.body.length);
+  return new AnsweredError(
+    { ...answer, freshness },
+    { hit: false, fwd: missOf(known), fwdStatus: status, detail: error.code },
+  );
+}
+
+/** Returns the error of an origin without such a file as one that is kept; others as they are. */
+function absence(
+  { headers, url }: HttpResponse,
+  error: MillraceError,
+  freshness: Freshness,
+): MillraceError {
+  const { code, detail, retryAfterMs } = error;
+  if (code !== 'origin-not-found' && code !== 'origin-gone') return error;
+  // Of its fields only those by which it is purged are of use.
+  const passed = passedFields(headers, url.href, true);
+  const labels = LABEL_FIELDS.filter((name) => name in passed);
+  const fields = ownFields(Object.fromEntries(labels.map((name) => [name, passed[name] ?? ''])));
+  return new AbsentError({ code, detail, retryAfterMs, fields, freshness });
+}
+
+/** Tells why the origin was asked, in the word of Cache-Status. */
+export function missOf(known: Pointer | undefined): 'uri-miss' | 'stale' {
+  return known === undefined ? 'uri-miss' : 'stale';
+}
 
 /**
  * Reads an answer with its body.

@@ -17,10 +17,11 @@ import {
   scopedKey,
   urlOfPointer,
 } from '../files/file-version.ts';
-import type { OriginAnswer } from '../files/origin-answer.ts';
+import type { KeptAnswer } from '../files/origin-answer.ts';
 import type { DiskCache } from './disk-cache.ts';
+import { KeptAnswers } from './kept-answers.ts';
 import { Purges } from './purges.ts';
-import { answerBytes, pointerBytes } from './weights.ts';
+import { pointerBytes } from './weights.ts';
 
 /** Lifetime of the verdict that a file can only be tunnelled. */
 export const TUNNEL_VERDICT_MS = 60_000;
@@ -38,17 +39,11 @@ interface Marked {
   readonly generation: number;
 }
 
-interface MarkedAnswer {
-  readonly answer: OriginAnswer;
-  readonly generation: number;
-}
-
 export class PointerCache {
   readonly #entries: LRUCache<string, Marked>;
   /** Files that turned out to have changed: other nodes' pointers to them are not trusted. */
   readonly #doubted: LRUCache<string, true>;
-  /** Answers of origins without a file; in memory only. */
-  readonly #answers: LRUCache<string, MarkedAnswer>;
+  readonly #answers: KeptAnswers;
   readonly #disk: DiskCache | undefined;
   readonly #purges: Purges;
   /** Called with each pointer that is learnt to be current. */
@@ -66,16 +61,12 @@ export class PointerCache {
       maxSize: Math.ceil(maxBytes * DOUBTED_SHARE),
       sizeCalculation: (_value, key) => ENTRY_BYTES + textBytes(key),
     });
-    this.#answers = new LRUCache({
-      maxSize: Math.ceil(maxBytes * ANSWERS_SHARE),
-      sizeCalculation: ({ answer }, key) => answerBytes(key, answer),
-    });
+    this.#answers = new KeptAnswers(purges, maxBytes * ANSWERS_SHARE);
   }
 
   /** Bytes that the entries weigh in memory. */
   get bytes(): number {
-    const answers = this.#answers.calculatedSize;
-    return this.#entries.calculatedSize + this.#doubted.calculatedSize + answers;
+    return this.#entries.calculatedSize + this.#doubted.calculatedSize + this.#answers.bytes;
   }
 
   /** Files known in memory. */
@@ -113,7 +104,7 @@ export class PointerCache {
   put(url: string, scope: Scope, entry: PointerEntry, generation = this.#purges.current): void {
     if (this.#isVoid(url, { entry, generation })) return;
     this.#keep(scopedKey(scope, url), { entry, generation });
-    this.#answers.delete(scopedKey(scope, url));
+    this.#answers.drop(url, scope);
     this.#doubted.delete(scopedKey(scope, url));
     if (!isPointer(entry)) this.#disk?.delete(diskKey(scope, url));
     else {
@@ -125,27 +116,20 @@ export class PointerCache {
     }
   }
 
-  /** Returns the origin's answer without a file that is kept in place of one. */
-  answer(name: string, scope: Scope): OriginAnswer | undefined {
-    const key = scopedKey(scope, name);
-    const marked = this.#answers.get(key);
-    if (marked === undefined) return undefined;
-    const { answer, generation } = marked;
-    const url = urlOfPointer(name);
-    const isVoid =
-      this.#purges.isVoid(url, undefined, generation) ||
-      this.#purges.isVoidByLabel(answer.fields, generation);
-    if (!isVoid) return answer;
-    this.#answers.delete(key);
-    return undefined;
+  /** Returns the origin's answer without a file that is kept in place of one, however old it is. */
+  answer(name: string, scope: Scope): KeptAnswer | undefined {
+    return this.#answers.get(name, scope);
   }
 
   /** Keeps an answer without a file in place of what is known of the file. */
-  putAnswer(name: string, scope: Scope, answer: OriginAnswer, generation: number): void {
-    if (this.#purges.isVoid(urlOfPointer(name), undefined, generation)) return;
-    if (this.#purges.isVoidByLabel(answer.fields, generation)) return;
+  putAnswer(name: string, scope: Scope, answer: KeptAnswer, generation: number): void {
     this.drop(name, scope);
-    this.#answers.set(ownText(scopedKey(scope, name)), { answer, generation });
+    this.#answers.put(name, scope, answer, generation);
+  }
+
+  /** Forgets the answer without a file, because the origin has one by now. */
+  dropAnswer(name: string, scope: Scope): void {
+    this.#answers.drop(name, scope);
   }
 
   /** True from the moment a version turned out not to be current until the current one is known. */
@@ -161,7 +145,7 @@ export class PointerCache {
       this.#doubted.set(ownText(scopedKey(scope, url)), true);
     }
     this.#entries.delete(scopedKey(scope, url));
-    this.#answers.delete(scopedKey(scope, url));
+    this.#answers.drop(url, scope);
     this.#disk?.delete(diskKey(scope, url));
   }
 

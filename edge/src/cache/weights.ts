@@ -9,7 +9,7 @@ import {
   textBytes,
 } from '@millrace/shared/cdn/admission/memory-weight';
 import type { FileVersion, PointerEntry } from '../files/file-version.ts';
-import type { OriginAnswer } from '../files/origin-answer.ts';
+import { isWhole, type KeptAnswer } from '../files/origin-answer.ts';
 
 /**
  * A chunk's own objects: the chunk, its loan of memory, the Buffer and its ArrayBuffer, and the
@@ -42,10 +42,18 @@ export function pointerBytes(key: string, entry: PointerEntry): number {
   return own + 2 * OBJECT_BYTES + versionBytes(version) + texts;
 }
 
-/** Weighs an answer without a file in memory, with its body. */
-export function answerBytes(key: string, { fields, body, detail, finalUrl }: OriginAnswer): number {
-  const texts = textBytes(key) + textBytes(detail) + textBytes(finalUrl) + fieldsBytes(fields);
-  return ENTRY_BYTES + 4 * OBJECT_BYTES + texts + body.length;
+/**
+ * A place among the answers of an origin: an entry of a set, and for the first one the set, its key,
+ * and its entry among those of all origins.
+ */
+const PLACE_BYTES = 512;
+
+/** Weighs an answer without a file in memory, with its body if that is kept. */
+export function answerBytes(key: string, answer: KeptAnswer): number {
+  const { fields, detail } = answer;
+  const texts = textBytes(key) + textBytes(detail) + fieldsBytes(fields);
+  const page = isWhole(answer) ? answer.body.length + textBytes(answer.finalUrl) : 0;
+  return ENTRY_BYTES + PLACE_BYTES + 4 * OBJECT_BYTES + texts + page;
 }
 
 /**

@@ -18,6 +18,30 @@ export interface OriginAnswer {
   readonly finalUrl: string;
 }
 
+/** An origin's word that it has no such file, without the answer that clients do not get. */
+export type Absence = Pick<
+  OriginAnswer,
+  'code' | 'detail' | 'retryAfterMs' | 'fields' | 'freshness'
+>;
+
+export type KeptAnswer = OriginAnswer | Absence;
+
+/** Returns true if the answer itself is there, which clients get. */
+export function isWhole(answer: KeptAnswer): answer is OriginAnswer {
+  return 'body' in answer;
+}
+
+/** The error of an origin that has no such file, where clients do not get its own answer. */
+export class AbsentError extends MillraceError {
+  readonly answer: Absence;
+
+  constructor(answer: Absence) {
+    const { code, detail, retryAfterMs } = answer;
+    super(code, detail, { retryAfterMs });
+    this.answer = answer;
+  }
+}
+
 /** The error of an answer without a file, with the answer itself. */
 export class AnsweredError extends MillraceError {
   readonly answer: OriginAnswer;

@@ -47,6 +47,11 @@ export interface ErrorRow extends Meaning {
   readonly title: string;
   /** One sentence about what the reader can do. */
   readonly advice: string;
+  /**
+   * The advice for a file that its source sends in one piece; present where the other advice
+   * promises that stored bytes are used again.
+   */
+  readonly onePiece?: string;
 }
 
 /** Exit statuses of the command line. */
@@ -76,6 +81,9 @@ function means(
 function refusal(refuses: Exclude<Meaning['refuses'], undefined>): Meaning {
   return { ...means('node', 'no', 'kept'), refuses };
 }
+
+/** The reason why a download cannot be continued. */
+const AS_ONE_PIECE = 'because the source sends the file in one piece';
 
 export const ERRORS = {
   // Faults of the client's request
@@ -543,6 +551,7 @@ export const ERRORS = {
     exit: EXIT.network,
     title: 'This computer has no network',
     advice: 'Wait until it is connected again; downloads continue by themselves.',
+    onePiece: `Wait until it is connected again; then the download starts from the beginning by itself, ${AS_ONE_PIECE}.`,
   },
   'origin-timeout': {
     status: 504,
@@ -557,6 +566,7 @@ export const ERRORS = {
     exit: EXIT.network,
     title: 'The connection broke before all bytes had come',
     advice: 'Try again; what has been received is kept.',
+    onePiece: `Try again: it starts from the beginning, ${AS_ONE_PIECE}.`,
   },
   'too-many-redirects': {
     status: 502,
@@ -772,6 +782,7 @@ export const ERRORS = {
     exit: EXIT.filesystem,
     title: 'There is no room for the file',
     advice: 'Free some space and run the same command again: it continues where it stopped.',
+    onePiece: `Free some space and run the same command again: it starts from the beginning, ${AS_ONE_PIECE}.`,
   },
   'file-not-writable': {
     status: 500,
@@ -786,6 +797,7 @@ export const ERRORS = {
     exit: EXIT.filesystem,
     title: 'Another program has changed the unfinished file',
     advice: 'Run the same command again: right parts are kept, the others are fetched again.',
+    onePiece: `Run the same command again: it starts from the beginning, ${AS_ONE_PIECE}.`,
   },
   'daemon-running': {
     status: 409,
@@ -865,6 +877,7 @@ export const ERRORS = {
     exit: EXIT.interrupted,
     title: 'Interrupted',
     advice: 'Run the same command again: it continues where it stopped.',
+    onePiece: `Run the same command again: it starts from the beginning, ${AS_ONE_PIECE}.`,
   },
   internal: {
     status: 500,
@@ -893,11 +906,17 @@ export class MillraceError extends Error {
   readonly detail: string;
   /** Milliseconds that the other side asked us to wait (Retry-After), if it did. */
   readonly retryAfterMs: number | undefined;
+  /** True if the source sends the file in one piece: the next run starts from the beginning. */
+  readonly onePiece: boolean;
 
   constructor(
     code: ErrorCode,
     detail = '',
-    options: { cause?: unknown; retryAfterMs?: number | undefined } = {},
+    options: {
+      cause?: unknown;
+      retryAfterMs?: number | undefined;
+      onePiece?: boolean | undefined;
+    } = {},
   ) {
     super(
       detail === '' ? ERRORS[code].title : `${ERRORS[code].title}: ${detail}`,
@@ -906,12 +925,33 @@ export class MillraceError extends Error {
     this.code = code;
     this.detail = detail;
     this.retryAfterMs = options.retryAfterMs;
+    this.onePiece = options.onePiece ?? false;
   }
 
   /** The error's row in the table. */
   get row(): ErrorRow {
     return ERRORS[this.code];
   }
+
+  /** Advice of the row, by whether the download can be continued. */
+  get advice(): string {
+    return adviceOf(this.row, this.onePiece);
+  }
+
+  /** Returns the error of a download whose source sends the file in one piece. */
+  ofOnePiece(): MillraceError {
+    const { code, detail, retryAfterMs } = this;
+    return new MillraceError(code, detail, { cause: this, retryAfterMs, onePiece: true });
+  }
+}
+
+/**
+ * Returns the advice of a row.
+ *
+ * @param onePiece true for a file that its source sends in one piece, which no run continues
+ */
+export function adviceOf({ advice, onePiece: instead }: ErrorRow, onePiece = false): string {
+  return onePiece ? (instead ?? advice) : advice;
 }
 
 /** Returns true for failures that waiting, or asking for the rest at once, can mend. */

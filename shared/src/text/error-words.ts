@@ -14,10 +14,12 @@ export interface ErrorWords {
   readonly title: string;
   /** A remedy for the user, in a sentence or two. */
   readonly help: string;
+  /** The remedy for a file that its source sends in one piece, where `help` promises otherwise. */
+  readonly onePiece?: string;
 }
 
 const en = Object.fromEntries(
-  Object.entries<{ readonly title?: string; readonly help: string }>(ownEnglish).map(
+  Object.entries<Partial<ErrorWords> & { readonly help: string }>(ownEnglish).map(
     ([code, words]) => [code, { title: ERRORS[code as ErrorCode]?.title, ...words }],
   ),
 ) as Record<keyof typeof ownEnglish, ErrorWords>;
@@ -30,10 +32,18 @@ export const ERROR_WORDS: Readonly<Record<Language, Readonly<Record<ErrorCode, E
 /** Returns the words for an error; for an unknown code, of another version, its own message. */
 export function errorWords(
   language: Language,
-  error: { readonly code: string; readonly message?: string; readonly advice?: string },
+  error: {
+    readonly code: string;
+    readonly message?: string;
+    readonly advice?: string;
+    readonly onePiece?: boolean | undefined;
+  },
 ): ErrorWords {
   const known = ERROR_WORDS[language][error.code as ErrorCode] as Partial<ErrorWords> | undefined;
   // Built-in members of objects are not entries.
-  if (known?.title !== undefined) return known as ErrorWords;
+  if (known?.title !== undefined) {
+    const { title, help = '', onePiece } = known;
+    return { title, help: error.onePiece === true ? (onePiece ?? help) : help };
+  }
   return { title: error.message ?? error.code, help: error.advice ?? '' };
 }

@@ -25,7 +25,7 @@ export function toJsonRpcError(thrown: unknown): JsonRpcError {
   return { code: 1, message: error.message, data: failureData(error) };
 }
 
-function failureData({ code, detail, row }: MillraceError): FailureData {
-  const { advice, retryable, exit } = row;
+function failureData({ code, detail, advice, row }: MillraceError): FailureData {
+  const { retryable, exit } = row;
   return { code, detail, advice, retryable, exit };
 }

@@ -5,11 +5,12 @@
 
 import type { Digest } from '@millrace/shared/base/digest';
 import {
-  ERRORS,
+  adviceOf,
   type ErrorCode,
   isErrorCode,
   type MillraceError,
 } from '@millrace/shared/base/errors';
+import type { ShownFailure } from '@millrace/shared/bridge/native/native-api';
 import type { JournalHeader } from '@millrace/shared/download/journal/journal';
 import { usableEdges } from '@millrace/shared/download/request/edge-use';
 import { nameFromUrl, safeFileName } from '@millrace/shared/download/request/file-name';
@@ -65,7 +66,7 @@ export interface DownloadRecord {
   readonly storedBytes: number;
   /** Number of automatic restarts because the file was another one. */
   readonly restarts?: number | undefined;
-  readonly error?: { readonly code: string; readonly message: string } | undefined;
+  readonly error?: ShownFailure | undefined;
   /** The browser's download that saves or has saved the file, and its URL. */
   readonly save?: { readonly url: string; readonly downloadId?: number | undefined } | undefined;
 }
@@ -270,9 +271,17 @@ export function failed(record: DownloadRecord, error: MillraceError): DownloadRe
     // An edge sent bytes that differ from the origin's: ask only the origin from now on.
     return { ...fresh(record), edges: [], restarts: restarts + 1 };
   }
-  const message = `${error.message}. ${ERRORS[code].advice}`;
+  // The browser fetches the whole file, which a later attempt of it begins again.
+  const onePiece = record.state === 'browser';
+  const message = `${error.message}. ${adviceOf(error.row, onePiece)}`;
   const { storedBytes } = OTHER_FILE.has(code) ? fresh(record) : record;
-  return { ...record, storedBytes, state: 'error', error: { code, message }, save: undefined };
+  return {
+    ...record,
+    storedBytes,
+    state: 'error',
+    error: { code, message, ...(onePiece ? { onePiece } : {}) },
+    save: undefined,
+  };
 }
 
 /**

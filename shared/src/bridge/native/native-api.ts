@@ -119,13 +119,22 @@ export interface NativeDownload {
   readonly etaMs?: number | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
-  /** Code of the table of errors, and advice for the user. */
-  readonly error?: { readonly code: string; readonly message: string } | undefined;
+  readonly error?: ShownFailure | undefined;
 }
 
 export type NativeRequest = {
   [T in NativeType]: { readonly id: number; readonly type: T } & NativeCalls[T]['params'];
 }[NativeType];
+
+/** The failure of a download, as lists show it. */
+export interface ShownFailure {
+  /** Code of the table of errors. */
+  readonly code: string;
+  /** With advice for the user. */
+  readonly message: string;
+  /** True if the source sends the file in one piece: the next run starts from the beginning. */
+  readonly onePiece?: boolean | undefined;
+}
 
 /** A typed error: a code of the table of errors, with its texts. */
 export interface NativeFailure {

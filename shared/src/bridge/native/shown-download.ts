@@ -26,6 +26,7 @@ export function shownDownload(view: DownloadView): NativeDownload | undefined {
     error: error && {
       code: error.code,
       message: `${error.message}. ${error.advice}`.slice(0, MAX_MESSAGE_CHARS),
+      ...(error.onePiece === true ? { onePiece: true } : {}),
     },
   };
 }

@@ -15,6 +15,10 @@ export const failure = named('DownloadFailure', 'The reason why a download has f
   detail: z.string().describe('Particular to this failure, may be empty.'),
   advice: z.string(),
   retryable: z.boolean(),
+  onePiece: z
+    .boolean()
+    .optional()
+    .describe('True: the source sends the file in one piece, so the next run starts anew.'),
 });
 
 export const vouch = named('Vouch', 'A publisher whose pinned key has signed a file.', {

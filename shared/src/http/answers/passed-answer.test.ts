@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { Headers } from '../fields/headers.ts';
 import { formatHttpDate } from '../fields/http-date.ts';
 import { answerFreshness, isPassable } from './passed-answer.ts';
 
@@ -32,6 +33,26 @@ describe('an answer without a file', () => {
     ['nothing', 404, {}, false],
   ])('is fresh for some time: %s', (_, status, headers, isFresh) => {
     expect(answerFreshness(status, headers, NOW, NOW).lifetimeMs > 0).toBe(isFresh);
+  });
+
+  test.each([
+    ['a status that is kept by default', 404, {}, true],
+    ['a time that the origin gives', 410, { 'cache-control': 'stale-if-error=60' }, true],
+    ['an answer that must be asked for', 404, { 'cache-control': 'must-revalidate' }, false],
+    ['another status, however long it is kept', 403, { 'cache-control': 'max-age=60' }, false],
+    ['a failure of the origin', 501, {}, false],
+  ])('is used while the origin fails: %s', (_, status, headers, isUsed) => {
+    expect(answerFreshness(status, headers, NOW, NOW).staleIfErrorMs > 0).toBe(isUsed);
+  });
+
+  test('is used for a day at most while the origin fails, or as long as a rule says', () => {
+    const staleMs = (headers: Headers, staleIfError?: number) =>
+      answerFreshness(404, headers, NOW, NOW, { staleIfError, fresh: 1000 }).staleIfErrorMs;
+    expect(staleMs({ 'cache-control': 'stale-if-error=9999999' })).toBe(86_400_000);
+    expect(staleMs({}, 30 * 86_400_000)).toBe(86_400_000);
+    expect(staleMs({}, 60_000)).toBe(60_000);
+    // The time for which files are fresh is not that of their absence.
+    expect(answerFreshness(404, {}, NOW, NOW, { fresh: 1000 }).lifetimeMs).toBe(0);
   });
 
   test('of an unknown status is not kept by must-understand', () => {

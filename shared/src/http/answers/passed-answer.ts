@@ -5,7 +5,19 @@
 
 import type { Headers } from '../fields/headers.ts';
 import { listField } from '../fields/headers.ts';
-import { type Freshness, parseCacheControl, readFreshness } from './freshness.ts';
+import {
+  type Freshness,
+  type FreshTimes,
+  parseCacheControl,
+  readFreshness,
+  withTimes,
+} from './freshness.ts';
+
+/**
+ * Longest time, in ms, for which such an answer is used while its origin fails (RFC 5861 4). Files may
+ * be used for longer, since a file that was added meanwhile must not be missing for weeks.
+ */
+const MAX_STALE_MS = 24 * 3_600_000;
 
 /** Statuses that may be kept although the origin does not say how long (RFC 9110 15.1). */
 const KEPT_BY_DEFAULT: ReadonlySet<number> = new Set([
@@ -32,18 +44,27 @@ export function isPassable(status: number, headers: Headers): boolean {
 }
 
 /**
- * Reads how long such an answer may be used.
+ * Reads how long such an answer may be used. Only answers that caches may keep by themselves, and that
+ * are not of a failing server, are used while the origin fails.
  *
  * @param requestedAt Unix milliseconds at which the request was sent
  * @param arrivedAt Unix milliseconds at which the answer's header arrived
+ * @param times of a rule: those for files stand aside, but for what it says of failing origins
  */
 export function answerFreshness(
   status: number,
   headers: Headers,
   requestedAt: number,
   arrivedAt: number,
+  { staleIfError, sameForAll }: FreshTimes = {},
 ): Freshness {
-  const freshness = readFreshness(headers, requestedAt, arrivedAt);
+  const stated = readFreshness(headers, requestedAt, arrivedAt);
+  const ruled = withTimes(stated, headers, { staleIfError, sameForAll });
+  const mayBeStale = KEPT_BY_DEFAULT.has(status) && status < 500;
+  const freshness = {
+    ...ruled,
+    staleIfErrorMs: mayBeStale ? Math.min(ruled.staleIfErrorMs, MAX_STALE_MS) : 0,
+  };
   const directives = parseCacheControl(listField(headers, 'cache-control'));
   if (directives.has('no-store') && directives.has('must-understand') && !UNDERSTOOD.has(status)) {
     return { ...freshness, notStorable: 'no-store' };
