@@ -47,9 +47,9 @@ export class ScriptedRun implements Run {
     });
   }
 
-  complete(): Promise<void> {
+  complete(more: Partial<RunResult> = {}): Promise<void> {
     const bytes = 100;
-    this.#end.resolve({ path: this.path, bytes, receivedBytes: bytes, resumedBytes: 0 });
+    this.#end.resolve({ path: this.path, bytes, receivedBytes: bytes, resumedBytes: 0, ...more });
     return this.#settled();
   }
 

@@ -19,6 +19,7 @@ import {
   cleanUrls,
   isOnlyCategory,
   MAX_URLS,
+  olderOf,
 } from './new-download.ts';
 import { withoutLogins } from './secrets.ts';
 
@@ -66,7 +67,8 @@ export class Changes {
   change(gid: string, wanted: Change): void {
     const record = this.#records.get(gid);
     const given = check(changeSchema, wanted);
-    const { limit, login, priority, category, rename, maxTries, aria2, startAt, ...rest } = given;
+    const { older, ...others } = given;
+    const { limit, login, priority, category, rename, maxTries, aria2, startAt, ...rest } = others;
     const shelves = { dir: this.#dir(), categories: this.#settings.categories };
     const moved = category === undefined ? undefined : toCategory(record, category, shelves);
     if (isFinished(record.state)) {
@@ -80,6 +82,7 @@ export class Changes {
     const request = { ...record.request, ...rest };
     if (limit !== undefined) request.limit = limit ?? undefined;
     if (login !== undefined) request.login = login ?? undefined;
+    if (older !== undefined) request.older = older ? olderOf(older, this.#dir()) : undefined;
     const options = {
       ...record.options,
       rename: rename ?? record.options.rename,
@@ -96,7 +99,50 @@ export class Changes {
       this.#records.queue.setPriority(gid, priority);
       this.#records.keepOrder([gid]);
     }
-    if (Object.keys(rest).length > 0 || login !== undefined) this.#queueRunner.restart(gid);
+    const restarts = login !== undefined || older !== undefined || Object.keys(rest).length > 0;
+    if (restarts) this.#queueRunner.restart(gid);
+    this.#queueRunner.tick();
+  }
+
+  /**
+   * Downloads the wrong parts of a complete file again. What a list of blocks or digests of pieces
+   * show to be right is taken from the file, which is replaced once the new one has a known digest;
+   * until then it stays as it is. A repair that has failed is made again.
+   *
+   * @throws MillraceError `wrong-state` if it is in another state, or Millrace has not downloaded
+   *   it itself; `queue-full`
+   */
+  repair(gid: string): void {
+    const record = this.#records.get(gid);
+    const { state, request, digest, startedAt } = record;
+    const hasFailed = state === 'error' && request.older?.repairs === true;
+    // Of any other download that has failed there is no file, or one that is not its own.
+    if (state !== 'complete' && !hasFailed) {
+      throw new MillraceError('wrong-state', `it is ${state}`);
+    }
+    const path = targetOf(record);
+    // A list that was imported may name any file as the one of a finished download.
+    if (startedAt === undefined || (record.path ?? path) !== path) {
+      throw new MillraceError('wrong-state', 'its file is not where a download has put it');
+    }
+    const isKnown = request.digests.some(({ algorithm }) => algorithm === digest?.algorithm);
+    const { zsync } = request.older ?? {};
+    this.#records.reopen({
+      ...record,
+      error: undefined,
+      digest: undefined,
+      vouch: undefined,
+      storedBytes: 0,
+      request: {
+        ...request,
+        file: relative(request.dir, path),
+        overwrite: true,
+        held: undefined,
+        digests: digest === undefined || isKnown ? request.digests : [...request.digests, digest],
+        older: { path, beside: true, repairs: true, ...(zsync === undefined ? {} : { zsync }) },
+      },
+    });
+    this.#records.emit({ kind: 'note', gid, ...noteOf('repairs', { file: record.name }) });
     this.#queueRunner.tick();
   }
 
@@ -267,5 +313,6 @@ function renewedRequest(earlier: DownloadRequest, added: DownloadRequest): Downl
     ...{ urls, edges, direct, headers, edgeHeaders, login, cookieFile, netrc, proxy },
     listed: named.length === 0 ? undefined : named,
     digests: [...earlier.digests, ...more],
+    older: added.older ?? earlier.older,
   };
 }

@@ -77,6 +77,21 @@ describe('changes', () => {
     );
   });
 
+  test('of the older file restart the download, and need a path and nothing else', async () => {
+    const gid = await stage.add({ older: { path: 'old.bin' } });
+    const older = { path: join(stage.folder, 'old.bin'), beside: true };
+    expect(stage.last().request.older).toEqual(older);
+    const zsync = 'http://a.example/x.zsync';
+    stage.manager.change(gid, { older: { path: '/else/old.bin', zsync } });
+    await stage.settled();
+    expect(stage.last().request.older).toEqual({ path: '/else/old.bin', beside: true, zsync });
+    stage.manager.change(gid, { older: null });
+    await stage.settled();
+    expect(stage.last().request.older).toBeUndefined();
+    const repairs = { path: 'old.bin', repairs: true };
+    expect(() => stage.manager.change(gid, { older: repairs } as never)).toThrow(/older/);
+  });
+
   test('of URLs: additional ones go to the run, others need a new run', async () => {
     const gid = await stage.add();
     const [url] = stage.manager.get(gid).request.urls as [string];
@@ -257,5 +272,63 @@ describe('limits for all downloads', () => {
     const asked = [{ urls: ['http://a.example/1'] }, { urls: ['ftp://a.example/2'] }];
     expect(() => stage.manager.addAll(asked)).toThrow(/cannot be fetched/);
     expect(stage.manager.unfinished()).toEqual([]);
+  });
+});
+
+describe('a repair', () => {
+  const digest = { algorithm: 'sha256', hex: 'a'.repeat(64) } as const;
+
+  test('takes what is right from the file, and has to have its digest', async () => {
+    const gid = await stage.add();
+    stage.last().begin();
+    expect(() => stage.manager.repair(gid)).toThrow(
+      expect.objectContaining({ code: 'wrong-state' }),
+    );
+    await stage.last().complete({ digest });
+    stage.manager.repair(gid);
+    await stage.settled();
+    expect(stage.last().request).toMatchObject({
+      file: 'x.bin',
+      overwrite: true,
+      digests: [digest],
+      older: { path: join(stage.folder, 'x.bin'), beside: true, repairs: true },
+    });
+    stage.last().begin();
+    await stage.last().complete({ digest });
+    // The right to replace the file has ended with the repair.
+    expect(stage.manager.get(gid)).toMatchObject({ state: 'complete', digest });
+    expect(stage.manager.get(gid).request).toMatchObject({ overwrite: false });
+    expect(stage.manager.get(gid).request.older).toBeUndefined();
+  });
+
+  test('that has failed is made again; of other failed downloads nothing is left to repair', async () => {
+    const gid = await stage.add();
+    await stage.last().fail('checksum-mismatch');
+    expect(() => stage.manager.repair(gid)).toThrow(
+      expect.objectContaining({ code: 'wrong-state' }),
+    );
+    stage.manager.retry(gid);
+    await stage.settled();
+    stage.last().begin();
+    await stage.last().complete();
+    stage.manager.repair(gid);
+    await stage.settled();
+    await stage.last().fail('bad-option');
+    expect(stage.manager.get(gid).state).toBe('error');
+    stage.manager.repair(gid);
+    await stage.settled();
+    expect(stage.last().request).toMatchObject({ older: { repairs: true } });
+  });
+
+  test('never replaces the file that an imported list calls its own', () => {
+    const ended = { state: 'complete', finishedAt: T0, createdAt: T0 } as const;
+    const path = join(stage.folder, 'other.txt');
+    const { gid } = stage.manager.addFinished(
+      { urls: ['http://a.example/x.bin'] },
+      { ...ended, path },
+    );
+    expect(() => stage.manager.repair(gid)).toThrow(
+      expect.objectContaining({ code: 'wrong-state' }),
+    );
   });
 });

@@ -322,6 +322,11 @@ export class Manager {
     this.#changes.change(gid, wanted);
   }
 
+  /** Same as `Changes.repair`. */
+  repair(gid: string): void {
+    this.#changes.repair(gid);
+  }
+
   /** Same as `Changes.setUrls`. */
   setUrls(gid: string, texts: readonly string[]): void {
     this.#changes.setUrls(gid, texts);

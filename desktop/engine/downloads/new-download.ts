@@ -12,6 +12,7 @@ import {
   LOCI_LIMITS,
   MAX_KEY_CHARS,
   MAX_KEYS,
+  type OlderFile,
   REQUEST_DEFAULTS,
 } from '@millrace/shared/download/request/request';
 import { MAX_PER_HOST } from '@millrace/shared/download/transfer/host-limits';
@@ -71,6 +72,14 @@ const login = z.strictObject({
     .string()
     .max(MAX_LOGIN_CHARS)
     .regex(/^[^\x00-\x1f\x7f]*$/, 'has forbidden characters'),
+});
+
+/** A file on this disk, parts of which are likely to be those of the wanted one. */
+const older = z.strictObject({
+  /** Absolute, or relative to the download folder. */
+  path,
+  /** The wanted file's list of blocks; without it, one beside the file is looked for. */
+  zsync: url.optional(),
 });
 
 /** Parts of a request that can be changed later. */
@@ -140,6 +149,7 @@ export const newDownloadSchema = z.strictObject({
       key: z.string().max(64).optional(),
     })
     .optional(),
+  older: older.optional(),
   sidecars: z.boolean().optional(),
   keys: z.array(z.string().max(MAX_KEY_CHARS)).max(MAX_KEYS).optional(),
   signatures: z.array(z.string().max(MAX_KEY_CHARS)).max(MAX_KEYS).optional(),
@@ -215,6 +225,7 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
     ...pickRequest(given),
     urls,
     listed: listedOf(given.listed, urls),
+    older: given.older && olderOf(given.older, around.dir),
     dir,
     file,
     within: given.within === undefined ? undefined : resolve(dir, given.within),
@@ -255,6 +266,20 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
   };
 }
 
+/**
+ * Returns the older file of a request.
+ *
+ * @param dir download folder
+ * @throws MillraceError `bad-url`
+ */
+export function olderOf({ path: given, zsync }: z.infer<typeof older>, dir: string): OlderFile {
+  return {
+    path: resolve(dir, given),
+    beside: true,
+    ...(zsync === undefined ? {} : { zsync: downloadUrl(zsync).href }),
+  };
+}
+
 /** Members of a download that can be changed. */
 export const changeSchema = z.strictObject({
   dir: changeable.dir.optional(),
@@ -276,6 +301,8 @@ export const changeSchema = z.strictObject({
   overwrite: z.boolean().optional(),
   maxTries: z.number().int().min(0).max(1_000_000).optional(),
   digests: newDownloadSchema.shape.digests,
+  /** null: none. */
+  older: older.nullable().optional(),
   timeoutMs: newDownloadSchema.shape.timeoutMs,
   aria2: z.record(z.string(), z.string()).optional(),
 });

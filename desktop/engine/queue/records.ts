@@ -269,6 +269,12 @@ export function completedBy(
   return {
     path,
     name: relative(request.dir, path),
+    // Once the file is complete, an older one is of no use, and a repair's right to replace has ended.
+    request: {
+      ...request,
+      older: undefined,
+      overwrite: request.overwrite && request.older?.repairs !== true,
+    },
     length: bytes,
     storedBytes: bytes,
     receivedBytes: before + receivedBytes,

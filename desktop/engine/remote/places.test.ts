@@ -68,6 +68,7 @@ describe('a download of another machine', () => {
     { trusted: true },
     { secrets: true },
     { path: '/etc/passwd' },
+    { older: { path: '/etc/passwd' } },
   ])('may not have %j', async (more) => {
     await expect(add(more)).rejects.toEqual(notRemote);
   });

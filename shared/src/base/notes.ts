@@ -33,6 +33,7 @@ export const NOTES = {
   'signature-unlisted': 'nobody vouches for the file: the signed list does not name it',
   'taken-from-older': '{bytes} are taken from {file}, as {url} says',
   'older-not-used': 'nothing is taken from {file}: {why}',
+  repairs: 'repairing {file}: it stays as it is until the new one is right',
   'older-was-wrong': 'what was taken from {file} may be wrong: fetching it again',
   'list-was-stale': 'the list of blocks {url} is about another version: its checksum is left aside',
   'waits-for-room': '{why}: waiting until there is room',

@@ -172,6 +172,11 @@ function downloadMethods({ manager, streams }: MillraceOptions): [string, Method
       manager.replaceUrl(full, p.url);
       return viewOf(manager, manager.get(full));
     },
+    'millrace.repair': (p) => {
+      const full = manager.get(p.gid).gid;
+      manager.repair(full);
+      return viewOf(manager, manager.get(full));
+    },
     'millrace.stream': async (p) => ({ url: await streams.open(manager.get(p.gid).gid) }),
   });
 }

@@ -114,6 +114,7 @@ export interface Placeholders {
   readonly 'note.taken-from-older': 'bytes' | 'file' | 'url';
   readonly 'note.older-not-used': 'file' | 'why';
   readonly 'note.older-was-wrong': 'file';
+  readonly 'note.repairs': 'file';
   readonly 'note.list-was-stale': 'url';
   readonly 'note.waits-for-room': 'why';
   readonly 'note.link-renewed': 'host';

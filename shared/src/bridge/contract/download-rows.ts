@@ -59,6 +59,12 @@ export const DOWNLOAD_ROWS = {
     params: z.strictObject({ gid, url: z.string() }),
     ...now,
   },
+  'millrace.repair': {
+    summary:
+      'Downloads the wrong parts of a complete file again. It is replaced once the new one has a known digest.',
+    params: z.strictObject({ gid }),
+    ...now,
+  },
   'millrace.stream': {
     summary: 'Opens a download for a media player.',
     params: z.strictObject({ gid }),

@@ -38,6 +38,8 @@ const OWN: Readonly<Record<MethodName, RemoteRule>> = {
   'millrace.place': 'yes',
   'millrace.addUrl': 'yes',
   'millrace.replaceUrl': 'yes',
+  // It replaces a file.
+  'millrace.repair': 'never',
   // Its address is one of the daemon's own machine.
   'millrace.stream': 'never',
   'millrace.remove': 'yes',

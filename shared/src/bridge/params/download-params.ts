@@ -18,6 +18,14 @@ const priority = z.int().optional().describe('-100 to 100, higher ones first.');
 const digests = z.array(digest).optional().describe('Digests that the whole file must have.');
 const file = z.string().optional().describe('Name to save it under.');
 
+const older = z.strictObject({
+  path: z.string().describe('Its path on the daemon’s machine.'),
+  zsync: z
+    .string()
+    .optional()
+    .describe('URL of the list of blocks of the wanted file. Default: URL.zsync beside it.'),
+});
+
 /** Options that downloads of a Metalink document may have as well. */
 const options = {
   dir: z.string().optional().describe('Folder to save in.'),
@@ -59,6 +67,9 @@ export const addRequest = named('AddRequest', 'A download to add.', {
   digests,
   keys,
   signatures,
+  older: older
+    .optional()
+    .describe('Older version of the file: what both have in common is taken from it.'),
   ...options,
 });
 
@@ -79,6 +90,7 @@ export const addExnode = named('AddExnode', 'An exNode to add, and options of it
   exnode: z.string().describe('The document, in base64, with its key if it is encrypted.'),
   file,
   digests,
+  older: older.optional().describe('Older version of the file, whose blocks are taken.'),
   ...options,
 });
 
@@ -100,4 +112,5 @@ export const changeRequest = named('ChangeRequest', 'Members to change.', {
   connections,
   proxy,
   digests,
+  older: older.nullable().optional().describe('Older version of the file; null: none.'),
 });
