@@ -3,11 +3,15 @@
 import { asMillraceError, type ErrorCode, EXIT, MillraceError } from '@millrace/shared/base/errors';
 import type { ResultOf } from '@millrace/shared/bridge/contract/contract';
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import { type CurlDownload, curlDownloads } from '@millrace/shared/download/adding/curl-command';
+import { MAX_CURL_DOWNLOADS, MAX_EXPANDED } from '@millrace/shared/download/adding/typed-links';
+import { MAX_QUEUE } from '@millrace/shared/download/queue/queue';
 import {
   isExnodeLink,
   looksLikeExnodeName,
   looksLikeMetalinkName,
 } from '@millrace/shared/download/request/document-name';
+import { expandPattern, isPattern } from '@millrace/shared/download/request/url-pattern';
 import { Command } from 'commander';
 import { withoutLogin } from '../../engine/net/credentials.ts';
 import { logFile } from '../../local/daemon-launch.ts';
@@ -27,7 +31,7 @@ import {
   type QueueOptions,
   type RequestOptions,
 } from '../options/request-options.ts';
-import { readUrlList } from '../options/url-list.ts';
+import { readList, readUrlList } from '../options/url-list.ts';
 import { repeated, UsageError } from '../text/option-values.ts';
 import { printable } from '../text/printable.ts';
 import { counted } from '../view/download-words.ts';
@@ -36,6 +40,8 @@ import { changeLine, ID_CHARS } from '../view/watch-model.ts';
 interface AddOptions extends RequestOptions, QueueOptions, CommonOptions {
   readonly metalink?: readonly string[];
   readonly input?: string;
+  readonly curl?: string;
+  readonly patterns: boolean;
   readonly paused?: boolean;
   readonly start: boolean;
 }
@@ -69,6 +75,8 @@ export function addCommand(context: CliContext): Command {
       repeated((text) => text),
     )
     .option('-i, --input <file>', 'URLs, one a line; "-" for standard input')
+    .option('--curl <file>', 'curl command lines, as browsers copy them; "-" for standard input')
+    .option('--no-patterns', 'take {a,b} and [01-20] in URLs as they are, not as several URLs')
     .option('--paused', 'add without starting; "resume" starts them')
     .option('--no-start', 'do not start a daemon if none runs')
     .option('--json', 'print one JSON document')
@@ -85,7 +93,8 @@ async function add(
   options: AddOptions,
   urls: readonly string[],
 ): Promise<number> {
-  if (options.input !== undefined) return addList(context, report, options, urls, options.input);
+  const list = await listOf(context, options, urls);
+  if (list !== undefined) return addList(context, report, options, list);
   const items = itemsOf(urls, options);
   const { state } = context;
   const daemon = options.start
@@ -118,19 +127,45 @@ async function add(
   return status;
 }
 
-/** Adds the URLs of a list, up to BATCH of them per call. */
+/**
+ * Returns the downloads of `-i`, of `--curl`, or of URLs among which is a pattern.
+ *
+ * @returns undefined if each argument is to be added by itself
+ */
+async function listOf(
+  context: CliContext,
+  { input, curl, metalink, patterns }: AddOptions,
+  urls: readonly string[],
+): Promise<readonly CurlDownload[] | undefined> {
+  const [file, ...others] = [input ?? [], curl ?? []].flat();
+  if (file === undefined) {
+    if (!patterns || !urls.some(isPattern) || metalink !== undefined) return undefined;
+    if (urls.some((given) => kindOf(given) !== 'url')) return undefined;
+    return urls.flatMap((given) => expanded(given));
+  }
+  if (urls.length + others.length > 0 || metalink !== undefined) {
+    throw new UsageError('either URLs or a list of them');
+  }
+  if (curl !== undefined) return curlDownloads(await readList(file, context), MAX_CURL_DOWNLOADS);
+  const list = await readUrlList(file, context);
+  const all = list.flatMap((given) => (patterns ? expanded(given) : { url: given }));
+  if (all.length <= MAX_QUEUE) return all;
+  throw new UsageError(`${file} stands for more URLs than the queue holds, ${MAX_QUEUE}`);
+}
+
+function expanded(given: string): CurlDownload[] {
+  const urls = isPattern(given) ? expandPattern(given, MAX_EXPANDED) : [given];
+  return urls.map((url) => ({ url }));
+}
+
+/** Adds the downloads of a list, up to BATCH of them per call. Options come before a list's own. */
 async function addList(
   context: CliContext,
   report: Report,
   options: AddOptions,
-  urls: readonly string[],
-  file: string,
+  list: readonly CurlDownload[],
 ): Promise<number> {
-  if (urls.length > 0 || options.metalink !== undefined) {
-    throw new UsageError('either URLs or a list of them');
-  }
-  refuseOneFileOptions(options);
-  const list = await readUrlList(file, context);
+  if (list.length > 1) refuseOneFileOptions(options);
   const { priority, position, category, paused } = options;
   const place = { priority, position, category, paused };
   const gids: string[] = [];
@@ -142,11 +177,12 @@ async function addList(
     failed.push({ url: withoutLogin(url), ...errorObject(error) });
     if (!report.json && failed.length <= MAX_TOLD) report.error(error, withoutLogin(url));
   };
-  const requests = list.flatMap((url) => {
+  const requests = list.flatMap(({ url, ...own }) => {
     try {
-      return [
-        { url, request: { ...requestOf(addedUrl(url), options, folderFor(context)), ...place } },
-      ];
+      const asked = requestOf(addedUrl(url), options, folderFor(context));
+      const headers = { ...own.headers, ...asked.headers };
+      const fields = Object.keys(headers).length === 0 ? {} : { headers };
+      return [{ url, request: { ...own, ...asked, ...fields, ...place } }];
     } catch (error) {
       refused(url, asMillraceError(error));
       return [];
@@ -214,7 +250,7 @@ export async function addPaused(
 }
 
 /** Options of a download that nobody has said anything about, except that it waits. */
-const PAUSED: AddOptions = { paused: true, start: true };
+const PAUSED: AddOptions = { paused: true, start: true, patterns: false };
 
 /** Says that a link continues an earlier download, or why it does not. */
 function tellOfEarlier({ gid, renewed, apart }: ResultOf<'millrace.add'>, report?: Report): void {

@@ -18,7 +18,7 @@ export async function readUrlList(
   file: string,
   { cwd, stdin }: Pick<CliContext, 'cwd' | 'stdin'>,
 ): Promise<string[]> {
-  const text = file === '-' ? await readAll(stdin) : await readPath(resolve(cwd, file), file);
+  const text = await readList(file, { cwd, stdin });
   const urls = text
     .split(/\r?\n/)
     .map((line) => line.trim())
@@ -28,6 +28,14 @@ export async function readUrlList(
     throw new UsageError(`${file} has ${urls.length} URLs; the queue holds ${MAX_QUEUE} at most`);
   }
   return [...new Set(urls)];
+}
+
+/** Reads a text. @param file "-" for standard input @throws UsageError if it cannot be read */
+export async function readList(
+  file: string,
+  { cwd, stdin }: Pick<CliContext, 'cwd' | 'stdin'>,
+): Promise<string> {
+  return file === '-' ? await readAll(stdin) : await readPath(resolve(cwd, file), file);
 }
 
 async function readPath(path: string, file: string): Promise<string> {

@@ -161,6 +161,25 @@ describe('adding', () => {
     expect(failed).toMatchObject([{ url: 'ftp://x/y', code: 'bad-url' }]);
   });
 
+  test('takes a copied command of curl, and a pattern of URLs', async () => {
+    await stage.cli.startDaemon();
+    const curl = join(stage.folder, 'copied.txt');
+    const url = origin.url('none', { name: 'a.bin' });
+    await writeFile(curl, `curl '${url}' \\\n -H 'x-mine: 1' -b 'a=1' --compressed\n`);
+    const dir = join(stage.folder, 'copied');
+    const { stdout } = await stage.cli.run('add', '--curl', curl, '-d', dir);
+    expect(stdout).toBe('Added 1 download.\n');
+    expect((await stage.cli.run('watch', '--until-done')).code).toBe(0);
+    expect(origin.requests[0]?.headers).toMatchObject({ cookie: 'a=1', 'x-mine': '1' });
+    const pattern = origin.url('none', { name: 'f[09-10].bin' });
+    expect((await stage.cli.run('add', pattern, '-d', dir)).stdout).toBe('Added 2 downloads.\n');
+    expect((await stage.cli.run('watch', '--until-done')).code).toBe(0);
+    expect((await readdir(dir)).sort()).toEqual(['a.bin', 'f09.bin', 'f10.bin']);
+    for (const name of ['a.bin', 'f09.bin', 'f10.bin']) {
+      expect(await digestOf(join(dir, name))).toBe(origin.digest(url));
+    }
+  });
+
   test('passes options on to the origin and the file', async () => {
     await stage.cli.startDaemon();
     const url = origin.url('none');

@@ -10,11 +10,12 @@ import type {
   FoundLink,
   MetalinkFile,
 } from '@millrace/shared/bridge/rpc/adding-api';
+import type { CurlDownload } from '@millrace/shared/download/adding/curl-command';
+import { typedLinks } from '@millrace/shared/download/adding/typed-links';
 import { looksLikeMetalink } from '@millrace/shared/download/metalink/metalink-types';
 import { categoryOf } from '@millrace/shared/download/request/category';
 import { isExnodeLink } from '@millrace/shared/download/request/document-name';
 import { nameFromUrl } from '@millrace/shared/download/request/file-name';
-import { linksInText } from '@millrace/shared/download/request/links-in-text';
 import { duplicateOf } from '../../downloads/duplicates.ts';
 import {
   describeExnode,
@@ -60,8 +61,12 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
       files: await readFiles(manager, Buffer.from(p.metalink, 'base64')),
     }),
     'millrace.parseText': ({ text }) => {
-      const { urls, truncated } = linksInText(text);
-      return { links: urls.map((url) => linkOf(manager, url)), truncated };
+      const { links, truncated, problems } = typedLinks(text);
+      return {
+        links: links.map((link) => linkOf(manager, link)),
+        truncated,
+        problems: [...problems],
+      };
     },
     'millrace.checkDuplicates': ({ urls }) => ({
       duplicates: urls.flatMap((url) => duplicateOf(manager.store, url) ?? []),
@@ -114,8 +119,8 @@ function placeOf({ settings, dir }: Manager, name: string) {
   return { category: category?.name, dir: resolve(dir, category?.folder ?? '') };
 }
 
-function linkOf(manager: Manager, url: string): FoundLink {
-  const name = nameFromUrl(url);
+function linkOf(manager: Manager, { url, ...options }: CurlDownload): FoundLink {
+  const name = options.file ?? nameFromUrl(url);
   return {
     url,
     name,
@@ -123,6 +128,7 @@ function linkOf(manager: Manager, url: string): FoundLink {
     metalink: looksLikeMetalink(undefined, name),
     exnode: isExnodeLink(url),
     duplicate: duplicateOf(manager.store, url),
+    ...(Object.keys(options).length === 0 ? {} : { options }),
   };
 }
 

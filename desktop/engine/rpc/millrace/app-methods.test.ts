@@ -90,6 +90,15 @@ describe('adding', () => {
         ...{ metalink: true, exnode: false },
       },
     ]);
+    const more = await call('millrace.parseText', {
+      text: "curl 'http://a.example/x' -H 'Cookie: a=b' -o y.mkv",
+    });
+    expect(more.links).toMatchObject([
+      { url: 'http://a.example/x', name: 'y.mkv', options: { headers: { cookie: 'a=b' } } },
+    ]);
+    expect(
+      (await call('millrace.parseText', { text: 'curl -I http://a.example/' })).problems,
+    ).toEqual([expect.stringMatching('header alone')]);
     const urls = ['http://a.example/film.mkv?x', 'http://a.example/other'];
     const { duplicates } = await call('millrace.checkDuplicates', { urls });
     expect(duplicates).toMatchObject([{ url: urls[0], same: 'path', gid }]);

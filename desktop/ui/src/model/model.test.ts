@@ -18,6 +18,8 @@ import { cellAt, cellBytes, gridFor } from './map-geometry.ts';
 import { sourceLabel } from './source-label.ts';
 import { weekBars } from './week.ts';
 
+const LINKS = [{ url: 'u1' }, { url: 'u2' }];
+
 describe('the form for adding', () => {
   test('knows a checksum by its length, with or without its name', () => {
     expect(readChecksum(` SHA-256=${'Ab'.repeat(32)}`)).toEqual({
@@ -48,17 +50,28 @@ describe('the form for adding', () => {
     const form = { ...FIRST_FORM, file: 'x.iso', checksum: 'ab'.repeat(32), dir: ' /data ' };
     const digests = [{ algorithm: 'sha256', hex: 'ab'.repeat(32) }];
     const common = { useEdges: true, dir: '/data' };
-    expect(requestsOf(form, ['u1', 'u2'], true)).toEqual([
+    expect(requestsOf(form, LINKS, true)).toEqual([
       { ...common, urls: ['u1', 'u2'], file: 'x.iso', digests },
     ]);
-    expect(requestsOf(form, ['u1', 'u2'], false)).toEqual([
+    expect(requestsOf(form, LINKS, false)).toEqual([
       { ...common, urls: ['u1'] },
       { ...common, urls: ['u2'] },
     ]);
   });
 
+  test('a command of curl gives what is not typed', () => {
+    const options = { file: 'a', headers: { cookie: 'a=b', 'x-y': '1' }, limit: 5 };
+    const form = { ...FIRST_FORM, headers: 'X-Y: 2', limit: '1 KiB/s' };
+    expect(requestsOf(form, [{ url: 'u1', options }], false)).toEqual([
+      {
+        ...{ useEdges: true, urls: ['u1'], file: 'a', limit: 1024 },
+        headers: { cookie: 'a=b', 'x-y': '2' },
+      },
+    ]);
+  });
+
   test('puts several downloads first in the order of their links', () => {
-    const requests = requestsOf({ ...FIRST_FORM, start: 'next' }, ['u1', 'u2'], false);
+    const requests = requestsOf({ ...FIRST_FORM, start: 'next' }, LINKS, false);
     expect(requests.map(({ urls, position }) => [urls[0], position])).toEqual([
       ['u2', 0],
       ['u1', 0],

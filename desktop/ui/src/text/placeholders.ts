@@ -46,6 +46,10 @@ export interface Placeholders {
   readonly 'add.failed.other': 'n' | 'reason';
   readonly 'add.working.many': 'done' | 'n';
   readonly 'add.use': 'name';
+  readonly 'add.notTaken': 'why';
+  readonly 'add.curl.fields.one': 'n';
+  readonly 'add.curl.fields.other': 'n';
+  readonly 'add.curl.proxy': 'proxy';
   readonly 'add.metalink': 'name';
   readonly 'add.metalink.mirrors.one': 'n';
   readonly 'add.metalink.mirrors.other': 'n';

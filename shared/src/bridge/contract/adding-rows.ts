@@ -61,7 +61,8 @@ export const ADDING_ROWS = {
     result: metalinkFiles,
   },
   'millrace.parseText': {
-    summary: 'Finds the links in a text.',
+    summary:
+      'Finds the links in a text. A line `http://h/f[01-20].zip` stands for each of its URLs, and `curl …` for its downloads.',
     params: z.strictObject({ text: z.string().max(MAX_TEXT_CHARS) }),
     result: parsedText,
   },

@@ -37,6 +37,14 @@ export const duplicates = named('Duplicates', 'Downloads of the same URLs.', {
   duplicates: z.array(duplicate),
 });
 
+export const linkOptions = named('LinkOptions', 'What a command of curl says of its download.', {
+  file: z.string().optional().describe('Name to save it under.'),
+  headers: z.record(z.string(), z.string()).optional().describe('Request fields.'),
+  login: z.strictObject({ user: z.string(), password: z.string() }).optional(),
+  proxy: z.string().optional(),
+  limit: count.optional().describe('Bytes per second.'),
+});
+
 export const foundLink = named('FoundLink', 'A link in a text.', {
   url: z.string(),
   name: z.string().describe('File name, as far as the URL shows it.'),
@@ -45,10 +53,12 @@ export const foundLink = named('FoundLink', 'A link in a text.', {
   metalink: z.boolean().describe('By its name, the URL is that of a Metalink document.'),
   exnode: z.boolean().describe('The URL leads to an exNode, whose file is added in its place.'),
   duplicate: duplicate.optional(),
+  options: linkOptions.optional().describe('Members for `millrace.add`, from a command of curl.'),
 });
 export const parsedText = named('ParsedText', 'The links of a text.', {
   links: z.array(foundLink),
   truncated: z.boolean().describe('The text has more links than this.'),
+  problems: z.array(z.string()).describe('Why commands of curl or patterns were not taken.'),
 });
 
 export const metalinkFile = named('MetalinkFile', 'A file of a Metalink document.', {

@@ -8,6 +8,7 @@ import type {
   foundLink,
   importEntry,
   importPreview,
+  linkOptions,
   metalinkFile,
   parsedText,
 } from '../results/adding-results.ts';
@@ -24,6 +25,7 @@ export type Apart = Shape<typeof apart>;
 export type AddManyResult = Shape<typeof addManyResult>;
 export type Duplicate = Shape<typeof duplicate>;
 export type FoundLink = Shape<typeof foundLink>;
+export type LinkOptions = Shape<typeof linkOptions>;
 export type ParsedText = Shape<typeof parsedText>;
 export type MetalinkFile = Shape<typeof metalinkFile>;
 export type DelicateKind = (typeof DELICATE_KINDS)[number];

@@ -6,6 +6,8 @@
 
 import { MillraceError } from '../../base/errors.ts';
 
+/** Longest text that all URLs of a pattern may have together, in characters, without its numbers. */
+const MAX_CHARS = 8_000_000;
 const PART = /\{([^{}]*)\}|\[(\d{1,9}|[a-z]|[A-Z])-(\d{1,9}|[a-z]|[A-Z])(?::(\d{1,9}))?\]/g;
 
 /**
@@ -20,11 +22,26 @@ export function expandPattern(pattern: string, most: number): string[] {
   for (const match of pattern.matchAll(PART)) {
     const between = pattern.slice(at, match.index);
     const choices = choicesOf(match, most);
-    if (urls.length * choices.length > most) throw tooMany(most);
+    const count = urls.length * choices.length;
+    if (count > most) throw tooMany(most);
+    if (count * pattern.length > MAX_CHARS) {
+      throw new MillraceError('bad-option', 'the pattern is too long for so many URLs');
+    }
     urls = urls.flatMap((url) => choices.map((choice) => url + between + choice));
     at = match.index + match[0].length;
   }
   return urls.map((url) => url + pattern.slice(at));
+}
+
+/**
+ * Returns true for a text with a range, such as `[01-20]`, or with a choice of words, `{a,b}`. An IPv6
+ * host in brackets is neither, and a word alone in braces, as in templates, is no choice.
+ */
+export function isPattern(text: string): boolean {
+  for (const [, words, first] of text.matchAll(PART)) {
+    if (first !== undefined || words?.includes(',')) return true;
+  }
+  return false;
 }
 
 function choicesOf([whole, words, first = '', last = '', step]: RegExpExecArray, most: number) {

@@ -1,7 +1,7 @@
 /** The form for adding downloads: from the typed text to the requests to the daemon. */
 
 import { readRate } from '@millrace/shared/base/units';
-import type { AddRequest } from '@millrace/shared/bridge/rpc/adding-api';
+import type { AddRequest, LinkOptions } from '@millrace/shared/bridge/rpc/adding-api';
 import { DEFAULT_PROXY, isBadProxy, type ProxyPick, proxyOf } from './proxy-pick.ts';
 
 export type Start = 'now' | 'next' | 'paused' | 'at';
@@ -111,12 +111,32 @@ export function commonRequest(form: AddForm): Omit<AddRequest, 'urls' | 'file' |
   };
 }
 
-/** Makes one request for each URL, or one for all of them together. */
+/** A link, and what a command of curl says of it. */
+export interface AskedLink {
+  readonly url: string;
+  readonly options?: LinkOptions | undefined;
+}
+
+/** Makes one request for each link, or one for all of them together. What is typed comes first. */
 export function requestsOf(
   form: AddForm,
-  urls: readonly string[],
+  links: readonly AskedLink[],
   together: boolean,
 ): AddRequest[] {
+  const urls = links.map(({ url }) => url);
+  const own = new Map(links.map(({ url, options }) => [url, options]));
+  return typedRequests(form, urls, together).map((typed) => {
+    const options = own.get(typed.urls[0] as string);
+    if (options === undefined) return typed;
+    return { ...options, ...typed, headers: { ...options.headers, ...lowerCase(typed.headers) } };
+  });
+}
+
+function lowerCase(fields: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields).map(([k, v]) => [k.toLowerCase(), v]));
+}
+
+function typedRequests(form: AddForm, urls: readonly string[], together: boolean): AddRequest[] {
   const groups = together ? [urls] : urls.map((url) => [url]);
   const common = commonRequest(form);
   if (groups.length !== 1) {

@@ -18,6 +18,8 @@ import { AddOptions } from './add-options.tsx';
 const TYPING_MS = 120;
 /** Most downloads that one call adds. */
 const BATCH = 1000;
+/** Most commands and patterns whose problems are shown. */
+const MAX_PROBLEMS = 5;
 /** Most failures that are reported one by one. */
 const TOLD = 3;
 
@@ -49,14 +51,14 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
     if (!next.delete(key)) next.add(key);
     setLeft(next);
   };
-  const urls = found.links.filter(({ url }) => !left.has(url)).map(({ url }) => url);
+  const wanted = found.links.filter(({ url }) => !left.has(url));
   const files = metalinks.flatMap((document) =>
     document.files.filter((file) => file.usable && !left.has(fileKey(document, file.index))),
   );
-  const asOne = together && urls.length > 1;
-  const count = (asOne ? 1 : urls.length) + files.length;
+  const asOne = together && wanted.length > 1;
+  const count = (asOne ? 1 : wanted.length) + files.length;
   const single = count === 1 && files.length === 0;
-  const only = single ? found.links.find(({ url }) => url === urls[0]) : undefined;
+  const only = single ? wanted[0] : undefined;
   const problems = problemsOf(form, single);
 
   const submit = async () => {
@@ -69,11 +71,11 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
   };
   const addAll = async (): Promise<number | undefined> => {
     let added = 0;
-    if (urls.length > 0) {
+    if (wanted.length > 0) {
       const failed: AddManyResult['failed'][number][] = [];
       const renewed: string[] = [];
       const apart: Apart[] = [];
-      for (const downloads of batches(requestsOf(form, urls, asOne), BATCH)) {
+      for (const downloads of batches(requestsOf(form, wanted, asOne), BATCH)) {
         const result = await app.attempt(app.call('millrace.addMany', { downloads }));
         if (result === undefined) return added > 0 ? added : undefined;
         added += result.gids.length - result.renewed.length;
@@ -133,11 +135,21 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
               ? ''
               : found.links.length > 0
                 ? text.n('add.found', found.links.length)
-                : typed.trim() !== '' && found.asked && text.t('add.noneFound')}
+                : typed.trim() !== '' &&
+                  found.asked &&
+                  found.problems.length === 0 &&
+                  text.t('add.noneFound')}
             {found.truncated && ` ${text.t('add.tooMany', { n: text.number(found.links.length) })}`}
           </span>
           <OpenMetalink onRead={(read) => setMetalinks([...metalinks, ...read])} />
         </div>
+        {found.problems.length > 0 && (
+          <ul className="add-problems" role="alert">
+            {found.problems.map((why) => (
+              <li key={why}>{text.t('add.notTaken', { why })}</li>
+            ))}
+          </ul>
+        )}
         {(found.links.length > 0 || metalinks.length > 0) && (
           <ul className="found">
             <FoundLinks links={found.links} left={left} toggle={toggle} />
@@ -158,7 +170,7 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
           form={form}
           problems={problems}
           single={single}
-          several={urls.length > 1}
+          several={wanted.length > 1}
           together={together}
           onTogether={setTogether}
           suggestedName={only?.exnode ? undefined : only?.name}
@@ -228,9 +240,17 @@ interface Found {
   readonly asked: boolean;
   /** True while more of the text is being read. */
   readonly reading: boolean;
+  /** Why commands and patterns were not taken. */
+  readonly problems: readonly string[];
 }
 
-const NOTHING: Found = { links: [], truncated: false, asked: false, reading: false };
+const NOTHING: Found = {
+  links: [],
+  truncated: false,
+  asked: false,
+  reading: false,
+  problems: [],
+};
 
 /** Has the daemon find the links in a text; links already in the list start unchecked. */
 function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => void): Found {
@@ -244,9 +264,13 @@ function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => void): 
     }
     const ask = async () => {
       const links = new Map<string, FoundLink>();
+      const problems = new Set<string>();
       let truncated = typed.length > MAX_TEXT_CHARS;
       const show = (reading: boolean) => {
-        setFound({ links: [...links.values()], truncated, asked: true, reading });
+        setFound({
+          ...{ links: [...links.values()], truncated, asked: true, reading },
+          problems: [...problems].slice(0, MAX_PROBLEMS),
+        });
         const again = [...links.values()].filter(({ duplicate }) => duplicate?.same === 'url');
         setLeft(new Set(again.map(({ url }) => url)));
       };
@@ -258,6 +282,7 @@ function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => void): 
           else truncated ||= !links.has(link.url);
         }
         truncated ||= answer.truncated;
+        for (const why of answer.problems) problems.add(why);
         if (truncated) break;
         show(true);
       }

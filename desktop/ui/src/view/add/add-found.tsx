@@ -1,6 +1,11 @@
 /** Shows the downloads that were found; each can be left out. */
 
-import type { Duplicate, FoundLink, MetalinkFile } from '@millrace/shared/bridge/rpc/adding-api';
+import type {
+  Duplicate,
+  FoundLink,
+  LinkOptions,
+  MetalinkFile,
+} from '@millrace/shared/bridge/rpc/adding-api';
 import { Icon } from '@millrace/shared/ui/icons';
 import { type ReactNode, useState } from 'react';
 import type { GivenMetalink } from '../../model/app-state.ts';
@@ -23,12 +28,12 @@ export function FoundLinks({ links, left, toggle }: LinksProps) {
   const more = links.length - shown;
   return (
     <>
-      {links.slice(0, shown).map(({ url, name, exnode, duplicate }) => (
+      {links.slice(0, shown).map(({ url, name, exnode, duplicate, options }) => (
         <Found
           key={url}
           name={exnode ? text.t('add.exnode.link') : name}
           title={exnode ? url.replace(/#.*/s, '') : url}
-          where={hostOf(url)}
+          where={[hostOf(url), ...optionWords(text, options)].join(' · ')}
           taken={!left.has(url)}
           toggle={() => toggle(url)}
           duplicate={duplicate}
@@ -43,6 +48,17 @@ export function FoundLinks({ links, left, toggle }: LinksProps) {
       )}
     </>
   );
+}
+
+/** Says what a command of curl brings along, without its values: they may be secret. */
+function optionWords(text: Text, options: LinkOptions | undefined): string[] {
+  if (options === undefined) return [];
+  const fields = Object.keys(options.headers ?? {}).length;
+  return [
+    ...(fields > 0 ? [text.n('add.curl.fields', fields)] : []),
+    ...(options.login === undefined ? [] : [text.t('add.curl.login')]),
+    ...(options.proxy === undefined ? [] : [text.t('add.curl.proxy', { proxy: options.proxy })]),
+  ];
 }
 
 interface FileProps {
