@@ -3,6 +3,7 @@
 import { asMillraceError, type ErrorCode, EXIT, MillraceError } from '@millrace/shared/base/errors';
 import type { ResultOf } from '@millrace/shared/bridge/contract/contract';
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import type { AfterChoice } from '@millrace/shared/download/after/after';
 import {
   isExnodeLink,
   looksLikeExnodeName,
@@ -27,6 +28,7 @@ import {
   type QueueOptions,
   type RequestOptions,
 } from '../options/request-options.ts';
+import { THEN_WORDS, thenValue } from '../options/then-option.ts';
 import { readUrlList } from '../options/url-list.ts';
 import { repeated, UsageError } from '../text/option-values.ts';
 import { printable } from '../text/printable.ts';
@@ -37,6 +39,7 @@ interface AddOptions extends RequestOptions, QueueOptions, CommonOptions {
   readonly metalink?: readonly string[];
   readonly input?: string;
   readonly paused?: boolean;
+  readonly then?: AfterChoice;
   readonly start: boolean;
 }
 
@@ -69,6 +72,7 @@ export function addCommand(context: CliContext): Command {
       repeated((text) => text),
     )
     .option('-i, --input <file>', 'URLs, one a line; "-" for standard input')
+    .option('--then <action>', `when it is complete: ${THEN_WORDS}; may be repeated`, thenValue)
     .option('--paused', 'add without starting; "resume" starts them')
     .option('--no-start', 'do not start a daemon if none runs')
     .option('--json', 'print one JSON document')
@@ -131,8 +135,8 @@ async function addList(
   }
   refuseOneFileOptions(options);
   const list = await readUrlList(file, context);
-  const { priority, position, category, paused } = options;
-  const place = { priority, position, category, paused };
+  const { priority, position, category, paused, then } = options;
+  const place = { priority, position, category, paused, after: then };
   const gids: string[] = [];
   let renewed = 0;
   const failed: object[] = [];
@@ -236,8 +240,8 @@ async function addOne(
 ): Promise<readonly string[]> {
   const { cwd, signal } = context;
   const from = folderFor(context);
-  const { priority, position, category, paused } = options;
-  const place = { priority, position, category, paused };
+  const { priority, position, category, paused, then } = options;
+  const place = { priority, position, category, paused, after: then };
   if (item.kind === 'exnode') {
     // Imported here: most downloads have no exNode.
     const { readExnodeFile } = await import('../options/exnode-request.ts');
