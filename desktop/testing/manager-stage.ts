@@ -36,6 +36,8 @@ export class ManagerStage {
   events: string[] = [];
   /** Reports another network; set while a run waits for one. */
   changeNetwork: (() => void) | undefined;
+  /** Commands that would have let the machine sleep or shut down. */
+  power: (readonly string[])[] = [];
   rate!: SharedRate;
   manager!: Manager;
   /** The open manager; a closed manager starts nothing any more. */
@@ -67,6 +69,7 @@ export class ManagerStage {
       dir: this.folder,
       now: () => this.now,
       random: () => 0.5,
+      power: async (command) => void this.power.push(command),
       networkChange: (signal) =>
         new Promise((resolve) => {
           this.changeNetwork = () => resolve(true);

@@ -5,6 +5,7 @@ import type { ResultOf } from '@millrace/shared/bridge/contract/contract';
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { type CurlDownload, curlDownloads } from '@millrace/shared/download/adding/curl-command';
 import { MAX_CURL_DOWNLOADS, MAX_EXPANDED } from '@millrace/shared/download/adding/typed-links';
+import type { AfterChoice } from '@millrace/shared/download/after/after';
 import { MAX_QUEUE } from '@millrace/shared/download/queue/queue';
 import {
   isExnodeLink,
@@ -31,6 +32,7 @@ import {
   type QueueOptions,
   type RequestOptions,
 } from '../options/request-options.ts';
+import { THEN_WORDS, thenValue } from '../options/then-option.ts';
 import { readList, readUrlList } from '../options/url-list.ts';
 import { repeated, UsageError } from '../text/option-values.ts';
 import { printable } from '../text/printable.ts';
@@ -43,6 +45,7 @@ interface AddOptions extends RequestOptions, QueueOptions, CommonOptions {
   readonly curl?: string;
   readonly patterns: boolean;
   readonly paused?: boolean;
+  readonly then?: AfterChoice;
   readonly start: boolean;
 }
 
@@ -77,6 +80,7 @@ export function addCommand(context: CliContext): Command {
     .option('-i, --input <file>', 'URLs, one a line; "-" for standard input')
     .option('--curl <file>', 'curl command lines, as browsers copy them; "-" for standard input')
     .option('--no-patterns', 'take {a,b} and [01-20] in URLs as they are, not as several URLs')
+    .option('--then <action>', `when it is complete: ${THEN_WORDS}; may be repeated`, thenValue)
     .option('--paused', 'add without starting; "resume" starts them')
     .option('--no-start', 'do not start a daemon if none runs')
     .option('--json', 'print one JSON document')
@@ -166,8 +170,8 @@ async function addList(
   list: readonly CurlDownload[],
 ): Promise<number> {
   if (list.length > 1) refuseOneFileOptions(options);
-  const { priority, position, category, paused } = options;
-  const place = { priority, position, category, paused };
+  const { priority, position, category, paused, then } = options;
+  const place = { priority, position, category, paused, after: then };
   const gids: string[] = [];
   let renewed = 0;
   const failed: object[] = [];
@@ -272,8 +276,8 @@ async function addOne(
 ): Promise<readonly string[]> {
   const { cwd, signal } = context;
   const from = folderFor(context);
-  const { priority, position, category, paused } = options;
-  const place = { priority, position, category, paused };
+  const { priority, position, category, paused, then } = options;
+  const place = { priority, position, category, paused, after: then };
   if (item.kind === 'exnode') {
     // Imported here: most downloads have no exNode.
     const { readExnodeFile } = await import('../options/exnode-request.ts');

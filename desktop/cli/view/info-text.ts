@@ -4,6 +4,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { formatBytes, formatDuration, formatRate } from '@millrace/shared/base/units';
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { SourceStatus } from '@millrace/shared/bridge/rpc/detail-api';
+import type { AfterStep } from '@millrace/shared/download/after/after';
 import { printable } from '../text/printable.ts';
 import { blockStrip } from '../text/progress-line.ts';
 import type { Meaning, Style } from '../text/style.ts';
@@ -64,9 +65,17 @@ export function infoText(
   add('signed by', d.vouch && `${printable(d.vouch.by)} (key ${printable(d.vouch.fingerprint)})`);
   add('digest', d.digest && `${d.digest.algorithm.replace(/^sha/, 'sha-')}=${d.digest.hex}`);
   for (const [i, url] of d.urls.entries()) add(i === 0 ? 'from' : '', printable(url));
+  for (const [i, step] of (d.after ?? []).entries()) add(i === 0 ? 'after' : '', stepText(step));
   if (d.error !== undefined) lines.push(...errorText(d.error, d, style));
   if (sources.length > 0) lines.push('', ...sourceTable(sources, width, style));
   return lines;
+}
+
+/** Returns an action and how it went, such as `run=scan failed: exit status 1`. */
+function stepText({ action, with: value, state, detail }: AfterStep): string {
+  const what = value === undefined ? action : `${action}=${value}`;
+  const why = detail?.split('\n')[0] ?? '';
+  return printable(`${what} ${state}${why === '' ? '' : `: ${why}`}`);
 }
 
 function stateText(d: DownloadView, now: Millis): string {

@@ -44,14 +44,49 @@ export async function unpack(
     throw new MillraceError('bad-archive', `${path} is not called NAME.tar`);
   }
   const folder = path.slice(0, -SUFFIX.length);
+  const feed: Feed = (take) =>
+    readEntries(createReadStream(path, { highWaterMark: READ_BYTES }), take, signal);
+  // Nobody else may write there.
+  const stage = () => mkdtemp(`${folder}.millrace-unpack-`);
+  return unpackEntries({ feed, path, folder, stage, overwrites }, signal);
+}
+
+/** Calls `take` for each entry of an archive, one after the other. */
+export type Feed = (
+  take: (entry: TarEntry, content: AsyncIterable<Uint8Array>) => Promise<void>,
+) => Promise<void>;
+
+export interface Unpackable {
+  readonly feed: Feed;
+  /** Path of the archive, for messages. */
+  readonly path: string;
+  /** The new folder, absolute. */
+  readonly folder: string;
+  /** Makes an empty folder on the same disk, which is deleted at the end, and returns its path. */
+  readonly stage: () => Promise<string>;
+  readonly overwrites: boolean;
+  /** Most bytes of all files together; default: no bound. */
+  readonly maxBytes?: number;
+  /** Most files and folders; default: `MAX_ARCHIVE_MEMBERS`. */
+  readonly maxMembers?: number;
+}
+
+/**
+ * Unpacks what a reader of any kind of archive finds.
+ *
+ * @throws MillraceError as `unpack`, also `bad-archive` beyond the bounds; errors of the feed
+ */
+export async function unpackEntries(
+  { feed, path, folder, stage: makeStage, overwrites, ...bounds }: Unpackable,
+  signal: AbortSignal,
+): Promise<Unpacked> {
   try {
     if (!overwrites && (await isThere(folder))) throw new MillraceError('file-exists', folder);
-    // Nobody else may write there.
-    const stage = await mkdtemp(`${folder}.millrace-unpack-`);
+    const stage = await makeStage();
     try {
       const content = join(stage, 'content');
       await mkdir(content);
-      const { files, folders } = await new Unpacking(content, signal).run(path);
+      const { files, folders } = await new Unpacking(content, bounds).run(feed);
       await syncFiles(
         files.map((file) => join(content, file)),
         signal,
@@ -70,7 +105,7 @@ export async function unpack(
     }
   } catch (error) {
     if (isMillraceError(error, 'malformed-response')) {
-      throw new MillraceError('bad-archive', `${path} is damaged, or no tar`, { cause: error });
+      throw new MillraceError('bad-archive', `${path} is damaged, or no archive`, { cause: error });
     }
     throw fileError(error, folder);
   }
@@ -78,21 +113,23 @@ export async function unpack(
 
 class Unpacking {
   readonly #root: string;
-  readonly #signal: AbortSignal;
+  readonly #maxBytes: number;
+  readonly #maxMembers: number;
+  #bytes = 0;
   readonly #clashes = new PathClashes();
   /** Times of folders, which change with what is put into them. */
   readonly #folders = new Map<string, number | undefined>();
   readonly #files: string[] = [];
 
-  constructor(root: string, signal: AbortSignal) {
+  constructor(root: string, { maxBytes, maxMembers }: Pick<Unpackable, 'maxBytes' | 'maxMembers'>) {
     this.#root = root;
-    this.#signal = signal;
+    this.#maxBytes = maxBytes ?? Number.POSITIVE_INFINITY;
+    this.#maxMembers = maxMembers ?? MAX_ARCHIVE_MEMBERS;
   }
 
   /** @returns paths below the root */
-  async run(path: string): Promise<{ readonly files: string[]; readonly folders: string[] }> {
-    const source = createReadStream(path, { highWaterMark: READ_BYTES });
-    await readEntries(source, (entry, content) => this.#take(entry, content), this.#signal);
+  async run(feed: Feed): Promise<{ readonly files: string[]; readonly folders: string[] }> {
+    await feed((entry, content) => this.#take(entry, content));
     for (const [folder, mtimeMs] of this.#folders) {
       if (mtimeMs === undefined) continue;
       await utimes(join(this.#root, folder), mtimeMs / 1000, mtimeMs / 1000);
@@ -100,7 +137,7 @@ class Unpacking {
     return { files: this.#files, folders: [...this.#folders.keys()] };
   }
 
-  async #take(entry: TarEntry, content: AsyncIterable<Buffer>): Promise<void> {
+  async #take(entry: TarEntry, content: AsyncIterable<Uint8Array>): Promise<void> {
     const isFolder = entry.type === 'directory';
     if (!isFolder && entry.type !== 'file') throw refused(entry, 'it is a link or a special file');
     if (Object.keys(entry.pax).some((key) => key.startsWith('GNU.sparse.'))) {
@@ -119,11 +156,11 @@ class Unpacking {
       await this.#makeFolder(path);
       this.#folders.set(path, mtimeMs);
     } else {
-      await this.#write(path, mtimeMs, (entry.mode & 0o100) !== 0, content);
+      await this.#write(entry, path, mtimeMs, content);
       this.#files.push(path);
     }
-    if (this.#files.length + this.#folders.size > MAX_ARCHIVE_MEMBERS) {
-      throw refused(entry, `more than ${MAX_ARCHIVE_MEMBERS} files and folders are too many`);
+    if (this.#files.length + this.#folders.size > this.#maxMembers) {
+      throw refused(entry, `more than ${this.#maxMembers} files and folders are too many`);
     }
   }
 
@@ -134,14 +171,21 @@ class Unpacking {
   }
 
   async #write(
+    entry: TarEntry,
     path: string,
     mtimeMs: number,
-    executable: boolean,
-    content: AsyncIterable<Buffer>,
+    content: AsyncIterable<Uint8Array>,
   ): Promise<void> {
+    const executable = (entry.mode & 0o100) !== 0;
     const file = await open(join(this.#root, path), 'wx', executable ? 0o777 : 0o666);
     try {
-      for await (const piece of content) await file.writeFile(piece);
+      for await (const piece of content) {
+        this.#bytes += piece.length;
+        if (this.#bytes > this.#maxBytes) {
+          throw refused(entry, `more than ${this.#maxBytes} bytes are too many`);
+        }
+        await file.writeFile(piece);
+      }
       await file.utimes(mtimeMs / 1000, mtimeMs / 1000);
     } finally {
       await file.close();

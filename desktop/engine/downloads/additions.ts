@@ -3,6 +3,7 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Records } from '../queue/records.ts';
+import { checkChoice } from '../settings/after-settings.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import { type NewDownload, newRecord } from './new-download.ts';
@@ -42,6 +43,7 @@ export class Additions {
       now: now(),
     };
     const record = newRecord(asked, around);
+    if (record.options.after !== undefined) checkChoice(record.options.after, settings.after);
     if (!records.exists(record.gid)) return record;
     throw new MillraceError('bad-option', `gid: ${record.gid} is there already`);
   }

@@ -7,6 +7,7 @@ import { noteOf } from '@millrace/shared/base/notes';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { QueueRunner } from '../queue/queue-runner.ts';
 import { type Records, targetOf } from '../queue/records.ts';
+import { checkChoice } from '../settings/after-settings.ts';
 import { check } from '../settings/checks.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { BegunFile, LinkProof } from '../sources/link-proof.ts';
@@ -67,13 +68,14 @@ export class Changes {
   change(gid: string, wanted: Change): void {
     const record = this.#records.get(gid);
     const given = check(changeSchema, wanted);
-    const { older, ...others } = given;
+    const { older, after, ...others } = given;
     const { limit, login, priority, category, rename, maxTries, aria2, startAt, ...rest } = others;
+    if (after) checkChoice(after, this.#settings.after);
     const shelves = { dir: this.#dir(), categories: this.#settings.categories };
     const moved = category === undefined ? undefined : toCategory(record, category, shelves);
     if (isFinished(record.state)) {
       if (moved !== undefined && isOnlyCategory(given))
-        return this.#records.setCategory(record, moved);
+        return this.#records.changeFinished(record, { category: moved.category });
       throw new MillraceError('wrong-state', `${gid} is finished`);
     }
     if (rest.dir === undefined && moved?.dir !== undefined) rest.dir = moved.dir;
@@ -90,6 +92,7 @@ export class Changes {
       maxTries: maxTries ?? record.options.maxTries,
       startAt: startAt === undefined ? record.options.startAt : (startAt ?? undefined),
       aria2: { ...record.options.aria2, ...aria2 },
+      after: after === undefined ? record.options.after : (after ?? undefined),
     };
     const name = rest.file ?? record.name;
     this.#records.queue.setStart(gid, options.startAt);

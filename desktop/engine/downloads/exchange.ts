@@ -148,6 +148,8 @@ function fromJson(text: string): Listed[] {
     const finished = FINISHED.find((known) => known === state);
     const download = {
       ...(request as NewDownload),
+      // No list runs anything on this machine, not even one that the user trusts.
+      after: undefined,
       ...(typeof gid === 'string' ? { gid } : {}),
       ...(typeof priority === 'number' ? { priority } : {}),
       ...(typeof category === 'string' ? { category } : {}),

@@ -4,6 +4,8 @@ import type { Millis } from '@millrace/shared/base/clock';
 import type { Note } from '@millrace/shared/base/notes';
 import type { DownloadQueue, Move } from '@millrace/shared/download/queue/queue';
 import type { ScheduleState } from '@millrace/shared/download/queue/schedule';
+import { AfterRunner } from '../after/after-runner.ts';
+import { type WhenDoneOptions, WhenDoneWatch } from '../after/when-done-watch.ts';
 import type { Run } from '../queue/contract.ts';
 import type { HostMemory } from '../queue/host-memory.ts';
 import { QueueRunner, type QueueRunnerOptions } from '../queue/queue-runner.ts';
@@ -23,7 +25,9 @@ import { Line } from './line.ts';
 import type { Change, NewDownload } from './new-download.ts';
 import { Renewals } from './renewals.ts';
 
-export interface ManagerOptions extends Omit<QueueRunnerOptions, 'records'> {
+export interface ManagerOptions
+  extends Omit<QueueRunnerOptions, 'records'>,
+    Pick<WhenDoneOptions, 'power'> {
   readonly store: DownloadStore;
   /** Store for pending deletions. */
   readonly settingStore: SettingStore;
@@ -48,6 +52,9 @@ export class Manager {
   readonly #line: Line;
   readonly #additions: Additions;
   readonly #changes: Changes;
+  readonly #after: AfterRunner;
+  /** What the machine does when all downloads are done. */
+  readonly whenDone: WhenDoneWatch;
   /** Earlier downloads that added links continue. */
   readonly renewals: Renewals;
   /** Deletions and similar work in the background. */
@@ -83,6 +90,13 @@ export class Manager {
       dir: () => this.dir,
       proveLink: options.proveLink ?? acceptLink,
     });
+    this.#after = new AfterRunner({
+      ...options,
+      records: this.#records,
+      settled: (gid) => this.#queueRunner.settled(gid),
+      dir: () => this.dir,
+    });
+    this.whenDone = new WhenDoneWatch({ ...options, records: this.#records, after: this.#after });
     this.renewals = new Renewals({
       records: this.#records,
       additions: this.#additions,
@@ -119,6 +133,7 @@ export class Manager {
     this.#records.load();
     this.#remover.start();
     this.#queueRunner.start();
+    this.#after.start();
     const isTaken = (path: string, by: string) => this.#records.isTaken(path, by);
     this.#chore(removeLeftJournals(this.store, this.#options.createDownload, isTaken));
   }
@@ -136,7 +151,8 @@ export class Manager {
 
   /** Interrupts running downloads; they continue at the next start. */
   async close(): Promise<void> {
-    await this.#queueRunner.close();
+    this.whenDone.close();
+    await Promise.all([this.#queueRunner.close(), this.#after.close()]);
     await this.#remover.close();
     await Promise.all(this.#chores);
   }
@@ -351,6 +367,8 @@ export class Manager {
   /** Applies changed settings: to be called after the schedule or any other setting has changed. */
   settingsChanged(): void {
     this.trash.sweep();
+    this.#after.look();
+    this.whenDone.look();
     this.#queueRunner.tick();
     this.#records.emit({ kind: 'settings' });
   }

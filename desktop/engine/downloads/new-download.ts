@@ -4,6 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
+import { afterChoiceSchema } from '@millrace/shared/bridge/contract/after-rows';
 import { MAX_PRIORITY, MIN_PRIORITY } from '@millrace/shared/download/queue/queue-line';
 import { type Category, categoryOf } from '@millrace/shared/download/request/category';
 import { nameFromUrl, possibleFileName } from '@millrace/shared/download/request/file-name';
@@ -176,6 +177,7 @@ export const newDownloadSchema = z.strictObject({
   /** Same as in `DownloadRequest` and `RecordOptions`. */
   held: z.uuid().optional(),
   elsewhere: path.optional(),
+  after: afterChoiceSchema.optional(),
 });
 
 export type NewDownload = z.input<typeof newDownloadSchema>;
@@ -246,6 +248,7 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
       aria2: given.aria2,
       ...(given.handOff === undefined ? {} : { handOff: given.handOff }),
       ...(given.elsewhere === undefined ? {} : { elsewhere: given.elsewhere }),
+      ...(given.after === undefined ? {} : { after: given.after }),
     },
     priority: given.priority ?? 0,
     rank: 0,
@@ -304,6 +307,8 @@ export const changeSchema = z.strictObject({
   /** null: none. */
   older: older.nullable().optional(),
   timeoutMs: newDownloadSchema.shape.timeoutMs,
+  /** null: those of the settings. */
+  after: afterChoiceSchema.nullable().optional(),
   aria2: z.record(z.string(), z.string()).optional(),
 });
 
@@ -379,6 +384,7 @@ const OWN: readonly string[] = [
   'aria2',
   'handOff',
   'elsewhere',
+  'after',
 ];
 
 function pickRequest(given: object): Partial<DownloadRequest> {

@@ -7,6 +7,7 @@ import { join, relative } from 'node:path';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import type { MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
+import { choiceFor, stepsOf } from '@millrace/shared/download/after/after';
 import { type ScheduleState, scheduleAt } from '@millrace/shared/download/queue/schedule';
 import { nameFromUrl } from '@millrace/shared/download/request/file-name';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
@@ -96,6 +97,11 @@ export class QueueRunner {
   /** Resolves when the run of a download that was just started is available, or has ended. */
   begun(gid: string): Promise<void> {
     return this.#runs.begun(gid);
+  }
+
+  /** Resolves when an ended run has released its file. */
+  settled(gid: string): Promise<void> {
+    return this.#runs.settled(gid);
   }
 
   /** Returns the future result of the current run. */
@@ -250,9 +256,12 @@ export class QueueRunner {
 
   #onComplete(record: DownloadRecord, outcome: Extract<Outcome, { kind: 'complete' }>): void {
     const { gid } = record;
+    const { settings } = this.#options;
     this.#records.finish(gid, 'complete', this.#options.now(), {
       ...completedBy(record, outcome.result),
       activeMs: (record.activeMs ?? 0) + outcome.activeMs,
+      // Stored together with the completion, so that a crash between both loses no action.
+      after: stepsOf(choiceFor(record.options.after, record.category, settings.after.rules)),
     });
     this.#records.emit({ kind: 'completed', gid });
   }

@@ -140,7 +140,13 @@ export class Records {
   /** Puts a finished download back into the queue. @throws MillraceError `queue-full` */
   reopen(record: DownloadRecord): void {
     this.checkRoom(1);
-    this.enqueue({ ...record, state: 'queued', finishedAt: undefined, attempts: 0 });
+    this.enqueue({
+      ...record,
+      state: 'queued',
+      finishedAt: undefined,
+      attempts: 0,
+      after: undefined,
+    });
   }
 
   /** @throws MillraceError `queue-full` */
@@ -175,9 +181,9 @@ export class Records {
     this.emit({ kind: 'changed', gid });
   }
 
-  /** Changes the category of a finished download. */
-  setCategory(record: DownloadRecord, { category }: Pick<DownloadRecord, 'category'>): void {
-    this.#save({ ...record, category });
+  /** Changes a finished download. */
+  changeFinished(record: DownloadRecord, patch: Partial<DownloadRecord>): void {
+    this.#save({ ...record, ...patch });
     this.emit({ kind: 'changed', gid: record.gid });
   }
 

@@ -65,6 +65,8 @@ export class Runs {
   readonly #options: RunnerOptions;
   readonly #running = new Map<string, Running>();
   readonly #edges: RttMemory;
+  /** Runs that have ended and still hold their file, by download. */
+  readonly #settling = new Map<string, Promise<void>>();
 
   constructor(options: RunnerOptions) {
     this.#options = options;
@@ -90,6 +92,11 @@ export class Runs {
   /** Resolves when the run of a download that was just started is available, or has ended. */
   async begun(gid: string): Promise<void> {
     await this.#running.get(gid)?.begun.promise;
+  }
+
+  /** Resolves when an ended run has released its file. */
+  async settled(gid: string): Promise<void> {
+    await this.#settling.get(gid);
   }
 
   /** Returns the future result of the current run. */
@@ -202,9 +209,16 @@ export class Runs {
     if (outcome === undefined) return;
     const progress = running.run?.progress();
     if (progress !== undefined) onStand(gid, progress);
-    const written = onEnded(gid, outcome);
-    // If the journal stays, the next start finds it.
-    await running.run?.settle(written).catch(() => {});
+    const settled = Promise.withResolvers<void>();
+    this.#settling.set(gid, settled.promise);
+    try {
+      const written = onEnded(gid, outcome);
+      // If the journal stays, the next start finds it.
+      await running.run?.settle(written).catch(() => {});
+    } finally {
+      if (this.#settling.get(gid) === settled.promise) this.#settling.delete(gid);
+      settled.resolve();
+    }
   }
 
   #leave(gid: string, running: Running): void {

@@ -15,6 +15,7 @@ import {
 import { readList, readOrThrow, tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import type { SettingStore } from '../store/small-stores.ts';
+import { type AfterSettings, afterSchema, NO_AFTER } from './after-settings.ts';
 import { type AppOptions, appSchema, damagedParts } from './app-options.ts';
 import { depotSchema, type KeptDepot } from './kept-depots.ts';
 import { edgeSchema, type KeptEdge } from './kept-edges.ts';
@@ -62,6 +63,7 @@ export class Settings {
   #edges: readonly KeptEdge[];
   #depots: readonly KeptDepot[];
   #app: AppOptions;
+  #after: AfterSettings;
 
   constructor(store: SettingStore) {
     this.#store = store;
@@ -73,6 +75,7 @@ export class Settings {
     this.#edges = readItems(store, 'edges', edgeSchema)?.slice(0, MAX_EDGES) ?? [];
     this.#depots = readItems(store, 'depots', depotSchema)?.slice(0, MAX_DEPOTS) ?? [];
     this.#app = readApp(store);
+    this.#after = read(store, 'after', afterSchema) ?? NO_AFTER;
   }
 
   get limits(): Limits {
@@ -141,6 +144,16 @@ export class Settings {
   set app(options: AppOptions) {
     this.#app = options;
     this.#store.set('app', options);
+  }
+
+  /** What happens after downloads, with the webhook's secret. */
+  get after(): AfterSettings {
+    return this.#after;
+  }
+
+  set after(after: AfterSettings) {
+    this.#after = after;
+    this.#store.set('after', after);
   }
 
   /** Download folder that a client has chosen; undefined for the one given at the start. */

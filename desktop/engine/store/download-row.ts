@@ -1,6 +1,7 @@
 /** Turns a download into a row of the database. */
 
 import type { SQLInputValue } from 'node:sqlite';
+import { isOpen } from '@millrace/shared/download/after/after';
 import type { DownloadRecord } from './record.ts';
 import { searchedText } from './searched-text.ts';
 
@@ -29,6 +30,8 @@ const COLUMNS = [
   'error',
   'digest',
   'vouch',
+  'after',
+  'after_open',
   'active_ms',
   'text',
 ] as const;
@@ -66,6 +69,8 @@ export function toRow(r: DownloadRecord): Record<string, SQLInputValue> {
     error: r.error === undefined ? null : JSON.stringify(r.error),
     digest: r.digest === undefined ? null : JSON.stringify(r.digest),
     vouch: r.vouch === undefined ? null : JSON.stringify(r.vouch),
+    after: r.after === undefined ? null : JSON.stringify(r.after),
+    after_open: isOpen(r.after) ? 1 : 0,
     active_ms: Math.round(r.activeMs ?? 0),
     text: normalise(searchedText(r)).slice(0, MAX_TEXT_CHARS),
   };

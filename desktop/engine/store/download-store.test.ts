@@ -225,6 +225,7 @@ describe('the file', () => {
       DROP TABLE urls; DROP INDEX kinds;
       DROP TRIGGER hand_offs_insert; DROP TRIGGER hand_offs_delete; DROP TRIGGER hand_offs_update;
       DROP TABLE hand_offs; DROP TABLE trash; DROP TABLE shares; ALTER TABLE downloads DROP COLUMN active_ms;
+      DROP INDEX after_open; ALTER TABLE downloads DROP COLUMN after; ALTER TABLE downloads DROP COLUMN after_open;
       ALTER TABLE downloads DROP COLUMN vouch; PRAGMA user_version = 1;
     `);
     db.close();
@@ -246,6 +247,7 @@ describe('the file', () => {
       UPDATE downloads SET text = 'some.iso' || char(10) || '/home/u/downloads/some.iso';
       DROP TRIGGER hand_offs_update;
       DROP TABLE trash; DROP TABLE shares; ALTER TABLE downloads DROP COLUMN active_ms;
+      DROP INDEX after_open; ALTER TABLE downloads DROP COLUMN after; ALTER TABLE downloads DROP COLUMN after_open;
       ALTER TABLE downloads DROP COLUMN vouch; PRAGMA user_version = 3;
     `);
     db.close();

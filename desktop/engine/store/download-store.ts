@@ -168,6 +168,12 @@ export class DownloadStore {
     return rows.flatMap((row) => this.#read(row) ?? []);
   }
 
+  /** Reads the downloads that are complete, while an action after them has not ended. */
+  afterOpen(): DownloadRecord[] {
+    const rows = allRows(this.#prepare('SELECT * FROM downloads WHERE after_open = 1 ORDER BY id'));
+    return rows.flatMap((row) => this.#read(row) ?? []);
+  }
+
   /** Reads a page of the history, and the number of all matching downloads. */
   history(filter: HistoryFilter, page: Page): { total: number; records: DownloadRecord[] } {
     return this.whole(() => this.#history(filter, page));

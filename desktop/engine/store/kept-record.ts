@@ -7,6 +7,7 @@
 import { posix, win32 } from 'node:path';
 import type { SQLOutputValue } from 'node:sqlite';
 import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '@millrace/shared/base/digest';
+import { AFTER_ACTIONS, AFTER_STATES } from '@millrace/shared/download/after/after';
 import {
   type DownloadRequest,
   LOCI_LIMITS,
@@ -124,6 +125,15 @@ const options = z.object({
   handOff: z.string().optional(),
   renewedAt: time.optional(),
   elsewhere: keptPath.optional(),
+  after: z
+    .object({
+      move: path.optional(),
+      extract: z.boolean().optional(),
+      run: z.string().optional(),
+      open: z.boolean().optional(),
+      webhook: z.boolean().optional(),
+    })
+    .optional(),
 } satisfies Members<RecordOptions>);
 
 const record = z
@@ -163,6 +173,18 @@ const record = z
         signedAt: time.optional(),
       })
       .optional(),
+    after: z
+      .array(
+        z.object({
+          action: z.enum(AFTER_ACTIONS),
+          state: z.enum(AFTER_STATES),
+          with: z.string().optional(),
+          detail: z.string().optional(),
+          attempts: count.optional(),
+          retryAt: time.optional(),
+        }),
+      )
+      .optional(),
   } satisfies Members<DownloadRecord>)
   .refine(({ state, finishedAt }) => isFinished(state) === (finishedAt !== undefined), {
     message: 'does not fit the state',
@@ -182,7 +204,7 @@ export function readRecord(value: unknown): Reading<DownloadRecord> {
 export function readDownloadRow(row: Row): Reading<DownloadRecord> {
   const { active_ms, stored_bytes, received_bytes, created_at, ...rest } = row;
   const parts: Record<string, unknown> = {};
-  for (const name of ['request', 'options', 'error', 'digest', 'vouch'] as const) {
+  for (const name of ['request', 'options', 'error', 'digest', 'vouch', 'after'] as const) {
     const part = parseJson(row[name]);
     if ('damage' in part) return { damage: `${name}: ${part.damage}` };
     parts[name] = part.value;

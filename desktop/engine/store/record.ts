@@ -1,6 +1,7 @@
 /** A stored download: its request, state and result. */
 
 import type { Digest } from '@millrace/shared/base/digest';
+import type { AfterChoice, AfterStep } from '@millrace/shared/download/after/after';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { Vouch } from '@millrace/shared/download/signatures/verdict';
 
@@ -51,6 +52,8 @@ export interface DownloadRecord {
   readonly digest: Digest | undefined;
   /** The signer that vouches for the whole file, once it is complete. */
   readonly vouch?: Vouch | undefined;
+  /** Actions after the download and how far they are; set once it is complete. */
+  readonly after?: readonly AfterStep[] | undefined;
 }
 
 export interface RecordOptions {
@@ -70,6 +73,8 @@ export interface RecordOptions {
   readonly renewedAt?: number | undefined;
   /** Folder to use if the reserved file name is lost. */
   readonly elsewhere?: string | undefined;
+  /** Actions that the user has chosen for this download; undefined: those of the settings. */
+  readonly after?: AfterChoice | undefined;
 }
 
 export function isFinished(state: RecordState): state is FinishedState {

@@ -154,6 +154,12 @@ const MIGRATIONS: readonly string[] = [
   -- The signer that vouches for the file.
   ALTER TABLE downloads ADD COLUMN vouch TEXT;
   `,
+  `
+  -- Actions after the download. after_open is 1 while one of them has not ended.
+  ALTER TABLE downloads ADD COLUMN after TEXT;
+  ALTER TABLE downloads ADD COLUMN after_open INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX after_open ON downloads (id) WHERE after_open = 1;
+  `,
 ];
 
 /**

@@ -40,7 +40,12 @@ export function totalsOf(manager: Manager, counts: Counts): Totals {
     activeBytes,
     limit: manager.settings.limits.limit,
     schedule: scheduleNow(manager),
+    whenDone: whenDoneOf(manager),
   };
+}
+
+function whenDoneOf({ whenDone: { view } }: Manager): Totals['whenDone'] {
+  return view.what === null && view.problem === undefined ? undefined : view;
 }
 
 /** Returns the schedule's current effect. */

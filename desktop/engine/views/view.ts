@@ -41,6 +41,8 @@ export function viewOf(manager: Manager, record: DownloadRecord): DownloadView {
     page: pageOf(request.headers.referer),
     renewedAt: record.options.renewedAt,
     vouch: record.vouch,
+    chosenAfter: record.options.after,
+    after: record.after,
   };
 }
 

@@ -21,7 +21,7 @@ export function toNewDownload(
 }
 
 /** A change without those ways of taking a setting back that aria2 cannot express. */
-type Aria2Change = Omit<Change, 'limit' | 'login' | 'startAt' | 'category' | 'older'> &
+type Aria2Change = Omit<Change, 'limit' | 'login' | 'startAt' | 'category' | 'older' | 'after'> &
   Pick<NewDownload, 'limit' | 'login'>;
 
 /** Turns options into a change of a download. */

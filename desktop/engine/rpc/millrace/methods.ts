@@ -16,6 +16,7 @@ import { viewOf } from '../../views/view.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { UNAUTHORIZED } from '../calls/rpc-error.ts';
 import { addingMethods } from './adding.ts';
+import { afterMethods } from './after.ts';
 import { deviceMethods } from './devices.ts';
 import { edgeMethods } from './edges.ts';
 import { exchangeMethods } from './exchange.ts';
@@ -34,6 +35,7 @@ export function millraceMethods(options: MillraceOptions): Map<string, Method> {
     ...downloadMethods(options),
     ...trashMethods(options.manager),
     ...settingMethods(options),
+    ...afterMethods(options.manager),
     ...exchangeMethods(options.manager),
     ...addingMethods(options),
     ...edgeMethods(options),

@@ -7,6 +7,7 @@
  */
 
 import { ADDING_ROWS } from './adding-rows.ts';
+import { AFTER_ROWS } from './after-rows.ts';
 import { CONNECTION_ROWS } from './connection-rows.ts';
 import { DEVICE_ROWS } from './device-rows.ts';
 import { DOWNLOAD_ROWS } from './download-rows.ts';
@@ -26,6 +27,7 @@ export const CONTRACT = {
   ...TRASH_ROWS,
   ...EXCHANGE_ROWS,
   ...SETTINGS_ROWS,
+  ...AFTER_ROWS,
   ...EDGE_ROWS,
   ...SHARE_ROWS,
   ...OFFER_ROWS,

@@ -61,6 +61,10 @@ const OWN: Readonly<Record<MethodName, RemoteRule>> = {
   'millrace.setSchedule': 'yes',
   'millrace.getCategories': 'yes',
   'millrace.setCategories': 'person',
+  // Commands run on the daemon's machine, and addresses of webhooks may be secrets.
+  'millrace.getAfter': 'never',
+  'millrace.setAfter': 'never',
+  'millrace.whenDone': 'never',
   'millrace.addEdge': 'person',
   'millrace.changeEdge': 'person',
   'millrace.removeEdge': 'person',

@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod';
+import { afterChoice } from '../results/after-results.ts';
 import { digest, named } from '../results/named.ts';
 
 const headers = z.record(z.string(), z.string()).optional().describe('Request fields.');
@@ -50,6 +51,9 @@ const options = {
   startAt: startAt.optional(),
   overwrite: z.boolean().optional().describe('Replace a file of that name.'),
   rename: z.boolean().optional().describe('Take another name if the name is taken. Default: true.'),
+  after: afterChoice
+    .optional()
+    .describe('Actions when it is complete. Default: those of the settings; {}: none.'),
 };
 
 const keys = z
@@ -113,4 +117,8 @@ export const changeRequest = named('ChangeRequest', 'Members to change.', {
   proxy,
   digests,
   older: older.nullable().optional().describe('Older version of the file; null: none.'),
+  after: afterChoice
+    .nullable()
+    .optional()
+    .describe('Actions when it is complete; null: those of the settings.'),
 });

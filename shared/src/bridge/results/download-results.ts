@@ -1,6 +1,7 @@
 /** A download as lists show it, and the daemon's report on itself. */
 
 import * as z from 'zod';
+import { afterChoice, afterStep, whenDone } from './after-results.ts';
 import { count, digest, gid, named, rate, time } from './named.ts';
 import { scheduleNow } from './settings-results.ts';
 import { DOWNLOAD_STATUSES } from './values.ts';
@@ -67,6 +68,13 @@ export const downloadView = named('DownloadView', 'A download.', {
   page: z.string().optional().describe('Page that the link was on, if it is known.'),
   renewedAt: time.optional().describe('When a new link last took the place of an old one.'),
   vouch: vouch.optional().describe('Absent if nobody vouches for the file.'),
+  chosenAfter: afterChoice
+    .optional()
+    .describe('Actions chosen for this download; absent: those of the settings.'),
+  after: z
+    .array(afterStep)
+    .optional()
+    .describe('Actions after the download and how far they are, once it is complete.'),
 });
 
 export const downloads = named('Downloads', 'Downloads.', { downloads: z.array(downloadView) });
@@ -106,6 +114,7 @@ export const totals = named('Totals', 'Figures over all downloads.', {
     .strictObject({ count, bytes: count })
     .describe('Downloads in the trash, and bytes on disk that are kept for them.'),
   schedule: scheduleNow,
+  whenDone: whenDone.optional().describe('Absent: nothing was asked for.'),
 });
 
 export const daemonInfo = named('DaemonInfo', 'The daemon.', {
