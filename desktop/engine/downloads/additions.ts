@@ -6,7 +6,8 @@ import type { Records } from '../queue/records.ts';
 import { checkChoice } from '../settings/after-settings.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { DownloadRecord } from '../store/record.ts';
-import { type NewDownload, newRecord } from './new-download.ts';
+import type { NewDownload } from './download-schema.ts';
+import { newRecord } from './new-download.ts';
 
 export interface AdditionsOptions {
   readonly records: Records;

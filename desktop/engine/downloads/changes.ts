@@ -13,15 +13,8 @@ import type { Settings } from '../settings/settings.ts';
 import type { BegunFile, LinkProof } from '../sources/link-proof.ts';
 import { type DownloadRecord, isFinished } from '../store/record.ts';
 import { toCategory } from './category-change.ts';
-import {
-  type Change,
-  changeSchema,
-  checkFile,
-  cleanUrls,
-  isOnlyCategory,
-  MAX_URLS,
-  olderOf,
-} from './new-download.ts';
+import { type Change, changeSchema, isOnlyCategory, MAX_URLS } from './download-schema.ts';
+import { checkFile, cleanUrls, olderOf } from './new-download.ts';
 import { withoutLogins } from './secrets.ts';
 
 export interface ChangesOptions {

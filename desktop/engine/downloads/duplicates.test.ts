@@ -31,7 +31,7 @@ test('completed downloads are found, and removed ones are not', () => {
 
 test('a replaced URL is not found any more, nor is a forgotten download', () => {
   const { gid } = daemon.manager.add({ urls: [URL], paused: true });
-  daemon.manager.setUrls(gid, ['http://c.example/new']);
+  daemon.manager.changes.setUrls(gid, ['http://c.example/new']);
   expect(find(URL)).toBeUndefined();
   expect(find('http://c.example/new')).toMatchObject({ same: 'url', gid });
   daemon.manager.remove(gid, false);

@@ -8,7 +8,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { isExnodeLink } from '@millrace/shared/download/request/document-name';
 import { linkWith } from '@millrace/shared/exnode/seal';
 import { type DownloadRecord, FINISHED, isFinished } from '../store/record.ts';
-import type { NewDownload } from './new-download.ts';
+import type { NewDownload } from './download-schema.ts';
 import { withoutSecrets } from './secrets.ts';
 
 export type Format = 'json' | 'urls' | 'aria2';

@@ -6,7 +6,7 @@ import { isExnodeLink } from '@millrace/shared/download/request/document-name';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import type { Exnode, ReadableExnode } from '@millrace/shared/exnode/exnode';
 import { inParallel } from '../sync/in-parallel.ts';
-import { MAX_URLS, type NewDownload } from './new-download.ts';
+import { MAX_URLS, type NewDownload } from './download-schema.ts';
 
 /** Longest time to read the exNodes that links lead to, and how many are read at a time. */
 const LONGEST_MS: Millis = 60_000;

@@ -95,28 +95,28 @@ describe('changes', () => {
   test('of URLs: additional ones go to the run, others need a new run', async () => {
     const gid = await stage.add();
     const [url] = stage.manager.get(gid).request.urls as [string];
-    stage.manager.setUrls(gid, [url, 'http://mirror.example/x']);
+    stage.manager.changes.setUrls(gid, [url, 'http://mirror.example/x']);
     expect(stage.last().urls).toEqual(['http://mirror.example/x']);
-    stage.manager.setUrls(gid, ['http://mirror.example/x']);
+    stage.manager.changes.setUrls(gid, ['http://mirror.example/x']);
     await stage.settled();
     expect(stage.last().request.urls).toEqual(['http://mirror.example/x']);
-    expect(() => stage.manager.setUrls(gid, [])).toThrow(/none would be left/);
+    expect(() => stage.manager.changes.setUrls(gid, [])).toThrow(/none would be left/);
   });
 
   test('of the host leave out log-ins for the earlier one', async () => {
     const login = { user: 'me', password: 'secret' };
     const headers = { cookie: 'c=1', accept: '*/*' };
     const gid = await stage.add({ headers, login });
-    stage.manager.replaceUrl(gid, 'http://a.example/other');
+    stage.manager.changes.replaceUrl(gid, 'http://a.example/other');
     await stage.settled();
     expect(stage.last().request).toMatchObject({ headers, login });
-    stage.manager.replaceUrl(gid, 'http://b.example/x.bin');
+    stage.manager.changes.replaceUrl(gid, 'http://b.example/x.bin');
     await stage.settled();
     expect(stage.last().request).toMatchObject({ headers: { accept: '*/*' }, login: undefined });
     expect(stage.events).toContain('note');
     stage.manager.change(gid, { login });
     await stage.settled();
-    stage.manager.setUrls(gid, ['http://c.example/x.bin']);
+    stage.manager.changes.setUrls(gid, ['http://c.example/x.bin']);
     await stage.settled();
     expect(stage.last().request.login).toBeUndefined();
   });
@@ -126,7 +126,7 @@ describe('changes', () => {
     const first = await stage.add();
     const second = await stage.add({ urls: ['http://a.example/y.bin'] });
     expect(stage.manager.get(second).state).toBe('queued');
-    stage.manager.replaceUrl(second, 'http://b.example/y.bin');
+    stage.manager.changes.replaceUrl(second, 'http://b.example/y.bin');
     await stage.settled();
     expect([first, second].map((gid) => stage.manager.get(gid).state)).toEqual([
       'active',
@@ -152,13 +152,13 @@ describe('changes', () => {
 
   test('a log-in in a new link is stored apart from the URL', async () => {
     const gid = await stage.add();
-    stage.manager.replaceUrl(gid, 'http://me:secret@b.example/x.bin');
+    stage.manager.changes.replaceUrl(gid, 'http://me:secret@b.example/x.bin');
     expect(stage.manager.get(gid).request).toMatchObject({
       urls: ['http://b.example/x.bin'],
       login: { user: 'me', password: 'secret' },
     });
     const urls = ['http://b.example/x.bin', 'http://me:secret@c.example/x.bin'];
-    expect(() => stage.manager.setUrls(gid, urls)).toThrow(/user name or password/);
+    expect(() => stage.manager.changes.setUrls(gid, urls)).toThrow(/user name or password/);
     stage.manager.change(gid, { login: null });
     expect(stage.manager.get(gid).request.login).toBeUndefined();
   });
@@ -168,14 +168,14 @@ describe('changes', () => {
     stage.last().begin();
     await stage.last().fail('origin-denied');
     expect(stage.manager.get(gid).state).toBe('error');
-    stage.manager.replaceUrl(gid, 'http://a.example/other?key=new');
+    stage.manager.changes.replaceUrl(gid, 'http://a.example/other?key=new');
     await stage.settled();
     expect(stage.last().request).toMatchObject({
       urls: ['http://a.example/other?key=new'],
       file: 'x.bin',
     });
     await stage.last().complete();
-    expect(() => stage.manager.replaceUrl(gid, 'http://a.example/')).toThrow(/it is complete/);
+    expect(() => stage.manager.changes.replaceUrl(gid, 'http://a.example/')).toThrow(/it is complete/);
   });
 });
 

@@ -20,9 +20,9 @@ import type { TrashStore } from '../store/trash-store.ts';
 import { Additions } from './additions.ts';
 import { Changes, type ProveLink } from './changes.ts';
 import { checkKept } from './check-kept.ts';
+import type { Change, NewDownload } from './download-schema.ts';
 import { removeLeftJournals } from './left-journals.ts';
 import { Line } from './line.ts';
-import type { Change, NewDownload } from './new-download.ts';
 import { Renewals } from './renewals.ts';
 
 export interface ManagerOptions
@@ -51,10 +51,10 @@ export class Manager {
   readonly #remover: Remover;
   readonly #line: Line;
   readonly #additions: Additions;
-  readonly #changes: Changes;
   readonly #after: AfterRunner;
   /** What the machine does when all downloads are done. */
   readonly whenDone: WhenDoneWatch;
+  readonly changes: Changes;
   /** Earlier downloads that added links continue. */
   readonly renewals: Renewals;
   /** Deletions and similar work in the background. */
@@ -83,7 +83,7 @@ export class Manager {
       edges: options.edges ?? (() => []),
       localEdge: options.localEdge ?? (() => undefined),
     });
-    this.#changes = new Changes({
+    this.changes = new Changes({
       records: this.#records,
       queueRunner: this.#queueRunner,
       settings: options.settings,
@@ -100,7 +100,7 @@ export class Manager {
     this.renewals = new Renewals({
       records: this.#records,
       additions: this.#additions,
-      changes: this.#changes,
+      changes: this.changes,
       add: (asked) => this.add(asked),
       dir: () => this.dir,
       now: options.now,
@@ -335,27 +335,12 @@ export class Manager {
 
   /** Same as `Changes.change`. */
   change(gid: string, wanted: Change): void {
-    this.#changes.change(gid, wanted);
+    this.changes.change(gid, wanted);
   }
 
   /** Same as `Changes.repair`. */
   repair(gid: string): void {
-    this.#changes.repair(gid);
-  }
-
-  /** Same as `Changes.setUrls`. */
-  setUrls(gid: string, texts: readonly string[]): void {
-    this.#changes.setUrls(gid, texts);
-  }
-
-  /** Same as `Changes.checkLink`. */
-  checkLink(gid: string, text: string): Promise<void> {
-    return this.#changes.checkLink(gid, text);
-  }
-
-  /** Same as `Changes.replaceUrl`. */
-  replaceUrl(gid: string, text: string): void {
-    this.#changes.replaceUrl(gid, text);
+    this.changes.repair(gid);
   }
 
   /** Sets the limits for all downloads. */

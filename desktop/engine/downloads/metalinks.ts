@@ -4,7 +4,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError } from '@millrace/shared/base/errors';
 import type { FileDescription } from '@millrace/shared/download/metalink/description';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
-import type { NewDownload } from './new-download.ts';
+import type { NewDownload } from './download-schema.ts';
 
 /** Parses a Metalink document into the downloads to add. @param now Unix milliseconds */
 export type ParseMetalink = (document: Uint8Array, now: Millis) => Promise<NewDownload[]>;

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { DEFAULT_CATEGORIES } from '@millrace/shared/download/request/category';
-import { checkFile, type NewDownload, newRecord } from './new-download.ts';
+import type { NewDownload } from './download-schema.ts';
+import { checkFile, newRecord } from './new-download.ts';
 
 const URL_A = 'https://a.example/dir/f%20x.iso?y=1#z';
 const categories = [

@@ -7,7 +7,7 @@ import { formatEntry, formatHeader } from '@millrace/shared/download/journal/jou
 import { FakeDaemon, LENGTH, until } from '../../testing/fake-daemon.ts';
 import { DATA_SUFFIX, JOURNAL_SUFFIX } from '../files/partial-names.ts';
 import { proveLink } from '../sources/link-proof.ts';
-import type { NewDownload } from './new-download.ts';
+import type { NewDownload } from './download-schema.ts';
 
 const RIGHT = Buffer.from(Array.from({ length: LENGTH }, (_, i) => (i * 7 + (i >> 3)) % 251));
 const WRONG = Buffer.from(RIGHT).fill(9, 300, 301);

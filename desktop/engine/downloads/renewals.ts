@@ -19,7 +19,7 @@ import type { Records } from '../queue/records.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import type { Additions } from './additions.ts';
 import type { Changes } from './changes.ts';
-import type { NewDownload } from './new-download.ts';
+import type { NewDownload } from './download-schema.ts';
 
 /** Longest time that finding out about one link, or about all of a list, takes, in milliseconds. */
 const PROOF_MS = 10_000;

@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { importLines } from '../../cli/view/import-text.ts';
 import { readOptions } from '../rpc/aria2/option-table.ts';
 import { toNewDownload } from '../rpc/aria2/options.ts';
-import type { NewDownload } from './new-download.ts';
-import { newDownloadSchema } from './new-download.ts';
+import type { NewDownload } from './download-schema.ts';
+import { newDownloadSchema } from './download-schema.ts';
 import { withoutDelicate } from './untrusted.ts';
 
 const BASE = '/home/u/Downloads';

@@ -7,7 +7,7 @@
 import type { DelicateKind, DelicatePart } from '@millrace/shared/bridge/rpc/adding-api';
 import { isImpersonal } from '@millrace/shared/download/request/edge-use';
 import { folderBelow, nameBelow } from '@millrace/shared/download/request/imported-path';
-import type { NewDownload } from './new-download.ts';
+import type { NewDownload } from './download-schema.ts';
 
 export type { DelicatePart };
 

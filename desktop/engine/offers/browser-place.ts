@@ -7,8 +7,8 @@ import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import { handOffFolder } from '@millrace/shared/download/request/hand-off-folder';
+import type { NewDownload } from '../downloads/download-schema.ts';
 import type { Manager } from '../downloads/manager.ts';
-import type { NewDownload } from '../downloads/new-download.ts';
 
 export interface BrowserPlaceOptions {
   readonly manager: Manager;

@@ -1,8 +1,8 @@
 /** Shared parts of aria2's methods: finding downloads by gid, and aria2's words for errors. */
 
 import { isMillraceError } from '@millrace/shared/base/errors';
+import type { NewDownload } from '../../downloads/download-schema.ts';
 import type { Manager } from '../../downloads/manager.ts';
-import type { NewDownload } from '../../downloads/new-download.ts';
 import { downloadUrl } from '../../settings/checks.ts';
 import type { DownloadRecord } from '../../store/record.ts';
 import { aria2Error } from '../calls/rpc-error.ts';

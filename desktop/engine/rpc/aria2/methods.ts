@@ -7,10 +7,10 @@ import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { expandPattern } from '@millrace/shared/download/request/url-pattern';
+import { MAX_URLS, type NewDownload } from '../../downloads/download-schema.ts';
 import { withExnode } from '../../downloads/exnodes.ts';
 import type { Manager } from '../../downloads/manager.ts';
 import type { ParseMetalink } from '../../downloads/metalinks.ts';
-import { MAX_URLS, type NewDownload } from '../../downloads/new-download.ts';
 import type { RenewalPlan } from '../../downloads/renewals.ts';
 import { downloadUrl } from '../../settings/checks.ts';
 import { isFinished } from '../../store/record.ts';
@@ -202,7 +202,7 @@ function orderMethods(manager: Manager): [string, Method][] {
         const good = (added as string[]).filter(isDownloadable);
         const at = params[4] === undefined ? urls.length : integer(params, 4);
         urls.splice(at, 0, ...good);
-        inAria2sWords(() => manager.setUrls(gid, urls));
+        inAria2sWords(() => manager.changes.setUrls(gid, urls));
         return [deleted, good.length];
       },
     ],

@@ -3,7 +3,7 @@
 import { DIGEST_ALGORITHMS, type DigestAlgorithm } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_PER_HOST } from '@millrace/shared/download/transfer/host-limits';
-import type { Change, NewDownload } from '../../downloads/new-download.ts';
+import type { Change, NewDownload } from '../../downloads/download-schema.ts';
 import { type Aria2Options, problem, sizeOf } from './option-table.ts';
 
 /** Makes a new download from the daemon's options, overridden by the given ones. */

@@ -16,6 +16,7 @@ import { looksLikeMetalink } from '@millrace/shared/download/metalink/metalink-t
 import { categoryOf } from '@millrace/shared/download/request/category';
 import { isExnodeLink } from '@millrace/shared/download/request/document-name';
 import { nameFromUrl } from '@millrace/shared/download/request/file-name';
+import type { NewDownload } from '../../downloads/download-schema.ts';
 import { duplicateOf } from '../../downloads/duplicates.ts';
 import {
   describeExnode,
@@ -25,7 +26,6 @@ import {
 } from '../../downloads/exnodes.ts';
 import type { Manager } from '../../downloads/manager.ts';
 import { readMetalink } from '../../downloads/metalinks.ts';
-import type { NewDownload } from '../../downloads/new-download.ts';
 import type { Added } from '../../downloads/renewals.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { type MillraceOptions, methodsOf } from './params.ts';

@@ -7,7 +7,7 @@ import { DOWNLOAD_ROWS } from '@millrace/shared/bridge/contract/download-rows';
 import { LIST_ROWS } from '@millrace/shared/bridge/contract/list-rows';
 import { type OpenRpc, openRpcOf } from '@millrace/shared/bridge/contract/open-rpc';
 import { RpcError } from '@millrace/shared/bridge/rpc/json-rpc';
-import { type Change, isOnlyCategory } from '../../downloads/new-download.ts';
+import { type Change, isOnlyCategory } from '../../downloads/download-schema.ts';
 import { isFinished } from '../../store/record.ts';
 import { detailOf } from '../../views/detail.ts';
 import { type Listing, listRecords } from '../../views/listing.ts';
@@ -164,14 +164,14 @@ function downloadMethods({ manager, streams }: MillraceOptions): [string, Method
     'millrace.addUrl': (p) => {
       const record = manager.get(p.gid);
       if (isFinished(record.state)) throw new MillraceError('wrong-state', 'it is finished');
-      manager.setUrls(record.gid, [...record.request.urls, p.url]);
+      manager.changes.setUrls(record.gid, [...record.request.urls, p.url]);
       return {};
     },
     'millrace.replaceUrl': async (p) => {
       const full = manager.get(p.gid).gid;
       // Check first, so that a refused link changes nothing.
-      await manager.checkLink(full, p.url);
-      manager.replaceUrl(full, p.url);
+      await manager.changes.checkLink(full, p.url);
+      manager.changes.replaceUrl(full, p.url);
       return viewOf(manager, manager.get(full));
     },
     'millrace.repair': (p) => {
