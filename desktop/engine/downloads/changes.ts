@@ -12,6 +12,7 @@ import type { Settings } from '../settings/settings.ts';
 import type { BegunFile, LinkProof } from '../sources/link-proof.ts';
 import { type DownloadRecord, isFinished } from '../store/record.ts';
 import { toCategory } from './category-change.ts';
+import { olderOf } from './given-older.ts';
 import {
   type Change,
   changeSchema,
@@ -19,7 +20,6 @@ import {
   cleanUrls,
   isOnlyCategory,
   MAX_URLS,
-  olderOf,
 } from './new-download.ts';
 import { withoutLogins } from './secrets.ts';
 

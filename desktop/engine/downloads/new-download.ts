@@ -12,7 +12,6 @@ import {
   LOCI_LIMITS,
   MAX_KEY_CHARS,
   MAX_KEYS,
-  type OlderFile,
   REQUEST_DEFAULTS,
 } from '@millrace/shared/download/request/request';
 import { MAX_PER_HOST } from '@millrace/shared/download/transfer/host-limits';
@@ -22,6 +21,7 @@ import * as z from 'zod';
 import { type Login, takeLogin } from '../net/credentials.ts';
 import { check, downloadUrl, edgeUrl } from '../settings/checks.ts';
 import type { DownloadRecord } from '../store/record.ts';
+import { givenOlder, olderOf, path } from './given-older.ts';
 
 export const MAX_URLS = 64;
 const MAX_EDGES = 16;
@@ -29,7 +29,6 @@ const MAX_HEADERS = 64;
 const MAX_FIELD_CHARS = 16_384;
 const MAX_LOGIN_CHARS = 2048;
 const MAX_PIECES = 1_000_000;
-const MAX_PATH_CHARS = 4096;
 const DAY_MS = 24 * 3600_000;
 /**
  * Time without an answer from any source, in milliseconds, after which a download makes room for
@@ -47,11 +46,6 @@ const hex = z
   .regex(/^[0-9a-fA-F]+$/)
   .transform((text) => text.toLowerCase());
 const algorithm = z.enum(DIGEST_ALGORITHMS);
-const path = z
-  .string()
-  .min(1)
-  .max(MAX_PATH_CHARS)
-  .refine((text) => !text.includes('\0'), 'must not have NUL in it');
 const connections = z.number().int().min(1).max(MAX_PER_HOST);
 const headers = z
   .record(
@@ -72,14 +66,6 @@ const login = z.strictObject({
     .string()
     .max(MAX_LOGIN_CHARS)
     .regex(/^[^\x00-\x1f\x7f]*$/, 'has forbidden characters'),
-});
-
-/** A file on this disk, parts of which are likely to be those of the wanted one. */
-const older = z.strictObject({
-  /** Absolute, or relative to the download folder. */
-  path,
-  /** The wanted file's list of blocks; without it, one beside the file is looked for. */
-  zsync: url.optional(),
 });
 
 /** Parts of a request that can be changed later. */
@@ -149,7 +135,7 @@ export const newDownloadSchema = z.strictObject({
       key: z.string().max(64).optional(),
     })
     .optional(),
-  older: older.optional(),
+  older: givenOlder.optional(),
   sidecars: z.boolean().optional(),
   keys: z.array(z.string().max(MAX_KEY_CHARS)).max(MAX_KEYS).optional(),
   signatures: z.array(z.string().max(MAX_KEY_CHARS)).max(MAX_KEYS).optional(),
@@ -266,20 +252,6 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
   };
 }
 
-/**
- * Returns the older file of a request.
- *
- * @param dir download folder
- * @throws MillraceError `bad-url`
- */
-export function olderOf({ path: given, zsync }: z.infer<typeof older>, dir: string): OlderFile {
-  return {
-    path: resolve(dir, given),
-    beside: true,
-    ...(zsync === undefined ? {} : { zsync: downloadUrl(zsync).href }),
-  };
-}
-
 /** Members of a download that can be changed. */
 export const changeSchema = z.strictObject({
   dir: changeable.dir.optional(),
@@ -302,7 +274,7 @@ export const changeSchema = z.strictObject({
   maxTries: z.number().int().min(0).max(1_000_000).optional(),
   digests: newDownloadSchema.shape.digests,
   /** null: none. */
-  older: older.nullable().optional(),
+  older: givenOlder.nullable().optional(),
   timeoutMs: newDownloadSchema.shape.timeoutMs,
   aria2: z.record(z.string(), z.string()).optional(),
 });
