@@ -142,6 +142,8 @@ ui.when('a narrow window', () => {
     const filters = ui.page.getByRole('navigation');
     // They slide out of view.
     await filters.waitFor({ state: 'hidden' });
+    // The side bar's own button is hidden with it.
+    expect(await ui.page.getByRole('button', { name: 'Add downloads' }).count()).toBe(1);
     await ui.page.getByRole('button', { name: 'Show filters' }).click();
     await filters.getByRole('button', { name: /Failed/ }).click();
     await filters.waitFor({ state: 'hidden' });
@@ -151,6 +153,40 @@ ui.when('a narrow window', () => {
     await ui.page.getByRole('button', { name: 'Close details' }).click();
     await ui.page.setViewportSize({ width: 1280, height: 800 });
     await ui.page.getByRole('button', { name: 'All', exact: false }).first().click();
+  });
+});
+
+ui.when('colours that the system sets', () => {
+  test('leave bars and the selection visible', async () => {
+    await ui.page.emulateMedia({ forcedColors: 'active' });
+    await rowOf(ui.page, 'running.iso').click();
+    const bar = rowOf(ui.page, 'running.iso').locator('.bar');
+    const [frame, fill, line] = await bar.evaluate((element) => {
+      const style = getComputedStyle(element);
+      const inner = getComputedStyle(element.firstElementChild as Element);
+      return [style.backgroundColor, inner.backgroundColor, style.borderTopStyle];
+    });
+    expect(fill).not.toBe(frame);
+    expect(line).toBe('solid');
+    const outline = (row: Element) => getComputedStyle(row).outlineStyle;
+    expect(await rowOf(ui.page, 'running.iso').evaluate(outline)).not.toBe('none');
+    expect(await rowOf(ui.page, 'done.pdf').evaluate(outline)).toBe('none');
+    await ui.page.emulateMedia({ forcedColors: 'none' });
+  });
+});
+
+ui.when('the panel of details', () => {
+  test('takes no room while no download is chosen', async () => {
+    const details = ui.page.getByRole('complementary');
+    const toggle = ui.page.getByRole('button', { name: 'Details', exact: true });
+    await ui.page.getByRole('grid').focus();
+    await ui.page.keyboard.press('Escape');
+    await details.waitFor({ state: 'detached' });
+    await toggle.click();
+    await details.getByRole('tab', { name: 'Overview' }).waitFor();
+    await ui.page.getByRole('grid').focus();
+    await ui.page.keyboard.press('Escape');
+    await details.waitFor({ state: 'detached' });
   });
 });
 

@@ -72,6 +72,31 @@ test('a certificate comes while the edge runs, to all its processes', async () =
   await renewed.stop();
 });
 
+test('a certificate is renewed when its authority wants it, and names the one that it replaces', async () => {
+  const placed = authority.placed;
+  const says = (edge: EdgeProcess) => edge.log.find((line) => line.includes('says when to renew'));
+  const first = await start();
+  await until(() => isTrusted(first));
+  await first.stop();
+  authority.early = authority.askedAbout.length + 1;
+  const cert = () => readFile(join(dir, 'cert.pem'), 'utf8');
+  const before = await cert();
+  const second = await start();
+  await until(async () => (await cert()) !== before);
+  expect(authority.placed).toBe(placed + 2);
+  const early = authority.askedAbout.at(-1);
+  expect(authority.replaced).toEqual([early]);
+  await second.stop();
+  // The authority wants the new one in a month only, before the time that the edge would choose.
+  const third = await start();
+  await until(() => says(third) !== undefined);
+  const next = Date.parse(JSON.parse(says(third) ?? '{}').next) - Date.now();
+  expect([next > 29 * 86_400_000, next < 32 * 86_400_000]).toEqual([true, true]);
+  expect(authority.askedAbout.at(-1)).not.toBe(early);
+  await third.stop();
+  expect(authority.placed).toBe(placed + 2);
+});
+
 test('a failed order is shown, and tried again later, over a restart as well', async () => {
   authority.refuses = true;
   const placed = authority.placed;

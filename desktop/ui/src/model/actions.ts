@@ -214,6 +214,13 @@ export class Actions {
     this.#showFocus();
   }
 
+  /** Opens the panel; where no download is chosen, chooses the first of the list. */
+  async showPanel(): Promise<void> {
+    const { selection } = this.#app.state;
+    if (selection.focus === undefined) await this.step(0, { shift: false, toggle: false });
+    this.setPanel(true);
+  }
+
   async copyLinks(gids: readonly string[]): Promise<void> {
     const urls = gids.flatMap((gid) => this.#app.rows.get(gid)?.urls[0] ?? []);
     if (await copyText(urls.join('\n'))) this.#app.toast(this.#app.text.t('word.copied'));

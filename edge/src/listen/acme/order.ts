@@ -8,6 +8,8 @@ export interface OrderOptions {
   readonly directory: string;
   readonly contact: string | undefined;
   readonly folder: AcmeFolder;
+  /** Certificate that the new one replaces, as `certificateId` names it (RFC 9773 5). */
+  readonly replaces?: string | undefined;
   /** Ends the order: no request of it goes out any more. */
   readonly signal: AbortSignal;
 }
@@ -40,11 +42,15 @@ export async function orderCertificate(o: OrderOptions): Promise<Ordered> {
 }
 
 async function order(o: OrderOptions): Promise<Ordered> {
-  const { name, directory: directoryUrl, contact, folder, signal } = o;
+  const { name, directory: directoryUrl, contact, folder, replaces, signal } = o;
   const { Client, crypto } = await loadClient();
   const accountKey = await folder.accountKey(() => crypto.createPrivateEcdsaKey());
   const client = new Client({ directoryUrl, accountKey });
   await openAccount(client, contact);
+  if (replaces !== undefined) {
+    const place = client.createOrder.bind(client);
+    client.createOrder = (data) => place(Object.assign(data, { replaces }));
+  }
   const [key, csr] = await crypto.createCsr(
     { commonName: name, altNames: [name] },
     await crypto.createPrivateEcdsaKey(),
@@ -96,6 +102,6 @@ export async function standIn(name: string): Promise<Ordered> {
 }
 
 /** Loads the client only when it is needed: it would take a good part of an edge's start. */
-function loadClient() {
+export function loadClient() {
   return import('acme-client');
 }

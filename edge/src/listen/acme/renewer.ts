@@ -8,8 +8,10 @@ import { readFileSync } from 'node:fs';
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
 import {
+  askAfter,
   NO_FAILURES,
   nextOrder,
+  type RenewalWindow,
   type Validity,
 } from '@millrace/shared/cdn/upkeep/certificate-plan';
 import { replaceFile } from '@millrace/shared/node/files/replace-file';
@@ -17,6 +19,7 @@ import type { CertificateFiles } from '@millrace/shared/node/tls/certificate';
 import type { Config } from '../../config/config.ts';
 import { AcmeFolder } from './acme-folder.ts';
 import { type Ordered, orderCertificate, standIn } from './order.ts';
+import { askRenewal, certificateId } from './renewal-info.ts';
 
 export interface RenewerOptions {
   readonly name: string;
@@ -30,8 +33,20 @@ export interface RenewerOptions {
 
 /** Interval of looking whether an order is due: clocks are set, machines sleep. */
 const LOOK_MS: Millis = 60_000;
+/** Longest time of a question for the time of the renewal. */
+const MAX_ASK_MS: Millis = 60_000;
 /** Longest time of an order. */
 const MAX_ORDER_MS: Millis = 10 * 60_000;
+
+interface Advised {
+  /** Certificate that it is about, as `certificateId` names it. */
+  readonly id: string;
+  readonly window: RenewalWindow | undefined;
+  /** True if the authority gives such advice, and wants to know which certificate an order replaces. */
+  readonly isGiven: boolean;
+  /** Unix milliseconds. */
+  readonly askAt: Millis;
+}
 
 export class CertificateRenewer {
   readonly #options: RenewerOptions;
@@ -40,6 +55,9 @@ export class CertificateRenewer {
   readonly #draw = Math.random();
   #timer: NodeJS.Timeout | undefined;
   #ordering = false;
+  #asking = false;
+  /** Latest advice of the authority about the certificate in use. */
+  #advice: Advised | undefined;
   /** Ends the order under way. */
   #end = new AbortController();
 
@@ -70,13 +88,19 @@ export class CertificateRenewer {
 
   async #look(): Promise<void> {
     const { wallClock, log, name, files } = this.#options;
-    if (this.#ordering) return;
+    if (this.#ordering || this.#asking) return;
+    await this.#askAuthority();
     const { failed } = this.#folder.state();
-    if (wallClock() < nextOrder(validity(files, name), failed, () => this.#draw)) return;
+    const window = this.#advice?.window;
+    if (wallClock() < nextOrder(validity(files, name), failed, () => this.#draw, window)) return;
     this.#ordering = true;
     this.#end = new AbortController();
     const { signal } = this.#end;
-    const order = orderCertificate({ ...this.#options, folder: this.#folder, signal });
+    // After a failure, which may be about the earlier certificate, an order does without it.
+    const replaces =
+      failed.count === 0 && this.#advice?.isGiven === true ? this.#advice.id : undefined;
+    const own = { folder: this.#folder, replaces, signal };
+    const order = orderCertificate({ ...this.#options, ...own });
     try {
       log.info({ name }, 'a certificate is ordered');
       await this.#write(await within(MAX_ORDER_MS, order, this.#end));
@@ -103,6 +127,40 @@ export class CertificateRenewer {
     }
   }
 
+  /** Asks the authority when it wants the certificate in use renewed, if it is time to ask. */
+  async #askAuthority(): Promise<void> {
+    const { wallClock, log, name, files, directory } = this.#options;
+    const valid = validity(files, name);
+    const id = valid === undefined ? undefined : certificateId(leafOf(files));
+    if (valid === undefined || id === undefined) {
+      this.#advice = undefined;
+      return;
+    }
+    const before = this.#advice?.id === id ? this.#advice : undefined;
+    if (before !== undefined && wallClock() < before.askAt) return;
+    this.#asking = true;
+    this.#end = new AbortController();
+    const askAt = (stated?: Millis) => wallClock() + askAfter(stated);
+    try {
+      const asked = askRenewal(directory, id, this.#end.signal);
+      const advice = await within(MAX_ASK_MS, asked, this.#end);
+      const isGiven = advice !== undefined;
+      this.#advice = { id, window: advice?.window, isGiven, askAt: askAt(advice?.againMs) };
+      if (!isGiven) return;
+      const state = this.#folder.state();
+      const next = nextOrder(valid, state.failed, () => this.#draw, advice.window);
+      await this.#folder.putState({ ...state, nextAt: next });
+      log.info({ name, next: new Date(next).toISOString() }, 'the authority says when to renew');
+    } catch (error) {
+      const reason = (error as Error).message.slice(0, 500);
+      log.warn({ name, reason }, 'the authority does not say when to renew');
+      const { window, isGiven = false } = before ?? {};
+      this.#advice = { id, window, isGiven, askAt: askAt() };
+    } finally {
+      this.#asking = false;
+    }
+  }
+
   /** Writes a pair, the key first: the edge uses the two only once they match. */
   async #write({ key, cert }: Ordered): Promise<void> {
     const { files } = this.#options;
@@ -111,10 +169,14 @@ export class CertificateRenewer {
   }
 }
 
+function leafOf({ cert }: Pick<CertificateFiles, 'cert'>): X509Certificate {
+  return new X509Certificate(readFileSync(cert));
+}
+
 /** Returns the time of a certificate for the name; undefined for a stand-in, or another name's. */
 function validity(files: CertificateFiles, name: string): Validity | undefined {
   try {
-    const leaf = new X509Certificate(readFileSync(files.cert));
+    const leaf = leafOf(files);
     if (leaf.checkHost(name) === undefined || leaf.verify(leaf.publicKey)) return undefined;
     return { from: Date.parse(leaf.validFrom), to: Date.parse(leaf.validTo) };
   } catch {

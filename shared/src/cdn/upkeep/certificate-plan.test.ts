@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { NO_FAILURES, nextOrder } from './certificate-plan.ts';
+import { askAfter, NO_FAILURES, nextOrder, readWindow } from './certificate-plan.ts';
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
@@ -37,4 +37,34 @@ test('orders that fail are never more than four within an hour, and at least two
 test('a failure does not bring a renewal forward', () => {
   const valid = { from: 0, to: 90 * DAY };
   expect(nextOrder(valid, { count: 3, at: DAY }, () => 0)).toBeCloseTo(60 * DAY, -3);
+});
+
+test('an authority says when a certificate is renewed: at a time that is drawn in its window', () => {
+  const valid = { from: 0, to: 90 * DAY };
+  const at = (start: number, end: number, draw: number) =>
+    nextOrder(valid, NO_FAILURES, () => draw, { start: start * DAY, end: end * DAY }) / DAY;
+  expect([at(10, 12, 0), at(10, 12, 0.5)]).toEqual([10, 11]);
+  // No time after the end of the certificate is drawn, and a window after it does not count.
+  expect(at(80, 200, 0.5)).toBe(85);
+  expect(at(100, 200, 0)).toBeCloseTo(60);
+  // The pause after a failure holds all the same.
+  const window = { start: 0, end: 1 };
+  expect(nextOrder(valid, { count: 1, at: DAY }, () => 0, window)).toBe(DAY + HOUR / 4);
+});
+
+test.each([
+  ['nothing', undefined],
+  ['null', null],
+  ['numbers', { start: 1, end: 2 }],
+  ['an end before the start', { start: '2026-01-02T00:00:00Z', end: '2026-01-01T00:00:00Z' }],
+  ['no dates', { start: 'T', end: 'soon' }],
+])('an answer has no window: %s', (_, suggested) => {
+  expect(readWindow(suggested)).toBeUndefined();
+});
+
+test('a window is read, and asked for again within bounds', () => {
+  const suggested = { start: '2026-01-01T00:00:00Z', end: '2026-01-02T00:00:00+01:00' };
+  const start = Date.UTC(2026, 0, 1);
+  expect(readWindow(suggested)).toEqual({ start, end: start + DAY - HOUR });
+  expect([undefined, 0, HOUR, 9 * DAY].map(askAfter)).toEqual([6 * HOUR, 60_000, HOUR, DAY]);
 });

@@ -53,7 +53,7 @@ export function stateWord(text: Text, row: DownloadView, now: number): string {
 }
 
 export function toneOf({ status, phase }: DownloadView): Tone {
-  if (status === 'active') return phase?.startsWith('waiting') ? 'paused' : 'active';
+  if (status === 'active') return phase?.startsWith('waiting') ? 'queued' : 'active';
   if (status === 'complete') return 'done';
   if (status === 'error') return 'failed';
   return status === 'paused' || status === 'removed' ? 'paused' : 'queued';

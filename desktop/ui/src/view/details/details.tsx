@@ -170,6 +170,8 @@ function Overview({ row, detail }: DownloadProps) {
   const text = useText();
   const samples = detail?.speed.bytesPerSecond ?? [];
   const took = row.startedAt === undefined ? undefined : row.activeMs;
+  // A finished download without figures, such as a small one, will never have a graph.
+  const hasGraph = row.status !== 'complete' || samples.length > 1;
   const cells = detail?.map.stored.length ?? 0;
   return (
     <>
@@ -186,18 +188,20 @@ function Overview({ row, detail }: DownloadProps) {
           <BlockMap map={detail.map} sources={detail.sources} share={shareOf(row) ?? 0} />
         )}
       </section>
-      <section>
-        <div className="section-head">
-          <h3>{text.t('details.speed')}</h3>
-          <span className="note figures">
-            {row.status === 'active'
-              ? text.t('details.speed.now', { rate: rate(text, row.bytesPerSecond) })
-              : samples.length > 0 &&
-                text.t('details.speed.peak', { rate: rate(text, Math.max(...samples)) })}
-          </span>
-        </div>
-        {detail !== undefined && <SpeedGraph speed={detail.speed} />}
-      </section>
+      {hasGraph && (
+        <section>
+          <div className="section-head">
+            <h3>{text.t('details.speed')}</h3>
+            <span className="note figures">
+              {row.status === 'active'
+                ? text.t('details.speed.now', { rate: rate(text, row.bytesPerSecond) })
+                : samples.length > 0 &&
+                  text.t('details.speed.peak', { rate: rate(text, Math.max(...samples)) })}
+            </span>
+          </div>
+          {detail !== undefined && <SpeedGraph speed={detail.speed} />}
+        </section>
+      )}
       <dl className="facts figures">
         <Fact name={text.t('details.stored')}>
           {row.length === undefined
@@ -210,6 +214,11 @@ function Overview({ row, detail }: DownloadProps) {
         <Fact name={text.t('details.received')}>{bytes(text, row.receivedBytes)}</Fact>
         {row.status === 'complete' && took !== undefined && (
           <Fact name={text.t('details.took')}>{duration(took)}</Fact>
+        )}
+        {row.status === 'complete' && took !== undefined && took > 0 && (
+          <Fact name={text.t('details.average')}>
+            {rate(text, (row.receivedBytes / took) * 1000)}
+          </Fact>
         )}
         {row.limit !== undefined && (
           <Fact name={text.t('change.limit')}>{rate(text, row.limit)}</Fact>

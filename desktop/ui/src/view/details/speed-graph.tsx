@@ -54,6 +54,15 @@ function dataOf({ endsAt, stepMs, bytesPerSecond }: SpeedHistory): UPlot.Aligned
   return [bytesPerSecond.map((_, i) => (first + i * stepMs) / 1000), [...bytesPerSecond]];
 }
 
+/**
+ * Returns the top of the scale, bytes per second: two or three steps, so that the highest line is
+ * the scale's end and has its label.
+ */
+function scaleTop(max: number): number {
+  const step = BINARY_STEPS.find((one) => one >= 512 && max <= one * 3) ?? max;
+  return Math.max(2, Math.ceil(max / step)) * step;
+}
+
 function options(text: Text, width: number): UPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(name).trim();
@@ -71,7 +80,7 @@ function options(text: Text, width: number): UPlot.Options {
     select: { show: false, left: 0, top: 0, width: 0, height: 0 },
     scales: {
       x: { time: true },
-      y: { range: (_, __, max) => [0, Math.max(1024, max * 1.1)] },
+      y: { range: (_, __, max) => [0, scaleTop(max)] },
     },
     axes: [
       {
@@ -87,7 +96,7 @@ function options(text: Text, width: number): UPlot.Options {
         ...axis,
         size: 70,
         gap: 6,
-        space: 34,
+        space: 30,
         incrs: BINARY_STEPS,
         grid: { stroke: colour('--line'), width: 1 },
         values: (_, marks) => marks.map((mark) => rate(text, mark)),

@@ -69,10 +69,9 @@ function Page() {
   );
 }
 
-/** Returns true if the panel is shown: an empty list has no details to show. */
-function hasPanel({ panelOpen, selection, list, section }: AppState): boolean {
-  if (section === 'shared') return false;
-  return panelOpen && (selection.focus !== undefined || list.total > 0);
+/** Returns true if the panel is shown: without a chosen download it would be empty. */
+function hasPanel({ panelOpen, selection, section }: AppState): boolean {
+  return section === 'downloads' && panelOpen && selection.focus !== undefined;
 }
 
 function OpenDialog({ dialog }: { dialog: DialogState }) {

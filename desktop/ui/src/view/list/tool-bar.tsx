@@ -20,6 +20,7 @@ export function ToolBar({ search }: { search: RefObject<HTMLInputElement | null>
     <header className="tool-bar">
       <SideButton />
       <Search field={search} />
+      <AddButton />
       {selected > 1 ? <SelectionTools count={selected} /> : <ListTools />}
     </header>
   );
@@ -38,6 +39,21 @@ export function SideButton() {
       className="only-narrow"
       aria-expanded={sideOpen}
       onClick={() => app.store.set({ sideOpen: !sideOpen })}
+    />
+  );
+}
+
+/** Adds downloads where the side bar with its own button is hidden. */
+function AddButton() {
+  const text = useText();
+  const actions = useActions();
+  return (
+    <IconButton
+      name="add"
+      label={text.t('bar.add')}
+      isLarge
+      className="only-narrow add-narrow"
+      onClick={() => actions.add()}
     />
   );
 }
@@ -92,7 +108,7 @@ function ListTools() {
   const text = useText();
   const actions = useActions();
   const byStatus = useAppState(({ totals }) => totals?.byStatus);
-  const panelOpen = useAppState((state) => state.panelOpen);
+  const shown = useAppState((state) => state.panelOpen && state.selection.focus !== undefined);
   const running = (byStatus?.active ?? 0) + (byStatus?.queued ?? 0) + (byStatus?.waiting ?? 0);
   return (
     <div className="tools line">
@@ -107,8 +123,9 @@ function ListTools() {
         name="panel"
         label={text.t('action.details')}
         isLarge
-        aria-pressed={panelOpen}
-        onClick={() => actions.setPanel(!panelOpen)}
+        className="not-narrow"
+        aria-pressed={shown}
+        onClick={() => (shown ? actions.setPanel(false) : void actions.showPanel())}
       />
       <AppMenu />
     </div>
