@@ -175,7 +175,9 @@ describe('changes', () => {
       file: 'x.bin',
     });
     await stage.last().complete();
-    expect(() => stage.manager.changes.replaceUrl(gid, 'http://a.example/')).toThrow(/it is complete/);
+    expect(() => stage.manager.changes.replaceUrl(gid, 'http://a.example/')).toThrow(
+      /it is complete/,
+    );
   });
 });
 
