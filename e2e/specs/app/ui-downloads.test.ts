@@ -2,7 +2,7 @@
  * The interface: a download from the pasted link to the finished file, and its possible failures.
  */
 
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { sha256 } from '../../fixtures/origins/content.ts';
@@ -179,6 +179,35 @@ ui.when('a download', () => {
     await ui.page.getByRole('dialog').getByRole('textbox', { name: 'Checksum' }).fill(digest);
     await ui.page.getByRole('dialog').getByRole('button', { name: 'Try again' }).click();
     await says(row, /Done/);
+  });
+
+  test('that was damaged later is repaired, with what is right of it', async () => {
+    const url = origin.add('/damaged.bin', { bytes: MIB });
+    const good = origin.content('/damaged.bin');
+    const pieceBytes = MIB / 4;
+    const hexes = [0, 1, 2, 3].map((piece) =>
+      sha256(good.subarray(piece * pieceBytes, (piece + 1) * pieceBytes)),
+    );
+    const pieces = { algorithm: 'sha256', pieceBytes, hexes };
+    const { gid } = await ui.daemon.call('millrace.add', { urls: [url], pieces });
+    const { path } = await ui.daemon.reaches(gid, 'complete');
+    const damaged = Buffer.from(good);
+    damaged.fill(0, MIB / 2, MIB / 2 + 100);
+    await writeFile(path, damaged);
+    const row = rowOf(ui.page, 'damaged.bin');
+    await row.click();
+    await ui.page.getByRole('button', { name: 'Repair this file…' }).click();
+    const dialog = ui.page.getByRole('dialog', { name: 'Repair damaged.bin' });
+    await dialog.getByText('The file stays as it is until').waitFor();
+    await dialog.getByRole('button', { name: 'Repair', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await ui.daemon.reaches(gid, 'complete');
+    expect(sha256(await readFile(path))).toBe(sha256(good));
+    await ui.page.getByRole('tab', { name: 'Log' }).click();
+    await ui.page
+      .getByRole('tabpanel')
+      .getByText(/KiB are taken from damaged.bin/)
+      .waitFor();
   });
 
   test('whose link has expired continues with a new one', async () => {

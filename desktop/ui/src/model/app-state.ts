@@ -43,6 +43,7 @@ export type DialogState =
   | { readonly kind: 'invite'; readonly url: string }
   | { readonly kind: 'new-link'; readonly gid: string }
   | { readonly kind: 'change'; readonly gid: string }
+  | { readonly kind: 'repair'; readonly gid: string }
   | {
       readonly kind: 'remove';
       readonly gids: readonly string[];

@@ -52,6 +52,11 @@ export function canRetry({ status }: DownloadView): boolean {
   return status === 'error' || status === 'removed' || status === 'waiting';
 }
 
+/** Returns true for a file that Millrace has downloaded itself, and may replace. */
+export function canRepair({ status, startedAt }: DownloadView): boolean {
+  return status === 'complete' && startedAt !== undefined;
+}
+
 export function isQueued({ status }: DownloadView): boolean {
   return status === 'queued' || status === 'waiting' || status === 'paused';
 }

@@ -70,6 +70,15 @@ describe('the form for adding', () => {
     ]);
   });
 
+  test('names an older file for one download only, by its whole path', () => {
+    const form = { ...FIRST_FORM, older: ' /data/old.iso ' };
+    expect(requestsOf(form, [{ url: 'u1' }], false)[0]).toMatchObject({ older: { path: '/data/old.iso' } });
+    expect(requestsOf(form, [{ url: 'u1' }, { url: 'u2' }], false).some((one) => 'older' in one)).toBe(false);
+    const relative = { ...FIRST_FORM, older: 'old.iso' };
+    expect([...problemsOf(relative, true)]).toEqual(['older']);
+    expect(problemsOf(relative, false).size).toBe(0);
+  });
+
   test('puts several downloads first in the order of their links', () => {
     const requests = requestsOf({ ...FIRST_FORM, start: 'next' }, LINKS, false);
     expect(requests.map(({ urls, position }) => [urls[0], position])).toEqual([

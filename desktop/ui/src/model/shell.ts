@@ -10,6 +10,10 @@ declare global {
 
 export const shell: ShellApi | undefined = window.millraceShell;
 
+/** True if the page is on the daemon's own machine: only there paths mean the same to both. */
+export const isOwnMachine =
+  shell !== undefined || /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(location.hostname);
+
 /** Copies a text. @returns true once it is on the clipboard */
 export async function copyText(text: string): Promise<boolean> {
   try {

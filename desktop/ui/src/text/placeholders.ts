@@ -63,6 +63,8 @@ export interface Placeholders {
   readonly 'add.headers.bad': 'n';
   readonly 'add.submit.one': 'n';
   readonly 'add.submit.other': 'n';
+  readonly 'repair.title': 'name';
+  readonly 'repair.fetched': 'host';
   readonly 'newLink.title': 'name';
   readonly 'newLink.text': 'bytes';
   readonly 'newLink.refused': 'why';

@@ -2,6 +2,7 @@
 
 import { readRate } from '@millrace/shared/base/units';
 import type { AddRequest, LinkOptions } from '@millrace/shared/bridge/rpc/adding-api';
+import { isAbsolutePath } from '../first-run.ts';
 import { DEFAULT_PROXY, isBadProxy, type ProxyPick, proxyOf } from './proxy-pick.ts';
 
 export type Start = 'now' | 'next' | 'paused' | 'at';
@@ -14,6 +15,8 @@ export interface AddForm {
   readonly edges: boolean;
   readonly checksum: string;
   readonly sidecars: boolean;
+  /** Path of an older version of the file; empty: none. */
+  readonly older: string;
   /** Lines of `Name: value`. */
   readonly headers: string;
   readonly limit: string;
@@ -29,6 +32,7 @@ export const FIRST_FORM: AddForm = {
   edges: true,
   checksum: '',
   sidecars: false,
+  older: '',
   headers: '',
   limit: '',
   proxy: DEFAULT_PROXY,
@@ -79,13 +83,15 @@ export function readLimit(text: string): number | null | undefined {
   return text.trim() === '' ? null : readRate(text.replace(',', '.'));
 }
 
-export type AddProblem = 'checksum' | 'headers' | 'limit' | 'proxy' | 'startAt';
+export type AddProblem = 'checksum' | 'older' | 'headers' | 'limit' | 'proxy' | 'startAt';
 
 /** Finds the mistakes in the form. @param single true if one file is asked for */
 export function problemsOf(form: AddForm, single: boolean): ReadonlySet<AddProblem> {
   const problems = new Set<AddProblem>();
   const checksum = form.checksum.trim();
   if (single && checksum !== '' && readChecksum(checksum) === undefined) problems.add('checksum');
+  const older = form.older.trim();
+  if (single && older !== '' && !isAbsolutePath(older)) problems.add('older');
   if (typeof readHeaders(form.headers) === 'number') problems.add('headers');
   if (readLimit(form.limit) === undefined) problems.add('limit');
   if (isBadProxy(form.proxy)) problems.add('proxy');
@@ -145,12 +151,14 @@ function typedRequests(form: AddForm, urls: readonly string[], together: boolean
     return list.map((group) => ({ ...common, urls: group }));
   }
   const digest = readChecksum(form.checksum);
+  const older = form.older.trim();
   return [
     {
       ...common,
       urls: groups[0] as readonly string[],
       ...(form.file.trim() === '' ? {} : { file: form.file.trim() }),
       ...(digest === undefined ? {} : { digests: [digest] }),
+      ...(older === '' ? {} : { older: { path: older } }),
     },
   ];
 }

@@ -10,6 +10,7 @@ import {
   readHeaders,
   type Start,
 } from '../../model/adding/add-form.ts';
+import { isOwnMachine } from '../../model/shell.ts';
 import { algorithmName } from '../../text/format.ts';
 import { useAppState, useText } from '../common/context.tsx';
 import { FolderField } from '../common/folder-field.tsx';
@@ -99,6 +100,16 @@ function MoreOptions({ form, problems, single, onChange }: OptionsProps) {
         checked={form.sidecars}
         onChange={(sidecars) => onChange({ sidecars })}
       />
+      {single && isOwnMachine && (
+        <Field
+          label={text.t('add.older')}
+          value={form.older}
+          placeholder={text.t('add.older.placeholder')}
+          note={text.t('add.older.help')}
+          problem={problems.has('older') ? text.t('add.older.bad') : undefined}
+          onChange={(event) => onChange({ older: event.target.value })}
+        />
+      )}
       <HeadersField form={form} onChange={onChange} />
       <div className="two">
         <Field

@@ -84,6 +84,31 @@ function SourcePage({ page }: { page: string }) {
   );
 }
 
+/** Says what a repair keeps and what it fetches, before it begins. */
+export function RepairDialog({ gid }: { gid: string }) {
+  const text = useText();
+  const app = useApp();
+  const actions = useActions();
+  const row = useRow(gid);
+  if (row === undefined) return null;
+  const host = URL.parse(row.urls[0] ?? '')?.host ?? '';
+  const submit = async () => {
+    const done = await app.attempt(app.call('millrace.repair', { gid }));
+    if (done !== undefined) actions.open(undefined);
+  };
+  return (
+    <Dialog title={text.t('repair.title', { name: row.name })} size="small">
+      <DialogForm submit={text.t('repair.submit')} onSubmit={() => void submit()}>
+        <p>{text.t('repair.kept')}</p>
+        <p>{text.t('repair.fetched', { host })}</p>
+        <p className="quiet">
+          {text.t(row.digest === undefined ? 'repair.safe.unknown' : 'repair.safe')}
+        </p>
+      </DialogForm>
+    </Dialog>
+  );
+}
+
 type Priority = 'high' | 'normal' | 'low';
 const PRIORITIES = { high: 10, normal: 0, low: -10 } as const;
 

@@ -5,8 +5,15 @@ import type { DownloadDetail } from '@millrace/shared/bridge/rpc/detail-api';
 import { IconButton } from '@millrace/shared/ui/icon-button';
 import { Icon, type IconName } from '@millrace/shared/ui/icons';
 import * as Tabs from '@radix-ui/react-tabs';
-import { canPause, canResume, canRetry, remedyOf, shareOf } from '../../model/failure.ts';
-import { shell } from '../../model/shell.ts';
+import {
+  canPause,
+  canRepair,
+  canResume,
+  canRetry,
+  remedyOf,
+  shareOf,
+} from '../../model/failure.ts';
+import { isOwnMachine, shell } from '../../model/shell.ts';
 import { bytes, duration, rate } from '../../text/format.ts';
 import { useActions, useAppState, useRow, useText } from '../common/context.tsx';
 import { useNow } from '../common/now.ts';
@@ -159,6 +166,9 @@ function Buttons({ row }: { row: DownloadView }) {
       {shell !== undefined &&
         row.status === 'complete' &&
         button('folder', text.t('action.showInFolder'), () => void actions.showInFolder(gid))}
+      {isOwnMachine &&
+        canRepair(row) &&
+        button('retry', text.t('action.repair.more'), () => actions.open({ kind: 'repair', gid }))}
       {row.status === 'complete'
         ? button('clear', text.t('action.takeOff'), () => void actions.remove([gid]))
         : button('remove', text.t('action.remove'), () => void actions.remove([gid]))}

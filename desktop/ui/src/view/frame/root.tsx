@@ -6,7 +6,13 @@ import type { AppState, DialogState } from '../../model/app-state.ts';
 import { AddDialog } from '../add/add-dialog.tsx';
 import { DropZone } from '../add/drop-zone.tsx';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
-import { ChangeDialog, KeysDialog, LimitDialog, NewLinkDialog } from '../common/small-dialogs.tsx';
+import {
+  ChangeDialog,
+  KeysDialog,
+  LimitDialog,
+  NewLinkDialog,
+  RepairDialog,
+} from '../common/small-dialogs.tsx';
 import { useTheme } from '../common/theme.ts';
 import { Toasts } from '../common/toasts.tsx';
 import { Details } from '../details/details.tsx';
@@ -88,6 +94,8 @@ function OpenDialog({ dialog }: { dialog: DialogState }) {
       return <NewLinkDialog gid={dialog.gid} />;
     case 'change':
       return <ChangeDialog gid={dialog.gid} />;
+    case 'repair':
+      return <RepairDialog gid={dialog.gid} />;
     case 'remove':
       return <RemoveDialog gids={dialog.gids} summary={dialog.summary} files={dialog.files} />;
     case 'trash':

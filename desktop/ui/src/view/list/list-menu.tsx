@@ -4,9 +4,9 @@ import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { IconName } from '@millrace/shared/ui/icons';
 import * as ContextMenu from '@radix-ui/react-context-menu';
 import type { ReactNode } from 'react';
-import { canPause, canResume, canRetry, isQueued } from '../../model/failure.ts';
+import { canPause, canRepair, canResume, canRetry, isQueued } from '../../model/failure.ts';
 import { targets } from '../../model/selection.ts';
-import { shell } from '../../model/shell.ts';
+import { isOwnMachine, shell } from '../../model/shell.ts';
 import { useCategories } from '../common/category-select.tsx';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
 import { type MenuEntry, MenuGroups } from '../common/menu.tsx';
@@ -75,6 +75,10 @@ export function useDownloadMenu(): MenuEntry[][] {
         text.t('action.showInFolder'),
         () => void actions.showInFolder(gid),
       );
+    }
+    if (isOwnMachine && canRepair(single)) {
+      const repair = () => actions.open({ kind: 'repair', gid });
+      add(one, [gid], 'retry', text.t('action.repair.more'), repair);
     }
     if (single.status !== 'complete') {
       const newLink = () => actions.open({ kind: 'new-link', gid });
