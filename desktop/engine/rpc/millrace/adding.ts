@@ -26,6 +26,7 @@ import {
 } from '../../downloads/exnodes.ts';
 import type { Manager } from '../../downloads/manager.ts';
 import { readMetalink } from '../../downloads/metalinks.ts';
+import { probeLinks } from '../../downloads/probes.ts';
 import type { Added } from '../../downloads/renewals.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { type MillraceOptions, methodsOf } from './params.ts';
@@ -68,6 +69,9 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
         problems: [...problems],
       };
     },
+    'millrace.probe': async ({ downloads }) => ({
+      links: await probeLinks(manager, downloads as NewDownload[]),
+    }),
     'millrace.checkDuplicates': ({ urls }) => ({
       duplicates: urls.flatMap((url) => duplicateOf(manager.store, url) ?? []),
     }),

@@ -50,6 +50,8 @@ export interface Placeholders {
   readonly 'add.curl.fields.one': 'n';
   readonly 'add.curl.fields.other': 'n';
   readonly 'add.curl.proxy': 'proxy';
+  readonly 'add.probe.total.one': 'size' | 'n';
+  readonly 'add.probe.total.other': 'size' | 'n';
   readonly 'add.metalink': 'name';
   readonly 'add.metalink.mirrors.one': 'n';
   readonly 'add.metalink.mirrors.other': 'n';

@@ -9,11 +9,13 @@ import {
   exnodeFile,
   metalinkFiles,
   parsedText,
+  probedLinks,
 } from '../results/adding-results.ts';
 import { added, gids } from '../results/download-results.ts';
 import type { Rows } from './row.ts';
 
 const MAX_ADDED = 1000;
+const MAX_PROBED = 16;
 const exnode = z.string().describe('The document, in base64, with its key if it is encrypted.');
 const metalink = z.string().describe('The document, in base64.');
 
@@ -65,6 +67,15 @@ export const ADDING_ROWS = {
       'Finds the links in a text. A line `http://h/f[01-20].zip` stands for each of its URLs, and `curl …` for its downloads.',
     params: z.strictObject({ text: z.string().max(MAX_TEXT_CHARS) }),
     result: parsedText,
+  },
+  'millrace.probe': {
+    summary:
+      'Asks the servers of downloads about their files, without adding them. Takes 10 s at most.',
+    params: z.strictObject({
+      downloads: z.array(z.unknown()).max(MAX_PROBED).describe('As for `millrace.add`.'),
+    }),
+    asked: z.strictObject({ downloads: z.array(addRequest).max(MAX_PROBED) }),
+    result: probedLinks,
   },
   'millrace.checkDuplicates': {
     summary: 'Finds downloads of the same URLs.',

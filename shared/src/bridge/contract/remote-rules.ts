@@ -21,6 +21,7 @@ const OWN: Readonly<Record<MethodName, RemoteRule>> = {
   'millrace.readExnode': 'yes',
   'millrace.readMetalink': 'yes',
   'millrace.parseText': 'yes',
+  'millrace.probe': 'places',
   'millrace.checkDuplicates': 'yes',
   'millrace.info': 'yes',
   'millrace.status': 'yes',

@@ -61,6 +61,21 @@ export const parsedText = named('ParsedText', 'The links of a text.', {
   problems: z.array(z.string()).describe('Why commands of curl or patterns were not taken.'),
 });
 
+export const probedLink = named('ProbedLink', 'What a server says of a link.', {
+  name: z.string().optional().describe('File name, by the server.'),
+  length: count.optional().describe('Bytes.'),
+  type: z.string().optional().describe('Media type.'),
+  resumable: z.boolean().describe('True: the server sends ranges of a version that it names.'),
+  here: z
+    .enum(['list', 'folder'])
+    .optional()
+    .describe('A download of the list, or a file in the folder, has this name and length.'),
+  problem: z.string().optional().describe('Error code, if the server does not give the file.'),
+});
+export const probedLinks = named('ProbedLinks', 'What servers say of links, in their order.', {
+  links: z.array(probedLink),
+});
+
 export const metalinkFile = named('MetalinkFile', 'A file of a Metalink document.', {
   index: count.describe('Place in the document, for `only` of `millrace.addMetalink`.'),
   name: z.string().describe('Name, or path below the folder.'),

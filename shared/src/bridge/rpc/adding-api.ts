@@ -11,6 +11,7 @@ import type {
   linkOptions,
   metalinkFile,
   parsedText,
+  probedLink,
 } from '../results/adding-results.ts';
 import type { added, apart } from '../results/download-results.ts';
 import type { Shape } from '../results/named.ts';
@@ -26,6 +27,7 @@ export type AddManyResult = Shape<typeof addManyResult>;
 export type Duplicate = Shape<typeof duplicate>;
 export type FoundLink = Shape<typeof foundLink>;
 export type LinkOptions = Shape<typeof linkOptions>;
+export type ProbedLink = Shape<typeof probedLink>;
 export type ParsedText = Shape<typeof parsedText>;
 export type MetalinkFile = Shape<typeof metalinkFile>;
 export type DelicateKind = (typeof DELICATE_KINDS)[number];

@@ -14,6 +14,7 @@ import { useActions, useApp, useAppState, useText } from '../common/context.tsx'
 import { Dialog, DialogForm } from '../common/dialog.tsx';
 import { FoundFile, FoundLinks } from './add-found.tsx';
 import { AddOptions } from './add-options.tsx';
+import { ProbeButton, useProbe } from './add-probe.tsx';
 
 const TYPING_MS = 120;
 /** Most downloads that one call adds. */
@@ -45,6 +46,8 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
   const [working, setWorking] = useState(false);
   const [done, setDone] = useState(0);
   const found = useFound(typed, setLeft);
+
+  const probing = useProbe(found.links, form, setLeft);
 
   const toggle = (key: string) => {
     const next = new Set(left);
@@ -141,6 +144,7 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
                   text.t('add.noneFound')}
             {found.truncated && ` ${text.t('add.tooMany', { n: text.number(found.links.length) })}`}
           </span>
+          {found.links.length > 0 && !found.reading && <ProbeButton probing={probing} />}
           <OpenMetalink onRead={(read) => setMetalinks([...metalinks, ...read])} />
         </div>
         {found.problems.length > 0 && (
@@ -152,7 +156,7 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
         )}
         {(found.links.length > 0 || metalinks.length > 0) && (
           <ul className="found">
-            <FoundLinks links={found.links} left={left} toggle={toggle} />
+            <FoundLinks links={found.links} left={left} toggle={toggle} probed={probing.probed} />
             {metalinks.map((document) =>
               document.files.map((file) => (
                 <FoundFile

@@ -5,6 +5,7 @@ import type {
   FoundLink,
   LinkOptions,
   MetalinkFile,
+  ProbedLink,
 } from '@millrace/shared/bridge/rpc/adding-api';
 import { Icon } from '@millrace/shared/ui/icons';
 import { type ReactNode, useState } from 'react';
@@ -17,12 +18,14 @@ interface LinksProps {
   readonly links: readonly FoundLink[];
   readonly left: ReadonlySet<string>;
   readonly toggle: (url: string) => void;
+  /** Answers of servers, by URL. */
+  readonly probed: ReadonlyMap<string, ProbedLink>;
 }
 
 /** Rows shown at first: nobody would read thousands. */
 const SHOWN = 200;
 
-export function FoundLinks({ links, left, toggle }: LinksProps) {
+export function FoundLinks({ links, left, toggle, probed }: LinksProps) {
   const text = useText();
   const [shown, setShown] = useState(SHOWN);
   const more = links.length - shown;
@@ -33,10 +36,15 @@ export function FoundLinks({ links, left, toggle }: LinksProps) {
           key={url}
           name={exnode ? text.t('add.exnode.link') : name}
           title={exnode ? url.replace(/#.*/s, '') : url}
-          where={[hostOf(url), ...optionWords(text, options)].join(' · ')}
+          where={[
+            ...probeWords(text, probed.get(url)),
+            hostOf(url),
+            ...optionWords(text, options),
+          ].join(' · ')}
           taken={!left.has(url)}
           toggle={() => toggle(url)}
           duplicate={duplicate}
+          here={probed.get(url)?.here}
         />
       ))}
       {more > 0 && (
@@ -48,6 +56,18 @@ export function FoundLinks({ links, left, toggle }: LinksProps) {
       )}
     </>
   );
+}
+
+/** Says what a server told of a link. */
+function probeWords(text: Text, probed: ProbedLink | undefined): string[] {
+  if (probed === undefined) return [];
+  const { length, type, resumable, problem } = probed;
+  if (problem !== undefined) return [text.error({ code: problem, message: problem }).title];
+  return [
+    length === undefined ? text.t('add.probe.noSize') : bytes(text, length),
+    ...(type === undefined ? [] : [type]),
+    text.t(resumable ? 'add.probe.resumable' : 'add.probe.once'),
+  ];
 }
 
 /** Says what a command of curl brings along, without its values: they may be secret. */
@@ -96,10 +116,14 @@ interface FoundProps {
   readonly disabled?: boolean;
   readonly toggle: () => void;
   readonly duplicate: Duplicate | undefined;
+  /** Where a file of this name and length is already. */
+  readonly here?: ProbedLink['here'];
 }
 
-function Found({ name, title, where, taken, disabled, toggle, duplicate }: FoundProps) {
+function Found({ name, title, where, taken, disabled, toggle, duplicate, here }: FoundProps) {
   const text = useText();
+  const alike = here === undefined ? undefined : text.t(`add.here.${here}`);
+  const same = duplicate === undefined ? alike : duplicateWords(text, duplicate);
   return (
     <li>
       <label className={`found-item${taken ? '' : ' left'}`} title={title}>
@@ -111,12 +135,12 @@ function Found({ name, title, where, taken, disabled, toggle, duplicate }: Found
           aria-label={text.t('add.use', { name })}
         />
         <span className="cut found-name">{name}</span>
-        {duplicate === undefined ? (
+        {same === undefined ? (
           <span className="note cut">{where}</span>
         ) : (
           <span className="found-duplicate">
             <Icon name="copy" size={13} />
-            {duplicateWords(text, duplicate)}
+            {same}
           </span>
         )}
       </label>

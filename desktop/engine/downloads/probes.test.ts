@@ -1,0 +1,75 @@
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { FakeDaemon } from '../../testing/fake-daemon.ts';
+import { probeLinks } from './probes.ts';
+
+const BODY = Buffer.alloc(500, 7);
+let base = '';
+/** Called when the server got a request that it leaves without an answer. */
+let onHeld = () => {};
+
+const server = createServer((request, response) => {
+  const kind = request.url?.split('?')[1];
+  if (kind === 'held') return void onHeld();
+  if (kind === 'none') return void response.writeHead(404).end();
+  const type = { 'content-type': 'Application/ZIP; x=y' };
+  if (kind === 'whole') return void response.writeHead(200, type).end(BODY);
+  if (kind === 'named')
+    Object.assign(type, { 'content-disposition': 'attachment; filename=n.zip' });
+  response.writeHead(206, { ...type, etag: '"1"', 'content-range': 'bytes 0-499/500' }).end(BODY);
+});
+
+let daemon: FakeDaemon;
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+beforeEach(() => {
+  daemon = new FakeDaemon();
+});
+afterEach(() => daemon.remove());
+
+const probe = (...paths: string[]) =>
+  probeLinks(
+    daemon.manager,
+    paths.map((path) => ({ urls: [base + path] })),
+  );
+
+test('servers say what the files are, each in its place, and failures are told apart', async () => {
+  expect(await probe('/a.zip', '/b?named', '/c.zip?whole', '/d?none')).toEqual([
+    { name: 'a.zip', length: 500, type: 'application/zip', resumable: true },
+    { name: 'n.zip', length: 500, type: 'application/zip', resumable: true },
+    { name: 'c.zip', type: 'application/zip', resumable: false },
+    { resumable: false, problem: 'origin-not-found' },
+  ]);
+  expect(await probeLinks(daemon.manager, [{ urls: ['ftp://h/x'] }])).toMatchObject([
+    { problem: 'bad-url' },
+  ]);
+  expect(daemon.manager.unfinished()).toEqual([]);
+});
+
+test('a file of that name and length is found in the folder and in the list', async () => {
+  const { dir } = daemon.manager.draft({ urls: [`${base}/a.zip`] }).request;
+  writeFileSync(join(dir, 'a.zip'), BODY);
+  writeFileSync(join(dir, 'b.zip'), BODY.subarray(1));
+  const ended = { state: 'complete', createdAt: 1, finishedAt: 1, length: 500 } as const;
+  daemon.manager.addFinished({ urls: ['http://other.example/c.zip'] }, ended);
+  const found = await probe('/a.zip', '/b.zip', '/c.zip');
+  expect(found.map(({ here }) => here)).toEqual(['folder', undefined, 'list']);
+});
+
+test('a server that is silent ends with the time of the call', async () => {
+  const held = new Promise<void>((resolve) => {
+    onHeld = resolve;
+  });
+  const found = probeLinks(daemon.manager, [{ urls: [`${base}/a?held`] }], 300);
+  await held;
+  expect(await found).toEqual([{ resumable: false, problem: 'origin-timeout' }]);
+});

@@ -1,0 +1,92 @@
+/** Asks servers about links before they are added: length, type, name, and whether these are here already. */
+
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Millis } from '@millrace/shared/base/clock';
+import { asMillraceError } from '@millrace/shared/base/errors';
+import type { ProbedLink } from '@millrace/shared/bridge/rpc/adding-api';
+import { listField } from '@millrace/shared/http/fields/headers';
+import { canPin } from '@millrace/shared/http/fields/validators';
+import type { DownloadRecord } from '../store/record.ts';
+import type { Manager } from './manager.ts';
+import type { NewDownload } from './new-download.ts';
+
+/** Longest time for all links of a call, in milliseconds. */
+const PROBE_MS = 10_000;
+/** Links of a call that are asked at a time. */
+const AT_ONCE = 4;
+/** Most finished downloads of a name that are compared. */
+const MAX_NAMESAKES = 20;
+/** Longest type that is told, in characters: servers write it. */
+const MAX_TYPE_CHARS = 100;
+
+/** Asks about each link. A failure of one is in its own result. Changes nothing. */
+export async function probeLinks(
+  manager: Manager,
+  asked: readonly NewDownload[],
+  ms: Millis = PROBE_MS,
+): Promise<ProbedLink[]> {
+  const late = AbortSignal.timeout(ms);
+  const results: ProbedLink[] = asked.map(() => ({ resumable: false }));
+  const waiting = asked.entries();
+  const work = async () => {
+    for (const [index, one] of waiting) {
+      results[index] = await probe(manager, one, late).catch((error: unknown) => {
+        const code = late.aborted ? 'origin-timeout' : asMillraceError(error).code;
+        return { resumable: false, problem: code };
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return results;
+}
+
+async function probe(
+  manager: Manager,
+  asked: NewDownload,
+  signal: AbortSignal,
+): Promise<ProbedLink> {
+  const record = manager.draft(asked);
+  signal.throwIfAborted();
+  // Imported here: the daemon starts without the code of transfers.
+  const [{ Connections }, { FIRST_BYTES }, { nameFor }] = await Promise.all([
+    import('../sources/connections.ts'),
+    import('../sources/opening.ts'),
+    import('../download/server-name.ts'),
+  ]);
+  const connections = await Connections.open(record.request);
+  try {
+    const source = connections.source('origin', connections.urls[0] as string, Math.random);
+    const opened = await source.openRange({ start: 0, end: FIRST_BYTES }, undefined, signal);
+    opened.discard();
+    const isWhole = opened.kind === 'whole';
+    const length = isWhole ? opened.length : opened.version.length;
+    const type = listField(opened.headers, 'content-type')?.split(';')[0]?.trim();
+    const name = record.request.file ?? nameFor(record.request.urls[0] as string, opened.headers);
+    return {
+      name,
+      resumable: !isWhole && canPin(opened.version.validators),
+      ...(length === undefined ? {} : { length, ...(await alike(manager, record, name, length)) }),
+      ...(type === undefined ? {} : { type: type.slice(0, MAX_TYPE_CHARS).toLowerCase() }),
+    };
+  } finally {
+    await connections.close();
+  }
+}
+
+/** Finds a download of the list, or else a file of the folder, with that name and length. */
+async function alike(
+  manager: Manager,
+  { request }: DownloadRecord,
+  name: string,
+  length: number,
+): Promise<Pick<ProbedLink, 'here'>> {
+  const finished = manager.store.history(
+    { states: ['complete'], text: name },
+    { offset: 0, limit: MAX_NAMESAKES },
+  );
+  const isAlike = (one: DownloadRecord) => one.name === name && one.length === length;
+  if ([...manager.unfinished(), ...finished.records].some(isAlike)) return { here: 'list' };
+  const file = await stat(join(request.dir, name)).catch(() => undefined);
+  return file?.isFile() && file.size === length ? { here: 'folder' } : {};
+}
