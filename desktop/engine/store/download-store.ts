@@ -37,6 +37,7 @@ const SORTS = {
   size: 'length',
   progress: 'CASE WHEN length = 0 THEN 1 ELSE stored_bytes * 1.0 / length END',
   speed: 'NULL',
+  eta: 'NULL',
   // The common order of statuses; unfinished ones come before these.
   status: "CASE state WHEN 'complete' THEN 4 WHEN 'error' THEN 5 ELSE 6 END",
   host: 'host',
@@ -45,7 +46,7 @@ const SORTS = {
 } as const;
 
 /** Keys whose value may be unknown. The other keys can be read from an index, if there is one. */
-const NULLABLE: ReadonlySet<string> = new Set(['size', 'progress', 'speed']);
+const NULLABLE: ReadonlySet<string> = new Set(['size', 'progress', 'speed', 'eta']);
 
 export type HistorySort = keyof typeof SORTS;
 

@@ -100,6 +100,8 @@ function sortValue(manager: Manager, record: DownloadRecord, sort: SortKey): Sor
       return progressShare(manager.running(record.gid)?.progress() ?? record);
     case 'speed':
       return manager.running(record.gid)?.progress().bytesPerSecond;
+    case 'eta':
+      return manager.running(record.gid)?.progress().etaMs;
     case 'status':
       return STATUS_ORDER.indexOf(record.state);
     case 'host':

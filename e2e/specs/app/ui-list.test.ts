@@ -1,6 +1,7 @@
 /** The interface with thousands of downloads: scrolled, searched, sorted, selected, reordered. */
 
 import { expect, test } from '@jest/globals';
+import { barriers } from '../../fixtures/pages/axe.ts';
 import { rowOf } from '../../fixtures/pages/ui.ts';
 import { UiStage } from '../../fixtures/pages/ui-stage.ts';
 import { until } from '../../fixtures/until.ts';
@@ -98,6 +99,61 @@ ui.when('two thousand entries', () => {
     await sort('Size');
     await rowOf(ui.page, 'file-0000.iso').waitFor();
     await sort('Queue order');
+    await rowOf(ui.page, 'waits-0.zip').waitFor();
+  });
+
+  test('are sorted by the names of columns, which say so', async () => {
+    const head = (name: string) => ui.page.getByRole('columnheader', { name });
+    await head('Name').getByRole('button').click();
+    await rowOf(ui.page, 'file-0000.iso').waitFor();
+    expect(await head('Name').getAttribute('aria-sort')).toBe('ascending');
+    await ui.page.keyboard.press('Enter');
+    await rowOf(ui.page, 'waits-5.zip').waitFor();
+    expect(await head('Name').getAttribute('aria-sort')).toBe('descending');
+    // The next column has the focus, and the list is sorted by it with the keyboard alone.
+    await ui.page.keyboard.press('ArrowRight');
+    await ui.page.keyboard.press('Space');
+    await rowOf(ui.page, 'file-1999.iso').waitFor();
+    expect(await head('Size').getAttribute('aria-sort')).toBe('descending');
+    expect(await head('Name').getAttribute('aria-sort')).toBe('none');
+    expect(await barriers(ui.page)).toEqual([]);
+  });
+
+  test('have columns that are chosen and resized, and stay so', async () => {
+    const head = (name: string) => ui.page.getByRole('columnheader', { name });
+    const menu = ui.page.getByRole('button', { name: /Sorted by/ });
+    const width = async () => Math.round((await head('Size').boundingBox())?.width ?? 0);
+    const widthIs = (px: number) => until(async () => (await width()) === px);
+    const keptAre = (columns: string) =>
+      until(async () => {
+        const { preferences } = await ui.daemon.call('millrace.getSettings');
+        return preferences['list.columns'] === columns;
+      });
+    const before = await width();
+    await head('Size').getByRole('button').focus();
+    await ui.page.keyboard.press('Shift+ArrowLeft');
+    await widthIs(before + 8);
+    const handle = await head('Size').locator('.resizer').boundingBox();
+    if (handle === null) throw new Error('the column has no handle');
+    await ui.page.mouse.move(handle.x + 4, handle.y + 8);
+    await ui.page.mouse.down();
+    await ui.page.mouse.move(handle.x - 26, handle.y + 8, { steps: 3 });
+    await ui.page.mouse.up();
+    await widthIs(before + 38);
+    await menu.click();
+    await ui.page.getByRole('menuitemcheckbox', { name: 'Speed' }).click();
+    await ui.page.getByRole('menuitemcheckbox', { name: 'Finished' }).click();
+    await head('Speed').waitFor({ state: 'hidden' });
+    await ui.page.keyboard.press('Escape');
+    await head('Finished').waitFor();
+    await keptAre(`size:${before + 38},progress:96,eta:72,finished:130`);
+    await ui.page.reload();
+    await widthIs(before + 38);
+    await head('Finished').waitFor();
+    await menu.click();
+    await ui.page.getByRole('menuitem', { name: 'Usual columns' }).click();
+    await head('Speed').waitFor();
+    await widthIs(before);
     await rowOf(ui.page, 'waits-0.zip').waitFor();
   });
 

@@ -160,7 +160,7 @@ ui.when('colours that the system sets', () => {
   test('leave bars and the selection visible', async () => {
     await ui.page.emulateMedia({ forcedColors: 'active' });
     await rowOf(ui.page, 'running.iso').click();
-    const bar = rowOf(ui.page, 'running.iso').locator('.bar');
+    const bar = rowOf(ui.page, 'running.iso').locator('.name-bar .bar');
     const [frame, fill, line] = await bar.evaluate((element) => {
       const style = getComputedStyle(element);
       const inner = getComputedStyle(element.firstElementChild as Element);

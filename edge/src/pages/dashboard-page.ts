@@ -7,6 +7,9 @@ import { ruleWords } from './rule-words.ts';
 
 /** Most entries of a list that are shown. */
 const MAX_LISTED = 50;
+/** Says what the figures of the window mean, for operators who have not read the protocol. */
+const WINDOW_NOTE =
+  'Chunks that a response fetches at a time: more while they come fast, fewer when one is late and must be requested again.';
 
 /** Makes the page for users who have logged in; it shows the policy at the time of opening. */
 export function dashboardPage(
@@ -29,7 +32,7 @@ ${RANGE}
 ${panel('bytes', 'Bytes per second', 'wide')}
 ${panel('tiers', 'Where chunks came from', 'wide')}
 ${panel('peers', 'Peers by round-trip time', 'half')}
-${panel('window', 'Window and retries', 'half')}
+${panel('window', 'Window and retries', 'half', WINDOW_NOTE)}
 ${panel('files', 'Files in demand', 'full')}
 ${DOWNLOADS}
 ${panel('admission', 'Use by clients, and refusals', 'full')}
@@ -112,6 +115,12 @@ const SESSIONS = html`<section class="card panel full" aria-labelledby="sessions
 <form method="post" action="/-/dashboard/logout"><input name="everywhere" value="yes" hidden><button class="button small" type="submit">Log out everywhere</button></form></section>`;
 const FRONT = html`<a href="/">Check a link</a>`;
 
-function panel(id: string, title: string, size: 'wide' | 'half' | 'full' | 'third'): Html {
-  return html`<section class="card panel ${size}" aria-labelledby="${id}-title"><h2 id="${id}-title">${title}</h2><div id="${id}"></div></section>`;
+function panel(
+  id: string,
+  title: string,
+  size: 'wide' | 'half' | 'full' | 'third',
+  note?: string,
+): Html {
+  const about = note === undefined ? '' : html`<p class="note">${note}</p>`;
+  return html`<section class="card panel ${size}" aria-labelledby="${id}-title"><h2 id="${id}-title">${title}</h2>${about}<div id="${id}"></div></section>`;
 }

@@ -243,7 +243,7 @@ export class App {
 
   #reorder(): void {
     const { view, list, totals } = this.state;
-    if (view.sort !== 'speed' && view.sort !== 'progress') return;
+    if (!['speed', 'progress', 'eta'].includes(view.sort)) return;
     if ((totals?.byStatus.active ?? 0) === 0 || document.hidden) return;
     this.store.set({ list: { ...list, pages: stale(list.pages) } });
     this.#rereadSoon();

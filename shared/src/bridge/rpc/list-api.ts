@@ -10,6 +10,7 @@ export const SORT_KEYS = [
   'size',
   'progress',
   'speed',
+  'eta',
   'status',
   'host',
   'added',

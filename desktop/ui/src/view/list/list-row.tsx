@@ -2,13 +2,16 @@
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { IconButton } from '@millrace/shared/ui/icon-button';
-import { Icon } from '@millrace/shared/ui/icons';
-import { RowIcon } from '@millrace/shared/ui/row-signs';
-import { type CSSProperties, memo } from 'react';
+import { Icon, type IconName } from '@millrace/shared/ui/icons';
+import { Bar, RowIcon } from '@millrace/shared/ui/row-signs';
+import { type CSSProperties, memo, type ReactNode } from 'react';
+import type { Column, ColumnName } from '../../model/columns/columns.ts';
+import { typeIcon } from '../../model/columns/type-icon.ts';
 import { canPause, canResume, canRetry, remedyOf, shareOf } from '../../model/failure.ts';
-import { bytes, duration, hostOf, rate } from '../../text/format.ts';
+import { shell } from '../../model/shell.ts';
+import { bytes, duration, hostOf, percent, rate, when } from '../../text/format.ts';
 import type { Text } from '../../text/text.ts';
-import { useActions, useRow, useText } from '../common/context.tsx';
+import { useActions, useAppState, useRow, useText } from '../common/context.tsx';
 import { useNow } from '../common/now.ts';
 import { Progress } from '../common/progress.tsx';
 import { stateWord, stateWords, toneOf } from '../common/state-words.ts';
@@ -17,11 +20,13 @@ interface RowProps {
   readonly gid: string | undefined;
   readonly index: number;
   readonly top: number;
+  readonly columns: readonly Column[];
   readonly selected: boolean;
   readonly focused: boolean;
 }
 
-export const ListRow = memo(function ListRow({ gid, index, top, selected, focused }: RowProps) {
+export const ListRow = memo(function ListRow(props: RowProps) {
+  const { gid, index, top, columns, selected, focused } = props;
   const row = useRow(gid);
   const style: CSSProperties = { transform: `translateY(${top}px)` };
   if (row === undefined) {
@@ -46,21 +51,30 @@ export const ListRow = memo(function ListRow({ gid, index, top, selected, focuse
     >
       <RowIcon tone={tone} />
       <NameCell row={row} />
-      <Figures row={row} />
+      <Figures row={row} columns={columns} />
     </div>
   );
 });
 
 function NameCell({ row }: { row: DownloadView }) {
   const text = useText();
+  const categories = useAppState(({ settings }) => settings?.categories);
   return (
     <div className="row-name" role="gridcell">
-      <div className="cut name" title={row.name}>
-        {row.name}
+      <div className="name-line">
+        <Icon name={typeIcon(row, categories)} size={14} />
+        <div className="cut name" title={row.name}>
+          {row.name}
+        </div>
       </div>
       <div className="cut meta">
         <Meta row={row} text={text} />
       </div>
+      {hasBar(row) && (
+        <div className="name-bar">
+          <Bar share={shareOf(row)} tone={toneOf(row)} isRunning={row.status === 'active'} />
+        </div>
+      )}
     </div>
   );
 }
@@ -90,9 +104,7 @@ function Meta({ row, text }: { row: DownloadView; text: Text }) {
   );
 }
 
-function Figures({ row }: { row: DownloadView }) {
-  const text = useText();
-  const share = shareOf(row);
+function Figures({ row, columns }: { row: DownloadView; columns: readonly Column[] }) {
   if (row.status === 'error') {
     return (
       <>
@@ -103,25 +115,67 @@ function Figures({ row }: { row: DownloadView }) {
       </>
     );
   }
-  const active = row.status === 'active';
   return (
     <>
-      <span className="row-size figures" role="gridcell">
-        {row.length === undefined
-          ? row.storedBytes > 0 && bytes(text, row.storedBytes)
-          : bytes(text, row.length)}
-      </span>
-      <span className="row-progress" role="gridcell">
-        {hasBar(row) && <Progress row={row} share={share} />}
-      </span>
-      <span className="row-speed figures" role="gridcell">
-        {active && row.bytesPerSecond > 0 && rate(text, row.bytesPerSecond)}
-      </span>
-      <span className="row-eta figures" role="gridcell">
-        <Eta row={row} />
-      </span>
+      {columns.map(({ name }) => (
+        <span key={name} className={`row-${name} figures`} role="gridcell">
+          <Figure row={row} column={name} />
+        </span>
+      ))}
+      {columns.length === 0 && <ShortFigures row={row} />}
       <RowActions row={row} />
     </>
+  );
+}
+
+function Figure({ row, column }: { row: DownloadView; column: ColumnName }): ReactNode {
+  const text = useText();
+  const active = row.status === 'active';
+  switch (column) {
+    case 'size':
+      if (row.length !== undefined) return bytes(text, row.length);
+      return row.storedBytes > 0 && bytes(text, row.storedBytes);
+    case 'progress':
+      return hasBar(row) && <Progress row={row} share={shareOf(row)} />;
+    case 'speed':
+      return active && row.bytesPerSecond > 0 && rate(text, row.bytesPerSecond);
+    case 'eta':
+      return <Eta row={row} />;
+    case 'host':
+      return <span className="cut">{hostOf(row.urls[0] ?? '')}</span>;
+    case 'added':
+      return <Moment at={row.createdAt} />;
+    case 'finished':
+      return row.finishedAt !== undefined && <Moment at={row.finishedAt} />;
+  }
+}
+
+function Moment({ at }: { at: number }) {
+  const text = useText();
+  return <span className="cut">{when(text, at, useNow(30_000))}</span>;
+}
+
+/** Shows speed and time left below each other, where there is no room for columns. */
+function ShortFigures({ row }: { row: DownloadView }) {
+  const text = useText();
+  const share = shareOf(row);
+  if (row.status !== 'active') {
+    return (
+      <span className="row-short figures" role="gridcell">
+        {row.status === 'complete'
+          ? row.length !== undefined && bytes(text, row.length)
+          : hasBar(row) && share !== undefined && percent(text, share)}
+      </span>
+    );
+  }
+  return (
+    <span className="row-short figures" role="gridcell">
+      <span>{row.bytesPerSecond > 0 && rate(text, row.bytesPerSecond)}</span>
+      <span className="quiet">
+        {share !== undefined && percent(text, share)}
+        {row.etaMs !== undefined && ` · ${duration(row.etaMs)}`}
+      </span>
+    </span>
   );
 }
 
@@ -180,7 +234,7 @@ function RowActions({ row }: { row: DownloadView }) {
   const actions = useActions();
   const { gid } = row;
   const done = row.status === 'complete';
-  const icon = (name: 'paused' | 'resume' | 'remove' | 'clear', label: string, run: () => void) => (
+  const icon = (name: IconName, label: string, run: () => void) => (
     <IconButton name={name} label={label} of={row.name} tabIndex={-1} onClick={run} />
   );
   return (
@@ -190,6 +244,12 @@ function RowActions({ row }: { row: DownloadView }) {
       {row.status === 'removed' &&
         canRetry(row) &&
         icon('resume', text.t('action.retry'), () => void actions.retry([gid]))}
+      {done && shell !== undefined && (
+        <>
+          {icon('file', text.t('action.openFile'), () => void actions.openFile(gid))}
+          {icon('folder', text.t('action.showInFolder'), () => void actions.showInFolder(gid))}
+        </>
+      )}
       {icon(
         done ? 'clear' : 'remove',
         done ? text.t('action.takeOff') : text.t('action.remove'),

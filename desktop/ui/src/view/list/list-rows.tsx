@@ -2,6 +2,7 @@
 
 import { type Range, useVirtualizer } from '@tanstack/react-virtual';
 import { memo, type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
+import type { Column } from '../../model/columns/columns.ts';
 import { gidAt, indexOf } from '../../model/list-window.ts';
 import { useApp, useAppState } from '../common/context.tsx';
 import { ListRow } from './list-row.tsx';
@@ -20,13 +21,14 @@ interface ListRowsProps {
   readonly rowPx: number;
   /** Height of the line with the names of the columns, pixels. */
   readonly headPx: number;
+  readonly columns: readonly Column[];
   /** Place where dragged rows would go, pixels from the top of the rows. */
   readonly dropLine: number | undefined;
 }
 
 /** Separate from the list around it, which then need not be drawn again while it is scrolled. */
 export const ListRows = memo(function ListRows(props: ListRowsProps) {
-  const { scroller, total, rowPx, headPx, dropLine } = props;
+  const { scroller, total, rowPx, headPx, columns, dropLine } = props;
   const app = useApp();
   const list = useAppState((state) => state.list);
   const selection = useAppState((state) => state.selection);
@@ -64,6 +66,7 @@ export const ListRows = memo(function ListRows(props: ListRowsProps) {
             gid={gid}
             index={index}
             top={start - headPx}
+            columns={columns}
             selected={gid !== undefined && selection.gids.has(gid)}
             focused={gid !== undefined && gid === selection.focus}
           />

@@ -1,6 +1,15 @@
 /** The list of downloads: only visible rows are mounted, and the keyboard reaches all of them. */
 
-import { type KeyboardEvent, type MouseEvent, useEffect, useRef } from 'react';
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  type MouseEvent,
+  type RefObject,
+  useEffect,
+  useMemo,
+  useRef,
+} from 'react';
+import { type Column, fitting } from '../../model/columns/columns.ts';
 import { isFirstRun, SEEN_CHANGE } from '../../model/first-run.ts';
 import { indexOf } from '../../model/list-window.ts';
 import { targets } from '../../model/selection.ts';
@@ -8,14 +17,20 @@ import { useActions, useApp, useAppState, useText } from '../common/context.tsx'
 import { useElementWidth } from '../common/element-width.ts';
 import { useDragOrder } from './drag-order.ts';
 import { EmptyList, FailedList, LoadingList } from './empty-list.tsx';
+import { ListHead } from './list-head.tsx';
 import { ListMenu } from './list-menu.tsx';
 import { ListRows } from './list-rows.tsx';
+import { gridColumns, useColumns } from './use-columns.ts';
 
 const ROW_PX = { comfortable: 56, compact: 34 } as const;
 /** Widths of the list, pixels, below which columns give way to the name. */
 const WIDE_PX = 760;
 const HEAD_PX = 30;
 const MEDIUM_PX = 560;
+/** Width of the actions, where they have a column. */
+const ACTIONS_PX = 88;
+/** Width of icon, edges and gaps, beside name and columns. */
+const BESIDES_PX = 84;
 
 export function DownloadList() {
   const text = useText();
@@ -25,13 +40,29 @@ export function DownloadList() {
   const width = useElementWidth(frame);
   useSeenSteps(total > 0);
   const size = width >= WIDE_PX ? 'wide' : width >= MEDIUM_PX ? 'medium' : 'small';
+  const { all } = useColumns();
+  const actionsPx = size === 'wide' ? ACTIONS_PX : 0;
+  const columns = useMemo(
+    () => (size === 'small' ? [] : fitting(all, width, BESIDES_PX + actionsPx)),
+    [all, width, size, actionsPx],
+  );
+  const style = size === 'small' ? {} : { '--columns': gridColumns(columns, actionsPx) };
   return (
-    <section className={`list ${size}`} ref={frame} aria-label={text.t('list.label')}>
+    <section
+      className={`list ${size}`}
+      style={style as CSSProperties}
+      ref={frame}
+      aria-label={text.t('list.label')}
+    >
       {state === 'loading' && <LoadingList />}
       {typeof state === 'object' && <FailedList why={state.failed} />}
       {state === 'ready' && total === 0 && <EmptyList />}
       {state === 'ready' && total > 0 && (
-        <Grid total={total} headPx={size === 'small' ? 0 : HEAD_PX} />
+        <Grid
+          total={total}
+          headPx={size === 'small' ? 0 : HEAD_PX}
+          {...{ frame, columns, actionsPx }}
+        />
       )}
     </section>
   );
@@ -50,8 +81,17 @@ function useSeenSteps(hasDownloads: boolean): void {
   }, [app, isOver]);
 }
 
-/** Shows head and rows. @param headPx height of the line with the names of the columns, pixels */
-function Grid({ total, headPx }: { total: number; headPx: number }) {
+interface GridProps {
+  readonly total: number;
+  /** Height of the line with the names of the columns, pixels; 0: there is none. */
+  readonly headPx: number;
+  readonly frame: RefObject<HTMLElement | null>;
+  readonly columns: readonly Column[];
+  readonly actionsPx: number;
+}
+
+/** Shows head and rows. */
+function Grid({ total, headPx, frame, columns, actionsPx }: GridProps) {
   const actions = useActions();
   const text = useText();
   const selection = useAppState((state) => state.selection);
@@ -94,42 +134,17 @@ function Grid({ total, headPx }: { total: number; headPx: number }) {
         onKeyDown={onKeyDown}
         onPointerDown={drag.onPointerDown}
       >
-        <Head />
+        {headPx > 0 && <ListHead columns={columns} frame={frame} actionsPx={actionsPx} />}
         <ListRows
           scroller={scroller}
           total={total}
           rowPx={rowPx}
           headPx={headPx}
+          columns={columns}
           dropLine={drag.line}
         />
       </div>
     </ListMenu>
-  );
-}
-
-function Head() {
-  const text = useText();
-  const head = (name: string, label: string) => (
-    <span className={name} role="columnheader">
-      {label}
-    </span>
-  );
-  return (
-    <div className="row head" role="rowgroup">
-      <div className="head-row" role="row" aria-rowindex={1}>
-        <span className="row-icon" role="columnheader">
-          <span className="hidden">{text.t('list.state')}</span>
-        </span>
-        {head('row-name', text.t('list.name'))}
-        {head('row-size', text.t('list.size'))}
-        {head('row-progress', text.t('list.progress'))}
-        {head('row-speed', text.t('list.speed'))}
-        {head('row-eta', text.t('list.eta'))}
-        <span className="row-actions" role="columnheader">
-          <span className="hidden">{text.t('list.actions')}</span>
-        </span>
-      </div>
-    </div>
   );
 }
 

@@ -5,12 +5,14 @@ import { Icon } from '@millrace/shared/ui/icons';
 import * as Menu from '@radix-ui/react-dropdown-menu';
 import { type RefObject, useEffect, useState } from 'react';
 import { logOut } from '../../api/session.ts';
+import { COLUMNS, toggled } from '../../model/columns/columns.ts';
 import { SORTS, sortBy } from '../../model/filter.ts';
 import { shell } from '../../model/shell.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
 import { ButtonMenu, type MenuEntry, MoreMenu } from '../common/menu.tsx';
 import { SelectionTools } from './selection-tools.tsx';
 import { Tool } from './tool.tsx';
+import { useColumns } from './use-columns.ts';
 
 const TYPING_MS = 150;
 
@@ -170,7 +172,39 @@ function SortMenu() {
           </Menu.RadioItem>
         ))}
       </Menu.RadioGroup>
+      <ColumnChoices />
     </ButtonMenu>
+  );
+}
+
+/** Lets users choose the columns; the menu stays open for further choices. */
+function ColumnChoices() {
+  const text = useText();
+  const { all, save } = useColumns();
+  const stay = (event: Event) => event.preventDefault();
+  return (
+    <Menu.Group className="menu-group" aria-label={text.t('bar.columns')}>
+      <Menu.Label className="menu-key menu-label">{text.t('bar.columns')}</Menu.Label>
+      {COLUMNS.map((name) => {
+        const isShown = all.some((one) => one.name === name);
+        return (
+          <Menu.CheckboxItem
+            key={name}
+            className="menu-item"
+            checked={isShown}
+            onSelect={stay}
+            onCheckedChange={() => save(toggled(all, name))}
+          >
+            {isShown ? <Icon name="check" /> : <span />}
+            <span>{text.t(`list.${name}`)}</span>
+          </Menu.CheckboxItem>
+        );
+      })}
+      <Menu.Item className="menu-item" onSelect={() => save(undefined)}>
+        <Icon name="clear" />
+        <span>{text.t('bar.usualColumns')}</span>
+      </Menu.Item>
+    </Menu.Group>
   );
 }
 

@@ -1,0 +1,29 @@
+/** The chosen columns, as the daemon keeps them. */
+
+import { useMemo } from 'react';
+import { type Column, columnsOf, keep } from '../../model/columns/columns.ts';
+import { useApp, useAppState } from '../common/context.tsx';
+
+/** Returns all chosen columns, and a function that keeps others; undefined: the usual ones. */
+export function useColumns(): {
+  all: readonly Column[];
+  save: (columns: readonly Column[] | undefined) => void;
+} {
+  const app = useApp();
+  const preferences = useAppState(({ settings }) => settings?.preferences);
+  const all = useMemo(() => columnsOf(preferences), [preferences]);
+  const save = (columns: readonly Column[] | undefined) => {
+    void app.attempt(
+      app
+        .call('millrace.setSettings', keep(columns))
+        .then((settings) => app.applySettings(settings)),
+    );
+  };
+  return { all, save };
+}
+
+/** Returns the columns of the list's grid. @param actionsPx width of the actions; 0: none */
+export function gridColumns(columns: readonly Column[], actionsPx: number): string {
+  const sized = columns.map(({ px }) => `${px}px`).join(' ');
+  return `28px minmax(0, 1fr) ${sized}${actionsPx > 0 ? ` ${actionsPx}px` : ''}`;
+}
