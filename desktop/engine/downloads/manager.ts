@@ -53,7 +53,7 @@ export class Manager {
   readonly #additions: Additions;
   readonly #changes: Changes;
   readonly #after: AfterRunner;
-  /** What the machine does when all downloads are done. */
+  /** Lets the machine sleep or shut down when all downloads are done. */
   readonly whenDone: WhenDoneWatch;
   /** Earlier downloads that added links continue. */
   readonly renewals: Renewals;
