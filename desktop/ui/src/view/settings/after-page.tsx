@@ -8,6 +8,7 @@ import { IconButton } from '@millrace/shared/ui/icon-button';
 import { Icon } from '@millrace/shared/ui/icons';
 import { useState } from 'react';
 import { AfterFields, useAfterSettings } from '../common/after-fields.tsx';
+import { categoryName } from '../common/category-name.ts';
 import { useApp, useAppState, useText } from '../common/context.tsx';
 import type { PageProps } from './page-props.ts';
 import { SaveButton } from './save-button.tsx';
@@ -75,7 +76,7 @@ function Rules({ after, categories, onChange }: PartProps & { categories: readon
         label={text.t('after.for')}
         options={[
           { value: '', label: text.t('after.for.others') },
-          ...categories.map((name) => ({ value: name, label: name })),
+          ...categories.map((name) => ({ value: name, label: categoryName(text, name) })),
         ]}
         value={category}
         onChange={setCategory}
