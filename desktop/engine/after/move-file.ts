@@ -24,7 +24,7 @@ export async function moveFile(path: string, folder: string, signal: AbortSignal
   if (dirname(path) === folder) return path;
   try {
     if (!(await lstat(path)).isFile())
-      throw new MillraceError('file-changed', `${path} is no file`);
+      throw new MillraceError('file-changed', `${path} is not a plain file`);
     await makeFolder(folder);
     const moved = await renamed(path, path, folder).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EXDEV') throw error;

@@ -49,7 +49,7 @@ export async function readSevenZip(
 }
 
 /** Reads the list: blocks of `Name = value` lines. */
-export function readList(list: string): Listed[] {
+function readList(list: string): Listed[] {
   return list
     .replaceAll('\r\n', '\n')
     .split('\n\n')

@@ -145,3 +145,13 @@ test('a download with many header lines is read in time proportional to them', (
   const [listed] = importList(`http://a/\n${' header=A: b\n'.repeat(80_000)}`, 'aria2');
   expect(listed?.options?.header).toHaveLength(80_000);
 });
+
+test('a list sets no actions after downloads, whoever made it and whether it is trusted or not', () => {
+  const request = { urls: ['http://a.example/x'], after: { run: 'own' } };
+  const options = { after: { run: 'own' } };
+  const item = { request, options, after: { run: 'own' } };
+  const list = { millrace: 'downloads', format: 1, downloads: [item] };
+  expect(importList(JSON.stringify(list), 'json')[0]?.download.after).toBeUndefined();
+  const [session] = importList('http://a.example/x\n after={"run":"own"}\n', 'aria2');
+  expect(session?.download).not.toHaveProperty('after');
+});

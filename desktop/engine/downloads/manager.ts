@@ -52,7 +52,7 @@ export class Manager {
   readonly #line: Line;
   readonly #additions: Additions;
   readonly #after: AfterRunner;
-  /** What the machine does when all downloads are done. */
+  /** Lets the machine sleep or shut down when all downloads are done. */
   readonly whenDone: WhenDoneWatch;
   readonly changes: Changes;
   /** Earlier downloads that added links continue. */

@@ -8,8 +8,8 @@ import type { ProbedLink } from '@millrace/shared/bridge/rpc/adding-api';
 import { listField } from '@millrace/shared/http/fields/headers';
 import { canPin } from '@millrace/shared/http/fields/validators';
 import type { DownloadRecord } from '../store/record.ts';
+import type { NewDownload } from './download-schema.ts';
 import type { Manager } from './manager.ts';
-import type { NewDownload } from './new-download.ts';
 
 /** Longest time for all links of a call, in milliseconds. */
 const PROBE_MS = 10_000;

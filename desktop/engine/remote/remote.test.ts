@@ -256,6 +256,11 @@ describe('attacks', () => {
     ['millrace.import', { text: 'http://a.example/x', trusted: true }],
     ['millrace.export', { format: 'json', secrets: true }],
     ['millrace.setSettings', { dir: '/etc' }],
+    ['millrace.getAfter', {}],
+    ['millrace.setAfter', { commands: [{ name: 'a', args: ['/bin/sh'] }] }],
+    ['millrace.whenDone', { what: 'shutdown' }],
+    ['millrace.add', { urls: ['http://a.example/x'], after: { run: 'a' } }],
+    ['millrace.addMany', { downloads: [{ urls: ['http://a.example/x'], after: { run: 'a' } }] }],
     ['aria2.shutdown', {}],
     ['aria2.changeGlobalOption', { dir: '/etc' }],
   ])('%s with %j is refused, even to people who have logged in', async (method, params) => {

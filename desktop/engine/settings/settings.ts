@@ -146,7 +146,7 @@ export class Settings {
     this.#store.set('app', options);
   }
 
-  /** What happens after downloads, with the webhook's secret. */
+  /** Rules, commands and the webhook for the time after downloads, with the webhook's secret. */
   get after(): AfterSettings {
     return this.#after;
   }

@@ -3,12 +3,13 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { codeInFragment, offeredInFragment } from '@millrace/shared/bridge/page/session-api';
+import { sha256 } from '../../fixtures/origins/content.ts';
 import type { View } from '../../fixtures/programs/daemon.ts';
 import { CLI } from '../../fixtures/programs/main-files.ts';
 import { DaemonCliStage } from '../../fixtures/stages/daemon-cli-stage.ts';
@@ -78,6 +79,36 @@ describe('settings', () => {
       ]),
     });
     expect(await stage.cli.json('limit', 'none')).not.toHaveProperty('limit');
+  });
+});
+
+describe('after a download', () => {
+  test('its file is moved and given to a command of the settings, which survive a restart', async () => {
+    await stage.cli.startDaemon();
+    const note = join(stage.folder, 'note');
+    const script = 'require("fs").writeFileSync(process.argv[1], process.argv[2])';
+    const words = [process.execPath, '-e', script, note, '{digest} {path}'];
+    expect((await stage.cli.run('after', 'command', 'note', '--', ...words)).code).toBe(0);
+    await stage.cli.json('after', 'set', 'move=Sorted', 'run=note');
+    await stage.cli.kill();
+    await stage.cli.startDaemon();
+    const url = origin.url('none', { name: 'then.bin' });
+    const digest = origin.digest(url);
+    const { gid } = await stage.add(url, '--checksum', `sha-256=${digest}`);
+    const steps = async () => (await stage.cli.call('status', { gid })).after ?? [];
+    await until(async () =>
+      (await steps()).some(
+        ({ action, state }) => action === 'run' && state !== 'waiting' && state !== 'running',
+      ),
+    );
+    const path = join(stage.cli.downloads, 'Sorted', 'then.bin');
+    expect((await steps()).map(({ action, state }) => `${action} ${state}`)).toEqual([
+      'move done',
+      'run done',
+    ]);
+    expect(await readFile(note, 'utf8')).toBe(`sha256:${digest} ${path}`);
+    expect(sha256(await readFile(path))).toBe(digest);
+    expect((await stage.cli.run('info', gid)).stdout).toContain('move=Sorted done');
   });
 });
 

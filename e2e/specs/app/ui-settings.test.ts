@@ -181,3 +181,27 @@ ui.when('what servers have taught', () => {
     expect(ui.problems).toEqual([]);
   });
 });
+
+ui.when('what happens after a download', () => {
+  test('is set by category, and its end is shown in the details', async () => {
+    const page = await settings('After the download');
+    await page.getByLabel('Move the file to').fill('Sorted');
+    await page.getByRole('button', { name: 'Save' }).first().click();
+    const after = () => ui.daemon.call('millrace.getAfter');
+    await until(async () => (await after()).rules.length === 1);
+    expect((await after()).rules).toEqual([{ move: 'Sorted' }]);
+    await page.getByLabel('For downloads of the category').selectOption('archives');
+    await page.getByRole('switch', { name: 'Extract archives' }).click();
+    await page.getByRole('button', { name: 'Save' }).first().click();
+    await until(async () => (await after()).rules.length === 2);
+    await close();
+    const url = origin.url('none', { name: 'then.bin' });
+    await ui.daemon.reaches(await ui.daemon.add({ urls: [url] }), 'complete');
+    await rowOf(ui.page, 'then.bin').click();
+    await ui.page.getByRole('tab', { name: 'File' }).click();
+    const step = ui.page.getByRole('listitem').filter({ hasText: 'Move' });
+    await step.getByText('done').waitFor();
+    await step.getByText(join(ui.folder, 'downloads', 'Sorted', 'then.bin')).waitFor();
+    expect(ui.problems).toEqual([]);
+  });
+});

@@ -15,6 +15,7 @@ import type { Toast } from './toasts.ts';
 export type SettingsPage =
   | 'folders'
   | 'categories'
+  | 'after'
   | 'edges'
   | 'depots'
   | 'limits'

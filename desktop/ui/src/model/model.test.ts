@@ -72,8 +72,12 @@ describe('the form for adding', () => {
 
   test('names an older file for one download only, by its whole path', () => {
     const form = { ...FIRST_FORM, older: ' /data/old.iso ' };
-    expect(requestsOf(form, [{ url: 'u1' }], false)[0]).toMatchObject({ older: { path: '/data/old.iso' } });
-    expect(requestsOf(form, [{ url: 'u1' }, { url: 'u2' }], false).some((one) => 'older' in one)).toBe(false);
+    expect(requestsOf(form, [{ url: 'u1' }], false)[0]).toMatchObject({
+      older: { path: '/data/old.iso' },
+    });
+    expect(
+      requestsOf(form, [{ url: 'u1' }, { url: 'u2' }], false).some((one) => 'older' in one),
+    ).toBe(false);
     const relative = { ...FIRST_FORM, older: 'old.iso' };
     expect([...problemsOf(relative, true)]).toEqual(['older']);
     expect(problemsOf(relative, false).size).toBe(0);

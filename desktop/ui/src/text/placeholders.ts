@@ -135,6 +135,11 @@ export interface Placeholders {
   readonly 'source.resets.one': 'n';
   readonly 'source.resets.other': 'n';
   readonly 'categories.remove': 'name';
+  readonly 'after.commands.help': 'places';
+  readonly 'after.commands.remove': 'name';
+  readonly 'after.all.problem': 'problem';
+  readonly 'after.countdown.left.one': 'n';
+  readonly 'after.countdown.left.other': 'n';
   readonly 'edges.ok': 'ms';
   readonly 'edges.nodes.one': 'n';
   readonly 'edges.nodes.other': 'n';

@@ -1,4 +1,4 @@
-/** What happens after downloads: the settings of it, and how far the actions of a download are. */
+/** Actions after downloads: their settings, and how far those of a download are. */
 
 import * as z from 'zod';
 import { AFTER_ACTIONS, AFTER_STATES } from '../../download/after/after.ts';

@@ -1,6 +1,12 @@
 /** Settings that the daemon keeps for its user. */
 
 import type { TrashLimits } from '../../download/queue/trash.ts';
+import type {
+  afterChoice,
+  afterCommand,
+  afterSettings,
+  afterStep,
+} from '../results/after-results.ts';
 import type { Shape } from '../results/named.ts';
 import type {
   appearance,
@@ -31,6 +37,10 @@ export type DownloadDefaults = Shape<typeof downloadDefaults>;
 export type AppSettings = Shape<typeof appSettings>;
 export type LearnedHost = Shape<typeof learnedHost>;
 export type LearnedLimits = Shape<typeof learnedLimits>;
+export type AfterChoice = Shape<typeof afterChoice>;
+export type AfterCommand = Shape<typeof afterCommand>;
+export type AfterStep = Shape<typeof afterStep>;
+export type AfterSettings = Shape<typeof afterSettings>;
 /** The schedule's present effect. */
 export type ScheduleNow = Shape<typeof scheduleNow>;
 export type ScheduleView = Shape<typeof schedule>;

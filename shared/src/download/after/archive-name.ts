@@ -3,7 +3,7 @@
 const ARCHIVE =
   /^(.+?)\.(?:tar(?:\.(?:gz|bz2|xz|zst|lz|lzma|z))?|t(?:gz|bz2?|xz|zst|lz)|zip|7z|rar|cab|cpio)$/i;
 
-/** Returns the name of the folder for an archive's content; undefined if the file is no archive. */
+/** Returns the name of the folder for an archive's content; undefined for other files. */
 export function archiveStem(name: string): string | undefined {
   const stem = ARCHIVE.exec(name)?.[1];
   // A name of dots alone would be the folder itself, or the one above.

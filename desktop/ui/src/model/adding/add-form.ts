@@ -2,6 +2,7 @@
 
 import { readRate } from '@millrace/shared/base/units';
 import type { AddRequest, LinkOptions } from '@millrace/shared/bridge/rpc/adding-api';
+import type { AfterChoice } from '@millrace/shared/bridge/rpc/settings-api';
 import { isAbsolutePath } from '../first-run.ts';
 import { DEFAULT_PROXY, isBadProxy, type ProxyPick, proxyOf } from './proxy-pick.ts';
 
@@ -24,6 +25,8 @@ export interface AddForm {
   readonly start: Start;
   /** Value of an input of type datetime-local. */
   readonly startAt: string;
+  /** Actions after the download; undefined: those of the settings. */
+  readonly after: AfterChoice | undefined;
 }
 
 export const FIRST_FORM: AddForm = {
@@ -38,6 +41,7 @@ export const FIRST_FORM: AddForm = {
   proxy: DEFAULT_PROXY,
   start: 'now',
   startAt: '',
+  after: undefined,
 };
 
 const ALGORITHMS: Readonly<Record<number, string>> = {
@@ -111,6 +115,7 @@ export function commonRequest(form: AddForm): Omit<AddRequest, 'urls' | 'file' |
     ...(typeof headers === 'number' || Object.keys(headers).length === 0 ? {} : { headers }),
     ...(typeof limit === 'number' ? { limit } : {}),
     ...(proxy === undefined ? {} : { proxy }),
+    ...(form.after === undefined ? {} : { after: form.after }),
     ...(form.start === 'paused' ? { paused: true } : {}),
     ...(form.start === 'next' ? { position: 0 } : {}),
     ...(form.start === 'at' ? { startAt: Date.parse(form.startAt) } : {}),

@@ -12,6 +12,7 @@ import {
 } from '../../model/adding/add-form.ts';
 import { isOwnMachine } from '../../model/shell.ts';
 import { algorithmName } from '../../text/format.ts';
+import { AfterFields, useAfterSettings } from '../common/after-fields.tsx';
 import { useAppState, useText } from '../common/context.tsx';
 import { FolderField } from '../common/folder-field.tsx';
 import { ProxyField } from '../common/proxy-field.tsx';
@@ -137,7 +138,33 @@ function MoreOptions({ form, problems, single, onChange }: OptionsProps) {
           onChange={(event) => onChange({ startAt: event.target.value })}
         />
       )}
+      <AfterPart form={form} onChange={onChange} />
     </div>
+  );
+}
+
+/** Says what happens after these downloads. Pages of other machines cannot choose that. */
+function AfterPart({ form, onChange }: PartProps) {
+  const text = useText();
+  const [settings] = useAfterSettings();
+  if (settings === undefined || settings === 'refused') return null;
+  return (
+    <>
+      <Switch
+        label={text.t('after.choose')}
+        note={text.t('after.choose.help')}
+        checked={form.after !== undefined}
+        onChange={(own) => onChange({ after: own ? {} : undefined })}
+      />
+      {form.after !== undefined && (
+        <AfterFields
+          value={form.after}
+          commands={settings.commands.map(({ name }) => name)}
+          hasWebhook={settings.webhook !== null}
+          onChange={(after) => onChange({ after })}
+        />
+      )}
+    </>
   );
 }
 

@@ -36,6 +36,9 @@ export function stateWords(text: Text, row: DownloadView, now: number): string {
       return text.t('state.waiting.in', { time: duration(left) });
     }
     case 'complete':
+      if (row.after?.some(({ state }) => state === 'failed' || state === 'interrupted')) {
+        return text.t('state.complete.after');
+      }
       if (row.finishedAt === undefined) return text.t('state.complete');
       return text.t('state.complete.when', { when: when(text, row.finishedAt, now) });
     default:

@@ -8,6 +8,7 @@ import { copyText } from '../../model/shell.ts';
 import { algorithmName, bytes, dateTime } from '../../text/format.ts';
 import { CategorySelect } from '../common/category-select.tsx';
 import { useActions, useApp, useText } from '../common/context.tsx';
+import { AfterFacts } from './after-facts.tsx';
 import { Fact } from './fact.tsx';
 
 interface FileProps {
@@ -52,6 +53,7 @@ export function FileFacts({ row, detail }: FileProps) {
           <Fact name={text.t('details.attempts')}>{text.number(row.attempts)}</Fact>
         )}
       </dl>
+      {row.after !== undefined && <AfterFacts steps={row.after} />}
       <section>
         <h3>{text.t('details.digests')}</h3>
         {row.vouch !== undefined && <Signed vouch={row.vouch} />}

@@ -25,6 +25,7 @@ import { InviteDialog } from '../shares/invite-dialog.tsx';
 import { SendDialog } from '../shares/send-dialog.tsx';
 import { SharedBar, SharedList } from '../shares/shared-list.tsx';
 import { AccountLogIn } from './account-log-in.tsx';
+import { DoneBanner } from './done-banner.tsx';
 import { LinkBanner } from './link-banner.tsx';
 import { LogIn } from './log-in.tsx';
 import { useShellMessages } from './shell-messages.ts';
@@ -65,6 +66,7 @@ function Page() {
       <main className="main">
         {section === 'shared' ? <SharedBar /> : <ToolBar search={search} />}
         <LinkBanner />
+        <DoneBanner />
         {section === 'shared' ? <SharedList /> : <DownloadList />}
       </main>
       {panelOpen && <Details />}

@@ -6,6 +6,7 @@ import * as Tabs from '@radix-ui/react-tabs';
 import type { SettingsPage } from '../../model/app-state.ts';
 import { useApp, useAppState, useText } from '../common/context.tsx';
 import { Dialog } from '../common/dialog.tsx';
+import { AfterPage } from './after-page.tsx';
 import { AppearancePage, LanguagePage } from './appearance-page.tsx';
 import { CategoriesPage } from './categories-page.tsx';
 import { DepotsPage } from './depots-page.tsx';
@@ -23,6 +24,7 @@ const PAGES: readonly (readonly [SettingsPage, IconName, (props: PageProps) => R
   [
     ['folders', 'folder', FoldersPage],
     ['categories', 'categories', CategoriesPage],
+    ['after', 'done', AfterPage],
     ['edges', 'edge', EdgesPage],
     ['depots', 'archives', DepotsPage],
     ['limits', 'limit', LimitsPage],

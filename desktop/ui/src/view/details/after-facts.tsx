@@ -1,0 +1,47 @@
+/** The actions after a download, and how they went. */
+
+import type { AfterStep } from '@millrace/shared/bridge/rpc/settings-api';
+import { Icon, type IconName } from '@millrace/shared/ui/icons';
+import { useText } from '../common/context.tsx';
+
+const ICONS: Readonly<Record<AfterStep['state'], IconName>> = {
+  waiting: 'queued',
+  running: 'active',
+  done: 'done',
+  failed: 'failed',
+  skipped: 'queued',
+  interrupted: 'failed',
+};
+const STATES: Readonly<Record<AfterStep['state'], string>> = {
+  waiting: '',
+  running: '',
+  done: 'verified',
+  failed: 'mismatch',
+  skipped: '',
+  interrupted: 'mismatch',
+};
+
+export function AfterFacts({ steps }: { steps: readonly AfterStep[] }) {
+  const text = useText();
+  return (
+    <section>
+      <h3>{text.t('after.title')}</h3>
+      <ul className="digests">
+        {steps.map(({ action, state, with: value, detail }) => (
+          <li key={action}>
+            <span className={`digest-state ${STATES[state]}`}>
+              <Icon name={ICONS[state]} size={14} />
+              <strong>{text.t(`after.did.${action}`)}</strong>
+              <span className="note">
+                {[text.t(`after.state.${state}`), action === 'run' ? value : undefined]
+                  .filter(Boolean)
+                  .join(' · ')}
+              </span>
+            </span>
+            {detail !== undefined && <span className="mono after-detail">{detail}</span>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
