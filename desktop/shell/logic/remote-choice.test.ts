@@ -44,6 +44,8 @@ test('the setting of the app counts where a start names no daemon', () => {
 test('the app starts again with its switches, and without links, daemons and `--hidden`', () => {
   const args = ['/app', '--no-sandbox', '--hidden', '--remote', 'nas.example', 'https://a.example'];
   expect(restartArguments(args, 1)).toEqual(['/app', '--no-sandbox']);
+  const later = ['--no-sandbox', '/app', '--hidden', 'https://a.example'];
+  expect(restartArguments(later, 1)).toEqual(['--no-sandbox', '/app']);
   expect(restartArguments(['--lang=de', 'talk.meta4'], 0)).toEqual(['--lang=de']);
 });
 

@@ -39,12 +39,14 @@ export function remoteChoice(
  * Returns the arguments with which the app starts again for another daemon: its switches, but no links, no
  * daemon, and with a window.
  *
- * @param program number of arguments at the beginning that name the app
+ * @param program number of arguments that name the app: the first ones that are no switches, since those of
+ *   Electron itself come before its app
  */
 export function restartArguments(args: readonly string[], program: number): string[] {
-  const rest = withoutRemote(args.slice(program));
-  const switches = rest.filter((word) => word.startsWith('--') && word !== '--hidden');
-  return [...args.slice(0, program), ...switches];
+  let names = 0;
+  return withoutRemote(args).filter((word) =>
+    word.startsWith('--') ? word !== '--hidden' : names++ < program,
+  );
 }
 
 /** Returns the arguments without `--remote`, whose address would otherwise be one to download. */
