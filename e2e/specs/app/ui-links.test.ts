@@ -1,8 +1,11 @@
 /** Links in the interface: thousands of links at once, and a new link that replaces an old one. */
 
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
+import { barriers } from '../../fixtures/pages/axe.ts';
 import { rowOf } from '../../fixtures/pages/ui.ts';
 import { UiStage } from '../../fixtures/pages/ui-stage.ts';
 import { until } from '../../fixtures/until.ts';
@@ -68,6 +71,46 @@ ui.when('a new link', () => {
     };
     expect(receivedBytes).toBeLessThan(SIZE * 1.2);
     if (digest !== undefined) expect(digest.hex).toBe(sha256(body));
+  });
+});
+
+ui.when('a command of curl and a pattern', () => {
+  test('become downloads with its fields, after their sizes were looked at', async () => {
+    const body = contentOf('found', SIZE);
+    const [first = '', second = ''] = ['/p1.bin', '/p2.bin'].map((path) =>
+      origin.add(path, { body, etag: '"p"' }),
+    );
+    await writeFile(join(ui.folder, 'downloads', 'p2.bin'), body);
+    await ui.page.keyboard.press('n');
+    const dialog = ui.page.getByRole('dialog', { name: 'Add downloads' });
+    const field = dialog.getByRole('textbox', { name: 'Links' });
+    await field.fill(`curl -X POST '${first}'`);
+    await dialog.getByText('a download can only GET a file').waitFor();
+    await field.fill(`curl '${first.replace('p1', 'p[1-2]')}' -H 'x-mine: 1' --compressed`);
+    await dialog.getByText('2 links found').waitFor();
+    await dialog.getByText('1 header field').first().waitFor();
+    // By keyboard, from the text to the button after it.
+    await field.press('Tab');
+    await ui.page.keyboard.press('Enter');
+    await dialog.getByText('already in the folder').waitFor();
+    await dialog.getByText(/can be resumed/).waitFor();
+    await dialog.getByText('in 2 files').waitFor();
+    for (const theme of ['light', 'dark'] as const) {
+      await ui.page.emulateMedia({ colorScheme: theme });
+      expect(await barriers(ui.page)).toEqual([]);
+    }
+    await ui.page.emulateMedia({ colorScheme: null });
+    expect(await dialog.getByRole('checkbox', { name: 'Add p2.bin' }).isChecked()).toBe(false);
+    await dialog.getByRole('button', { name: 'Add 1 download' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const { downloads } = await ui.daemon.call('millrace.list', { text: 'p1.bin' });
+    expect(downloads.map(({ urls }) => urls)).toEqual([[first]]);
+    await ui.daemon.reaches(downloads[0]?.gid ?? '', 'complete');
+    expect(sha256(await readFile(join(ui.folder, 'downloads', 'p1.bin')))).toBe(sha256(body));
+    const asked = origin.requests.filter((request) => request.url === '/p1.bin');
+    expect(new Set(asked.map(({ headers }) => headers['x-mine']))).toEqual(new Set(['1']));
+    const { total } = await ui.daemon.call('millrace.list', { text: second });
+    expect(total).toBe(0);
   });
 });
 
