@@ -1,6 +1,7 @@
 /** One download in the list. */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import type { AppSettings } from '@millrace/shared/bridge/rpc/settings-api';
 import { IconButton } from '@millrace/shared/ui/icon-button';
 import { Icon, type IconName } from '@millrace/shared/ui/icons';
 import { Bar, RowIcon } from '@millrace/shared/ui/row-signs';
@@ -11,22 +12,30 @@ import { canPause, canResume, canRetry, remedyOf, shareOf } from '../../model/fa
 import { shell } from '../../model/shell.ts';
 import { bytes, duration, hostOf, percent, rate, when } from '../../text/format.ts';
 import type { Text } from '../../text/text.ts';
-import { useActions, useAppState, useRow, useText } from '../common/context.tsx';
+import { useActions, useRow, useText } from '../common/context.tsx';
 import { useNow } from '../common/now.ts';
 import { Progress } from '../common/progress.tsx';
 import { stateWord, stateWords, toneOf } from '../common/state-words.ts';
+
+/** What all rows of the list have in common: each subscription of its own would cost every row. */
+export interface RowLook {
+  readonly columns: readonly Column[];
+  readonly categories: AppSettings['categories'] | undefined;
+  /** True: rows are low, and their bar is in its column. */
+  readonly isCompact: boolean;
+}
 
 interface RowProps {
   readonly gid: string | undefined;
   readonly index: number;
   readonly top: number;
-  readonly columns: readonly Column[];
+  readonly look: RowLook;
   readonly selected: boolean;
   readonly focused: boolean;
 }
 
 export const ListRow = memo(function ListRow(props: RowProps) {
-  const { gid, index, top, columns, selected, focused } = props;
+  const { gid, index, top, look, selected, focused } = props;
   const row = useRow(gid);
   const style: CSSProperties = { transform: `translateY(${top}px)` };
   if (row === undefined) {
@@ -50,19 +59,24 @@ export const ListRow = memo(function ListRow(props: RowProps) {
       style={style}
     >
       <RowIcon tone={tone} />
-      <NameCell row={row} />
-      <Figures row={row} columns={columns} />
+      <NameCell row={row} look={look} />
+      <Figures row={row} look={look} />
     </div>
   );
 });
 
-function NameCell({ row }: { row: DownloadView }) {
+interface PartProps {
+  readonly row: DownloadView;
+  readonly look: RowLook;
+}
+
+function NameCell({ row, look }: PartProps) {
   const text = useText();
-  const categories = useAppState(({ settings }) => settings?.categories);
+  const hasOwnBar = hasBar(row) && !(look.isCompact && look.columns.length > 0);
   return (
     <div className="row-name" role="gridcell">
       <div className="name-line">
-        <Icon name={typeIcon(row, categories)} size={14} />
+        <Icon name={typeIcon(row, look.categories)} size={14} />
         <div className="cut name" title={row.name}>
           {row.name}
         </div>
@@ -70,7 +84,7 @@ function NameCell({ row }: { row: DownloadView }) {
       <div className="cut meta">
         <Meta row={row} text={text} />
       </div>
-      {hasBar(row) && (
+      {hasOwnBar && (
         <div className="name-bar">
           <Bar share={shareOf(row)} tone={toneOf(row)} isRunning={row.status === 'active'} />
         </div>
@@ -104,7 +118,8 @@ function Meta({ row, text }: { row: DownloadView; text: Text }) {
   );
 }
 
-function Figures({ row, columns }: { row: DownloadView; columns: readonly Column[] }) {
+function Figures({ row, look }: PartProps) {
+  const { columns, isCompact } = look;
   if (row.status === 'error') {
     return (
       <>
@@ -119,7 +134,7 @@ function Figures({ row, columns }: { row: DownloadView; columns: readonly Column
     <>
       {columns.map(({ name }) => (
         <span key={name} className={`row-${name} figures`} role="gridcell">
-          <Figure row={row} column={name} />
+          <Figure row={row} column={name} isCompact={isCompact} />
         </span>
       ))}
       {columns.length === 0 && <ShortFigures row={row} />}
@@ -128,15 +143,23 @@ function Figures({ row, columns }: { row: DownloadView; columns: readonly Column
   );
 }
 
-function Figure({ row, column }: { row: DownloadView; column: ColumnName }): ReactNode {
+interface FigureProps {
+  readonly row: DownloadView;
+  readonly column: ColumnName;
+  readonly isCompact: boolean;
+}
+
+function Figure({ row, column, isCompact }: FigureProps): ReactNode {
   const text = useText();
+  const share = shareOf(row);
   const active = row.status === 'active';
   switch (column) {
     case 'size':
       if (row.length !== undefined) return bytes(text, row.length);
       return row.storedBytes > 0 && bytes(text, row.storedBytes);
     case 'progress':
-      return hasBar(row) && <Progress row={row} share={shareOf(row)} />;
+      if (isCompact) return hasBar(row) && <Progress row={row} share={share} />;
+      return hasBar(row) && share !== undefined && percent(text, share);
     case 'speed':
       return active && row.bytesPerSecond > 0 && rate(text, row.bytesPerSecond);
     case 'eta':

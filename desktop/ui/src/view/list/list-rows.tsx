@@ -1,7 +1,7 @@
 /** The mounted rows of the list: the visible rows and some around them. */
 
 import { type Range, useVirtualizer } from '@tanstack/react-virtual';
-import { memo, type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
+import { memo, type RefObject, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
 import type { Column } from '../../model/columns/columns.ts';
 import { gidAt, indexOf } from '../../model/list-window.ts';
 import { useApp, useAppState } from '../common/context.tsx';
@@ -32,6 +32,12 @@ export const ListRows = memo(function ListRows(props: ListRowsProps) {
   const app = useApp();
   const list = useAppState((state) => state.list);
   const selection = useAppState((state) => state.selection);
+  const categories = useAppState(({ settings }) => settings?.categories);
+  const isCompact = useAppState(({ settings }) => settings?.appearance.density === 'compact');
+  const look = useMemo(
+    () => ({ columns, categories, isCompact }),
+    [columns, categories, isCompact],
+  );
   const virtual = useVirtualizer({
     count: total,
     getScrollElement: () => scroller.current,
@@ -66,7 +72,7 @@ export const ListRows = memo(function ListRows(props: ListRowsProps) {
             gid={gid}
             index={index}
             top={start - headPx}
-            columns={columns}
+            look={look}
             selected={gid !== undefined && selection.gids.has(gid)}
             focused={gid !== undefined && gid === selection.focus}
           />
