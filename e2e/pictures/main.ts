@@ -26,7 +26,7 @@ async function take(page: Page, name: string): Promise<void> {
 async function takeDownloads(page: Page, scene: Scene): Promise<void> {
   await page.getByText('Welcome to Millrace').waitFor();
   await take(page, 'welcome');
-  await page.getByRole('button', { name: /Done/ }).click();
+  await page.getByRole('button', { name: /^Done, / }).click();
   await page.getByText('Nothing to download yet').waitFor();
   await take(page, 'empty');
   await scene.fill();

@@ -65,6 +65,7 @@ const STATES: readonly (readonly [string, () => Promise<void>])[] = [
 const PAGES = [
   'Folders',
   'Categories',
+  'After the download',
   'Edges',
   'Depots',
   'Limits',
