@@ -52,12 +52,15 @@ async function takeDialogs(page: Page, scene: Scene): Promise<void> {
   await page.getByRole('textbox', { name: 'Links' }).evaluate((box) => box.scrollTo(0, 0));
   await take(page, 'add');
   await page.keyboard.press('Escape');
-  await page.keyboard.press('Control+,');
-  for (const name of ['Edges', 'Schedule']) {
+  const settings = async (name: string) => {
+    await page.keyboard.press('Control+,');
     await page.getByRole('tab', { name }).click();
     await pause(1500);
     await take(page, `settings-${name.toLowerCase()}`);
-  }
+  };
+  await settings('Edges');
+  await page.keyboard.press('Escape');
+  await scene.whilePlanned(() => settings('Schedule'));
   await page.keyboard.press('Escape');
 }
 

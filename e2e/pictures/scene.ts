@@ -116,6 +116,17 @@ export class Scene {
     return url;
   }
 
+  /** Plans the week for a picture, and then no longer: at some hours nothing would be downloaded. */
+  async whilePlanned(take: () => Promise<void>): Promise<void> {
+    const windows = [
+      { days: ['mon', 'tue', 'wed', 'thu', 'fri'], from: '08:00', to: '12:30', limit: 2 * MIB },
+      { days: ['fri', 'sat'], from: '22:00', to: '06:00', pause: true },
+    ];
+    await this.daemon.call('millrace.setSettings', { windows });
+    await take();
+    await this.daemon.call('millrace.setSettings', { windows: [] });
+  }
+
   async fill(): Promise<void> {
     const { daemon } = this;
     const add = (urls: readonly string[], more: object = {}) =>
@@ -123,13 +134,7 @@ export class Scene {
     for (const name of EDGES) {
       await daemon.call('millrace.addEdge', { url: `https://${edgeHost(name)}`, name });
     }
-    await daemon.call('millrace.setSettings', {
-      limits: { concurrent: 4 },
-      windows: [
-        { days: ['mon', 'tue', 'wed', 'thu', 'fri'], from: '08:00', to: '12:30', limit: 2 * MIB },
-        { days: ['fri', 'sat'], from: '22:00', to: '06:00', pause: true },
-      ],
-    });
+    await daemon.call('millrace.setSettings', { limits: { concurrent: 4 } });
     for (const [url, bytes] of DONE) {
       const gid = await add([this.#put(url, { bytes })]);
       await daemon.reaches(gid, 'complete');

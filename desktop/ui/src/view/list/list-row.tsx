@@ -18,7 +18,7 @@ import { Progress } from '../common/progress.tsx';
 import { stateWord, stateWords, toneOf } from '../common/state-words.ts';
 
 /** What all rows of the list have in common: each subscription of its own would cost every row. */
-export interface RowLook {
+interface RowLook {
   readonly columns: readonly Column[];
   readonly categories: AppSettings['categories'] | undefined;
   /** True: rows are low, and their bar is in its column. */
