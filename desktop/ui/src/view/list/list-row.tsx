@@ -17,7 +17,7 @@ import { useNow } from '../common/now.ts';
 import { Progress } from '../common/progress.tsx';
 import { stateWord, stateWords, toneOf } from '../common/state-words.ts';
 
-/** What all rows of the list have in common: each subscription of its own would cost every row. */
+/** Properties that all rows of the list have in common: a subscription for each would cost every row. */
 interface RowLook {
   readonly columns: readonly Column[];
   readonly categories: AppSettings['categories'] | undefined;
