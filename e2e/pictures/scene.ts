@@ -33,9 +33,9 @@ const DONE = [
 const MAIN =
   'https://download.fedoraproject.org/pub/fedora/linux/releases/42/fedora-workstation-42-x86_64.iso';
 const RUNNING = [
-  [MAIN, 2.3 * GIB, 1.6 * MIB],
-  ['https://planet.openstreetmap.org/planet-osm-europe-latest.tar.zst', 3.9 * GIB, 0.5 * MIB],
-  ['https://huggingface.co/qwen/qwen-0.5b-instruct-weights.bin', 0.9 * GIB, 0.35 * MIB],
+  [MAIN, 2.3 * GIB, 0.5 * MIB],
+  ['https://planet.openstreetmap.org/planet-osm-europe-latest.tar.zst', 3.9 * GIB, 0.3 * MIB],
+  ['https://huggingface.co/qwen/qwen-0.5b-instruct-weights.bin', 0.9 * GIB, 0.2 * MIB],
 ] as const;
 
 const QUEUED = [
@@ -86,7 +86,7 @@ export class Scene {
   static async set(names: Names): Promise<Scene> {
     await mkdir(DOWNLOADS, { recursive: true });
     const origin = await SlowFiles.start(60 * MIB);
-    const mirror = await SlowFiles.start(0.7 * MIB);
+    const mirror = await SlowFiles.start(0.3 * MIB);
     for (const host of ORIGINS) names.lead(host, origin.port);
     names.lead(MIRROR, mirror.port);
     const allow = [new URL(MAIN).hostname, MIRROR].flatMap((host) => ['--allow-origin', host]);
@@ -150,7 +150,7 @@ export class Scene {
       const main = url === MAIN;
       if (main) {
         const path = `/fedora/${fileName(url)}`;
-        this.#mirror.add(path, { ...file, rate: 0.9 * MIB });
+        this.#mirror.add(path, { ...file, rate: 0.3 * MIB });
         urls.push(`https://${MIRROR}${path}`);
       }
       await add(urls, main ? { useEdges: true } : {});
