@@ -38,6 +38,8 @@ interface Sent {
 /** Sends a request with just these fields. `fetch` would not let us set Host and Origin. */
 async function send({ method = 'POST', headers = {}, body, path = '/jsonrpc' }: Sent) {
   const req = request({ host: '127.0.0.1', port: daemon.port, method, path, headers });
+  // A server may answer and close before the whole body is sent; what comes first decides.
+  req.on('error', () => {});
   req.end(body);
   const [res] = await once(req, 'response');
   let text = '';
