@@ -1,4 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
+import { DEPOT_ERRORS } from './error-table/depot-errors.ts';
+import { DOWNLOAD_ERRORS } from './error-table/download-errors.ts';
+import { EDGE_ERRORS } from './error-table/edge-errors.ts';
+import { SOURCE_ERRORS } from './error-table/source-errors.ts';
 import {
   asMillraceError,
   ERRORS,
@@ -23,6 +27,12 @@ describe('errors', () => {
     expect(row.exit).not.toBe(EXIT.ok);
     expect(row.title).toMatch(/^[A-Z].*[^.]$/);
     expect(row.advice).toMatch(/^[A-Z].*\.$/);
+  });
+
+  test('no code stands in two parts of the table, where one would hide the other', () => {
+    const parts = [EDGE_ERRORS, DEPOT_ERRORS, SOURCE_ERRORS, DOWNLOAD_ERRORS];
+    const codes = parts.flatMap((part) => Object.keys(part));
+    expect(codes.sort()).toEqual(rows.map(([code]) => code as string).sort());
   });
 
   test('no two errors have the same title', () => {
