@@ -19,7 +19,10 @@ export class RpcClient {
     this.#token = token;
     this.#calls = new Calls({
       socket: () => socket,
-      timers: globalThis,
+      wait: (run, ms) => {
+        const timer = setTimeout(run, ms);
+        return () => clearTimeout(timer);
+      },
       onNotification: (method, params) => {
         for (const listener of this.#listeners) listener(method, params);
       },

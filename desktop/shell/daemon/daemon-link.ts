@@ -23,7 +23,10 @@ export class DaemonLink {
     this.#socket = socket;
     this.#calls = new Calls({
       socket: () => socket,
-      timers: globalThis,
+      wait: (run, ms) => {
+        const timer = setTimeout(run, ms);
+        return () => clearTimeout(timer);
+      },
       onNotification: (method, params) => this.#listener(method, params),
     });
     socket.on('message', (data) => this.#calls.onMessage(String(data)));

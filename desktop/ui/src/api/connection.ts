@@ -46,7 +46,10 @@ export class Connection {
     this.#events = events;
     this.#calls = new Calls({
       socket: () => this.#socket,
-      timers: globalThis,
+      wait: (run, ms) => {
+        const timer = setTimeout(run, ms);
+        return () => clearTimeout(timer);
+      },
       onNotification: (method, [param]) => events.onNotification(method, param),
     });
   }

@@ -12,12 +12,9 @@ function calls() {
       readyState: isOpen ? 1 : 3,
       send: (text) => void sent.push(JSON.parse(text)),
     }),
-    timers: {
-      setTimeout: (run) => {
-        ends.add(run);
-        return run;
-      },
-      clearTimeout: (run) => void ends.delete(run),
+    wait: (run) => {
+      ends.add(run);
+      return () => void ends.delete(run);
     },
     onNotification: (method, params) => told.push([method, params]),
   });

@@ -29,23 +29,24 @@ interface Socket {
 /** WebSocket.OPEN (WHATWG WebSockets). */
 const OPEN = 1;
 
-/** Timers, such as those of `globalThis`. */
-interface Timers {
-  setTimeout(run: () => void, ms: Millis): unknown;
-  clearTimeout(timer: never): void;
-}
+/**
+ * Begins to wait, and calls `run` after `ms` milliseconds.
+ *
+ * @returns a function that ends the wait
+ */
+type Wait = (run: () => void, ms: Millis) => () => void;
 
 export interface CallsOptions {
   /** The present connection, read at each call. */
   readonly socket: () => Socket | undefined;
-  readonly timers: Timers;
+  readonly wait: Wait;
   readonly onNotification: (method: string, params: readonly unknown[]) => void;
 }
 
 interface Waiting {
   resolve(result: unknown): void;
   reject(error: Error): void;
-  readonly timer: unknown;
+  readonly endWait: () => void;
 }
 
 export class Calls {
@@ -66,11 +67,10 @@ export class Calls {
   call(method: string, params: readonly unknown[]): Promise<unknown> {
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
-      const { timers } = this.#options;
       const socket = this.#options.socket();
       if (socket?.readyState !== OPEN) return reject(new CallLost('ended'));
       const giveUp = () => this.#take(id)?.reject(new CallLost('silent'));
-      this.#waiting.set(id, { resolve, reject, timer: timers.setTimeout(giveUp, SILENT_MS) });
+      this.#waiting.set(id, { resolve, reject, endWait: this.#options.wait(giveUp, SILENT_MS) });
       socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
     });
   }
@@ -95,7 +95,7 @@ export class Calls {
   #take(id: JsonRpcId): Waiting | undefined {
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
-    if (waiting !== undefined) this.#options.timers.clearTimeout(waiting.timer as never);
+    waiting?.endWait();
     return waiting;
   }
 }
