@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'undici';
-import { logIn } from '../../fixtures/pages/page-client.ts';
+import { logIn, type Sent, send as sendTo } from '../../fixtures/pages/page-client.ts';
 import { DaemonProcess } from '../../fixtures/programs/daemon.ts';
 import { temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { until } from '../../fixtures/until.ts';
@@ -28,24 +28,8 @@ const call = (token: string | undefined, method = 'aria2.getVersion') =>
     params: token === undefined ? [] : [`token:${token}`],
   });
 
-interface Sent {
-  readonly method?: string;
-  readonly headers?: Record<string, string>;
-  readonly body?: string;
-  readonly path?: string;
-}
-
-/** Sends a request with just these fields. `fetch` would not let us set Host and Origin. */
-async function send({ method = 'POST', headers = {}, body, path = '/jsonrpc' }: Sent) {
-  const req = request({ host: '127.0.0.1', port: daemon.port, method, path, headers });
-  // A server may answer and close before the whole body is sent; what comes first decides.
-  req.on('error', () => {});
-  req.end(body);
-  const [res] = await once(req, 'response');
-  let text = '';
-  for await (const piece of res) text += piece;
-  return { status: res.statusCode as number, headers: res.headers, text };
-}
+/** Sends a request with just these fields, by default a call of JSON-RPC. */
+const send = (sent: Sent) => sendTo(daemon.port, { method: 'POST', path: '/jsonrpc', ...sent });
 
 test.each(['//', '//x:y/', '/%', '/jsonrpc/../x'])(
   'a target that is not a URL is answered, and the daemon keeps running: %s',
