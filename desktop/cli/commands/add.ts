@@ -145,21 +145,28 @@ async function listOf(
   if (file === undefined) {
     if (!patterns || !urls.some(isPattern) || metalink !== undefined) return undefined;
     if (urls.some((given) => kindOf(given) !== 'url')) return undefined;
-    return urls.flatMap((given) => expanded(given));
+    return expanded(urls);
   }
   if (urls.length + others.length > 0 || metalink !== undefined) {
     throw new UsageError('either URLs or a list of them');
   }
   if (curl !== undefined) return curlDownloads(await readList(file, context), MAX_CURL_DOWNLOADS);
   const list = await readUrlList(file, context);
-  const all = list.flatMap((given) => (patterns ? expanded(given) : { url: given }));
-  if (all.length <= MAX_QUEUE) return all;
-  throw new UsageError(`${file} stands for more URLs than the queue holds, ${MAX_QUEUE}`);
+  return patterns ? expanded(list) : list.map((url) => ({ url }));
 }
 
-function expanded(given: string): CurlDownload[] {
-  const urls = isPattern(given) ? expandPattern(given, MAX_EXPANDED) : [given];
-  return urls.map((url) => ({ url }));
+/** Returns what URLs stand for, of which some may be patterns. @throws UsageError for too many */
+function expanded(list: readonly string[]): CurlDownload[] {
+  const all: CurlDownload[] = [];
+  for (const given of list) {
+    const urls = isPattern(given) ? expandPattern(given, MAX_EXPANDED) : [given];
+    for (const url of urls) all.push({ url });
+    // Checked for each: a list of many patterns would not fit into the memory.
+    if (all.length > MAX_QUEUE) {
+      throw new UsageError(`they stand for more URLs than the queue holds, ${MAX_QUEUE}`);
+    }
+  }
+  return all;
 }
 
 /** Adds the downloads of a list, up to BATCH of them per call. Options come before a list's own. */
