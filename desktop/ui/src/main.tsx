@@ -14,6 +14,7 @@ import './style/states.css';
 import './style/overlays.css';
 import './style/trash.css';
 import './style/list.css';
+import './style/list-states.css';
 import './style/details.css';
 import './style/details-pages.css';
 import './style/graph.css';

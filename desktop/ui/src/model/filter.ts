@@ -25,19 +25,7 @@ export interface View {
 
 export const FIRST_VIEW: View = { state: 'all', text: '', sort: 'queue', descending: false };
 
-/** Orders that users can choose, and those of them that begin descending. */
-export const SORTS = [
-  'queue',
-  'name',
-  'size',
-  'progress',
-  'speed',
-  'eta',
-  'status',
-  'host',
-  'added',
-  'finished',
-] as const;
+/** Orders that begin descending. */
 const DESCENDING_FIRST: ReadonlySet<SortKey> = new Set(['size', 'speed', 'added', 'finished']);
 
 export function queryOf({ state, category, text, sort, descending }: View): ListQuery {

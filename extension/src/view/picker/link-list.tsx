@@ -1,11 +1,11 @@
 /** The list of links: only visible rows are mounted, and the keyboard reaches all of them. */
 
-import { Icon, type IconName } from '@millrace/shared/ui/icons';
+import { Icon } from '@millrace/shared/ui/icons';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type MouseEvent, memo, useRef } from 'react';
 import { useText } from '../common/context.tsx';
 import { allOf, type Choice, moved, ranged, toggled } from './choice.ts';
-import type { LinkType, PickerLink } from './links.ts';
+import type { PickerLink } from './links.ts';
 
 const ROW_PX = 48;
 
@@ -113,16 +113,6 @@ interface RowProps {
   readonly focused: boolean;
 }
 
-const ICONS: Readonly<Record<LinkType, IconName>> = {
-  images: 'images',
-  video: 'video',
-  audio: 'audio',
-  archives: 'archives',
-  documents: 'documents',
-  programs: 'programs',
-  other: 'file',
-};
-
 const LinkRow = memo(function LinkRow(props: RowProps) {
   const { link, place, index, count, top, chosen, focused } = props;
   return (
@@ -139,7 +129,7 @@ const LinkRow = memo(function LinkRow(props: RowProps) {
       <span className="tick" aria-hidden="true">
         {chosen && <Icon name="check" size={12} />}
       </span>
-      <Icon name={ICONS[link.type]} />
+      <Icon name={link.type === 'other' ? 'file' : link.type} />
       <span className="link">
         <span className="name cut" title={link.url}>
           {link.name}

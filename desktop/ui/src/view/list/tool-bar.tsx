@@ -1,12 +1,13 @@
 /** The bar above the list: search, order, and actions for all or the selected downloads. */
 
+import { SORT_KEYS } from '@millrace/shared/bridge/rpc/list-api';
 import { IconButton } from '@millrace/shared/ui/icon-button';
 import { Icon } from '@millrace/shared/ui/icons';
 import * as Menu from '@radix-ui/react-dropdown-menu';
 import { type RefObject, useEffect, useState } from 'react';
 import { logOut } from '../../api/session.ts';
 import { COLUMNS, toggled } from '../../model/columns/columns.ts';
-import { SORTS, sortBy } from '../../model/filter.ts';
+import { sortBy } from '../../model/filter.ts';
 import { shell } from '../../model/shell.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
 import { ButtonMenu, type MenuEntry, MoreMenu } from '../common/menu.tsx';
@@ -152,7 +153,7 @@ function SortMenu() {
       }
     >
       <Menu.RadioGroup value={view.sort}>
-        {SORTS.map((sort) => (
+        {SORT_KEYS.map((sort) => (
           <Menu.RadioItem
             key={sort}
             value={sort}
