@@ -1,4 +1,4 @@
-/** What a row of the table of errors says. */
+/** Members of a row of the table of errors. */
 
 /**
  * At fault: `client`, the request; `source`, the origin or its answer; `node`, a node on the way

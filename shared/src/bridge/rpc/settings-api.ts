@@ -22,6 +22,8 @@ import type {
   windowView,
 } from '../results/settings-results.ts';
 
+export { DEFAULT_SECONDS, PLACES } from '../../download/after/command.ts';
+export { WHEN_DONE } from '../../download/after/when-done.ts';
 export { MAX_TRASH_DAYS } from '../../download/queue/trash.ts';
 export { DENSITIES, THEMES, WEEKDAYS } from '../results/values.ts';
 

@@ -28,7 +28,15 @@ export interface CommandValues {
   readonly digest: string;
 }
 
-export const PLACES = ['path', 'name', 'folder', 'url', 'digest'] as const;
+/** Names of the places in arguments, each of which stands in braces. */
+export const PLACES = [
+  'path',
+  'name',
+  'folder',
+  'url',
+  'digest',
+] as const satisfies (keyof CommandValues)[];
+const PLACE = new RegExp(`\\{(${PLACES.join('|')})\\}`, 'g');
 
 /**
  * Fills the values into the arguments. A value stays inside its argument, whatever is in it. The program
@@ -37,9 +45,7 @@ export const PLACES = ['path', 'name', 'folder', 'url', 'digest'] as const;
 export function filledArgs(args: readonly string[], values: CommandValues): string[] {
   const [program = '', ...rest] = args;
   const filled = rest.map((arg) =>
-    arg.replace(/\{(path|name|folder|url|digest)\}/g, (_, place: keyof CommandValues) =>
-      values[place].replace(/\0/g, ''),
-    ),
+    arg.replace(PLACE, (_, place: keyof CommandValues) => values[place].replace(/\0/g, '')),
   );
   return [program, ...filled];
 }

@@ -1,7 +1,10 @@
-import type {
-  AfterChoice,
-  AfterCommand,
-  AfterSettings,
+import {
+  type AfterChoice,
+  type AfterCommand,
+  type AfterSettings,
+  DEFAULT_SECONDS,
+  PLACES,
+  WHEN_DONE,
 } from '@millrace/shared/bridge/rpc/settings-api';
 import { Field, Lines, Select } from '@millrace/shared/ui/fields';
 import { IconButton } from '@millrace/shared/ui/icon-button';
@@ -14,10 +17,7 @@ import type { PageProps } from './page-props.ts';
 import { SaveButton } from './save-button.tsx';
 
 /** Choices of the field for what is done when all is done. */
-const WHEN_DONE = ['nothing', 'sleep', 'shutdown'] as const;
-const DEFAULT_SECONDS = 600;
-/** Places that are filled in. */
-const PLACES = '{path}, {name}, {folder}, {url}, {digest}';
+const CHOICES = ['nothing', ...WHEN_DONE] as const;
 
 export function AfterPage({ settings }: PageProps) {
   const text = useText();
@@ -113,7 +113,9 @@ function Commands({ after, onChange }: PartProps) {
   return (
     <section className="learned">
       <h4>{text.t('after.commands')}</h4>
-      <p className="note">{text.t('after.commands.help', { places: PLACES })}</p>
+      <p className="note">
+        {text.t('after.commands.help', { places: PLACES.map((place) => `{${place}}`).join(', ') })}
+      </p>
       <ul className="digests">
         {after.commands.map((command) => (
           <li key={command.name}>
@@ -187,14 +189,14 @@ function WhenAllDone() {
   const app = useApp();
   const what = useAppState(({ totals }) => totals?.whenDone?.what) ?? 'nothing';
   const problem = useAppState(({ totals }) => totals?.whenDone?.problem);
-  const set = (next: (typeof WHEN_DONE)[number]) =>
+  const set = (next: (typeof CHOICES)[number]) =>
     app.attempt(app.call('millrace.whenDone', { what: next === 'nothing' ? null : next }));
   return (
     <section className="learned">
       <h4>{text.t('after.all')}</h4>
       <Select
         label={text.t('after.all.what')}
-        options={WHEN_DONE.map((value) => ({ value, label: text.t(`after.all.${value}`) }))}
+        options={CHOICES.map((value) => ({ value, label: text.t(`after.all.${value}`) }))}
         value={what}
         onChange={(next) => void set(next)}
       />
