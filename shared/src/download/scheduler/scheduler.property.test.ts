@@ -151,9 +151,11 @@ class Game {
       const id = this.sources[i % this.sources.length] as string;
       const asked = this.readings.length < this.options.connections && this.ask(id);
       const idle = !asked && this.readings.length === 0;
-      // If no source has the whole file, another one may have the missing bytes.
-      const others = this.held.length > 0 ? this.sources : [];
-      if (idle && !others.some((other) => this.ask(other))) throw new Error('nobody does anything');
+      // A source without the missing bytes gets nothing, nor does one that has waited in vain while
+      // another wants work: that other one gets it when it asks.
+      if (idle && !this.sources.some((other) => this.ask(other))) {
+        throw new Error('nobody does anything');
+      }
       const reading = this.readings[this.below(this.readings.length)] as Reading;
       this.now += 20;
       this.read(reading, 1 + this.below(speed(reading)));
