@@ -36,6 +36,8 @@ export class SimDelivery {
   /** Slices that wait for the connection, which carries one after the other. */
   readonly #queue: number[] = [];
   #isSending = false;
+  /** Slices requested and not yet taken by the client. */
+  #held = 0;
   readonly #breakOff = () => this.#end(new MillraceError('origin-reset'));
 
   constructor(options: DeliveryOptions) {
@@ -86,7 +88,10 @@ export class SimDelivery {
   #fetch(slice: number, attempt: number): () => void {
     const { node, first } = this.#options;
     const { figures } = node.world;
-    if (attempt === 0) figures.chunkRequests++;
+    if (attempt === 0) {
+      figures.chunkRequests++;
+      figures.held.push(++this.#held);
+    }
     if (node.cache.has(first + slice)) {
       this.#fetched(slice, attempt, true);
       return () => {};
@@ -142,6 +147,7 @@ export class SimDelivery {
         onBytes(first + slice, count);
         if (left > 0) return;
         this.#flows.delete(flow);
+        this.#held--;
         this.#driver.sent(slice);
       },
     });

@@ -7,6 +7,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { ahead } from './experiments/ahead.ts';
 import { balance } from './experiments/balance.ts';
 import { churn } from './experiments/churn.ts';
 import { copies } from './experiments/copies.ts';
@@ -38,6 +39,7 @@ interface Experiment {
 
 const EXPERIMENTS: ReadonlyMap<string, Experiment> = new Map([
   ['copies', { title: 'bytes the origin sends where views of the network differ', run: copies }],
+  ['ahead', { title: 'chunks that edges hold for slow clients', run: ahead }],
   ['balance', { title: 'chunks and load per node', run: balance }],
   ['churn', { title: 'nodes that come and go under downloads', run: churn }],
   ['dying', { title: 'a share of the nodes that dies at once', run: dying }],

@@ -56,6 +56,8 @@ export class Figures {
   /** Sum of the window's sizes when chunks arrived, and the number of these sizes. */
   windowSum = 0;
   windowSamples = 0;
+  /** Chunks requested for a client and not taken by it yet, each time that one more is requested. */
+  readonly held: number[] = [];
 
   constructor(chunks: number) {
     this.originFetches = Array(chunks).fill(0);

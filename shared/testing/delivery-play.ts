@@ -75,7 +75,7 @@ export function play(o: Play) {
       later(o.clientMs?.(action.slice) ?? 0, () => {
         taking.delete(action.slice);
         unsent.delete(action.slice);
-        transfer.onSent(action.slice);
+        transfer.onSent(action.slice, now);
       });
     } else end = action;
   }

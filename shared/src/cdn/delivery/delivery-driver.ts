@@ -97,7 +97,7 @@ export class DeliveryDriver {
   /** The client has taken a slice. */
   sent(slice: number): void {
     if (this.#over) return;
-    this.#transfer.onSent(slice);
+    this.#transfer.onSent(slice, this.#shell.now());
     this.advance();
   }
 

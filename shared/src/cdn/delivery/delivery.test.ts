@@ -54,6 +54,24 @@ describe('DeliveryMachine', () => {
     }
   });
 
+  test('holds no more for a slow client than it takes while a late chunk comes, and never too little', () => {
+    for (const inOrder of [true, false]) {
+      // Four slices at a time, 1 s each: one in 250 ms. A chunk counts as late after 500 ms.
+      const o = { slices: 120, max: 32, inOrder, clientMs: () => 1000 };
+      const run = play({ ...o, source: () => ({ afterMs: 20 }) });
+      expect(run.end).toEqual({ kind: 'done' });
+      const fetched = all(120).map((slice) => run.times('fetch', slice)[0] as number);
+      const sent = all(120).map((slice) => run.times('send', slice)[0] as number);
+      const held = fetched.map(
+        (at, slice) => slice - sent.filter((t) => t + 1000 <= at).length + 1,
+      );
+      expect(Math.max(...held.slice(0, 32))).toBe(32);
+      expect(Math.max(...held.slice(60))).toBeLessThanOrEqual(4 + 5);
+      // The client never waits: each slice is sent when the one four before it has been taken.
+      for (let i = 4; i < 120; i++) expect(sent[i]).toBe((sent[i - 4] as number) + 1000);
+    }
+  });
+
   test('a fast chunk widens the window; a chunk in memory opens it to the size that a socket takes', () => {
     const run = play({ slices: 1, max: 9, initial: 4, source: () => ({ afterMs: 100 }) });
     expect(run.window.size).toBeCloseTo(4 + 1 / Math.log(4));

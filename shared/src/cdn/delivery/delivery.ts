@@ -10,6 +10,7 @@
 import type { Millis, Random } from '../../base/clock.ts';
 import { isPassing, MillraceError } from '../../base/errors.ts';
 import { MAX_RETRY_AFTER_WAIT_MS } from '../../base/limits.ts';
+import { JustInTime } from './just-in-time.ts';
 import { MAX_BACKOFFS, type RetryTimer } from './retry-timer.ts';
 import type { CongestionWindow } from './window.ts';
 
@@ -60,6 +61,8 @@ interface Active {
   state: 'fetching' | 'waiting' | 'ready' | 'sending';
   /** Attempts under way and when each began, oldest first. */
   readonly attempts: Map<number, Millis>;
+  /** When the first attempt began. */
+  readonly since: Millis;
   /** Number of attempts begun. */
   begun: number;
   /** When a further attempt is due. */
@@ -79,6 +82,7 @@ export class DeliveryMachine {
   #failure: MillraceError | undefined;
   /** Out of order only: slices ready to be sent, oldest first. */
   readonly #ready: number[] = [];
+  readonly #justInTime = new JustInTime();
 
   constructor(options: DeliveryMachineOptions) {
     this.#options = options;
@@ -136,6 +140,7 @@ export class DeliveryMachine {
     a.attempts.delete(attempt);
     if (local) this.#options.window.onLocalChunk(MAX_SENDING);
     else if (startedAt !== undefined) {
+      this.#justInTime.onCame(now - a.since);
       const fast = this.#options.timer.onChunk(now - startedAt);
       if (fast && a.begun === 1 && !overtaken) this.#options.window.onFastChunk();
     }
@@ -166,21 +171,29 @@ export class DeliveryMachine {
   }
 
   /** The client's socket has taken the slice. */
-  onSent(slice: number): void {
-    if (this.#active.delete(slice)) this.#sending--;
+  onSent(slice: number, now: Millis): void {
+    if (!this.#active.delete(slice)) return;
+    this.#sending--;
+    this.#justInTime.onTaken(now);
+    if (this.#sending === 0 && this.#nextReady() === undefined) this.#justInTime.onStarved();
   }
 
   #sendReady(actions: DeliveryAction[]): void {
     while (this.#sending < MAX_SENDING) {
-      const slice = this.#options.inOrder ? this.#nextToSend : this.#ready[0];
-      const a = slice === undefined ? undefined : this.#active.get(slice);
-      if (slice === undefined || a?.state !== 'ready') return;
+      const slice = this.#nextReady();
+      if (slice === undefined) return;
       if (this.#options.inOrder) this.#nextToSend++;
       else this.#ready.shift();
-      a.state = 'sending';
+      (this.#active.get(slice) as Active).state = 'sending';
       this.#sending++;
       actions.push({ kind: 'send', slice });
     }
+  }
+
+  /** Returns the slice that may be sent next; undefined while it has not come. */
+  #nextReady(): number | undefined {
+    if (!this.#options.inOrder) return this.#ready[0];
+    return this.#active.get(this.#nextToSend)?.state === 'ready' ? this.#nextToSend : undefined;
   }
 
   #retryLate(now: Millis, actions: DeliveryAction[]): void {
@@ -229,12 +242,13 @@ export class DeliveryMachine {
   #startNew(now: Millis, actions: DeliveryAction[]): void {
     // Chunks held for the client count like those under way: the window bounds memory per client,
     // and a slow client slows the fetching.
-    const limit = this.#options.spare?.() === false ? 1 : this.#options.window.limit;
+    const limit = this.#options.spare?.() === false ? 1 : this.#limit();
     while (this.#nextToStart < this.#options.slices && this.#active.size < limit) {
       const slice = this.#nextToStart++;
       const a: Active = {
         state: 'fetching',
         attempts: new Map(),
+        since: now,
         begun: 0,
         deadline: 0,
         firstKilled: false,
@@ -242,6 +256,15 @@ export class DeliveryMachine {
       this.#active.set(slice, a);
       this.#begin(slice, a, now, actions);
     }
+  }
+
+  /** Returns the number of slices that may be under way or in hand. */
+  #limit(): number {
+    const { window, timer } = this.#options;
+    // A slice whose first request is late comes with the second one, and may be the first of a node
+    // that has become slow: twice that.
+    const lateMs = 2 * (timer.timeoutMs(0) + timer.meanMs);
+    return Math.min(window.limit, this.#justInTime.slicesAhead(lateMs, MAX_SENDING));
   }
 
   #begin(slice: number, a: Active, now: Millis, actions: DeliveryAction[]): void {
