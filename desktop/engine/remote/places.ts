@@ -39,6 +39,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'login',
   'maxTries',
   'metalink',
+  'mirrors',
   'name',
   'only',
   'paused',

@@ -115,6 +115,7 @@ export interface Placeholders {
   readonly 'note.ranges-refused': 'source' | 'why';
   readonly 'note.first-answer': 'source' | 'why';
   readonly 'note.next-in-one-piece': 'source';
+  readonly 'note.not-all-checked': 'bytes';
   readonly 'note.pieces-again': 'n';
   readonly 'note.signed-by': 'by' | 'fingerprint';
   readonly 'note.digest-from': 'url';
